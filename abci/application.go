@@ -99,8 +99,8 @@ type Application struct {
 	started time.Time
 	taken   map[uint64]time.Time // times of the snapshots by height; only Commit uses it
 
-	// offered and chunked are the times of the last accepted offer of a snapshot and of its last
-	// right chunk.
+	// offered is the time of the last accepted offer of a snapshot, and chunked that of its last
+	// correct chunk.
 	offered, chunked atomic.Pointer[time.Time]
 
 	// restoring is the snapshot that state sync is applying, one call at a time.
@@ -179,28 +179,28 @@ func (a *Application) publish(s *app.State) {
 	a.measure(before, s)
 }
 
-// SetBroadcast gives the application the way to the node's mempool, for the
-// worker in this process. Call it once the node is built.
+// SetBroadcast sets the function that submits a transaction to the node's mempool, for the worker
+// in this process. Call it once the node is built.
 func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) error) {
 	a.broadcast.Store(&send)
 }
 
-// SetExpress gives the application a way to pass a newly admitted aggregate to
-// the peers ahead of the mempool. Call it before the node starts.
+// SetExpress sets the function that sends a newly admitted aggregate to the peers ahead of the
+// mempool. Call it before the node starts.
 func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 
-// SetClocks gives the application the clocks of the node's peers, for queries. Call it before the
-// node starts.
+// SetClocks sets the function that returns the clocks of the node's peers, for queries. Call it
+// before the node starts.
 func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clocks = clocks }
 
-// SetAdmitted sets the callback of the gossip for every transaction that the mempool is about to
-// take. That includes a transaction that is in the pool already and, with GossipRefused, one that
-// the pool rejects. CheckTx calls it in its own goroutine, so it must not wait. Call it before the
-// node starts.
+// SetAdmitted sets the function that tells the gossip about every transaction that the mempool is
+// about to take. That includes a transaction that is in the pool already and, with GossipRefused,
+// one that the pool rejects. CheckTx calls the function in its own goroutine, so it must not wait.
+// Call SetAdmitted before the node starts.
 func (a *Application) SetAdmitted(heard func(*tx.Tx)) { a.admitted = heard }
 
-// SetReport gives the application a way to submit evidence of an equivocation that it has seen. It
-// must not wait, because the mempool calls it. Call it before the node starts.
+// SetReport sets the function that submits evidence of an equivocation that this node has seen. The
+// function must not wait, because CheckTx calls it. Call SetReport before the node starts.
 func (a *Application) SetReport(send func(raw []byte)) { a.report = send }
 
 // State returns the committed state, nil before InitChain.

@@ -20,7 +20,7 @@ func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) 
 		return &abcitypes.ResponseCheckTx{Code: CodeOK, GasWanted: 1}, nil
 	}
 	code := Code(err)
-	// A recheck that fails means a stale transaction, which is no rejection.
+	// A failed recheck means that the transaction is stale, and is not counted as a rejection.
 	if req.Type != abcitypes.CheckTxType_Recheck {
 		a.rejected(metrics.VerbCheckTx, err)
 	}
@@ -60,8 +60,8 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		_, err := p.Add(t)
 		return err
 	}
-	// A transaction that is in the pool already may enter the mempool again, which gossips it again
-	// to peers that lost it. CometBFT's own cache rejects plain repetitions.
+	// A transaction that is in the pool already may enter the mempool again, which then gossips it
+	// to the peers that lost it. CometBFT's own cache rejects plain repetitions.
 	proof, err := p.Add(t)
 	if proof != nil {
 		a.accuse(proof)
@@ -90,7 +90,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	return nil
 }
 
-// passOn hands a transaction that the mempool takes to the gossip.
+// passOn tells the gossip about a transaction that the mempool is about to take.
 func (a *Application) passOn(t *tx.Tx) {
 	if a.admitted != nil {
 		a.admitted(t)

@@ -50,8 +50,8 @@ func (a *Application) send(ctx context.Context, raw []byte) error {
 	return (*send)(ctx, raw)
 }
 
-// Pending returns the transactions in this node's pool, those of the open round and
-// the operations, and the number of that round.
+// Pending returns the transactions of the open round and the operations in this node's pool, and
+// the number of the round.
 func (a *Application) Pending() (raws [][]byte, round uint64) {
 	p := a.pool.Load()
 	if p == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The events. Attributes for searches are indexed. The figures, after the semicolon, are not: each
-// indexed attribute costs every node a key in its database.
+// The events and their attributes. The attributes before a semicolon serve searches and are
+// indexed. Those after it are not, because each indexed attribute costs every node a key in its
+// database. The right column names the transaction or the block that has the event.
 //
 //	round      epoch round leader view included; margin delta model epsilon     of the block: block_search
 //	aggregate  epoch round leader view included                         of its transaction: tx_search

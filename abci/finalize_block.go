@@ -51,8 +51,9 @@ func (a *Application) FinalizeBlock(_ context.Context,
 	return r, nil
 }
 
-// ConsensusUpdates returns a block's changes of CometBFT's parameters, nil if there are none: the
-// size of blocks, and in the block before an upgrade's height the version in the headers.
+// ConsensusUpdates returns the CometBFT parameters that a block changes, nil if it changes none:
+// the maximum size of blocks and, in the block before the height of an upgrade, the version in the
+// headers.
 func ConsensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
 	var p cmtproto.ConsensusParams
 	if out.BlockBytes != 0 {

@@ -39,13 +39,18 @@ func (a *Application) PrepareProposal(ctx context.Context,
 	return &abcitypes.ResponsePrepareProposal{Txs: raws}, nil
 }
 
-// propose waits for a round that Execute accepts. It gives up after ProposalWait. Once all required
-// gradients, or N-f gradients, are there, it gives up as soon as the pool has not changed for
-// StragglerWait. But with only N-f gradients, at a height that allows a round without all required
-// ones, it waits for the whole of ProposalWait, because the leader waits for stragglers too. A
-// block without a round advances the height, and with it the view and the quorum. If other
-// validators have decided the height, propose does not wait. It waits for commitments in the same
-// way, and then proposes the commitments that are there, complete or not.
+// propose waits for a round that Execute accepts. Without one it gives up
+//
+//   - after ProposalWait;
+//   - when the pool has not changed for StragglerWait, once all required gradients, or N-f
+//     gradients, are there. An exception is a height that allows a round without some required
+//     gradients: with only N-f gradients it goes on to wait there, because the leader waits for
+//     stragglers too;
+//   - at once if other validators have decided the height.
+//
+// A block without a round advances the height, and with it the view and the quorum. In the commit
+// phase propose waits in the same way, and then proposes the commitments that are there, complete
+// or not.
 func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
@@ -77,7 +82,8 @@ func commits(v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	return v.State.Commits(uint64(req.Height), v.Pending, req.MaxTxBytes)
 }
 
-// wait reports whether the pool changed before the proposer of a height gives up.
+// wait returns true when the pool has changed, and false when the proposer of a height must give
+// up.
 func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, deadline <-chan time.Time,
 	height int64) bool {
 	look := time.NewTicker(decidedLook)
@@ -128,7 +134,7 @@ func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.Req
 		switch {
 		case err == nil:
 			return txs
-		case errors.Is(err, app.ErrHeight): // the request is not for the next height, which is no fault of the aggregate
+		case errors.Is(err, app.ErrHeight): // the request is not for the next height, which is not the aggregate's fault
 			a.log.Error("nothing to propose", "height", req.Height, "err", err)
 			return nil
 		}

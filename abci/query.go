@@ -50,7 +50,7 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	return answer, nil
 }
 
-// filter answers CometBFT's peer filter for an address or a node ID: nil lets it in.
+// filter answers CometBFT's peer filter for an address or a node ID: nil admits the peer.
 func (a *Application) filter(what string) error {
 	if id, ok := strings.CutPrefix(what, "id/"); ok && a.options.Admits != nil {
 		return a.options.Admits(id)

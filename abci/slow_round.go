@@ -10,9 +10,9 @@ import (
 // slowRoundEvery is the number of rounds between two warnings of slow training steps.
 const slowRoundEvery = 100
 
-// slowRounds counts rounds for the warnings of training steps that are slower than a round's waits.
-// A round's only timeouts are heights, so the chain cannot tell a slow step from a silent
-// participant. The operators can, and set the waits. Only Commit uses it.
+// slowRounds counts rounds for the warnings about training steps that are slower than a round's
+// waits. A chain has no clock: its waits are counted in heights, so it cannot tell a slow step from
+// a silent participant. The operators can, and set the waits. Only Commit uses slowRounds.
 type slowRounds struct {
 	rounds uint64 // closed since this node started
 	next   uint64 // value of rounds from which on a warning is due again

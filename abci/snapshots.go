@@ -17,15 +17,15 @@ import (
 
 // A snapshot is the state document of a height, in chunks of store.ChunkBytes, each stored
 // separately. Its metadata are the chunks' SHA-256 hashes, concatenated, and its hash is the
-// SHA-256 of the metadata: a wrong chunk is its sender's fault, and another peer is asked. It holds
-// the Merkle frontier of the history, not the history: a node that joins by state sync executes and
-// proves like other nodes, and gets the records of older rounds from peers only.
+// SHA-256 of the metadata. So a wrong chunk is its sender's fault, and the node asks another peer.
+// A snapshot holds the Merkle frontier of the history, not the history: a node that joins by state
+// sync executes and proves like other nodes, but gets the records of older rounds only from peers.
 const snapshotFormat = 2
 
-// A snapshot is kept while a node that has heard of it may still fetch it. Snapshots are spaced so
-// that few are kept, however fast the heights pass.
+// A snapshot is kept as long as a node that has heard of it may still fetch it. Snapshots are
+// spaced in time, so that few are kept however fast the chain is.
 const (
-	keptSnapshots   = 2 // at least
+	keptSnapshots   = 2 // minimum
 	snapshotAge     = 10 * time.Minute
 	snapshotSpacing = snapshotAge / 20
 )
@@ -83,8 +83,8 @@ func (a *Application) Restoring() (offered, taken time.Time, done bool) {
 	return at(&a.offered), at(&a.chunked), a.state.Load() != nil
 }
 
-// ListSnapshots offers the snapshots in the store. Any peer may ask as often as it likes: it costs
-// the node a few hashes.
+// ListSnapshots offers the snapshots in the store. A peer may ask any number of times, because an
+// answer costs the node only a few hashes.
 func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnapshots) (*abcitypes.ResponseListSnapshots,
 	error) {
 	heights, err := a.store.Snapshots()

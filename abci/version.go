@@ -19,8 +19,8 @@ func init() {
 // Unreleased is the version of a program that was built without one.
 const Unreleased = "0.1.0"
 
-// noted returns the version without its v if the module was installed by version. Otherwise it
-// returns the commit of the build, with "-dirty" appended if files had changed.
+// noted returns the module's version without its v if the module was installed by version.
+// Otherwise it returns the commit of the build, with "-dirty" appended if files had changed.
 func noted(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return Unreleased

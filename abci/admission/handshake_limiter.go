@@ -16,10 +16,10 @@ import (
 var errTooManyHandshakes = errors.New("too many connections from addresses at which no member's node was")
 
 const (
-	// handshakeRate is the max number of connections a second that may begin a handshake from
-	// unknown addresses, and handshakeBurst the max number at once. CometBFT waits six seconds for
-	// a silent connection, so that such connections take at most 200 of maxHandshakes; and a
-	// handshake costs half a millisecond of a core.
+	// Connections from unknown addresses may begin handshakeRate handshakes a second, and
+	// handshakeBurst at once. CometBFT waits six seconds for a silent connection, so these
+	// connections take at most 6*25+50 = 200 of maxHandshakes. A handshake costs half a millisecond
+	// of a core.
 	handshakeRate, handshakeBurst = 25, 50
 	// addressMemory is how long an address stays known, and maxAddresses the max number of known
 	// addresses.
@@ -29,8 +29,8 @@ const (
 )
 
 // handshakeLimiter limits handshakes from unknown addresses, so that members always find a free
-// one. An address does not identify a node, but the known addresses of trusted nodes are not
-// limited.
+// one. It exempts the addresses at which trusted nodes were seen; an exempt address proves nothing
+// about the node behind it.
 type handshakeLimiter struct {
 	now func() time.Time
 
@@ -63,7 +63,7 @@ func (d *handshakeLimiter) add(ip string) {
 	d.known[ip] = now
 }
 
-// admit returns nil if a connection with an address may begin its handshake.
+// admit returns nil if a connection from an address may begin its handshake.
 func (d *handshakeLimiter) admit(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -16,13 +16,15 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// maxHandshakes is the lower bound for the limit of inbound connections if strangers are kept out:
-// CometBFT counts connections that have not identified themselves yet, for up to six seconds each.
+// maxHandshakes is the minimum of the limit on inbound connections if strangers are kept out.
+// CometBFT counts a connection against that limit before the peer has identified itself, for up to
+// six seconds.
 const maxHandshakes = 256
 
 // Configure returns a configuration in which CometBFT asks the application which nodes to let in.
-// Members, persistent peers and allowed peers get a connection however many strangers connect. If
-// config.toml names no persistent peers, they are the active members at their registered addresses.
+// Members, persistent peers and allowed peers get a connection even if the inbound connections are
+// all taken by strangers. If config.toml names no persistent peers, Configure sets them to the
+// active members at their registered addresses.
 func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	fitted, peers := *c, *c.P2P
 	fitted.P2P, fitted.FilterPeers = &peers, true
@@ -55,8 +57,8 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 }
 
 // addresses returns the registered addresses of active members' nodes, except this node. A member
-// may register any text: an entry that is not the address of one of the member's own nodes is left
-// out.
+// may register any text as its address: addresses leaves out an entry that does not name one of the
+// member's own nodes.
 func addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	for i := range all {
 		p := &all[i]

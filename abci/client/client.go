@@ -53,8 +53,8 @@ type Client struct {
 	address string
 }
 
-// patience is the timeout of one request. Without it, a node that accepts connections and says
-// nothing would hold up a caller without a deadline, such as a worker or an audit, without end.
+// patience is the timeout of one request. Without it a node that accepts connections and never
+// answers would block a caller without a deadline, such as a worker or an audit, for good.
 const patience = time.Minute
 
 // idleConnections is the number of connections that are kept between requests: as many as an

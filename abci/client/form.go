@@ -20,9 +20,9 @@ import (
 // digits take more bytes than base64, and the size of a request is limited.
 const maxForm = 64 << 10
 
-// BroadcastForm is Broadcast for senders of many transactions: it posts a form, which the node
-// reads without JSON, at less than half of the cost to client and node. It falls back to Broadcast
-// for a large transaction and for a socket.
+// BroadcastForm does what Broadcast does, for senders of many transactions. It posts a form, which
+// the node reads without JSON, at less than half of the cost to client and node. It falls back to
+// Broadcast for a large transaction and for a socket.
 func (c *Client) BroadcastForm(ctx context.Context, t *tx.Tx) error {
 	at, found := strings.CutPrefix(c.address, "tcp://")
 	if found {

@@ -68,7 +68,7 @@ func (c *Client) Membership(ctx context.Context) (query.Membership, error) {
 	return ask[query.Membership](ctx, c, "/membership")
 }
 
-// Clocks returns the clocks of the node's peers, as it has measured them.
+// Clocks returns the clocks of the node's peers, as the node has measured them.
 func (c *Client) Clocks(ctx context.Context) ([]query.PeerClock, error) {
 	return ask[[]query.PeerClock](ctx, c, "/clocks")
 }

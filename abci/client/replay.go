@@ -35,7 +35,7 @@ func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours
 	if err != nil {
 		return nil, err
 	}
-	// verify the block first: Neighbours does not recover from a panic, as SafeExecute does
+	// Verify the block first: unlike SafeExecute, Neighbours does not recover from a panic.
 	if _, err := modelAfter(s, block, r); err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func verdict(r *coretypes.ResultBroadcastTx, err error) error {
 // Included blocks until a block holds the transaction, and returns its height. An unreachable node
 // does not end it. When ctx is done, it returns the last failure, or ctx's error if there is none.
 func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (int64, error) {
-	var away error // error of the last request that ctx did not cut off; nil if it was answered
+	var away error // the error of the last request if ctx did not cut it off; nil if the node answered
 	for {
 		r, err := c.rpc.Tx(ctx, t.Hash[:], false)
 		var answer *rpctypes.RPCError
@@ -74,7 +74,7 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 // Enactment is the result of a proposal at a round boundary.
 type Enactment struct {
 	Height  int64
-	Kind    string // the name of its tx.Kind
+	Kind    string // name of the proposal's tx.Kind
 	Refused string // why the proposal could not be enacted; "" if it was
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// CheckConsensus rejects CometBFT's parameters of a genesis if a chain of this application would
-// stall or halt with them and the given number of validators.
+// CheckConsensus rejects CometBFT's parameters in a genesis if a chain of this application with the
+// given number of validators would stall or halt under them.
 func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) error {
 	n := len(g.Participants)
 	switch {

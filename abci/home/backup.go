@@ -22,9 +22,9 @@ const MinPassphrase = 12
 const maxBackup = 64 << 20
 
 // Backup writes the keys and the configuration of a home as a tar file, encrypted by age with a
-// passphrase (scrypt), and returns the names of its files, relative to the home. It takes nothing of
-// the data folder: a restored journal or priv_validator_state.json is older than what the node has
-// signed since, and so the node would sign twice.
+// passphrase (scrypt), and returns the names of its files, relative to the home. The backup has
+// nothing from the data folder: a restored journal or priv_validator_state.json would lack the
+// node's latest signatures, and the node would sign twice.
 func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]string, error) {
 	names, err := backupFiles(c, a)
 	if err != nil {
@@ -66,7 +66,7 @@ func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 			return nil, err
 		}
 	}
-	sent, err := filepath.Glob(filepath.Join(c.RootDir, "config", "founding", "*.json")) // of a founding that goes on
+	sent, err := filepath.Glob(filepath.Join(c.RootDir, "config", "founding", "*.json")) // founding in progress
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 	var names []string
 	for _, path := range slices.Concat(paths, keys, sent) {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			continue // a home of workers alone has no validator and no node
+			continue // the home of a worker group has neither a validator nor a node
 		}
 		name, err := filepath.Rel(c.RootDir, path)
 		if err != nil || !filepath.IsLocal(name) {
@@ -143,8 +143,8 @@ func Restore(r io.Reader, dir, passphrase string) ([]string, error) {
 	return names, nil
 }
 
-// readBackup returns the files of a backup by their names. The whole backup is read, and so proven to
-// be what was written, before a file is restored.
+// readBackup returns the files of a backup by their names. It reads and authenticates the whole
+// backup before any file is restored.
 func readBackup(plain io.Reader) (map[string][]byte, error) {
 	archive, files, bytes := tar.NewReader(plain), map[string][]byte{}, int64(0)
 	for {

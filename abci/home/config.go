@@ -12,10 +12,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// NewConfig returns the configuration of a new home: the default one with the node's moniker, the
-// address at which it listens, as tcp://0.0.0.0:26656, and the one at which the others reach it, as
-// host:port, or "" if that is the same. A node that listens on the loopback alone gets the settings
-// for a net on one machine.
+// NewConfig returns the configuration of a new home: the default one with the node's moniker, its
+// listen address, such as tcp://0.0.0.0:26656, and its external address as host:port, which is ""
+// if peers reach the node at the listen address. A node that listens only on a loopback address
+// gets the settings for a net on one machine.
 func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	if len(moniker) > app.MaxMoniker {
 		return nil, fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker)

@@ -15,9 +15,9 @@ import (
 // levelDB sets the memory use of each of a node's five LevelDBs. By default each takes a write
 // buffer of 4 MiB, a second one that is being flushed, a spare one, and up to 8 MiB for its block
 // cache: a node that stores 100 kB a round and reads what it has just written needs neither. The
-// smaller tables are merged four times as many at a time, so that no more is written. Compression
-// is off, because gradients and models are mostly noise: compressing them, and again at each merge,
-// would cost more than it saves.
+// tables are smaller than by default, so four times as many are merged at a time, which keeps the
+// written bytes the same. Compression is off: gradients and models are mostly noise, so compressing
+// them, and again at each merge, would cost more than it saves.
 var levelDB = opt.Options{
 	WriteBuffer:            1 * opt.MiB,
 	BlockCacheCapacity:     1 * opt.MiB,
@@ -27,10 +27,10 @@ var levelDB = opt.Options{
 	Compression:            opt.NoCompression,
 }
 
-// levelDBOf returns the options of a LevelDB for a chain whose rounds have this number of bytes. A
-// batch that is larger than the write buffer becomes a table for each buffer that it fills: with
-// rounds of megabytes the buffer grows, up to LevelDB's default of 4 MiB, and fewer tables are
-// merged.
+// levelDBOf returns the options of a LevelDB for a chain whose rounds have this number of bytes.
+// LevelDB splits a batch that is larger than the write buffer into one table for each buffer that
+// the batch fills. For rounds of megabytes the buffer is therefore larger, up to LevelDB's default
+// of 4 MiB, so that there are fewer tables to merge.
 func levelDBOf(round int64) *opt.Options {
 	o := levelDB
 	if round > int64(o.WriteBuffer) {
@@ -69,14 +69,14 @@ func OpenApplicationDB(c *config.Config) (dbm.DB, error) {
 	return nil, fmt.Errorf("application database in %s: %w", c.DBDir(), err)
 }
 
-// locked reports whether a database did not open because another process has it.
-// The backends have only the system's text in common.
+// locked reports whether a database did not open because another process holds its lock. The
+// backends share no error type, only the text of the operating system.
 func locked(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), syscall.EAGAIN.Error())
 }
 
-// checkStopped rejects a home whose node runs. A database that fails to open for another reason is
-// no sign of a running node, and a node with its databases in memory cannot be detected.
+// checkStopped rejects a home whose node runs. It ignores a database that fails to open for another
+// reason, and it cannot detect a node with its databases in memory.
 func checkStopped(c *config.Config) error {
 	db, err := OpenApplicationDB(c)
 	switch {

@@ -13,9 +13,9 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer"
 )
 
-// Evaluator measures a chain's models: built-in ones on a test set, external ones by a trainer of
-// its own. It reads the test set or starts the trainer with the first model. It is safe for
-// concurrent use, and measures one model at a time.
+// Evaluator measures a chain's models: built-in ones on a test set, external ones by a trainer that
+// it runs. It reads the test set, or starts the trainer, when it gets the first model. It is safe
+// for concurrent use, and measures one model at a time.
 type Evaluator struct {
 	data    string
 	trainer trainer.Config // without Argv: none
@@ -32,7 +32,7 @@ func EvaluatorOf(c *config.Config, w WorkerConfig) *Evaluator {
 }
 
 // Unmeasurable reports whether an error says that an Evaluator cannot measure the models: they are
-// external, and no trainer is named, or it does not evaluate.
+// external, and the home names no trainer, or a trainer that does not evaluate.
 func Unmeasurable(err error) bool {
 	return errors.Is(err, evaluate.ErrExternal) || errors.Is(err, trainer.ErrUnmeasured)
 }

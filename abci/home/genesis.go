@@ -60,8 +60,8 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TooLarge returns a warning if, with n participants, a transaction under new parameters may be
-// larger than nodes accept that started under the parameters before, and "" otherwise.
+// TooLarge returns a warning if a transaction under the new parameters p, with n participants, may
+// exceed the limit of nodes that started under the parameters before. Otherwise it returns "".
 func TooLarge(before, p params.Params, n int) string {
 	need, of := p.TxBytes(n), limit.MessageSizesOf(DefaultConfig(), before, n, 0)
 	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes) {

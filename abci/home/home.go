@@ -118,10 +118,10 @@ func (h *Home) WriteConfig() error {
 	return nil
 }
 
-// RestoreData makes data/ for a home that has none, for example after a restore of its
-// keys alone: the state of a validator that has signed nothing. If the folder or
-// the state file is there, it makes nothing, because a lost file may have recorded
-// a signature.
+// RestoreData makes data/ for a home without one, for example after a restore of the keys alone.
+// The new folder has the state of a validator that has signed nothing. If data/ or the state file
+// exists, RestoreData makes nothing: a state file that is missing from an existing folder may have
+// recorded a signature.
 func RestoreData(c *config.Config, logger log.Logger) error {
 	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {

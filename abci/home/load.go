@@ -110,10 +110,9 @@ func readTOML(dir, name, prefix string, into any,
 	return nil
 }
 
-// OneLine returns the error of a TOML decoder, which is a heading and a line for
-// each fault, as one line. For a value of the wrong type it names the key, the
-// environment variable with the prefix if that set it, the value, and what is
-// allowed.
+// OneLine turns the error of a TOML decoder, which has a heading and a line for each fault, into
+// one line. For a value of the wrong type the line names the key, the environment variable with the
+// prefix if that set the value, the value, and what is allowed.
 func OneLine(err error, v *viper.Viper, prefix string) error {
 	if err == nil {
 		return nil

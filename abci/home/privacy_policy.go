@@ -28,9 +28,9 @@ func genesisPrivacy(c *config.Config) (params.Privacy, error) {
 	return g.Params.Privacy, err
 }
 
-// demand returns the noise multiplier, epsilon and delta that the home requires of an epoch. An
-// epoch that the members accepted later may differ from the genesis, unless app.toml sets the
-// values. The budget is for all epochs together.
+// demand returns the noise multiplier, epsilon and delta that the home requires of an epoch. A
+// later epoch, which the members accepted, may differ from the genesis, unless app.toml sets the
+// values. The budget covers all epochs together.
 func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privacy {
 	d := genesis
 	if t.Epoch > 0 {

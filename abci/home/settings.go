@@ -64,7 +64,8 @@ func appendSettings(all []Setting, file, section string, of reflect.Value) []Set
 	return all
 }
 
-// Find returns the setting of a key. Its error, as that of Set about a value, matches ErrConfig.
+// Find returns the setting of a key. If there is none, the error matches ErrConfig, as does the
+// error of Set for an invalid value.
 func Find(all []Setting, key string) (Setting, error) {
 	i := slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })
 	if i < 0 {
@@ -75,8 +76,8 @@ func Find(all []Setting, key string) (Setting, error) {
 }
 
 // Set changes the value of a key in the file of a home that has it. Everything else in the file
-// stays as it is, comments and order included. What Load rejects is not written. The environment
-// does not count: the files have to be valid by themselves.
+// stays as it is, comments and order included. Set writes nothing that Load would reject. It
+// ignores the environment: the files have to be valid by themselves.
 func Set(dir, key, text string) (Setting, error) {
 	s, err := Find(Settings(DefaultConfig(), DefaultAppConfig()), key)
 	if err != nil {
@@ -112,7 +113,7 @@ func Set(dir, key, text string) (Setting, error) {
 	return Find(Settings(c, a), key)
 }
 
-// loadWith returns the configuration of a home with another content of one of its files.
+// loadWith returns the configuration of a home as if one of its files had the given content.
 func loadWith(dir, file string, content []byte) (*config.Config, AppConfig, error) {
 	scratch, err := os.MkdirTemp("", "spdl-config-*")
 	if err != nil {
@@ -149,8 +150,8 @@ func listOf(text string) (list []string, err error) {
 	return list, err
 }
 
-// literal returns the TOML of a value that is given as text: of a list, its elements separated by
-// commas, or a JSON array.
+// literal returns the TOML of a value, given its text. The text of a list is its elements separated
+// by commas, or a JSON array.
 func (s Setting) literal(text string) (string, error) {
 	wrong := func(want string) error {
 		return configError{fmt.Errorf("%s is %q, want %s", s.Key, text, want)}
@@ -198,8 +199,8 @@ func quoted(v any) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// replaceValue returns a TOML document with another value of a key. A key that the document lacks is
-// added, at the end of its section.
+// replaceValue returns a TOML document in which a key has another value. It adds a key that the
+// document lacks at the end of the key's section.
 func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	section, name := "", key
 	if dot := strings.LastIndex(key, "."); dot >= 0 {
@@ -207,7 +208,7 @@ func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	}
 	var p unstable.Parser
 	p.Reset(doc)
-	current, end := "", -1 // the section that is read, and the end of the last line of ours
+	current, end := "", -1 // the section of the current expression, and the end of the last line in the key's section
 	if section == "" {
 		end = 0
 	}

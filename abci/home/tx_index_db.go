@@ -44,7 +44,8 @@ func (b resultBatch) Set(key, value []byte) error {
 }
 
 // Get reads a key, and adds the bytes of a transaction that Set left out. If its block has been or
-// is being dropped, the result has no bytes. It is no error, on which CometBFT's index would panic.
+// is being dropped, the result has no bytes. That is not an error, because CometBFT's index would
+// panic on one.
 func (r *TxIndexDB) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {

@@ -18,7 +18,8 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// journals is the folder of a worker group's journals, in the folder of worker.journal.
+// journals is the name of the folder of a worker group's journals. It is beside the path
+// worker.journal.
 const journals = "journals"
 
 // IsWorkerGroup reports whether a home is that of many participants without a node, a worker group:

@@ -84,7 +84,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 	for {
 		s, err := c.await(ctx, func(s *app.State) bool {
 			_, _, err := s.DraftIncluded(s.Height+1, participant, nil)
-			return err == nil || errors.Is(err, app.ErrNotClosing) // because no gradients are given
+			return err == nil || errors.Is(err, app.ErrNotClosing) // no gradients were given
 		})
 		if err != nil {
 			return nil, err

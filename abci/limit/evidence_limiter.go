@@ -10,10 +10,10 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 )
 
-// Limits on the evidence that a node takes from one peer, and from all peers: pieces in each
-// period. A validator can sign any number of valid pieces against itself, but one piece convicts
-// it. The pool rejects the rest (see evidenceDB of abci/node), but only after CometBFT has verified
-// each piece.
+// Limits on the pieces of evidence that a node takes in each period from one peer and from all
+// peers. A validator can sign any number of valid pieces against itself, but one piece convicts it.
+// The pool rejects the other pieces (see evidenceDB of abci/node), but only after CometBFT has
+// verified each of them.
 const (
 	maxPeerPieces = 32
 	piecesPeriod  = 10 * time.Second

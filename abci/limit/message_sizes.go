@@ -27,11 +27,12 @@ const AggregateChannel = byte(0x51)
 const (
 	// SmallMessage is the size limit of a message that holds only numbers, hashes and a signature.
 	SmallMessage = 1 << 10
-	// bitArray is the size limit of the bits of the largest validator set, and of the parts of the
-	// largest block: 64 of them in at most 11 bytes.
+	// bitArray is the size limit of a bit array with one bit for each validator of the largest set,
+	// or for each part of the largest block: 64 bits take at most 11 bytes.
 	bitArray = 4096 / 64 * 11
-	// minTransaction is the minimum limit of a transaction: an operation, or a gradient of an
-	// epoch with larger gradients than the epoch in which the node started.
+	// minTransaction is the minimum of the size limit of a transaction. It leaves room for
+	// operations, and for gradients of a later epoch, which may be larger than those of the epoch
+	// in which the node started.
 	minTransaction = 1 << 17
 )
 
@@ -166,7 +167,8 @@ func (b Messages) replace(n *cmtnode.Node, own []p2p.Reactor) {
 	}
 }
 
-// ErrOutgrown reports a node that fetches blocks larger than the limits of its start.
+// ErrOutgrown reports that a node fetches blocks of a chain whose blocks may exceed the limits that
+// the node set at its start.
 var ErrOutgrown = errors.New("the chain's blocks have outgrown what this node takes since its start: start it again")
 
 // CheckOutgrown returns ErrOutgrown if the blocks of the state's chain may be larger than the limit

@@ -16,7 +16,8 @@ var errUnfinished = errors.New("the messages that it began and has not ended tak
 
 const (
 	// unfinishedTick is the interval of the check. CometBFT counts the bytes of a connection in
-	// samples of 100 ms, by a clock of 20 ms: a count is less than two ticks old.
+	// samples of 100 ms, with a clock that ticks every 20 ms, so a count is less than two ticks of
+	// this check old.
 	unfinishedTick = 100 * time.Millisecond
 	// maxUnfinished bounds the bytes of unfinished messages of all peers together, in addition to
 	// those of a round.
@@ -36,9 +37,9 @@ type peerBytes struct {
 	weight   int64        // sum over ticks of the unfinished bytes
 }
 
-// unfinished bounds the bytes of unfinished messages over all peers together. CometBFT buffers them
-// for each channel of each peer and does not count them. Their number is that of the bytes that
-// came over a connection minus the bytes of whole messages.
+// unfinished bounds the bytes of unfinished messages over all peers together. CometBFT buffers
+// these bytes for each channel of each peer and does not count them. unfinished computes them as
+// the bytes that came over a connection minus the bytes of whole messages.
 type unfinished struct {
 	max   int64
 	ticks int64
@@ -97,7 +98,7 @@ func varint(x int) (n int) {
 func (t *peerBytes) unended(came int64) int64 {
 	finished, long := t.finished.Load(), t.before[0]
 	t.before[0], t.before[1] = t.before[1], finished
-	if most := came - long - t.credit; most < 0 { // finished counts too many bytes of packet headers
+	if most := came - long - t.credit; most < 0 { // finished overestimates the bytes of packet headers
 		t.credit += most
 	}
 	least := max(0, came-finished-t.credit)

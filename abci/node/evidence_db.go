@@ -23,9 +23,9 @@ const waiting = 0x01
 var errNeedless = errors.New("evidence that convicts nobody more")
 
 // evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces, whether from
-// consensus, peers or RPC, so that the pool holds at most one pending piece for each validator. The
-// pool itself sets no bound. It puts all pending pieces into blocks, sends them to every peer every
-// 10 s, and hashes them for each block with evidence. A block with a needless piece stays valid.
+// consensus, peers or RPC, so that the pool holds at most one pending piece for each validator.
+// CometBFT sets no bound: it puts all pending pieces into blocks, sends them to every peer every 10
+// s, and hashes them for each block with evidence. A block with a needless piece stays valid.
 type evidenceDB struct {
 	dbm.DB
 	state func() *app.State // nil before the chain's first block

@@ -7,8 +7,9 @@ import (
 	"github.com/cometbft/cometbft/mempool"
 )
 
-// The first and the last pause after which a round that stays open is gossiped again; the pause
-// doubles each time. The caller adds twice the transfer time of a round's bytes to the first.
+// A round that stays open is gossiped again after firstRegossip, and then after pauses that double
+// each time, up to lastRegossip. The caller adds twice the transfer time of a round's bytes to the
+// first pause.
 const (
 	firstRegossip = 2 * time.Second
 	lastRegossip  = time.Minute
@@ -26,9 +27,9 @@ func (r *Running) synced(ctx context.Context) error {
 	return nil
 }
 
-// gossipAgain hands the pool's transactions to the mempool once more while a
-// round stays open. The mempool sends a transaction to a peer once, and a
-// syncing peer drops it: otherwise a gradient could stay on its own node alone.
+// gossipAgain hands the pool's transactions to the mempool again while a round stays open. The
+// mempool sends a transaction to a peer only once, and a syncing peer drops it. Without a
+// repetition a gradient might never leave its own node.
 func (r *Running) gossipAgain(ctx context.Context, first time.Duration) {
 	pause := first
 	_, last := r.Application.Pending()

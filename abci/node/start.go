@@ -30,8 +30,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// New builds a CometBFT node of a home around an application. The local client has one lock for
-// each connection, so that CheckTx runs while PrepareProposal waits.
+// New builds a CometBFT node of a home around an application. Each connection to the application
+// has its own lock, so that CheckTx runs while PrepareProposal waits.
 func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
 	return build(c, application, logger, new(databases), nil)
 }
@@ -86,7 +86,7 @@ type Running struct {
 	beside          <-chan struct{} // closed when Hooks.Beside has ended, nil if it runs nothing
 }
 
-// Hooks are changes of a node by a command or a testnet. The zero value changes nothing.
+// Hooks let a command or a testnet change a node. The zero value changes nothing.
 type Hooks struct {
 	// Data reads the participant's part of the training data, once the chain is known. Default
 	// LoadPart.

@@ -18,9 +18,10 @@ import (
 // executes the chain. A supervisor must not restart it.
 const ExitVersion = 4
 
-// The minimum and maximum time for which a node that has executed the last height of its version
-// waits for peers that have not, and the interval at which it checks them. The minimum is a second
-// because block sync panics if it is stopped before it is done with the block that it has executed.
+// A node that has executed the last height of its version waits for peers that have not, for at
+// least minPeerWait and at most maxPeerWait, and checks them every peerWaitPause. The minimum is a
+// second because block sync panics if it is stopped before it is done with the block that it has
+// executed.
 const (
 	minPeerWait   = time.Second
 	maxPeerWait   = 30 * time.Second

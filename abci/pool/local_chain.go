@@ -15,7 +15,7 @@ type LocalChain struct {
 	Ready <-chan struct{} // closed once there is a pool
 	Pool  func() *Pool    // nil before Ready
 	Draft func(participant uint32) (*tx.Aggregate, error)
-	// the interval at which Lead tries again while stragglers may come
+	// interval at which Lead tries again while stragglers may come
 	StragglerWait time.Duration
 	Send          func(ctx context.Context, raw []byte) error // submits to the node's mempool
 }

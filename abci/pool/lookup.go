@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// signatureKey is the last bytes of a transaction, its signature. By it the pool finds a
-// transaction without hashing megabytes.
+// signatureKey is the last 64 bytes of a transaction, which are its signature. The pool finds a
+// transaction by this key without hashing megabytes.
 type signatureKey [64]byte
 
 func keyOf(raw []byte) (e signatureKey) {
@@ -24,5 +24,5 @@ func (p *Pool) FindRaw(raw []byte) *tx.Tx {
 	if t != nil && bytes.Equal(t.Raw, raw) {
 		return t
 	}
-	return p.Find(sha256.Sum256(raw)) // another transaction may have the same end
+	return p.Find(sha256.Sum256(raw)) // another transaction may end with the same bytes
 }

@@ -23,9 +23,9 @@ var (
 	ErrTooLarge  = errors.New("transaction is too large for the pool")
 )
 
-// A slot is the place of a pending transaction: one gradient and one commitment per participant and
-// round, one aggregate per participant, round and view, and one operation per kind, sender and
-// subject.
+// A slot is the place of a pending transaction. There is one slot for a gradient and one for a
+// commitment per participant and round, one for an aggregate per participant, round and view, and
+// one for an operation per kind, sender and subject.
 type slot struct {
 	tx.Place
 	subject string // of an operation
@@ -46,13 +46,14 @@ func slotOf(t *tx.Tx) slot {
 }
 
 const (
-	// maxPending bounds the operations of one kind and sender; outsiders count as one sender. A
-	// limit of one operation per subject would be no bound: a participant can make any number of
-	// Joins, and carry each in an approval. A block takes as many operations.
+	// maxPending bounds the pending operations of one kind and sender; all outsiders count as one
+	// sender. It equals the maximum number of operations in a block. A limit of one operation per
+	// subject would be no bound: a participant can make any number of Joins, and carry each in an
+	// approval.
 	maxPending = 64
-	// maxOperationBytes bounds an operation. The largest that rule P2 admits starts an epoch with
-	// an external model of 32 KiB and a ledger. Without the bound, an approval padded to the size
-	// of a block would keep gradients out.
+	// maxOperationBytes bounds an operation. The largest operation that rule P2 allows starts an
+	// epoch with an external model of 32 KiB and a ledger. Without the bound, an approval padded to
+	// the size of a block would crowd out gradients.
 	maxOperationBytes = 40 << 10
 	// joinRate, per second, and joinBurst limit the Joins that a node judges, of all outsiders
 	// together. A Join costs the node three signatures and a VRF proof, and its sender nothing. If
@@ -61,22 +62,22 @@ const (
 )
 
 // Pool holds the transactions that wait for a block. Its memory is bounded twice: by its slots,
-// which only admitted senders can fill, and by bytes. It holds the latest committed state, by which
-// it admits.
+// which only admitted senders can fill, and by bytes. It admits transactions by the latest
+// committed state.
 type Pool struct {
 	mu          sync.Mutex
 	state       *app.State
 	slots       map[slot]*tx.Tx
 	held        map[[32]byte]*tx.Tx     // the transactions in the slots, by hash
-	bySignature map[signatureKey]*tx.Tx // the latest transaction with an end
-	order       []slot                  // of arrival
-	// The transactions of snapshots, in order of arrival. Elements are only ever appended, so that
-	// snapshots share them.
+	bySignature map[signatureKey]*tx.Tx // the latest transaction with each signature
+	order       []slot                  // the slots in order of arrival
+	// The transactions that snapshots hold, in order of arrival. The pool only appends to these
+	// slices, so that snapshots share their memory.
 	pending, operations []*tx.Tx
 	bytes               int64
 	limit               int64
-	rejected            map[slot]Aggregate // of the open round, whose Delta turned out wrong
-	grown               time.Time          // of the last gradient's or commitment's arrival
+	rejected            map[slot]Aggregate // aggregates of the open round that failed execution
+	grown               time.Time          // when the last gradient or commitment arrived
 	now                 func() time.Time
 	joins, checkedJoins *rate.Limiter // rate limits of Joins, one for Add and one for Check
 	changed             chan struct{} // closed and replaced at every change
@@ -89,7 +90,7 @@ func New(state *app.State, limit int64, now func() time.Time) *Pool {
 }
 
 // Add admits a transaction. The cheap checks come first. If the transaction contradicts one that is
-// or was in the pool, add returns the proof.
+// or was in the pool, Add returns the proof of the equivocation.
 func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	at := slotOf(t)
 	p.mu.Lock()
@@ -251,8 +252,8 @@ func (p *Pool) Find(hash [32]byte) *tx.Tx {
 	return p.held[hash]
 }
 
-// admitCost is roughly the cost of verifying a transaction's signature and VRF proof, in integer
-// additions.
+// admitCost is the approximate cost of verifying a transaction's signature and VRF proof, in
+// integer additions.
 const admitCost = 1 << 16
 
 // Advance moves the pool to a committed state and drops stale transactions. If the state has
@@ -299,8 +300,8 @@ func sameStanding(p, q app.Participant) bool {
 		bytes.Equal(p.VrfKey, q.VrfKey)
 }
 
-// An Aggregate is an aggregate of the open round that this node has seen. Err is why a block with it
-// would be invalid, nil if this node knows no reason.
+// An Aggregate is an aggregate of the open round that this node has seen. Err says why a block with
+// the aggregate would be invalid, and is nil if this node knows no reason.
 type Aggregate struct {
 	Tx  *tx.Tx
 	Err error
@@ -319,8 +320,8 @@ func (p *Pool) Aggregates() []Aggregate {
 	return out
 }
 
-// Reject drops an aggregate that passed admission and failed execution with err, and keeps it out
-// while its round is open.
+// Reject drops an aggregate that passed admission and failed execution with err. The pool does not
+// admit it again while its round is open.
 func (p *Pool) Reject(t *tx.Tx, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -355,7 +356,8 @@ func (p *Pool) notify() {
 	p.changed = make(chan struct{})
 }
 
-// expose adds the transaction in a slot to those of snapshots, unless it is of the next round.
+// expose adds the transaction in a slot to those that snapshots hold, unless it is of the next
+// round.
 func (p *Pool) expose(at slot) {
 	switch {
 	case !at.ofRound():
@@ -365,7 +367,7 @@ func (p *Pool) expose(at slot) {
 	}
 }
 
-// exposeAll rebuilds the transactions of snapshots from the slots.
+// exposeAll rebuilds the transactions that snapshots hold from the slots.
 func (p *Pool) exposeAll() {
 	p.pending, p.operations = nil, nil
 	for _, at := range p.order {

@@ -9,10 +9,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Precomputer runs the rule in the background, at most once per committed state, when the last
-// required gradient arrives: while the leader makes and sends the aggregate, every node precomputes
-// Delta. Drafting, proposing and verifying then wait for that Delta or reuse it. It never affects a
-// verdict.
+// Precomputer runs the rule in the background when the last required gradient arrives, at most once
+// per committed state. Every node thereby computes Delta while the leader makes and sends the
+// aggregate. Drafting, proposing and verifying then wait for that Delta or reuse it. It never
+// affects a verdict.
 type Precomputer struct {
 	Log  log.Logger
 	last atomic.Pointer[app.State] // the state of the last run
@@ -26,7 +26,7 @@ func (c *Precomputer) Run(v Snapshot) {
 	}
 	c.runs.Go(func() {
 		defer func() {
-			if r := recover(); r != nil { // the block is still judged, and rejected
+			if r := recover(); r != nil { // executing a block with these gradients fails in the same way, and rejects it
 				c.Log.Error("the rule over the pool", "err", r)
 			}
 		}()

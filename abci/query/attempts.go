@@ -63,8 +63,9 @@ func (a *Attempts) Closed(r *app.Record, seen []pool.Aggregate) {
 	}
 }
 
-// attemptOf describes an aggregate of a closed round. The digest of the aggregate that closed the
-// round is that of the rule for all aggregates over the same gradients.
+// attemptOf describes an aggregate of a closed round. The aggregate that closed the round has the
+// digest that the rule gives, so its digest is the correct one for all aggregates over the same
+// gradients.
 func attemptOf(x pool.Aggregate, r *app.Record, seen []pool.Aggregate) Attempt {
 	g := x.Tx.Aggregate
 	out := Attempt{Leader: g.Leader, View: g.View, Included: len(g.Included), Digest: hex.EncodeToString(g.Digest)}

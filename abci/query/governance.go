@@ -19,8 +19,8 @@ type Leader struct {
 	Opened     uint64   `json:"opened"`
 	View       uint64   `json:"view"`      // highest open view at the next height, max len(ranking)+1
 	Leaders    []uint32 `json:"leaders"`   // ranked participants that may lead then, by view
-	Everybody  bool     `json:"everybody"` // every participant with a reputation may lead
-	Anybody    bool     `json:"anybody"`   // every active participant may lead
+	Everybody  bool     `json:"everybody"` // every participant with a reputation may lead then
+	Anybody    bool     `json:"anybody"`   // every active participant may lead then
 	Ranking    []uint32 `json:"ranking"`
 	ViewBlocks uint64   `json:"view_blocks"`
 }
@@ -94,7 +94,7 @@ type Standing struct {
 	MayLead        bool   `json:"may_lead"`
 	Participations uint64 `json:"participations"`
 	Offences       int    `json:"offences"`
-	PassedOver     uint32 `json:"passed_over"` // views that it let pass as leader, less the rounds that it closed
+	PassedOver     uint32 `json:"passed_over"` // turns missed as leader minus rounds closed as leader, 0 to 10
 }
 
 func queryReputation(_ *Queries, s *app.State, _ string) (any, error) {

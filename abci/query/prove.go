@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Bundle is the answer to /bundle/{t}: the proofs of a round's record, which has the hash of its
-// model, and of the progress, parameters, epochs and participants. All are proofs from the state of
-// Height, whose application hash is in the header of the next height.
+// Bundle is the answer to /bundle/{t}: the proofs of a round's record, which has the hash of the
+// round's model, and of the progress, parameters, epochs and participants. All are proofs from the
+// state of Height, whose application hash is in the header of the next height.
 type Bundle struct {
 	Height uint64 `json:"height"`
 	proof.Bundle

@@ -28,8 +28,8 @@ var (
 	ErrNotReady = errors.New("the chain has not begun")
 )
 
-// Limits on the bytes of a query's path and of an error text in an answer: sending long text back
-// must not cost the node.
+// Limits on the bytes of a query's path and of an error text in an answer. Without them a client
+// could make the node send long texts back.
 const (
 	MaxQueryPath = 256
 	maxQueryLog  = 1024

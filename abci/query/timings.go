@@ -29,8 +29,8 @@ const maxTimings = 256
 
 type Moments struct {
 	Opened, Own, whole, led, closed time.Time
-	// OwnAt is the next height when this node's own gradient arrived, QuorumAt when the gradient
-	// that completed N-f did; 0 if the node did not see it.
+	// OwnAt and QuorumAt are the next height at the time when this node's own gradient arrived, and
+	// when the gradient that completed N-f arrived; 0 if the node did not see it.
 	OwnAt, QuorumAt uint64
 	// Slow says that this node's commitment came when the round could already go on without it.
 	Slow bool
@@ -92,8 +92,8 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	}
 }
 
-// committed records the arrival of this node's own commitment, the hash of a computed gradient: it
-// ends the computation and begins the exchange. The caller holds the lock.
+// committed records the arrival of this node's own commitment, the hash of a computed gradient. The
+// commitment ends the computation and begins the exchange. The caller holds the lock.
 func (t *Timings) committed(c *tx.Commit, s *app.State) {
 	m := t.at(params.RoundID{Epoch: c.Epoch, Round: c.Round})
 	if !t.found || c.Participant != t.own || !m.Own.IsZero() {

@@ -26,17 +26,17 @@ import (
 const (
 	peersChannel = byte(0x54)
 	maxPeers     = 1024
-	// broadcastPause is the time for which changes are collected before the list is sent.
+	// broadcastPause is the time for which changes of the list are collected before it is sent.
 	broadcastPause = 200 * time.Millisecond
 )
 
 const (
 	// relayPause is the minimum time a node waits for other nodes to forward a part before
-	// forwarding it itself; up to 50 % jitter is added, and half of the transfer time if the
-	// chain's rounds take long to transfer, because otherwise all nodes would send the parts for
-	// which a link is too slow. After the first pause relays nodes forward the part, after each
-	// further pause relays more, and after maxPauses all other nodes. So malicious members that
-	// withhold parts delay a block by at most maxPauses pauses.
+	// forwarding it itself. Up to 50 % jitter is added, and half of the transfer time if the
+	// chain's rounds take long to transfer: otherwise all nodes would send the parts for which a
+	// link is too slow. After the first pause relays nodes forward the part, after each further
+	// pause relays more, and after maxPauses all other nodes. So malicious members that withhold
+	// parts delay a block by at most maxPauses pauses.
 	relayPause = 200 * time.Millisecond
 	// relays is the number of nodes that forward a part at once to a peer that the sender of the
 	// part is not connected to. With only one, a silent node would delay the peer by relayPause.
@@ -46,12 +46,16 @@ const (
 
 // BlockRelay is CometBFT's consensus reactor with another way to spread blocks. CometBFT sends each
 // part of a block to all peers that have not sent it first, so that a node receives it from most of
-// its peers. Here nodes know the peers of their peers. If the sender of a part is also connected to
-// the target peer, the node leaves forwarding to the sender. Otherwise relays of the nodes
-// connected to both, chosen by hash, forward it at once. A peer that still lacks the part after
-// relayPause is sent it by further nodes, relays at a time. A peer that reports missing parts of a
-// block with a majority is sent them at once by the first of these nodes. A peer that sends no list
-// of its peers runs no relay, and is sent each part at once.
+// its peers. With BlockRelay nodes tell each other their peers, and choose who forwards a part:
+//
+//   - If the sender of the part is also connected to the target peer, the node leaves forwarding to
+//     the sender. Otherwise relays of the nodes connected to both, chosen by hash, forward it at
+//     once.
+//   - If the target peer still lacks the part after relayPause, further nodes send it, relays at a
+//     time.
+//   - If the target peer reports that it lacks parts of a block with a majority, the first of these
+//     nodes send them at once.
+//   - A peer that sends no list of its peers does not run BlockRelay, and gets each part at once.
 //
 // Only the transport changes. Proposals and votes travel as in CometBFT.
 type BlockRelay struct {
@@ -275,8 +279,8 @@ func partOf(m *cmtcons.BlockPart) part {
 }
 
 // sendTime returns the time at which this node sends a part to a peer that lacks it; the zero time
-// is at once. later is this node's delay behind the first of the nodes that forward the part. If it
-// is 0, the node also sends the part as soon as the peer reports that it lacks it.
+// means at once. later is the delay of this node after the first nodes that forward the part. A
+// node with a later of 0 also sends the part as soon as the peer reports that it lacks it.
 func (r *BlockRelay) sendTime(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, later time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -309,9 +313,9 @@ func (r *BlockRelay) sendsNow(from, to p2p.ID, m *cmtcons.BlockPart) bool {
 	return r.rank(theirs, its, to, m) < relays
 }
 
-// rank returns the number of other nodes in both sets of peers that rank before this node as
-// senders of a part. Untrusted nodes, of which a crowd can make any number, have no rank. The
-// caller holds the lock.
+// rank returns the number of other nodes in both sets of peers that come before this node as
+// senders of a part. It does not count untrusted nodes, because an attacker can run any number of
+// them. The caller holds the lock.
 func (r *BlockRelay) rank(theirs, its map[p2p.ID]bool, to p2p.ID, m *cmtcons.BlockPart) (n int) {
 	own := r.sw.NodeInfo().ID()
 	rank := priority(own, m)

@@ -120,9 +120,9 @@ func (c *ClockReactor) Offsets() []query.PeerClock {
 	return all
 }
 
-// onTime notes a peer's time, and warns at most once a minute while the median of all
-// clocks heard is out of bounds. Among minClocks or more peers, a minority cannot move
-// the median by lying. Strangers are ignored, because their number is unbounded.
+// onTime notes a peer's time, and warns at most once a minute while the median of all clocks heard
+// is out of bounds. With at least minClocks peers, a minority cannot move the median by lying.
+// onTime ignores strangers, because their number is unbounded.
 func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	if c.trusts != nil && !c.trusts(peer) {
 		return

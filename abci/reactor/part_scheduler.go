@@ -17,8 +17,8 @@ import (
 const schedulerKey = "spdl.follower"
 
 // partScheduler wraps a peer for CometBFT's gossip of blocks. It defers the parts that other nodes
-// should send, and sends them later if the peer may still lack them. The deferred parts belong to
-// one block, which this node holds anyway.
+// should send, and sends them later if the peer may still lack them. All deferred parts belong to
+// one block, which this node keeps in memory in any case.
 type partScheduler struct {
 	p2p.Peer
 	relay *BlockRelay
@@ -26,7 +26,7 @@ type partScheduler struct {
 	mu            sync.Mutex
 	queue         []deferredPart
 	armed         bool  // flush is scheduled
-	hurriedHeight int64 // height at which further parts wait only for later, as sendTime returns it
+	hurriedHeight int64 // height at which a part is deferred only by the later of sendTime
 }
 
 // deferredPart is a deferred part.
@@ -34,13 +34,13 @@ type deferredPart struct {
 	message p2p.Envelope
 	part    *cmtcons.BlockPart
 	due     time.Time
-	voted   bool // the peer's vote delays it no further
+	voted   bool // the peer had voted when the part was deferred, so a vote defers it no further
 }
 
-// votedPause is the min extra time that a part waits for a peer that has voted: nearly all voters
-// have the block, and say so when they see a majority for it. If a round takes long to transfer,
-// storing it takes long too: a silent peer stays at the same height for that time, and
-// relay.votedPause is longer.
+// votedPause is the minimum extra time that a part waits for a peer that has voted. Nearly all
+// voters have the block, and say so when they see a majority for it. If a round takes long to
+// transfer, a peer also takes long to store the block, and says nothing for that time:
+// relay.votedPause adds for it.
 const votedPause = time.Second
 
 // Send implements p2p.Peer. It returns true for a deferred part, which CometBFT then counts as
@@ -53,9 +53,9 @@ func (f *partScheduler) Send(m p2p.Envelope) bool {
 	return true
 }
 
-// postpone reports whether it has deferred a part; otherwise the caller sends it. A peer that votes
-// has the block or has given it up, so this node waits at least votedPause for other nodes to send
-// a part, even if it got the block later than the peer.
+// postpone reports whether it has deferred a part; otherwise the caller sends it. A peer that has
+// voted either has the block or has given it up. The node therefore waits at least votedPause for
+// other nodes to send it a part, even if this node got the block later than the peer.
 func (f *partScheduler) postpone(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	due, later := f.relay.sendTime(f.ID(), part)
 	f.mu.Lock()
@@ -144,9 +144,9 @@ func (f *partScheduler) flush() {
 }
 
 // flushHeight ends the pauses of further parts at a height at which the peer announces its parts,
-// because the peer has seen a majority for the block. CometBFT then sends the missing parts.
-// Deferred parts that the peer lacks are still sent when they are due, because CometBFT may be
-// marking one as sent at this moment, or may ignore the announcement if the rounds differ.
+// because the peer has seen a majority for the block. CometBFT then sends the missing parts. The
+// deferred parts that the peer lacks still go out when they are due, because CometBFT may be
+// marking one of them as sent at this moment, and may ignore the announcement if the rounds differ.
 func (f *partScheduler) flushHeight(says *cmtcons.NewValidBlock) {
 	has := says.BlockParts.GetElems()
 	f.mu.Lock()

@@ -23,8 +23,8 @@ const (
 	announcePause = 20 * time.Millisecond
 	// behindPause is the interval at which a peer that is behind is checked again.
 	behindPause = 100 * time.Millisecond
-	// minFlags is the number of flags from which on the flags of transactions that have left the
-	// pool are dropped.
+	// minFlags is the number of flags at which a queue first drops the flags of transactions that
+	// have left the pool.
 	minFlags = 1024
 )
 
@@ -41,7 +41,7 @@ type peerQueue struct {
 	announcements      []outgoing // transactions to announce
 	announceAt         time.Time
 	flags              map[hash]peerFlags
-	sweepFlags         int // number of flags at which the next sweep is made
+	sweepFlags         int // number of flags at which the next such sweep is made
 	sweepAnnouncements int // number of announcements at which those of transactions that left the pool are dropped
 }
 

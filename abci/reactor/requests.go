@@ -17,18 +17,18 @@ const (
 	// fairAnnounced, a round of 512 participants, so that a crowd that fills the table leaves room
 	// for the other peers.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
-	// requestTimeout is the time after which a request without a delivery fails and another peer is
-	// asked too: two more peers after the first failure, four after three failures, so that k peers
-	// that announce and withhold a transaction delay it by at most log2(k)+1 timeouts. A peer that
-	// is delivering other transactions has until maxRequestTimeout.
+	// requestTimeout is the time after which a request without a delivery fails and more peers are
+	// asked: two after the first failure, four after three failures. So k peers that announce and
+	// withhold a transaction delay it by at most log2(k)+1 timeouts. A peer that is delivering
+	// other transactions has until maxRequestTimeout.
 	requestTimeout, maxRequestTimeout = 500 * time.Millisecond, 8 * time.Second
 	// failureDebt is the number of deliveries with which a peer makes up for one failure, and
 	// maxDebt the maximum that it owes.
 	failureDebt, maxDebt = 4, 64
-	// maxFailures is the number of failures in a row, at most one in each requestTimeout, after
-	// which a peer is asked last for failurePause, and even then not before requestTimeout has
-	// passed since its announcement. From its first failure on a peer is asked after the peers
-	// without failures.
+	// maxFailures is the number of consecutive failures, counted at most once in each
+	// requestTimeout, after which a peer is paused for failurePause: it is asked last, and not
+	// before requestTimeout has passed since the announcement. From its first failure on a peer is
+	// asked after the peers without failures.
 	maxFailures  = 8
 	failurePause = time.Minute
 )
@@ -46,7 +46,7 @@ type requestScheduler struct {
 
 // request is an announced transaction and its announcers.
 type request struct {
-	from           []p2p.ID  // announcers that are not asked now, in the order of their announcements
+	from           []p2p.ID  // announcers without an open request, in the order of their announcements
 	open           []attempt // open requests
 	failures       int       // failed requests
 	firstAnnounced time.Time
@@ -159,8 +159,8 @@ func (w *requestScheduler) expire() (asks []wantTx) {
 // failed reports whether a request has expired, and counts the failure.
 func (w *requestScheduler) failed(x *request, t attempt, now time.Time) bool {
 	a := w.peers[t.peer]
-	// The peer may be delivering earlier requests. A peer that delivers later requests has skipped
-	// this one, and withholds it.
+	// The peer may be busy with earlier requests. A peer that has delivered a later request has
+	// skipped this one, and withholds the transaction.
 	busy := a.sent.Add(requestTimeout).After(now) && !a.turn.After(t.since) && now.Sub(t.since) < maxRequestTimeout
 	if !now.After(t.until) || busy {
 		return false
@@ -182,10 +182,11 @@ func (a *peerScore) fail(now time.Time) {
 	}
 }
 
-// choose adds requests to the announcers of the best rank: one, and one more for each failure. It
-// asks one proven peer at once in addition to any number of open requests to peers of lower rank,
-// and none of lower rank in addition to a proven one. A paused peer is not asked before
-// requestTimeout, in which another peer may announce the transaction.
+// choose adds requests for a transaction to the announcers of the best rank, until one more request
+// is open than have failed. It asks one proven peer even if that many requests to peers of lower
+// rank are open. It asks no peer of lower rank while a request to a proven peer is open. It asks a
+// paused peer only requestTimeout after the announcement, because another peer may announce the
+// transaction until then.
 func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Time) []wantTx {
 	for len(x.from) > 0 {
 		peer := slices.MinFunc(x.from, func(a, b p2p.ID) int { return cmp.Compare(w.rank(a, now), w.rank(b, now)) })

@@ -186,7 +186,7 @@ func (g *TxReactor) RemovePeer(peer p2p.Peer, reason any) {
 func (g *TxReactor) Receive(m p2p.Envelope) {
 	switch message := m.Message.(type) {
 	case *protomem.Txs:
-		if n := len(message.Txs); n != 1 { // more than one would let a peer cause more work than it does itself
+		if n := len(message.Txs); n != 1 { // with more than one a peer could cause more work than it does itself
 			g.stop(m.Src, fmt.Errorf("a message of %d transactions, want 1", n))
 			return
 		}
@@ -258,7 +258,7 @@ func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	switch {
 	case past && g.pool.Held(h) != nil: // the mempool's cache would reject it
 	case past && g.pooled() > 0:
-		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool knows the verdict
+		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool keeps the verdict
 	default:
 		g.mempoolReactor.Receive(p2p.Envelope{Src: from, ChannelID: mempool.MempoolChannel,
 			Message: &protomem.Txs{Txs: [][]byte{raw}}})

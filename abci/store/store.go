@@ -26,7 +26,7 @@ const DefaultCheckpointEvery = 16
 // they sort.
 const (
 	prefixState        = 's'
-	prefixModelOfState = 'b' // key of the record with the model that the state's document leaves out
+	prefixModelOfState = 'b' // key of the record whose model is the one that the state's document leaves out
 	prefixHeight       = 'h'
 	prefixRecord       = 'r'
 	prefixModel        = 'm'
