@@ -11,12 +11,14 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Admit judges one pending transaction against the state, for the pool and CheckTx. It accepts a
-// gradient or a commitment of the open round or of the next round, which a faster peer may already
-// have reached, and an aggregate of the open round at any height, because its view may yet open. It
-// accepts a second commitment of a participant, because that can be evidence. The VRF proof of a
-// gradient of the next round depends on a seed that this state does not know yet: the caller must
-// admit the gradient again when that round is open.
+// Admit judges one pending transaction against the state, for the pool and CheckTx. It is more
+// lenient than a block in three cases:
+//
+//   - It accepts a gradient or a commitment of the next round, because a faster peer may already
+//     have reached that round. The VRF proof of such a gradient depends on a seed that this state
+//     does not know yet: the caller must admit the gradient again when its round is open.
+//   - It accepts an aggregate of the open round at any height, because its view may yet open.
+//   - It accepts a second commitment of a participant, because that can be evidence.
 func (s *State) Admit(t *tx.Tx) error {
 	switch t.Kind() {
 	case tx.KindGradient:
@@ -201,8 +203,9 @@ func (s *State) denominator(included int) int64 {
 }
 
 // OpenView returns the highest view that may close the round at a height (A3). Views are counted
-// from the height at which the round can close whatever gradients f participants withhold.
-// Otherwise f proposers in a row would be enough to let an honest leader's view pass.
+// from the height at which the round can close whatever gradients f participants withhold. If they
+// were counted from an earlier height, f Byzantine proposers in a row could let an honest leader's
+// view pass.
 func (s *State) OpenView(height uint64) uint64 {
 	e := s.Params.Election
 	closes := s.Progress.Opened + e.QuorumBlocks

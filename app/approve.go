@@ -12,13 +12,14 @@ import (
 // approve is an active participant's vote for a proposal.
 type approve struct {
 	*tx.Approve
-	carried func() (*tx.Tx, error) // decodes the Join in it
+	carried func() (*tx.Tx, error) // decodes the Join that the approval carries, if any
 }
 
 func (a approve) sender() sender { return voter(a.Participant, a.Proposal) }
 
-// check applies M5: it rejects a second vote for a proposal, and every vote for a proposal that is
-// accepted or, unless the vote carries its Join, does not wait.
+// check applies M5. It rejects a vote for an accepted proposal, a second vote of the same
+// participant, and a vote for a proposal that does not wait, unless the vote carries that
+// proposal's Join.
 func (a approve) check(s *State) error {
 	p := s.proposal(a.Proposal)
 	switch {
@@ -35,7 +36,7 @@ func (a approve) check(s *State) error {
 	return nil
 }
 
-// brought returns the Join that the approval carries, and why it is not valid.
+// brought returns the Join that the approval carries, or the reason why that Join is not valid.
 func (a approve) brought(s *State) (*tx.Tx, error) {
 	t, err := a.carried()
 	if err != nil {
@@ -48,7 +49,7 @@ func (a approve) brought(s *State) (*tx.Tx, error) {
 	return t, s.checkOperation(t)
 }
 
-// apply counts the vote. It first adds the Join that the vote carries, unless that waits already.
+// apply counts the vote. If the vote carries a Join that does not wait yet, apply first adds it.
 func (a approve) apply(s *State, _ *tx.Tx) {
 	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {
 		t, err := a.brought(s)

@@ -6,18 +6,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Assemble picks the round's transactions of the block at a height from the
-// pending ones: the aggregate of the lowest view that can close the round and
-// exactly its gradients, or nil. The result is within limit bytes as CometBFT
-// counts them; zero means no limit. The proposer only chooses inclusion:
-// Execute accepts the result unless Delta is wrong. The caller then removes
-// that aggregate from pending and calls Assemble again. Operations adds the
+// Assemble picks the round's transactions of the block at a height from the pending ones: the
+// aggregate of the lowest view that can close the round, and exactly its gradients. It returns nil
+// if there is none. The result is within limit bytes as CometBFT counts them; zero means no limit.
+// The proposer only chooses inclusion, so Execute accepts the result unless Delta is wrong. In that
+// case the caller removes the aggregate from pending and calls Assemble again. Operations adds the
 // rest of the block.
 func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() {
 		return nil
 	}
-	var byParticipant map[uint32][]*tx.Tx // filled for the first aggregate that may close the round
+	var byParticipant map[uint32][]*tx.Tx // made when the first aggregate that may close the round is found
 	var best []*tx.Tx
 	for _, t := range pending {
 		a := t.Aggregate

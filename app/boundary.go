@@ -36,10 +36,10 @@ func (s *State) due() bool {
 	})
 }
 
-// boundary removes the validators that toJail names, enacts the accepted proposals in the order of
-// their arrival, each judged against the state after the previous proposal, and drops stale
-// proposals. It runs between two rounds, in any block after training has finished, and when a round
-// has stalled.
+// boundary runs between two rounds, in any block after training has finished, and when a round has
+// stalled. It removes the validators that toJail names, enacts the accepted proposals, and drops
+// stale ones. It takes the proposals in the order of their arrival, and judges each against the
+// state that the previous one left.
 func (s *State) boundary() []Enactment {
 	for _, index := range s.toJail() {
 		s.Participants[index] = s.Participants[index].withoutValidator(s.Height)
@@ -67,14 +67,14 @@ func (s *State) boundary() []Enactment {
 	return enacted
 }
 
-// expired reports whether a proposal that still waits after a boundary cannot pass
-// any more.
+// expired reports whether a proposal that still waits after a boundary can no longer pass.
 func (s *State) expired(p Proposal) bool {
 	op := p.operation()
 	return !p.Accepted && s.deserted(p, op.sender()) || op.expired(s)
 }
 
-// deserted reports whether the proposer of p, named by from, or all approvers of p have left.
+// deserted reports whether the proposer of p, which is the sender from, has left, or all approvers
+// of p have left.
 func (s *State) deserted(p Proposal, from sender) bool {
 	gone := func(index uint32) bool { return s.participant(index) == nil }
 	return from.auth == authMember && gone(from.index) ||

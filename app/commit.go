@@ -10,9 +10,10 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// With election.commit_reveal an open round has two phases. In the first it takes commitments, the
-// hashes of gradients that nobody but their senders has seen. In the second it takes those
-// gradients. Progress.Opened is the first height of the phase, from which all waits are counted.
+// With election.commit_reveal an open round has two phases. In the first phase it takes
+// commitments: hashes of gradients that only their senders know. In the second phase it takes those
+// gradients. Progress.Opened is the first height of the current phase, and all waits are counted
+// from it.
 
 // Committing reports whether the open round takes commitments and no gradients yet.
 func (s *State) Committing() bool {
@@ -100,9 +101,9 @@ func (s *State) checkRevealed(included []tx.Included) error {
 	return nil
 }
 
-// takeCommits applies C1 to C6 to a block's commitments and adds them to Progress. executeTxs
-// checks that the block closes no round (C5). The state is not published yet and has the block's
-// height.
+// takeCommits applies C1 to C6 to a block's commitments and adds them to Progress. The part of C5
+// that the block closes no round is checked by executeTxs. The state is not published yet and has
+// the block's height.
 func (s *State) takeCommits(commits []*tx.Tx) error {
 	if len(commits) == 0 {
 		return nil
@@ -129,8 +130,9 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 	return nil
 }
 
-// committed reports whether a block at a height ends the first phase: at least N-f participants
-// have a commitment, and either all awaited participants have one or quorum_blocks heights passed.
+// committed reports whether a block at a height ends the first phase. It does if at least N-f
+// participants have a commitment, and either all required participants have one or quorum_blocks
+// heights have passed.
 func (s *State) committed(height uint64) bool {
 	if !s.Committing() || s.over() {
 		return false
@@ -175,7 +177,7 @@ func (s *State) withheld(included []tx.Included) (out []uint32) {
 	return out
 }
 
-// Commits picks the commitments of a block at a height that closes no round: one of each
+// Commits picks the commitments of a block at a height that closes no round: one for each
 // participant that has none yet, within limit bytes as CometBFT counts them; zero means no limit.
 func (s *State) Commits(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() || !s.TakesCommits(height) {

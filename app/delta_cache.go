@@ -7,9 +7,9 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// aggregated caches the last result of the rule over a state's gradients: a leader drafts, verifies
-// and executes the same round, and the rule is most of the cost of each. The list of an aggregate
-// determines the result, because it has the hashes of the gradients.
+// aggregated caches the last result of the rule over a state's gradients. A leader drafts, verifies
+// and executes the same round, and the rule is most of the cost of each step. The list of an
+// aggregate determines the result, because it has the hashes of the gradients.
 type aggregated struct {
 	mu   sync.Mutex
 	of   []tx.Included // nil at first
@@ -28,7 +28,7 @@ func (a *aggregated) in(included []tx.Included, run func() (rules.Output, error)
 	if err != nil {
 		return out, err
 	}
-	out.Neighbours = nil // up to n for each of n gradients, and no caller reads them
+	out.Neighbours = nil // the neighbours, up to n for each of n gradients, would fill memory, and no caller reads them
 	a.of, a.last = included, out
 	return out, nil
 }

@@ -10,8 +10,8 @@ import (
 
 // Description describes an operation for events, the explorer and the command line.
 type Description struct {
-	Participant uint32      // the sender, or the participant that evidence is against; 0 for an outsider
-	Sent        bool        // Participant is the sender
+	Participant uint32      // the sender, or the accused participant of evidence; 0 for an outsider
+	Sent        bool        // whether Participant is the sender
 	Summary     string      // one line
 	Attributes  []Attribute // for search
 	Details     []Attribute // for display only
@@ -44,9 +44,9 @@ func Describe(t *tx.Tx) (Description, error) {
 	return d, nil
 }
 
-// SubjectOf returns the sender of an operation, or the participant that evidence is against, or 0
-// for an outsider, and the operation's subject. The pool holds one operation of each kind,
-// participant and subject.
+// SubjectOf returns the participant and the subject of an operation. The participant is the sender,
+// the accused participant of evidence, or 0 for an outsider. The pool holds one operation of each
+// kind, participant and subject.
 func SubjectOf(t *tx.Tx) (participant uint32, subject string) {
 	op, err := operationOf(t.Kind(), t.Body)
 	if err != nil {

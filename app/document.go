@@ -25,8 +25,8 @@ func (s *State) encode(model []float64) []byte {
 	return mustMarshal(&d)
 }
 
-// check rejects a document whose lengths or parameters no state has or would cause a panic: the
-// document may come from a malicious peer or node.
+// check rejects a document with lengths or parameters that no state has, or that would cause a
+// panic. The document may come from a malicious peer or node.
 func (d *Document) check() error {
 	want, velocity, peaks := d.Params.Model.Dim(), 0, bits.OnesCount64(d.Closed)
 	if d.Params.Training.Momentum != 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 // evidence proves an equivocation: a participant signed two different statements for one tx.Place.
-// Anybody may send it, because the two signatures are the proof.
+// Any node may send it without a signature of its own, because the two signatures are the proof.
 type evidence struct{ *tx.Evidence }
 
 func (e evidence) sender() sender {

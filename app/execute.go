@@ -15,8 +15,8 @@ type Block struct {
 	Height      uint64
 	Txs         []*tx.Tx
 	Misbehavior []Misbehavior
-	// Closed is the result of the block's round, taken from another block of this height with the
-	// same round. If it is nil, Execute runs the round.
+	// Closed is the result of the block's round, if another block of this height with the same
+	// round was executed before. If it is nil, Execute runs the round.
 	Closed *Closed
 }
 
@@ -46,9 +46,9 @@ type Outcome struct {
 	Changed bool
 }
 
-// Closed is the result of closing the open round with a block's aggregate and gradients, on which
-// alone it depends. Blocks of one height that begin with the same round share it, because the rule
-// is most of their cost.
+// Closed is the result of closing the open round. It depends only on the block's aggregate and
+// gradients, so blocks of one height that begin with the same round share it: the rule is most of
+// their cost.
 type Closed struct {
 	state      *State // after the round, before the operations; never changed again
 	record     *Record
@@ -160,8 +160,8 @@ func (s *State) executeTxs(b Block) (committed []uint32, err error) {
 	return committed, s.executeOperations(operations)
 }
 
-// SafeExecute is Execute with a panic turned into an error of the block: input from an outsider
-// must not stop a node, nor a reader of an archive.
+// SafeExecute is Execute with a panic turned into an error of the block. Input from an outsider
+// must stop neither a node nor a reader of an archive.
 func (s *State) SafeExecute(b Block) (out *Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -228,8 +228,8 @@ func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 // additions.
 const verifyCost = 1 << 16
 
-// verifyAll verifies the signatures and VRF proofs of gradients on all cores. A transaction
-// remembers a success. The caller's checks, which follow in order, repeat each failure, so the
+// verifyAll verifies the signatures and VRF proofs of gradients on all cores. A transaction caches
+// a success. A failure is not reported here: the caller's sequential checks find it again, so the
 // verdict does not depend on the scheduling.
 func (s *State) verifyAll(round []*tx.Tx) {
 	gradients.InParallel(len(round), verifyCost, func(i int) {
@@ -274,9 +274,9 @@ func (e *DigestError) Error() string {
 
 func (e *DigestError) Unwrap() error { return ErrTolerance }
 
-// checkTolerance applies B3, the paper's Delta~ within (Delta-delta, Delta+delta):
-// exact at tolerance 0, where the digest is compared; otherwise coordinate by
-// coordinate. It returns the Delta to apply, above tolerance 0 the aggregate's.
+// checkTolerance applies B3, the paper's Delta~ within (Delta-delta, Delta+delta). At tolerance 0
+// it compares the digest; above 0 it compares each coordinate. It returns the Delta to apply: the
+// recomputed one at tolerance 0, otherwise the aggregate's.
 func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (gradients.Fraction, error) {
 	tolerance := s.Params.Rule.Tolerance
 	if tolerance == 0 {

@@ -45,8 +45,8 @@ func DecodeGenesis(appState []byte) (Genesis, error) {
 // Encode returns the app_state JSON.
 func (g Genesis) Encode() ([]byte, error) { return json.MarshalIndent(g, "", "  ") }
 
-// Contenders verifies the participants' VRF proofs over the genesis seed, which are part of their
-// registration, and returns the contenders of the first election on a chain.
+// Contenders returns the contenders of the first election on a chain. It verifies their VRF proofs
+// over the genesis seed, which are part of their registration.
 func (g Genesis) Contenders(chainID string) ([]leader.Contender, error) {
 	contenders := make([]leader.Contender, len(g.Participants))
 	input := leader.Input(chainID, 0, 0, g.Seed)
@@ -98,7 +98,7 @@ func (g Genesis) Validate() (warnings []string, err error) {
 }
 
 // CheckValidators rejects a genesis in which a participant's consensus key is not the key of a
-// validator with voting power Power: the removal of such a key would halt CometBFT. The argument
+// validator with voting power Power: CometBFT would halt when such a key is removed. The argument
 // maps the ed25519 keys of the genesis validators to their voting power.
 func (g Genesis) CheckValidators(power map[string]int64) error {
 	for _, p := range g.Participants {
@@ -128,7 +128,7 @@ func (p Participant) validate(i int, r params.Reputation) error {
 	return p.untouched()
 }
 
-// untouched rejects a participant with values that only a running chain sets.
+// untouched rejects a participant in which a field is set that only a running chain sets.
 func (p Participant) untouched() error {
 	switch {
 	case p.Releases != 0 || len(p.Spent) > 0:

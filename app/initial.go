@@ -8,11 +8,12 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// initialModel returns x^(0), the same on every machine: zero for softmax
-// regression; for the MLP the weights of each layer uniform in
-// +-sqrt(6/(in+out)) (Glorot and Bengio 2010), drawn from the genesis seed,
-// and zero biases, if there are any; for an external model by the Init of
-// each tensor.
+// initialModel returns x^(0), the same on every machine:
+//
+//   - for softmax regression, zero;
+//   - for the MLP, the weights of each layer uniform in +-sqrt(6/(in+out)) (Glorot and Bengio
+//     2010), drawn from the genesis seed, and zero biases, if there are any;
+//   - for an external model, what the Init of each tensor says.
 func initialModel(m params.Model, seed []byte) []float64 {
 	x := make([]float64, m.Dim())
 	u := uniform{seed: seed}
@@ -45,10 +46,9 @@ func (u *uniform) tensor(dst []float64, t params.Tensor) {
 	}
 }
 
-// normal sets dst to approximately normal numbers with standard deviation std (that of He et al.
-// 2015 for weights). A number is std times the centred sum of twelve uniform 32-bit fractions,
-// which has variance 1. It is computed in integers, because logarithm and cosine differ between
-// machines.
+// normal sets dst to approximately normal numbers with standard deviation std. A number is std
+// times the centred sum of twelve uniform 32-bit fractions, which has variance 1. The sum is
+// computed in integers, because logarithm and cosine differ between machines.
 func (u *uniform) normal(dst []float64, std float64) {
 	var block [32]byte
 	word := len(block)

@@ -8,18 +8,22 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// contendAfter delays a new VRF key: it contends for the lead from the contendAfter-th round that
-// closes after its boundary. A participant that knows a seed can try keys until one wins. Nobody
-// knows the seed this many rounds ahead without the largest VRF output in all of them.
+// contendAfter delays a new VRF key: the key contends for the lead from the contendAfter-th round
+// after its boundary. A participant that knows a seed could try keys until one wins. To know the
+// seed contendAfter rounds ahead, it would need the largest VRF output in all these rounds.
 const contendAfter = 16
 
 // keys holds the keys that an operation registers. An empty key leaves the current one in place.
 type keys struct{ pub, vrf, consensus []byte }
 
-// keysFree applies M2. A signing key is taken if it is or was any participant's, a VRF key if it is
-// any participant's, and either one if a waiting proposal registers it. A consensus key is taken if
-// an active participant other than except has it, or if an accepted proposal registers it. Empty
-// keys are free.
+// keysFree applies M2. It returns an error if one of the keys is taken; an empty key is free.
+//
+//   - A signing key is taken if it is or was the signing key of any participant, or if a waiting
+//     proposal registers it.
+//   - A VRF key is taken if it is the VRF key of any participant, or if a waiting proposal
+//     registers it.
+//   - A consensus key is taken if an active participant other than except has it, or if an accepted
+//     proposal registers it.
 func (s *State) keysFree(except *Participant, k keys) error {
 	taken := func(key []byte, by string, held ...[]byte) error {
 		for _, h := range held {
@@ -48,7 +52,7 @@ func (s *State) keysFree(except *Participant, k keys) error {
 	waiting(s, func(p *Proposal, op interface{ keys() keys }) bool {
 		by, asked := fmt.Sprintf("in a %s that waits", tx.Kind(p.Kind)), op.keys()
 		err = cmp.Or(taken(k.pub, by, asked.pub), taken(k.vrf, by, asked.vrf))
-		if err == nil && p.Accepted { // until then its owner may replace the proposal by one with other keys
+		if err == nil && p.Accepted { // before that, its owner may replace the proposal by one with other keys
 			err = taken(k.consensus, by, asked.consensus)
 		}
 		return err == nil

@@ -10,10 +10,14 @@ import (
 )
 
 // DraftAggregate drafts the aggregate that the participant may sign to close the open round at a
-// height, over gradients that Admit accepted, in the lowest view in which the participant may lead.
-// It returns ErrNotLeader while the participant may not lead, ErrNotClosing while gradients are
-// missing, ErrFinished when training is finished, and ErrVersion if the next block needs another
-// version of the state machine: under its rules a signed draft might be invalid and cost the view.
+// height. It takes gradients that Admit accepted, and the lowest view in which the participant may
+// lead. It returns
+//
+//   - ErrNotLeader while the participant may not lead;
+//   - ErrNotClosing while gradients are missing;
+//   - ErrFinished when training is finished;
+//   - ErrVersion if the next block needs another version of the state machine: under its rules a
+//     signed draft might be invalid and cost the view.
 func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
 	a, included, err := s.DraftIncluded(height, participant, pending)
 	if err != nil {
@@ -96,10 +100,10 @@ func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	return nil
 }
 
-// CheckDraft returns why a leader must not sign an aggregate that it did not make itself: its round
-// is not open, its signer may not lead in the view, a gradient that it lists is not given or not
-// admitted, or the rule computes another Delta from its gradients. It does not check the height:
-// blocks decide whether the view is open.
+// CheckDraft returns an error if a leader must not sign an aggregate that another program made: its
+// round is not open, its signer may not lead in its view, a gradient that it lists is missing from
+// given or not admitted, or the rule computes another Delta from its gradients. CheckDraft does not
+// check the height: blocks decide whether the view is open.
 func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 	if !s.isOpen(a.Epoch, a.Round) || s.Finished() {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round,
@@ -175,8 +179,8 @@ func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 }
 
 // aggregate runs the epoch's rule, or returns its cached result for the same list of gradients.
-// With rule.zeros, as in the paper, a silent participant counts as the zero vector. Otherwise it is
-// absent, which the rules treat as an infinite distance, and still counts in N.
+// With rule.zeros, as in the paper, a silent participant counts as the zero vector. Without it a
+// silent participant is absent: the rules treat its distance as infinite, and it still counts in N.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
 	return s.aggregated.in(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Accounted reports whether the ledger covers everything that participants have released: the
-// running epoch, and every ended epoch that closed a round, has costs. Otherwise an epsilon
-// computed from the ledger would be too small.
+// Accounted reports whether the ledger covers every release of the participants: the running epoch
+// has costs, and so does every ended epoch that closed a round. Otherwise an epsilon computed from
+// the ledger would be too small.
 func Accounted(running params.Params, ended []Epoch) bool {
 	for _, e := range ended {
 		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {
@@ -19,14 +19,14 @@ func Accounted(running params.Params, ended []Epoch) bool {
 	return len(running.Privacy.Cost) > 0
 }
 
-// KnownNoise reports whether noise may come from known seeds in some epoch: the chain is then a
+// KnownNoise reports whether the noise of some epoch may come from known seeds. The chain is then a
 // rehearsal, and the ledger guarantees nothing.
 func KnownNoise(running params.Params, ended []Epoch) bool {
 	return running.TestChain || slices.ContainsFunc(ended, func(e Epoch) bool { return e.Params.TestChain })
 }
 
-// TrainerClips reports whether the participants' own programs clip in some epoch: the ledger then
-// holds only if the programs clip as they should.
+// TrainerClips reports whether the participants' own programs clip in some epoch. The ledger then
+// relies on those programs to clip correctly.
 func TrainerClips(running params.Params, ended []Epoch) bool {
 	clips := func(p params.Params) bool { return p.Model.Clipping == params.ClippingSum }
 	return clips(running) || slices.ContainsFunc(ended, func(e Epoch) bool { return clips(e.Params) })

@@ -2,11 +2,11 @@ package app
 
 import "github.com/spdl/spdl/app/tx"
 
-// Absence is a score: a closed round without a participant's gradient adds absentCost, a round with
-// it subtracts presentGain, and from inactiveFrom on the participant is inactive (SPEC: away). So a
-// dead host is inactive after three rounds, and a participant that misses more than two of five
-// rounds stays inactive. The rate is no stricter because f Byzantine leaders can leave an honest
-// participant out of a third of the rounds.
+// Absence is a score: a closed round without a participant's gradient adds absentCost to it, a
+// round with the gradient subtracts presentGain, and a participant with at least inactiveFrom is
+// inactive. So a dead host is inactive after three rounds, and a participant that misses more than
+// two of five rounds stays inactive. A stricter rate would hit honest participants, because f
+// Byzantine leaders can leave one of them out of a third of the rounds.
 const (
 	absentCost, presentGain = 3, 2
 
@@ -19,14 +19,14 @@ const (
 // inactive reports whether the participant is inactive: rounds close without waiting for it.
 func (s *State) inactive(p *Participant) bool { return p.Absence >= inactiveFrom }
 
-// probes reports whether the open round waits for a participant although it is inactive (SPEC:
-// recalled).
+// probes reports whether the open round is a probe round of an inactive participant: it waits for
+// the participant all the same.
 func (s *State) probes(p *Participant) bool {
 	return s.inactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
-// required reports whether the open round needs the participant's gradient to close at once
-// (awaited, A5). It does not consider commitments; requiredNow does.
+// required reports whether the open round needs the participant's gradient to close at once (A5).
+// It does not consider commitments; requiredNow does.
 func (s *State) required(p *Participant) bool {
 	return s.contributes(p) && (!s.inactive(p) || s.probes(p))
 }
@@ -72,11 +72,13 @@ func participantsOf(included []tx.Included) []uint32 {
 	return out
 }
 
-// markAbsence counts the listed participants of a closed round as present and all other active ones
-// as absent; next's history already has the round. A gradient in a round that probes the
-// participant ends its absence; if the probe fails, later probes are rarer. A participant that was
-// inactive contends only from the next round on: the leader chose whether to wait for it, and that
-// choice must not affect the seed.
+// markAbsence updates the absence of the active participants after a closed round: the listed ones
+// were present, all other ones absent. next's history already has the round.
+//
+//   - A gradient in a probe round ends the participant's absence. After a failed probe, later
+//     probes are rarer.
+//   - A participant that was inactive contends only from the next round on: the leader chose
+//     whether to wait for it, and that choice must not affect the seed.
 func (s *State) markAbsence(next *State, listed []tx.Included) {
 	for i := range s.Participants {
 		before, p := &s.Participants[i], &next.Participants[i]

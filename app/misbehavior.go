@@ -10,8 +10,8 @@ import (
 // Misbehavior is CometBFT's evidence against a validator, as a decided block carries it.
 type Misbehavior struct {
 	Type    uint32 // CometBFT's type: 1 duplicate vote, 2 light client attack
-	Address []byte // the validator's: the first 20 bytes of SHA-256 of its consensus key
-	Height  uint64 // of the misbehaviour
+	Address []byte // address of the validator: the first 20 bytes of SHA-256 of its consensus key
+	Height  uint64 // height of the misbehaviour
 }
 
 // misbehaviorName returns CometBFT's type in words.
@@ -55,9 +55,10 @@ func (s *State) Convicts(m Misbehavior) bool {
 	return p != nil
 }
 
-// offender returns the participant that m convicts, with its consensus key, or nil. It ignores a
-// validator of no participant, a height up to the participant's last restore, and a second offence
-// since that restore, because one validator can sign any amount of evidence against itself.
+// offender returns the participant that m convicts, with its consensus key, or nil. It returns nil
+// for a validator of no participant, for a height up to the participant's last restore, and for a
+// second offence since that restore, because one validator can sign any amount of evidence against
+// itself.
 func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 	p, key := s.validatorAt(m.Address, m.Height)
 	if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.misbehaved(p) {
@@ -67,8 +68,8 @@ func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 }
 
 // validatorAt returns the participant, active or not, whose validator had an address at a height,
-// and the consensus key. If a key has passed between participants, the owner is the first to have
-// given it up after the height, otherwise the present holder.
+// and its consensus key. If the key has passed from one participant to another, the owner is the
+// first participant to have given it up after the height, or else the present holder.
 func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
 	is := func(key []byte) bool {
 		sum := sha256.Sum256(key)
@@ -89,7 +90,7 @@ func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, 
 	return owner, key
 }
 
-// misbehaved reports whether an offence of the participant's validator is on record that no restore
+// misbehaved reports whether the participant's validator has an offence on record that no restore
 // has settled.
 func (s *State) misbehaved(p *Participant) bool {
 	for _, o := range s.Offences {
@@ -101,8 +102,8 @@ func (s *State) misbehaved(p *Participant) bool {
 }
 
 // toJail returns the participants that lose their validators at the next boundary: if
-// reputation.unseat is set, all active participants whose validators misbehaved. If no other
-// validator is left, the one of the lowest index stays.
+// reputation.unseat is set, all active participants whose validators misbehaved. If they are all
+// the validators, the one of the lowest index keeps its validator.
 func (s *State) toJail() (out []uint32) {
 	if !s.Params.Reputation.Unseat {
 		return nil

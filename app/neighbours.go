@@ -11,7 +11,8 @@ type Neighbours struct {
 
 // Neighbours returns the neighbours of each input of the rule, in participant order, for the round
 // that a block closes in this state. The inputs are the gradients and, with rule.zeros, the zero
-// vectors of silent participants. Records omit the neighbours, up to N for each gradient.
+// vectors of silent participants. Records leave the neighbours out, because there may be N for each
+// gradient.
 func (s *State) Neighbours(b Block) (list []Neighbours, err error) {
 	round, _ := b.Round()
 	if round == nil {

@@ -21,20 +21,19 @@ const (
 type operation interface {
 	// sender returns the sender, and how it is authenticated. The zero sender is rejected.
 	sender() sender
-	// check applies the rules of the kind, except the rules on its sender. If check accepts an
-	// operation before the round of a block is closed, it also accepts it afterwards. So a proposer
-	// can choose operations without closing the round.
+	// check applies the rules of the kind, except the rules on its sender. An operation that check
+	// accepts before the round of a block is closed is also accepted after it. So a proposer can
+	// choose operations without closing the round.
 	check(s *State) error
-	// apply makes a change that check accepted, in a state that is not
-	// published yet.
+	// apply makes the change of an operation that check accepted. The state is not published yet.
 	apply(s *State, t *tx.Tx)
 	// describe returns the kind's own part of the description. Describe adds the sender, the
 	// subject and the id of a proposal.
 	describe() Description
 }
 
-// registration is an operation with keys. Their rule, M1, does not depend on the state and is
-// expensive to check. The transaction caches a success.
+// registration is an operation that registers keys. The rule on the keys, M1, does not depend on
+// the state and is expensive to check, so the transaction caches a success.
 type registration interface {
 	checkIdentity(chainID string) error
 }
@@ -98,7 +97,7 @@ const (
 // sender is the declared sender of an operation. The zero value declares none.
 type sender struct {
 	auth    authMethod
-	index   uint32            // the participant; with authProof the accused participant
+	index   uint32            // the participant; with authProof the accused one
 	nonce   uint64            // of a member
 	key     ed25519.PublicKey // of an outsider
 	subject string            // the operation's subject: a pool holds one operation for each sender, kind and subject

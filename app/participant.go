@@ -74,8 +74,8 @@ func (who Identity) Check() error {
 	return checkNodeIDs(who.NodeIDs)
 }
 
-// checkNodeIDs rejects ids that are not in CometBFT's form, and a list that is not in increasing
-// order: a set of ids has one encoding.
+// checkNodeIDs rejects ids that are not in CometBFT's form. It also rejects a list that is not in
+// increasing order, so that each set of ids has one encoding.
 func checkNodeIDs(ids []string) error {
 	if len(ids) > MaxNodeIDs {
 		return fmt.Errorf("%d node_ids, at most %d", len(ids), MaxNodeIDs)
@@ -91,8 +91,8 @@ func checkNodeIDs(ids []string) error {
 	return nil
 }
 
-// closed reports whether nodes of outsiders can be kept out: every active participant with a
-// validator has registered a node id, and there is at least one.
+// closed reports whether a node can reject connections of outsiders: every active participant with
+// a validator has registered a node id, and there is at least one such participant.
 func closed(all []Participant) bool {
 	validators := 0
 	for i := range all {
@@ -106,8 +106,8 @@ func closed(all []Participant) bool {
 	return validators > 0
 }
 
-// Nodes returns the node ids of the active participants, unsorted, and whether a node is to admit
-// only these.
+// Nodes returns the node ids of the active participants, unsorted. only reports whether a node must
+// admit no other nodes.
 func Nodes(all []Participant) (ids []string, only bool) {
 	for i := range all {
 		if all[i].Active {
@@ -118,8 +118,8 @@ func Nodes(all []Participant) (ids []string, only bool) {
 }
 
 // signingKeys returns the keys whose signatures bind a participant in a round of an epoch: the
-// current key, and former keys that were replaced after that round. A leaked key convicts nobody of
-// a statement for a round after its rotation.
+// current key, and former keys that were replaced after that round. So a leaked former key cannot
+// convict its participant of a statement for a round after the rotation.
 func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	keys := []ed25519.PublicKey{p.PubKey}
 	for _, k := range p.FormerKeys {

@@ -8,10 +8,10 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Limits of the waiting proposals: evict drops one to add another.
+// Limits on the waiting proposals. At a limit evict drops one proposal before another is added.
 const (
 	maxRequests  = 64 // requests that nobody has approved
-	maxProposals = 4  // proposals, not accepted yet, that one participant proposed or approved first
+	maxProposals = 4  // proposals that one participant proposed or approved first, and that are not accepted yet
 )
 
 // hasMajority reports whether a number of approvals passes a proposal: more than two thirds of the
@@ -21,21 +21,21 @@ func (s *State) hasMajority(approvals int) bool { return 3*approvals > 2*s.Activ
 // Threshold returns the min number of approvals that passes a proposal.
 func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 
-// request lets an outsider's proposal wait for approvals.
+// request adds an outsider's proposal, which waits for approvals.
 func (s *State) request(op enactable, t *tx.Tx) {
 	s.evict(maxRequests, func(p Proposal) bool { return !p.Accepted && len(p.Approvals) == 0 })
 	s.enqueue(op, t, nil, false)
 }
 
-// propose lets a proposal wait for approvals. Its sender approves it by proposing it.
+// propose adds a proposal of a participant, which waits for approvals and has its sender's.
 func (s *State) propose(op enactable, t *tx.Tx) {
 	by := op.sender().index
 	s.evictProposal(by)
 	s.enqueue(op, t, []uint32{by}, s.hasMajority(1))
 }
 
-// decide lets a proposal that concerns its sender alone, and needs no approval, wait for the
-// boundary.
+// decide adds a proposal that concerns its sender alone: it needs no approval, and only waits for
+// the boundary.
 func (s *State) decide(op enactable, t *tx.Tx) { s.enqueue(op, t, nil, true) }
 
 // enqueue appends an operation to the proposals. Its first parameter is unused: it makes the
@@ -70,7 +70,7 @@ func (p *Proposal) decode() (enactable, error) {
 func (p *Proposal) operation() enactable {
 	op, err := p.decode()
 	if err != nil {
-		panic(err) // it was decoded when it arrived, or when the state was
+		panic(err) // the operation was decoded before, on arrival or when the state was decoded
 	}
 	return op
 }
@@ -106,9 +106,9 @@ func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
 	}
 }
 
-// evictProposal drops a proposal, if necessary, before a participant proposes one or is the first
-// to approve one. A proposal that more than f participants approve has an honest supporter: it does
-// not count against that participant any more, and is not evicted.
+// evictProposal makes room before a participant makes a proposal, or approves one as the first. It
+// drops one of the proposals that count against that participant, if there are too many. A proposal
+// with more than f approvals has an honest supporter: it no longer counts, and is never dropped.
 func (s *State) evictProposal(index uint32) {
 	few := max(1, s.F())
 	s.evict(maxProposals, func(p Proposal) bool {
@@ -116,8 +116,8 @@ func (s *State) evictProposal(index uint32) {
 	})
 }
 
-// evict drops one of the waiting proposals that sort selects if there are most or more of them: the
-// one with the fewest approvals, or the oldest of these.
+// evict drops one of the waiting proposals that sort selects if their number is at least most: the
+// one with the fewest approvals, or the oldest of several.
 func (s *State) evict(most int, sort func(Proposal) bool) {
 	waiting, out := 0, -1
 	for i, p := range s.Proposals {

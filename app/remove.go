@@ -62,8 +62,9 @@ func (s *State) departing() map[uint32]bool {
 	return out
 }
 
-// possible applies M3 to the subject, and M6: without the subject and the participants whose
-// accepted removal waits, the rule must be feasible and one validator must remain.
+// possible applies M3 to the subject, and M6. For M6 it leaves out the subject, and every
+// participant whose accepted removal waits: the rule must be feasible for the remaining
+// participants, and one of them must have a validator.
 func (r remove) possible(s *State) error {
 	if s.participant(r.Subject) == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxFormerKeys is the max number of rotations of a participant's signing key, and of its consensus
-// key: evidence is checked against all former keys.
+// maxFormerKeys is the maximum number of rotations of a participant's signing key, and of its
+// consensus key. It bounds the keys against which evidence is checked.
 const maxFormerKeys = 64
 
 // rotate replaces keys and node ids of its sender, which needs no approval.
@@ -49,8 +49,8 @@ func (r rotate) check(s *State) (err error) {
 	return s.keysFree(p, r.keys())
 }
 
-// checkKeys applies M1: the new keys are valid, their owner holds them, and maxFormerKeys permits
-// keeping the old keys.
+// checkKeys applies M1: the new keys are valid, their owner has proven possession of them, and the
+// old keys stay within maxFormerKeys.
 func (r rotate) checkKeys(s *State, p *Participant) error {
 	next := r.rotated(p, s)
 	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey, NodeIDs: next.NodeIds}
@@ -113,9 +113,10 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 
 func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
-// ready reports false for signing and VRF keys while a round is open: a round keeps the keys with
-// which it opened. At the boundary of a stalled round the owner may already have sent a gradient
-// under the old keys, and a second gradient under the new keys would be evidence against it.
+// ready reports false for signing and VRF keys while a round is open, because a round keeps the
+// keys with which it opened. The boundary of a stalled round does not replace them either: the
+// owner may already have sent a gradient under the old keys, and a second gradient under the new
+// keys would be evidence against it.
 func (r rotate) ready(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.over()
 }

@@ -88,18 +88,18 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 
 // Limits of the effect of passing a leader over.
 const (
-	// passing a leader over never takes a reputation below this, because the leader may only have
-	// been cut off
+	// minByPassing is the reputation below which passing over takes nothing, because the leader may
+	// only have been cut off.
 	minByPassing = params.One / 10
 	maxPause     = 10 // a leader pauses at most 2^maxPause rounds
 )
 
 // passOver penalises the leaders whose views ended before the view in which the round was closed.
-// Each loses reputation, never all of it, and does not contend for 2^k rounds, where k, at most
-// maxPause, is its number of missed views minus its number of closed rounds: a leader that stays
-// silent costs about log2(T) views in T rounds, until k is maxPause. If the last rank was passed
-// over too, nobody is penalised, because the round itself was late and no leader could have closed
-// it.
+// Each loses reputation, but never all of it, and does not contend for 2^k rounds. k is the number
+// of views that it missed minus the number of rounds that it closed, at most maxPause. So a leader
+// that stays silent costs about log2(T) views in T rounds, until k is maxPause. If the last rank
+// was passed over too, nobody is penalised: the round itself was late, and no leader could have
+// closed it.
 func (s *State) passOver(next *State, record *Record) {
 	if s.Params.Reputation.PassedOver == 0 || int(record.View) >= len(record.Ranking) {
 		return
@@ -118,11 +118,11 @@ func (s *State) passOver(next *State, record *Record) {
 	}
 }
 
-// elect derives the next seed from the VRF outputs of a round's contenders that are still active,
-// have a reputation, and may contend by now (Contends). At the end of a term it ranks them. After a
-// tie for the lead the ranking stays, and the election is held again with the next round's VRF
-// outputs, over the next seed. A participant without a VRF output, because it was silent or has
-// just joined, is not ranked.
+// elect derives the next seed from the VRF outputs of a round's contenders: those that are still
+// active, have a reputation, and may contend by now (Contends). At the end of a term it ranks them.
+// After a tie for the lead the ranking stays, and the next round's VRF outputs, over the next seed,
+// decide. A participant without a VRF output, because it was silent or has just joined, is not
+// ranked.
 func (s *State) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
 		p := s.participant(c.Participant)

@@ -11,9 +11,9 @@ import (
 // State is the whole state of the chain after a height. It is never changed after it is returned,
 // so any number of goroutines may read it.
 //
-// Document is its stored form. It is a separate type because a document may be of any origin and is
-// not checked yet, while a state also holds its height and derived fields. If State were the
-// message itself, its generated methods could change or encode it without these.
+// Document is the stored form of a state. The two types differ because a document may be of any
+// origin and is not checked yet, while a state also holds its height and derived fields. If State
+// were the message itself, its generated methods could change or encode it without these.
 type State struct {
 	ChainID      string
 	Height       uint64
@@ -27,7 +27,7 @@ type State struct {
 	Epochs       []Epoch    // ended
 
 	version  uint64 // of the state machine that executes the next block; Version except in tests
-	awaited  []bool // by participant: whether the open phase of the round waits for it
+	awaited  []bool // by participant: whether the open phase of the round requires it
 	finished bool   // no round can close any more
 	history  frontier
 	rule     rules.Rule

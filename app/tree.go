@@ -6,9 +6,9 @@ import (
 )
 
 // Tree returns the leaves of the state's tree, by increasing key. The values of lists, of the
-// model, of the velocity and of the history are roots of trees of their own. The root of the
-// history does not commit to the number of records, so that number is a leaf of its own. The two
-// determine the peaks of the frontier.
+// model, of the velocity and of the history are roots of trees of their own. The number of records
+// is a leaf of its own, because the root of the history does not commit to it; number and root
+// together determine the peaks of the frontier.
 func (s *State) Tree() []Pair {
 	history := s.history.root()
 	return []Pair{

@@ -31,8 +31,8 @@ func update(t params.Training, x, v []float64, delta gradients.Fraction, step fl
 	return x1, v1
 }
 
-// canonical gives every NaN the same bits, which CPUs do not. All nodes must agree even on a model
-// that has overflowed.
+// canonical gives every NaN the same bits, which differ between CPUs. All nodes must agree even on
+// a model that has overflowed.
 func canonical(x float64) float64 {
 	if math.IsNaN(x) {
 		return math.NaN()

@@ -70,8 +70,8 @@ func (u upgrade) execute(s *State) (uint32, error) {
 	return u.Participant, nil
 }
 
-// expired reports whether check rejects the upgrade: its height or version is too low, or it
-// cancels no planned upgrade.
+// expired reports whether check rejects the upgrade by now: its height or version is too low, or it
+// cancels an upgrade that is not planned.
 func (u upgrade) expired(s *State) bool { return u.check(s) != nil }
 
 func (u upgrade) describe() Description {

@@ -20,8 +20,8 @@ var Version = func() uint64 {
 	return v
 }()
 
-// As returns the state as a program with another version of the state machine holds it, for
-// testnets with several versions in one process.
+// As returns the state as another version of the state machine would hold it, for testnets with
+// several versions in one process.
 func (s *State) As(version uint64) *State {
 	as := *s
 	as.version = version

@@ -74,8 +74,8 @@ func Params(n int, mutate ...func(*params.Params)) params.Params {
 	return p
 }
 
-// Noisy changes parameters so that vectors have d = 1970 coordinates, and a final noise with a
-// standard deviation of 8 grid steps.
+// Noisy changes the parameters: vectors get d = 1970 coordinates, and the final noise a standard
+// deviation of 8 grid steps.
 func Noisy(p *params.Params) {
 	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 	p.Privacy = params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1,
@@ -86,7 +86,7 @@ func Noisy(p *params.Params) {
 // CommitReveal turns on election.commit_reveal: a round takes commitments before gradients.
 func CommitReveal(p *params.Params) { p.Election.CommitReveal = true }
 
-// Budgeted gives participants a budget of n gradients.
+// Budgeted gives each participant a budget for the given number of gradients.
 func Budgeted(rounds uint64) func(*params.Params) {
 	return func(p *params.Params) {
 		p.Privacy.Epsilon, p.Privacy.Delta = 1, 1e-6
@@ -94,7 +94,7 @@ func Budgeted(rounds uint64) func(*params.Params) {
 		p.Privacy.Budget = make([]uint64, params.LedgerOrders)
 		for i := range p.Privacy.Cost {
 			p.Privacy.Cost[i] = uint64(1000 * (i + 1))
-			p.Privacy.Budget[i] = 5 // pays for none, but at one order
+			p.Privacy.Budget[i] = 5 // at the other orders the budget pays for no gradient
 		}
 		p.Privacy.Budget[7] = rounds*p.Privacy.Cost[7] + 1
 	}
@@ -121,9 +121,9 @@ func State(n int, mutate ...func(*params.Params)) *app.State {
 	return s
 }
 
-// Vector returns a grid vector of d coordinates from a seed: a common slope of
-// the round plus noise of the seed, by the splitmix64 generator (Steele, Lea
-// and Flood 2014), in integers alone.
+// Vector derives a grid vector of d coordinates from a seed, by the splitmix64 generator (Steele,
+// Lea and Flood 2014) in integers alone. The vector is the sum of a slope that all vectors of the
+// round share and of noise that depends on the seed.
 func Vector(w gradients.Width, d int, round, seed uint64) gradients.Vector {
 	v := gradients.NewVector(w, d)
 	common, own := round, round<<20^seed<<40^seed

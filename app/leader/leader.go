@@ -13,8 +13,8 @@ type Contender struct {
 	Output      Output
 }
 
-// Rank orders the contenders by decreasing output, the leader first, and reports whether there is a
-// tie for the lead, after which the paper holds the election again with NextSeed. Equal outputs
+// Rank orders the contenders by decreasing output, the leader first. tie reports that the two
+// largest outputs are equal: the paper then holds the election again with NextSeed. Equal outputs
 // further down are ordered by participant.
 func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 	sorted := slices.Clone(contenders)

@@ -18,7 +18,7 @@ const (
 	OutputSize = ecvrf.OutputSize
 )
 
-// The errors about a key or a proof wrap one of these.
+// Every error about a key or a proof wraps one of these.
 var (
 	ErrKey   = errors.New("invalid key")
 	ErrProof = errors.New("invalid VRF proof")
@@ -42,9 +42,9 @@ func PossessionInput(chainID string, signingKey []byte) []byte {
 	return append(Prefix("spdl/vrf-key/v1", chainID), signingKey...)
 }
 
-// Prefix returns the beginning of every signed or proven input except a transaction's, which makes
-// the input valid for one purpose and one chain: the domain, a zero byte, the length of the chain's
-// id in 4 bytes big endian, and the id.
+// Prefix returns the beginning of every input that is signed or proven, except a transaction's: the
+// domain, a zero byte, the length of the chain's id in 4 bytes big endian, and the id. The prefix
+// makes a signature or proof valid for one purpose and one chain.
 func Prefix(domain, chainID string) []byte {
 	b := append([]byte(domain), 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(chainID)))
@@ -56,7 +56,8 @@ func Prove(key ed25519.PrivateKey, input []byte) []byte {
 	return ecvrf.Prove(voi.PrivateKey(key), input)
 }
 
-// OutputOf returns the VRF output of a proof that is known to be valid, because the caller made it.
+// OutputOf returns the VRF output of a proof without verifying it, for a caller that made the
+// proof.
 func OutputOf(proof []byte) (out Output, ok bool) {
 	beta, err := ecvrf.ProofToHash(proof)
 	if err != nil {
@@ -81,9 +82,9 @@ func Verify(key, input, proof []byte) (out Output, err error) {
 }
 
 // CheckKey rejects a key that is not the canonical encoding of a point of the prime-order group, or
-// is the identity. RFC 9381, section 5.4.5, requires less. But two keys that differ by a point of
-// small order share an output when the challenge is a multiple of 8, so with a few tries their
-// owners could force a tie.
+// is the identity. RFC 9381, section 5.4.5, requires less. The stricter check is needed because two
+// keys that differ by a point of small order share an output when the challenge is a multiple of 8:
+// with a few tries their owners could force a tie.
 func CheckKey(key []byte) error {
 	var compressed curve.CompressedEdwardsY
 	if _, err := compressed.SetBytes(key); err != nil {

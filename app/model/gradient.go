@@ -7,14 +7,14 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Stats describes one batch. It is computed from private data without noise: for the worker's own
-// eyes, never for the chain or a public metric.
+// Stats describes one batch. It is computed from private data without noise: only the worker may
+// see it, never the chain or a public metric.
 type Stats struct {
 	Loss      float64 // mean cross-entropy, in nats
 	MaxNorm   float64 // largest norm of a single example's gradient, before clipping
 	MeanNorm  float64 // mean of these norms
 	Clipped   int     // examples whose gradient was scaled down
-	NonFinite int     // examples without a part in the sum and in the fields above: their gradients overflow float32
+	NonFinite int     // examples that the sum and the fields above leave out, because their gradients overflow float32
 }
 
 const (

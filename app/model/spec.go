@@ -25,9 +25,9 @@ type Spec struct {
 	NoBias                  bool
 }
 
-// SpecOf returns the network of a chain's model. Spec is a type of its own because the message on
-// the chain also holds the feature map in front of the network, and app/params, being pure, cannot
-// know of this package's arithmetic.
+// SpecOf returns the network of a chain's model. Spec is a separate type because the message on the
+// chain also holds the feature map in front of the network, and the pure package params must not
+// import this package's arithmetic.
 func SpecOf(m params.Model) Spec {
 	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes), NoBias: m.NoBias}
 }

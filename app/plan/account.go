@@ -31,9 +31,9 @@ const prototypeLearningRate = 0.01
 // Calibration compares the paper's Lemma 1 with the RDP accountant.
 type Calibration struct {
 	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
-	LearningRate    float64 `json:"learning_rate"`    // gamma, on which the noise of a correct lemma would not depend
-	NoiseMultiplier float64 `json:"noise_multiplier"` // that the lemma requires
-	RDPEpsilon      float64 `json:"rdp_epsilon"`      // of that noise, with secret Poisson batches
+	LearningRate    float64 `json:"learning_rate"`    // gamma; the noise of a correct lemma would not depend on it
+	NoiseMultiplier float64 `json:"noise_multiplier"` // the noise multiplier that the lemma requires
+	RDPEpsilon      float64 `json:"rdp_epsilon"`      // epsilon of that noise by RDP, with secret Poisson batches
 	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the same with q = 1, for batches that are not secret
 	WithoutRate     float64 `json:"noise_multiplier_without_rate"`
 	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate over RDP's multiplier at the same epsilon
@@ -42,7 +42,7 @@ type Calibration struct {
 // spent is an accountant's result for a plan.
 type spent struct {
 	epsilon, multiplier float64
-	rdp                 float64 // epsilon by RDP with multiplier
+	rdp                 float64 // epsilon by RDP at this multiplier
 }
 
 func (in Input) step(multiplier float64) accountant.Step {
@@ -85,7 +85,7 @@ func (in Input) account() (s spent, err error) {
 func (in Input) lemma1() (Calibration, error) {
 	claim := in.Epsilon
 	if claim == 0 {
-		unit, err := in.calibrate(1, in.LearningRate, 1) // the lemma's noise is inverse in epsilon
+		unit, err := in.calibrate(1, in.LearningRate, 1) // the lemma's noise is proportional to 1/epsilon
 		if err != nil {
 			return Calibration{}, err
 		}
@@ -123,8 +123,8 @@ type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // after all rounds
 	Rounds  *uint64 `json:"rounds,omitempty"` // rounds that the target epsilon pays for; null without a target
 	// LeastMultiplier is the smallest noise multiplier found with which the target epsilon pays for
-	// all rounds. It is 0 if the plan's own multiplier does, or if no multiplier below twice the
-	// plan's does.
+	// all rounds. It is 0 if the plan's own multiplier already does, or if no multiplier below
+	// twice the plan's does.
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 type Accuracy struct {
 	Measured bool  `json:"measured"`
 	Clean    *Band `json:"clean"` // all participants honest
-	// with f Byzantine participants, under the worst measured attack; null if none was measured, or
+	// with f Byzantine participants under the worst measured attack; null if not measured, or
 	// without the noise floor
 	Attacked *Band `json:"attacked"`
 	// Source says where the numbers come from, or why there are none.
@@ -38,7 +38,7 @@ type series struct {
 	origin                origin
 }
 
-// origin says how series were measured, and at which worker momentum.
+// origin says how a series was measured, and at which worker momentum.
 type origin struct {
 	text     string
 	momentum float64
@@ -60,17 +60,18 @@ var (
 	mlp     = model.Spec{Inputs: 196, Hidden: 32, Classes: 10}
 )
 
-// The noise multipliers of epsilon 8, 4, 2, 1, 0.5, 0.25 and 0.1 at q = 0.1, T = 100 and delta
-// 1e-6, and last those of epsilon 8 and 4 at q = 1/30 and T = 300. Those of q = 1/30 and T = 100
-// are in their series. TestMeasuredNoise holds all to the accountant.
+// Noise multipliers for delta 1e-6. The first seven give epsilon 8, 4, 2, 1, 0.5, 0.25 and 0.1 at q
+// = 0.1 and T = 100; the last two give epsilon 8 and 4 at q = 1/30 and T = 300. The multipliers for
+// q = 1/30 and T = 100 are in their series. TestMeasuredNoise compares all of them with the
+// accountant.
 const (
 	z8, z4, z2, z1       = 1.06, 1.603, 2.670, 4.78
 	zHalf, zQuarter, z01 = 8.9, 16.9, 39.7
 	z300of8, z300of4     = 0.802, 1.097
 )
 
-// measured holds tables 3.2 and 3.3 of the study with which the project began, their errors turned
-// into accuracies, and later measurements by this program.
+// measured holds tables 3.2 and 3.3 of the study with which the project began, with errors
+// converted to accuracies, and later measurements by this program.
 var measured = []series{
 	{strokes, 4, 1, 15000, 100, 0.1, "agnostic-mean", "3 seeds, worst of 12 attacks that hide in the noise or do not",
 		[]point{{z2, 0.985, 0.968}}, attacked},

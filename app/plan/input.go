@@ -41,7 +41,7 @@ type Input struct {
 	// B, the expected batch size; 0 means q*Samples. Exactly one of q and B is given, except that q
 	// = 1 with a B is a fixed batch size.
 	Batch int
-	// number of samples for which the preset's batch is made; 0 if it is within a factor of two of
+	// number of samples for which the preset's batch size is meant; 0 if within a factor of two of
 	// Samples
 	Fits     int
 	Clip     float64 // C

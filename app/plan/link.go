@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// The costs of a round in addition to the bytes of its transactions, fitted to five networks that
-// `make bench-net` ran, each in one process on two cores. TestRoundsAsMeasured has the figures, and
-// holds the formula to them.
+// The costs of a round in addition to the bytes of its transactions. They are fitted to five
+// networks that `make bench-net` ran, each in one process on two cores. TestRoundsAsMeasured has
+// the measurements, and compares the formula with them.
 const (
 	// copiesOfGradient is how often a gradient reaches a node by announcements (0.99 to 1.09
 	// measured; 1.10 at N=20, ADR 18).
 	copiesOfGradient = 1.1
-	// copiesOfBlock times the number of peers is how often a block reaches a node if no link is
-	// slow (0.20 to 0.37 measured): a node leaves forwarding a part to the part's sender, and sends
-	// it itself only to a peer that has not voted in time (ADR 18). Over a slow link each peer
-	// sends the whole block, and the votes wait behind it.
+	// copiesOfBlock times the number of peers is the number of times that a block reaches a node if
+	// no link is slow (0.20 to 0.37 measured). A node leaves forwarding a part to the part's
+	// sender, and sends it itself only to a peer that has not voted in time (ADR 18). Over a slow
+	// link each peer sends the whole block, and the votes wait behind it.
 	copiesOfBlock = 0.25
-	// byteWork is the CPU time for a byte of a block, as a part of a gradient and again in the
-	// block: encryption, hashes, the pool, verification, disk.
+	// byteWork is the CPU time for each byte of a gradient, which a node handles by itself and
+	// again in the block: encryption, hashes, the pool, verification, disk.
 	byteWork = 30e-9 // seconds
 	// modelWork is the CPU time for a parameter: Delta, the update, the model's hash, disk.
 	modelWork = 105e-9 // seconds

@@ -2,9 +2,9 @@ package plan
 
 import "time"
 
-// Bounds on the bytes of a round's transactions in addition to the vectors, as
-// params.Params.RoundBytes counts them without a tolerance: signature, VRF proof and header of a
-// gradient; an aggregate's own bytes, and its entry for each gradient.
+// Bounds on the bytes of a round's transactions without the vectors, as params.Params.RoundBytes
+// counts them at tolerance 0: the signature, VRF proof and header of a gradient; an aggregate's own
+// bytes, and its entry for each gradient.
 const (
 	envelopeBytes = 512
 	includedBytes = 48

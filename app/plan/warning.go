@@ -19,7 +19,7 @@ const (
 	largeNoise = 0.25
 )
 
-// warnings names the settings that do not fit, and how to change them.
+// warnings names the settings that do not suit the training, and says how to change them.
 func (in Input) warnings(p Plan) []string {
 	out := []string{} // never null in JSON
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -67,7 +67,8 @@ func (in Input) warnings(p Plan) []string {
 	return append(out, p.Round.misfits(in)...)
 }
 
-// guaranteed returns the guaranteed epsilon: RDP's in place of the lemma's claim.
+// guaranteed returns the epsilon that is guaranteed: for the lemma's accountant it is the RDP
+// accountant's, because the lemma's own is only a claim.
 func guaranteed(p Plan) float64 {
 	if p.Guarantee {
 		return p.Epsilon
@@ -75,7 +76,7 @@ func guaranteed(p Plan) float64 {
 	return p.RDPEpsilon
 }
 
-// cures returns the changes that would bring the consortium under a theorem.
+// cures describes the changes that would bring the consortium under a rule's theorem.
 func (in Input) cures() string {
 	var cures []string
 	if rule, err := rules.Lookup(in.Rule); err == nil {

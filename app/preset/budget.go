@@ -11,10 +11,9 @@ import (
 // Delta is the presets' delta. It is well below one over the number of any participant's examples.
 const Delta = 1e-6
 
-// MechanismOf returns the accountant's description of a chain's mechanism. This accountant proves
-// no amplification by sampling for batches of fixed size, so such a batch counts as the whole data
-// set; two data sets are neighbours if one of them is the other without the gradient of one
-// example.
+// MechanismOf returns the accountant's description of a chain's mechanism. Two data sets are
+// neighbours if one of them is the other without one example. For batches of fixed size this
+// accountant proves no amplification by sampling, so such a batch counts as the whole data set.
 func MechanismOf(p params.Privacy) accountant.Mechanism {
 	m := accountant.Mechanism{SamplingRate: p.SamplingRate, NoiseMultiplier: p.NoiseMultiplier}
 	if m.SamplingRate == 0 {
@@ -69,8 +68,9 @@ func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	return accountant.ChainEpsilon(spent, p.Delta)
 }
 
-// OwnLedger returns the parameters with the higher of this program's and the chain's cost at each
-// order, and with the budget of a participant's own epsilon and delta.
+// OwnLedger returns the parameters with a participant's own ledger: at each order the higher of the
+// costs by this program and by the chain, and the budget of the participant's own epsilon and
+// delta.
 func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error) {
 	cost, err := accountant.ChainCosts(MechanismOf(p))
 	if err != nil {
@@ -84,9 +84,9 @@ func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error)
 	return p, err
 }
 
-// CheckLedger compares the ledger of parameters with the accountant: with a cost that is too low,
-// or a budget that is too high, the chain would claim more privacy than it has. It also compares
-// noise that is declared as Lemma 1's with the lemma.
+// CheckLedger compares the ledger of parameters with the accountant. With a cost that is too low,
+// or a budget that is too high, the chain would claim more privacy than it has. It also checks that
+// noise declared as Lemma 1's is the lemma's.
 func CheckLedger(all params.Params) error {
 	if err := checkLemma1(all); err != nil {
 		return err

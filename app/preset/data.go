@@ -52,7 +52,7 @@ func (d Data) fit(m *params.Model) error {
 	if m.Features.Name == params.FeaturesStrokes {
 		return nil
 	}
-	const large = 28 // smaller images have no pixels to spare
+	const large = 28 // a smaller image keeps all its pixels
 	if min(d.Rows, d.Cols) < large || d.Rows%int(m.Pool) != 0 || d.Cols%int(m.Pool) != 0 {
 		m.Pool = 1
 	}
@@ -61,14 +61,14 @@ func (d Data) fit(m *params.Model) error {
 	return err
 }
 
-// smallRate is the sampling rate of participants with fewer examples than their share of MNIST: at
-// the same epsilon the noise of the whole training, z/(q sqrt(T)), is lower than at 0.1.
+// smallRate is the sampling rate of participants with fewer examples than their share of MNIST. At
+// the same epsilon the noise of the whole training, z/(q sqrt(T)), is lower than at a rate of 0.1.
 const smallRate = 0.3
 
-// scale adapts the batch to a participant's number of examples. measured is that number in the
-// measurements, a participant's share of MNIST. With fewer examples, scale sets the smallest noise
-// multiplier at which the ledger pays for all rounds, and lowers the learning rate as the noise in
-// a gradient grows, so that a step adds no more noise to the model than in the measurements.
+// scale adapts the batch to a participant's number of examples. The number in the measurements,
+// measured, is a participant's share of MNIST. With fewer examples scale sets the smallest noise
+// multiplier at which the ledger pays for all rounds. It lowers the learning rate as the noise in a
+// gradient grows, so that a step adds no more noise to the model than in the measurements.
 func scale(p *params.Params, own Own, examples, measured int) error {
 	if p.Privacy.SamplingRate == 0 { // batches of fixed size
 		p.Privacy.Batch = min(p.Privacy.Batch, uint32(examples))

@@ -65,8 +65,8 @@ func SetEpsilon(p *params.Params, epsilon float64) error {
 }
 
 // leastNoise sets the noise multiplier to the smallest multiple of 0.001 with which the ledger pays
-// for all rounds. It starts at the accountant's multiplier, which may be too small because the
-// ledger's costs are rounded up.
+// for all rounds. It starts at the accountant's multiplier, which may be too small, because the
+// ledger rounds costs up.
 func leastNoise(p *params.Params) error {
 	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon,
 		p.Privacy.Delta)
@@ -76,7 +76,8 @@ func leastNoise(p *params.Params) error {
 	asked := p.Privacy.Epsilon
 	for thousandths := math.Ceil(z * 1000); ; thousandths++ {
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = thousandths/1000, asked
-		if err := Account(p); err != nil || p.Privacy.Epsilon == asked { // otherwise Account raised it
+		// If the budget does not pay for all rounds, Account raises epsilon.
+		if err := Account(p); err != nil || p.Privacy.Epsilon == asked {
 			return err
 		}
 	}

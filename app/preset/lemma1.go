@@ -9,9 +9,10 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// lemma1Clip is the clip norm for the noise of Lemma 1: the lemma's C bounds nothing unless
+// lemma1Clip is the clip norm for the noise of Lemma 1. The lemma's C bounds a gradient only if
 // gradients are clipped. At the first model the norms of the examples' gradients are about 42. Of
-// 1, 10, 40 and 100 this clip norm gives errors close to the lowest: docs/REPRODUCTION.md has them.
+// the clip norms 1, 10, 40 and 100 this one gives errors close to the lowest; docs/REPRODUCTION.md
+// has them.
 const lemma1Clip = 10
 
 // lemma1 returns the preset paper-literal with the noise of Lemma 1 at the paper's epsilon.

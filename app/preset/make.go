@@ -15,7 +15,7 @@ type Own struct {
 	Model    *params.Model // a model of the kind external, only for the preset external
 	Examples int           // of one participant
 	Rounds   uint64
-	Epsilon  float64 // for the preset external, or for few examples: the noise follows from it
+	Epsilon  float64 // for the preset external, and for few examples, whose noise follows from epsilon
 }
 
 // AllNames lists the names that Make accepts: the presets and external.

@@ -16,8 +16,9 @@ import (
 // participant's part.
 const examples = 60000
 
-// paperStep is the grid step of the paper preset, where no noise hides the rounding. The int16 grid
-// then spans +-4, and no coordinate of a mean gradient of inputs within [-1, 4.1] comes near that.
+// paperStep is the grid step of the paper preset, in which no noise hides the rounding. With it the
+// int16 grid spans +-4, and all coordinates of a mean gradient of inputs within [-1, 4.1] are far
+// below that.
 const paperStep = 1.0 / 4096
 
 // builders holds the presets in the order in which they are listed; the first is the default.
@@ -95,8 +96,8 @@ func mlp(n, f int) params.Params {
 	return p
 }
 
-// private returns the common settings of the presets with a guarantee: epsilon 2, or 4 where f > 1,
-// the rule that knows the noise, and commitments where f > 0, without which attackers could hide
+// private returns the common settings of the presets with a guarantee: epsilon 2, or 4 if f > 1;
+// the rule that knows the noise; and commitments if f > 0. Without commitments attackers could hide
 // their vectors in the noise of honest vectors.
 func private(n, f int) params.Params {
 	p := params.Params{
@@ -135,16 +136,16 @@ func paper(n, f int) params.Params {
 	if n < 4 {
 		p.Rule.Name = "mean"
 	}
-	// Its batches of 100 are noisier than the noise of the other presets: an honest gradient
-	// opposes Delta in up to a tenth of the rounds, so the reputation's steps are smaller.
+	// The batches of 100 are noisier than the noise of the other presets. An honest gradient
+	// opposes Delta in up to a tenth of the rounds, so the reputation moves in smaller steps.
 	p.Reputation.Penalty, p.Reputation.Reward = 40_000, 40_000
 	return p
 }
 
 // reputation holds the presets' settings (docs/adr/0011-reputation-knows-the-noise.md has the
-// measurements). A gradient that points against Delta by 0.3 of the typical squared norm is an
-// attacker's: an honest gradient does so in no round of the private presets, except a few at the
-// start of heterogeneous trainings.
+// measurements). A gradient that points away from Delta by more than 0.3 of the typical squared
+// norm is an attacker's. An honest gradient does so in no round of the private presets, except in a
+// few at the start of heterogeneous trainings.
 var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000,
 	PassedOver: 100_000}
 
@@ -155,10 +156,10 @@ func election(f int) params.Election {
 	return e
 }
 
-// SetProposers sets the waits of an election for f Byzantine proposers. They may propose in
+// SetProposers sets the waits of an election for f Byzantine proposers. These may propose in
 // succession and hide a leader's aggregate, so a view lasts f+1 heights. They may also wait for no
-// straggler, so at least one honest proposer has its turn in the heights before a round closes
-// short.
+// straggler, so a round closes short only after enough heights for at least one honest proposer to
+// have had its turn.
 func SetProposers(e *params.Election, f int) {
 	e.ViewBlocks, e.QuorumBlocks = uint64(f+1), uint64(max(2, f+1))
 }

@@ -40,7 +40,7 @@ type Tx struct {
 	Commit    *Commit
 
 	kind     Kind
-	verified atomic.Pointer[signer]           // the last signer that Verify accepted; blocks verify again
+	verified atomic.Pointer[signer]           // the last signer that Verify accepted: blocks verify a transaction again
 	proved   atomic.Pointer[proved]           // the last result of VerifyVRF
 	vector   atomic.Pointer[gradients.Vector] // the last result of Vector
 	sound    atomic.Pointer[string]           // the last chain for which Once succeeded

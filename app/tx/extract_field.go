@@ -2,17 +2,17 @@ package tx
 
 import "encoding/binary"
 
-// Numbers of fields of some hundred kilobytes or megabytes, which decoding and encoding again would
-// copy four times.
+// Numbers of the fields that may hold megabytes. Decoding and encoding a message with such a field
+// would copy it four times.
 const (
 	envelopeContent = 2
 	gradientPayload = 4
 )
 
-// extractField cuts the bytes field with the given number out of an encoded message. It is ok if
-// the field occurs once, is not empty, has its length in the shortest form, and is in the order of
-// field numbers. The message is then canonical exactly if rest is. The value is a slice of data,
-// and rest is a copy.
+// extractField cuts the bytes field with the given number out of an encoded message. The value is a
+// slice of data, and rest is a copy of the message without the field. ok reports that the field
+// occurs once, is not empty, has its length in the shortest form, and is in the order of field
+// numbers. The message is then canonical if and only if rest is.
 func extractField(data []byte, number uint64) (value, rest []byte, ok bool) {
 	last := uint64(0)
 	for at := 0; at < len(data); {

@@ -25,7 +25,7 @@ func aggregateHeader(a *Aggregate, content []byte) AggregateHeader {
 }
 
 // header returns the bytes whose hash a signature on the body covers: the header of a gradient or
-// an aggregate, otherwise the content itself.
+// an aggregate, and the content of all other kinds.
 func header(body Body, content []byte) []byte {
 	switch b := body.(type) {
 	case *Gradient:

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// MinSizes holds, for each list of a message by its field number, the min size of an entry in
-// bytes. An empty entry takes two bytes on the wire and up to hundreds in memory. Without this
-// check before decoding, six megabytes of an unsigned transaction, or four of a peer's snapshot,
-// would take gigabytes.
+// MinSizes holds, for each list of a message by its field number, the minimum size of an entry in
+// bytes. It is checked before decoding. An empty entry takes two bytes on the wire and up to
+// hundreds in memory, so without the check six megabytes of an unsigned transaction, or four of a
+// peer's snapshot, would take gigabytes.
 type MinSizes map[uint64]struct {
 	Bytes int
 	Inner MinSizes // of the lists in an entry

@@ -24,7 +24,7 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 }
 
 // ID returns the id by which approvals name a proposal: SHA-256 of the kind, as 4 bytes big endian,
-// and the content hash. The same content under two kinds is two proposals.
+// and the content hash. Equal contents of two kinds have two ids.
 func (t *Tx) ID() [32]byte {
 	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(t.kind)), t.Content[:]...))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Task is an open round as a participant needs it.
+// Task is an open round as seen by a participant.
 type Task struct {
 	ChainID     string
 	Epoch       uint64
@@ -33,15 +33,15 @@ type Phase int
 const (
 	Reveal Phase = iota // its gradient
 	Commit              // only its commitment: the gradient stays secret
-	Missed              // nothing: the commit phase ended without its commitment
+	Missed              // nothing: the commit phase ended without the participant's commitment
 )
 
 // Chain is the chain as a worker sees it: in the process of a node or over
 // its RPC.
 type Chain interface {
-	// Await blocks until the open round is not the one in last, or is in another phase, and returns
-	// it. After an epoch's last round it returns a task that is Finished. A nil last returns at
-	// once.
+	// Await blocks until another round than last's is open, or the round is in another phase, and
+	// returns the task. After an epoch's last round it returns a task that is Finished. A nil last
+	// returns at once.
 	Await(ctx context.Context, pub []byte, last *Task) (*Task, error)
 	// Lead blocks until the participant may sign an aggregate that the node does not have yet, and
 	// returns the draft.

@@ -22,11 +22,11 @@ var errNoGradient = errors.New("no gradient")
 // errUnawaited means that the round closed without waiting for this participant.
 var errUnawaited = errors.New("the round closed without this participant")
 
-// hold waits up to four times Retry, before anything is signed, for the end of a round that does
-// not wait for this inactive participant. Otherwise the first gradient after each absence would
-// come too late and spend epsilon for nothing. A round that stays open needs the gradient, and one
-// round in 8 * 2^lapses waits for it (A5). While the round takes no more commitments, hold waits
-// on.
+// hold delays a gradient of an inactive participant, before it is signed: it waits up to four times
+// Retry for the round to close without it. Otherwise the first gradient after each absence would
+// come too late and spend epsilon for nothing. If the round stays open, it needs the gradient; a
+// probe round waits for it (A5). In phase Missed hold waits as long as the round takes no more
+// commitments.
 func (w *worker) hold(ctx context.Context) error {
 	at := w.at()
 	if w.task.Phase == Missed {
@@ -44,12 +44,13 @@ func (w *worker) hold(ctx context.Context) error {
 	return nil
 }
 
-// look updates the task after a computation: a gradient that misses the commitments of its round
-// would be signed and spent for nothing. It returns errUnawaited if the round has closed.
+// look updates the task after a computation: a gradient that is too late for the commitments of its
+// round must not be signed, because it would spend epsilon for nothing. look returns errUnawaited
+// if the round has closed.
 func (w *worker) look(ctx context.Context) error {
 	at := w.at()
 	task, err := w.chain.Await(ctx, w.public(), nil)
-	if err != nil { // the chain is unreachable: a later call will say whether the round has closed
+	if err != nil { // the chain is unreachable: a later call will tell whether the round has closed
 		return ctx.Err()
 	}
 	if w.task = task; w.at() != at {
@@ -124,7 +125,7 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx,
 	if err == nil && w.task.Params.Election.CommitReveal {
 		err = w.look(ctx)
 	}
-	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // other workers compute now
+	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // hold without the turn: others may compute
 		w.turned()
 		if err := w.hold(ctx); err != nil {
 			return nil, stats, err

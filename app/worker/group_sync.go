@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// GroupSync syncs the journals of the workers of one process, which are in one folder, to the disk:
-// one call serves all workers that wait. A call for each journal would cost as much as the
-// gradients.
+// GroupSync syncs the journals of the workers of one process, which are in one folder, to the disk.
+// One system call serves all workers that wait at that moment: a call for each journal would cost
+// as much as the gradients.
 type GroupSync struct {
 	mu      sync.Mutex
 	waiting *batch     // the batch that the next worker joins; nil if none waits
@@ -22,8 +22,8 @@ type batch struct {
 	done  chan struct{}
 }
 
-// fewTogether is the number of files below which each file is synced alone: a sync of the whole
-// file system includes the writes of other programs, and costs more than a few files.
+// fewTogether is the number of files below which each file is synced by itself. A sync of the whole
+// file system includes the writes of other programs, and costs more than a few single files.
 const fewTogether = 4
 
 // Sync returns once all earlier writes to the file are on the disk.
@@ -50,8 +50,8 @@ func (t *GroupSync) Sync(f *os.File) error {
 	return b.errs[f]
 }
 
-// syncAll syncs files of one file system, by one call if it can and otherwise each alone. It
-// returns the errors by file.
+// syncAll syncs files of one file system: with a single call if the system supports it, otherwise
+// one by one. It returns the errors by file.
 func syncAll(files []*os.File) map[*os.File]error {
 	if len(files) >= fewTogether && syncSystem(files[0]) == nil {
 		return nil

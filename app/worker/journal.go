@@ -25,10 +25,10 @@ func damaged(path string, err error) error {
 		"the round that is open then", ErrDamaged, path, err)
 }
 
-// Journal stores what a worker must not forget: the last gradient and the aggregates of the last
-// round that it signed, byte for byte, and the mechanism's momentum. An entry is on disk before its
-// transaction is sent, so a restarted worker sends the same bytes again. Two gradients for one
-// round would spend the privacy budget twice, and are evidence of equivocation.
+// Journal stores what a worker must not forget: the last gradient that it signed, the aggregates
+// that it signed for the last round, byte for byte, and the mechanism's momentum. An entry is on
+// disk before its transaction is sent, so a restarted worker sends the same bytes again. Two
+// gradients for one round would spend the privacy budget twice, and are evidence of equivocation.
 type Journal struct {
 	path          string
 	entry         entry
@@ -37,7 +37,7 @@ type Journal struct {
 	declaredEmpty bool     // the operator declared that nothing is signed for the open round
 	newHome       bool     // the journal is a new home's, which has signed nothing
 	file          *os.File // open for appending; nil if the next entry begins a new file
-	held          *os.File // its lock
+	held          *os.File // the locked lock file
 	size          int      // of the file, in bytes
 
 	group *GroupSync // syncs the file together with other journals; may be nil
@@ -53,7 +53,7 @@ type entry struct {
 	Aggregates []*signed `json:"aggregates,omitempty"`
 	// Mechanism, Spent and Signed are set with the gradient.
 	Mechanism *mechanism `json:"mechanism,omitempty"`
-	// Spent is the worker's own ledger: it counts every signed gradient. The chain's counts only
+	// Spent is the worker's own ledger. It counts every signed gradient; the chain's counts only
 	// the gradients of closed rounds.
 	Spent []uint64 `json:"spent,omitempty"`
 	// Signed counts the gradients that the participant has signed. If the chain counts more, this
@@ -78,8 +78,8 @@ type signed struct {
 	Raw   []byte `json:"raw"`
 }
 
-// NewJournal writes the journal of a new home, unless there is one. It tells the worker that no
-// journal was lost, so the worker takes part in its first round.
+// NewJournal writes the journal of a new home, unless there is a journal. The file tells the worker
+// that no journal was lost, so the worker takes part in its first round.
 func NewJournal(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -91,10 +91,10 @@ func NewJournal(path string) error {
 	return j.Close()
 }
 
-// OpenJournal reads the journal at path or begins one, for the participant with an id, which stays
-// when the keys are rotated. A file that holds {} begins a journal as well: by it the operator
-// declares that nothing is signed for the open round. An empty path keeps the journal in memory,
-// for simulations only. The file is locked until Close.
+// OpenJournal reads the journal at path, or begins one, for the participant with an id, which a
+// rotation of keys does not change. A file that holds {} also begins a journal: with it the
+// operator declares that nothing is signed for the open round. An empty path keeps the journal in
+// memory, for simulations only. The file is locked until Close.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
 		return &Journal{entry: entry{ChainID: chainID, ID: id}, newHome: true}, nil
@@ -103,7 +103,7 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(path + begunSuffix) // left by a killed process, if any
+	_ = os.Remove(path + begunSuffix) // left behind if a process was killed
 	j, err := readJournal(path, chainID, id)
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
@@ -142,14 +142,15 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 }
 
 // lost reports whether signed gradients are, or may be, missing from this journal: there was no
-// file, the file ends within an entry, or the chain counts more gradients than the journal. The
-// transaction of an entry that a crash cut short was not sent, but a truncated copy looks the same.
+// file, the file ends within an entry, or the chain counts more gradients than the journal. A crash
+// that cuts an entry short loses nothing, because its transaction was not sent yet; but a truncated
+// copy of a journal looks the same.
 func (j *Journal) lost(counted uint64) bool {
 	return !j.declaredEmpty && (j.missing || j.truncated || counted > j.entry.Signed)
 }
 
-// covers reports whether the journal says what was signed for a round: it has the gradient, or it
-// is a new home's, which has signed nothing. A journal without the entry may be an old copy.
+// covers reports whether the journal tells what was signed for a round: it holds the round's
+// gradient, or it is a new home's, which has signed nothing. Otherwise it may be an old copy.
 func (j *Journal) covers(epoch, round uint64) bool {
 	g := j.entry.Gradient
 	return j.declaredEmpty || j.newHome || g != nil && g.Epoch == epoch && g.Round == round

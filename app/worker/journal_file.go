@@ -14,8 +14,8 @@ import (
 // space, the JSON. The first line is a whole journal, each further line an addition. A file of JSON
 // alone is one entry.
 
-// mostJournal is the size in bytes from which the file is rewritten: every 40 rounds with the
-// paper's model, whose entries have 105 kB. A rewrite syncs a new file and its folder.
+// mostJournal is the size in bytes at which the file is rewritten. With the paper's model, whose
+// entries have 105 kB, that is every 40 rounds. A rewrite syncs a new file and its folder.
 const mostJournal = 4 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -26,7 +26,7 @@ const prefix = 9
 // line returns the line of an entry.
 func (e entry) line() ([]byte, error) {
 	line := bytes.NewBuffer(make([]byte, prefix, prefix+e.size()))
-	if err := json.NewEncoder(line).Encode(e); err != nil { // it ends the line
+	if err := json.NewEncoder(line).Encode(e); err != nil { // the encoder's newline ends the line
 		return nil, err
 	}
 	text := line.Bytes()[prefix:]
@@ -107,9 +107,9 @@ var (
 	}
 )
 
-// save appends the addition, or rewrites the whole file. Once it has returned, the entry is on the
-// disk; after an earlier crash the entry is there, or the journal ends before it. After a failed
-// write the file gets no further entries.
+// save appends the addition, or rewrites the whole file. When it returns nil, the entry is on the
+// disk. After a crash during save the journal either has the entry or ends before it. After a
+// failed write the file gets no further entries.
 func (j *Journal) save(whole, added entry) error {
 	switch {
 	case j.path == "":
@@ -165,7 +165,7 @@ func (j *Journal) begin(whole entry) error {
 		err = syncFolder(filepath.Dir(j.path))
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // finds nothing after the rename
+		_ = os.Remove(f.Name()) // removes nothing if the rename succeeded
 		return errors.Join(err, f.Close())
 	}
 	j.file, j.size = f, len(line)

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// lead signs and sends an aggregate whenever the participant may.
+// lead signs and sends an aggregate whenever the participant may lead.
 func (w *worker) lead(ctx context.Context, chainID string, participant uint32) error {
 	for {
 		draft, err := w.chain.Lead(ctx, participant)

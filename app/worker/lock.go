@@ -11,8 +11,8 @@ import (
 // round, which is evidence against their participant.
 var ErrBusy = errors.New("another worker uses it")
 
-// lockSuffix is appended to a journal's name to name its lock file. The journal's own file is
-// replaced now and then; the lock file stays.
+// lockSuffix is appended to a journal's name to name its lock file. The lock has a file of its own
+// because the journal's file is replaced now and then.
 const lockSuffix = ".lock"
 
 // Hold locks a folder of journals for this process until the result is closed. The lock file is

@@ -89,7 +89,7 @@ func (w *worker) external(ctx context.Context) (*Trainer, error) {
 	}
 }
 
-// resume restores a trainer's momentum from the gradients of the epoch that are signed already.
+// resume restores a trainer's momentum from the epoch's gradients that are already signed.
 func (w *worker) resume(trainer *Trainer) error {
 	w.mu.Lock()
 	s, ok, err := w.journal.snapshot(w.task.Epoch)
@@ -97,8 +97,8 @@ func (w *worker) resume(trainer *Trainer) error {
 	if err == nil && ok {
 		err = trainer.mechanism.Restore(s)
 	}
-	// If the journal was lost, the chain counts more releases. Noise then replaces the lost
-	// momentum, because validators check the norm.
+	// If the journal was lost, the chain counts more releases than the mechanism. Noise then
+	// replaces the lost momentum, because validators check the norm.
 	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made &&
 		w.task.Params.Privacy.NoiseFloor {
 		trainer.mechanism.Resume(made)
@@ -108,8 +108,8 @@ func (w *worker) resume(trainer *Trainer) error {
 }
 
 // compute leaves the round's sum in the trainer. With an external trainer it fails with
-// errNoGradient if the trainer fails or the round closes first: a late gradient would be signed and
-// spent for nothing.
+// errNoGradient if the trainer fails or the round closes first: a late gradient would be signed in
+// vain, and spend epsilon.
 func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, error) {
 	at := params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}
 	if !trainer.external {
@@ -133,8 +133,8 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	return stats, nil
 }
 
-// closes reports, once the round of a task is closed or ctx has ended, whether it is closed. A
-// failed call does not end the wait, because a trainer may take minutes.
+// closes waits until the round of a task is closed, and reports true; it reports false if ctx ends
+// first. A failed call does not end the wait, because a trainer may take minutes.
 func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
 	for {
 		now, err := w.chain.Await(ctx, pub, task)

@@ -70,10 +70,10 @@ type worker struct {
 	own   params.Privacy // what Policy returned for the epoch
 
 	mu sync.Mutex // guards the fields below
-	// skipped is the round that the worker sits out, nil if there is none: it was open when the
-	// worker started, and the journal does not say what was signed for it. If the journal merely
-	// lacks an entry for it, untilOverdue is set, and the worker takes part once the round is
-	// overdue.
+	// skipped is the round that the worker sits out, nil if there is none. It is the round that was
+	// open when the worker started, if the journal does not say what was signed for it.
+	// untilOverdue is set if the journal has merely no entry for that round: the worker then takes
+	// part once the round is overdue.
 	skipped      *params.RoundID
 	untilOverdue bool
 	journal      *Journal
@@ -108,7 +108,7 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	w.skipOpenRound()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
-	chainID, index := w.task.ChainID, w.task.Participant.Index // follow moves the task on
+	chainID, index := w.task.ChainID, w.task.Participant.Index // follow changes the task
 	wg.Go(func() { cancel(w.lead(ctx, chainID, index)) })
 	err = w.follow(ctx)
 	if err != nil && errors.Is(err, context.Canceled) {
@@ -119,13 +119,13 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	return err
 }
 
-// skipOpenRound makes a worker take no part in the open round that its journal does not cover: it
-// may have signed for it already, and a second gradient would be evidence against it. A chain that
-// counts none yet proves nothing, because the first may be on its way. A new home has a journal
-// from the start (NewJournal), so that a chain whose workers all start for the first time gets its
-// first gradients. If many workers restart, the round may need their gradients, so they sit it out
-// only until it is overdue. A worker whose journal is known to lack entries sits out the whole
-// round.
+// skipOpenRound makes a worker sit out the open round if its journal does not cover the round: the
+// worker may have signed for it already, and a second gradient would be evidence against it. That
+// the chain counts no gradient of it yet proves nothing, because the first may be on its way. A new
+// home has a journal from the start (NewJournal), so a chain whose workers all start for the first
+// time gets its first gradients. If many workers restart, the round may need their gradients, so
+// they sit it out only until it is overdue. A worker whose journal is known to lack entries sits
+// out the whole round.
 func (w *worker) skipOpenRound() {
 	lost := w.journal.lost(w.task.Participant.Participations)
 	if w.task.Finished || !lost && w.journal.covers(w.task.Epoch, w.task.Round) {
@@ -152,8 +152,8 @@ func (w *worker) skips(epoch, round uint64) bool {
 	return w.skipped != nil && *w.skipped == params.RoundID{Epoch: epoch, Round: round}
 }
 
-// overdue waits until the round that the worker sits out, for lack of a journal entry, is overdue.
-// It returns errUnawaited if the round closes first.
+// overdue waits until the round that the worker sits out is overdue. It returns errUnawaited if the
+// round closes first.
 func (w *worker) overdue(ctx context.Context) error {
 	for at := w.at(); !w.task.Overdue; {
 		if _, err := w.next(ctx, 4*w.Retry); err != nil {
@@ -173,8 +173,8 @@ func (w *worker) overdue(ctx context.Context) error {
 	return nil
 }
 
-// await waits for the next open round, however long the chain is unreachable or does not know the
-// participant yet.
+// await waits for the next open round. It goes on waiting while the chain is unreachable or does
+// not know the participant yet.
 func (w *worker) await(ctx context.Context) error {
 	for {
 		task, err := w.chain.Await(ctx, w.public(), w.task)
@@ -260,7 +260,8 @@ func (w *worker) follow(ctx context.Context) error {
 		epoch := w.task.Epoch
 		err := w.train(ctx)
 		if w.Follow && (errors.Is(err, ErrUnfit) && w.task.Epoch > 0 || errors.Is(err, ErrPolicy)) {
-			// the other members chose these parameters: the node goes on without its worker
+			// the other members chose these parameters: the worker sits the epoch out, and the node
+			// goes on
 			w.Log(err.Error(), "epoch", w.task.Epoch)
 			epoch, err = w.task.Epoch, nil
 		}
@@ -337,7 +338,7 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 }
 
 // deliver sends the gradient, or the commitment to it, and repeats it until the next round opens.
-// After a rejection, and in phase Missed, it only waits.
+// After a rejection, and in phase Missed, it sends nothing and waits for that round.
 func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 	for at := w.at(); w.at() == at; {
 		if t != nil && w.task.Phase != Missed {

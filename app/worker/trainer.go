@@ -28,8 +28,8 @@ func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.F
 type Examples interface {
 	// Len returns their number.
 	Len() int
-	// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each within the
-	// chain's clip norm. If it fails, the content of dst is undefined.
+	// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each clipped to
+	// the chain's clip norm. If it fails, the content of dst is undefined.
 	ClippedSum(ctx context.Context, dst, x []float64, picked []int) error
 	// Close ends the program.
 	Close()
@@ -106,9 +106,9 @@ func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, er
 }
 
 // radius returns the bound on the norm of a sum of clipped gradients within which validators admit
-// the vector (SPEC G6). It is eight standard deviations above the expected batch size, so a batch
-// of the size that the parameters assume never reaches it. A participant with more examples than
-// batch/sampling_rate may reach it.
+// the vector (SPEC G6). It allows for a batch eight standard deviations above the expected size. A
+// batch of the size that the parameters assume never reaches it; a participant with more examples
+// than batch/sampling_rate may reach it.
 func radius(p params.Params) float64 {
 	if !p.Privacy.NoiseFloor || p.Privacy.SamplingRate == 0 {
 		return math.Inf(1)
@@ -123,8 +123,8 @@ func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
 	return t.release(), stats
 }
 
-// compute computes the sum for a round. After a failure the round keeps its batch: a trainer's
-// failure may depend on the batch, and must not choose it.
+// compute computes the sum for a round. After a failure the round keeps its batch: a failure may
+// depend on the batch, so a new batch would let the trainer choose among batches.
 func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (model.Stats, error) {
 	if t.drawn == nil || *t.drawn != at {
 		t.draw()

@@ -32,10 +32,11 @@ func Frame(m params.Model) (n, side int) {
 	return n, side
 }
 
-// Pictures draws the first layer of a model, n pictures of side x side numbers as returned by
-// Frame, one after another. Weights of pixels are drawn as they are, weights of strokes by
-// [features.Map.Picture], which shows strokes that speak for and against and is no inverse of the
-// map. It fails if the parameters are not the model's, or have no picture.
+// Pictures draws the first layer of a model: n pictures of side x side numbers as returned by
+// Frame, one after another. Weights of pixels are drawn as they are. Weights of strokes are drawn
+// by [features.Map.Picture], which shows the strokes that speak for and against a class; that
+// picture is not an inverse of the map. Pictures fails if the parameters are not the model's, or
+// have no picture.
 func Pictures(m params.Model, parameters []float64) ([]float64, error) {
 	n, side := Frame(m)
 	if side == 0 || len(parameters) != m.Dim() {

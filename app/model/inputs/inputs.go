@@ -27,7 +27,7 @@ var (
 // The zero value caches the strokes of whole sets in the memory of the process.
 type Keep struct {
 	Folder   string         // of the files, which must exist
-	Progress func(done int) // images so far, as [features.Strokes] calls it; may be nil
+	Progress func(done int) // number of computed images so far, as [features.Strokes] reports it; may be nil
 }
 
 // Strokes returns the feature map of this program, as model parameters name it.
@@ -36,9 +36,10 @@ func Strokes() params.Features {
 	return params.Features{Name: features.Name, Hash: hex.EncodeToString(hash[:])}
 }
 
-// Of returns the inputs of the examples of a set that part names, in its order, and of all if part
-// is nil. Labels are a copy, unless part is nil. It fails with ErrMap or ErrInputs, with
-// [mnist.ErrFeatures] if the images have no such features, or if a file cannot be written.
+// Of returns the inputs of the examples of a set that part names, in the order of part; if part is
+// nil, those of all examples. Labels are a copy, unless part is nil. Of fails with ErrMap or
+// ErrInputs, with [mnist.ErrFeatures] if the images have no such features, or if a file cannot be
+// written.
 func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, error) {
 	rows := pixels
 	if m.Features.Name != params.FeaturesPixels {
@@ -95,8 +96,8 @@ var kept = struct {
 	rows map[[sha256.Size]byte][]float32
 }{rows: map[[sha256.Size]byte][]float32{}}
 
-// mostKept bounds the number of cached sets: a process has a training and a test set of one or two
-// tasks.
+// mostKept is the maximum number of cached sets: a process has a training set and a test set for
+// one or two tasks.
 const mostKept = 4
 
 func whole(set mnist.Set, progress func(done int)) (mnist.Features, error) {

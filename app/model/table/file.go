@@ -46,11 +46,11 @@ func open(path string) (*file, error) {
 		return nil, err
 	}
 	in := bufio.NewReader(f.file)
-	if mark := []byte("\xef\xbb\xbf"); startsWith(in, mark) { // spreadsheets write it
+	if mark := []byte("\xef\xbb\xbf"); startsWith(in, mark) { // spreadsheets write a byte order mark
 		_, _ = in.Discard(len(mark))
 	}
 	f.csv = csv.NewReader(in)
-	f.csv.FieldsPerRecord = -1 // next checks the number of each line
+	f.csv.FieldsPerRecord = -1 // next checks the number of fields
 	f.csv.ReuseRecord = true
 	if err = f.readHeader(); err != nil {
 		f.close()

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Finding is the result of a check of one demand.
+// Finding is the result of checking one demand on a trainer.
 type Finding struct {
 	Demand string `json:"demand"`
 	Met    bool   `json:"met"`
@@ -31,8 +31,8 @@ type Report struct {
 	// Refuted reports that a demand is not met. If it is false, nothing is proven: the trainer was
 	// asked about a few batches only.
 	Refuted bool `json:"refuted"`
-	// Failure is why nothing was asked: a StartError, a TensorError, or another failure to answer
-	// HELLO.
+	// Failure is the reason why no demand was checked: a StartError, a TensorError, or another
+	// failure to answer HELLO.
 	Failure error `json:"-"`
 }
 
@@ -90,9 +90,9 @@ type inspection struct {
 	report Report
 }
 
-// Inspect starts a trainer and sends it requests that a trainer which breaks the guarantee would
-// answer wrongly. The error is about the trainer's configuration; the trainer's own faults are in
-// the report.
+// Inspect starts a trainer and sends it requests to which a trainer that breaks the guarantee would
+// give wrong answers. The error is about the trainer's configuration; the trainer's own faults are
+// in the report.
 func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch int, seed uint64) (Report, error) {
 	if err := c.Check(); err != nil {
 		return Report{}, err
@@ -190,7 +190,8 @@ func (i *inspection) whole(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d examples took %.0f ms", len(i.batch), i.report.StepMS), err
 }
 
-// same compares the trainer's sums over the batch and over other, which has the same examples.
+// same compares the trainer's sum over the batch with its sum over other, which lists the same
+// examples.
 func (i *inspection) same(ctx context.Context, other []int, meaning string) (string, error) {
 	a, err := i.sum(ctx, i.batch)
 	if err != nil {
@@ -232,8 +233,9 @@ func (i *inspection) alone(ctx context.Context) (string, error) {
 		most), nil
 }
 
-// without compares an example's share of a batch's sum with its gradient alone. They differ if rows
-// depend on each other, as with batch normalisation, and if the trainer's sum is not a sum.
+// without compares an example's share of a batch's sum with the gradient of that example alone.
+// They differ if rows depend on each other, as with batch normalisation, and if the trainer's sum
+// is not a sum.
 func (i *inspection) without(ctx context.Context) (string, error) {
 	whole, err := i.sum(ctx, i.batch)
 	if err != nil {

@@ -12,18 +12,19 @@ import (
 	"time"
 )
 
-// The times that a child has to end after BYE, and after SIGTERM.
+// The time that a child has to end after BYE, and then after SIGTERM.
 const (
 	byeWait  = 2 * time.Second
 	termWait = 2 * time.Second
 )
 
 const (
-	// lastWords is how long the output of an ended child is still read: all that it wrote is in the
-	// pipe, but processes that it started may hold its standard output open without end.
+	// lastWords is the time for which the output of an ended child is still read. All that the
+	// child wrote is in the pipe by then, but processes that it started may hold its standard
+	// output open without end.
 	lastWords = time.Second
-	// unasked is how long ask looks for unrequested output before it writes a frame. Any time above
-	// 0 will do: earlier output is already in the pipe.
+	// unasked is the time for which ask looks for unrequested output before it writes a frame. Any
+	// time above 0 is enough, because earlier output is already in the pipe.
 	unasked = time.Millisecond
 )
 
@@ -34,7 +35,7 @@ type child struct {
 	out  *os.File // its standard output
 	read *bufio.Reader
 	said *lines        // its standard error
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed when the process has ended
 }
 
 // launch starts a trainer's process. HELLO is not sent yet.
@@ -55,7 +56,7 @@ func launch(c Config) (*child, error) {
 	}
 	cmd.Stdin, cmd.Stdout = theirIn, theirOut
 	err = cmd.Start()
-	_, _ = theirIn.Close(), theirOut.Close() // the child has them
+	_, _ = theirIn.Close(), theirOut.Close() // the child has its own copies
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
@@ -112,8 +113,8 @@ func (k *child) silent() error {
 	return err
 }
 
-// limited calls do. Its reads and writes fail once ctx has ended, or lastWords after the child has
-// ended.
+// limited calls do. The reads and writes of do fail once ctx has ended, or lastWords after the
+// child has ended.
 func (k *child) limited(ctx context.Context, do func() error) error {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -138,8 +139,8 @@ func (k *child) limited(ctx context.Context, do func() error) error {
 // errEnded means that a child's process has ended without being told to.
 var errEnded = errors.New("it ended by itself")
 
-// ended returns the error for a child that closed its standard output or input: how it ended, if it
-// did.
+// ended returns the error for a child that closed its standard output or input, which says how the
+// child ended, if it did.
 func (k *child) ended(err error) error {
 	select {
 	case <-k.done:

@@ -45,8 +45,8 @@ func writeFrame(w io.Writer, kind byte, body []byte) error {
 	return err
 }
 
-// readFrame reads a frame of the wanted type with a body of up to most bytes. It returns a fault as
-// an error.
+// readFrame reads a frame of the wanted type with a body of at most most bytes. It returns a FAULT
+// frame as an error.
 func readFrame(r *bufio.Reader, want byte, most int) ([]byte, error) {
 	header := make([]byte, headerBytes)
 	if n, err := io.ReadFull(r, header); err != nil {

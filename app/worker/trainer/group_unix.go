@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// grouped makes a child the leader of a process group, so that its own children end with it and the
+// grouped makes a child the leader of a process group. Its own children then end with it, and the
 // terminal's Ctrl-C does not reach it: its parent ends it in order.
 func grouped(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 

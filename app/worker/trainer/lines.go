@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// lines passes whole lines on, cuts long ones, and drops those beyond the rate limit: a trainer
-// that logs every example would fill the disk that the node needs.
+// lines passes whole lines on, cuts long ones, and drops those beyond the rate limit. Without the
+// limit a trainer that logs every example would fill the disk that the node needs.
 type lines struct {
 	say   func(string)
 	buf   []byte
-	since time.Time // start of the second that said counts
+	since time.Time // start of the second whose lines are counted in said
 	said  int       // lines since then
 	left  int       // lines dropped and not reported yet
 	last  string    // the last line, for a reader after the program has ended
@@ -20,7 +20,7 @@ type lines struct {
 
 const (
 	maxLine   = 2000
-	mostLines = 200 // a second
+	mostLines = 200 // lines a second
 )
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -58,8 +58,8 @@ func (l *lines) missed() {
 	}
 }
 
-// end passes on the rest once the program has ended: the last line says why, and may lack a
-// newline.
+// end passes the rest on once the program has ended: the last line tells why it ended, and may lack
+// a newline.
 func (l *lines) end() {
 	l.missed()
 	if len(l.buf) > 0 {

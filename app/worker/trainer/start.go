@@ -24,11 +24,12 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.err }
 
-// missing finds the module in the last line of a Python program that could not import it.
+// missing matches the last line of a Python program that could not import a module, and captures
+// the module's name.
 var missing = regexp.MustCompile(`^ModuleNotFoundError: No module named '([^']{1,100})'`)
 
-// MissingModule returns the Python module that a program could not import, as its error message at
-// the start of words says, or "".
+// MissingModule returns the Python module that a program could not import, or "" if words is not
+// the error message about one.
 func MissingModule(words string) string {
 	if m := missing.FindStringSubmatch(words); m != nil {
 		return m[1]
@@ -36,8 +37,8 @@ func MissingModule(words string) string {
 	return ""
 }
 
-// notStarted returns a StartError for the error of a HELLO after which the program is gone or has
-// given up, and other errors as they are.
+// notStarted turns the error of a HELLO into a StartError if the program has ended or given up. It
+// returns other errors as they are.
 func (t *Trainer) notStarted(err error) error {
 	var said fault
 	words := ""
@@ -53,8 +54,8 @@ func (t *Trainer) notStarted(err error) error {
 	return &StartError{Program: interpreter(t.config.Argv), Module: MissingModule(words), err: err}
 }
 
-// interpreter returns the Python that runs a command line: a script that is executed itself names
-// python3 in its first line.
+// interpreter returns the Python that runs a command line. For a script that is executed itself it
+// is python3, from the script's first line.
 func interpreter(argv []string) string {
 	if strings.HasPrefix(filepath.Base(argv[0]), "python") {
 		return argv[0]

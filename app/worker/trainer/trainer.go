@@ -152,8 +152,8 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 	return e, err
 }
 
-// use calls do with a running child. The timeout applies to the start and to do separately. A child
-// that fails is stopped; the first call after a pause starts a new one.
+// use calls do with a running child. The timeout applies to the start of the child and to do
+// separately. A child that fails is stopped, and the first call after a pause starts a new one.
 func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
