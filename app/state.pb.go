@@ -42,9 +42,9 @@ type Participant struct {
 	VrfKey         []byte `protobuf:"bytes,10,opt,name=vrf_key,json=vrfKey,proto3" json:"vrf_key"`
 	VrfProof       []byte `protobuf:"bytes,11,opt,name=vrf_proof,json=vrfProof,proto3" json:"vrf_proof,omitempty"`
 	Address        string `protobuf:"bytes,12,opt,name=address,proto3" json:"address,omitempty"`
-	// former_keys are the pub_keys before, oldest first: evidence signed with one counts for places before its end.
+	// former_keys are the replaced pub_keys, oldest first. Evidence signed with one of them is valid for places before the key's end.
 	FormerKeys []FormerKey `protobuf:"bytes,13,rep,name=former_keys,json=formerKeys,proto3" json:"former_keys,omitempty"`
-	// former_validators are the consensus keys before, oldest first: CometBFT's evidence about one counts for heights before its end.
+	// former_validators are the replaced consensus keys, oldest first. CometBFT's evidence about one of them is valid for heights before the key's end.
 	FormerValidators []FormerValidator `protobuf:"bytes,22,rep,name=former_validators,json=formerValidators,proto3" json:"former_validators,omitempty"`
 	// Evidence of an offence before this epoch and round is settled: a restore forgave it.
 	SettledEpoch  uint64   `protobuf:"varint,14,opt,name=settled_epoch,json=settledEpoch,proto3" json:"settled_epoch,omitempty"`
@@ -477,7 +477,7 @@ type Offence struct {
 	View        uint32 `protobuf:"varint,5,opt,name=view,proto3" json:"view"`
 	Height      uint64 `protobuf:"varint,6,opt,name=height,proto3" json:"height"`
 	Evidence    []byte `protobuf:"bytes,7,opt,name=evidence,proto3" json:"evidence"`
-	// Of a validator, where kind is 0: CometBFT's type, 1 duplicate vote, 2 light client attack, and the height of it.
+	// For an offence of a validator, whose kind is 0: CometBFT's type (1 duplicate vote, 2 light client attack), and its height.
 	Misbehavior uint32 `protobuf:"varint,8,opt,name=misbehavior,proto3" json:"misbehavior,omitempty"`
 	Voted       uint64 `protobuf:"varint,9,opt,name=voted,proto3" json:"voted,omitempty"`
 }
@@ -663,7 +663,7 @@ func (m *Epoch) GetModelHash() []byte {
 	return nil
 }
 
-// Contribution is what became of one included gradient.
+// Contribution is the result of one included gradient.
 type Contribution struct {
 	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant"`
 	Selected    bool   `protobuf:"varint,3,opt,name=selected,proto3" json:"selected"`
@@ -897,7 +897,7 @@ func (m *Record) GetWithheld() []uint32 {
 	return nil
 }
 
-// Progress is where the training stands.
+// Progress is the progress of the training.
 type Progress struct {
 	Epoch      uint64   `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch"`
 	Round      uint64   `protobuf:"varint,2,opt,name=round,proto3" json:"round"`
@@ -909,7 +909,7 @@ type Progress struct {
 	BlockBytes int64    `protobuf:"varint,7,opt,name=block_bytes,json=blockBytes,proto3" json:"block_bytes"`
 	// Upgrades are those that were made, by height, and behind them the one that is planned.
 	Upgrades []Upgrade `protobuf:"bytes,9,rep,name=upgrades,proto3" json:"upgrades,omitempty"`
-	// With commit_reveal: what the open round has of commitments, by participant, and whether its gradients may be out.
+	// With commit_reveal: the commitments of the open round, by participant, and whether its gradients may be public.
 	Commitments []Commitment `protobuf:"bytes,10,rep,name=commitments,proto3" json:"commitments,omitempty"`
 	Revealing   bool         `protobuf:"varint,11,opt,name=revealing,proto3" json:"revealing,omitempty"`
 }
@@ -1024,7 +1024,7 @@ func (m *Progress) GetRevealing() bool {
 	return false
 }
 
-// Commitment is what a participant has committed itself to in the open round.
+// Commitment is a participant's commitment in the open round.
 type Commitment struct {
 	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant"`
 	Hash        []byte `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash"`

@@ -473,7 +473,7 @@ func (m *Tensor) GetInit() string {
 }
 
 // Features name a public feature map between the pixels and the model. All
-// participants compute the same map: who has another one takes no part.
+// participants compute the same map: one with another map takes no part.
 type Features struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name"`
 	Hash string `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash"`
@@ -742,7 +742,7 @@ type Privacy struct {
 	// numbers above by the accountant; the chain compares integers.
 	Cost   []uint64 `protobuf:"varint,10,rep,packed,name=cost,proto3" json:"cost,omitempty"`
 	Budget []uint64 `protobuf:"varint,11,rep,packed,name=budget,proto3" json:"budget,omitempty"`
-	// noise_floor refuses vectors whose norm is not that of an honest one, and
+	// noise_floor rejects vectors whose norm no honest one has, and
 	// floors the distances in the rule.
 	NoiseFloor bool `protobuf:"varint,12,opt,name=noise_floor,json=noiseFloor,proto3" json:"noise_floor,omitempty"`
 	// discrete draws the noise on the sum from the exact discrete Gaussian.
@@ -980,7 +980,7 @@ type Election struct {
 	Term         uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term"`
 	ViewBlocks   uint64 `protobuf:"varint,2,opt,name=view_blocks,json=viewBlocks,proto3" json:"view_blocks"`
 	QuorumBlocks uint64 `protobuf:"varint,3,opt,name=quorum_blocks,json=quorumBlocks,proto3" json:"quorum_blocks"`
-	// commit_reveal lets no gradient out before its round has the hashes of all that it takes.
+	// commit_reveal makes a round take the hashes of its gradients before any of them is sent.
 	CommitReveal bool `protobuf:"varint,4,opt,name=commit_reveal,json=commitReveal,proto3" json:"commit_reveal,omitempty"`
 }
 

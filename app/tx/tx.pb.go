@@ -2,7 +2,7 @@
 // source: spdl/app/tx/tx.proto
 
 // Transactions of the chain. Every message is encoded canonically: decoding
-// and encoding again gives the same bytes, or the transaction is refused
+// and encoding again gives the same bytes, or the transaction is rejected
 // (app/SPEC.md, T1).
 
 package tx
@@ -27,8 +27,8 @@ var _ = math.Inf
 // proto package needs to be updated.
 const _ = proto.GoGoProtoPackageIsVersion3 // please upgrade the proto package
 
-// Kind tells the message in an envelope's content: KindStartEpoch that it is a
-// StartEpoch. Gradient, Aggregate and Commit make rounds, the rest are operations. The
+// Kind names the message in an envelope's content, as KindStartEpoch names StartEpoch.
+// Gradient, Aggregate and Commit make rounds; the other kinds are operations. The
 // numbers are part of the wire format and are never reused.
 type Kind int32
 
@@ -81,7 +81,7 @@ func (Kind) EnumDescriptor() ([]byte, []int) {
 	return fileDescriptor_9ef24a8bfbd075a9, []int{0}
 }
 
-// Envelope is what is broadcast: the content of one kind of transaction and
+// Envelope is a transaction as broadcast: the content of one kind and
 // the participant's ed25519 signature (64 bytes) over SignBytes.
 type Envelope struct {
 	Kind      uint32 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -223,9 +223,9 @@ func (m *Gradient) GetVrfProof() []byte {
 	return nil
 }
 
-// GradientHeader is what a gradient's signature covers: the payload stands
-// there by its hash, so that two headers prove an equivocation without the
-// payloads.
+// GradientHeader is the part of a gradient that its signature covers. It has the
+// hash of the payload in place of the payload, so that two headers prove an
+// equivocation without the payloads.
 type GradientHeader struct {
 	Epoch       uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Round       uint64 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
@@ -302,7 +302,7 @@ func (m *GradientHeader) GetVrfProof() []byte {
 	return nil
 }
 
-// Commit binds its sender to one gradient of a round before anybody sees it.
+// Commit binds its sender to one gradient of a round before that gradient is public.
 type Commit struct {
 	Epoch       uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Round       uint64 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
@@ -425,8 +425,8 @@ func (m *Included) GetHash() []byte {
 	return nil
 }
 
-// AggregateHeader is what an aggregate's signature covers: the whole of it by
-// its hash, and in clear what makes two of them an equivocation.
+// AggregateHeader is the part of an aggregate that its signature covers: the place, by
+// which two headers prove an equivocation, and the hash of the whole aggregate.
 type AggregateHeader struct {
 	Epoch       uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Round       uint64 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
@@ -767,7 +767,7 @@ func (m *Approve) GetJoin() []byte {
 }
 
 // Rotate replaces keys and node ids of the sender at the next round boundary;
-// what is empty stays as it is. It is signed with the key in force.
+// an empty field changes nothing. It is signed with the key in force.
 type Rotate struct {
 	Participant    uint32   `protobuf:"varint,1,opt,name=participant,proto3" json:"participant,omitempty"`
 	PubKey         []byte   `protobuf:"bytes,2,opt,name=pub_key,json=pubKey,proto3" json:"pub_key,omitempty"`
