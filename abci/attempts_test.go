@@ -15,9 +15,9 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// TestAttemptsSayWhyALeaderWasPassedOver: a node that saw an aggregate with a wrong digest names it
-// and the rule's, whether the node itself recomputed it for a proposal or not; where it saw no
-// aggregate it says so, and of rounds that it did not see it says nothing.
+// TestAttemptsSayWhyALeaderWasPassedOver: a node that saw an aggregate with a wrong digest reports
+// that digest and the rule's, whether or not it had recomputed Delta for a proposal. If it saw no
+// aggregate, the list is empty; for rounds that it did not see, the answer is not found.
 func TestAttemptsSayWhyALeaderWasPassedOver(t *testing.T) {
 	for name, proposes := range map[string]bool{"proposer": true, "validator": false} {
 		t.Run(name, func(t *testing.T) {

@@ -12,9 +12,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// BenchmarkAdvance is what a block that closes no round costs in the pool, which
-// nothing enters during the measurement, with everybody's gradients of the open round and the
-// next: an empty block, and one with a Join.
+// BenchmarkAdvance measures the cost of a block that closes no round for a pool with all gradients
+// of the open and the next round: an empty block, and a block with a Join.
 func BenchmarkAdvance(b *testing.B) {
 	for _, n := range []int{20, 100} {
 		s := apptest.State(n, func(p *params.Params) { p.Model.Inputs = 50_000 })

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// decide finalizes and commits what the node itself proposes.
+// decide finalizes and commits the node's own proposal.
 func (n *node) decide(height int64) [][]byte {
 	n.t.Helper()
 	proposed := n.prepare(height)
@@ -22,8 +22,8 @@ func (n *node) decide(height int64) [][]byte {
 	return proposed
 }
 
-// TestProposedCommitments: a proposer takes all commitments at once, and those that are there when
-// it has waited.
+// TestProposedCommitments: a proposer with all commitments proposes them at once. Otherwise it
+// waits, and then proposes the commitments that are there.
 func TestProposedCommitments(t *testing.T) {
 	n := begin(t, 4, apptest.CommitReveal)
 	for _, c := range apptest.Commits(n.State(), 0, 1, 2) {
@@ -38,8 +38,8 @@ func TestProposedCommitments(t *testing.T) {
 	require.False(t, n.State().Committing())
 }
 
-// TestRevealedEarly: a node whose block is late keeps the gradients of faster peers, and drops
-// those to which nobody is committed.
+// TestRevealedEarly: a node that is one block behind keeps the gradients of faster peers, and drops
+// those without a commitment.
 func TestRevealedEarly(t *testing.T) {
 	n := begin(t, 4, apptest.CommitReveal)
 	s := n.State()
@@ -59,8 +59,8 @@ func TestRevealedEarly(t *testing.T) {
 	require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(s, 1)).Code)
 }
 
-// TestCommittedTwice: a second commitment is reported while its round is open, though the first is
-// in a block, and so is a second gradient, though nobody is committed to it.
+// TestCommittedTwice: a second commitment is reported while its round is open, even if the first is
+// already in a block. So is a second gradient, even without a commitment to it.
 func TestCommittedTwice(t *testing.T) {
 	n := begin(t, 4, apptest.CommitReveal)
 	var reported []*tx.Tx
@@ -89,7 +89,7 @@ func TestCommittedTwice(t *testing.T) {
 	require.Equal(t, abci.CodeOK, n.check(reported[0]).Code)
 }
 
-// TestPhases: the worker hears of the phase of its round.
+// TestPhases: the worker learns the phase of its round.
 func TestPhases(t *testing.T) {
 	n := begin(t, 4, apptest.CommitReveal)
 	task := func(i int) worker.Phase {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestAnswersAreDocumented: the table of fields in docs/API.md names every field of every answer
-// that is no message of the state.
+// that is not a message of the state.
 func TestAnswersAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/API.md")
 	require.NoError(t, err)

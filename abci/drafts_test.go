@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// counting begins a chain of four, and returns how often its rule has run.
+// counting begins a chain of four, and returns a function that counts the runs of its rule.
 func counting(t *testing.T) (n *node, made func() uint64) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -23,8 +23,8 @@ func counting(t *testing.T) (n *node, made func() uint64) {
 	return n, func() uint64 { return count(t, registry, "spdl_rule_seconds") }
 }
 
-// TestDraftsAreMadeOnce: however often a leader's draft is asked for, the rule runs once until the
-// pool has changed.
+// TestDraftsAreMadeOnce: for any number of queries for a leader's draft, the rule runs once until
+// the pool changes.
 func TestDraftsAreMadeOnce(t *testing.T) {
 	n, made := counting(t)
 	for i := range 4 {
@@ -47,8 +47,8 @@ func TestDraftsAreMadeOnce(t *testing.T) {
 	require.EqualValues(t, 1, made(), "the same gradients")
 }
 
-// TestRuleRunsOnceForAllLeaders: in a late view, where everybody may lead, the rule runs once for a
-// set of gradients, and again for another set and in another block.
+// TestRuleRunsOnceForAllLeaders: in a late view, in which every participant may lead, the rule runs
+// once for a set of gradients, and again for another set or another block.
 func TestRuleRunsOnceForAllLeaders(t *testing.T) {
 	n, ran := counting(t)
 	height := int64(0)

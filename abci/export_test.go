@@ -1,4 +1,4 @@
 package abci
 
-// AwaitForeseen returns when no rule runs ahead of a draft any more.
+// AwaitForeseen returns when no precomputation runs.
 func (a *Application) AwaitForeseen() { a.ahead.Wait() }

@@ -16,7 +16,7 @@ import (
 
 var ctx = context.Background()
 
-// node is one application driven by hand, without a network.
+// node is one application that a test drives without a network.
 type node struct {
 	*abci.Application
 	t  *testing.T

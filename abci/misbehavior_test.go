@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// TestDoubleVoteReachesTheParticipant: evidence in FinalizeBlock becomes an event and an offence
-// of its participant, whether or not the block was judged before without it.
+// TestDoubleVoteReachesTheParticipant: evidence in FinalizeBlock becomes an event and an offence of
+// its participant, even if the node has cached the block's outcome without the evidence.
 func TestDoubleVoteReachesTheParticipant(t *testing.T) {
 	for _, proposed := range []bool{false, true} {
 		n := begin(t, 4)

@@ -17,15 +17,14 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// bring is participant i's approval of a Join that nobody has seen yet.
+// bring is participant i's approval of a Join that no node has seen yet.
 func bring(i int, join *tx.Tx) *tx.Tx {
 	id := join.ID()
 	return apptest.Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:], Join: join.Raw})
 }
 
-// TestApprovalsAreBounded: one participant may bring Joins of its own making
-// without end, each in a slot of its own; neither their number nor their bytes
-// keep anybody else out.
+// TestApprovalsAreBounded: a participant may carry any number of Joins of its own making, each in a
+// slot of its own. Neither their number nor their bytes keep transactions of other senders out.
 func TestApprovalsAreBounded(t *testing.T) {
 	n := begin(t, 4)
 	for i := range 64 {
@@ -52,7 +51,7 @@ func TestApprovalsAreBounded(t *testing.T) {
 	require.Equal(t, abci.CodeOK, n.check(bring(1, join)).Code)
 }
 
-// TestLargestEpoch: the pool takes the largest epoch that rule P2 admits, which has an external
+// TestLargestEpoch: the pool takes the largest epoch that rule P2 allows, which has an external
 // model of 32 KiB and a ledger. One byte more breaks the rule, and the pool's bound is above both.
 func TestLargestEpoch(t *testing.T) {
 	n := begin(t, 4)
@@ -103,7 +102,7 @@ func TestLargestOperation(t *testing.T) {
 	}
 }
 
-// TestNextRoundsProof: what cannot be verified yet is bounded nevertheless.
+// TestNextRoundsProof: the size of a proof that cannot be verified yet is bounded.
 func TestNextRoundsProof(t *testing.T) {
 	n := begin(t, 4)
 	s := n.State()
@@ -117,12 +116,13 @@ func TestNextRoundsProof(t *testing.T) {
 	require.Equal(t, abci.CodeOK, n.check(early(80)).Code)
 }
 
-// TestRotationInStalledRound: a participant's key is replaced when the stalled round has closed, so
-// that its gradient in the pools, signed with the key before, is included and closes the round.
+// TestRotationInStalledRound: a participant's key is replaced only after the stalled round has
+// closed, so its gradient in the pools, signed with the old key, can be included and close the
+// round.
 func TestRotationInStalledRound(t *testing.T) {
 	n := begin(t, 4)
 	s := n.State()
-	for _, i := range []int{0, 3} { // one too few
+	for _, i := range []int{0, 3} { // one gradient too few
 		require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(s, i)).Code)
 	}
 	height := int64(1)
@@ -142,10 +142,10 @@ func TestRotationInStalledRound(t *testing.T) {
 	s = n.State()
 	require.EqualValues(t, apptest.Identity(3).PubKey, s.Participants[3].PubKey)
 	require.Zero(t, s.Progress.Round)
-	for _, i := range []int{1, 2} { // those who were away
+	for _, i := range []int{1, 2} { // the participants that were absent
 		require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(s, i)).Code)
 	}
-	time.Sleep(20 * time.Millisecond) // for stragglers
+	time.Sleep(20 * time.Millisecond) // longer than the wait for stragglers
 	draft, err := n.Draft(0)
 	require.NoError(t, err)
 	require.Len(t, draft.Included, 4)

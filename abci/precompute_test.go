@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// TestTheRuleRunsWithTheLastGradient: a node runs the rule when the last gradient has come, before
-// anybody asks for a draft. Gradients that are overwritten after it show that it does not run
-// again.
+// TestTheRuleRunsWithTheLastGradient: a node runs the rule when the last gradient has arrived,
+// before the first request for a draft. The test then overwrites the gradients, which shows that
+// the rule does not run again.
 func TestTheRuleRunsWithTheLastGradient(t *testing.T) {
 	n, plain := begin(t, 4), begin(t, 4)
 	for i := range 4 {

@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// judged returns how often the metrics have seen a round run.
+// judged returns the number of executed rounds in the metrics.
 func judged(t *testing.T, r prometheus.Gatherer) uint64 {
 	t.Helper()
 	return count(t, r, "spdl_execute_seconds")
@@ -34,9 +34,9 @@ func count(t *testing.T, r prometheus.Gatherer, histogram string) uint64 {
 	return 0
 }
 
-// TestRoundIsRunOnceWithOperations: a proposer runs the rule once for its block, whatever waits
-// beside the round; so do its vote for it and, where the first proposal fails, its vote for another
-// block with the same round.
+// TestRoundIsRunOnceWithOperations: a proposer runs the rule once for its block, whatever
+// operations it adds to the round. Its vote for the block uses that result, and so does its vote
+// for another block with the same round if the first proposal fails.
 func TestRoundIsRunOnceWithOperations(t *testing.T) {
 	const members = 4
 	join, other := apptest.Join(members), apptest.Join(members+1)
@@ -56,15 +56,15 @@ func TestRoundIsRunOnceWithOperations(t *testing.T) {
 			require.True(t, n.process(1, block[:1+members]), "the round alone")
 			require.EqualValues(t, 1, judged(t, registry))
 
-			apart := begin(t, members) // runs that block and nothing before
+			apart := begin(t, members) // a node that runs this block and nothing before
 			require.Equal(t, apart.finalize(1, block), n.finalize(1, block))
 			require.EqualValues(t, 1, judged(t, registry))
 		})
 	}
 }
 
-// BenchmarkPrepareProposal is a proposer's work with the whole round at hand, alone and with a Join
-// that waits.
+// BenchmarkPrepareProposal measures the work of a proposer that has the whole round, without and
+// with a waiting Join.
 func BenchmarkPrepareProposal(b *testing.B) {
 	const members = 40
 	larger := func(p *params.Params) { p.Model.Inputs, p.Rule.Name = 10_000, "nnm+trimmed-mean" }

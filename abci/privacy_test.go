@@ -10,8 +10,7 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// TestSpends: a ledger that does not hold all gives no epsilon, and on a test
-// chain epsilon is no guarantee.
+// TestSpends: an incomplete ledger gives no epsilon, and on a test chain epsilon is no guarantee.
 func TestSpends(t *testing.T) {
 	private, err := preset.New("default", 4)
 	require.NoError(t, err)

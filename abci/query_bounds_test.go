@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
-// TestAnswersRepeatNoLongQuestion: whatever the path and the data are, the answer to
-// what is refused is short.
+// TestAnswersRepeatNoLongQuestion: the answer to a rejected query is short, however long its path
+// and data are.
 func TestAnswersRepeatNoLongQuestion(t *testing.T) {
 	n := begin(t, 4)
 	long := strings.Repeat("x", 4<<20)

@@ -31,7 +31,7 @@ func (n *node) ask(path string, height int64) (*abcitypes.ResponseQuery, query.R
 	return r, head
 }
 
-// gather asks for all pieces of what stands under a path.
+// gather fetches all pieces of the answer to a path.
 func (n *node) gather(path string) (data []byte, head query.RangeInfo) {
 	n.t.Helper()
 	for from := 0; head.Bytes == 0 || from < head.Bytes; from = len(data) {
@@ -49,8 +49,9 @@ func medium(p *params.Params) {
 	p.Model.Inputs, p.Model.Classes, p.Training.Momentum = 30_000, 10, 0.5
 }
 
-// TestPieces: the pieces of a model, of the velocity and of a state are the bytes of the whole, and
-// say what the whole says. Any range is answered, and a wrong one refused with value and bound.
+// TestPieces: the pieces of a model, of the velocity and of a state join to the bytes of the whole,
+// and describe the same whole. Any valid range is answered, and an invalid one is rejected with
+// value and bound.
 func TestPieces(t *testing.T) {
 	n := begin(t, 4, medium)
 	s := drive(t, []*node{n}, apptest.State(4, medium), 2)
@@ -100,9 +101,9 @@ func TestPieces(t *testing.T) {
 	require.Contains(t, r.Log, "a range has no proof")
 }
 
-// TestPiecesOfOneState: a client that has begun to fetch the state goes on with it by its height
-// though blocks come, until others have pushed it out or nobody asked for a minute; then the answer
-// says so.
+// TestPiecesOfOneState: a client that has begun to fetch a state can continue by its height while
+// blocks pass. This ends when other answers have displaced it from the cache, or after a minute
+// without a request; the error then says so.
 func TestPiecesOfOneState(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	a, err := abci.New(abci.Options{ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6,
@@ -130,8 +131,8 @@ func TestPiecesOfOneState(t *testing.T) {
 	require.Contains(t, other.Log, "only the last")
 }
 
-// TestChunksOfARound: each chunk of the model after a closed round has a proof, which no other
-// chunk has.
+// TestChunksOfARound: each chunk of the model after a closed round has a proof, which proves no
+// other chunk.
 func TestChunksOfARound(t *testing.T) {
 	n := begin(t, 4, medium)
 	s := drive(t, []*node{n}, apptest.State(4, medium), 2)

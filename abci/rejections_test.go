@@ -22,9 +22,9 @@ func (n *node) refusals(path string) (out []query.Rejection) {
 	return out
 }
 
-// TestRefusalsAreCountedAndNameTheSigner: a node counts which gradients it did not admit; what
-// anybody may have sent in a member's name is told from what the member signed; and what names no
-// member, or another round, is not kept.
+// TestRefusalsAreCountedAndNameTheSigner: a node counts the gradients that it did not admit, and
+// tells those that the member signed from those that anyone may have sent in its name. It keeps
+// none in the name of a non-member, and none of another round.
 func TestRefusalsAreCountedAndNameTheSigner(t *testing.T) {
 	n := begin(t, 4)
 	require.Empty(t, n.refusals("/refusals"))
@@ -58,8 +58,8 @@ func TestRefusalsAreCountedAndNameTheSigner(t *testing.T) {
 	require.Empty(t, n.refusals("/refusals/0/7"))
 }
 
-// TestRefusalSaysWhatWasSigned: the reason that a node gives for a gradient that a member signed is
-// that gradient's, not that of one which somebody sent before it in the member's name.
+// TestRefusalSaysWhatWasSigned: the reason for a rejected gradient that a member signed is that of
+// the signed one, not of a gradient that was sent before it in the member's name.
 func TestRefusalSaysWhatWasSigned(t *testing.T) {
 	n := begin(t, 4)
 	for key, cut := range []int{1, 0, 2} { // forged, forged, signed
@@ -76,7 +76,7 @@ func TestRefusalSaysWhatWasSigned(t *testing.T) {
 	require.Contains(t, all[0].Log, err.Error())
 }
 
-// TestRefusalsAreBounded: a sender that floods a node fills no memory.
+// TestRefusalsAreBounded: a flood of rejected gradients fills no memory.
 func TestRefusalsAreBounded(t *testing.T) {
 	n := begin(t, 4)
 	g := *apptest.Gradient(n.State(), 0).Gradient
@@ -89,8 +89,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 	require.Equal(t, uint64(100), all[0].Count)
 }
 
-// TestAMisbehavingNodeGossipsWhatItRefuses: the mempool of a node that misbehaves takes a gradient
-// that the application refuses, and the application keeps it out of its pool and its proposals.
+// TestAMisbehavingNodeGossipsWhatItRefuses: the mempool of a misbehaving node takes a gradient that
+// the application rejects, and the application keeps it out of its pool and its proposals.
 func TestAMisbehavingNodeGossipsWhatItRefuses(t *testing.T) {
 	a, err := abci.New(abci.Options{DB: dbm.NewMemDB(), ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6,
 		GossipRefused: true})

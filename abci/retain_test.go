@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// retained closes rounds one a height and returns the largest retain height after each.
+// retained closes one round at each height and returns the largest retain height after each.
 func retained(t *testing.T, rounds int, o abci.Options) []int64 {
 	t.Helper()
 	o.DB, o.ProposalWait, o.StragglerWait = dbm.NewMemDB(), 30e6, 10e6
@@ -38,9 +38,9 @@ func retained(t *testing.T, rounds int, o abci.Options) []int64 {
 	return all
 }
 
-// TestRetainKeepsWhatAReplayNeeds: what is dropped is before the retained past and
-// before the kept state that its first model is computed from, and it is dropped in
-// time. Here round t is closed at height t+1.
+// TestRetainKeepsWhatAReplayNeeds: the dropped blocks are older than the retained past and than the
+// checkpoint from which its first model is computed, and they are dropped in time. Round t is
+// closed at height t+1 here.
 func TestRetainKeepsWhatAReplayNeeds(t *testing.T) {
 	const rounds, every = 100, store.DefaultCheckpointEvery
 	for _, r := range []store.Retain{{Rounds: 20}, {Heights: 20}, {Rounds: 20, Heights: 5}, {Rounds: 5, Heights: 20}} {
@@ -63,12 +63,12 @@ func TestRetainKeepsWhatAReplayNeeds(t *testing.T) {
 	}
 }
 
-// TestRetainKeepsTheBlocksBehindSnapshots: who restores the oldest snapshot on offer
-// finds the blocks after it.
+// TestRetainKeepsTheBlocksBehindSnapshots: a node that restores the oldest offered snapshot finds
+// the blocks after it.
 func TestRetainKeepsTheBlocksBehindSnapshots(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	o := abci.Options{Retain: store.Retain{Heights: 1}, SnapshotInterval: 10, Now: func() time.Time { return now }}
-	all := retained(t, 100, o) // the clock stands: the first two snapshots stay
+	all := retained(t, 100, o) // the clock does not move, so the first two snapshots stay
 	require.Zero(t, all[99])
 	o.SnapshotInterval = 40
 	all = retained(t, 100, o)

@@ -20,12 +20,12 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// timed is a node of participant 0 with a clock that is set by hand, and its log.
+// timed is a node of participant 0 with a clock that the test sets, and its log.
 type timed struct {
 	*node
 	clock  time.Time
 	log    bytes.Buffer
-	height int64 // the next
+	height int64 // the next height
 }
 
 func beginTimed(t *testing.T) *timed {
@@ -42,7 +42,7 @@ func beginTimed(t *testing.T) *timed {
 	return n
 }
 
-// after moves the clock on and sends gradients of participants for the open round.
+// after advances the clock and sends gradients of participants for the open round.
 func (n *timed) after(ms int, participants ...int) {
 	n.t.Helper()
 	n.clock = n.clock.Add(time.Duration(ms) * time.Millisecond)
@@ -66,7 +66,7 @@ func (n *timed) decide(txs ...*tx.Tx) {
 	n.height++
 }
 
-// lead sends the first leader's aggregate and returns it with what it includes.
+// lead sends the first leader's aggregate and returns it with its gradients.
 func (n *timed) lead() []*tx.Tx {
 	n.t.Helper()
 	leader := n.State().Progress.Ranking[0]
@@ -80,7 +80,7 @@ func (n *timed) lead() []*tx.Tx {
 	return txs
 }
 
-// timing asks for a closed round's.
+// timing returns the timing of a closed round.
 func (n *timed) timing(round uint64) (t query.Timing) {
 	n.t.Helper()
 	r, err := n.Query(ctx, &abcitypes.RequestQuery{Path: fmt.Sprintf("/timing/%d", round)})
@@ -90,9 +90,9 @@ func (n *timed) timing(round uint64) (t query.Timing) {
 	return t
 }
 
-// TestTimingOfAPartialRound: where a round closes without everybody, the exchange ends when a
-// leader has waited long enough and not with a gradient that comes too late, and consensus is what
-// follows.
+// TestTimingOfAPartialRound: if a round closes without some gradients, the exchange ends when a
+// leader has waited long enough, not with a gradient that arrives too late, and the time after it
+// is consensus.
 func TestTimingOfAPartialRound(t *testing.T) {
 	n := beginTimed(t)
 	n.after(100, 0)
@@ -115,9 +115,9 @@ func TestTimingOfAPartialRound(t *testing.T) {
 		"with everybody it ends with the last gradient")
 }
 
-// TestLateRounds: a node says when gradients come after the views of all ranks have opened, and
-// when its own comes after the round could close without it, but not of the first round, in which
-// it has started, and not again and again.
+// TestLateRounds: a node warns if gradients arrive after the views of all ranks have opened, and if
+// its own arrives after the round could close without it. It does not warn about the first round,
+// in which it started, and does not repeat the warning in every round.
 func TestLateRounds(t *testing.T) {
 	n := beginTimed(t)
 	all := []int{0, 1, 2, 3}

@@ -16,9 +16,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestStateSyncOfAnotherVersion: a snapshot after which another version of the state machine goes
-// on is rejected and changes nothing, but its senders, who may have one of the program's own
-// version, are not.
+// TestStateSyncOfAnotherVersion: a snapshot after which another state machine version continues is
+// rejected and changes nothing. Its senders are not rejected, because they may have a snapshot of
+// this version.
 func TestStateSyncOfAnotherVersion(t *testing.T) {
 	planned := apptest.State(4)
 	planned.Progress.Upgrades = []app.Upgrade{{Name: "next", Height: 9, Version: app.Version + 1}}
@@ -64,9 +64,8 @@ func TestStateSyncOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestStateSync carries a snapshot from one node to an empty one, which then
-// follows the chain; a snapshot that does not reach the trusted hash is
-// rejected and changes nothing.
+// TestStateSync transfers a snapshot from one node to an empty one, which then follows the chain. A
+// snapshot without the trusted hash is rejected and changes nothing.
 func TestStateSync(t *testing.T) {
 	a, err := abci.New(abci.Options{SnapshotInterval: 2, ProposalWait: 30e6, StragglerWait: 10e6, Now: hasty(time.Minute)})
 	require.NoError(t, err)
@@ -126,7 +125,7 @@ func TestStateSync(t *testing.T) {
 	require.Equal(t, abcitypes.ResponseOfferSnapshot_REJECT_FORMAT, offer.Result)
 }
 
-// hasty returns a clock that goes on by a step whenever it is looked at.
+// hasty returns a clock that advances by a step with every reading.
 func hasty(step time.Duration) func() time.Time {
 	var looks atomic.Int64
 	return func() time.Time { return time.Unix(1_700_000_000, 0).Add(time.Duration(looks.Add(1)) * step) }
@@ -139,8 +138,8 @@ func snapshotOf(height uint64, document []byte) *abcitypes.Snapshot {
 	return &abcitypes.Snapshot{Height: height, Format: 2, Chunks: 1, Hash: hash[:], Metadata: chunk[:]}
 }
 
-// TestWrongChunkIsItsSendersFault: with a wrong chunk the peer that sent it is asked
-// no more, and the same snapshot is restored from what another sends.
+// TestWrongChunkIsItsSendersFault: the sender of a wrong chunk is not asked again, and the same
+// snapshot is restored from another peer's chunk.
 func TestWrongChunkIsItsSendersFault(t *testing.T) {
 	s := apptest.State(4)
 	document, trusted := s.Encode(), s.Hash()
@@ -174,8 +173,8 @@ func TestWrongChunkIsItsSendersFault(t *testing.T) {
 	require.False(t, taken.IsZero())
 }
 
-// TestSnapshotsAreKeptByAge: however fast the heights pass, a snapshot that was on
-// the list can be fetched for ten minutes, and few are kept; after a restart too.
+// TestSnapshotsAreKeptByAge: however fast the heights pass, a listed snapshot can be fetched for
+// ten minutes, and few are kept. This also holds after a restart.
 func TestSnapshotsAreKeptByAge(t *testing.T) {
 	db, now := dbm.NewMemDB(), time.Unix(1_700_000_000, 0)
 	start := func() *node {
@@ -212,8 +211,8 @@ func TestSnapshotsAreKeptByAge(t *testing.T) {
 	require.GreaterOrEqual(t, most, 10)
 }
 
-// TestHostileSnapshot: the document is a peer's until the trusted hash is reached,
-// and whatever it says is a snapshot rejected, never the end of the node.
+// TestHostileSnapshot: a document is untrusted until it has the trusted hash. Whatever it contains,
+// the snapshot is rejected and the node goes on.
 func TestHostileSnapshot(t *testing.T) {
 	for name, spoil := range map[string]func(d *app.Document){
 		"history without peaks": func(d *app.Document) { d.Closed = 3 },
@@ -240,9 +239,9 @@ func TestHostileSnapshot(t *testing.T) {
 	}
 }
 
-// TestForgedSnapshot: the application hash binds all that a snapshot says, the number of
-// closed rounds with the peaks of their tree and the chain included; and a snapshot of
-// another chain is rejected whatever hash is trusted.
+// TestForgedSnapshot: the application hash covers everything in a snapshot, including the number of
+// closed rounds, the peaks of their tree and the chain id. A snapshot of another chain is rejected
+// whatever hash is trusted.
 func TestForgedSnapshot(t *testing.T) {
 	from := begin(t, 4)
 	s := drive(t, []*node{from}, apptest.State(4), 7) // three peaks
@@ -286,7 +285,7 @@ func TestForgedSnapshot(t *testing.T) {
 	}
 }
 
-// counted counts the bytes that are read of a database's values.
+// counted counts the bytes of values that are read from a database.
 type counted struct {
 	dbm.DB
 	read atomic.Int64
@@ -298,15 +297,15 @@ func (c *counted) Get(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// large is a model of nearly as many parameters as there may be, with a velocity.
+// large is a model with nearly the maximum number of parameters, and with a velocity.
 func large(p *params.Params) {
 	p.Model.Kind, p.Model.Inputs, p.Model.Hidden, p.Model.Classes = params.ModelMLP, 784, 2600, 17
 	p.Training.Momentum = 0.9
 }
 
 // TestSnapshotOfALargeModel: the state of an MLP of two million parameters with its velocity goes
-// from one node to another in chunks that CometBFT's state sync carries. The list of snapshots
-// reads no chunk, a chunk no other one, and what is dropped leaves nothing.
+// from one node to another in chunks that CometBFT's state sync carries. Listing snapshots reads no
+// chunk, reading a chunk reads no other one, and dropping a snapshot leaves nothing behind.
 func TestSnapshotOfALargeModel(t *testing.T) {
 	db := &counted{DB: dbm.NewMemDB()}
 	a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 1, Now: hasty(10 * time.Minute), ChainID: apptest.ChainID})
@@ -357,7 +356,7 @@ func TestSnapshotOfALargeModel(t *testing.T) {
 		require.Empty(t, r.Chunk)
 	}
 	require.Zero(t, db.read.Load())
-	for range 3 { // the hasty clock ages them beyond ten minutes
+	for range 3 { // the hasty clock makes them older than ten minutes
 		block()
 	}
 	list, err = from.ListSnapshots(ctx, &abcitypes.RequestListSnapshots{})

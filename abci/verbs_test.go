@@ -22,8 +22,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// drive closes rounds on all nodes together: every node's pool gets the
-// gradients and the leader's aggregate, the nodes propose in turn.
+// drive closes rounds on all nodes together: every node's pool gets the gradients and the leader's
+// aggregate, and the nodes propose in turn.
 func drive(t *testing.T, nodes []*node, s *app.State, rounds int) *app.State {
 	t.Helper()
 	for range rounds {
@@ -63,9 +63,9 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestCrash stops a node between any two verbs and opens it again on its
-// database, as a kill does: Info tells the last committed height, and the
-// replay of the blocks after it gives the same hashes.
+// TestCrash stops a node between any two verbs and opens it again on its database, as after a kill.
+// Info returns the last committed height, and the replay of the blocks after it gives the same
+// hashes.
 func TestCrash(t *testing.T) {
 	const rounds = 6
 	var blocks [][][]byte
@@ -169,8 +169,8 @@ func TestBeforeInitChain(t *testing.T) {
 	require.ErrorIs(t, err, app.ErrGenesis)
 }
 
-// TestPrepareWaits: the proposer waits for the round to be whole, and returns
-// at once when it is; without gradients it gives up.
+// TestPrepareWaits: the proposer waits for the round to be complete, and returns at once when it
+// is. Without gradients it gives up.
 func TestPrepareWaits(t *testing.T) {
 	a, err := abci.New(abci.Options{ProposalWait: time.Minute, StragglerWait: time.Minute})
 	require.NoError(t, err)
@@ -192,8 +192,8 @@ func TestPrepareWaits(t *testing.T) {
 	require.Empty(t, short.prepare(1))
 }
 
-// TestProposerOfADecidedHeightDoesNotWait: a node that catches up proposes at its turns of the past
-// at once, also where the others decide the height while it waits.
+// TestProposerOfADecidedHeightDoesNotWait: a node that catches up proposes at its past turns at
+// once, even if the other nodes decide the height while it waits.
 func TestProposerOfADecidedHeightDoesNotWait(t *testing.T) {
 	var looks atomic.Int64
 	a, err := abci.New(abci.Options{ProposalWait: time.Minute, StragglerWait: time.Minute,
@@ -209,10 +209,9 @@ func TestProposerOfADecidedHeightDoesNotWait(t *testing.T) {
 	require.Less(t, time.Since(start), 30*time.Second)
 }
 
-// TestWrongDeltaIsDropped: a leader's wrong aggregate costs the proposer
-// nothing and is refused from then on. Another one of it for that view proves
-// an equivocation, which the node reports, whichever comes first; the next view
-// closes the round.
+// TestWrongDeltaIsDropped: a leader's wrong aggregate costs the proposer nothing and is rejected
+// from then on. A second aggregate of that leader for the view proves an equivocation, which the
+// node reports in either order. The next view closes the round.
 func TestWrongDeltaIsDropped(t *testing.T) {
 	n := begin(t, 4)
 	s := apptest.State(4)
@@ -251,7 +250,7 @@ func TestWrongDeltaIsDropped(t *testing.T) {
 	require.Len(t, n.prepare(opens), 5, "the next view closes the round")
 }
 
-// TestEquivocationIsReported: two gradients of one participant for a round.
+// TestEquivocationIsReported: a node reports two gradients of one participant for a round.
 func TestEquivocationIsReported(t *testing.T) {
 	n := begin(t, 4)
 	s := apptest.State(4)
@@ -334,8 +333,8 @@ func TestCheckTxRefuses(t *testing.T) {
 	require.Equal(t, abci.CodeOK, again.Code, "a recheck keeps what is pending")
 }
 
-// TestStaleIsDropped: when the round closes, its transactions leave the pool
-// and CometBFT's recheck hears so; the next round's stay.
+// TestStaleIsDropped: when the round closes, its transactions leave the pool and fail CometBFT's
+// recheck. Those of the next round stay.
 func TestStaleIsDropped(t *testing.T) {
 	n := begin(t, 4)
 	s := apptest.State(4)
@@ -426,8 +425,8 @@ func TestQuery(t *testing.T) {
 	require.Equal(t, abci.CodeBadQuery, r.Code)
 }
 
-// TestLocalLead: the worker's side in the process: the draft comes as soon as
-// the round is whole, and not again once its aggregate is pending.
+// TestLocalLead: a worker in the process gets a draft as soon as the round is complete, and not
+// again once the aggregate is pending.
 func TestLocalLead(t *testing.T) {
 	n := begin(t, 4)
 	s := apptest.State(4)

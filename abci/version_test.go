@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVersionIsWhatGoNoted: the release that was installed, else the commit that was built.
+// TestVersionIsWhatGoNoted: the version is the installed release, or else the commit of the build.
 func TestVersionIsWhatGoNoted(t *testing.T) {
 	info := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {
 		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}

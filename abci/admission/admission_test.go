@@ -26,8 +26,9 @@ func members(n int) (all []app.Participant) {
 	return all
 }
 
-// TestAdmission: a node lets in nodes of active members, its persistent peers and those that its
-// operator allows, of nobody else; of a chain whose members have not all named their nodes, all.
+// TestAdmission: a node admits the nodes of active members, its persistent peers and the peers that
+// its operator allows, and no other node. If some member with a validator has registered no node,
+// it admits all.
 func TestAdmission(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(home, "config"), 0o700))
@@ -53,7 +54,7 @@ func TestAdmission(t *testing.T) {
 	rewrite := func(allowed string, ahead time.Duration) {
 		file := filepath.Join(home, "config", "app.toml")
 		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "[p2p]\nallowed_peers = %q\n", allowed), 0o600))
-		at := time.Now().Add(ahead) // a file system with coarse times shows the change too
+		at := time.Now().Add(ahead) // so that a file system with coarse times shows the change too
 		require.NoError(t, os.Chtimes(file, at, at))
 		ad.reread(log.NewNopLogger())
 	}
@@ -71,14 +72,14 @@ func TestAdmission(t *testing.T) {
 	require.NoError(t, New(c, true, allowed, members(3), func() *app.State { return nil }).Admit(idOf(0xee)))
 }
 
-// TestConnect: CometBFT asks the application whom to let in, and no stranger takes a place of
-// members and of those that config.toml and app.toml name. Persistent peers come from the chain
-// where config.toml has none, but for addresses that are none of their member's nodes.
+// TestConnect: CometBFT asks the application which peers to admit, and strangers take no slot of
+// members or of the peers in config.toml and app.toml. If config.toml has no persistent peers, they
+// come from the chain, except for addresses that do not name one of the member's own nodes.
 func TestConnect(t *testing.T) {
 	all := members(7)
 	all[0].Address = idOf(0) + "@a.example.org:26656" // this node
 	all[1].Address = idOf(1) + "@b.example.org:26656"
-	all[2].Address = idOf(1) + "@c.example.org:26656" // another's
+	all[2].Address = idOf(1) + "@c.example.org:26656" // another participant's node
 	all[3].Address = idOf(3) + "@d.example.org:70000"
 	all[4].Address = idOf(4) + "@e:1," + idOf(0xdd) + "@f:1"
 	all[5].Address = "g.example.org:26656"

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDoors: a crowd of addresses begins few handshakes, and none of them in the place of a
-// member's at a known address.
+// TestDoors: connections from a crowd of addresses begin few handshakes, and never take the
+// handshake of a member at a known address.
 func TestDoors(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40, 4000} {
 		at := time.Unix(1_700_000_000, 0)
@@ -17,10 +17,10 @@ func TestDoors(t *testing.T) {
 		d.now = func() time.Time { return at }
 		d.add("10.0.0.1")
 		opened, tries := 0, 0
-		const ms = 6000 // a handshake's time
+		const ms = 6000 // duration of a handshake
 		for range ms {
 			at = at.Add(time.Millisecond)
-			for i := range min(k, 4) { // each comes again and again
+			for i := range min(k, 4) { // each address connects again and again
 				tries++
 				if d.admit(fmt.Sprintf("10.1.%d.%d:1", i/250, tries%k)) == nil {
 					opened++

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 )
 
-// TestAddress: what cannot be a node is rejected at once, and not asked again and again.
+// TestAddress: an address that no node can have is rejected at once, without a request.
 func TestAddress(t *testing.T) {
 	for _, good := range []string{
 		"127.0.0.1:26657", "localhost:26657", "tcp://127.0.0.1:26657", "tcp://0.0.0.0:26657", "tcp://localhost:1",

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnswersAreBounded: what a node answers is read up to a bound, whether it
-// says how long it is or not, and whatever holds fits.
+// TestAnswersAreBounded: an answer of a node is read up to a bound, with or without a
+// Content-Length, and every honest answer fits.
 func TestAnswersAreBounded(t *testing.T) {
 	require.Greater(t, int64(MaxAnswer), int64(types.MaxBlockSizeBytes)*4/3, "CometBFT's largest block in base64")
 	const most = 4096
@@ -31,7 +31,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		fmt.Fprint(w, head)
 		for chunk := strings.Repeat("A", 1024); left > 0; left -= int64(len(chunk)) {
 			if _, err := io.WriteString(w, chunk[:min(left, int64(len(chunk)))]); err != nil {
-				return // it is not read to its end
+				return // the client does not read to the end
 			}
 		}
 		fmt.Fprint(w, tail)

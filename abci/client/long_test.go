@@ -24,15 +24,15 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// served is an application behind RPC's abci_query alone.
+// served is an application that answers only the RPC's abci_query.
 type served struct {
 	*abci.Application
 	t       *testing.T
-	mu      sync.Mutex // a handler may still run when its question has failed
+	mu      sync.Mutex // a handler may still run after its request has failed
 	asked   []string
 	longest int
 	spoil   func(r *abcitypes.ResponseQuery) // may be nil
-	cut     func(asked int) bool             // whether a question has no answer; may be nil
+	cut     func(asked int) bool             // reports whether a request gets no answer; may be nil
 }
 
 func serve(t *testing.T, mutate func(*params.Params)) (*served, *client.Client) {
@@ -95,8 +95,8 @@ func large(p *params.Params) {
 	p.Training.Momentum = 0.9
 }
 
-// TestLargeModelInPieces: a model of two million parameters and its state come whole over answers
-// of 1.4 MB at most, though every seventh question has no answer, while blocks pass.
+// TestLargeModelInPieces: a model of two million parameters and its state arrive whole in answers
+// of at most 1.4 MB, although every seventh request fails and blocks pass in between.
 func TestLargeModelInPieces(t *testing.T) {
 	s, c := serve(t, large)
 	first := s.State()
@@ -120,8 +120,8 @@ func TestLargeModelInPieces(t *testing.T) {
 	require.Less(t, s.longest, query.MaxRange*3/2)
 }
 
-// TestPiecesThatDoNotFit: a node that lies in a piece is found out, and gives the client no more to
-// hold than one bound.
+// TestPiecesThatDoNotFit: a client detects a node that lies in a piece, and holds at most one bound
+// of its bytes.
 func TestPiecesThatDoNotFit(t *testing.T) {
 	medium := func(p *params.Params) { p.Model.Inputs, p.Model.Classes = 30_000, 10 }
 	head := func(change func(*query.RangeInfo)) func(*abcitypes.ResponseQuery) {

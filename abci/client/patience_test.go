@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPatience: a node that takes the connection and says nothing has not
-// answered, also for those who ask without a deadline.
+// TestPatience: a request to a node that accepts the connection and never answers ends, even
+// without a deadline.
 func TestPatience(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -13,9 +13,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestModelOfLastRound: a block that closes a round and starts an epoch with a new
-// model leaves a state without the round's model. It is not stored as if it were
-// the round's, and is had from the block.
+// TestModelOfLastRound: a block that closes a round and starts an epoch with a new model leaves a
+// state without the round's model. The store does not keep the new model as the round's, and the
+// client recomputes the round's model from the block.
 func TestModelOfLastRound(t *testing.T) {
 	s := apptest.State(4)
 	proposal := apptest.Sign(0, app.NewStartEpoch(0, 1, 1, s.Params, false, true))
@@ -48,8 +48,8 @@ func TestModelOfLastRound(t *testing.T) {
 	require.ErrorContains(t, err, "recomputed model has hash")
 }
 
-// TestReplayEndsAtAnUpgrade: a block of another version of the state machine is not executed by the
-// rules of this one; the error says which release computes it.
+// TestReplayEndsAtAnUpgrade: a block of another state machine version is not executed by this
+// version's rules. The error names the release that executes it.
 func TestReplayEndsAtAnUpgrade(t *testing.T) {
 	var b types.Block
 	b.Height, b.Version.App = 9, app.Version
@@ -61,7 +61,7 @@ func TestReplayEndsAtAnUpgrade(t *testing.T) {
 	require.ErrorContains(t, err, "a release of that version computes the model")
 }
 
-// TestKept: the state of every n-th round is kept, and the nearest one found.
+// TestKept: the store keeps the state after every n-th round, and the client finds the nearest one.
 func TestKept(t *testing.T) {
 	db := store.New(nil)
 	db.CheckpointEvery = 2

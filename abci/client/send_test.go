@@ -17,8 +17,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// node answers each RPC with the next of its answers, and repeats the last one: a
-// result, or an error where it begins so.
+// node answers each RPC with the next of its answers, and repeats the last one. An answer is the
+// member "result" or "error" of the response.
 func node(t *testing.T, answers ...string) *client.Client {
 	t.Helper()
 	var asked atomic.Int64
@@ -85,7 +85,7 @@ func TestIncluded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(7), height)
 	_, err = node(t, fault("tx (AB) not found")).Included(within(50*time.Millisecond), leave, time.Millisecond)
-	require.ErrorContains(t, err, "deadline exceeded") // the wait's, or that of a request under way
+	require.ErrorContains(t, err, "deadline exceeded") // the deadline of the wait, or of a request under way
 	_, err = node(t, fault("transaction indexing is disabled")).Included(within(10*time.Second), leave, time.Millisecond)
 	require.ErrorContains(t, err, "indexing is disabled", "waiting would not help")
 	_, err = nobody(t).Included(within(time.Second), leave, 10*time.Millisecond)
@@ -94,7 +94,7 @@ func TestIncluded(t *testing.T) {
 	var asked atomic.Int64
 	last := within(time.Second)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if asked.Add(1) > 1 { // the second question has no answer before the time is over
+		if asked.Add(1) > 1 { // the second request gets no answer before the deadline
 			<-last.Done()
 		}
 		panic(http.ErrAbortHandler)

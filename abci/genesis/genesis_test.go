@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadGenesisNames: a document that other readers could read otherwise is refused.
+// TestReadGenesisNames: a document that another reader could read differently is rejected.
 func TestReadGenesisNames(t *testing.T) {
 	for says, text := range map[string]string{
 		"chain_id is given twice":              `{"chain_id": "a", "chain_id": "b"}`,
@@ -28,8 +28,8 @@ func TestReadGenesisNames(t *testing.T) {
 	}
 }
 
-// TestReadGenesis: what CometBFT panics on, in reading a genesis or in starting
-// from it, is an error with the validator that is wrong.
+// TestReadGenesis: a genesis on which CometBFT would panic, when it reads it or starts from it, is
+// rejected with an error that names the wrong validator.
 func TestReadGenesis(t *testing.T) {
 	validator := func(i int, power int64) types.GenesisValidator {
 		return types.GenesisValidator{PubKey: ed25519.GenPrivKeyFromSecret([]byte{byte(i)}).PubKey(), Power: power,

@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/abci/store"
 )
 
-// readBack reads a TOML file as the command line does.
+// readBack reads a TOML file in the same way as the command line.
 func readBack(t *testing.T, path string, into any) {
 	t.Helper()
 	v := viper.New()
@@ -24,8 +24,8 @@ func readBack(t *testing.T, path string, into any) {
 	require.NoError(t, v.UnmarshalExact(into), "a key of the template that no field has")
 }
 
-// TestAppConfigRoundTrip: every field of app.toml survives the file, so none
-// is missing from the template or misspelt in it.
+// TestAppConfigRoundTrip: every field of app.toml survives a write and a read, so the template
+// misses and misspells none.
 func TestAppConfigRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "config"), 0o700))
@@ -56,7 +56,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAppConfigQuoting: what a path may hold must not break the file.
+// TestAppConfigQuoting: no character in a path breaks the file.
 func TestAppConfigQuoting(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "config"), 0o700))
@@ -99,8 +99,8 @@ func TestAppConfigRefuses(t *testing.T) {
 	}
 }
 
-// TestConfigRoundTrip: config.toml is CometBFT's own file, holds the measured
-// settings and passes CometBFT's own checks.
+// TestConfigRoundTrip: config.toml is CometBFT's own file, has the measured settings, and passes
+// CometBFT's own checks.
 func TestConfigRoundTrip(t *testing.T) {
 	want := home.DefaultConfig()
 	home.Loopback(want)

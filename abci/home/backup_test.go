@@ -15,8 +15,8 @@ import (
 
 const passphrase = "correct horse battery"
 
-// TestBackup: a backup has the keys and the configuration of a home and nothing of its data, and a
-// restore makes a home that loads.
+// TestBackup: a backup has the keys and the configuration of a home and nothing of its data folder,
+// and a restore makes a home that loads.
 func TestBackup(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	made, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
@@ -68,8 +68,8 @@ func TestBackup(t *testing.T) {
 	require.ErrorContains(t, err, "5 bytes, want at least 12")
 }
 
-// TestBackupRejects: a key file that is not the home's, or is in its data folder, is not left out in
-// silence.
+// TestBackupRejects: a key file outside the home, or in its data folder, is an error and is not
+// left out silently.
 func TestBackupRejects(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
@@ -91,7 +91,7 @@ func TestBackupRejects(t *testing.T) {
 	}
 }
 
-// TestRestoreRejects: a file that another program made writes nothing into data/ or out of the home.
+// TestRestoreRejects: a file made by another program cannot write into data/ or outside the home.
 func TestRestoreRejects(t *testing.T) {
 	for _, name := range []string{"data/priv_validator_state.json", "../config/app.toml", "/etc/spdl", "config/../../x"} {
 		var sealed bytes.Buffer

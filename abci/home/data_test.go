@@ -37,8 +37,9 @@ func ofOne(t *testing.T) (*config.Config, AppConfig) {
 	return c, a
 }
 
-// TestDataOfTheOtherKind: images for a chain of tables, and a table for one of images, are refused
-// with what both have, and a worker takes no part; a table that fits is this participant's share.
+// TestDataOfTheOtherKind: images for a chain with a table, and a table for a chain with images, are
+// rejected with both shapes, and the worker takes no part. A table that fits gives this
+// participant's share.
 func TestDataOfTheOtherKind(t *testing.T) {
 	images := params.Model{Kind: params.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelScale: 255}
 	table := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelScale: 255, Table: &params.Table{
@@ -80,8 +81,8 @@ func TestDataOfTheOtherKind(t *testing.T) {
 	require.ErrorContains(t, err, `p.csv line 3, column "ill": the label is none of the chain's classes: no, perhaps`)
 }
 
-// TestNobodyTrainsOnMNISTByAccident: a home that names no data trains on a chain of its own alone;
-// the refusal says what to set, and the embedded images are had by their name.
+// TestNobodyTrainsOnMNISTByAccident: a home that names no data trains only on a chain of its own.
+// Otherwise the error says what to set; "embedded" selects the embedded images.
 func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	c, a := ofOne(t)
 	read := func(data string, members int) error {

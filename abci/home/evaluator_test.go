@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// TestEvaluatorByTrainer: an external model is measured by the trainer that the home names, a
-// failed one starts again, and without a trainer the model is beyond measuring.
+// TestEvaluatorByTrainer: the trainer that the home names measures an external model, and starts
+// again after a failure. Without a trainer the model cannot be measured.
 func TestEvaluatorByTrainer(t *testing.T) {
 	python := stage.Tool(t, "python3")
 	study, err := filepath.Abs("../../app/worker/trainer/testdata/study.py")

@@ -17,7 +17,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// genesis returns a preset's, with a validator a participant.
+// genesis returns the genesis of a preset, with a validator for each participant.
 func genesis(t *testing.T, name string, n int) app.Genesis {
 	t.Helper()
 	p, err := preset.New(name, n)
@@ -45,9 +45,9 @@ func TestGenesis(t *testing.T) {
 	}
 }
 
-// TestEvidenceLeavesRoomForARound: with the most evidence that a block may carry,
-// which one validator alone can sign, and the largest commit, CometBFT's own
-// reckoning leaves room for a round, and does not panic.
+// TestEvidenceLeavesRoomForARound: with the maximum evidence of a block, which a single validator
+// can sign, and the largest commit, CometBFT's own computation leaves room for a round, and does
+// not panic.
 func TestEvidenceLeavesRoomForARound(t *testing.T) {
 	for _, name := range preset.Names() {
 		for _, n := range []int{1, 4, 10, 20, 30, 40, 100} {
@@ -64,7 +64,7 @@ func TestEvidenceLeavesRoomForARound(t *testing.T) {
 	}
 }
 
-// TestTxBytes: the bound covers what is really signed.
+// TestTxBytes: no signed transaction is larger than the bound.
 func TestTxBytes(t *testing.T) {
 	g := genesis(t, "paper", 100)
 	d, width := g.Params.Model.Dim(), gradients.Width(g.Params.Grid.Width)
@@ -85,7 +85,7 @@ func TestTxBytes(t *testing.T) {
 	require.Empty(t, home.TooLarge(large, large, 100), "they started with it")
 }
 
-// strangers are validators that are no participants.
+// strangers returns validators without a participant.
 func strangers(n int) []types.GenesisValidator {
 	out := make([]types.GenesisValidator, n)
 	for i := range out {

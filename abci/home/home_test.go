@@ -41,7 +41,7 @@ func TestInit(t *testing.T) {
 	require.NotEqual(t, made.Public.VrfKey, made.Public.PubKey)
 }
 
-// TestInitRefuses: whatever a home holds already stays as it is.
+// TestInitRefuses: Init overwrites nothing in a home.
 func TestInitRefuses(t *testing.T) {
 	for _, there := range []string{"config/node_key.json", "config/priv_validator_key.json", "config/genesis.json",
 		"config/participant_key.json", "config/app.toml", "config/config.toml"} {
@@ -57,14 +57,14 @@ func TestInitRefuses(t *testing.T) {
 	}
 }
 
-// TestInitCannotWrite: CometBFT would panic.
+// TestInitCannotWrite: Init returns an error in a folder in which CometBFT would panic.
 func TestInitCannotWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err := home.Init(filepath.Join(file, "home"), home.DefaultConfig(), home.DefaultAppConfig())
 	require.ErrorContains(t, err, file)
 
-	dir := t.TempDir() // a folder in it is a file
+	dir := t.TempDir() // a file in place of a folder
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), nil, 0o600))
 	_, err = home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
 	require.ErrorContains(t, err, filepath.Join(dir, "data"))
@@ -96,7 +96,7 @@ func TestReset(t *testing.T) {
 	require.Equal(t, made.Public.ConsensusKey, pub.Bytes(), "the key stays")
 }
 
-// TestResetRunning: nothing of a home is touched while a node has its database.
+// TestResetRunning: Reset changes nothing in a home whose database a node has open.
 func TestResetRunning(t *testing.T) {
 	dir := t.TempDir()
 	c, a := home.DefaultConfig(), home.DefaultAppConfig()
@@ -123,7 +123,7 @@ func TestResetRunning(t *testing.T) {
 	require.NotEmpty(t, left)
 }
 
-// TestResetStopped: what is no sign of a running node does not stand in the way.
+// TestResetStopped: a leftover that is no sign of a running node does not prevent a reset.
 func TestResetStopped(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, c *config.Config){
 		"no database": func(*testing.T, *config.Config) {},

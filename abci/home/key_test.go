@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// TestReplaceKeys: the next keys become the keys, those before stay readable,
-// and nobody else may read any of them.
+// TestReplaceKeys: the next keys become the keys, the former keys stay readable, and only the owner
+// may read any of the files.
 func TestReplaceKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.json")
 	old, err := home.NewKeys(path)
@@ -44,8 +44,8 @@ func TestReplaceKeys(t *testing.T) {
 	require.ErrorContains(t, err, "pub_key is given twice")
 }
 
-// TestReplaceKeysAgain: a swap that was cut off after the old keys were kept
-// goes on; and where the signing key stays, no kept file is overwritten.
+// TestReplaceKeysAgain: a replacement that was interrupted after the old keys were kept is
+// completed. If the signing key stays the same, no kept file is overwritten.
 func TestReplaceKeysAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.json")
 	keys, err := home.NewKeys(path)

@@ -53,8 +53,8 @@ func TestLoad(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestLoadWrongType: of a value that is no number, duration or truth value the error names the key,
-// the variable that it comes from, the value and what is allowed.
+// TestLoadWrongType: for a value that is not a number, duration or truth value the error names the
+// key, the environment variable, the value and the allowed values.
 func TestLoadWrongType(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
@@ -83,8 +83,8 @@ func TestLoadWrongType(t *testing.T) {
 	require.ErrorContains(t, err, `app.toml: worker.enabled is "maybe", want true or false`)
 }
 
-// TestLoadUnknownKey: a misspelt key of app.toml is refused by its name; what
-// CometBFT does with its own file is its own.
+// TestLoadUnknownKey: a misspelt key of app.toml is rejected by name. Unknown keys of config.toml
+// are left to CometBFT.
 func TestLoadUnknownKey(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
@@ -117,7 +117,8 @@ func TestLoadUnknownKey(t *testing.T) {
 	require.NotContains(t, err.Error(), "spdl init", "the home is there")
 }
 
-// TestLoadRejectsOtherMempools: the application needs the mempool type that it was made for.
+// TestLoadRejectsOtherMempools: a home with another mempool type than the supported one is
+// rejected.
 func TestLoadRejectsOtherMempools(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())

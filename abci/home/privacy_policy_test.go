@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// TestHomePolicy: an epoch's parameters are held against genesis or app.toml, and the spend
-// is counted by this program's own accountant, whatever the parameters say.
+// TestHomePolicy: an epoch's parameters are compared with genesis or app.toml, and this program's
+// own accountant counts the spend, whatever costs the parameters have.
 func TestHomePolicy(t *testing.T) {
 	p, err := preset.New("pixels", 4)
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestHomePolicy(t *testing.T) {
 		require.ErrorContains(t, err, says)
 	}
 
-	// Costs of nothing and a budget without end do not count here.
+	// Costs of zero and an unlimited budget in the parameters have no effect.
 	q := p.Privacy
 	q.Cost, q.Budget = make([]uint64, params.LedgerOrders), make([]uint64, params.LedgerOrders)
 	for i := range q.Cost {
@@ -45,10 +45,10 @@ func TestHomePolicy(t *testing.T) {
 	require.Equal(t, own.Participations(nil), mustPermit(t, genesis, q).Participations(nil))
 
 	q = p.Privacy
-	q.SamplingRate = 1 // more of every example
+	q.SamplingRate = 1 // a higher rate reveals more of every example
 	require.Less(t, mustPermit(t, genesis, q).Participations(nil), own.Participations(nil)/10)
 
-	// Later epochs are the others' to decide, unless app.toml says otherwise.
+	// The members decide later epochs, unless app.toml says otherwise.
 	later := worker.Task{Epoch: 1, Params: params.Params{Privacy: none}}
 	_, err = permit(demand(genesis, WorkerConfig{}, later), none)
 	require.NoError(t, err)

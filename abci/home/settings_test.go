@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// TestSettingsAreUnique: a key is in one of the two files.
+// TestSettingsAreUnique: each key is in only one of the two files.
 func TestSettingsAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range home.Settings(home.DefaultConfig(), home.DefaultAppConfig()) {
@@ -61,7 +61,7 @@ func TestSet(t *testing.T) {
 	require.Equal(t, "a.example:1", conf.P2P.ExternalAddress)
 }
 
-// TestSetRejects: what the loader rejects is not written.
+// TestSetRejects: a value that the loader would reject is not written.
 func TestSetRejects(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
@@ -91,8 +91,8 @@ func TestSetRejects(t *testing.T) {
 	require.Equal(t, string(was), string(now))
 }
 
-// TestSetAdds: a key that the file lacks comes at the end of its section, and a section at the end of
-// the file.
+// TestSetAdds: a key that the file lacks is added at the end of its section, and a missing section
+// at the end of the file.
 func TestSetAdds(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())

@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestWaitsGrowWithRounds: the waits follow d and N, stay in their order, and what was given is not
-// changed, because it is written back to files.
+// TestWaitsGrowWithRounds: the timeouts follow d and N and keep their order. The given
+// configuration is not changed, because it is written back to files.
 func TestWaitsGrowWithRounds(t *testing.T) {
 	of := func(hidden uint32, n, validators int) app.Genesis {
 		p := apptest.Params(n)
@@ -43,9 +43,9 @@ func TestWaitsGrowWithRounds(t *testing.T) {
 	require.Greater(t, fitted.Consensus.TimeoutPrevote, c.Consensus.TimeoutPrevote)
 }
 
-// TestSizesFollowGenesis: for models of one and two million parameters and four to a hundred
-// participants genesis and the configuration of a node hold a round without hand tuning, or genesis
-// is refused with what a round takes and CometBFT's bound.
+// TestSizesFollowGenesis: for models of one and two million parameters and 4 to 100 participants,
+// genesis and a node's configuration hold a round without manual tuning. If no block can hold a
+// round, the genesis is rejected with the size of a round and CometBFT's bound.
 func TestSizesFollowGenesis(t *testing.T) {
 	of := func(d, width uint32, tolerance int64) params.Params {
 		p := apptest.Params(4)
@@ -57,7 +57,7 @@ func TestSizesFollowGenesis(t *testing.T) {
 	for _, c := range []struct {
 		d, width  uint32
 		tolerance int64
-		most      int // participants
+		most      int // maximum number of participants
 	}{
 		{1_000_000, 1, 0, 80}, {1_000_000, 2, 0, 40}, {1_000_000, 1, 1, 72},
 		{1 << 21, 1, 0, 38}, {1 << 21, 2, 0, 19}, {1 << 21, 2, 1, 15},

@@ -46,8 +46,8 @@ func indexed(t *testing.T, sizes ...int) (txs types.Txs, index *kv.TxIndex, raw,
 	return txs, index, raw, blocks
 }
 
-// TestIndexedTransactionsComeFromTheirBlock: by hash and by search each is found with its bytes,
-// whatever its size and place, and those that are large take no room in the index.
+// TestIndexedTransactionsComeFromTheirBlock: lookup by hash and search find each transaction with
+// its bytes, whatever its size and place, and large transactions take no space in the index.
 func TestIndexedTransactionsComeFromTheirBlock(t *testing.T) {
 	part := int(types.BlockPartSizeBytes)
 	txs, index, raw, blocks := indexed(t, 200, 2*part, 3*part-7, 1, part, 5*part)

@@ -11,9 +11,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// TestResetOfACrowd: a home without a validator is reset too: its keys stay, their journals are
-// those of new homes. While a process has them nothing is touched, and a second one is refused at
-// once.
+// TestResetOfACrowd: Reset also works for a home without a validator: its keys stay, and their
+// journals become those of new homes. While a process uses the home, Reset changes nothing, and a
+// second process is rejected at once.
 func TestResetOfACrowd(t *testing.T) {
 	dir := t.TempDir()
 	c, a := home.DefaultConfig(), home.DefaultAppConfig()

@@ -15,8 +15,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// TestForeseenBlocksAreNotFetched: a worker does not ask for the block of a round whose aggregate
-// it has signed, and asks for one of another's aggregate.
+// TestForeseenBlocksAreNotFetched: a worker does not fetch the block of a round whose aggregate it
+// has signed, and does fetch the block of another leader's aggregate.
 func TestForeseenBlocksAreNotFetched(t *testing.T) {
 	for name, c := range map[string]struct {
 		others  bool
@@ -24,7 +24,7 @@ func TestForeseenBlocksAreNotFetched(t *testing.T) {
 	}{"own": {false, 0}, "another's": {true, 6}} {
 		n := newNode(t, apptest.ChainID, rounds(6))
 		var mu sync.Mutex
-		fetched := map[int64]bool{} // by height: with two chains both may ask for one
+		fetched := map[int64]bool{} // by height, because with two chains both may fetch one block
 		n.lie = func(method string, _ int64, answer any) any {
 			if b, ok := answer.(*coretypes.ResultBlock); ok && method == "block" && len(b.Block.Txs) > 0 {
 				mu.Lock()
@@ -50,7 +50,7 @@ func TestForeseenBlocksAreNotFetched(t *testing.T) {
 	}
 }
 
-// leads is a chain over which aggregates go another way than gradients.
+// leads is a chain that sends aggregates by another path than gradients.
 type leads struct {
 	worker.Chain
 	way worker.Chain

@@ -26,7 +26,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// config is a worker of participant 0 with 16 examples of 3 pixels.
+// config returns the configuration of a worker of participant 0 with 16 examples of 3 pixels.
 func config(t *testing.T) worker.Config {
 	journal := filepath.Join(t.TempDir(), "journal.json")
 	require.NoError(t, worker.NewJournal(journal))
@@ -49,8 +49,8 @@ func rounds(count uint64) func(*params.Params) {
 	return func(p *params.Params) { p.Training.Rounds = count }
 }
 
-// TestWorkerTrainsBesideItsNode: to the end of the epoch, through blocks or through the
-// node's state where it starts late, and on from the header that it has kept.
+// TestWorkerTrainsBesideItsNode: the worker trains to the end of the epoch. It follows the blocks,
+// takes the node's state if it starts late, and continues from the header that it has kept.
 func TestWorkerTrainsBesideItsNode(t *testing.T) {
 	for name, late := range map[string]int{"from the first block": 0, "late": 100} {
 		n := newNode(t, apptest.ChainID, rounds(6))
@@ -71,10 +71,10 @@ func TestWorkerTrainsBesideItsNode(t *testing.T) {
 	}
 }
 
-// lies are what a node may answer, with what the worker says of it.
+// lies returns false answers of a node, each with the error that the worker must log.
 func lies(n *node) map[string]struct {
 	says string
-	late int // blocks before the worker starts
+	late int // number of blocks before the worker starts
 	lie  func(method string, height int64, answer any) any
 } {
 	state := func(change func(*app.State)) func(string, int64, any) any {
@@ -122,7 +122,7 @@ func lies(n *node) map[string]struct {
 			s.Participants[0].Participations = 7
 		})},
 		"a block that closes a round": {"proof does not hold", 3, func(method string, height int64, answer any) any {
-			if method != "block" || height != 4 { // the last one: no header says what it leads to
+			if method != "block" || height != 4 { // the last block: no header has the hash of its state yet
 				return answer
 			}
 			b := n.make(height, n.blocks[height-1].Time, [32]byte(n.blocks[height-1].AppHash),
@@ -165,8 +165,8 @@ func lies(n *node) map[string]struct {
 	}
 }
 
-// TestLyingNodeGetsNoGradient: what does not follow from the home's genesis is said, and
-// the worker signs nothing.
+// TestLyingNodeGetsNoGradient: the worker logs an answer that does not follow from the home's
+// genesis, and signs nothing.
 func TestLyingNodeGetsNoGradient(t *testing.T) {
 	for name := range lies(newNode(t, apptest.ChainID)) {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestLyingNodeGetsNoGradient(t *testing.T) {
 	}
 }
 
-// hear runs a worker until it says something, and for a moment more.
+// hear runs a worker until it logs a text, and for a moment more.
 func hear(t *testing.T, n *node, home light.Home, something string) {
 	t.Helper()
 	conf := config(t)
@@ -213,8 +213,8 @@ func hear(t *testing.T, n *node, home light.Home, something string) {
 	require.Error(t, <-done)
 }
 
-// TestTrustBeginsInTheHome: with its genesis, with the header that its operator trusts, or
-// with the one that it has verified last, and with nothing else.
+// TestTrustBeginsInTheHome: trust begins with the home's genesis, with the header that its operator
+// trusts, or with the last header that the home verified, and with nothing else.
 func TestTrustBeginsInTheHome(t *testing.T) {
 	n := newNode(t, apptest.ChainID)
 	for range 10 {
@@ -224,7 +224,7 @@ func TestTrustBeginsInTheHome(t *testing.T) {
 	wrong := light.Trust{Height: 5, Hash: make([]byte, 32)}
 	expired := at(5)
 	expired.Period = time.Nanosecond
-	other := newNode(t, apptest.ChainID, rounds(7)) // another genesis, the same validators
+	other := newNode(t, apptest.ChainID, rounds(7)) // another genesis with the same validators
 	strangers := *n.doc
 	strangers.Validators = newNode(t, "strangers").doc.Validators
 	keep := func(b *types.Block) string {
@@ -261,8 +261,9 @@ func TestTrustBeginsInTheHome(t *testing.T) {
 	}
 }
 
-// TestWorkerFollowsItsValidators: through blocks and through a skip to a set in which nobody of the
-// first is left, but to none that the header before does not announce.
+// TestWorkerFollowsItsValidators: a worker follows changes of the validator set through blocks, and
+// over a skip to a set without any of the first validators. It rejects a set that the header before
+// does not announce.
 func TestWorkerFollowsItsValidators(t *testing.T) {
 	for _, blocks := range []int{30, 150} {
 		n := newNode(t, apptest.ChainID)
@@ -279,7 +280,7 @@ func TestWorkerFollowsItsValidators(t *testing.T) {
 	}
 }
 
-// TestRoundsOnlyGrow: a node that went back to earlier blocks is not followed there.
+// TestRoundsOnlyGrow: a worker does not follow a node that went back to earlier blocks.
 func TestRoundsOnlyGrow(t *testing.T) {
 	n := newNode(t, apptest.ChainID)
 	for range 5 {
@@ -298,7 +299,8 @@ func TestRoundsOnlyGrow(t *testing.T) {
 	require.ErrorIs(t, err, light.ErrStale)
 }
 
-// TestDraftsAreMadeAgain: a draft that is not what its gradients make is not signed.
+// TestDraftsAreMadeAgain: the worker recomputes a draft, and does not sign one that does not follow
+// from its gradients.
 func TestDraftsAreMadeAgain(t *testing.T) {
 	change := func(f func(*query.Lead)) func(string, int64, any) any {
 		return func(method string, _ int64, answer any) any {
@@ -342,7 +344,8 @@ func TestDraftsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// TestWorkersShareOneQuestion: a hundred workers that wait for a round ask no more often than one.
+// TestWorkersShareOneQuestion: a hundred workers that wait for a round send no more requests than
+// one.
 func TestWorkersShareOneQuestion(t *testing.T) {
 	n := newNode(t, apptest.ChainID)
 	for range 3 {

@@ -32,24 +32,24 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// node is a whole chain of one participant and four validators that answers over HTTP as
-// a node does, and lies where a test says so.
+// node is a whole chain of one participant and four validators. It answers over HTTP as a node
+// does, and lies if a test says so.
 type node struct {
 	t          *testing.T
 	doc        *types.GenesisDoc
 	keys       []cmted25519.PrivKey
-	validators *types.ValidatorSet // the first
-	every      int64               // after this many heights one validator gives way to a new one; 0 never
+	validators *types.ValidatorSet // the first validator set
+	every      int64               // number of heights between two replacements of a validator; 0 means never
 
 	mu      sync.Mutex
 	genesis *app.State
 	state   *app.State
-	blocks  []*types.Block // from height 1
+	blocks  []*types.Block // blocks from height 1 on
 	commits []*types.Commit
 	sets    []*types.ValidatorSet
 	pending []*tx.Tx
 	sent    []*tx.Tx
-	hold    bool // make no blocks of what is sent
+	hold    bool // submitted transactions make no blocks
 
 	// lie changes an answer; nil tells the truth.
 	lie func(method string, height int64, answer any) any
@@ -81,7 +81,7 @@ func newNode(t *testing.T, chainID string, mutate ...func(*params.Params)) *node
 	return n
 }
 
-// at returns the validators of a height that is to come.
+// at returns the validators of a future height.
 func (n *node) at(height int64) *types.ValidatorSet {
 	if n.every == 0 {
 		return n.validators
@@ -94,7 +94,7 @@ func (n *node) at(height int64) *types.ValidatorSet {
 	return types.NewValidatorSet(set)
 }
 
-// header makes a header of the chain's own form.
+// make makes a block with a header in the chain's own form.
 func (n *node) make(height int64, at time.Time, appHash [32]byte, txs []*tx.Tx) *types.Block {
 	last := &types.Commit{}
 	var id types.BlockID
@@ -113,7 +113,7 @@ func (n *node) make(height int64, at time.Time, appHash [32]byte, txs []*tx.Tx) 
 	return b
 }
 
-// sign makes a block's commit by some of the validators, the first ones.
+// sign makes a block's commit, signed by the first validators of the set.
 func (n *node) sign(b *types.Block, count int) *types.Commit {
 	parts, err := b.MakePartSet(types.BlockPartSizeBytes)
 	require.NoError(n.t, err)
@@ -138,7 +138,7 @@ func (n *node) sign(b *types.Block, count int) *types.Commit {
 	return c
 }
 
-// block appends a block with what can close the round.
+// block appends a block with the transactions that can close the round.
 func (n *node) block() { n.blockAt(time.Now()) }
 
 func (n *node) blockAt(at time.Time) {
@@ -198,7 +198,7 @@ func (n *node) query(path string) any {
 	return nil
 }
 
-// answer returns the truth, changed by the node's lie.
+// answer returns the true answer, changed by the node's lie.
 func (n *node) answer(method string, p struct {
 	Height string `json:"height"`
 	Path   string `json:"path"`
@@ -227,7 +227,7 @@ func (n *node) answer(method string, p struct {
 	case "broadcast_tx_sync":
 		return n.broadcast(p.Tx)
 	case "abci_query":
-		p.Path, _, _ = strings.Cut(p.Path, "?") // all that it has is one piece
+		p.Path, _, _ = strings.Cut(p.Path, "?") // one piece holds the whole answer
 		method, answer = p.Path, n.query(p.Path)
 	}
 	if n.lie != nil {
@@ -281,7 +281,7 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, request.ID, data)
 }
 
-// chain returns the node's chain as a worker of a home sees it.
+// chain returns the chain of the node as seen by a worker of a home.
 func (n *node) chain(t *testing.T, h light.Home) worker.Chain {
 	t.Helper()
 	server := httptest.NewServer(n)
@@ -296,7 +296,7 @@ func (n *node) chain(t *testing.T, h light.Home) worker.Chain {
 	return chain
 }
 
-// first asks for the open round.
+// first returns the open round.
 func first(chain worker.Chain) (*worker.Task, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tally counts the messages that a reactor hears of.
+// tally counts the messages that reach a reactor.
 type tally struct {
 	p2p.BaseReactor
 	messages int
@@ -19,8 +19,8 @@ type tally struct {
 
 func (r *tally) Receive(p2p.Envelope) { r.messages++ }
 
-// TestGate: a peer's evidence is taken up to the bound and again after the period, whatever other
-// peers send; a message that holds more than the bound is never taken.
+// TestGate: evidence of a peer is accepted up to the limit, and again after the period, whatever
+// other peers send. A message with more pieces than the limit is never accepted.
 func TestGate(t *testing.T) {
 	r, at := &tally{}, time.Unix(0, 0)
 	g := newEvidenceLimiter(r)
@@ -47,8 +47,8 @@ func TestGate(t *testing.T) {
 	require.Len(t, g.peers, 1, "those of a former period are forgotten")
 }
 
-// TestCrowdAtTheGate: evidence of a crowd is bounded for all of it together, and one that is no
-// part of it still brings its own.
+// TestCrowdAtTheGate: the evidence of all peers together is limited, and each further peer can
+// still deliver its own.
 func TestCrowdAtTheGate(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		g, taken := newEvidenceLimiter(nil), 0

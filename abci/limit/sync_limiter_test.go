@@ -17,7 +17,7 @@ import (
 	"github.com/spdl/spdl/abci/admission"
 )
 
-// reader is a peer with answers in its queue.
+// reader is a peer with answers in its send queue.
 type reader struct {
 	*mock.Peer
 	unread atomic.Int64
@@ -28,7 +28,7 @@ func (r *reader) Status() conn.ConnectionStatus {
 		SendQueueSize: int(r.unread.Load())}}}
 }
 
-// answering is a reactor that puts an answer into the queue of who asks.
+// answering is a reactor that puts an answer into the queue of the peer that asks.
 type answering struct {
 	p2p.Reactor
 	mu      sync.Mutex
@@ -53,8 +53,8 @@ func (a *answering) of(p p2p.Peer) int {
 	return len(a.answers[p.ID()])
 }
 
-// TestAnswersWaitForTheirReader: a peer that asks for blocks and reads none is given one, what it
-// asks for beyond maxRequests is forgotten, and another peer is answered in between, in order.
+// TestAnswersWaitForTheirReader: a peer that requests blocks and reads none gets one answer. Its
+// requests beyond maxRequests are dropped. Another peer gets its answers in between, in order.
 func TestAnswersWaitForTheirReader(t *testing.T) {
 	inner := &answering{answers: map[p2p.ID][]int64{}}
 	s := &syncLimiter{Reactor: inner, turn: new(sync.Mutex)}
@@ -82,8 +82,9 @@ func TestAnswersWaitForTheirReader(t *testing.T) {
 	require.NoError(t, reads.Stop())
 }
 
-// TestOffersOfSnapshotsAreBounded: of a node's persistent peers each may offer two in ten minutes,
-// also one that comes again, and others none. A node without persistent peers hears all.
+// TestOffersOfSnapshotsAreBounded: each persistent peer of a node may offer two snapshots in ten
+// minutes, even if it reconnects, and other peers none. A node without persistent peers accepts
+// offers of all peers.
 func TestOffersOfSnapshotsAreBounded(t *testing.T) {
 	now := time.Now()
 	s := &syncLimiter{persistent: admission.PersistentPeers(&config.P2PConfig{PersistentPeers: "AA@host:1, bb@host:2"}),

@@ -27,7 +27,7 @@ func (c *counting) Status() (s conn.ConnectionStatus) {
 	return s
 }
 
-// sends lets a whole message come.
+// sends counts a whole message of the peer.
 func (c *counting) sends(u *unfinished, bytes int) {
 	c.came += int64(onWire(0x30, bytes))
 	u.Finished(c, 0x30, bytes)
@@ -39,8 +39,9 @@ func newCounting(u *unfinished) *counting {
 	return c
 }
 
-// TestUnfinishedCrowd: what a crowd has begun and not ended is bounded for all of it together. Who
-// has most for longest goes first, and who ends its messages stays, however much it sends.
+// TestUnfinishedCrowd: the unfinished messages of all peers together are bounded. The peers with
+// the most unfinished bytes for the longest time are disconnected first. A peer that finishes its
+// messages stays, however much it sends.
 func TestUnfinishedCrowd(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
@@ -56,11 +57,11 @@ func TestUnfinishedCrowd(t *testing.T) {
 				for range 50 {
 					honest.sends(u, 200_000) // 100 MB a second
 				}
-				honest.came += 100_000 // and one is under way
+				honest.came += 100_000 // a further message is under way
 				for _, p := range peers[1:] {
 					if c := p.(*counting); tick < 10 {
 						c.came += each / 10
-						c.sends(u, 100) // also whole ones between
+						c.sends(u, 100) // and whole messages in between
 					}
 				}
 				var there []p2p.Peer
@@ -83,13 +84,13 @@ func TestUnfinishedCrowd(t *testing.T) {
 	}
 }
 
-// TestUnfinishedForgivesWhatIsCountedTooHigh: packets larger than those that are reckoned with take
-// fewer bytes than are counted, which is no credit for what is begun later.
+// TestUnfinishedForgivesWhatIsCountedTooHigh: packets larger than the assumed ones take fewer bytes
+// than are counted, and the difference is no credit for messages begun later.
 func TestUnfinishedForgivesWhatIsCountedTooHigh(t *testing.T) {
 	u := &unfinished{max: 1 << 20}
 	c := newCounting(u)
 	for range 1000 {
-		c.came += 100_000 // on the wire in one packet
+		c.came += 100_000 // its bytes on the wire as one packet
 		u.Finished(c, 0x30, 100_000)
 		require.Empty(t, u.excess([]p2p.Peer{c}))
 	}
@@ -100,7 +101,7 @@ func TestUnfinishedForgivesWhatIsCountedTooHigh(t *testing.T) {
 	require.Len(t, u.excess([]p2p.Peer{c}), 1)
 }
 
-// TestOnWire: what is counted is what CometBFT writes, in packets of its own default.
+// TestOnWire: the counted bytes are those that CometBFT writes in packets of its default size.
 func TestOnWire(t *testing.T) {
 	for _, channel := range []byte{0, 0x30, 0x61} {
 		for _, bytes := range []int{0, 1, 100, 1023, 1024, 1025, 2048, 100_000} {
@@ -121,7 +122,7 @@ func TestOnWire(t *testing.T) {
 	}
 }
 
-// countingWriter counts what is written.
+// countingWriter counts the written bytes.
 type countingWriter int
 
 func (w *countingWriter) Write(data []byte) (int, error) {
@@ -129,8 +130,8 @@ func (w *countingWriter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// TestCapacities: what a peer may begin on all channels of a small chain together is little; of
-// every chain a channel takes what its transactions and blocks need.
+// TestCapacities: all the channels of a peer together have small limits on a small chain, and on
+// every chain each channel takes the chain's transactions and blocks.
 func TestCapacities(t *testing.T) {
 	for _, name := range preset.Names() {
 		for _, n := range []int{4, 100} {
@@ -154,7 +155,7 @@ func TestCapacities(t *testing.T) {
 	}
 }
 
-// TestOutgrown: a node whose chain begins to make larger blocks than it takes says so.
+// TestOutgrown: a node reports that its chain makes larger blocks than the node's limits allow.
 func TestOutgrown(t *testing.T) {
 	p, err := preset.New(preset.Names()[0], 4)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// alerts returns the distinct names that a file gives by the pattern, sorted.
+// alerts returns the distinct names in a file that match the pattern, sorted.
 func alerts(t *testing.T, file, pattern string) (names []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -24,8 +24,8 @@ func alerts(t *testing.T, file, pattern string) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestEveryAlertIsExplainedAndTested: the manual says what to do about each alert of
-// docs/alerts.yml and of no other, and promtool's tests make each of them fire.
+// TestEveryAlertIsExplainedAndTested: the manual explains each alert of docs/alerts.yml and no
+// other, and promtool's tests make each of them fire.
 func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 	known := alerts(t, "../../docs/alerts.yml", `- alert: (\w+)`)
 	require.NotEmpty(t, known)
@@ -34,7 +34,7 @@ func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 	require.Equal(t, known, alerts(t, "testdata/alerts_test.yml", `\{alertname: (\w+), .*exp_alerts: \[\]`), "is silent")
 }
 
-// TestPromtool: Prometheus' own tool accepts the alerts, and they fire when they should.
+// TestPromtool: Prometheus' own tool accepts the alerts, and each fires exactly when it should.
 func TestPromtool(t *testing.T) {
 	promtool := stage.Tool(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", "../../docs/alerts.yml"},

@@ -27,8 +27,7 @@ import (
 
 var ctx = context.Background()
 
-// scrape returns what a registry exports: the value by name and labels, of a
-// histogram its count.
+// scrape returns the values that a registry exports, by name and labels; for a histogram its count.
 func scrape(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := r.Gather()
@@ -49,8 +48,7 @@ func scrape(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 	return out
 }
 
-// TestVerbsFeedMetrics drives an application through its verbs and reads what
-// it exports.
+// TestVerbsFeedMetrics drives an application through its verbs and reads the exported metrics.
 func TestVerbsFeedMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	a, err := abci.New(abci.Options{Metrics: metrics.New(registry, apptest.ChainID), OwnKey: apptest.Identity(0).PubKey,
@@ -141,8 +139,8 @@ func TestVerbsFeedMetrics(t *testing.T) {
 	require.NotContains(t, got, "spdl_epsilon_spent{participant=0}", "no guarantee, no figure")
 }
 
-// TestParticipantsGo: who is gone has no gauge, so that their number is bounded
-// by the consortium's.
+// TestParticipantsGo: a participant that left has no gauge, so the number of gauges is bounded by
+// the consortium's size.
 func TestParticipantsGo(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := metrics.New(registry, "c")
@@ -160,7 +158,7 @@ func TestParticipantsGo(t *testing.T) {
 	}
 }
 
-// TestNodesOfOneProcess share the registry, and none of them panics.
+// TestNodesOfOneProcess: the nodes of one process share the registry without a panic.
 func TestNodesOfOneProcess(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	a, b := metrics.New(registry, "c"), metrics.New(registry, "c")
@@ -169,7 +167,7 @@ func TestNodesOfOneProcess(t *testing.T) {
 	require.Equal(t, 2.0, scrape(t, registry)["spdl_rejected_total{code=1,reason=malformed,verb=check_tx}"])
 }
 
-// TestNone: a node without metrics.
+// TestNone: a node without metrics accepts all calls.
 func TestNone(t *testing.T) {
 	var m *metrics.Metrics
 	m.State(metrics.Chain{})
@@ -182,7 +180,7 @@ func TestNone(t *testing.T) {
 	m.Contributed(1, true)
 }
 
-// names collects what is registered, whether or not it has values yet.
+// names collects the registered metrics, with or without values.
 type names struct {
 	prometheus.Registerer
 	found map[string]bool
@@ -215,7 +213,7 @@ func TestDashboard(t *testing.T) {
 	ours, comet := names{prometheus.NewRegistry(), map[string]bool{}}, names{prometheus.NewRegistry(), map[string]bool{}}
 	metrics.New(ours, "c")
 	before := prometheus.DefaultRegisterer
-	prometheus.DefaultRegisterer = comet // go-kit's constructors take it
+	prometheus.DefaultRegisterer = comet // the registry that go-kit's constructors use
 	defer func() { prometheus.DefaultRegisterer = before }()
 	c := config.DefaultInstrumentationConfig()
 	c.Prometheus = true

@@ -24,8 +24,8 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// run starts the node of a home, waits until a round is open that is at least some
-// number, and stops it.
+// run starts the node of a home, waits until the open round has at least a given number, and stops
+// it.
 func run(t *testing.T, c *config.Config, a home.AppConfig, round uint64) {
 	t.Helper()
 	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
@@ -36,7 +36,7 @@ func run(t *testing.T, c *config.Config, a home.AppConfig, round uint64) {
 	require.Empty(t, r.Failed())
 }
 
-// TestDamagedJournalLeavesTheValidatorAlone: blocks go on, and the log says what to do.
+// TestDamagedJournalLeavesTheValidatorAlone: the validator goes on, and the log names the remedy.
 func TestDamagedJournalLeavesTheValidatorAlone(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
@@ -54,8 +54,8 @@ func TestDamagedJournalLeavesTheValidatorAlone(t *testing.T) {
 	require.Contains(t, out.String(), "move the file away")
 }
 
-// TestDivergenceIsRemembered: what CometBFT says of a block that more than two thirds
-// signed ends the node with the remedy, and its home is refused until it is reset.
+// TestDivergenceIsRemembered: CometBFT's error about a block that more than two thirds signed ends
+// the node with the remedy, and its home is rejected until it is reset.
 func TestDivergenceIsRemembered(t *testing.T) {
 	for _, said := range []struct{ message, reason string }{
 		{saidInvalid, "wrong Block.Header.AppHash.  Expected 00, got 11"},
@@ -81,8 +81,8 @@ func TestDivergenceIsRemembered(t *testing.T) {
 	}
 }
 
-// TestHaltSaysWhy: the end of a halted node carries CometBFT's reason, and of a clock
-// that is behind what to do.
+// TestHaltSaysWhy: the error of a halted node has CometBFT's reason, and for a clock that is behind
+// also the remedy.
 func TestHaltSaysWhy(t *testing.T) {
 	r := &Running{upgradeHalt: newUpgradeHalt(), failed: make(chan error, 2)}
 	r.onError(saidHalted, "+2/3 committed an invalid block: block time x is too far in the future (wall clock y + "+
@@ -100,8 +100,8 @@ type waiter chan struct{}
 
 func (w waiter) Wait() { <-w }
 
-// TestOtherVersionIsRefused: a chain that another state machine has executed is
-// refused at the start, and is as it was.
+// TestOtherVersionIsRefused: a chain that another state machine version has executed is rejected at
+// the start and left unchanged.
 func TestOtherVersionIsRefused(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
@@ -120,7 +120,7 @@ func TestOtherVersionIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "start it with a release of version")
 }
 
-// TestOtherGenesisIsRefused: nor does a new node begin a chain of another version.
+// TestOtherGenesisIsRefused: a new node does not begin a chain of another version either.
 func TestOtherGenesisIsRefused(t *testing.T) {
 	c, a := alone(t, 5)
 	data, err := os.ReadFile(c.GenesisFile())
@@ -135,8 +135,8 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "version.app is 77")
 }
 
-// TestDatabasesThatDisagree: where block store and state are of different heights, or
-// the application's, the start is an error with the remedy, and no panic.
+// TestDatabasesThatDisagree: if the block store, the state or the application are at different
+// heights, the start fails with an error that names the remedy, and without a panic.
 func TestDatabasesThatDisagree(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
@@ -168,7 +168,7 @@ func TestDatabasesThatDisagree(t *testing.T) {
 	require.ErrorIs(t, err, errStoresDisagree)
 	require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
 
-	// A state database that was cut at its end, in the words of CometBFT's replay.
+	// A state database that was cut at its end, with the error text of CometBFT's replay.
 	_, err = checkStores(c, func() (*cmtnode.Node, error) {
 		return nil, errors.New("error during handshake: error on replay: expected height 12 but last stored abci " +
 			"responses was at height 9")
@@ -187,8 +187,8 @@ type restored struct {
 
 func (r *restored) Restoring() (time.Time, time.Time, bool) { return r.offered, r.taken, r.done.Load() }
 
-// TestStateSyncEnds: one that brings nothing ends with an error that says what to
-// look at; one that goes on, or is done, does not.
+// TestStateSyncEnds: a state sync without progress ends with an error that says what to check. One
+// that makes progress, or is done, goes on.
 func TestStateSyncEnds(t *testing.T) {
 	ctx := context.Background()
 	quick := patience{offer: 20 * time.Millisecond, chunk: 40 * time.Millisecond, look: time.Millisecond}
@@ -215,8 +215,8 @@ func TestStateSyncEnds(t *testing.T) {
 	require.ErrorContains(t, err, "trust_hash")
 }
 
-// TestGenesisAhead: a genesis time that is yet to come is said, and waited for until
-// a signal ends it.
+// TestGenesisAhead: a node logs a genesis time in the future, and waits for it until a signal ends
+// the wait.
 func TestGenesisAhead(t *testing.T) {
 	c, _ := alone(t, 5)
 	require.NoError(t, home.AwaitGenesis(context.Background(), c, log.NewNopLogger()))

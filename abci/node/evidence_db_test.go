@@ -21,7 +21,7 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// doubleVote returns two prevotes of a validator for one place, unsigned.
+// doubleVote returns two unsigned prevotes of a validator for one height and round.
 func doubleVote(key ed25519.PubKey, height int64, round int32, at time.Time) *types.DuplicateVoteEvidence {
 	vote := func(block byte) *types.Vote {
 		hash := tmhash.Sum([]byte{block})
@@ -39,8 +39,9 @@ func doubleVote(key ed25519.PubKey, height int64, round int32, at time.Time) *ty
 	return e
 }
 
-// TestEvidencePoolHoldsOnePieceAValidator: the first against each participant's validator, and none
-// against one that is convicted or a stranger's. What is no piece that waits is stored as ever.
+// TestEvidencePoolHoldsOnePieceAValidator: the pool takes the first piece against each
+// participant's validator, and none against a convicted validator or a stranger's. Other entries
+// are stored as before.
 func TestEvidencePoolHoldsOnePieceAValidator(t *testing.T) {
 	s := apptest.State(4)
 	for _, at := range []func() *app.State{func() *app.State { return s }, func() *app.State { return nil }} {
@@ -73,9 +74,9 @@ func TestEvidencePoolHoldsOnePieceAValidator(t *testing.T) {
 	}
 }
 
-// TestEvidenceFloodEndsInThePool: of 300 valid pieces that a validator signed against itself the
-// pool of a running node takes one and refuses the others with the reason. That one convicts, then
-// all are refused, and blocks go on.
+// TestEvidenceFloodEndsInThePool: of 300 valid pieces that a validator signed against itself, the
+// pool of a running node takes one and rejects the others with the reason. After that piece has
+// convicted the validator, the pool rejects all, and blocks go on.
 func TestEvidenceFloodEndsInThePool(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
@@ -112,8 +113,8 @@ func TestEvidenceFloodEndsInThePool(t *testing.T) {
 	require.NoError(t, r.Stop())
 }
 
-// TestWhatIsNoErrorFillsNoLog: needless evidence is none, nor are connections that break when the
-// node is to stop; what else fails is.
+// TestWhatIsNoErrorFillsNoLog: needless evidence is not logged as an error, nor are connections
+// that break while the node stops. Other failures are.
 func TestWhatIsNoErrorFillsNoLog(t *testing.T) {
 	var out bytes.Buffer
 	var heardOf []string

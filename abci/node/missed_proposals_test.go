@@ -12,18 +12,18 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// TestTurns: the turn of a validator that is away is known by the second time around, and no more
-// once it has voted, or proposed.
+// TestTurns: a validator's missed turn is detected on its next rotation, and forgotten once the
+// validator has voted or proposed.
 func TestTurns(t *testing.T) {
 	const validators = 4
 	address := func(place int64) []byte { return []byte{byte(place % validators)} }
 	var (
 		x      missedProposals
 		height int64
-		round  int32 // of the block before
+		round  int32 // the round of the block before
 	)
-	// pass decides a block, while some propose and some vote, and checks whose next turn is taken
-	// for lost.
+	// pass decides a block with the given proposers and voters, and checks whether the next turn is
+	// expected to be missed.
 	pass := func(proposes, votes func(place int64) bool, want bool) {
 		t.Helper()
 		height++
@@ -46,14 +46,14 @@ func TestTurns(t *testing.T) {
 	for range 8 {
 		pass(all, all, false)
 	}
-	for height < 11 { // its turn of height 11 is lost
+	for height < 11 { // it misses its turn of height 11
 		pass(rest, rest, false)
 	}
 	for range 8 {
 		pass(rest, rest, (height+2)%validators == 3)
 	}
 	require.EqualValues(t, 19, height)
-	for range 8 { // it votes, slow as its proposals are; a turn is lost, its next vote counts
+	for range 8 { // it votes, and its proposals are slow: after a missed turn its next vote counts
 		pass(rest, all, false)
 	}
 	pass(rest, rest, false)
@@ -69,8 +69,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// block decides a height, proposed by one validator of four, over a commit of a round with the
-// votes of some.
+// block decides a height: one of four validators proposes it, and the commit of the block before is
+// of a round and has the given votes.
 func block(height int64, proposer string, round int32, votes string) *abcitypes.RequestFinalizeBlock {
 	b := &abcitypes.RequestFinalizeBlock{Height: height, ProposerAddress: []byte(proposer),
 		DecidedLastCommit: abcitypes.CommitInfo{Round: round}}
@@ -85,8 +85,8 @@ func block(height int64, proposer string, round int32, votes string) *abcitypes.
 	return b
 }
 
-// known is a node that has seen all four, in the order of their names, propose up to height 9,
-// where the next turn of d, of height 11, is to come.
+// known is a node that has seen all four validators, in the order of their names, propose up to
+// height 9. The next turn of d is at height 11.
 func known(t *testing.T) *missedProposals {
 	t.Helper()
 	x := new(missedProposals)
@@ -96,14 +96,14 @@ func known(t *testing.T) *missedProposals {
 	return x
 }
 
-// TestTurnOfAStraggler: whose votes are always the last is in no commit. Its gradient is in the
-// rounds, and so it has its whole turn again after one that was lost; who sends nothing has not.
+// TestTurnOfAStraggler: the vote of the slowest validator is in no commit. If its gradient is in
+// the rounds, it gets the full timeout after a missed turn. If it sends nothing, it does not.
 func TestTurnOfAStraggler(t *testing.T) {
 	for _, gradient := range []bool{true, false} {
 		x := known(t)
 		x.observe(block(10, "c", 0, "abc"), nil)
 		x.observe(block(11, "a", 0, "abc"), nil)
-		x.observe(block(12, "a", 1, "abc"), nil) // height 11 was d's to propose
+		x.observe(block(12, "a", 1, "abc"), nil) // height 11 was the turn of d
 		var included []string
 		if gradient {
 			included = []string{"a", "b", "c", "d"}
@@ -113,14 +113,15 @@ func TestTurnOfAStraggler(t *testing.T) {
 	}
 }
 
-// TestTurnWithAnEarlierBlock: a block that is proposed again by a later proposer names the first.
-// It says nothing of the second, whose own votes keep its turn whole while the first is away.
+// TestTurnWithAnEarlierBlock: a block that is proposed again by a later proposer names the first
+// proposer. It says nothing about the later one, whose own votes keep its turn full while the first
+// is down.
 func TestTurnWithAnEarlierBlock(t *testing.T) {
 	x := known(t)
 	for _, b := range []*abcitypes.RequestFinalizeBlock{
 		block(10, "c", 0, "abcd"), block(11, "d", 0, "abcd"),
 		block(12, "a", 0, "abcd"), block(13, "b", 3, "bcd"), // a's block of height 12, proposed by d in round 3
-		block(14, "c", 0, "bcd"), block(15, "b", 0, "bcd"), block(16, "b", 2, "bcd"), // height 15 was d's to propose
+		block(14, "c", 0, "bcd"), block(15, "b", 0, "bcd"), block(16, "b", 2, "bcd"), // height 15 was the turn of d
 		block(17, "b", 1, "bcd"),
 	} {
 		x.observe(b, nil)
@@ -129,8 +130,8 @@ func TestTurnWithAnEarlierBlock(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "d"}, x.whose)
 }
 
-// TestTurnsOfAnotherSet: what was lost is forgotten with the circle, also where one validator comes
-// for another.
+// TestTurnsOfAnotherSet: missed turns are forgotten when the validator set changes, even if one
+// validator replaces another.
 func TestTurnsOfAnotherSet(t *testing.T) {
 	for _, votes := range []int{3, 4, 5} {
 		x := known(t)
@@ -147,7 +148,7 @@ func TestTurnsOfAnotherSet(t *testing.T) {
 	require.False(t, (&missedProposals{}).observe(&abcitypes.RequestFinalizeBlock{Height: 1}, nil))
 }
 
-// TestIncludedValidators: addresses are CometBFT's; a worker alone has none.
+// TestIncludedValidators: the addresses are CometBFT's. A participant without a validator has none.
 func TestIncludedValidators(t *testing.T) {
 	key := ed25519.GenPrivKey().PubKey()
 	s := &app.State{Participants: []app.Participant{{}, {ConsensusKey: make([]byte, 32)}, {ConsensusKey: key.Bytes()}}}

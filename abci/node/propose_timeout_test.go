@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// TestDecidedByMembers: a proposer believes one member more than can be Byzantine, and of each only
-// one host; no crowd of strangers, former members or workers without a validator.
+// TestDecidedByMembers: a proposer needs one member more than can be Byzantine, with one node each.
+// Strangers, former members and workers without a validator do not count.
 func TestDecidedByMembers(t *testing.T) {
 	var members []app.Participant
 	for i := range 7 {
@@ -34,8 +34,8 @@ func TestDecidedByMembers(t *testing.T) {
 	require.False(t, decidedBy(members, nil, 0))
 }
 
-// TestProposeTimeout: a lost turn shortens the wait for the first proposer of a height alone, and
-// only for that height.
+// TestProposeTimeout: a missed turn shortens only the timeout of the first proposer of a height,
+// and only for that height.
 func TestProposeTimeout(t *testing.T) {
 	c := config.DefaultConsensusConfig()
 	c.TimeoutPropose, c.TimeoutProposeDelta = time.Second, 500*time.Millisecond

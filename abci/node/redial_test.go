@@ -34,8 +34,8 @@ func (d *dials) DialPeerWithAddress(address *p2p.NetAddress) error {
 	return d.peers.Add(d.known[address.ID])
 }
 
-// TestRedial: a missing persistent peer is dialed until it is connected, and again after it is
-// lost; an entry that is no address is left out.
+// TestRedial: a missing persistent peer is dialed until it is connected, and again after its
+// connection is lost. An entry that is not an address is left out.
 func TestRedial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		peer := mock.NewPeer(nil)

@@ -28,7 +28,7 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// alone makes the home of a chain of one node.
+// alone makes the home of a chain with a single node.
 func alone(t *testing.T, rounds uint64) (*config.Config, home.AppConfig) {
 	t.Helper()
 	c, a := home.DefaultConfig(), home.DefaultAppConfig()
@@ -48,8 +48,8 @@ func alone(t *testing.T, rounds uint64) (*config.Config, home.AppConfig) {
 	return c, a
 }
 
-// free returns an address that nobody listens on, below the ports that Linux gives to
-// outgoing connections: one of those could take it before the node does.
+// free returns an unused address, with a port below those that Linux gives to outgoing connections:
+// one of those could take the port before the node does.
 func free(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -62,8 +62,8 @@ func free(t *testing.T) string {
 	return ""
 }
 
-// TestCheckTxKeepsNothing: CometBFT's /check_tx says what the node thinks of a transaction, which
-// no block carries.
+// TestCheckTxKeepsNothing: CometBFT's /check_tx returns the node's verdict on a transaction, and no
+// block carries that transaction.
 func TestCheckTxKeepsNothing(t *testing.T) {
 	c, a := alone(t, 1000)
 	keys, err := home.LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))
@@ -96,8 +96,8 @@ func TestCheckTxKeepsNothing(t *testing.T) {
 	require.Eventually(t, func() bool { return nonce() == 1 }, 10*time.Second, time.Millisecond)
 }
 
-// TestStart: a node with its worker trains, stops, and goes on in the same
-// process from what it stored.
+// TestStart: a node with its worker trains, stops, and continues in the same process from its
+// databases.
 func TestStart(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
@@ -120,8 +120,8 @@ func TestStart(t *testing.T) {
 	require.GreaterOrEqual(t, reached, uint64(10))
 }
 
-// TestStartRestored: a home with its keys and no data folder is a restored one, and
-// starts; a data folder that lacks what the validator signed last is refused.
+// TestStartRestored: a home with its keys and without a data folder is a restored one, and starts.
+// A data folder without the validator's last signature is rejected.
 func TestStartRestored(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 1)
@@ -136,7 +136,7 @@ func TestStartRestored(t *testing.T) {
 	require.NoFileExists(t, c.PrivValidatorStateFile())
 }
 
-// TestWorkerGivesUp: a worker that cannot ever work is a failure of the node.
+// TestWorkerGivesUp: a worker that can never work is a failure of the node.
 func TestWorkerGivesUp(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 5)
@@ -152,8 +152,8 @@ func TestWorkerGivesUp(t *testing.T) {
 	}
 }
 
-// TestABusyPortIsAnErrorThatNamesItsKey: of Prometheus' too, without whose metrics CometBFT would
-// run.
+// TestABusyPortIsAnErrorThatNamesItsKey: that includes the port of Prometheus, without whose
+// metrics CometBFT would run.
 func TestABusyPortIsAnErrorThatNamesItsKey(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestABusyPortIsAnErrorThatNamesItsKey(t *testing.T) {
 	}
 }
 
-// TestStartRefuses: what is wrong with a home is told, and nothing stays open.
+// TestStartRefuses: the error names the fault of a home, and the failed start leaves nothing open.
 func TestStartRefuses(t *testing.T) {
 	c, a := alone(t, 5)
 	missing := a
@@ -187,7 +187,7 @@ func TestStartRefuses(t *testing.T) {
 	wrong.Worker.Parts = 0
 	_, err = Start(c, wrong, log.NewNopLogger(), Hooks{})
 	require.ErrorContains(t, err, "app.toml")
-	for range 2 { // the first one must have closed the databases
+	for range 2 { // a second start shows that the first one closed the databases
 		lost := *c
 		lost.PrivValidatorKey = "config/none.json"
 		_, err = Start(&lost, a, log.NewNopLogger(), Hooks{})
@@ -200,8 +200,8 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-// TestKeyFilesRefused: of a key file that is damaged or cannot be read the error
-// names the file. CometBFT would end this process, or panic.
+// TestKeyFilesRefused: the error about a damaged or unreadable key file names the file. CometBFT
+// would end this process, or panic.
 func TestKeyFilesRefused(t *testing.T) {
 	c, a := alone(t, 5)
 	short := `{"priv_key":{"type":"tendermint/PrivKeyEd25519","value":"AAAA"}}`
@@ -239,11 +239,11 @@ func TestKeyFilesRefused(t *testing.T) {
 	require.FileExists(t, c.PrivValidatorStateFile(), "nothing is touched")
 }
 
-// TestReadableKeys: a key file that others can read is named at the start, at the
-// log level that init writes, and is no reason to refuse.
+// TestReadableKeys: a key file that other users can read is named at the start, at the log level
+// that init writes, and the node starts.
 func TestReadableKeys(t *testing.T) {
 	c, a := alone(t, 5)
-	c.Genesis = "config/none.json" // the start goes as far as this
+	c.Genesis = "config/none.json" // makes the start end here
 	start := func() string {
 		var out bytes.Buffer
 		logger, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewTMLogger(&out), "error")
@@ -264,7 +264,7 @@ func TestReadableKeys(t *testing.T) {
 	require.Equal(t, 3, strings.Count(said, "open to others"))
 }
 
-// failing is an application that cannot execute what was decided.
+// failing is an application that cannot execute a decided block.
 type failing struct{ abcitypes.BaseApplication }
 
 func (failing) FinalizeBlock(context.Context, *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock,
@@ -291,8 +291,8 @@ func TestHaltIsNoticed(t *testing.T) {
 	_ = n.Stop()
 }
 
-// TestClosedDatabase: a goroutine of CometBFT that reads too late finds
-// nothing, and does not panic.
+// TestClosedDatabase: a goroutine of CometBFT that reads from a closed database finds nothing, and
+// does not panic.
 func TestClosedDatabase(t *testing.T) {
 	c, _ := alone(t, 5)
 	var d databases

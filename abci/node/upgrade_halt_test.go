@@ -24,7 +24,7 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// asVersion lets the program be of another version until the test ends.
+// asVersion changes the program's version until the test ends.
 func asVersion(t *testing.T, version uint64) {
 	t.Helper()
 	before := app.Version
@@ -32,8 +32,8 @@ func asVersion(t *testing.T, version uint64) {
 	t.Cleanup(func() { app.Version = before })
 }
 
-// untilUpgrade runs the node of a home, upgrades its chain after a number of heights and
-// returns the height of the upgrade once the node has ended by itself, with its log.
+// untilUpgrade runs the node of a home and upgrades its chain after a number of heights. Once the
+// node has ended by itself, it returns the height of the upgrade and the node's log.
 func untilUpgrade(t *testing.T, c *config.Config, a home.AppConfig, version uint64) (uint64, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -45,7 +45,7 @@ func untilUpgrade(t *testing.T, c *config.Config, a home.AppConfig, version uint
 		time.Minute, time.Millisecond)
 	s := r.Application.State()
 	p, _ := s.Find(keys.Public())
-	at := s.Height + app.UpgradeMargin + 10 // heights for the transaction to come into a block
+	at := s.Height + app.UpgradeMargin + 10 // heights for the transaction to get into a block
 	x, err := tx.Sign(s.ChainID, &tx.Upgrade{Participant: p.Index, Nonce: p.Nonce + 1, Name: "next", Height: at,
 		Version: version}, keys.Signing)
 	require.NoError(t, err)
@@ -65,9 +65,9 @@ func untilUpgrade(t *testing.T, c *config.Config, a home.AppConfig, version uint
 	return at, out.String()
 }
 
-// TestUpgradeOfANode: a node executes the last height of its version and ends, having
-// signed nothing after it. The program of before is refused, and so is one of a third
-// version; the one of the new version goes on, with that version in the headers.
+// TestUpgradeOfANode: a node executes the last height of its version and ends, and signs nothing
+// after it. The program of the old version is then rejected, and so is one of a third version. The
+// program of the new version continues, with that version in the headers.
 func TestUpgradeOfANode(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	old := app.Version
@@ -110,8 +110,8 @@ func TestUpgradeOfANode(t *testing.T) {
 	require.NoError(t, r.Stop())
 }
 
-// TestUpgradeAfterACrash: where CometBFT's stores are a block or more behind the
-// application's, or the application's behind them, each version executes its own heights.
+// TestUpgradeAfterACrash: if CometBFT's stores are one or more blocks behind the application's, or
+// the other way round, each version executes its own heights.
 func TestUpgradeAfterACrash(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	old := app.Version
@@ -140,7 +140,7 @@ func TestUpgradeAfterACrash(t *testing.T) {
 	require.Eventually(t, func() bool { return r.Application.State().Height > at+2 }, 2*time.Minute, time.Millisecond)
 	require.NoError(t, r.Stop())
 
-	behind() // and CometBFT has blocks of the new version by now
+	behind() // CometBFT now has blocks of the new version
 	app.Version = old
 	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
 	require.ErrorIs(t, err, ErrVersion)
@@ -152,8 +152,8 @@ func TestUpgradeAfterACrash(t *testing.T) {
 }
 
 // TestUpgradeAfterACrashBetweenCommits: a crash after the application stored the last height of its
-// version, and before CometBFT did, leaves CometBFT at the version of before. The application's
-// state says which program goes on, and CometBFT learns the version from the results that it had
+// version, and before CometBFT did, leaves CometBFT at the old version. The application's state
+// decides which program continues, and CometBFT learns the version from the results that it had
 // stored.
 func TestUpgradeAfterACrashBetweenCommits(t *testing.T) {
 	stage.NotShort(t, "runs a node")
@@ -184,7 +184,7 @@ func TestUpgradeAfterACrashBetweenCommits(t *testing.T) {
 	require.NoError(t, r.Stop())
 }
 
-// TestSignerStops: nothing is signed at a height of another version.
+// TestSignerStops: the signer signs nothing at a height of another version.
 func TestSignerStops(t *testing.T) {
 	c, _ := alone(t, 5)
 	key, err := home.LoadValidator(c)

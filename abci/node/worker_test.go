@@ -18,7 +18,7 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// asked is a chain that counts how often a worker asks for its round.
+// asked is a chain that counts a worker's requests for its round.
 type asked struct {
 	worker.Chain
 	times *atomic.Int64
@@ -29,9 +29,9 @@ func (a asked) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 	return a.Chain.Await(ctx, pub, last)
 }
 
-// TestWorkerWaitsUntilItsNodeHasCaughtUp: a node that fetches blocks still, here one whose
-// chain has a second validator and no peer to ask, has a worker that asks for nothing; one
-// that makes the blocks itself has one that does.
+// TestWorkerWaitsUntilItsNodeHasCaughtUp: while a node fetches blocks, its worker requests nothing.
+// Here the node's chain has a second validator and the node has no peer. The worker of a node that
+// makes the blocks itself does request its round.
 func TestWorkerWaitsUntilItsNodeHasCaughtUp(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	second := func(c *config.Config) {

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestAdvanceInARound: while a round stays open, what is of rounds stays in the
-// pool until somebody stands otherwise: who has lost the reputation leads no more.
+// TestAdvanceInARound: while a round stays open, its transactions stay in the pool until the
+// standing of their sender changes: a participant that has lost its reputation may no longer lead.
 func TestAdvanceInARound(t *testing.T) {
 	s := apptest.State(4)
 	leader := int(s.Progress.Ranking[0])

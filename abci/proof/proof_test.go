@@ -18,15 +18,15 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// closed closes a round of a state, with other transactions behind it.
+// closed closes a round of a state in a block with other transactions after it.
 func closed(t require.TestingT, s *app.State, others ...*tx.Tx) *app.Outcome {
 	out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: append(apptest.Close(s, s.Height+1), others...)})
 	require.NoError(t, err)
 	return out
 }
 
-// chain is a state with some of everything, with the records of its rounds, the models
-// after them and their proofs.
+// chain is a state with an entry in every list, the records of its rounds, the models after them
+// and their proofs.
 type chain struct {
 	*app.State
 	records []*app.Record
@@ -65,7 +65,7 @@ func grown(t require.TestingT) *chain {
 	return c
 }
 
-// each gives the records after one, as a store does.
+// each visits the records after a given one, as a store does.
 func (c *chain) each(after *app.Record, yield func(*app.Record) bool) error {
 	for _, r := range c.records {
 		if (after == nil || r.Height > after.Height) && !yield(r) {
@@ -75,7 +75,7 @@ func (c *chain) each(after *app.Record, yield func(*app.Record) bool) error {
 	return nil
 }
 
-// all proves everything that can be proven, by key.
+// all proves every value that can be proven, by key.
 func (c *chain) all(t *testing.T) map[string]proof.Proven {
 	t.Helper()
 	keys := []string{"chain_id", "closed", "history", "params", "progress", "epochs", "model", "offences", "participants",
@@ -104,7 +104,7 @@ func (c *chain) all(t *testing.T) map[string]proof.Proven {
 	return out
 }
 
-// TestEveryValueIsProven: each value under its own key, and under no other.
+// TestEveryValueIsProven: each value is proven under its own key, and under no other.
 func TestEveryValueIsProven(t *testing.T) {
 	c := grown(t)
 	hash := c.Hash()
@@ -139,9 +139,9 @@ func TestEveryValueIsProven(t *testing.T) {
 	require.Equal(t, c.Epochs, epochs)
 }
 
-// TestTamperedProofs: no changed value and no changed hash, key or type of an operator
-// passes. Index and total of a merkle.Proof are not bound where they give the same sides:
-// the key in the leaf is what tells values apart.
+// TestTamperedProofs: no proof with a changed value, hash, key or operator type verifies. Index and
+// total of a merkle.Proof may change if they give the same sides, because the key in the leaf tells
+// values apart.
 func TestTamperedProofs(t *testing.T) {
 	c := grown(t)
 	hash := c.Hash()
@@ -188,7 +188,7 @@ func TestTamperedProofs(t *testing.T) {
 	}
 }
 
-// eachHash changes each hash of a ValueOp in turn, and drops each.
+// eachHash changes each hash of a ValueOp in turn, and then drops each in turn.
 func eachHash(t *testing.T, op cmtcrypto.ProofOp, try func(cmtcrypto.ProofOp)) {
 	t.Helper()
 	decode := func() *cmtcrypto.ValueOp {
@@ -216,8 +216,8 @@ func eachHash(t *testing.T, op cmtcrypto.ProofOp, try func(cmtcrypto.ProofOp)) {
 	}
 }
 
-// TestOneValueOpIsEnough: what stands in the state's tree itself, and each element of a
-// list, is verified by CometBFT's operators alone.
+// TestOneValueOpIsEnough: CometBFT's own operators verify each value of the state's tree, and each
+// element of a list.
 func TestOneValueOpIsEnough(t *testing.T) {
 	c := grown(t)
 	hash := c.Hash()
@@ -260,8 +260,7 @@ func TestNothingToProve(t *testing.T) {
 	}
 }
 
-// TestHistoryGrows: every record is proven in every state from its round on, whatever
-// came later.
+// TestHistoryGrows: every record is proven in its own state and in every later one.
 func TestHistoryGrows(t *testing.T) {
 	c := &chain{State: apptest.State(4, func(p *params.Params) { p.Training.Rounds = 40 })}
 	states := []*app.State{c.State}
@@ -288,7 +287,7 @@ func TestHistoryGrows(t *testing.T) {
 	}
 }
 
-// TestTreesAreCometBFTs: the tree of package app is that of crypto/merkle, of any size.
+// TestTreesAreCometBFTs: the trees of package app equal those of crypto/merkle at any size.
 func TestTreesAreCometBFTs(t *testing.T) {
 	var tree []app.Pair
 	var leaves [][]byte
@@ -305,8 +304,8 @@ func TestTreesAreCometBFTs(t *testing.T) {
 	}
 }
 
-// TestStateTreeIsSorted: the keys of the state's tree increase, and what the hash covers
-// is all that the state holds but its height.
+// TestStateTreeIsSorted: the keys of the state's tree increase, and the hash covers everything in
+// the state but its height.
 func TestStateTreeIsSorted(t *testing.T) {
 	c := grown(t)
 	tree := c.Tree()
@@ -345,8 +344,8 @@ func TestStateTreeIsSorted(t *testing.T) {
 	}
 }
 
-// FuzzProof: no proof, of whatever bytes, ends its reader, and none holds but for the
-// value that the state has.
+// FuzzProof: no bytes of a proof panic its reader, and a proof verifies only for the value in the
+// state.
 func FuzzProof(f *testing.F) {
 	c := grown(f)
 	hash := c.Hash()

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// TestAnswersAreMadeOnceAState: a second query for a shared path gets the same bytes, another state
-// has another answer.
+// TestAnswersAreMadeOnceAState: a second query for a shared path gets the same bytes, and another
+// state has another answer.
 func TestAnswersAreMadeOnceAState(t *testing.T) {
 	s := apptest.State(4)
 	q := New(Queries{State: func() *app.State { return s }, Now: time.Now})
@@ -28,8 +28,8 @@ func TestAnswersAreMadeOnceAState(t *testing.T) {
 	require.NotSame(t, first, ask())
 }
 
-// TestSharedAnswersArePaths: each shared path has an answer, which neither the pool nor the clock
-// is part of.
+// TestSharedAnswersArePaths: each shared path has an answer, and the answer depends on neither the
+// pool nor the clock.
 func TestSharedAnswersArePaths(t *testing.T) {
 	for path := range shared {
 		require.Contains(t, paths, path)

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// TestLeader: who the answer to /leader says may close the round is who may, in
-// every view to the last and after it.
+// TestLeader: the answer to /leader names exactly the participants that may close the round, in
+// every view up to the last one and after it.
 func TestLeader(t *testing.T) {
 	for name, change := range map[string]func(*app.State){
 		"all have a reputation": func(*app.State) {},

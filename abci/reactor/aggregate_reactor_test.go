@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// taker is a mempool that only remembers what it is given.
+// taker is a mempool that only records its transactions.
 type taker struct {
 	mempool.Mempool
 	got []types.Tx
@@ -27,8 +27,8 @@ func (p *taker) CheckTx(t types.Tx, _ func(*abcitypes.ResponseCheckTx), _ mempoo
 	return nil
 }
 
-// TestExpressTakesAggregates: what comes on the channel reaches the mempool
-// byte for byte, so that its signature holds.
+// TestExpressTakesAggregates: a message on the channel reaches the mempool byte for byte, so its
+// signature stays valid.
 func TestExpressTakesAggregates(t *testing.T) {
 	e, pool := NewAggregateReactor(1<<20), &taker{}
 	e.Pool = pool
@@ -37,6 +37,6 @@ func TestExpressTakesAggregates(t *testing.T) {
 	require.NoError(t, message.Unmarshal(signed.Raw))
 	e.Receive(p2p.Envelope{Src: mock.NewPeer(nil), ChannelID: limit.AggregateChannel, Message: &message})
 	require.Equal(t, []types.Tx{signed.Raw}, pool.got)
-	e.Send([]byte("noise")) // is dropped: nothing of it may panic
+	e.Send([]byte("noise")) // the bytes are dropped without a panic
 	require.Len(t, e.GetChannels(), 1)
 }

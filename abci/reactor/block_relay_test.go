@@ -23,14 +23,14 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// decided is the height of the nodes of these tests, and proposed the one of the block.
+// decided is the height of the nodes of these tests, and proposed the height of the block.
 const decided, proposed = 4, 5
 
-// neighbour is a peer that remembers the parts that it is sent.
+// neighbour is a peer that records the parts that it receives.
 type neighbour struct {
 	*mock.Peer
 	mu    sync.Mutex
-	fails int // that many sendings fail
+	fails int // number of sends that fail
 	parts []uint32
 	times []time.Time
 }
@@ -54,7 +54,7 @@ func (n *neighbour) got() []uint32 {
 	return append([]uint32(nil), n.parts...)
 }
 
-// fakeSwitch knows peers.
+// fakeSwitch holds the peers.
 type fakeSwitch struct {
 	p2p.Switcher
 	id    p2p.ID
@@ -65,7 +65,7 @@ func (s fakeSwitch) Peers() p2p.IPeerSet           { return s.peers }
 func (s fakeSwitch) BroadcastAsync(e p2p.Envelope) {}
 func (s fakeSwitch) NodeInfo() p2p.NodeInfo        { return p2p.DefaultNodeInfo{DefaultNodeID: s.id} }
 
-// relaying is a relay with peers, each of which has told that all others and the node are its
+// relaying is a relay with peers, each of which has announced all other peers and the node as its
 // peers.
 type relaying struct {
 	*testing.T
@@ -94,7 +94,7 @@ func relayingTo(t *testing.T, n int) *relaying {
 	return r
 }
 
-// knows makes a peer tell who its peers are.
+// knows makes a peer announce its peers.
 func (r *relaying) knows(peer *neighbour, ids ...p2p.ID) {
 	var list []byte
 	for _, id := range ids {
@@ -105,12 +105,12 @@ func (r *relaying) knows(peer *neighbour, ids ...p2p.ID) {
 	require.NoError(r, r.onPeerList(peer, list))
 }
 
-// says tells the node where a peer is.
+// says makes a peer announce its height, round and step.
 func (r *relaying) says(peer *neighbour, m *consensus.NewRoundStepMessage) {
 	peer.Get(types.PeerStateKey).(*consensus.PeerState).ApplyNewRoundStepMessage(m)
 }
 
-// offers is CometBFT's gossip of a part to a peer, which it holds for sent.
+// offers gossips a part to a peer as CometBFT does, which then counts it as sent.
 func (r *relaying) offers(peer *neighbour, p *cmtcons.BlockPart) {
 	require.True(r, peer.Get(schedulerKey).(*partScheduler).Send(p2p.Envelope{ChannelID: consensus.DataChannel,
 		Message: p}))
@@ -122,9 +122,9 @@ func partNumber(i uint32) *cmtcons.BlockPart {
 	}}
 }
 
-// TestPartsAreLeftToWhoSendsThem: a part that came from a peer is not sent to that one's peers
-// while they may get it from there; after relayPause it is sent to who lacks it still, and not yet
-// to who has voted, nor to who has gone on.
+// TestPartsAreLeftToWhoSendsThem: a part that came from a peer is not sent to the peers of that
+// peer while they may get it from there. After relayPause it goes to the peers that still lack it,
+// but not yet to those that have voted, nor to those that have moved on.
 func TestPartsAreLeftToWhoSendsThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := relayingTo(t, 4)
@@ -148,8 +148,9 @@ func TestPartsAreLeftToWhoSendsThem(t *testing.T) {
 	})
 }
 
-// TestPartsThatGoAtOnce: those of an own proposal, whichever peer echoes them; those of blocks that
-// the net has behind it; those that nobody sent; those for a peer that tells nothing of its peers.
+// TestPartsThatGoAtOnce: these parts go at once: those of the node's own proposal, whichever peer
+// echoes them; those of decided blocks; those that no peer sent; and those for a peer that
+// announces no peers.
 func TestPartsThatGoAtOnce(t *testing.T) {
 	r := relayingTo(t, 3)
 	source, peer, silent := r.peers[0], r.peers[1], r.peers[2]
@@ -175,9 +176,9 @@ func TestPartsThatGoAtOnce(t *testing.T) {
 	require.Equal(t, []uint32{0, 2, 3}, peer.got())
 }
 
-// TestWhoHasTheBlockLateSendsItNotToWhoVoted: nearly all that voted have the block. A part that
-// comes to this node after relayPause, as where nodes are busy, waits for them as one that came in
-// time does.
+// TestWhoHasTheBlockLateSendsItNotToWhoVoted: nearly all peers that voted have the block. A part
+// that reaches this node only after relayPause, as on busy nodes, waits for them like a part that
+// arrived in time.
 func TestWhoHasTheBlockLateSendsItNotToWhoVoted(t *testing.T) {
 	r := relayingTo(t, 3)
 	source, votes, lacks := r.peers[0], r.peers[1], r.peers[2]
@@ -193,8 +194,8 @@ func TestWhoHasTheBlockLateSendsItNotToWhoVoted(t *testing.T) {
 	require.GreaterOrEqual(t, votes.times[0].Sub(start), votedPause)
 }
 
-// TestPartsThatNobodyElseSends: of those that are connected to the source of a part and to a peer
-// that the source has no connection to, exactly two send it at once.
+// TestPartsThatNobodyElseSends: if the source of a part is not connected to a peer, exactly two of
+// the nodes that are connected to both send it at once.
 func TestPartsThatNobodyElseSends(t *testing.T) {
 	for index := range uint32(20) {
 		r := relayingTo(t, 8)
@@ -219,9 +220,9 @@ func TestPartsThatNobodyElseSends(t *testing.T) {
 	}
 }
 
-// TestWhoLacksAPartIsSentItByAFewAtATime: of ten nodes that have a part two send it after
-// relayPause to who lacks it still, or at once to who says so, two more after as long again, and
-// all others after that.
+// TestWhoLacksAPartIsSentItByAFewAtATime: of ten nodes with a part, two send it after relayPause to
+// a peer that still lacks it, or at once to a peer that asks. Two more send it after another pause,
+// and all others after a third.
 func TestWhoLacksAPartIsSentItByAFewAtATime(t *testing.T) {
 	r := relayingTo(t, 10)
 	source, peer := r.peers[0], r.peers[1]
@@ -241,8 +242,8 @@ func TestWhoLacksAPartIsSentItByAFewAtATime(t *testing.T) {
 	require.Equal(t, map[time.Duration]int{0: relays, 1: relays, maxPauses: 10 - 2*relays}, stages)
 }
 
-// TestWhoMissesPartsWaitsForNobody: a peer that says which parts it has is sent the others at once,
-// also those that waited, and none that it has.
+// TestWhoMissesPartsWaitsForNobody: a peer that announces its parts gets the missing ones at once,
+// deferred ones included, and none that it has.
 func TestWhoMissesPartsWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := relayingTo(t, 2)
@@ -255,17 +256,17 @@ func TestWhoMissesPartsWaitsForNobody(t *testing.T) {
 		peer.Get(schedulerKey).(*partScheduler).flushHeight(&cmtcons.NewValidBlock{
 			Height: proposed, BlockParts: &bits.BitArray{Bits: 2, Elems: []uint64{1}},
 		})
-		r.offers(peer, partNumber(1)) // CometBFT takes the peer's word for what it has
+		r.offers(peer, partNumber(1)) // CometBFT believes the peer's announcement
 		require.Equal(t, []uint32{1}, peer.got())
 		time.Sleep(2 * relayPause)
 		require.NotContains(t, peer.got(), uint32(0))
 	})
 }
 
-// TestNoPartIsLost: CometBFT never again sends a part that it holds for sent to a peer at the same
-// height and round. A peer that gave a block up gets its parts all the same, since it may have to
-// commit it, and so does who says that it lacks one just when CometBFT notes it as sent, or says it
-// of another round.
+// TestNoPartIsLost: CometBFT sends a part that it counts as sent never again to a peer at the same
+// height and round. A peer that gave a block up still gets its parts, because it may have to commit
+// it. So does a peer that announces a missing part while CometBFT marks it as sent, or announces it
+// for another round.
 func TestNoPartIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := relayingTo(t, 4)
@@ -287,8 +288,8 @@ func TestNoPartIsLost(t *testing.T) {
 	})
 }
 
-// TestMadeUpPartsAreForgotten: parts of other heights do not displace those of the block, the parts
-// and the peers that are remembered are bounded, and nobody hears of a private peer.
+// TestMadeUpPartsAreForgotten: parts of other heights do not displace those of the block. The
+// numbers of recorded parts and peers are bounded. A private peer is announced to no peer.
 func TestMadeUpPartsAreForgotten(t *testing.T) {
 	r := relayingTo(t, 2)
 	source, peer := r.peers[0], r.peers[1]

@@ -31,8 +31,8 @@ func offset(t *testing.T, r *prometheus.Registry) float64 {
 	return 0
 }
 
-// TestClockIsComparedWithPeers: the median of the peers' clocks is a metric, and a
-// warning once a minute while it is out of bounds; one peer that lies moves nothing.
+// TestClockIsComparedWithPeers: the median of the peers' clocks is a metric, and a warning once a
+// minute while it is out of bounds. One lying peer does not change it.
 func TestClockIsComparedWithPeers(t *testing.T) {
 	var out bytes.Buffer
 	registry, now := prometheus.NewRegistry(), time.Unix(1_700_000_000, 0)
@@ -49,7 +49,7 @@ func TestClockIsComparedWithPeers(t *testing.T) {
 	require.Equal(t, []query.PeerClock{{NodeID: "a", AheadMs: 2000}, {NodeID: "b", AheadMs: 3000},
 		{NodeID: "liar", AheadMs: -3.6e9}}, c.Offsets())
 
-	for _, peer := range []p2p.ID{"a", "b", "a"} { // this clock has fallen back
+	for _, peer := range []p2p.ID{"a", "b", "a"} { // this clock is set back
 		c.onTime(peer, now.Add(90*time.Second))
 	}
 	require.Equal(t, -90.0, offset(t, registry))
@@ -65,7 +65,7 @@ func TestClockIsComparedWithPeers(t *testing.T) {
 	require.Equal(t, 60.0, offset(t, registry))
 }
 
-// TestClocksTravel: nodes tell each other their time when they meet.
+// TestClocksTravel: nodes tell each other their time when they connect.
 func TestClocksTravel(t *testing.T) {
 	var clocks []*ClockReactor
 	switches := p2p.MakeConnectedSwitches(config.DefaultP2PConfig(), 2, func(i int, s *p2p.Switch) *p2p.Switch {

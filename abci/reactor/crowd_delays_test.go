@@ -17,9 +17,9 @@ import (
 	"github.com/spdl/spdl/abci/metrics"
 )
 
-// TestCrowdHoldsAGradientBack: members' nodes that have each sent one good thing announce a
-// gradient first and send nothing. The honest announcer is asked after as many patiences as their
-// number has binary digits, and not after hours; strangers hold nothing back.
+// TestCrowdHoldsAGradientBack: members' nodes that have each delivered one transaction announce a
+// gradient first and withhold it. The honest announcer is asked after a number of timeouts that is
+// logarithmic in their number. Strangers delay nothing.
 func TestCrowdHoldsAGradientBack(t *testing.T) {
 	for _, strangers := range []bool{false, true} {
 		for _, k := range []int{1, 3, 10, 40} {
@@ -38,7 +38,7 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 			for i := range k {
 				asked = append(asked, w.hears(p2p.ID(fmt.Sprint("adversary", i)), h)...)
 			}
-			*at = at.Add(25 * time.Millisecond) // announcePause: an honest node waits as long
+			*at = at.Add(25 * time.Millisecond) // announcePause, which an honest node waits too
 			asked = append(asked, w.hears("honest", h)...)
 			for !slices.Contains(asked, wantTx{"honest", h}) {
 				*at = at.Add(gossipTick)
@@ -70,8 +70,8 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 }
 
 // TestCrowdDelaysParts: a node has a part from a member's node that is connected to the receiver
-// and keeps it back. Strangers at the receiver delay it by nothing, silent members' nodes by two
-// pauses.
+// and withholds the part. Strangers at the receiver delay the part by nothing, and silent members'
+// nodes by two pauses.
 func TestCrowdDelaysParts(t *testing.T) {
 	for _, strangers := range []bool{false, true} {
 		for _, k := range []int{0, 1, 3, 10, 40} {
@@ -108,8 +108,8 @@ func TestCrowdDelaysParts(t *testing.T) {
 	}
 }
 
-// TestCrowdOfClocks: strangers that lie about the time move nothing, and two clocks are no majority
-// against this one.
+// TestCrowdOfClocks: strangers that lie about the time change nothing, and two clocks are no
+// majority against this one.
 func TestCrowdOfClocks(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		var out bytes.Buffer
@@ -130,8 +130,8 @@ func TestCrowdOfClocks(t *testing.T) {
 	}
 }
 
-// TestCrowdOfAnnouncements: what a crowd announces is bounded for all of it together, and leaves
-// room for a round of who is no part of it.
+// TestCrowdOfAnnouncements: the announcements of all peers together are bounded, and leave room for
+// a round of each further peer.
 func TestCrowdOfAnnouncements(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		w, _ := clocked()
@@ -149,7 +149,7 @@ func TestCrowdOfAnnouncements(t *testing.T) {
 	}
 }
 
-// TestFloodsEnd: a node that floods one peer does so as long as the peer is there.
+// TestFloodsEnd: a node that floods one peer stops when the peer disconnects.
 func TestFloodsEnd(t *testing.T) {
 	b := gossiping(t, 1)
 	plain := b.join(&fake{Peer: mock.NewPeer(nil), height: 5, floods: true})

@@ -9,27 +9,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nth is a hash.
+// nth returns a distinct hash for each i.
 func nth(i int) (h hash) {
 	binary.BigEndian.PutUint64(h[:], uint64(i)+1)
 	return h
 }
 
-// clocked is a table with a clock that the test moves.
+// clocked is a scheduler with a clock that the test moves.
 func clocked() (*requestScheduler, *time.Time) {
 	w, at := newRequestScheduler(nil), time.Unix(1000, 0)
 	w.now = func() time.Time { return at }
 	return w, &at
 }
 
-// hears is an announcement, and what is asked for at once because of it.
+// hears records an announcement, and returns the requests that follow at once.
 func (w *requestScheduler) hears(peer p2p.ID, h hash) []wantTx {
 	w.announce(peer, h, false)
 	return w.schedule([]hash{h})
 }
 
-// TestWantedAsksOneAtATime: the first announcer is asked, and others where it sends nothing, has
-// lost the transaction or has left. Nobody is asked twice for one announcement.
+// TestWantedAsksOneAtATime: the first announcer is asked, and another one if it sends nothing, has
+// lost the transaction or has left. No peer is asked twice for one announcement.
 func TestWantedAsksOneAtATime(t *testing.T) {
 	w, at := clocked()
 	h := nth(1)
@@ -56,8 +56,8 @@ func TestWantedAsksOneAtATime(t *testing.T) {
 	}
 }
 
-// TestWantedWaitsForWhatIsSent: what a peer sends by itself is asked for of nobody until its time
-// is over.
+// TestWantedWaitsForWhatIsSent: a transaction that a peer pushes is requested from no peer until
+// the push is overdue.
 func TestWantedWaitsForWhatIsSent(t *testing.T) {
 	w, at := clocked()
 	h := nth(1)
@@ -72,8 +72,8 @@ func TestWantedWaitsForWhatIsSent(t *testing.T) {
 	require.Empty(t, w.requests)
 }
 
-// TestWantedIsPatientWithWhoDelivers: a slow peer is not given up while it sends other things that
-// it owes; junk does not count.
+// TestWantedIsPatientWithWhoDelivers: a request to a slow peer stays open while the peer delivers
+// other requested transactions. Other transactions do not count.
 func TestWantedIsPatientWithWhoDelivers(t *testing.T) {
 	w, at := clocked()
 	for i := range 10 {
@@ -92,9 +92,9 @@ func TestWantedIsPatientWithWhoDelivers(t *testing.T) {
 	require.Equal(t, []wantTx{{"other", nth(9)}}, w.expire())
 }
 
-// TestWantedIsNotHeldUp: a peer that sends what it was asked for later, and one thing not, keeps
-// that back, and has no more time for it than one that sends nothing; nor has who sends other
-// things for long.
+// TestWantedIsNotHeldUp: a peer that delivers later requests and skips one withholds it, and gets
+// no more time for it than a silent peer. Nor does a peer that delivers other transactions for
+// long.
 func TestWantedIsNotHeldUp(t *testing.T) {
 	w, at := clocked()
 	h := nth(1 << 20)
@@ -122,9 +122,9 @@ func TestWantedIsNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestWantedPrefersWhoDelivers: any number of peers that have sent nothing yet, and come with new
-// ids, announce a transaction first or claim to send it. It is asked for at once of one that has
-// sent what it announced, and of the next such one where that fails.
+// TestWantedPrefersWhoDelivers: any number of unproven peers with new ids announce a transaction
+// first or claim to push it. The scheduler at once asks a peer that has delivered before, and the
+// next such peer if that one fails.
 func TestWantedPrefersWhoDelivers(t *testing.T) {
 	w, at := clocked()
 	for i, peer := range []p2p.ID{"good", "better"} {
@@ -146,14 +146,14 @@ func TestWantedPrefersWhoDelivers(t *testing.T) {
 		for id, a := range w.peers {
 			require.Zero(t, a.announced, id)
 		}
-		for i := range failureDebt { // it makes up for what it did not send
+		for i := range failureDebt { // it delivers enough to be proven again
 			w.hears("good", nth(2000+i))
 			w.received("good", nth(2000+i), true)
 		}
 	}
 }
 
-// TestWantedBoundsAPeer: one peer's announcements fill its own share and no other's.
+// TestWantedBoundsAPeer: announcements of a peer fill only its own share.
 func TestWantedBoundsAPeer(t *testing.T) {
 	w, _ := clocked()
 	for i := range 3 * maxAnnounced {
@@ -166,8 +166,9 @@ func TestWantedBoundsAPeer(t *testing.T) {
 	require.Len(t, w.peers, 1)
 }
 
-// TestWantedAsksTheWithholderLast: who announces and does not send is asked after the others, and
-// only if nobody else announces the same for a while. A round that takes too long is one lapse.
+// TestWantedAsksTheWithholderLast: a peer that announces and withholds is asked after the other
+// peers, and only if no other peer announces the same transaction for a while. All failures within
+// a timeout count as one.
 func TestWantedAsksTheWithholderLast(t *testing.T) {
 	w, at := clocked()
 	for i := range maxFailures {
@@ -193,7 +194,7 @@ func TestWantedAsksTheWithholderLast(t *testing.T) {
 	require.Equal(t, []wantTx{{"bad", h}}, w.hears("bad", h), "it is over")
 }
 
-// TestVerdictsAreBounded: the oldest are forgotten.
+// TestVerdictsAreBounded: the oldest verdicts are forgotten.
 func TestVerdictsAreBounded(t *testing.T) {
 	v := newRecentTxs()
 	for i := range 3 * maxRecent / 2 {

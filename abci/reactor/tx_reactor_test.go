@@ -22,7 +22,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// held is a pool, and a mempool's reactor that admits what the test lets it admit.
+// held is a pool, and a mempool reactor that admits the transactions that the test allows.
 type held struct {
 	p2p.BaseReactor
 	g       *TxReactor
@@ -32,8 +32,8 @@ type held struct {
 	refuses bool
 	syncing bool
 	flooded []p2p.ID
-	looked  func()   // if not nil, runs each time that a transaction is looked for
-	ways    []string // by which transactions came to be checked
+	looked  func()   // if not nil, called at every lookup of a transaction
+	ways    []string // the paths by which transactions reached CheckTx
 }
 
 func (h *held) FilterMsgBytes(byte, p2p.Peer, []byte) error { return nil }
@@ -78,7 +78,7 @@ func (h *held) AllHeld() []*tx.Tx {
 	return append([]*tx.Tx(nil), h.txs...)
 }
 
-// set changes it.
+// set changes the pool under its lock.
 func (h *held) set(change func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,7 +102,7 @@ func (h *held) Receive(m p2p.Envelope) {
 	}
 }
 
-// submit is CheckTx.
+// submit admits a transaction as CheckTx does.
 func (h *held) submit(t *tx.Tx) {
 	if h.Held(t.Hash) == nil {
 		refused := false
@@ -118,7 +118,7 @@ func (h *held) submit(t *tx.Tx) {
 	h.g.OnAdmitted(t)
 }
 
-// fake is a peer that remembers what it is sent.
+// fake is a peer that records the messages sent to it.
 type fake struct {
 	*mock.Peer
 	floods bool
@@ -157,14 +157,15 @@ func (f *fake) Send(m p2p.Envelope) bool {
 
 func (f *fake) TrySend(m p2p.Envelope) bool { return f.Send(m) }
 
-// messages are what the peer was sent.
+// messages returns the messages sent to the peer.
 func (f *fake) messages() []p2p.Envelope {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]p2p.Envelope(nil), f.got...)
 }
 
-// sent returns the hashes that the peer was told in each list, and the hashes of the transactions.
+// sent returns the hashes in each list sent to the peer, and the hashes of the transactions sent to
+// it.
 func (f *fake) sent() (have, sending, want, lack, txs []hash) {
 	split := func(into *[]hash, raw []byte) {
 		for ; len(raw) > 0; raw = raw[32:] {
@@ -187,7 +188,7 @@ func (f *fake) sent() (have, sending, want, lack, txs []hash) {
 	return have, sending, want, lack, txs
 }
 
-// bench is a TxReactor with peers, and whom it has stopped.
+// bench is a TxReactor with peers, and the peers that it has stopped.
 type bench struct {
 	*testing.T
 	*TxReactor
@@ -216,18 +217,17 @@ func (b *bench) join(f *fake) *fake {
 	return f
 }
 
-// tells is a message of a peer.
+// tells delivers a gossip message of a peer.
 func (b *bench) tells(f *fake, m Gossip) {
 	b.Receive(p2p.Envelope{Src: f, ChannelID: gossipChannel, Message: &m})
 }
 
-// sends is a transaction of a peer.
+// sends delivers a transaction of a peer.
 func (b *bench) sends(f *fake, raw []byte) {
 	b.Receive(p2p.Envelope{Src: f, ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}})
 }
 
-// settle waits until everything that is to be sent without another event is sent: until nothing was
-// sent for a while.
+// settle waits until nothing has been sent for a while.
 func (b *bench) settle() {
 	for was, now := -1, 0; was != now; {
 		time.Sleep(2*announcePause + 2*behindPause)
@@ -242,8 +242,8 @@ func gradient(i int) *tx.Tx {
 	return apptest.Sign(i%4, &tx.Gradient{Round: uint64(i), Participant: uint32(i % 4), Payload: []byte{byte(i)}})
 }
 
-// TestGossipOfWhatIsSubmitted: the node that a transaction is submitted to sends it to all peers,
-// once, and says so first. An aggregate, which has a channel of its own, is announced.
+// TestGossipOfWhatIsSubmitted: the node to which a transaction was submitted pushes it to all peers
+// once, after a Sending message. An aggregate, which has a channel of its own, is only announced.
 func TestGossipOfWhatIsSubmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 3)
@@ -267,8 +267,8 @@ func TestGossipOfWhatIsSubmitted(t *testing.T) {
 }
 
 // TestGossipOfWhatIsReceived: a node that received a transaction announces it to the peers that
-// have not announced it, and sends it to whom asks, once for each announcement. What was not
-// announced to a peer, it is not sent; what has left the pool is said to.
+// have not announced it, and serves one request for each announcement. It does not serve a peer
+// without an announcement, and answers NotFound for a transaction that has left the pool.
 func TestGossipOfWhatIsReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 3)
@@ -299,9 +299,9 @@ func TestGossipOfWhatIsReceived(t *testing.T) {
 	})
 }
 
-// TestLargeTransactionsGoPastTheMempool: one that is larger than a part of a block is handed to the
-// application, once and with the same verdict, where the mempool holds another, for which consensus
-// waits, and no peer is flooded from it.
+// TestLargeTransactionsGoPastTheMempool: a transaction larger than a block part goes directly to
+// the application, once and with the same verdict, if the mempool holds another transaction, for
+// which consensus waits, and no peer is flooded from it.
 func TestLargeTransactionsGoPastTheMempool(t *testing.T) {
 	large := apptest.Sign(0, &tx.Gradient{Payload: make([]byte, types.BlockPartSizeBytes)})
 	small := apptest.Sign(1, &tx.Gradient{Payload: make([]byte, 1000)})
@@ -325,9 +325,9 @@ func TestLargeTransactionsGoPastTheMempool(t *testing.T) {
 	require.Empty(t, b.stopped)
 }
 
-// TestGossipAgain: a transaction that the mempool takes once more, because its round stays open, is
-// announced to the peers that it was sent to: one that was syncing has dropped it. Who has
-// announced it by itself hears nothing, and a peer cannot make this node do it.
+// TestGossipAgain: a transaction that the mempool takes again, because its round stays open, is
+// announced to the peers that it was sent to, because a syncing peer has dropped it. It is not
+// announced to a peer that has announced it, and a peer cannot trigger the repetition.
 func TestGossipAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 2)
@@ -352,8 +352,9 @@ func TestGossipAgain(t *testing.T) {
 	})
 }
 
-// TestGossipAsks: what is announced is asked for once, of the first; what is here, was here or was
-// refused at this height is not. A peer that announces and withholds is passed over.
+// TestGossipAsks: an announced transaction is requested once, from the first announcer. A
+// transaction that the node holds, held before or rejected at this height is not requested. A peer
+// that announces and withholds is skipped.
 func TestGossipAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 3)
@@ -387,8 +388,8 @@ func TestGossipAsks(t *testing.T) {
 	})
 }
 
-// TestGossipForgetsAPeer: nothing is wanted of a peer that goes, not even where it goes while its
-// announcement is read.
+// TestGossipForgetsAPeer: nothing is requested from a peer that has left, even if it leaves while
+// its announcement is read.
 func TestGossipForgetsAPeer(t *testing.T) {
 	b := gossiping(t, 2)
 	peer, other := b.peers[0], b.peers[1]
@@ -404,8 +405,8 @@ func TestGossipForgetsAPeer(t *testing.T) {
 	require.Empty(t, b.requests.peers)
 }
 
-// TestGossipBreaches: lists that are no hashes or too long, and a transaction that cannot be
-// decoded, end the connection; one that is refused does not.
+// TestGossipBreaches: lists that are malformed or too long, and a transaction that cannot be
+// decoded, end the connection. A rejected transaction does not.
 func TestGossipBreaches(t *testing.T) {
 	b := gossiping(t, 1)
 	f := b.peers[0]
@@ -422,8 +423,8 @@ func TestGossipBreaches(t *testing.T) {
 	}
 }
 
-// TestGossipTakesOneTransactionAMessage: a message holds three million empty transactions, which no
-// node sends. None of them is looked at.
+// TestGossipTakesOneTransactionAMessage: a message with three million empty transactions, which no
+// node sends, is rejected before any of them is judged.
 func TestGossipTakesOneTransactionAMessage(t *testing.T) {
 	b := gossiping(t, 1)
 	for i, n := range []int{0, 2, 3_000_000} {
@@ -434,12 +435,12 @@ func TestGossipTakesOneTransactionAMessage(t *testing.T) {
 	require.Empty(t, b.Received())
 }
 
-// TestOutboxOfAPeerThatStaysBehind: a peer that never says at which height it is, or reads nothing,
-// costs no more memory than what is pending.
+// TestOutboxOfAPeerThatStaysBehind: a peer that never announces its height, or reads nothing, takes
+// no more memory than the pending transactions.
 func TestOutboxOfAPeerThatStaysBehind(t *testing.T) {
 	b := gossiping(t, 0)
 	behind := b.join(&fake{Peer: mock.NewPeer(nil)})
-	deaf := newPeerQueue(behind, func(h hash) *tx.Tx { return b.held.Held(h) }) // nobody takes anything out
+	deaf := newPeerQueue(behind, func(h hash) *tx.Tx { return b.held.Held(h) }) // nothing reads from this queue
 	for i := range 3 * minFlags {
 		x := gradient(i)
 		b.held.submit(x)
@@ -455,8 +456,8 @@ func TestOutboxOfAPeerThatStaysBehind(t *testing.T) {
 	}
 }
 
-// TestGossipWhileSyncing: a node that catches up takes nothing, and asks for what was announced to
-// it once it has caught up.
+// TestGossipWhileSyncing: a syncing node drops transactions, and requests the announced ones once
+// it has caught up.
 func TestGossipWhileSyncing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 1)
@@ -474,8 +475,8 @@ func TestGossipWhileSyncing(t *testing.T) {
 	})
 }
 
-// TestGossipToWhoComesLater: a new peer hears of everything that is pending, once it is not behind;
-// one without the channel is flooded.
+// TestGossipToWhoComesLater: all pending transactions are announced to a new peer, once it is not
+// behind. A peer without the channel is flooded.
 func TestGossipToWhoComesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 0)
@@ -497,7 +498,7 @@ func TestGossipToWhoComesLater(t *testing.T) {
 	})
 }
 
-// TestOutboxIsBounded: what a peer says of unknown transactions is forgotten.
+// TestOutboxIsBounded: flags of unknown transactions are dropped.
 func TestOutboxIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 1)

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// occurrences counts the values of a database that hold a model's bytes.
+// occurrences counts the values of a database that contain a model's bytes.
 func occurrences(t *testing.T, db dbm.DB, model []float64) (n int) {
 	t.Helper()
 	it, err := db.Iterator(nil, nil)
@@ -27,9 +27,9 @@ func occurrences(t *testing.T, db dbm.DB, model []float64) (n int) {
 	return n
 }
 
-// TestStateIsLoadedAsItWasSaved: after every height, whether a round closed, an operation changed
-// the state, nothing did, models were dropped or an epoch began with its own model or a new one,
-// the store gives back the state. The model of a round is stored once.
+// TestStateIsLoadedAsItWasSaved: the store returns the saved state after every kind of height: a
+// round closed, an operation changed the state, nothing changed, models were dropped, or an epoch
+// began with the kept model or a new one. The model of a round is stored once.
 func TestStateIsLoadedAsItWasSaved(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
 		db := dbm.NewMemDB()
