@@ -10,9 +10,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// BenchmarkExecute is a round of n participants with the default model's
-// dimension: from the pool, where signatures and VRF proofs were verified before, and
-// from bytes that the node sees first in the block.
+// BenchmarkExecute executes a round of n participants with the default model's dimension: from the
+// pool, where signatures and VRF proofs were already verified, and from bytes that the node first
+// sees in the block.
 func BenchmarkExecute(b *testing.B) {
 	for _, n := range []int{4, 10, 30} {
 		s := apptest.State(n, func(p *params.Params) { p.Model.Inputs, p.Model.Classes = 196, 10 })

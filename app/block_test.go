@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// block is a valid block and what a mutator needs to spoil it.
+// block is a valid block, and the data that a mutator needs to spoil it.
 type block struct {
 	s      *app.State
 	height uint64
@@ -41,8 +41,8 @@ func (b *block) aggregate(change func(*tx.Aggregate)) {
 	b.txs[0] = apptest.Sign(b.leader, &a)
 }
 
-// gradient changes the i-th gradient, signs it again as its sender and lets the
-// aggregate list it, digest included: only the rule under test is broken.
+// gradient changes the i-th gradient, signs it again as its sender, and updates the aggregate's
+// list and digest, so that the block breaks only the rule under test.
 func (b *block) gradient(i int, change func(*tx.Gradient)) {
 	g := *b.txs[i+1].Gradient
 	signer := int(g.Participant)
@@ -60,7 +60,7 @@ func (b *block) proof(i int, change func(pi []byte)) {
 	})
 }
 
-// relist lets the aggregate list the block's gradients as they stand.
+// relist updates the aggregate's list to the block's present gradients.
 func (b *block) relist() {
 	b.aggregate(func(a *tx.Aggregate) {
 		a.Included = nil
@@ -72,15 +72,15 @@ func (b *block) relist() {
 	})
 }
 
-// stale returns a gradient of the round before the open one, properly signed then.
+// stale returns a gradient of the round before the open one, properly signed for that round.
 func (b *block) stale(i int) *tx.Tx {
 	g := *b.txs[i+1].Gradient
 	g.Round--
 	return apptest.Sign(int(g.Participant), &g)
 }
 
-// TestMutators spoils a valid block in one way each: every validator must
-// reject it, naming the rule.
+// TestMutators spoils a valid block in one way each. Every validator must reject it and name the
+// rule.
 func TestMutators(t *testing.T) {
 	// A chain in its third round, so that there is an old round to replay.
 	s := apptest.State(4)
@@ -260,7 +260,7 @@ func selected(b *block) int {
 	panic("nothing is selected")
 }
 
-// recompute returns the multi-Krum Delta of the block, the mean of the selected.
+// recompute returns the multi-Krum Delta of the block: the mean of the selected gradients.
 func recompute(b *block) gradients.Fraction {
 	out, _ := b.s.Execute(app.Block{Height: b.height, Txs: b.txs})
 	var vs []gradients.Vector
@@ -294,8 +294,8 @@ func reseal(t *tx.Tx, change func(*tx.Envelope)) *tx.Tx {
 	return out
 }
 
-// TestTolerance: with a tolerance the block's own Delta is applied if it is
-// within, and rejected beyond, in any coordinate and direction.
+// TestTolerance: with a tolerance the aggregate's own Delta is applied if it is within the
+// tolerance. It is rejected beyond, in any coordinate and direction.
 func TestTolerance(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) {
 		p.Rule.Tolerance = 2
@@ -330,7 +330,7 @@ func TestTolerance(t *testing.T) {
 	require.ErrorIs(t, err, app.ErrDeltaForm)
 }
 
-// TestJudge: a block that would panic is refused, and the state stays usable.
+// TestJudge: a block that causes a panic is rejected, and the state stays usable.
 func TestJudge(t *testing.T) {
 	s := apptest.State(4)
 	out, err := s.SafeExecute(app.Block{Height: 1, Txs: []*tx.Tx{nil}})

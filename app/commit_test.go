@@ -10,7 +10,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// committing returns a chain of n participants with commit_reveal whose round takes commitments.
+// committing returns a chain of n participants with commit_reveal whose round is in the commit
+// phase.
 func committing(n int) *app.State {
 	return apptest.State(n, apptest.CommitReveal, apptest.Budgeted(20))
 }
@@ -36,8 +37,8 @@ func revealing(t *testing.T, n int, committed ...int) *app.State {
 	return s
 }
 
-// TestCommitReveal: a round takes the commitments of all at one height and their gradients at the
-// next, and nothing of it is left behind.
+// TestCommitReveal: a round takes the commitments of all participants at one height and their
+// gradients at the next, and leaves no commitment behind.
 func TestCommitReveal(t *testing.T) {
 	s := committing(4)
 	require.Equal(t, 4, s.MissingRequired(nil))
@@ -60,9 +61,9 @@ func TestCommitReveal(t *testing.T) {
 }
 
 // TestCommitPhase: with N-f commitments, and not with fewer, the phase ends after quorum_blocks
-// heights, be they empty.
+// heights, even if these are empty.
 func TestCommitPhase(t *testing.T) {
-	s := next(t, committing(4), apptest.Commits(committing(4), 0, 1, 2)...).State // at opened
+	s := next(t, committing(4), apptest.Commits(committing(4), 0, 1, 2)...).State // at height opened
 	s = next(t, s).State
 	require.True(t, s.Committing())
 	out := next(t, s)
@@ -77,7 +78,8 @@ func TestCommitPhase(t *testing.T) {
 	require.True(t, next(t, s, apptest.Commit(s, 3)).Revealing)
 }
 
-// TestCommitsRefused: what breaks C1 to C6, and what the phases do not take.
+// TestCommitsRefused: blocks that break C1 to C6, and transactions that do not belong in the phase,
+// are rejected.
 func TestCommitsRefused(t *testing.T) {
 	s, open := committing(4), revealing(t, 4, 0, 1, 2, 3)
 	body := func(i int, mutate func(*tx.Commit)) *tx.Tx {
@@ -113,8 +115,8 @@ func TestCommitsRefused(t *testing.T) {
 
 func closing(s *app.State) []*tx.Tx { return apptest.Close(s, s.Height+1) }
 
-// TestCommitmentBinds: a gradient that is not the committed one is refused, by the pool and in a
-// block, though its sender has signed it; one without a commitment too.
+// TestCommitmentBinds: the pool and a block reject a gradient other than the committed one, even if
+// its sender signed it, and a gradient without a commitment.
 func TestCommitmentBinds(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2)
 	other := *apptest.Gradient(s, 1).Gradient
@@ -141,8 +143,8 @@ func TestCommitmentBinds(t *testing.T) {
 	require.NoError(t, committing(4).Admit(apptest.Gradient(s, 3)))
 }
 
-// TestWithheld: a round waits quorum_blocks heights for a gradient that was committed. Who
-// withholds it is absent, keeps its reputation, and pays as if it had been counted.
+// TestWithheld: a round waits quorum_blocks heights for a committed gradient. A participant that
+// withholds it is absent, keeps its reputation, and pays as if the gradient had been included.
 func TestWithheld(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2, 3)
 	require.Equal(t, 1, s.MissingRequired([]uint32{0, 1, 2}))
@@ -158,7 +160,8 @@ func TestWithheld(t *testing.T) {
 	require.Greater(t, p.Absence, before.Absence)
 }
 
-// TestUncommitted: for who has not committed itself a round does not wait, and it does not pay.
+// TestUncommitted: a round does not wait for a participant without a commitment, and that
+// participant pays nothing.
 func TestUncommitted(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2)
 	require.False(t, s.Required(3))
@@ -167,8 +170,8 @@ func TestUncommitted(t *testing.T) {
 	require.Empty(t, out.State.Participants[3].Spent)
 }
 
-// TestLateCommit: where too few gradients come, commitments are taken again when f+1 leaders have
-// had their views, and the round closes.
+// TestLateCommit: if too few gradients arrive, the round takes commitments again after the views of
+// f+1 leaders, and then closes.
 func TestLateCommit(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2)
 	e := s.Params.Election
@@ -186,7 +189,7 @@ func TestLateCommit(t *testing.T) {
 	require.Equal(t, []uint32{2}, out.Record.Withheld)
 }
 
-// TestCommitWithoutBudget: who cannot reveal cannot be counted on.
+// TestCommitWithoutBudget: a participant without budget left cannot commit itself.
 func TestCommitWithoutBudget(t *testing.T) {
 	s := apptest.State(4, apptest.CommitReveal, apptest.Budgeted(1))
 	s = next(t, s, apptest.Commits(s, 0, 1, 2)...).State
@@ -196,8 +199,8 @@ func TestCommitWithoutBudget(t *testing.T) {
 	require.ErrorIs(t, s.Admit(apptest.Commit(s, 3)), app.ErrFinished)
 }
 
-// TestCommitEvidence: two commitments of one place take the whole reputation, before the round and
-// after it.
+// TestCommitEvidence: two commitments for one place take the whole reputation, before the round
+// closes and after it.
 func TestCommitEvidence(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2, 3)
 	first := apptest.Commit(s, 1)

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestDescribe: every operation says who sent it, what it is about, and by which id
-// it is approved; a round's own transaction is none.
+// TestDescribe: the description of every operation has its sender, its subject and the id by which
+// it is approved. A round's own transaction has no description.
 func TestDescribe(t *testing.T) {
 	s := apptest.State(4)
 	join := apptest.Join(4)
@@ -65,8 +65,8 @@ func TestDescribe(t *testing.T) {
 	require.Empty(t, subject)
 }
 
-// TestAboutProposals: a proposal that waits says what it asks for, and quotes what
-// could pass for something else.
+// TestAboutProposals: the text of a waiting proposal says what it requests, and quotes values that
+// could imitate another attribute.
 func TestAboutProposals(t *testing.T) {
 	s := apptest.State(4)
 	join := apptest.Join(4)
@@ -84,7 +84,7 @@ func TestAboutProposals(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestCauseOfOffences: two statements, or what CometBFT proved.
+// TestCauseOfOffences: the cause is the kind of the two statements, or CometBFT's type of evidence.
 func TestCauseOfOffences(t *testing.T) {
 	for cause, o := range map[string]app.Offence{
 		"gradient": {Kind: 1}, "aggregate": {Kind: 2}, "duplicate vote": {Misbehavior: 1},

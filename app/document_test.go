@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestDocument: a document that no state encodes to is refused with what is wrong
-// with it. Its bytes may be a peer's, and it is read before its hash is known.
+// TestDocument: a document that is no encoding of a state is rejected, and the error says what is
+// wrong. Its bytes may come from a peer, and it is decoded before its hash is known.
 func TestDocument(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
@@ -51,13 +51,13 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestSmallEntries: a list of entries that are smaller than any of ours, which take
-// hundreds of times their bytes when they are decoded, is refused before it is.
+// TestSmallEntries: a list with entries smaller than any valid one, which would take hundreds of
+// times their bytes in memory, is rejected before decoding.
 func TestSmallEntries(t *testing.T) {
 	small := func(field byte, size int) []byte {
 		return bytes.Repeat(append([]byte{field<<3 | 2, byte(size)}, make([]byte, size)...), (2<<20)/(2+size))
 	}
-	length := func(data []byte) []byte { // of less than 2^21 bytes
+	length := func(data []byte) []byte { // length of less than 2^21 bytes
 		n := len(data)
 		return append([]byte{byte(n) | 0x80, byte(n>>7) | 0x80, byte(n >> 14)}, data...)
 	}
@@ -71,7 +71,7 @@ func TestSmallEntries(t *testing.T) {
 			length(small(13, 0)[:2<<20-2])...),
 		"field 3: an entry of field 9 has 6 bytes, want at least 7": append([]byte{3<<3 | 2},
 			length(small(9, 6)[:2<<20-2])...),
-		// 4, padded
+		// field 4 with a padded key
 		"byte 0 begins no field": append([]byte{0xa2, 0x80, 0x00, 0}, small(4, 0)...),
 		"byte 0 begins no field ": append([]byte{0xa2, 0x80, 0x80, 0x80, 0x80, 0x01, 0},
 			small(4, 0)...),
@@ -104,8 +104,8 @@ func TestSmallEntries(t *testing.T) {
 	}
 }
 
-// FuzzDecodeState: no document ends who reads it, and what is read is a state
-// that is written and read again.
+// FuzzDecodeState: no document panics its reader, and a decoded state survives another encoding and
+// decoding.
 func FuzzDecodeState(f *testing.F) {
 	s := apptest.State(4, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})

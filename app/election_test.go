@@ -17,8 +17,8 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// observer follows the elections by the genesis and the raw blocks alone: it
-// keeps keys, reputations, seed and ranking of its own, by the words of SPEC.md.
+// observer follows the elections from the genesis and the raw blocks alone. It keeps keys,
+// reputations, seed and ranking of its own, as SPEC.md defines them.
 type observer struct {
 	t          *testing.T
 	params     params.Params
@@ -29,8 +29,8 @@ type observer struct {
 	seed       []byte
 	ranking    []uint32
 	tied       bool
-	approvals  map[string][]uint32 // of restores, by proposal
-	restores   map[string]uint32   // subjects, by proposal
+	approvals  map[string][]uint32 // approvals of restores, by proposal
+	restores   map[string]uint32   // subjects of restores, by proposal
 }
 
 func observe(t *testing.T, g app.Genesis) *observer {
@@ -52,7 +52,7 @@ func (o *observer) contender(index uint32, proof []byte) leader.Contender {
 	return leader.Contender{Participant: index, Output: out}
 }
 
-// members is N and f.
+// members returns N and f.
 func (o *observer) members() (n, f int) {
 	for _, gone := range o.left {
 		if !gone {
@@ -124,7 +124,7 @@ func (o *observer) block(raws [][]byte) {
 	o.elect(contenders)
 }
 
-// elect is step 6 of the outcome.
+// elect applies O6.
 func (o *observer) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(d leader.Contender) bool {
 		return o.left[d.Participant] || o.reputation[d.Participant] == 0
@@ -140,10 +140,9 @@ func (o *observer) elect(contenders []leader.Contender) {
 	o.ranking = slices.DeleteFunc(slices.Clone(o.ranking), func(i uint32) bool { return o.left[i] })
 }
 
-// TestObserver: over 200 rounds, with silent participants, one that works
-// against the others until its reputation is 0, an equivocator that is restored
-// and a departure, a reader of the blocks knows seed, ranking and reputations
-// of every height.
+// TestObserver: a reader of the blocks knows seed, ranking and reputations of every height over 200
+// rounds. These have silent participants, one that opposes Delta until its reputation is 0, an
+// equivocator that is restored, and a departure.
 func TestObserver(t *testing.T) {
 	for _, term := range []uint64{1, 3} {
 		t.Run(fmt.Sprintf("term %d", term), func(t *testing.T) {
@@ -229,8 +228,8 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// TestTie: "with a tie for the lead it stays, and the next round's contenders decide."
-// Participants of one VRF key tie; no genesis and no rotation lets it happen.
+// TestTie: "with a tie for the lead it stays, and the next round's contenders decide." Participants
+// with the same VRF key tie; neither a genesis nor a rotation allows that.
 func TestTie(t *testing.T) {
 	s := round(t, apptest.State(4)).State
 	ranking, seed := s.Progress.Ranking, s.Progress.Seed
@@ -252,7 +251,7 @@ func TestTie(t *testing.T) {
 		require.Equal(t, leader.NextSeed(seed, contenders), s.Progress.Seed, "the next contenders are over another seed")
 		seed = s.Progress.Seed
 	}
-	// A tie further down is none: those of the lowest contenders share one.
+	// A tie further down does not count: the lowest contenders share a key.
 	for i := range s.Participants {
 		s.Participants[i].VrfKey = own[i]
 	}
@@ -269,8 +268,8 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// TestTieWithinATerm: after a tie the next round's contenders decide, whatever the
-// term, and those after it not again.
+// TestTieWithinATerm: after a tie the next round's contenders decide, whatever the term, and later
+// rounds do not decide again.
 func TestTieWithinATerm(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Election.Term = 3 })
 	s = round(t, round(t, s).State).State
@@ -286,7 +285,7 @@ func TestTieWithinATerm(t *testing.T) {
 	for i := range s.Participants {
 		s.Participants[i].VrfKey = own[i]
 	}
-	for r := range 3 { // rounds 3, 4 and 5: the first decides, the last ends a term
+	for r := range 3 { // rounds 3, 4 and 5: the first one decides, the last one ends a term
 		out := round(t, s)
 		var contenders []leader.Contender
 		for _, c := range out.Record.Contributions {
@@ -303,9 +302,8 @@ func TestTieWithinATerm(t *testing.T) {
 	}
 }
 
-// TestRankingOfTheIncluded: "Contenders are the included participants": who is
-// silent is not ranked, and with nobody of a reputation among them everybody may
-// lead.
+// TestRankingOfTheIncluded: "Contenders are the included participants": a silent participant is not
+// ranked, and if no included participant has a reputation, every participant may lead.
 func TestRankingOfTheIncluded(t *testing.T) {
 	s := apptest.State(4)
 	for range 2 {
@@ -317,14 +315,15 @@ func TestRankingOfTheIncluded(t *testing.T) {
 	s = round(t, out.State).State
 	require.Contains(t, s.Progress.Ranking, uint32(2))
 
-	// All but one equivocate: it alone is ranked. It, too: everybody may lead.
+	// All but one equivocate, so only that one is ranked. When it equivocates too, every
+	// participant may lead.
 	for i := range uint32(3) {
 		s = step(t, s, equivocation(i, 0, 0)).State
 	}
 	s = round(t, s).State
 	require.Equal(t, []uint32{3}, s.Progress.Ranking)
 	require.EqualValues(t, 3, round(t, s).Record.Leader)
-	// It may be away: after its view and the open one everybody may lead.
+	// The ranked one may be silent: after its view and the open view every participant may lead.
 	three := apptest.Gradients(s, 0, 1, 2)
 	for i := range uint32(3) {
 		opens := apptest.Opens(s, 2)
@@ -347,7 +346,7 @@ func TestRankingOfTheIncluded(t *testing.T) {
 	}
 	s = round(t, s).State
 	require.Equal(t, leader.NextSeed(seed, nil), s.Progress.Seed, "the seed moves on without a contender")
-	// The governance gives the way out.
+	// A restore by approval is the way out.
 	s = round(t, s, votes(restore(0, 1), 2, 3)...).State
 	require.Equal(t, []uint32{1}, s.Progress.Ranking)
 	require.EqualValues(t, 1, round(t, s).Record.Leader)

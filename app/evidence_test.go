@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// statements are two of a participant's about one place.
+// gradientsOf returns two different gradients of a participant for one round.
 func gradientsOf(key int, epoch, round uint64, index uint32) (a, b *tx.Tx) {
 	g := tx.Gradient{Epoch: epoch, Round: round, Participant: index, Payload: []byte{1}}
 	other := g
@@ -38,13 +38,13 @@ func evidence(a, b *tx.Tx) *tx.Tx {
 	return x
 }
 
-// equivocation is evidence of two gradients of a participant in one round.
+// equivocation returns evidence of two gradients of a participant in one round.
 func equivocation(index uint32, epoch, round uint64) *tx.Tx {
 	return evidence(gradientsOf(int(index), epoch, round, index))
 }
 
-// TestEvidence: "Evidence takes the whole reputation and is put on file", at
-// once, regardless of its sender and of what the two statements are.
+// TestEvidence: evidence takes the whole reputation and is recorded at once, whatever its sender
+// and the kind of the two statements.
 func TestEvidence(t *testing.T) {
 	for name, c := range map[string]struct {
 		x    *tx.Tx
@@ -73,12 +73,12 @@ func TestEvidence(t *testing.T) {
 			s = out.State
 			refused(t, s, app.ErrSettled, x)
 			refused(t, s, app.ErrSettled, equivocation(3, 0, 2))
-			// The pool admits the next round's gradients: evidence of them counts.
+			// The pool admits gradients of the next round, so evidence of them is valid too.
 			require.NoError(t, s.Admit(equivocation(2, 0, 2)))
 			exactly(t, app.ErrEvidence, s.Admit(equivocation(2, 0, 3)))
 			refused(t, s, app.ErrEvidence, equivocation(2, 0, 4))
 			require.NoError(t, s.Admit(equivocation(2, 0, 1)))
-			// With it in the block that closes the round, behind the reward.
+			// Evidence in the block that closes the round takes the reputation after the reward.
 			s = round(t, apptest.State(5)).State
 			out = round(t, s, x)
 			require.Zero(t, out.State.Participants[3].Reputation)
@@ -90,7 +90,7 @@ func TestEvidence(t *testing.T) {
 
 func reversed(a, b *tx.Tx) (*tx.Tx, *tx.Tx) { return b, a }
 
-// otherProofs returns two gradients that differ in the VRF proof alone.
+// otherProofs returns two gradients that differ only in the VRF proof.
 func otherProofs(index int) (a, b *tx.Tx) {
 	g := tx.Gradient{Round: 1, Participant: uint32(index), Payload: []byte{1}}
 	other := g
@@ -98,7 +98,7 @@ func otherProofs(index int) (a, b *tx.Tx) {
 	return apptest.Sign(index, &g), apptest.Sign(index, &other)
 }
 
-// statement signs a header as T3 of SPEC.md writes it, from its words alone.
+// statement signs a header by the definition of T3 in SPEC.md, without the code under test.
 func statement(kind tx.Kind, header []byte, chainID string, key ed25519.PrivateKey) []byte {
 	b := []byte("spdl/tx/v1")
 	b = binary.BigEndian.AppendUint32(b, uint32(len(chainID)))
@@ -118,8 +118,7 @@ func marshal(m interface{ Marshal() ([]byte, error) }) []byte {
 	return data
 }
 
-// accuse makes evidence of two headers whatever they are, signed with the keys
-// by number.
+// accuse makes evidence of any two headers, signed with the keys of the given numbers.
 func accuse(kind tx.Kind, first, second []byte, one, two int) *tx.Tx {
 	x, err := tx.Sign("", &tx.Evidence{
 		Kind: uint32(kind), First: first, Second: second,
@@ -134,7 +133,7 @@ func accuse(kind tx.Kind, first, second []byte, one, two int) *tx.Tx {
 
 // TestEvidenceRules applies E1 to E3.
 func TestEvidenceRules(t *testing.T) {
-	// 4 has left; 1 is punished; 2 was, and is restored in round 3.
+	// Participant 4 has left; 1 is punished; 2 was punished, and is restored in round 3.
 	s := round(t, apptest.State(6), leave(4), equivocation(2, 0, 0), equivocation(1, 0, 0)).State
 	s = round(t, s).State
 	s = round(t, s, votes(restore(0, 2), 1, 3, 5)...).State
@@ -230,14 +229,14 @@ func TestEvidenceRules(t *testing.T) {
 	// The envelope carries no signature: T1 and T3.
 	_, err := tx.Decode(marshal(&tx.Envelope{Kind: 9, Content: content(t, twice(2)), Signature: make([]byte, 64)}))
 	require.ErrorIs(t, err, tx.ErrMalformed)
-	// Once in a block is once.
+	// The second evidence against a participant in a block is rejected.
 	_, err = s.Execute(app.Block{Height: s.Height + 1, Txs: []*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0))}})
 	exactly(t, app.ErrSettled, err)
 	require.Len(t, s.Operations([]*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0)), twice(5)}, nil, 0), 2)
 }
 
-// TestEvidenceWithFormerKeys: "each with the signing key of the participant or a former one that
-// was in force after the place": a rotation hides nothing of what was before it.
+// TestEvidenceWithFormerKeys: each statement may be signed with the present signing key or with a
+// former one that was in force after the place, so a rotation hides no earlier offence.
 func TestEvidenceWithFormerKeys(t *testing.T) {
 	s := round(t, apptest.State(4), rotate(3, ring{}, 53, 0, 0)).State
 	r := ring{signing: map[uint32]int{3: 53}}
@@ -252,7 +251,7 @@ func TestEvidenceWithFormerKeys(t *testing.T) {
 		out := step(t, s, at(0, keys[0], keys[1]))
 		require.Zero(t, out.State.Participants[3].Reputation, "%v", keys)
 	}
-	// Key 3 was in force in round 0, key 53 in rounds 0 and 1, key 63 convicts in all.
+	// Key 3 was in force in round 0, and key 53 in rounds 0 and 1. Key 63 convicts in all rounds.
 	for _, keys := range [][3]int{{1, 3, 3}, {1, 3, 63}, {2, 3, 3}, {2, 53, 53}, {2, 63, 53}} {
 		exactly(t, app.ErrEvidenceSigned, s.Admit(at(uint64(keys[0]), keys[1], keys[2])))
 	}
@@ -262,8 +261,7 @@ func TestEvidenceWithFormerKeys(t *testing.T) {
 	exactly(t, app.ErrEvidenceSigned, s.Admit(at(0, 2, 63)))
 }
 
-// TestStolenFormerKeyConvictsNobody: who has a key that was rotated away can prove nothing about
-// the rounds since.
+// TestStolenFormerKeyConvictsNobody: a former key proves nothing about rounds after its rotation.
 func TestStolenFormerKeyConvictsNobody(t *testing.T) {
 	s := round(t, apptest.State(4), rotate(3, ring{}, 53, 53, 0)).State
 	r := ring{signing: map[uint32]int{3: 53}, vrf: map[uint32]int{3: 53}}
@@ -274,8 +272,8 @@ func TestStolenFormerKeyConvictsNobody(t *testing.T) {
 	}
 }
 
-// TestRotationWaitsInAStalledRound: keys of a round stay what they were when it opened, so that a
-// gradient that its owner has signed stays good, and no second one is asked for.
+// TestRotationWaitsInAStalledRound: the keys of a round stay those with which it opened. So a
+// gradient that its owner has signed stays valid, and the owner need not sign a second one.
 func TestRotationWaitsInAStalledRound(t *testing.T) {
 	s := apptest.State(4)
 	g := apptest.Gradient(s, 3)
@@ -287,7 +285,7 @@ func TestRotationWaitsInAStalledRound(t *testing.T) {
 	require.NoError(t, s.Admit(g))
 	s = round(t, s).State
 	require.Len(t, s.Participants[3].FormerKeys, 1, "it comes with the round's end")
-	// A validator's key is in no gradient, and does not wait.
+	// A consensus key occurs in no gradient, so it does not wait.
 	r := ring{signing: map[uint32]int{3: 53}, vrf: map[uint32]int{3: 53}}
 	s = step(t, s, rotate(3, r, 0, 0, 55)).State
 	for range 60 {
@@ -296,8 +294,8 @@ func TestRotationWaitsInAStalledRound(t *testing.T) {
 	require.Equal(t, apptest.ConsensusKey(55), s.Participants[3].ConsensusKey)
 }
 
-// TestRestore: only a reputation of 0 is restored, to the initial one, with what
-// was before settled; the next offence counts again, as often as it happens.
+// TestRestore: only a reputation of 0 is restored, to the initial one, and earlier offences are
+// settled. Each later offence counts again.
 func TestRestore(t *testing.T) {
 	s := apptest.State(5, func(p *params.Params) { p.Reputation.Initial = 700_000 })
 	for times := range 3 {
@@ -320,7 +318,7 @@ func TestRestore(t *testing.T) {
 		exactly(t, app.ErrProposal, s.Admit(restore(0, 2)))
 		require.Contains(t, s.Progress.Ranking, uint32(2), "the round proves its VRF output: it is a contender again")
 	}
-	// One may ask for oneself; it takes the others all the same.
+	// A participant may propose its own restore; it still needs the approvals of others.
 	s = round(t, s, equivocation(2, 0, s.Progress.Round)).State
 	x := restore(2, 2)
 	s = step(t, s, votes(x, 0, 1)...).State
@@ -329,9 +327,8 @@ func TestRestore(t *testing.T) {
 	require.EqualValues(t, 700_000, s.Participants[2].Reputation)
 }
 
-// TestNobodyIsImmune: an offence that was punished before a restore, in a place
-// that the restore does not settle, shields no later one, and is not punished
-// twice itself.
+// TestNobodyIsImmune: an offence that was punished before a restore, and whose place the restore
+// does not settle, protects from no later punishment, and is itself not punished twice.
 func TestNobodyIsImmune(t *testing.T) {
 	s := apptest.State(4)
 	refused(t, s, app.ErrEvidence, equivocation(3, 0, 1<<62))
@@ -350,9 +347,9 @@ func TestNobodyIsImmune(t *testing.T) {
 	refused(t, s, app.ErrSettled, equivocation(3, 0, 2))
 }
 
-// TestEquivocatorNeverLeads: neither in its rank's view, nor in the open one, nor
-// after any election; except where nobody has a reputation, or nobody who has
-// one closed the round in all their views.
+// TestEquivocatorNeverLeads: an equivocator leads neither in the view of its rank, nor in the view
+// that is open to all with a reputation, nor after any election. The exceptions are that no
+// participant has a reputation, or that those who have one closed no round in all their views.
 func TestEquivocatorNeverLeads(t *testing.T) {
 	for _, term := range []uint64{1, 3} {
 		s := apptest.State(4, func(p *params.Params) { p.Election.Term = term })

@@ -12,9 +12,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestClosedRoundServesOtherBlocks: a round that was closed once leads, with whatever follows it in
-// other blocks of the height, where it leads when it is closed again; and no block changes it for
-// the next one.
+// TestClosedRoundServesOtherBlocks: the cached result of a round gives the same outcome as closing
+// the round again, whatever operations follow it in other blocks of the height. No block changes
+// the cached result.
 func TestClosedRoundServesOtherBlocks(t *testing.T) {
 	s := apptest.State(4, mean, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	s = round(t, s, agreed(another(s, true, true, same))...).State

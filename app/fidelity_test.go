@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFidelityIsUpToDate holds docs/FIDELITY.md to its own numbers and to the tree: its rows are
-// numbered, each has a verdict that the page defines, what is not faithful has a reason, and the
-// files that it names exist.
+// TestFidelityIsUpToDate checks the numbers of docs/FIDELITY.md and the files that it names: rows
+// are numbered, each has a verdict that the page defines, each deviation has a reason, and the
+// files exist.
 func TestFidelityIsUpToDate(t *testing.T) {
 	page, err := os.ReadFile("../docs/FIDELITY.md")
 	require.NoError(t, err)

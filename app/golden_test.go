@@ -19,11 +19,10 @@ import (
 //go:embed testdata/golden.txt
 var golden string
 
-// TestGolden runs 50 rounds of seeded chains and compares the application hash
-// with the one on file, so that every build (assembly or not, GOAMD64, arm64
-// under emulation, any GOMAXPROCS) is held to the same bits. The file was made
-// by this test on amd64 with SPDL_GOLDEN=path; a change of it is
-// state-breaking.
+// TestGolden runs 50 rounds of seeded chains and compares the application hash with the recorded
+// one. So every build (with or without assembly, GOAMD64, arm64 under emulation, any GOMAXPROCS)
+// must give the same bits. This test wrote the file on amd64 with SPDL_GOLDEN=path. A change of the
+// file is state-breaking.
 func TestGolden(t *testing.T) {
 	var got strings.Builder
 	for _, c := range []struct {
@@ -57,8 +56,8 @@ func TestGolden(t *testing.T) {
 	require.Equal(t, golden, got.String())
 }
 
-// goldenBounds covers what of the noise floor (G6, the rule's distance floor) is
-// computed in float64.
+// goldenBounds covers the part of the noise floor that is computed in float64: G6, and the rule's
+// distance floor.
 func goldenBounds() string {
 	h := sha256.New()
 	for _, batch := range []uint32{1, 600, 1500, 15000} {

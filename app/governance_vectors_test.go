@@ -18,9 +18,9 @@ func against(kind uint32, i int, height uint64) app.Misbehavior {
 	return app.Misbehavior{Type: kind, Address: sum[:20], Height: height}
 }
 
-// governanceVectors makes a chain of four rounds: evidence of CometBFT and of participants, a list
-// of Joins that is full, proposals whose turns at one boundary change N for each other, an upgrade
-// that is planned and cancelled, and a restore that settles what was before.
+// governanceVectors makes a chain of four rounds with evidence of CometBFT and of participants, a
+// full list of Joins, proposals whose turns at one boundary change N for each other, an upgrade
+// that is planned and cancelled, and a restore that settles earlier offences.
 func governanceVectors(t *testing.T) *vectors {
 	g := apptest.Genesis(5, apptest.Params(5, func(p *params.Params) {
 		p.Training.Rounds, p.Reputation.Unseat = 4, true
@@ -55,8 +55,8 @@ func governanceVectors(t *testing.T) *vectors {
 	id := join.ID()
 	carried := apptest.Sign(0, &tx.Approve{Participant: 0, Proposal: id[:], Join: join.Raw})
 	restore := apptest.Sign(0, &tx.Restore{Participant: 0, Subject: 1, Nonce: 2})
-	// With N = 5 three approvals are too few. The upgrade's turn comes when 4 has left, the
-	// restore's when 5 has joined.
+	// With N = 5 three approvals are too few. The upgrade has its turn after 4 has left, and the
+	// restore has its turn after 5 has joined.
 	step("round 2; participant 4 leaves, an upgrade has 3 approvals, the Join that an Approve carries has 4, a "+
 		"restore has 3", closes(
 		leave, upgrade, apptest.Approve(1, upgrade), apptest.Approve(2, upgrade),

@@ -19,7 +19,8 @@ func external(tensors ...params.Tensor) func(*params.Params) {
 	}
 }
 
-// TestExternalStartsAsTheMLP: tensors in the shapes of the MLP's layers begin as the MLP does.
+// TestExternalStartsAsTheMLP: tensors with the shapes of the MLP's layers have the same initial
+// values as the MLP.
 func TestExternalStartsAsTheMLP(t *testing.T) {
 	mlp := apptest.State(4, func(p *params.Params) {
 		p.Model = params.Model{Kind: params.ModelMLP, Inputs: 7, Hidden: 5, Classes: 3, Pool: 1, PixelScale: 255}

@@ -10,9 +10,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestRegistrationIsJudgedOnce: what M1 accepted of a Join is not judged again, be it alone or
-// carried by an Approve: a proof that is spoiled behind the state's back goes unnoticed. Of bytes
-// that this node has not judged, nothing is taken on trust, though others of the same keys were.
+// TestRegistrationIsJudgedOnce: M1 is not checked again for a Join that has passed it, whether the
+// Join comes alone or with an Approve: the test spoils a proof in place, unnoticed. M1 is checked
+// for all other bytes, even if they register the same keys.
 func TestRegistrationIsJudgedOnce(t *testing.T) {
 	spoil := func(j *tx.Join) { j.VrfProof[7] ^= 1 }
 	for name, c := range map[string]struct {
@@ -23,7 +23,7 @@ func TestRegistrationIsJudgedOnce(t *testing.T) {
 		"carried": {func(j *tx.Tx) *tx.Tx { return bring(1, j) }, func(x *tx.Tx) *tx.Join {
 			j, err := x.Carried()
 			require.NoError(t, err)
-			x.Body.(*tx.Approve).Join[7] ^= 1 // its bytes are not read again either
+			x.Body.(*tx.Approve).Join[7] ^= 1 // the carried bytes are not decoded again either
 			return j.Body.(*tx.Join)
 		}},
 	} {

@@ -10,13 +10,13 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestBudget: the ledger pays for a number of gradients, at the order that pays for
-// most, and G7 refuses the next one. Rounds do not wait for who has none left,
-// and training is over when fewer than N-f have.
+// TestBudget: the ledger pays for a number of gradients, at the order that pays for most, and G7
+// rejects the next one. Rounds do not wait for a participant without budget, and training is
+// finished when fewer than N-f have budget left.
 func TestBudget(t *testing.T) {
 	s := apptest.State(4, apptest.Budgeted(3))
 	require.Equal(t, uint64(3), s.Params.Privacy.Participations(nil))
-	// Participant 0 misses a round: it has one more than the others in the end.
+	// Participant 0 misses a round, so it has one gradient more left than the others at the end.
 	out, err := applyAt(s, 3, apptest.Close(s, 3, 1, 2, 3))
 	require.NoError(t, err)
 	s = out.State
@@ -35,11 +35,11 @@ func TestBudget(t *testing.T) {
 	require.ErrorIs(t, s.Admit(apptest.Gradient(s, 1)), app.ErrFinished)
 }
 
-// TestBudgetOfOne: who is over budget is refused by every validator, in the pool
-// and in a block, and the rest go on at once.
+// TestBudgetOfOne: every validator rejects a participant that is over budget, in the pool and in a
+// block, and the others go on at once.
 func TestBudgetOfOne(t *testing.T) {
 	s := apptest.State(4, apptest.Budgeted(3))
-	for range 2 { // participant 3 takes part in none of the first
+	for range 2 { // participant 3 takes part in none of the first rounds
 		out, err := applyAt(s, s.Height+3, apptest.Close(s, s.Height+3, 1, 2, 3))
 		require.NoError(t, err)
 		s = out.State
@@ -63,7 +63,7 @@ func TestBudgetOfOne(t *testing.T) {
 	require.ErrorIs(t, err, app.ErrBudget)
 }
 
-// TestBudgetCarries: an epoch adds to what was spent before.
+// TestBudgetCarries: an epoch adds to the earlier spend.
 func TestBudgetCarries(t *testing.T) {
 	s := apptest.State(4, apptest.Budgeted(6), func(p *params.Params) { p.Training.Rounds = 2 })
 	s = run(t, s, 2)[1]
@@ -79,8 +79,8 @@ func TestBudgetCarries(t *testing.T) {
 	require.Equal(t, 3*s.Params.Privacy.Cost[0], s.Participants[1].Spent[0])
 }
 
-// TestAccounted: an epoch without a ledger that closed a round leaves no epsilon
-// to believe, and a test chain stays one.
+// TestAccounted: after an epoch without a ledger that closed a round, no epsilon is valid, and a
+// test chain stays one.
 func TestAccounted(t *testing.T) {
 	with, without := apptest.Params(4, apptest.Budgeted(3)), apptest.Params(4)
 	test := with

@@ -11,13 +11,13 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// closes executes the block of the next height that closes the round with participants' gradients.
+// closes executes the next block, which closes the round with the given participants' gradients.
 func closes(s *app.State, participants ...int) (*app.Outcome, error) {
 	return s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1, participants...)})
 }
 
-// without closes a round without participant 3, after empty blocks while nobody may close it, and
-// returns how many blocks it took.
+// without closes a round without participant 3, after the empty blocks that this takes, and returns
+// the number of blocks.
 func without(t *testing.T, s *app.State) (*app.State, int) {
 	t.Helper()
 	for blocks := 1; ; blocks++ {
@@ -31,9 +31,9 @@ func without(t *testing.T, s *app.State) (*app.State, int) {
 	}
 }
 
-// TestWhoIsAwayIsNotAwaited: after three rounds in a row without a participant rounds close in one
-// block without it, but for the recalls, which become rarer; and after two of its gradients rounds
-// wait for it again.
+// TestWhoIsAwayIsNotAwaited: after a participant missed three rounds in a row, rounds close in one
+// block without it, except for the probe rounds, which become rarer. After two of its gradients
+// rounds wait for it again.
 func TestWhoIsAwayIsNotAwaited(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 400 })
 	var blocks []int
@@ -68,13 +68,13 @@ func TestWhoIsAwayIsNotAwaited(t *testing.T) {
 	require.Contains(t, out.State.Progress.Ranking, uint32(3))
 }
 
-// TestAbsenceIsARate: a participant that takes part in one round of three is away, and all but the
-// recalls close without waiting for it. One that is left out of each third round is not.
+// TestAbsenceIsARate: a participant that takes part in one round of three is inactive, and only
+// probe rounds wait for it. A participant that is left out of each third round is not inactive.
 func TestAbsenceIsARate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		takes  func(round int) bool
-		waited int // at most, of 96 rounds in steady state
+		waited int // maximum, of 96 rounds in steady state
 	}{
 		{"one of three", func(round int) bool { return round%3 == 0 }, 4},
 		{"one of two", func(round int) bool { return round%2 == 0 }, 4},
@@ -105,8 +105,8 @@ func TestAbsenceIsARate(t *testing.T) {
 	}
 }
 
-// TestLotOfWhoWasAwayDoesNotMoveTheSeed: a leader that may include who was away or not, at once,
-// gains nothing in the election by the choice.
+// TestLotOfWhoWasAwayDoesNotMoveTheSeed: a leader may include an inactive participant or not,
+// without a wait, and that choice has no effect on the election.
 func TestLotOfWhoWasAwayDoesNotMoveTheSeed(t *testing.T) {
 	s := apptest.State(4)
 	for range 5 {

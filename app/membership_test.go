@@ -16,17 +16,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// possession proves that key number vrf is at hand, for signing key number pub.
+// possession proves possession of VRF key number vrf for signing key number pub.
 func possession(vrf, pub int) []byte {
 	return leader.Prove(apptest.VRFKey(vrf), leader.PossessionInput(apptest.ChainID, apptest.Identity(pub).PubKey))
 }
 
-// joinAs is key number i's request, changed and signed again.
+// joinAs returns participant i's Join, changed and signed again.
 func joinAs(i int, change func(*tx.Join)) *tx.Tx {
 	j := *apptest.Join(i).Body.(*tx.Join)
 	before := j.ConsensusProof
 	change(&j)
-	if bytes.Equal(before, j.ConsensusProof) { // proves what it registers now, where the validator's key is a test's
+	if bytes.Equal(before, j.ConsensusProof) { // prove the registered key, if it is one of the tests' keys
 		j.ConsensusProof = nil
 		for k := range 128 {
 			if bytes.Equal(j.ConsensusKey, apptest.ConsensusKey(k)) {
@@ -37,8 +37,8 @@ func joinAs(i int, change func(*tx.Join)) *tx.Tx {
 	return apptest.Sign(i, &j)
 }
 
-// rotate replaces participant index's keys by those of apptest's numbers, 0 for
-// none, signed with the key that the ring has.
+// rotate replaces the keys of the participant with an index by apptest's keys of the given numbers,
+// where 0 means none. It is signed with the present key in the ring.
 func rotate(index uint32, r ring, pub, vrf, consensus int) *tx.Tx {
 	b := &tx.Rotate{Participant: index, Nonce: tick()}
 	bound := r.key(index)
@@ -55,17 +55,15 @@ func rotate(index uint32, r ring, pub, vrf, consensus int) *tx.Tx {
 	return r.sign(index, b)
 }
 
-// rotateAs is participant 3's rotation of all keys to number 53's, changed and
-// signed again.
+// rotateAs returns participant 3's rotation of all keys to number 53's, changed and signed again.
 func rotateAs(change func(*tx.Rotate)) *tx.Tx {
 	b := *rotate(3, ring{}, 53, 53, 53).Body.(*tx.Rotate)
 	change(&b)
 	return apptest.Sign(3, &b)
 }
 
-// TestJoin follows an outsider into the consortium: request, approvals, the
-// boundary, "a validator of power 10", the very next round with the N that it
-// makes, the ranking after that round, the lead.
+// TestJoin follows an outsider into the consortium: request, approvals, boundary, a validator of
+// power 10, the next round with the larger N, the ranking after that round, and the lead.
 func TestJoin(t *testing.T) {
 	s := round(t, apptest.State(4)).State
 	join := joinAs(4, func(j *tx.Join) { j.Moniker, j.Address = strings.Repeat("m", 70), strings.Repeat("a", 256) })
@@ -92,7 +90,7 @@ func TestJoin(t *testing.T) {
 	require.Equal(t, 1, s.F())
 	require.NotContains(t, s.Progress.Ranking, uint32(4), "it has proved no VRF output")
 
-	// A5 and A4 with N = 5: all five at once, N-f = 4 later, three never.
+	// A5 and A4 with N = 5: all five gradients suffice at once, N-f = 4 later, three never.
 	four := apptest.Gradients(s, 0, 1, 2, 3)
 	first := s.Progress.Ranking[0]
 	_, err := s.DraftAggregate(s.Height+1, first, four)
@@ -111,7 +109,7 @@ func TestJoin(t *testing.T) {
 	require.Empty(t, out.Validators)
 	s = out.State
 	require.Equal(t, uint64(1), s.Participants[4].Participations)
-	for range 15 { // its VRF key is new: who knew the seed could have tried many
+	for range 15 { // its VRF key is new: with a known seed it could have tried many keys
 		require.NotContains(t, s.Progress.Ranking, uint32(4))
 		s = round(t, s).State
 	}
@@ -123,14 +121,14 @@ func TestJoin(t *testing.T) {
 	require.EqualValues(t, app.Power, 10)
 }
 
-// content returns what the envelope of a transaction carries.
+// content returns the content of a transaction's envelope.
 func content(t *testing.T, x *tx.Tx) []byte {
 	data, err := x.Body.Marshal()
 	require.NoError(t, err)
 	return data
 }
 
-// TestWorkerJoins: "none for a worker alone" of the consensus keys.
+// TestWorkerJoins: a participant may join without a consensus key.
 func TestWorkerJoins(t *testing.T) {
 	s := apptest.State(4)
 	worker := joinAs(4, func(j *tx.Join) { j.ConsensusKey = nil })
@@ -142,12 +140,12 @@ func TestWorkerJoins(t *testing.T) {
 	require.Len(t, round(t, s).Record.Contributions, 6)
 	out = round(t, s, leave(4))
 	require.Empty(t, out.Validators, "it had none")
-	refused(t, s, app.ErrIdentity, rotate(5, ring{}, 0, 0, 55)) // "makes no worker a validator"
+	refused(t, s, app.ErrIdentity, rotate(5, ring{}, 0, 0, 55)) // a rotation gives it no validator
 	require.NoError(t, s.Admit(rotate(5, ring{}, 55, 56, 0)))
 }
 
-// TestBlockBytesGrow: "block.max_bytes rises where N or the model needs it", and
-// never falls; without a bound of the chain's it stays.
+// TestBlockBytesGrow: block.max_bytes rises if N or the model needs it, and never falls. If the
+// chain has no bound, there is none later.
 func TestBlockBytesGrow(t *testing.T) {
 	g := apptest.Genesis(4, apptest.Params(4, func(p *params.Params) { p.Model.Inputs = 100_000 }))
 	four, five := g.Params.BlockBytes(4), g.Params.BlockBytes(5)
@@ -173,7 +171,7 @@ func TestBlockBytesGrow(t *testing.T) {
 
 // TestJoinRules applies M1, M2 and M4 to a request.
 func TestJoinRules(t *testing.T) {
-	// 0 to 3 from genesis; 3 has left, 2 has other keys: 52, 52, 52.
+	// 0 to 3 are from genesis; 3 has left, and 2 has the other keys 52, 52, 52.
 	s := round(t, apptest.State(5), leave(3), rotate(2, ring{}, 52, 52, 52)).State
 	r := ring{map[uint32]int{2: 52}, map[uint32]int{2: 52}}
 	waits := apptest.Join(70)
@@ -184,7 +182,7 @@ func TestJoinRules(t *testing.T) {
 	order2 := append(bytes.Repeat([]byte{0xff}, 31), 0x7f)
 	order2[0] = 0xec
 	identity := append([]byte{1}, make([]byte, 31)...)
-	// asking registers pub, vrf and consensus keys by number, with all proofs.
+	// asking returns a Join that registers pub, vrf and consensus keys by number, with all proofs.
 	asking := func(pub, vrf, consensus int) *tx.Tx {
 		return apptest.Sign(pub, &tx.Join{
 			PubKey: apptest.Identity(pub).PubKey, VrfKey: apptest.Identity(vrf).VrfKey, VrfProof: possession(vrf, pub),
@@ -264,8 +262,8 @@ func TestJoinRules(t *testing.T) {
 	}
 }
 
-// TestSenders applies M3 and M4 to all that a participant sends: who is unknown or
-// has left is refused, and so is a sender that signs in another's name.
+// TestSenders applies M3 and M4 to all operations of a participant: an unknown sender, one that has
+// left, and one that signs in another's name are rejected.
 func TestSenders(t *testing.T) {
 	s := round(t, apptest.State(6), leave(5), equivocation(4, 0, 0)).State
 	waits := apptest.Join(9)
@@ -283,10 +281,10 @@ func TestSenders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, name, apptest.Sign(1, body(1)).Kind().String())
 			require.NoError(t, s.Admit(apptest.Sign(1, body(1))))
-			refused(t, s, app.ErrSender, apptest.Sign(5, body(5)))          // has left
-			refused(t, s, app.ErrSender, apptest.Sign(6, body(6)))          // was never there
-			refused(t, s, app.ErrSender, apptest.Sign(6, body(1<<32-1)))    // nor anybody
-			refused(t, s, app.ErrOperationSigned, apptest.Sign(2, body(1))) // in another's name
+			refused(t, s, app.ErrSender, apptest.Sign(5, body(5)))          // a participant that has left
+			refused(t, s, app.ErrSender, apptest.Sign(6, body(6)))          // an index that was never given
+			refused(t, s, app.ErrSender, apptest.Sign(6, body(1<<32-1)))    // the largest index
+			refused(t, s, app.ErrOperationSigned, apptest.Sign(2, body(1))) // in another participant's name
 			refused(t, s, app.ErrOperationSigned, apptest.Sign(9, body(1))) // by an outsider
 			refused(t, s, app.ErrOperationSigned, reseal(apptest.Sign(1, body(1)),
 				func(e *tx.Envelope) { e.Signature[63] ^= 1 }))
@@ -302,8 +300,8 @@ func TestSenders(t *testing.T) {
 	}
 }
 
-// TestLeave: at once accepted, made at the boundary: N, f, the validators and
-// the ranking are without it, and what it sends is nobody's.
+// TestLeave: a departure is accepted at once and takes effect at the boundary. N, f, the validators
+// and the ranking then lack the participant, and its transactions are rejected.
 func TestLeave(t *testing.T) {
 	s := apptest.State(4)
 	gone := s.Progress.Ranking[0]
@@ -329,20 +327,20 @@ func TestLeave(t *testing.T) {
 	_, found := s.Find(apptest.Identity(int(gone)).PubKey)
 	require.False(t, found)
 	require.Len(t, round(t, s).Record.Contributions, 3)
-	// With f = 0 the three are needed, whatever the height.
+	// With f = 0 all three are needed, at any height.
 	two := active(s)[:2]
 	require.Nil(t, ring{}.closes(s, s.Height+100, two...))
-	// The departure is no reason to lose the past.
+	// The earlier state keeps the participant.
 	require.True(t, before.Participants[gone].Active)
 	require.False(t, s.Participants[gone].Active)
 	require.EqualValues(t, 1, s.Participants[gone].Participations)
 
-	// N = 3 is the least that multi-krum aggregates: M6.
+	// M6: N = 3 is the minimum for multi-krum.
 	for _, i := range active(s) {
 		refused(t, s, app.ErrInfeasible, leave(i))
 		refused(t, s, app.ErrInfeasible, remove(i, (active(s))[0]))
 	}
-	// A member instead of the one that left: a new index, N = 4 and f = 1 again.
+	// A new member replaces the one that left: it has a new index, and N = 4 and f = 1 again.
 	by := active(s)
 	s = round(t, s, votes(apptest.Join(4), by...)...).State
 	require.Equal(t, 1, s.F())
@@ -355,7 +353,7 @@ func TestLeave(t *testing.T) {
 	require.Contains(t, s.Progress.Ranking, uint32(4))
 }
 
-// TestLeavesWaiting: "departures that wait counted", in M6.
+// TestLeavesWaiting: M6 counts departures that wait.
 func TestLeavesWaiting(t *testing.T) {
 	s := apptest.State(5)
 	_, err := s.Execute(app.Block{Height: 1, Txs: []*tx.Tx{leave(0), leave(1), leave(2)}})
@@ -364,23 +362,23 @@ func TestLeavesWaiting(t *testing.T) {
 	s = step(t, s, leave(0), leave(1)).State
 	refused(t, s, app.ErrInfeasible, leave(2))
 	refused(t, s, app.ErrInfeasible, remove(3, 2))
-	refused(t, s, app.ErrProposal, remove(3, 0)) // who is leaving already
+	refused(t, s, app.ErrProposal, remove(3, 0)) // the subject is leaving already
 	s = round(t, s).State
 	require.Equal(t, []uint32{2, 3, 4}, active(s))
 	round(t, s)
 
-	// Accepted removals are departures that wait, those that wait for votes are not.
+	// Accepted removals count as departures that wait; removals that wait for votes do not.
 	x := remove(0, 3)
 	s = step(t, apptest.State(4), x, ring{}.approve(1, x)).State
 	require.NoError(t, s.Admit(leave(2)))
 	s = step(t, s, ring{}.approve(2, x)).State
 	refused(t, s, app.ErrInfeasible, leave(2))
 	refused(t, s, app.ErrInfeasible, remove(1, 2))
-	refused(t, s, app.ErrProposal, leave(3)) // is leaving already
+	refused(t, s, app.ErrProposal, leave(3)) // it is leaving already
 }
 
-// TestFinishedRanking: in a finished chain, too, the ranking is without who has
-// left, and every member is where it was.
+// TestFinishedRanking: in a finished chain the ranking also drops a participant that has left, and
+// keeps the order of the members.
 func TestFinishedRanking(t *testing.T) {
 	s := round(t, apptest.State(4, func(p *params.Params) { p.Training.Rounds = 1 })).State
 	want := s.Progress.Ranking
@@ -388,7 +386,7 @@ func TestFinishedRanking(t *testing.T) {
 	require.Equal(t, []uint32{want[0], want[2], want[3]}, s.Progress.Ranking)
 }
 
-// TestLastValidator: "one validator stays."
+// TestLastValidator: at least one validator stays.
 func TestLastValidator(t *testing.T) {
 	g := apptest.Genesis(6, apptest.Params(6))
 	for i := 2; i < 6; i++ {
@@ -397,7 +395,8 @@ func TestLastValidator(t *testing.T) {
 	s, err := app.NewState(apptest.ChainID, 1, -1, g)
 	require.NoError(t, err)
 	refused(t, step(t, s, leave(0)).State, app.ErrInfeasible, leave(1))
-	// Two of two in one round: both are accepted, the second is not made.
+	// Both of two validators leave in one round: both removals are accepted, and the second is not
+	// enacted.
 	a, b := remove(2, 0), remove(3, 1)
 	out := round(t, s, slices.Concat([]*tx.Tx{a, b}, votes(a, 1, 3, 4, 5)[1:], votes(b, 0, 2, 4, 5)[1:])...)
 	require.NoError(t, out.Enacted[0].Refused)
@@ -408,7 +407,7 @@ func TestLastValidator(t *testing.T) {
 	refused(t, s, app.ErrInfeasible, leave(1))
 	refused(t, s, app.ErrInfeasible, remove(2, 1))
 	require.NoError(t, s.Admit(leave(2)))
-	// Its key may be replaced, and another validator lets it go.
+	// The last validator may replace its key, and may leave once there is another one.
 	out = round(t, s, append(votes(apptest.Join(6), 1, 2, 3, 4), rotate(1, ring{}, 0, 0, 51))...)
 	require.ElementsMatch(t, []app.ValidatorUpdate{
 		{ConsensusKey: apptest.ConsensusKey(1)}, {ConsensusKey: apptest.ConsensusKey(51), Power: 10},
@@ -417,19 +416,19 @@ func TestLastValidator(t *testing.T) {
 	require.NoError(t, out.State.Admit(leave(1)))
 }
 
-// TestConsensusKeyHandedOn: who joins with the consensus key of one who leaves
-// at the same boundary takes over its validator: no update, for CometBFT refuses
-// two about one key.
+// TestConsensusKeyHandedOn: a participant that joins with the consensus key of one that leaves at
+// the same boundary takes over its validator. There is no validator update, because CometBFT
+// rejects two updates of one key.
 func TestConsensusKeyHandedOn(t *testing.T) {
 	s := step(t, apptest.State(5), leave(4)).State
 	heir := joinAs(5, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(4) })
-	refused(t, s, app.ErrKeyTaken, heir) // not before it has left
+	refused(t, s, app.ErrKeyTaken, heir) // the key is taken until its holder has left
 	s = round(t, s).State
 	out := round(t, s, votes(heir, 0, 1, 2)...)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(4), Power: 10}}, out.Validators)
 }
 
-// TestRemove: by more than two thirds, of any participant.
+// TestRemove: more than two thirds can remove any participant.
 func TestRemove(t *testing.T) {
 	s := apptest.State(5)
 	x := remove(0, 3)
@@ -440,15 +439,15 @@ func TestRemove(t *testing.T) {
 	require.NotContains(t, out.State.Progress.Ranking, uint32(3))
 	s = round(t, out.State).State
 	refused(t, s, app.ErrSender, leave(3))
-	// One's own removal is accepted at once: there is nothing to approve.
+	// A participant's own removal is accepted at once: there is nothing to approve.
 	own := remove(2, 2)
 	refused(t, step(t, s, own).State, app.ErrProposal, ring{}.approve(0, own))
 	out = round(t, s, own)
 	require.Equal(t, []uint32{0, 1, 4}, active(out.State))
 }
 
-// TestFeasible applies M6 to requests: the bound of CometBFT's blocks, and of those
-// who were ever registered.
+// TestFeasible applies M6 to Joins: the bound of CometBFT's blocks, and the bound on registered
+// participants.
 func TestFeasible(t *testing.T) {
 	wide := apptest.Params(4, func(p *params.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 })
 	n := 4
@@ -473,8 +472,8 @@ func TestFeasible(t *testing.T) {
 	require.NoError(t, s.Admit(leave(3)), "one less is no question of registration")
 }
 
-// TestRotate replaces the keys of participant 3, each alone and all together:
-// from the boundary on the new ones are in force and the old ones of no use.
+// TestRotate replaces the keys of participant 3, each alone and all together. From the boundary on
+// the new keys are in force and the old ones are useless.
 func TestRotate(t *testing.T) {
 	for name, c := range map[string]struct{ pub, vrf, consensus int }{
 		"pub_key": {pub: 53}, "vrf_key": {vrf: 53}, "consensus_key": {consensus: 53}, "all": {53, 54, 55},
@@ -485,7 +484,7 @@ func TestRotate(t *testing.T) {
 			x := rotate(3, ring{}, c.pub, c.vrf, c.consensus)
 			s = step(t, s, x).State
 			require.True(t, s.Proposals[0].Accepted)
-			out := round(t, s) // still with the old ones
+			out := round(t, s) // still with the old keys
 			require.Equal(t, []app.Enactment{{Kind: tx.KindRotate, Participant: 3, Proposal: id(x)}}, out.Enacted)
 			s = out.State
 			old, r, p := apptest.Identity(3), ring{map[uint32]int{}, map[uint32]int{}}, s.Participants[3]
@@ -524,7 +523,7 @@ func TestRotate(t *testing.T) {
 			require.Equal(t, old.VrfKey, p.VrfKey)
 			require.NoError(t, s.Admit(stranger(r)))
 			require.NoError(t, s.Admit(r.sign(3, &tx.Remove{Participant: 3, Subject: 3, Nonce: tick()})))
-			// It contends, leads and rotates with the new ones.
+			// The participant contends, leads and rotates with the new keys.
 			if c.vrf != 0 {
 				require.EqualValues(t, 1+16, p.Contends)
 				for range 16 {
@@ -560,7 +559,8 @@ func TestRotate(t *testing.T) {
 
 // TestRotateRules applies M1, M2 and M5 to new keys.
 func TestRotateRules(t *testing.T) {
-	// 2 has other keys, 52, 52, 52; 4 has left; 1 rotates to 61; 70 asks; 71 is accepted.
+	// 2 has the other keys 52, 52, 52; 4 has left; 1 rotates to 61; 70 asks to join; 71 is
+	// accepted.
 	s := round(t, apptest.State(6), leave(4), rotate(2, ring{}, 52, 52, 52)).State
 	r := ring{map[uint32]int{2: 52}, map[uint32]int{2: 52}}
 	s = step(t, s, append(votes(apptest.Join(70)), votes(apptest.Join(71), 0, 1, 3, 5)...)...).State
@@ -637,11 +637,11 @@ func TestRotateRules(t *testing.T) {
 		"consensus_key of a mere request":   rotate(3, ring{}, 0, 0, 70),
 		"consensus_key of one who has left": rotate(3, ring{}, 0, 0, 4),
 		"consensus_key that another had":    rotate(3, ring{}, 0, 0, 2),
-		"vrf_key that another had":          rotate(3, ring{}, 0, 2, 0), // it waits like any new one
+		"vrf_key that another had":          rotate(3, ring{}, 0, 2, 0), // a registered key contends later, like any new one
 	} {
 		require.NoError(t, s.Admit(x), name)
 	}
-	// "the signing key at most 64 times", the others as often as it likes.
+	// The signing key can be replaced at most 64 times, the VRF key any number of times.
 	for range 64 {
 		s.Participants[3].FormerKeys = append(s.Participants[3].FormerKeys,
 			app.FormerKey{PubKey: make([]byte, ed25519.PublicKeySize)})
@@ -650,8 +650,8 @@ func TestRotateRules(t *testing.T) {
 	require.NoError(t, s.Admit(rotate(3, ring{}, 0, 53, 53)))
 }
 
-// TestFreshKeysNeverLead: who rotates its VRF key again and again, to one that
-// would win over the seed that it knows, does not stand for election.
+// TestFreshKeysNeverLead: a participant that rotates its VRF key again and again, to one that would
+// win with the known seed, never contends.
 func TestFreshKeysNeverLead(t *testing.T) {
 	s, r := apptest.State(4), ring{vrf: map[uint32]int{}}
 	for i := range 36 {

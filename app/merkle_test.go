@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// TestSpecVectors: the test vectors of SPEC.md's section on the application hash.
+// TestSpecVectors: the code gives the test vectors in SPEC.md, section "The application hash".
 func TestSpecVectors(t *testing.T) {
 	spec, err := os.ReadFile("SPEC.md")
 	require.NoError(t, err)
@@ -30,14 +30,15 @@ func TestSpecVectors(t *testing.T) {
 				found = strings.TrimPrefix(strings.TrimSpace(rest), "= ")
 			}
 			if found != "" && len(found) != 64 {
-				found = "" // the definition
+				found = "" // this line is the definition, not the vector
 			}
 		}
 		require.Equal(t, hex.EncodeToString(root[:]), found, name)
 	}
 }
 
-// TestModelHashIsTheRootOverChunks: it is made without the encoding as a whole.
+// TestModelHashIsTheRootOverChunks: ModelHash, which never encodes the whole model, gives the root
+// over its chunks.
 func TestModelHashIsTheRootOverChunks(t *testing.T) {
 	for _, d := range []int{0, 1, 4095, 4096, 4097, 12288, 50000} {
 		x := make([]float64, d)

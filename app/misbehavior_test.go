@@ -21,8 +21,9 @@ func proven(t *testing.T, s *app.State, txs []*tx.Tx, m ...app.Misbehavior) *app
 	return out
 }
 
-// TestDoubleVoteIsAnOffence: what CometBFT proved of a participant's validator is on file once,
-// however many pieces there are, and takes the reputation; of a stranger's validator nothing is.
+// TestDoubleVoteIsAnOffence: evidence against a participant's validator is recorded once, however
+// many pieces there are, and takes the reputation. Evidence against a stranger's validator is
+// ignored.
 func TestDoubleVoteIsAnOffence(t *testing.T) {
 	s := apptest.State(4)
 	out := proven(t, s, nil, voted(3, 1), voted(3, 1), voted(99, 1))
@@ -39,11 +40,11 @@ func TestDoubleVoteIsAnOffence(t *testing.T) {
 	require.Len(t, proven(t, s, nil, voted(3, s.Height+1)).Offences, 1)
 }
 
-// TestDoubleVoteReachesWhoHadTheKey: by the keys in force at the height, a rotated and a departed
-// validator's too.
+// TestDoubleVoteReachesWhoHadTheKey: the keys in force at the height decide, including those of a
+// rotated and of a departed validator.
 func TestDoubleVoteReachesWhoHadTheKey(t *testing.T) {
 	s := round(t, apptest.State(5), rotate(3, ring{}, 0, 0, 53), leave(4)).State
-	last := s.Height + 1 // of the validators before
+	last := s.Height + 1 // last height of the old validators
 	s = round(t, s, rotate(2, ring{}, 0, 0, 4)).State
 	for _, c := range []struct {
 		key    int
@@ -59,8 +60,8 @@ func TestDoubleVoteReachesWhoHadTheKey(t *testing.T) {
 	}
 }
 
-// TestUnseat: with the parameter the validator goes at the next boundary, but the last one stays;
-// without it keeps its power.
+// TestUnseat: with the parameter set, the validator is removed at the next boundary, unless it is
+// the last one. Otherwise it keeps its power.
 func TestUnseat(t *testing.T) {
 	unseat := func(p *params.Params) { p.Reputation.Unseat = true }
 	s := proven(t, apptest.State(4, unseat), nil, voted(3, 1)).State

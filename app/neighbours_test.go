@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// TestNeighbours: the neighbour of each of four by Krum is the participant whose gradient is
-// nearest; a rule without neighbours gives none, and a block without a round is an error.
+// TestNeighbours: with four participants Krum's neighbour of each gradient is the nearest other
+// gradient. A rule without neighbours gives none, and a block without a round is an error.
 func TestNeighbours(t *testing.T) {
 	for _, rule := range []string{"krum", "median"} {
 		s := apptest.State(4, func(p *params.Params) { p.Rule.Name = rule })

@@ -15,7 +15,8 @@ import (
 func nodeID(i int) string { return fmt.Sprintf("%040x", i) }
 
 // TestNodeIDs: participants register the ids of their nodes in genesis, by Join and by Rotate,
-// which replaces them all. A chain is closed once every validator has named one, and stays closed.
+// which replaces all of them. A chain is closed once every validator has registered one, and stays
+// closed.
 func TestNodeIDs(t *testing.T) {
 	s := apptest.State(4)
 	ids, only := app.Nodes(s.Participants)
@@ -55,7 +56,7 @@ func TestNodeIDs(t *testing.T) {
 	require.NotContains(t, ids, nodeID(5), "nobody lets in who has left")
 }
 
-// TestNodeIDRules: M1 on node ids, the same in genesis.
+// TestNodeIDRules applies M1 to node ids, in operations and in genesis.
 func TestNodeIDRules(t *testing.T) {
 	var many []string
 	for i := range app.MaxNodeIDs + 1 {
@@ -84,7 +85,7 @@ func TestNodeIDRules(t *testing.T) {
 	}
 }
 
-// TestOpenGenesisWarns: an operator hears that nodes of such a chain let everybody in.
+// TestOpenGenesisWarns: the genesis of a chain whose nodes admit all peers has a warning.
 func TestOpenGenesisWarns(t *testing.T) {
 	g := apptest.Genesis(4, apptest.Params(4))
 	warnings, err := g.Validate()

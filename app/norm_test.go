@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/privacy/floor"
 )
 
-// TestNormFloor: vectors without noise, and vectors of any length, are refused
-// by G6 in the pool; the bounds move with the participant's age.
+// TestNormFloor: G6 rejects vectors without noise, and vectors that are too long, in the pool. The
+// bounds depend on the number of the participant's releases.
 func TestNormFloor(t *testing.T) {
 	s := apptest.State(4, apptest.Noisy)
 	noise := floor.Noise{Std: 2.67 / 1500, Momentum: 0.9, Signal: 1 + 8/38.72983346207417, Step: 5.1e-5, Dim: 1970}

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestEveryKindIsAnOperationOrARounds: a kind that is in neither would be refused,
-// but nobody would have said what it means.
+// TestEveryKindIsAnOperationOrARounds: each kind of transaction is in the table operations or
+// belongs to a round. A forgotten kind would be rejected without a reason.
 func TestEveryKindIsAnOperationOrARounds(t *testing.T) {
 	for number := range tx.Kind_name {
 		kind := tx.Kind(number)
@@ -37,7 +37,7 @@ func TestEveryKindIsAnOperationOrARounds(t *testing.T) {
 	require.Len(t, operations, len(tx.Kind_name)-4, "all kinds but none, gradient, aggregate and commit")
 }
 
-// toy is an operation that accepts whatever its sender vouches for.
+// toy is an operation that accepts everything from a sender.
 type toy struct{ from sender }
 
 func (o toy) sender() sender                 { return o.from }
@@ -50,8 +50,8 @@ func (o toy) expired(*State) bool            { return false }
 func (o toy) of(tx.Body) operation           { return o }
 func (o toy) admit(s *State, t *tx.Tx) error { operations[t.Kind()] = o.of; return s.checkOperation(t) }
 
-// TestOperationsFailClosed: what a kind forgets to declare is refused, and does
-// not pass unsigned or again and again.
+// TestOperationsFailClosed: an operation that declares no sender is rejected: it cannot pass
+// unsigned, or be replayed.
 func TestOperationsFailClosed(t *testing.T) {
 	honest := operations[tx.KindRemove]
 	t.Cleanup(func() { operations[tx.KindRemove] = honest })

@@ -10,9 +10,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestForeseenRuleIsFound: after Precompute a leader finds what the rule made of the gradients,
-// which is what it makes without. Gradients that are overwritten after it show that it does not run
-// again. Of too few nothing is made.
+// TestForeseenRuleIsFound: after Precompute a leader's draft uses the cached result of the rule,
+// which is the same as a new one. The test then overwrites the gradients, which shows that the rule
+// does not run again. Too few gradients are not precomputed.
 func TestForeseenRuleIsFound(t *testing.T) {
 	s, plain := apptest.State(4), apptest.State(4)
 	pending := apptest.Gradients(s, 0, 1, 2, 3)
@@ -30,7 +30,7 @@ func TestForeseenRuleIsFound(t *testing.T) {
 	require.NotEqual(t, want, again)
 }
 
-// overwrite gives gradients other coordinates, also where they were decoded before.
+// overwrite changes the coordinates of gradients, also those that were decoded before.
 func overwrite(t *testing.T, s *app.State, pending []*tx.Tx) {
 	t.Helper()
 	for i, p := range pending {

@@ -14,9 +14,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestAssembleExecutes states the law between the verbs: whatever Admit let in
-// and Assemble returns, Execute accepts, on every rule, size, height and
-// selection of honest participants; and the invariants of the state hold.
+// TestAssembleExecutes states the law between the verbs: Execute accepts what Assemble returns from
+// transactions that Admit accepted, with every rule, size, height and selection of honest
+// participants, and the invariants of the state hold.
 func TestAssembleExecutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{4, 5, 7}).Draw(t, "n")
@@ -85,20 +85,20 @@ func checkInvariants(t *rapid.T, before *app.State, out *app.Outcome, txs int) {
 	}
 }
 
-// consortium is a chain under random changes, and what a test must remember of
-// them: who signs with which of apptest's keys, and CometBFT's validators.
+// consortium is a chain under random changes, with what a test must remember of them: which of
+// apptest's keys each participant signs with, and CometBFT's validators.
 type consortium struct {
 	s          *app.State
 	keys       ring
 	unused     int                 // the next of apptest's keys
-	asked      map[string][2]int   // numbers of the signing and the VRF key that a proposal asks for, 0 for none
-	validators map[string]struct{} // by consensus key
-	past       []*tx.Tx            // all that was sent
-	recorded   map[string]bool     // ids of the proposals but joins that a block held
-	few        int                 // a proposal with this many approvals always counted against its sender
+	asked      map[string][2]int   // numbers of the signing and the VRF key that a proposal registers, 0 for none
+	validators map[string]struct{} // validators by consensus key
+	past       []*tx.Tx            // all transactions sent so far
+	recorded   map[string]bool     // ids of the proposals, except joins, in blocks
+	few        int                 // number of approvals with which a proposal always counted against its sender
 }
 
-// change draws an operation: most are valid, some are not.
+// change draws operations: most are valid, some are not.
 func (c *consortium) change(t *rapid.T) []*tx.Tx {
 	s := c.s
 	who := func() uint32 { return rapid.Uint32Range(0, uint32(len(s.Participants))).Draw(t, "who") }
@@ -179,7 +179,7 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 	return out
 }
 
-// advance takes over what a block led to.
+// advance moves to the state after a block.
 func (c *consortium) advance(t *rapid.T, out *app.Outcome) {
 	for _, change := range out.Enacted {
 		if asked, ok := c.asked[string(change.Proposal)]; ok && change.Refused == nil {
@@ -203,7 +203,7 @@ func (c *consortium) advance(t *rapid.T, out *app.Outcome) {
 	c.s = out.State
 }
 
-// check holds the invariants of a state.
+// check checks the invariants of a state.
 func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 	s := c.s
 	if s.Progress.Opened > s.Height+1 || out.Record != nil && s.Progress.Opened != s.Height+1 {
@@ -288,10 +288,10 @@ func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 	}
 }
 
-// TestOperationsExecute states the law of the operations: whatever Operations
-// returns behind what Assemble returns, Execute accepts, under random joins,
-// approvals, departures, rotations, restores, evidence and epochs, valid and
-// not, with rounds between, and the invariants of the consortium hold.
+// TestOperationsExecute states the law of the operations: Execute accepts what Operations returns
+// after the result of Assemble, under random joins, approvals, departures, rotations, restores,
+// evidence and epochs, valid and invalid, with rounds between, and the invariants of the consortium
+// hold.
 func TestOperationsExecute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{1, 4, 5, 7}).Draw(t, "n")
@@ -331,7 +331,7 @@ func TestOperationsExecute(t *testing.T) {
 			out := step(t, s, txs...)
 			for _, x := range others {
 				switch x.Kind() {
-				case tx.KindJoin, tx.KindApprove, tx.KindEvidence: // have no nonce
+				case tx.KindJoin, tx.KindApprove, tx.KindEvidence: // these have no nonce
 				default:
 					if c.recorded[string(id(x))] {
 						t.Fatalf("a %s was recorded twice", x.Kind())
@@ -368,7 +368,7 @@ func TestOperationsExecute(t *testing.T) {
 	})
 }
 
-// size is what transactions take in a block, as CometBFT counts them.
+// size returns the bytes of transactions in a block, as CometBFT counts them.
 func size(txs []*tx.Tx) (total int64) {
 	for _, x := range txs {
 		total += int64(len(x.Raw)) + 2
@@ -379,9 +379,9 @@ func size(txs []*tx.Tx) (total int64) {
 	return total
 }
 
-// FuzzExecuteOthers: no transaction that decodes panics the pool or a block, nor
-// does one that is signed again as a participant or an outsider; what the pool
-// admits beside rounds, Execute accepts alone; no refusal changes a state.
+// FuzzExecuteOthers: no transaction that decodes panics the pool or a block, even if it is signed
+// again as a participant or an outsider. Execute accepts a block with a single operation that the
+// pool admits. A rejection changes no state.
 func FuzzExecuteOthers(f *testing.F) {
 	open := round(f, apptest.State(4, mean), equivocation(3, 0, 0)).State
 	open = step(f, open, votes(apptest.Join(5), 0)...).State
@@ -436,7 +436,7 @@ func FuzzExecuteOthers(f *testing.F) {
 	})
 }
 
-// TestHashBindsEverything: every part of the state reaches the hash.
+// TestHashBindsEverything: every part of the state affects the hash.
 func TestHashBindsEverything(t *testing.T) {
 	base := run(t, apptest.State(4, func(p *params.Params) { p.Training.Momentum = 0.5 }), 2)[1]
 	changes := map[string]func(*app.State){

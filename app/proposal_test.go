@@ -18,7 +18,7 @@ import (
 
 var ticks uint64
 
-// tick returns a nonce above all before.
+// tick returns a nonce above all earlier ones.
 func tick() uint64 { ticks++; return ticks }
 
 func id(t *tx.Tx) []byte {
@@ -26,8 +26,8 @@ func id(t *tx.Tx) []byte {
 	return id[:]
 }
 
-// ring tells which of apptest's keys a participant signs and proves VRF outputs with, where
-// it is not the one of its index.
+// ring maps participants to the numbers of apptest's keys with which they sign and prove VRF
+// outputs, if these are not those of their index.
 type ring struct{ signing, vrf map[uint32]int }
 
 func (r ring) key(index uint32) int {
@@ -58,7 +58,7 @@ func (r ring) approve(index uint32, proposal *tx.Tx) *tx.Tx {
 	return r.sign(index, &tx.Approve{Participant: index, Proposal: id(proposal)})
 }
 
-// active lists the indices of those who take part.
+// active lists the indices of the active participants.
 func active(s *app.State) (out []uint32) {
 	for _, p := range s.Participants {
 		if p.Active {
@@ -68,8 +68,8 @@ func active(s *app.State) (out []uint32) {
 	return out
 }
 
-// closes gives the transactions that close the open round at a height, of all
-// participants or the given ones; nil while nobody may lead.
+// closes returns the transactions that close the open round at a height, with the gradients of all
+// participants or of the given ones; nil while no participant may lead.
 func (r ring) closes(s *app.State, height uint64, participants ...uint32) []*tx.Tx {
 	if participants == nil {
 		participants = active(s)
@@ -81,8 +81,8 @@ func (r ring) closes(s *app.State, height uint64, participants ...uint32) []*tx.
 	return r.lead(s, height, pending)
 }
 
-// lead gives the transactions that close the open round with the pending
-// gradients, by the first who may; nil where nobody may.
+// lead returns the transactions that close the open round with the pending gradients, by the first
+// participant that may lead; nil if there is none.
 func (r ring) lead(s *app.State, height uint64, pending []*tx.Tx) []*tx.Tx {
 	for _, index := range append(append([]uint32{}, s.Progress.Ranking...), active(s)...) {
 		if a, err := s.DraftAggregate(height, index, pending); err == nil {
@@ -92,7 +92,7 @@ func (r ring) lead(s *app.State, height uint64, pending []*tx.Tx) []*tx.Tx {
 	return nil
 }
 
-// ripe lets empty blocks pass until everybody can close the round.
+// ripe executes empty blocks until the round can be closed.
 func (r ring) ripe(t require.TestingT, s *app.State) (*app.State, []*tx.Tx) {
 	for range 100 {
 		if txs := r.closes(s, s.Height+1); txs != nil {
@@ -104,19 +104,19 @@ func (r ring) ripe(t require.TestingT, s *app.State) (*app.State, []*tx.Tx) {
 	return nil, nil
 }
 
-// round closes the open round, others behind it in the same block.
+// round closes the open round in a block with other transactions after it.
 func (r ring) round(t require.TestingT, s *app.State, others ...*tx.Tx) *app.Outcome {
 	s, txs := r.ripe(t, s)
 	return step(t, s, append(txs, others...)...)
 }
 
-// round closes the open round with the participants' first keys.
+// round closes the open round with the participants' original keys.
 func round(t require.TestingT, s *app.State, others ...*tx.Tx) *app.Outcome {
 	return ring{}.round(t, s, others...)
 }
 
-// step executes a block and holds what every block must hold: the state before
-// stays as it is, and the one after survives its encoding.
+// step executes a block and checks that the state before stays unchanged, and that the state after
+// survives its encoding.
 func step(t require.TestingT, s *app.State, txs ...*tx.Tx) *app.Outcome {
 	before, hash := s.Encode(), s.Hash()
 	out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: txs})
@@ -154,9 +154,9 @@ func exactly(t require.TestingT, want, err error) {
 	}
 }
 
-// refused requires that the pool, a block with the transaction alone and a block
-// that closes the round in front of it name the rule, that Operations leaves it out,
-// and that none of it changes the state.
+// refused requires that the pool rejects the transaction, that a block with it alone and a block
+// that also closes the round are rejected, all naming the rule, that Operations leaves it out, and
+// that the state stays unchanged.
 func (r ring) refused(t require.TestingT, s *app.State, want error, x *tx.Tx) {
 	before := s.Encode()
 	exactly(t, want, s.Admit(x))
@@ -193,15 +193,15 @@ func restore(by, subject uint32) *tx.Tx {
 	return ring{}.sign(by, &tx.Restore{Participant: by, Subject: subject, Nonce: tick()})
 }
 
-// bring approves a join that need not wait.
+// bring returns an approval that carries a Join.
 func bring(by uint32, join *tx.Tx) *tx.Tx {
 	return ring{}.sign(by, &tx.Approve{Participant: by, Proposal: id(join), Join: join.Raw})
 }
 
 func mean(p *params.Params) { p.Rule.Name = "mean" }
 
-// TestThreshold: "accepted when 3 * approvals > 2N", the proposer's own approval
-// of what it proposes included, and made at the next boundary, not before.
+// TestThreshold: a proposal is accepted when 3 * approvals > 2N, including the proposer's own
+// approval, and is enacted at the next boundary, not before.
 func TestThreshold(t *testing.T) {
 	for n := uint32(1); n <= 10; n++ {
 		s := apptest.State(int(n), mean)
@@ -217,7 +217,7 @@ func TestThreshold(t *testing.T) {
 				require.EqualValues(t, voted, s.Threshold())
 				break
 			}
-			// A boundary keeps what waits for approvals.
+			// A boundary keeps proposals that wait for approvals.
 			if voted == 1 {
 				out := round(t, s)
 				require.Empty(t, out.Enacted)
@@ -232,7 +232,7 @@ func TestThreshold(t *testing.T) {
 		if n < 3 {
 			continue
 		}
-		// With its own approval, the proposer of a removal needs one less.
+		// With the proposer's own approval, a removal needs one less from others.
 		x := remove(0, n-1)
 		s = step(t, apptest.State(int(n), mean), x).State
 		for i := range uint32(s.Threshold() - 1) {
@@ -243,7 +243,7 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// TestOneAlone: a consortium of one accepts what it proposes at once.
+// TestOneAlone: a consortium of one accepts its own proposals at once.
 func TestOneAlone(t *testing.T) {
 	s := apptest.State(1, mean)
 	for index, kind := range []tx.Kind{tx.KindRestore, tx.KindStartEpoch} {
@@ -261,29 +261,29 @@ func TestOneAlone(t *testing.T) {
 	refused(t, s, app.ErrInfeasible, leave(0))
 }
 
-// TestApprovalsOfTheActive: "approvals of active participants counted at each
-// vote". Who has left does not count any more, in votes and in N.
+// TestApprovalsOfTheActive: approvals of active participants are counted at each vote. A
+// participant that has left no longer counts, in approvals and in N.
 func TestApprovalsOfTheActive(t *testing.T) {
 	s := apptest.State(7, mean)
 	join := apptest.Join(7)
-	s = step(t, s, votes(join, 0, 1, 2, 3)...).State // 4 of 7
-	s = round(t, s, leave(3)).State                  // 3 of 6
-	s = step(t, s, ring{}.approve(4, join)).State    // 4 of 6: 12 is not above 12
+	s = step(t, s, votes(join, 0, 1, 2, 3)...).State // 4 of 7 approve
+	s = round(t, s, leave(3)).State                  // 3 of 6 are left
+	s = step(t, s, ring{}.approve(4, join)).State    // 4 of 6 are too few: 12 is not above 12
 	require.False(t, s.Proposals[0].Accepted)
-	enough := step(t, s, ring{}.approve(5, join)).State // 5 of 6
+	enough := step(t, s, ring{}.approve(5, join)).State // 5 of 6 suffice
 	require.True(t, enough.Proposals[0].Accepted)
 	require.Equal(t, []uint32{0, 1, 2, 3, 4, 5}, enough.Proposals[0].Approvals)
 	require.Equal(t, 7, round(t, enough).State.Active())
 
-	// Counted again at boundaries, too: with 5 gone the 4 are all but one of 5,
-	// and nobody who has not voted need vote.
+	// Approvals are counted again at boundaries: after 5 has left, the 4 are all but one of 5, and
+	// no further vote is needed.
 	out := round(t, s, leave(5))
 	require.Len(t, out.Enacted, 1, "the join came first, and was judged with 6")
 	require.False(t, out.State.Proposals[0].Accepted)
 	out = round(t, out.State)
 	require.Equal(t, []app.Enactment{{Kind: tx.KindJoin, Participant: 7, Proposal: id(join)}}, out.Enacted)
 	require.Equal(t, 6, out.State.Active())
-	// What its first supporters have all left counts for nobody, with N above 0.
+	// A proposal whose approvers have all left has no approval that counts, with N above 0.
 	s = step(t, apptest.State(4, mean), votes(apptest.Join(9), 3)...).State
 	s = round(t, s, leave(3)).State
 	require.Empty(t, round(t, s).Enacted)
@@ -293,7 +293,7 @@ func TestApprovalsOfTheActive(t *testing.T) {
 func TestProposalRules(t *testing.T) {
 	s := apptest.State(5)
 	join, other, rotation := apptest.Join(5), remove(1, 4), rotate(3, ring{}, 53, 0, 0)
-	removals := []*tx.Tx{remove(0, 4), remove(0, 3), remove(0, 4)} // of one meaning, told apart by the nonce
+	removals := []*tx.Tx{remove(0, 4), remove(0, 3), remove(0, 4)} // two with the same meaning, which differ in the nonce
 	s = step(t, s, append(votes(join, 0, 1, 2, 3), append(removals, other, rotation)...)...).State
 	epoch := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true))
 	s = step(t, s, epoch).State
@@ -335,16 +335,17 @@ func TestProposalRules(t *testing.T) {
 	refused(t, leaving, app.ErrProposal, leave(2))
 	require.NoError(t, s.Admit(remove(1, 4)))
 	require.NoError(t, s.Admit(remove(2, 4)))
-	// An accepted removal takes no room of its sender's four; a fifth takes the oldest's.
+	// An accepted removal does not count to its sender's four. A fifth takes the place of the
+	// oldest.
 	s = step(t, s, ring{}.approve(1, removals[1]), ring{}.approve(2, removals[1]), ring{}.approve(3, removals[1])).State
 	s = step(t, s, remove(0, 2)).State
 	require.Len(t, s.Proposals, 8)
 	s = step(t, s, remove(0, 2)).State
 	require.Len(t, s.Proposals, 8)
 	refused(t, s, app.ErrProposal, ring{}.approve(1, removals[0]))
-	refused(t, s, app.ErrNonce, removals[0]) // nobody brings it back
+	refused(t, s, app.ErrNonce, removals[0]) // it cannot be sent again
 	require.NoError(t, s.Admit(ring{}.approve(1, removals[2])))
-	// A join that one approves first takes room, too; by another's approval none.
+	// A join counts for the participant that approves it first, and for no later approver.
 	later := apptest.Join(6)
 	s = step(t, s, later).State
 	require.Len(t, step(t, s, ring{}.approve(1, later), ring{}.approve(0, later)).State.Proposals, 9)
@@ -353,8 +354,8 @@ func TestProposalRules(t *testing.T) {
 	refused(t, s, app.ErrProposal, ring{}.approve(1, removals[2]))
 }
 
-// TestKindsOfOneContent: a proposal's id binds its kind: the approvals of a
-// restore are none of the removal of the same bytes.
+// TestKindsOfOneContent: a proposal's id covers its kind: the approvals of a restore do not count
+// for a removal with the same bytes.
 func TestKindsOfOneContent(t *testing.T) {
 	s := round(t, apptest.State(5), equivocation(2, 0, 0)).State
 	n := tick()
@@ -370,8 +371,8 @@ func TestKindsOfOneContent(t *testing.T) {
 	require.NoError(t, s.Admit(ring{}.approve(0, away)))
 }
 
-// TestReplay: what was recorded once is of no use to who kept it: neither the
-// votes of a restore, nor a rotation to keys that were given up.
+// TestReplay: a recorded transaction cannot be used again: neither the votes for a restore, nor a
+// rotation to keys that were given up.
 func TestReplay(t *testing.T) {
 	s := round(t, apptest.State(4), equivocation(3, 0, 0)).State
 	old := votes(restore(0, 3), 1, 2)
@@ -383,7 +384,7 @@ func TestReplay(t *testing.T) {
 	refused(t, s, app.ErrProposal, old[1])
 	again := restore(0, 3)
 	s = round(t, s, again).State
-	refused(t, s, app.ErrProposal, old[1]) // nor are the old approvals those of the next
+	refused(t, s, app.ErrProposal, old[1]) // the old approvals do not count for the next proposal
 
 	s = apptest.State(4)
 	first, r := rotate(3, ring{}, 0, 50, 50), ring{vrf: map[uint32]int{3: 50}}
@@ -397,8 +398,8 @@ func TestReplay(t *testing.T) {
 	r.refused(t, r.round(t, s, again).State, app.ErrSender, again)
 }
 
-// TestEviction: at most 64 Joins wait without approval: the oldest makes room.
-// So outsiders can neither fill the state nor evict what a participant wants.
+// TestEviction: at most 64 Joins wait without approval, and the oldest makes room. So outsiders can
+// neither fill the state nor evict a participant's proposal.
 func TestEviction(t *testing.T) {
 	s := apptest.State(4)
 	wanted := apptest.Join(100)
@@ -415,11 +416,11 @@ func TestEviction(t *testing.T) {
 	refused(t, s, app.ErrProposal, ring{}.approve(1, joins[5]))
 	require.NoError(t, s.Admit(joins[5]), "one that made room may ask again")
 	refused(t, s, app.ErrKeyTaken, joins[6])
-	// Proposals of participants take no room of joins, and no join evicts them.
+	// Proposals of participants take no place of joins, and no join evicts them.
 	s = step(t, s, remove(0, 3), apptest.Join(99)).State
 	require.Len(t, s.Proposals, 66)
 	require.Equal(t, id(joins[7]), s.Proposals[1].Id)
-	// All of a flood.
+	// All joins are from a flood.
 	flood := make([]*tx.Tx, 64)
 	for i := range flood {
 		flood[i] = apptest.Join(200 + i)
@@ -434,7 +435,7 @@ func TestEviction(t *testing.T) {
 	}
 	require.Len(t, s.Proposals, 66)
 	require.Equal(t, id(wanted), s.Proposals[0].Id)
-	// A member brings in past the flood what it evicted, and evicts nobody by it.
+	// A member's approval carries a Join that the flood evicted, and evicts none itself.
 	refused(t, s, app.ErrProposal, ring{}.approve(0, joins[7]))
 	s = step(t, s, bring(1, joins[7]), ring{}.approve(0, joins[7])).State
 	require.Len(t, s.Proposals, 67)
@@ -443,8 +444,8 @@ func TestEviction(t *testing.T) {
 	require.Equal(t, []app.Enactment{{Kind: tx.KindJoin, Participant: 4, Proposal: id(joins[7])}}, out.Enacted)
 }
 
-// TestBring: an approval with the whole join is the join and the approval, by
-// the rules of both.
+// TestBring: an approval that carries a Join counts as the Join and the approval, by the rules of
+// both.
 func TestBring(t *testing.T) {
 	s := step(t, apptest.State(4), apptest.Join(70)).State
 	join := apptest.Join(4)
@@ -477,7 +478,7 @@ func TestBring(t *testing.T) {
 	require.Equal(t, []uint32{1, 2}, both.Proposals[1].Approvals, "two who bring it at once both approve it")
 	one := step(t, s, join, ring{}.approve(1, join)).State
 	require.Equal(t, one.Encode(), step(t, s, bring(1, join)).State.Encode())
-	// Of the joins that a member brings in no more wait than of its removals.
+	// The Joins that a member carries are limited in the same way as its removals.
 	for i := range 10 {
 		s = step(t, s, bring(3, apptest.Join(100+i))).State
 	}
@@ -486,9 +487,9 @@ func TestBring(t *testing.T) {
 	require.NoError(t, s.Admit(join), "one member's approvals close no door")
 }
 
-// TestStalled: where a round has had its time, accepted changes are made without
-// its closing: they may be what it needs. Two of seven never come back, with
-// f = 1, and no round can close before they are removed.
+// TestStalled: when a round has stalled, accepted proposals are enacted without closing it, because
+// the round may need them. Two of seven never return, with f = 1, and no round can close before
+// they are removed.
 func TestStalled(t *testing.T) {
 	s := apptest.State(7, func(p *params.Params) { p.Rule.Byzantine = 1 })
 	var txs []*tx.Tx
@@ -523,7 +524,7 @@ func TestStalled(t *testing.T) {
 		require.Equal(t, out.State.Height+1, out.State.Progress.Opened)
 		require.False(t, step(t, out.State).Changed)
 	}
-	// A stall alone changes nothing, and what waits for votes waits.
+	// A stall alone changes nothing, and proposals that wait for votes still wait.
 	s = step(t, apptest.State(7), remove(0, 5)).State
 	for range 60 {
 		require.False(t, step(t, s).Changed)
@@ -531,7 +532,7 @@ func TestStalled(t *testing.T) {
 	}
 	s = step(t, s, apptest.Join(9)).State
 	require.Len(t, s.Proposals, 2)
-	// An epoch, too, begins in a round that cannot close.
+	// An epoch also begins in a round that cannot close.
 	x := another(s, true, true, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	out := step(t, s, votes(x, 1, 2, 3, 4)...)
 	require.Len(t, out.Enacted, 1)
@@ -540,8 +541,8 @@ func TestStalled(t *testing.T) {
 	require.False(t, step(t, out.State).Changed)
 }
 
-// TestBoundary: "accepted changes in the order in which they came. One that M2,
-// M6, P1 or P2 forbids by now is dropped with an event."
+// TestBoundary: accepted proposals are enacted in the order in which they arrived. One that M2, M6,
+// P1 or P2 forbids by now is dropped with an event.
 func TestBoundary(t *testing.T) {
 	epoch := func(by uint32, s *app.State, keep bool) *tx.Tx {
 		return ring{}.sign(by, app.NewStartEpoch(by, tick(), 1, s.Params, keep, true))
@@ -612,8 +613,8 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-// TestOneConsensusKey: of two accepted joins with one consensus key one is made,
-// for CometBFT halts on two updates of one validator.
+// TestOneConsensusKey: of two accepted joins with one consensus key only one is enacted, because
+// CometBFT halts on two updates of one validator.
 func TestOneConsensusKey(t *testing.T) {
 	a := joinAs(4, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(77) })
 	b := joinAs(5, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(77) })
@@ -628,8 +629,8 @@ func TestOneConsensusKey(t *testing.T) {
 	require.Equal(t, 5, out.State.Active())
 }
 
-// TestStale: what no approval can make possible any more goes at a boundary;
-// what may be waits on.
+// TestStale: a boundary drops a proposal that no approval can make possible any more. Other
+// proposals still wait.
 func TestStale(t *testing.T) {
 	s := apptest.State(6, mean)
 	s = round(t, s, equivocation(5, 0, 0)).State
@@ -653,14 +654,14 @@ func TestStale(t *testing.T) {
 	require.Equal(t, uint64(1), s.Progress.Epoch)
 }
 
-// TestSiblings: states are values: of many blocks on one state none changes
-// another's outcome, however far the lists behind them have grown. A proposer
-// tries blocks that are never decided.
+// TestSiblings: a state is a value: of several blocks on one state, none changes the outcome of
+// another, however far the underlying slices have grown. A proposer tries blocks that are never
+// decided.
 func TestSiblings(t *testing.T) {
 	s, r := apptest.State(9, mean), ring{signing: map[uint32]int{}}
 	join := apptest.Join(9)
 	s = step(t, s, join).State
-	for i := range uint32(3) { // three of everything: in a slice that grew by appends the fourth has room
+	for i := range uint32(3) { // three elements in every list: a slice that grew by appends has room for a fourth
 		key := 50 + int(i)
 		x := rotate(3, r, key, 0, 0)
 		s = r.round(t, s, x, r.approve(i, join), equivocation(4+i, 0, 0)).State
@@ -687,18 +688,18 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// TestApprovalsOfOthersStay: who approved a proposal first cannot drop it by proposals of its own,
-// with or without an accomplice, once honest participants stand for it: the least approved goes,
-// and what more than f approve makes no room at all.
+// TestApprovalsOfOthersStay: the first approver of a proposal cannot evict it by proposals of its
+// own, with or without an accomplice, once honest participants have approved it. The proposal with
+// the fewest approvals is dropped, and one with more than f approvals never is.
 func TestApprovalsOfOthersStay(t *testing.T) {
 	s := apptest.State(10, mean)
 	join := apptest.Join(10)
-	s = step(t, s, join, ring{}.approve(9, join)).State // member 9 is quicker than the honest ones
+	s = step(t, s, join, ring{}.approve(9, join)).State // member 9 approves before the honest ones
 	for _, i := range []uint32{0, 1, 2, 3, 4} {
 		s = step(t, s, ring{}.approve(i, join)).State
 	}
 	require.Len(t, s.Proposals[0].Approvals, 6)
-	for range 5 { // its own, each with the accomplice's approval
+	for range 5 { // its own proposals, each with the accomplice's approval
 		x := remove(9, 0)
 		s = step(t, s, x, ring{}.approve(8, x)).State
 	}
@@ -706,7 +707,7 @@ func TestApprovalsOfOthersStay(t *testing.T) {
 	require.Len(t, s.Proposals, 5, "four of its own, and the join")
 	s = round(t, s, ring{}.approve(5, join)).State
 	require.Equal(t, 11, s.Active(), "the join passes")
-	// Of its own the least approved goes, though it is the youngest.
+	// Of its own proposals the one with the fewest approvals is dropped, although it is the newest.
 	first := remove(7, 0)
 	s = step(t, apptest.State(10, mean), first, ring{}.approve(8, first)).State
 	for range 3 {

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// closeWith closes the open round over the given gradients, whose coordinates are
-// constant, by a participant of the ranking at a height that opens its view.
+// closeWith closes the open round over gradients with the given constant coordinates, by a leader
+// of the ranking at a height that opens its view.
 func closeWith(t *testing.T, s *app.State, view uint64, coordinates ...int64) *app.Outcome {
 	t.Helper()
 	for s.Height+1 < apptest.Opens(s, view) {
@@ -48,17 +48,17 @@ func opposed(r *app.Record) []bool {
 	return out
 }
 
-// TestMarginOfOpposition: with a margin, a gradient opposes Delta only if it points
-// against it by that share of the typical squared norm; without one, as the paper
-// has it, at any angle above a right one.
+// TestMarginOfOpposition: with a margin, a gradient opposes Delta only if it points against it by
+// more than that share of the typical squared norm. With margin 0, as in the paper, it opposes at
+// any angle above a right one.
 func TestMarginOfOpposition(t *testing.T) {
 	for _, c := range []struct {
 		margin      int64
-		coordinates []int64 // of four participants
+		coordinates []int64 // coordinates of four participants
 		opposed     []bool
 	}{
-		// The mean is 21.5, the lower median of the norms 30: a coordinate x opposes by
-		// -21.5 x / 900 of the typical square.
+		// The mean is 21.5, and the lower median of the norms is 30: a gradient of x opposes by
+		// -21.5 x / 900 of the typical squared norm.
 		{0, []int64{30, 30, 30, -4}, []bool{false, false, false, true}},
 		{95_000, []int64{30, 30, 30, -4}, []bool{false, false, false, true}}, // 21.5*4/900 = 0.0956
 		{96_000, []int64{30, 30, 30, -4}, []bool{false, false, false, false}},
@@ -71,9 +71,9 @@ func TestMarginOfOpposition(t *testing.T) {
 	}
 }
 
-// TestPassedOver: leaders whose views ended before that of the leader who closed
-// the round lose reputation, but never all of it, and pause longer each time; one
-// who closes a round makes up for a view.
+// TestPassedOver: leaders whose views ended before that of the leader that closed the round lose
+// reputation, but never all of it, and pause longer each time. A closed round makes up for one
+// missed view.
 func TestPassedOver(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Reputation.PassedOver, p.Reputation.Reward = 400_000, 0 })
 	ranking := slices.Clone(s.Progress.Ranking)
@@ -89,7 +89,7 @@ func TestPassedOver(t *testing.T) {
 	for s.Progress.Round < 40 {
 		if at := slices.Index(s.Progress.Ranking, first); at >= 0 {
 			contended++
-			if at == 0 { // it stays silent again
+			if at == 0 { // the leader stays silent again
 				s = closeWith(t, s, 1, 9, 9, 9, 9).State
 				require.GreaterOrEqual(t, s.Participants[first].Reputation, int64(params.One/10))
 				continue
@@ -104,8 +104,8 @@ func TestPassedOver(t *testing.T) {
 	t.Logf("passed over %d times, contended in %d of 40 rounds", p.PassedOver, contended)
 }
 
-// TestLateRoundBlamesNobody: where the views of all ranks have passed, the round
-// itself was late.
+// TestLateRoundBlamesNobody: if the views of all ranks have passed, no leader is penalised, because
+// the round itself was late.
 func TestLateRoundBlamesNobody(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Reputation.PassedOver = 400_000 })
 	for s.Height+1 < apptest.Opens(s, 4) {
@@ -121,7 +121,7 @@ func TestLateRoundBlamesNobody(t *testing.T) {
 	lead, err := s.DraftAggregate(s.Height+1, s.Progress.Ranking[0], pending)
 	require.NoError(t, err)
 	*a = *lead
-	a.Leader, a.View = s.Progress.Ranking[0], 4 // the view after the last rank is open to everybody
+	a.Leader, a.View = s.Progress.Ranking[0], 4 // the view after the last rank is open to all with a reputation
 	out, err := s.Execute(app.Block{Height: s.Height + 1,
 		Txs: s.Assemble(s.Height+1, append(pending, apptest.Sign(int(a.Leader), a)), 0)})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// run closes rounds one block each and returns the states after them.
+// run closes the given number of rounds, one block each, and returns the states after them.
 func run(t *testing.T, s *app.State, rounds int) []*app.State {
 	t.Helper()
 	var states []*app.State
@@ -68,7 +68,8 @@ func TestFinished(t *testing.T) {
 }
 
 // TestViews walks the heights of a round whose leaders are silent: rank 0 may close it at once,
-// rank r from height opened + quorum_blocks + r*view_blocks on, and everybody after the last.
+// rank r from height opened + quorum_blocks + r*view_blocks on, and every participant after the
+// last rank.
 func TestViews(t *testing.T) {
 	s := apptest.State(4)
 	pending := apptest.Gradients(s, 0, 1, 2, 3)
@@ -92,12 +93,12 @@ func TestViews(t *testing.T) {
 			require.Equal(t, height+1, out.State.Progress.Opened)
 		}
 	}
-	// In the last view the lowest-ranked may sign view 4 as well.
+	// In the last view the lowest rank may also sign view 4.
 	a, err := s.DraftAggregate(9, ranking[3], pending)
 	require.NoError(t, err)
 	a.View = 4
 	require.NoError(t, s.Admit(apptest.Sign(int(ranking[3]), a)))
-	// And anybody view 5, which is the last.
+	// Every participant may sign view 5, which is the last.
 	a.Leader, a.View = ranking[2], 5
 	x := apptest.Sign(int(ranking[2]), a)
 	require.NoError(t, s.Admit(x))
@@ -122,7 +123,7 @@ func applyAt(s *app.State, height uint64, txs []*tx.Tx) (*app.Outcome, error) {
 	return s.Execute(app.Block{Height: height, Txs: txs})
 }
 
-// TestSilent: a round closes without up to f participants, after quorum_blocks.
+// TestSilent: a round closes without up to f participants, after quorum_blocks heights.
 func TestSilent(t *testing.T) {
 	s := apptest.State(4)
 	present := apptest.Gradients(s, 0, 2, 3)
@@ -148,7 +149,7 @@ func TestAssembleLimit(t *testing.T) {
 	txs := apptest.Close(s, 1)
 	var size int64
 	for _, x := range txs {
-		size += int64(len(x.Raw)) + 2 // tag and length below 128
+		size += int64(len(x.Raw)) + 2 // one byte of tag, and a length below 128
 		if len(x.Raw) > 127 {
 			size++
 		}
@@ -176,7 +177,7 @@ func TestAdmit(t *testing.T) {
 	require.NoError(t, s.Admit(apptest.Close(s, 3)[0]))
 }
 
-// TestReputation: the exact angle decides, zero is absorbing, the bounds hold.
+// TestReputation: the exact angle decides, 0 is absorbing, and the bounds hold.
 func TestReputation(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) {
 		p.Rule.Name = "mean"
@@ -208,8 +209,8 @@ func TestReputation(t *testing.T) {
 	}
 }
 
-// TestAllZero: where nobody has a reputation everybody may lead, else the
-// chain would stall.
+// TestAllZero: if no participant has a reputation, every participant may lead; otherwise the chain
+// would stall.
 func TestAllZero(t *testing.T) {
 	s := apptest.State(4)
 	for i := range s.Participants {
@@ -223,7 +224,7 @@ func TestAllZero(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestZeros is the paper's option: "neighbor acts like receiving g_i = 0".
+// TestZeros tests the paper's option: "neighbor acts like receiving g_i = 0".
 func TestZeros(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Rule.Name, p.Rule.Zeros = "mean", true })
 	txs := apptest.Close(s, 3, 0, 1, 3)
@@ -246,8 +247,8 @@ func TestFind(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestRecordIsLinear: a record takes at most 100 bytes a participant, of whom it says nothing that
-// grows with their number.
+// TestRecordIsLinear: a record takes at most 100 bytes a participant, and no part of an entry grows
+// with the number of participants.
 func TestRecordIsLinear(t *testing.T) {
 	for _, n := range []int{40, 120} {
 		s := apptest.State(n)

@@ -23,7 +23,8 @@ type secondBlock struct {
 }
 
 // TestSecondImplementation executes chains that a second implementation wrote from the documents
-// alone: the application hash agrees at every height, and each block that it rejects is rejected.
+// alone. The application hash agrees at every height, and each block that the second implementation
+// rejects is rejected.
 func TestSecondImplementation(t *testing.T) {
 	files, err := filepath.Glob("testdata/second/*.json")
 	require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// another returns a proposal by participant 0 for the next epoch, with the running
-// parameters changed.
+// another returns participant 0's proposal of the next epoch, with the running parameters after a
+// change.
 func another(s *app.State, keep, now bool, change func(*params.Params)) *tx.Tx {
 	p := s.Params
 	change(&p)
@@ -24,12 +24,11 @@ func another(s *app.State, keep, now bool, change func(*params.Params)) *tx.Tx {
 
 func same(*params.Params) {}
 
-// agreed returns a proposal with the approvals that N = 4 takes.
+// agreed returns a proposal with enough approvals for N = 4.
 func agreed(proposal *tx.Tx) []*tx.Tx { return votes(proposal, 1, 2) }
 
-// TestEpochNow: "with now ... puts the running epoch on file, replaces the
-// parameters and opens round 0", here with the kept model; participants,
-// reputations, the seed and the ranking go on.
+// TestEpochNow: with now the running epoch is recorded, the parameters are replaced and round 0
+// opens, here with the kept model. Participants, reputations, the seed and the ranking carry over.
 func TestEpochNow(t *testing.T) {
 	s := apptest.State(4, mean)
 	for range 3 {
@@ -62,7 +61,7 @@ func TestEpochNow(t *testing.T) {
 		require.Equal(t, plain.Participants[i].Reputation, p.Reputation)
 		require.EqualValues(t, 5, p.Participations)
 	}
-	// What was for the round that would have come is for none.
+	// Transactions for the next round of the old epoch are rejected.
 	exactly(t, app.ErrWrongRound, next.Admit(apptest.Gradient(plain, 0)))
 	require.False(t, next.Finished())
 	for i := range 3 {
@@ -73,13 +72,13 @@ func TestEpochNow(t *testing.T) {
 		next = out.State
 	}
 	require.True(t, next.Finished())
-	// What was punished in an old epoch stays so; what was not may be yet.
+	// An offence that was punished in an old epoch stays punished; another one still can be.
 	refused(t, next, app.ErrSettled, equivocation(3, 1, 0))
 	require.NoError(t, next.Admit(equivocation(2, 0, 0)))
 }
 
-// TestEpochAtTheEnd: without now it waits for the training to finish, is made
-// by the block that finishes it, and leaves the rounds that are to come alone.
+// TestEpochAtTheEnd: without now the epoch waits until training is finished, begins in the block
+// that finishes it, and does not affect the rounds before.
 func TestEpochAtTheEnd(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 4 })
 	s = step(t, s, agreed(another(s, true, false, same))...).State
@@ -88,7 +87,7 @@ func TestEpochAtTheEnd(t *testing.T) {
 		require.Zero(t, s.Progress.Epoch)
 		s = round(t, s).State
 	}
-	// A member that joins before then is counted when the epoch begins.
+	// A member that joins before then counts when the epoch begins.
 	out := round(t, s, votes(apptest.Join(4), 0, 1, 2)...)
 	require.Equal(t, []tx.Kind{tx.KindStartEpoch, tx.KindJoin}, []tx.Kind{out.Enacted[0].Kind, out.Enacted[1].Kind})
 	require.NoError(t, out.Enacted[0].Refused)
@@ -102,9 +101,9 @@ func TestEpochAtTheEnd(t *testing.T) {
 	require.EqualValues(t, 1, s.Participants[4].Participations)
 }
 
-// TestEpochsOn: "The boundary, if the block closed a round or training is
-// finished": in a finished chain a block without a round makes changes, an epoch
-// among them, and training goes on.
+// TestEpochsOn: there is a boundary if the block closed a round or training is finished: in a
+// finished chain a block without a round enacts proposals, an epoch among them, and training goes
+// on.
 func TestEpochsOn(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 2 })
 	s = round(t, round(t, s).State).State
@@ -136,7 +135,7 @@ func TestEpochsOn(t *testing.T) {
 		require.NotEqual(t, before, s.Model)
 		require.Equal(t, uint64(2), s.Progress.Round)
 	}
-	// The other changes, too.
+	// Other proposals are enacted, too.
 	out := step(t, s, votes(apptest.Join(4), 0, 1, 2)...)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(4), Power: 10}}, out.Validators)
 	require.EqualValues(t, 2, out.State.Participants[4].Joined)
@@ -226,16 +225,16 @@ func TestEpochRules(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, s, c.want, c.x) })
 	}
-	// Another model may be a new one.
+	// A new model may have another kind.
 	require.NoError(t, s.Admit(another(s, false, true, func(p *params.Params) { p.Model.Inputs = 4 })))
-	// "a block holds a round": 30 of 2M parameters in two bytes do not fit.
+	// A block must hold a round: 30 gradients of 2M parameters in two bytes do not fit.
 	many := apptest.State(30)
 	large := func(p *params.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 }
 	exactly(t, app.ErrEpochParams, many.Admit(another(many, false, true, large)))
 	require.NoError(t, many.Admit(another(many, false, true, func(p *params.Params) { p.Model.Inputs = 1_000_000 })))
 }
 
-// TestEpochGrowsBlocks: "block.max_bytes rises where N or the model needs it."
+// TestEpochGrowsBlocks: block.max_bytes rises if N or the model needs it.
 func TestEpochGrowsBlocks(t *testing.T) {
 	s, err := app.NewState(apptest.ChainID, 1, 1<<20, apptest.Genesis(4, apptest.Params(4)))
 	require.NoError(t, err)
@@ -247,8 +246,8 @@ func TestEpochGrowsBlocks(t *testing.T) {
 	require.Len(t, out.State.Model, 400_002)
 }
 
-// TestNewModel: "with a new or the kept model": the new one is drawn from the
-// seed as it stands, and trains.
+// TestNewModel: an epoch has a new or the kept model. The new model is drawn from the present seed,
+// and trains.
 func TestNewModel(t *testing.T) {
 	s := round(t, apptest.State(4)).State
 	mlp := func(p *params.Params) { p.Model.Kind, p.Model.Hidden, p.Training.Momentum = params.ModelMLP, 3, 0.5 }
@@ -259,21 +258,21 @@ func TestNewModel(t *testing.T) {
 	require.NotEqual(t, make([]float64, 20), next.Model)
 	require.NotEqual(t, app.ModelHash(s.Model), app.ModelHash(next.Model))
 	require.Len(t, s.Model, 8)
-	// The same from another seed is another model.
+	// Another seed gives another model.
 	other := round(t, s).State
 	again := step(t, other, append(apptest.Close(other, 3), agreed(another(other, false, true, mlp))...)...)
 	require.NotEqual(t, next.Model, again.State.Model)
-	// The round after is whole: the hash that it leaves is that of its encoding.
+	// The next round works: the hash after it is that of its encoding.
 	after := round(t, next).State
 	require.NotEqual(t, next.Model, after.Model)
 	require.NotEqual(t, make([]float64, 20), after.Velocity)
-	// A softmax begins at zero, as in genesis.
+	// A softmax begins at 0, as in genesis.
 	out = step(t, after, append(apptest.Close(after, after.Height+1),
 		agreed(another(after, false, true, func(p *params.Params) { *p = s.Params }))...)...)
 	require.Equal(t, make([]float64, 8), out.State.Model)
 	require.Nil(t, out.State.Velocity)
 	require.Len(t, out.State.Epochs, 2)
-	// Momentum comes and goes with a kept model, too.
+	// Momentum can be turned on and off with a kept model.
 	kept := round(t, s, agreed(another(s, true, true, func(p *params.Params) { p.Training.Momentum = 0.5 }))...).State
 	require.Equal(t, round(t, s).State.Model, kept.Model)
 	require.Equal(t, make([]float64, 8), kept.Velocity)
@@ -285,8 +284,8 @@ func TestNewModel(t *testing.T) {
 		func(p *params.Params) { p.Training.Momentum = 0 }))...).State.Velocity)
 }
 
-// TestLostModel: a model that has overflowed is lost alike on all machines: of
-// all the bits that are not a number only one set is ever stored.
+// TestLostModel: a model that has overflowed has the same bits on all machines: only one bit
+// pattern of NaN is ever stored.
 func TestLostModel(t *testing.T) {
 	for _, momentum := range []float64{0, 0.5} {
 		s := apptest.State(4, func(p *params.Params) {
@@ -305,14 +304,14 @@ func TestLostModel(t *testing.T) {
 		require.Positive(t, lost)
 	}
 	s := apptest.State(4, func(p *params.Params) { p.Training.WeightDecay, p.Training.Momentum = 0.5, 0.5 })
-	s.Model[0], s.Velocity[0] = math.Inf(-1), math.Inf(1) // their sum is no number that any operand had
+	s.Model[0], s.Velocity[0] = math.Inf(-1), math.Inf(1) // their sum is a NaN that no operand had
 	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
 	require.NoError(t, err)
 	require.Equal(t, math.Float64bits(math.NaN()), math.Float64bits(out.State.Velocity[0]))
 }
 
-// TestRecordKeepsItsModel: the block that closes a round may also open an epoch
-// with a new model; the round's record names the model that the round made.
+// TestRecordKeepsItsModel: a block that closes a round may also open an epoch with a new model. The
+// round's record names the model after the round.
 func TestRecordKeepsItsModel(t *testing.T) {
 	s := apptest.State(4)
 	p := s.Params
@@ -326,12 +325,12 @@ func TestRecordKeepsItsModel(t *testing.T) {
 	require.NotEqual(t, after[:], out.Record.ModelHash)
 }
 
-// TestEpochBeginsWhereADepartureEndsTraining: an accepted epoch that waits for the end of training
-// begins with the next block, though nobody has anything to send any more, where the end came by a
-// departure at a boundary that had judged the epoch before.
+// TestEpochBeginsWhereADepartureEndsTraining: a departure at a boundary may end the training after
+// the boundary has judged the waiting epoch. That epoch then begins with the next block, although
+// no participant can send a gradient any more.
 func TestEpochBeginsWhereADepartureEndsTraining(t *testing.T) {
 	s := apptest.State(4, apptest.Budgeted(3), func(p *params.Params) { p.Rule.Name = "mean" })
-	for _, who := range [][]int{{1, 2, 3}, {0, 2, 3}, {0, 1, 3}} { // participant 3 is in all, each other misses one
+	for _, who := range [][]int{{1, 2, 3}, {0, 2, 3}, {0, 1, 3}} { // only participant 3 is in all rounds
 		at := s.Progress.Opened + s.Params.Election.QuorumBlocks
 		out, err := applyAt(s, at, apptest.Close(s, at, who...))
 		require.NoError(t, err)
@@ -339,12 +338,12 @@ func TestEpochBeginsWhereADepartureEndsTraining(t *testing.T) {
 	}
 	require.False(t, s.Finished(), "three of four have budget left, and N-f is three")
 	next := s.Params
-	next.Rule.Byzantine = 0 // for the three that are left
+	next.Rule.Byzantine = 0 // for the three that remain
 	x := ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, next, true, false))
 	s = step(t, s, votes(x, 0, 2)...).State
 	require.True(t, s.Proposals[0].Accepted)
 	s = step(t, s, leave(0)).State
-	for range 200 { // empty blocks, far beyond the stall
+	for range 200 { // many more empty blocks than a stall takes
 		s = step(t, s).State
 	}
 	require.EqualValues(t, 1, s.Progress.Epoch)

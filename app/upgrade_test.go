@@ -19,9 +19,9 @@ func upgradeTo(name string, height, version uint64) *tx.Tx {
 
 func cancel(name string) *tx.Tx { return upgradeTo(name, 0, 0) }
 
-// TestUpgrade: an approved upgrade stands in the state, under the application hash. The
-// heights before its own are of the version before; from its own on a program of that
-// version judges blocks alone, and none of another.
+// TestUpgrade: an approved upgrade is in the state, under the application hash. The old version
+// judges the heights before the upgrade's height, and only a program of the new version judges
+// blocks from that height on.
 func TestUpgrade(t *testing.T) {
 	s := apptest.State(4, mean)
 	x := upgradeTo("feature maps", 30, app.Version+1)
@@ -71,7 +71,7 @@ func TestUpgrade(t *testing.T) {
 	require.NoError(t, next.State.Executable())
 }
 
-// TestUpgradeRules: U1 on the name, U2 on version and height, U3 on what is cancelled.
+// TestUpgradeRules applies U1 to the name, U2 to version and height, and U3 to a cancellation.
 func TestUpgradeRules(t *testing.T) {
 	s := apptest.State(4, mean)
 	ahead, above := s.Height+1+app.UpgradeMargin, app.Version+1
@@ -98,9 +98,9 @@ func TestUpgradeRules(t *testing.T) {
 	step(t, s, upgradeTo("a", math.MaxInt64, math.MaxUint64))
 }
 
-// TestUpgradeIsReplaced: a later one stands in place of the planned one, of an earlier or
-// a later height and version, until the block before its height; cancelled by its name,
-// the chain goes on as it is.
+// TestUpgradeIsReplaced: a later approved upgrade replaces the planned one, whether its height and
+// version are lower or higher, until the block before the planned height. After a cancellation by
+// name the chain goes on unchanged.
 func TestUpgradeIsReplaced(t *testing.T) {
 	s := apptest.State(4, mean)
 	s = round(t, s, agreed(upgradeTo("one", 40, app.Version+2))...).State
@@ -119,8 +119,8 @@ func TestUpgradeIsReplaced(t *testing.T) {
 	require.NoError(t, step(t, out.State).State.Executable())
 }
 
-// TestUpgradeTooLate: what is approved so late that its height is too near is dropped, with
-// an event if it was accepted.
+// TestUpgradeTooLate: an upgrade that is approved too close to its height is dropped, with an event
+// if it was accepted.
 func TestUpgradeTooLate(t *testing.T) {
 	s := apptest.State(4, mean)
 	x, y := upgradeTo("late", 25, app.Version+1), upgradeTo("never", 25, app.Version+1)
@@ -135,7 +135,7 @@ func TestUpgradeTooLate(t *testing.T) {
 	require.Empty(t, out.State.Progress.Upgrades)
 }
 
-// TestUpgradeNeedsApproval: three of four, in a finished chain as well.
+// TestUpgradeNeedsApproval: an upgrade needs three of four approvals, also in a finished chain.
 func TestUpgradeNeedsApproval(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 1 })
 	s = round(t, s).State

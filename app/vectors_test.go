@@ -15,8 +15,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// vectors is testdata/chain.json: a chain that a second implementation can execute and be held to.
-// Bytes are base64, as encoding/json has them; hashes and models are hexadecimal, a model 8 bytes a
+// vectors is testdata/chain.json: a chain against which a second implementation can be checked.
+// Bytes are base64, as in encoding/json. Hashes and models are hexadecimal, a model 8 bytes a
 // parameter, little endian.
 type vectors struct {
 	About         string          `json:"about"`
@@ -70,8 +70,9 @@ func (v *vectors) step(t *testing.T, s *app.State, about string, block app.Block
 	return out.State
 }
 
-// commitVectors makes a chain of three rounds with commit_reveal: of all, without one that commits
-// itself to nothing, and with one that commits itself late because another withholds its gradient.
+// commitVectors makes a chain of three rounds with commit_reveal: one with all participants, one in
+// which one participant does not commit itself, and one in which a participant commits itself late
+// because another withholds its gradient.
 func commitVectors(t *testing.T) *vectors {
 	g := apptest.Genesis(4, apptest.Params(4, apptest.CommitReveal, apptest.Budgeted(9),
 		func(p *params.Params) { p.Training.Rounds = 3 }))
@@ -94,8 +95,8 @@ func commitVectors(t *testing.T) *vectors {
 	return v
 }
 
-// chainVectors makes a chain of five rounds: momentum and weight decay, a member that joins, a
-// leader that is passed over, a round without one participant, and a round of five.
+// chainVectors makes a chain of five rounds with momentum and weight decay: a member joins, a
+// leader is passed over, one round lacks a participant, and one has five.
 func chainVectors(t *testing.T) *vectors {
 	g := apptest.Genesis(4, apptest.Params(4, func(p *params.Params) {
 		p.Training.Rounds, p.Training.Momentum, p.Training.WeightDecay = 5, 0.5, 0.01
@@ -133,9 +134,8 @@ func hash(s *app.State) string {
 
 func model(s *app.State) string { return hex.EncodeToString(app.EncodeParameters(s.Model)) }
 
-// TestChainVectors executes the chains on file as a stranger would: from the genesis and the raw
-// transactions. The files are written with SPDL_VECTORS=testdata; a change of them is
-// state-breaking.
+// TestChainVectors executes the recorded chains from the genesis and the raw transactions alone.
+// The files are written with SPDL_VECTORS=testdata; a change of them is state-breaking.
 func TestChainVectors(t *testing.T) {
 	for _, c := range []struct {
 		file   string
@@ -155,7 +155,7 @@ func TestChainVectors(t *testing.T) {
 	}
 }
 
-// execute executes a chain on file, and returns the state after it.
+// execute executes a recorded chain, and returns the state after it.
 func execute(t *testing.T, data []byte) *app.State {
 	var v vectors
 	require.NoError(t, json.Unmarshal(data, &v))

@@ -16,8 +16,8 @@ import (
 
 const module = "github.com/spdl/spdl/"
 
-// pure are the packages whose results reach consensus state: they import neither clocks,
-// randomness, the machine nor the network.
+// pure lists the packages whose results reach consensus state. They import no clock, randomness,
+// operating system or network.
 var pure = []string{"gradients", "krum", "krum/rules", "app", "app/params", "app/tx", "app/leader", "privacy/floor",
 	"internal/strictjson"}
 
@@ -31,8 +31,8 @@ var forbidden = []string{"github.com/cometbft", "gonum.org", "github.com/spf13",
 // fanOut is the max number of our packages that a package imports.
 const fanOut = 8
 
-// composing are the packages whose work is to put others together, each with its
-// reason. A limit on them would only cut one concept into several packages.
+// composing lists the packages whose work is to put others together, each with its reason. A limit
+// on them would only cut one concept into several packages.
 var composing = map[string]string{
 	"abci/home":             "all that the files of a home describe: node, chain, data, model, worker and trainer",
 	"cmd/internal/cli":      "the composition root: every group of commands",
@@ -54,13 +54,13 @@ func layer(pkg string) int {
 	return slices.IndexFunc(layers, func(folders []string) bool { return slices.Contains(folders, top) })
 }
 
-// downwards reports whether an import keeps to the layers.
+// downwards reports whether an import follows the layers.
 func downwards(from, to string) bool {
 	top, _, _ := strings.Cut(from, "/")
 	return to == top || strings.HasPrefix(to, top+"/") || layer(from) >= 0 && layer(to) >= 0 && layer(to) < layer(from)
 }
 
-// imports maps each package of the project to what its non-test files import.
+// imports maps each package of the project to the imports of its non-test files.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	packages := map[string][]string{}
@@ -92,8 +92,8 @@ func imports(t *testing.T) map[string][]string {
 	return packages
 }
 
-// TestWalls holds the packages to their layers: pure packages import no forbidden package, and of
-// ours only pure ones; only composing packages import more than fanOut others, and each of them
+// TestWalls checks the layers of the packages: pure packages import no forbidden package, and only
+// pure packages of ours; only composing packages import more than fanOut others, and each of them
 // does; every package has a doc comment.
 func TestWalls(t *testing.T) {
 	packages := imports(t)

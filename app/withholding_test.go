@@ -17,10 +17,10 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// withholders are f participants with validators that stand next to each other in the circle of
-// proposers. They propose no aggregate of others and close every round that they can. In a share of
-// the rounds that an honest leader leads they show their gradients to nobody else. With a larger
-// share they would soon be away, and in no ranking.
+// withholders are f participants with validators that are adjacent in the rotation of proposers.
+// They propose no aggregate of other leaders, and close every round that they can. In a share of
+// the rounds that an honest leader leads they show their gradients only to each other. With a
+// larger share they would soon be inactive, and in no ranking.
 type withholders struct {
 	n, f int
 	rng  *rand.Rand
@@ -60,7 +60,7 @@ func (w withholders) round(t *testing.T, s *app.State) *app.Outcome {
 	}
 }
 
-// leads returns the aggregate of a leader that has the given gradients, if it may close the round.
+// leads returns the aggregate of a leader over the given gradients, if it may close the round.
 func (w withholders) leads(s *app.State, height uint64, i uint32, with []*tx.Tx) []*tx.Tx {
 	a, err := s.DraftAggregate(height, i, with)
 	if err != nil {
@@ -69,8 +69,8 @@ func (w withholders) leads(s *app.State, height uint64, i uint32, with []*tx.Tx)
 	return []*tx.Tx{apptest.Sign(int(i), a)}
 }
 
-// TestWithholdingPassesNobodyOver: f participants that withhold their gradients do not let the view
-// of an honest leader pass, and lead no more rounds than are theirs.
+// TestWithholdingPassesNobodyOver: f participants that withhold their gradients cannot let the view
+// of an honest leader pass, and lead no more rounds than their share.
 func TestWithholdingPassesNobodyOver(t *testing.T) {
 	rounds := cmp.Or(*withheldRounds, stage.Pick(50, 200, 4000))
 	for _, n := range []int{4, 7, 10} {

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unclear are words of the private dialect that CONTRIBUTING's Style names: each has a plainer one.
+// unclear matches words that Style in CONTRIBUTING.md excludes; each has a plainer one.
 var unclear = regexp.MustCompile(`(?i)\b(anew|meanwhile|for ever|at the least|whoever|so many|thereof)\b`)
 
-// TestPlainWords holds comments, texts and documents to plain words.
+// TestPlainWords checks comments, texts and documents for these words.
 func TestPlainWords(t *testing.T) {
 	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -31,7 +31,7 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// TestRFC9381 holds Prove and Verify against RFC 9381, appendix B.4
+// TestRFC9381 compares Prove and Verify with RFC 9381, appendix B.4
 // (ECVRF-EDWARDS25519-SHA512-ELL2), Examples 19 to 21.
 func TestRFC9381(t *testing.T) {
 	for _, v := range []struct{ sk, pk, alpha, pi, beta string }{
@@ -103,7 +103,7 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 		_, err := leader.Verify(k, in, pi)
 		require.Error(t, err, name)
 	}
-	// No bit of a proof can be another.
+	// A proof with any bit changed is not valid.
 	for bit := range 8 * leader.ProofSize {
 		forged := append([]byte(nil), proof...)
 		forged[bit/8] ^= 1 << (bit % 8)
@@ -112,7 +112,8 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 	}
 }
 
-// OutputOf reads from a proof what Verify finds proved, and nothing from what is no proof.
+// TestOutputOf: OutputOf returns the output that Verify returns, and nothing for bytes that are no
+// proof.
 func TestOutputOf(t *testing.T) {
 	input := leader.Input(chain, 0, 7, make([]byte, 32))
 	proof := leader.Prove(key(0), input)
@@ -127,7 +128,8 @@ func TestOutputOf(t *testing.T) {
 	}
 }
 
-// The proof of possession of a key is for one chain and one signing key, and no round's proof.
+// TestPossession: a proof of possession of a key is valid for one chain and one signing key, and as
+// no round's proof.
 func TestPossession(t *testing.T) {
 	input := leader.PossessionInput(chain, public(1))
 	proof := leader.Prove(key(0), input)
@@ -176,11 +178,10 @@ func TestRankOrdersByOutput(t *testing.T) {
 	require.NotEqual(t, leader.NextSeed(make([]byte, 32), nil), leader.NextSeed(make([]byte, 32), contenders))
 }
 
-// TestElectionIsFair: in 10,000 elections among 10 keys, each over the seed
-// that the last one left, every participant leads 10 % of the time, within the
-// 99 % band of the binomial for the ten together: 3.29 standard deviations each
-// (Bonferroni). The keys and the first seed are fixed, so it passes always or
-// never; of 100 other seeds about one would fail.
+// TestElectionIsFair: in 10,000 elections among 10 keys, each over the seed that the last one left,
+// every participant leads 10 % of the time, within the 99 % band of the binomial for the ten
+// together: 3.29 standard deviations each (Bonferroni). The keys and the first seed are fixed, so
+// the test always passes or always fails; with 100 other seeds about one would fail.
 func TestElectionIsFair(t *testing.T) {
 	const n = 10
 	elections := stage.Pick[uint64](100, 1000, 10_000)

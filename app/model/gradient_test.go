@@ -62,7 +62,7 @@ func TestClippedSumAgainstReference(t *testing.T) {
 					x, labels := batch(spec, n, 4)
 					want, wantStats := reference{spec}.clippedSum(params, x, labels, clip)
 
-					got := uniform(spec.Dim(), 100, 5) // is overwritten
+					got := uniform(spec.Dim(), 100, 5) // ClippedSum overwrites it
 					stats := m.ClippedSum(got, params, x, labels, clip)
 
 					assert.InDeltaSlice(t, want, got, float64(n)*tolerance)
@@ -77,9 +77,9 @@ func TestClippedSumAgainstReference(t *testing.T) {
 	}
 }
 
-// The norms that clipping relies on are those of the vectors that are accumulated: for a batch of
-// one without clipping they can be compared directly. Both are exact but for the float32 rounding
-// of each product, 2^-24 relative.
+// TestNormIsThatOfTheGradient: the norms by which examples are clipped are those of the accumulated
+// vectors. For a batch of one without clipping they can be compared directly. Both are exact except
+// for the float32 rounding of each product, 2^-24 relative.
 func TestNormIsThatOfTheGradient(t *testing.T) {
 	for _, spec := range specs {
 		m, err := model.New(spec)
@@ -93,9 +93,9 @@ func TestNormIsThatOfTheGradient(t *testing.T) {
 	}
 }
 
-// Rows accumulate in float32 and are flushed to float64: nothing may be lost or counted twice at
-// the seams, and the rounding must stay where the package comment says, below 1e-4 of the clip norm
-// at a batch of 1,500.
+// TestAccumulation: rows accumulate in float32 and are flushed to float64. No row is lost or
+// counted twice at a flush, and the rounding error stays below 1e-4 of the clip norm at a batch of
+// 1,500, as the package comment says.
 func TestAccumulation(t *testing.T) {
 	spec := model.Spec{Inputs: 196, Classes: 10}
 	m, err := model.New(spec)
@@ -128,8 +128,8 @@ func TestEmptyBatch(t *testing.T) {
 	assert.Equal(t, model.Eval{}, m.Evaluate(make([]float64, 8), nil, nil))
 }
 
-// A diverged model, or a poisoned example, must neither break the bound on an example's influence
-// nor the sum.
+// TestNonFiniteExamplesAddNothing: neither a diverged model nor a poisoned example breaks the sum
+// or the bound on an example's influence.
 func TestNonFiniteExamplesAddNothing(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, spec := range []model.Spec{{Inputs: 2, Classes: 3}, {Inputs: 2, Hidden: 4, Classes: 3}} {
@@ -178,8 +178,8 @@ func TestShapePanics(t *testing.T) {
 	}
 }
 
-// TestGradient: with the deltas of the cross-entropy it is the sum without clipping, bit for bit,
-// over more rows than are added up in float32; with those of one logit it is that logit's slope.
+// TestGradient: with the deltas of the cross-entropy, Gradient is the sum without clipping, bit for
+// bit, over more rows than one flush holds. With the deltas of one logit it is that logit's slope.
 func TestGradient(t *testing.T) {
 	for _, spec := range specs {
 		m, err := model.New(spec)

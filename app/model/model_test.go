@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// A chain's model has as many parameters as the network that trains it.
+// TestSpecOfTheChainsModel: a chain's model has the same number of parameters as the network that
+// trains it.
 func TestSpecOfTheChainsModel(t *testing.T) {
 	for _, m := range []params.Model{
 		{Kind: params.ModelSoftmax, Inputs: 160, Classes: 10},
@@ -88,8 +89,8 @@ func TestEvaluateTakesTheLowestClassOnTies(t *testing.T) {
 	assert.Equal(t, 0.25, eval.Accuracy)
 }
 
-// Plain gradient descent on the first 1,500 images, measured on themselves: every layer learns what
-// it should.
+// TestLearnsDigits: plain gradient descent on the first 1,500 images, measured on the same images:
+// every layer learns.
 func TestLearnsDigits(t *testing.T) {
 	x, labels := digits(t, 2, 1500)
 	for _, spec := range []model.Spec{{Inputs: 196, Classes: 10}, {Inputs: 196, Hidden: 32, Classes: 10}} {

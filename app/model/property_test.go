@@ -39,7 +39,8 @@ func (p problem) sum(from, to int, clip float64) ([]float64, model.Stats) {
 	return dst, stats
 }
 
-// The law that privacy rests on, strictly: no single example adds more than the clip norm.
+// TestOneExampleStaysWithinTheClipNorm states the law on which privacy rests, strictly: no single
+// example adds more than the clip norm.
 func TestOneExampleStaysWithinTheClipNorm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 1)
@@ -51,8 +52,9 @@ func TestOneExampleStaysWithinTheClipNorm(t *testing.T) {
 	})
 }
 
-// Adding one example moves the sum by the clip norm at most, but for the rounding of the
-// accumulation: here at most 12 rows of norm clip, each addition off by 2^-24 of the running sum.
+// TestNeighbouringBatches: adding one example moves the sum by at most the clip norm, except for
+// the rounding of the accumulation. Here that is at most 12 rows of norm clip, each addition off by
+// 2^-24 of the running sum.
 func TestNeighbouringBatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 1)
@@ -78,7 +80,8 @@ func TestClippingBeyondEveryNormIsNone(t *testing.T) {
 	})
 }
 
-// A model is scratch memory only: what it computed before does not show.
+// TestModelsHaveNoMemory: a model holds only scratch memory, so earlier calls do not affect a
+// result.
 func TestModelsHaveNoMemory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 2)
@@ -90,7 +93,8 @@ func TestModelsHaveNoMemory(t *testing.T) {
 	})
 }
 
-// Softmax gradients sum to zero over the classes: the probabilities minus the one-hot label do.
+// TestSoftmaxGradientsSumToZero: softmax gradients sum to zero over the classes, as the
+// probabilities minus the one-hot label do.
 func TestSoftmaxGradientsSumToZero(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 1)

@@ -7,7 +7,8 @@ import (
 	"github.com/spdl/spdl/app/model"
 )
 
-// reference is the model again, dumb and in float64: one example, its gradient written out.
+// reference is a simple second implementation of the model in float64, one example at a time, with
+// its gradient written out.
 type reference struct{ model.Spec }
 
 // gradient returns the loss of one example and its gradient.

@@ -9,7 +9,8 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// BenchmarkRule judges the rule for a consortium, which every join and leave that waits asks for.
+// BenchmarkRule validates the rule for a consortium, as every waiting join and departure does at a
+// boundary.
 func BenchmarkRule(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

@@ -143,7 +143,7 @@ func TestValidateRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "cannot aggregate")
 }
 
-// external returns a model of two tensors, with a change.
+// external returns a model of two tensors, after the given change.
 func external(change func(*params.Model)) func(*params.Params) {
 	return func(p *params.Params) {
 		p.Model = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Tensors: []params.Tensor{
@@ -153,7 +153,7 @@ func external(change func(*params.Model)) func(*params.Params) {
 	}
 }
 
-// table returns a model on a table of two columns, with a change.
+// table returns a model on a table of two columns, after the given change.
 func table(change func(*params.Model)) func(*params.Params) {
 	return func(p *params.Params) {
 		p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 2, Classes: 2, Pool: 1, PixelMean: params.TableMean,
@@ -165,8 +165,8 @@ func table(change func(*params.Model)) func(*params.Params) {
 	}
 }
 
-// TestTable: a model on a table is valid, survives its encoding, and differs from one that differs
-// in a range alone; a model without a table is encoded as before there were tables.
+// TestTable: a model on a table is valid and survives its encoding. It differs from a model with
+// another range. A model without a table has the same encoding as before tables existed.
 func TestTable(t *testing.T) {
 	p := apptest.Params(4, table(func(*params.Model) {}))
 	_, err := p.Validate(4)
@@ -183,8 +183,8 @@ func TestTable(t *testing.T) {
 	require.Equal(t, with-2-again.Model.Table.Size(), p.Model.Size())
 }
 
-// TestExternal: an external model is valid, has the parameters of its tensors, survives its
-// encoding, and differs from one that differs in a tensor alone.
+// TestExternal: an external model is valid, has the parameters of its tensors, and survives its
+// encoding. It differs from a model with another tensor.
 func TestExternal(t *testing.T) {
 	p := apptest.Params(4, external(func(*params.Model) {}))
 	_, err := p.Validate(4)
@@ -199,7 +199,7 @@ func TestExternal(t *testing.T) {
 	require.False(t, p.Model.Equal(again.Model))
 }
 
-// strokes returns a model on the feature map, with a change.
+// strokes returns a model on the feature map, after the given change.
 func strokes(change func(*params.Model)) func(*params.Params) {
 	return func(p *params.Params) {
 		p.Model = params.Model{
@@ -210,7 +210,7 @@ func strokes(change func(*params.Model)) func(*params.Params) {
 	}
 }
 
-// TestDim: the parameters of a model are its weights, and its biases unless it has none.
+// TestDim: the parameters of a model are its weights and, unless it has none, its biases.
 func TestDim(t *testing.T) {
 	for want, m := range map[int]params.Model{
 		1970: {Kind: params.ModelSoftmax, Inputs: 196, Classes: 10},
@@ -222,8 +222,8 @@ func TestDim(t *testing.T) {
 	}
 }
 
-// TestStrokes: a model on the feature map is valid, and its JSON says name and hash; one on pixels
-// says nothing.
+// TestStrokes: a model on the feature map is valid, and its JSON has the map's name and hash. The
+// JSON of a model on pixels has neither.
 func TestStrokes(t *testing.T) {
 	p := apptest.Params(4, strokes(func(*params.Model) {}))
 	_, err := p.Validate(4)
@@ -259,8 +259,8 @@ func TestWarnings(t *testing.T) {
 	}), "NO DP GUARANTEE")
 }
 
-// TestBlockBytes: a block holds the gradients of all participants and the aggregate, which at a
-// tolerance carries its vector, with 30 % and a commit to spare.
+// TestBlockBytes: a block holds the gradients of all participants and the aggregate, with its
+// vector at a tolerance, with a margin of 30 % and a commit.
 func TestBlockBytes(t *testing.T) {
 	wide := func(p *params.Params) { p.Model.Inputs = 200_000 } // d = 400,002
 	p := apptest.Params(4, wide)
@@ -274,8 +274,8 @@ func TestBlockBytes(t *testing.T) {
 	require.ErrorContains(t, p.CheckBlock(200), "CometBFT's bound is 104857600")
 }
 
-// TestSizesFollowKind: an aggregate grows with the participants, and their gradients do not: as
-// many as can ever be registered fit into a block.
+// TestSizesFollowKind: an aggregate grows with the number of participants, and a gradient does not.
+// The maximum number of participants fits into a block.
 func TestSizesFollowKind(t *testing.T) {
 	p := apptest.Params(4, func(p *params.Params) { p.Model.Inputs = 196 }) // d = 394
 	require.Equal(t, int64(394+512), p.GradientBytes())
@@ -286,7 +286,7 @@ func TestSizesFollowKind(t *testing.T) {
 	require.NoError(t, p.CheckBlock(gradients.MaxParticipants))
 }
 
-// TestDecode: what an epoch proposes has one encoding.
+// TestDecode: the parameters of an epoch have one encoding.
 func TestDecode(t *testing.T) {
 	p := apptest.Params(4, apptest.Budgeted(3))
 	data, err := p.Marshal()
@@ -294,14 +294,14 @@ func TestDecode(t *testing.T) {
 	again, err := params.Decode(data)
 	require.NoError(t, err)
 	require.Equal(t, p, again)
-	_, err = params.Decode(append(data, 0x48, 0)) // test_chain once more, false
+	_, err = params.Decode(append(data, 0x48, 0)) // test_chain a second time, false
 	require.ErrorContains(t, err, "canonical")
 	_, err = params.Decode([]byte{0xff})
 	require.ErrorContains(t, err, "params: ")
 }
 
-// FuzzDecode: parameters of any origin decode to what encodes to the same bytes, or not at all, and
-// what is decoded can be judged.
+// FuzzDecode: bytes of any origin either decode to parameters that encode to the same bytes, or do
+// not decode. Decoded parameters can be validated.
 func FuzzDecode(f *testing.F) {
 	for _, mutate := range []func(*params.Params){apptest.Noisy, apptest.Budgeted(3)} {
 		p := apptest.Params(4, mutate)

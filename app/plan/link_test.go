@@ -20,20 +20,20 @@ func wide(n, d int, width gradients.Width, l Link) Input {
 	})
 }
 
-// fast is a link that holds nothing up.
+// fast is a link that delays nothing.
 var fast = Link{Rate: 1e15, Cores: 2}
 
-// TestRoundsAsMeasured holds the formula to what nets of MLPs took in one process on two cores
-// alone, with batches of 100 and two bytes a coordinate: `make bench-net ALONE=1 REPEAT=1` with
-// SIZES and HIDDEN of each line. There all nodes share the cores and no link holds anything up, so
-// that the time is the CPU's. The last one is a net of processes whose links were slowed down:
-// perturbations "slow" of nodes 0 to 2 with a delay of 20 ms and a rate of 416,667 bytes a second
-// of each connection, which are 10 Mbit/s of a node, timeout_propose 20 s and proposal.wait 8 s;
-// medians of ten rounds.
+// TestRoundsAsMeasured compares the formula with measured nets of MLPs, each in one process on two
+// idle cores, with batches of 100 and two bytes a coordinate: `make bench-net ALONE=1 REPEAT=1`
+// with SIZES and HIDDEN of each line. There all nodes share the cores and no link delays anything,
+// so the time is CPU time. The last line is a net of processes with slowed links: perturbations
+// "slow" of nodes 0 to 2 with a delay of 20 ms and a rate of 416,667 bytes a second for each
+// connection, which is 10 Mbit/s for a node, timeout_propose 20 s and proposal.wait 8 s; medians of
+// ten rounds.
 func TestRoundsAsMeasured(t *testing.T) {
 	for _, m := range []struct {
 		n, d             int
-		cpu, bytes, wall float64 // CPU seconds and bytes sent of all nodes a round, median seconds
+		cpu, bytes, wall float64 // CPU seconds and sent bytes of all nodes in a round, median seconds
 	}{
 		{4, 7_850, 0.047, 0.52e6, 0.0444},
 		{4, 101_770, 0.240, 5.83e6, 0.1656},
@@ -58,7 +58,7 @@ func TestRoundsAsMeasured(t *testing.T) {
 	require.Less(t, math.Abs(math.Log((r.Block+r.Votes)/1.335)), math.Log(1.25), r.Block+r.Votes)
 }
 
-// TestRoundOverALink: the parts of a round follow from the link, and the longest is named.
+// TestRoundOverALink: the parts of a round follow from the link, and the longest part is named.
 func TestRoundOverALink(t *testing.T) {
 	of := func(n, d int, l Link) Round { return *made(t, wide(n, d, gradients.Int8, l)).Round }
 	slow := Link{Rate: 10e6, Latency: 20 * time.Millisecond, Step: time.Second, Cores: 2}
@@ -85,8 +85,8 @@ func TestRoundOverALink(t *testing.T) {
 	require.Zero(t, alone.NodeBytes)
 }
 
-// TestDayFollowsTheLink: the traffic of a day is that of rounds as the link makes them, unless a
-// round's time is given.
+// TestDayFollowsTheLink: the traffic of a day follows from the round time over the link, unless a
+// round time is given.
 func TestDayFollowsTheLink(t *testing.T) {
 	in := wide(4, 1_000_000, gradients.Int8, Link{Rate: 100e6, Latency: 20 * time.Millisecond, Step: time.Second,
 		Cores: 2})
@@ -97,7 +97,7 @@ func TestDayFollowsTheLink(t *testing.T) {
 	require.InDelta(t, 60, made(t, in).Traffic.Seconds, 0)
 }
 
-// TestMisfits: what does not fit the configuration is said before anything is trained.
+// TestMisfits: the plan warns if a round does not fit the configuration.
 func TestMisfits(t *testing.T) {
 	config := Config{BlockBytes: 5e6, MostBytes: 104857600, Wait: 2 * time.Second, Propose: 3 * time.Second,
 		Vote: 100 * time.Millisecond}

@@ -102,7 +102,7 @@ func TestLemma1(t *testing.T) {
 
 	beside := made(t, study(RDP, 1)).Lemma1
 	assert.Equal(t, *p.Lemma1, *beside, "every plan has the lemma beside it")
-	// Out of range for the lemma, not for the plan.
+	// The noise is out of the lemma's range, and within the plan's.
 	assert.Nil(t, made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })).Lemma1)
 
 	weak := made(t, study(Lemma1, 20))
@@ -123,7 +123,7 @@ func TestTraffic(t *testing.T) {
 		Duration: 200}, got)
 }
 
-// The table's multipliers are those of the epsilons that the study names.
+// TestMeasuredNoise: the multipliers of the table give the epsilons that the study names.
 func TestMeasuredNoise(t *testing.T) {
 	for _, c := range []struct {
 		q          float64
@@ -209,7 +209,7 @@ func TestRule(t *testing.T) {
 	assert.Contains(t, p.Warnings[0], "take 5 participants, or rule agnostic-mean or cge or geometric-median or")
 	assert.Contains(t, p.Warnings[0], "or trimmed-mean, or a smaller f")
 
-	// The mean's theorem covers no Byzantine participant, whatever N.
+	// The mean's theorem covers no Byzantine participant at any N.
 	p = made(t, with(preset, func(in *Input) { in.Rule = "mean" }))
 	assert.Contains(t, p.Warnings[0], "want f = 0: take rule agnostic-mean or cge or geometric-median or")
 }
@@ -238,7 +238,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// What a warning proposes is a cure.
+// TestCures: the change that a warning proposes removes the warning.
 func TestCures(t *testing.T) {
 	first := made(t, with(twenty, func(in *Input) { in.Accountant, in.NoiseMultiplier, in.Epsilon = PLD, 0, 4 }))
 	require.Less(t, *first.Ledger.Rounds, uint64(100))
@@ -258,13 +258,14 @@ func TestCures(t *testing.T) {
 	assert.LessOrEqual(t, smaller.NoiseToGradient, largeNoise)
 }
 
-// No noise that the accountant accepts makes the ledger pay: there is nothing to propose.
+// TestLedgerWithoutCure: if the ledger does not pay with any noise that the accountant accepts, the
+// plan proposes no noise.
 func TestLedgerWithoutCure(t *testing.T) {
 	l, err := with(preset, func(in *Input) { in.SamplingRate = 1 }).ledger(1e9, 1e-7)
 	require.NoError(t, err)
 	assert.Less(t, *l.Rounds, uint64(100))
 	assert.Zero(t, l.LeastMultiplier)
-	// Costs beyond all counting do not wrap around.
+	// Very large costs do not wrap around.
 	l, err = with(preset, func(in *Input) { in.SamplingRate = 1 }).ledger(1e-6, 0)
 	require.NoError(t, err)
 	assert.Greater(t, l.Epsilon, 1e9)

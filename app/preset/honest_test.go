@@ -16,17 +16,17 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// crowd are honest participants whose gradients need no training: a signal, which all share, and
-// the noise of the preset, both through the workers' momentum, on the preset's grid. The loss is
-// quadratic: a step takes pull times Delta from the signal, so that noise which has moved the model
-// is pulled back, which is what lets an honest gradient oppose Delta.
+// crowd simulates honest participants without training. Their gradients are a common signal plus
+// the preset's noise, both through the workers' momentum, on the preset's grid. The loss is
+// quadratic: a step subtracts pull times Delta from the signal. So noise that has moved the model
+// is pulled back, which is the reason why an honest gradient can oppose Delta.
 type crowd struct {
 	params  params.Params
 	rule    rules.Rule
 	random  *rand.Rand
 	pull    float64
 	signal  []float64   // in grid steps
-	made    [][]float64 // what each momentum holds
+	made    [][]float64 // momentum of each participant
 	vectors []gradients.Vector
 	rounds  int
 }
@@ -39,7 +39,7 @@ func newCrowd(t *testing.T, n int, pull float64) *crowd {
 	c.rule, err = rules.Lookup(p.Rule.Name)
 	require.NoError(t, err)
 	noise := p.Noise()
-	for range noise.Dim { // as long as the noise of a submitted gradient
+	for range noise.Dim { // scaled to the norm of the noise in a submitted gradient
 		c.signal = append(c.signal, noise.Std/noise.Step*math.Sqrt((1-noise.Momentum)/(1+noise.Momentum)))
 	}
 	for range n {
@@ -73,10 +73,10 @@ func (c *crowd) round(t *testing.T) (gradients.Fraction, int64) {
 }
 
 // TestHonestKeepReputationUnderAgnosticMean plays rounds of honest participants with the default
-// preset's rule and noise, whether the model is pulled back little or much. Where none of k
-// gradients opposes Delta, the chance that one does is below 20/k but for a chance of e^-20, and
-// with gambler's ruin, as in TestHonestReputationHolds, so is that of ever losing half in 100,000
-// rounds.
+// preset's rule and noise, with a model that is pulled back a little or much. If none of k
+// gradients opposes Delta, the probability that one does is below 20/k, except with probability
+// e^-20. By gambler's ruin, as in TestHonestReputationHolds, this bounds the probability of ever
+// losing half of the reputation in 100,000 rounds.
 func TestHonestKeepReputationUnderAgnosticMean(t *testing.T) {
 	const long = 100_000
 	for _, n := range []int{4, 10, 20} {

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// TestLiteral: the preset paper-literal has what the paper's text has and the preset paper has not,
-// and nothing else is otherwise.
+// TestLiteral: the preset paper-literal differs from the preset paper exactly where the paper's
+// text does.
 func TestLiteral(t *testing.T) {
 	for _, n := range []int{1, 4, 10, 20} {
 		paper, err := preset.New("paper", n)
@@ -41,7 +41,7 @@ func TestLiteral(t *testing.T) {
 
 // TestLemma1: the noise is the lemma's, T gamma sqrt(2 ln(1.25/delta))/epsilon = 264.9 clip norms
 // at the paper's epsilon 0.02, and the budget is the accountant's, which is eight times the claim.
-// Both follow the rounds.
+// Both depend on the number of rounds.
 func TestLemma1(t *testing.T) {
 	p, err := preset.New("paper-lemma1", 10)
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestLemma1(t *testing.T) {
 	require.ErrorContains(t, err, "lemma1_epsilon is 0.02 without a ledger")
 }
 
-// TestSetRounds: a leader's term follows the rounds only where it is the whole training.
+// TestSetRounds: a leader's term follows the rounds only if it is the whole training.
 func TestSetRounds(t *testing.T) {
 	for _, c := range []struct{ term, rounds, want uint64 }{{1, 100, 1}, {10, 100, 10}, {100, 100, 7}, {1, 1, 1}} {
 		p := params.Params{Training: params.Training{Rounds: c.rounds}, Election: params.Election{Term: c.term}}

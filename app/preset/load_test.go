@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLoad: what spdl query params prints is read as it was, and a file is refused that has an
-// unknown field, a second value, or no end.
+// TestLoad: the output of spdl query params is read back unchanged. A file with an unknown field, a
+// second value or no end is rejected.
 func TestLoad(t *testing.T) {
 	write := func(text []byte) string {
 		file := filepath.Join(t.TempDir(), "params.json")

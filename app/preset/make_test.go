@@ -18,7 +18,7 @@ func images(examples, side, classes int) *preset.Data {
 	return &preset.Data{Examples: examples, Rows: side, Cols: side, Classes: classes}
 }
 
-// TestMakeWithoutOwn: nothing of one's own leaves a preset as it is.
+// TestMakeWithoutOwn: without own settings a preset stays as it is.
 func TestMakeWithoutOwn(t *testing.T) {
 	for _, name := range preset.Names() {
 		want, err := preset.New(name, 4)
@@ -29,7 +29,7 @@ func TestMakeWithoutOwn(t *testing.T) {
 	}
 }
 
-// TestModelsFollowTheData: inputs and classes of every preset are those of the data, and the
+// TestModelsFollowTheData: the inputs and classes of every preset are those of the data, and the
 // parameters are valid, with a budget that pays for the rounds.
 func TestModelsFollowTheData(t *testing.T) {
 	table := &preset.Data{Examples: 800, Classes: 3, Table: &params.Table{
@@ -67,8 +67,8 @@ func TestModelsFollowTheData(t *testing.T) {
 	}
 }
 
-// TestFewExamples: a step moves the model by no more noise than the preset's on MNIST, the epsilon
-// is the preset's, or what is asked for.
+// TestFewExamples: a step adds no more noise to the model than the preset's step on MNIST, and
+// epsilon is the preset's or the requested one.
 func TestFewExamples(t *testing.T) {
 	measured, err := preset.New("pixels", 4)
 	require.NoError(t, err)
@@ -93,8 +93,8 @@ func TestFewExamples(t *testing.T) {
 	require.Equal(t, measured, same)
 }
 
-// TestExternalByName: the preset external has the model that is named, and the noise, rule and rate
-// of a plan; without a model, or with another kind, it says what to do.
+// TestExternalByName: the preset external has the named model, and the noise, rule and rate of a
+// plan. Without a model, or with a model of another kind, the error says what to do.
 func TestExternalByName(t *testing.T) {
 	model := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows,
 		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}}
@@ -122,7 +122,7 @@ func TestExternalByName(t *testing.T) {
 	require.ErrorContains(t, err, `preset "mlp" has a model of its own`)
 }
 
-// TestReadData: a file is a table with a label column, a folder images without one.
+// TestReadData: a file with a label column is a table, and a folder without one holds images.
 func TestReadData(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder

@@ -12,11 +12,10 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// opposedRounds bounds the share of rounds in which an honest gradient opposes
-// Delta by the preset's margin, without an attack, with evenly dealt data and
-// Dirichlet 0.5. They are assumptions with room above what was measured, which is in
-// docs/adr/0011-reputation-knows-the-noise.md: nothing was measured of mlp, nor of
-// strokes with Dirichlet data, which have the shares of pixels here.
+// opposedRounds bounds the share of rounds in which an honest gradient opposes Delta by the
+// preset's margin, without an attack, with evenly dealt data and Dirichlet 0.5. The bounds are
+// assumptions above the measurements in docs/adr/0011-reputation-knows-the-noise.md. The preset
+// mlp, and strokes with Dirichlet data, were not measured; they have the shares of pixels here.
 var opposedRounds = []struct {
 	preset string
 	n      int
@@ -26,12 +25,11 @@ var opposedRounds = []struct {
 	{"mlp", 4, 0.05}, {"mlp", 20, 0.005}, {"paper", 4, 0.1}, {"paper", 20, 0.1},
 }
 
-// TestHonestReputationHolds bounds the chance that an honest participant ever loses
-// more than half of its reputation in 100,000 rounds. The reputation is a walk held
-// at One that falls by the penalty with probability u and else rises by the reward,
-// which is as large. An excursion from One falls by k steps before it returns with
-// probability at most (u/(1-u))^k (gambler's ruin), and there are at most as many
-// excursions as rounds.
+// TestHonestReputationHolds bounds the probability that an honest participant ever loses more than
+// half of its reputation in 100,000 rounds. The reputation is a walk held at One. It falls by the
+// penalty with probability u and otherwise rises by the reward, which is of the same size. An
+// excursion from One falls by k steps before it returns with probability at most (u/(1-u))^k
+// (gambler's ruin), and there are at most as many excursions as rounds.
 func TestHonestReputationHolds(t *testing.T) {
 	const rounds = 100_000
 	for _, o := range opposedRounds {
@@ -43,7 +41,7 @@ func TestHonestReputationHolds(t *testing.T) {
 		steps := math.Ceil(float64(r.Initial) / 2 / float64(r.Penalty))
 		require.Less(t, rounds*math.Pow(u/(1-u), steps), 1e-6, name)
 
-		// The walk itself stays well above.
+		// A simulated walk stays well above.
 		random, reputation, least := rand.New(rand.NewPCG(1, 2)), r.Initial, r.Initial
 		for range rounds {
 			if random.Float64() < u {

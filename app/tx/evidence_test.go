@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// pairs are two gradients, two aggregates and two commitments, each two of one place.
+// pairs returns two gradients, two aggregates and two commitments, each pair for one place.
 func pairs(t testing.TB) map[tx.Kind][2]*tx.Tx {
 	t.Helper()
 	signed := func(b tx.Body) *tx.Tx {
@@ -28,7 +28,7 @@ func pairs(t testing.TB) map[tx.Kind][2]*tx.Tx {
 	}
 }
 
-// commit is a commitment to a hash of one byte, repeated.
+// commit returns a commitment to a hash of one byte, repeated.
 func commit(hash byte) *tx.Commit {
 	return &tx.Commit{Epoch: 2, Round: 7, Participant: 1, Hash: bytes.Repeat([]byte{hash}, 32)}
 }
@@ -53,9 +53,8 @@ func TestAggregateHeader(t *testing.T) {
 		ContentHash: hash[:]}, a.Header())
 }
 
-// TestNewEvidence: "Two headers of one kind, canonical, different, in
-// increasing byte order, that stand in the same place", and the same bytes
-// regardless of its builder.
+// TestNewEvidence: evidence has two different canonical headers of one kind and place, in
+// increasing byte order, and the same bytes whoever builds it.
 func TestNewEvidence(t *testing.T) {
 	pub := key.Public().(ed25519.PublicKey)
 	places := map[tx.Kind]tx.Place{
@@ -100,7 +99,7 @@ func TestNewEvidence(t *testing.T) {
 			spoil(&bad)
 			require.ErrorIs(t, bad.VerifyBy(chain, pub), tx.ErrSignature)
 		}
-		// Each statement with its own key: a rotation lies between.
+		// Each statement is signed with its own key, as after a rotation.
 		second, err := tx.Sign(chain, pair[1].Body, otherKey)
 		require.NoError(t, err)
 		mixed, err := tx.NewEvidence(pair[0], second)
@@ -117,8 +116,8 @@ var (
 	other    = otherKey.Public().(ed25519.PublicKey)
 )
 
-// TestNoEvidence: statements of other places do not contradict each other, nor
-// do those of which none is one.
+// TestNoEvidence: statements for different places do not contradict each other, and other
+// transactions are no statements.
 func TestNoEvidence(t *testing.T) {
 	g, a := pairs(t)[tx.KindGradient][0], pairs(t)[tx.KindAggregate][0]
 	at := func(change func(*tx.Gradient)) *tx.Tx {
@@ -156,14 +155,14 @@ func TestNoEvidence(t *testing.T) {
 	}
 	_, ok := tx.PlaceOf(leave)
 	require.False(t, ok)
-	// An aggregate's header covers all of it: one included hash makes another.
+	// An aggregate's header covers all of it: another included hash gives another header.
 	differs := aggregate()
 	differs.Included[1].Hash = bytes.Repeat([]byte{7}, 32)
 	_, err := tx.NewEvidence(a, sign(t, differs))
 	require.NoError(t, err)
 }
 
-// TestEvidenceForm is E1 on what a wire may carry.
+// TestEvidenceForm applies E1 to decoded evidence.
 func TestEvidenceForm(t *testing.T) {
 	x, err := tx.NewEvidence(pairs(t)[tx.KindGradient][0], pairs(t)[tx.KindGradient][1])
 	require.NoError(t, err)
@@ -197,7 +196,8 @@ func TestEvidenceForm(t *testing.T) {
 	}
 }
 
-// TestEveryKind: all kinds are signed, decoded and verified alike, T1 to T3.
+// TestEveryKind: transactions of all kinds are signed, decoded and verified in the same way, T1 to
+// T3.
 func TestEveryKind(t *testing.T) {
 	pub := key.Public().(ed25519.PublicKey)
 	for kind, body := range map[tx.Kind]tx.Body{
@@ -227,7 +227,7 @@ func TestEveryKind(t *testing.T) {
 		} else {
 			require.Empty(t, got.Signature)
 		}
-		// The signature binds the kind: no content serves as another's.
+		// The signature covers the kind: no content is valid as another kind.
 		for k := tx.KindGradient; k <= tx.KindUpgrade; k++ {
 			if k == kind || !kind.Signed() || !k.Signed() {
 				continue
@@ -239,8 +239,7 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// FuzzEvidence: nothing that a wire carries as evidence panics, and what holds
-// is decoded, ordered and different.
+// FuzzEvidence: no bytes of evidence panic, and valid evidence is canonical, ordered and different.
 func FuzzEvidence(f *testing.F) {
 	for kind, pair := range pairs(f) {
 		x, err := tx.NewEvidence(pair[0], pair[1])

@@ -10,9 +10,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestEmptyEntries: an aggregate that lists entries without a hash is refused
-// before it is decoded, which would take forty times its bytes and more; nothing
-// before them hides them.
+// TestEmptyEntries: an aggregate with entries without a hash is rejected before decoding, which
+// would take more than forty times its bytes. Bytes before the entries do not hide them.
 func TestEmptyEntries(t *testing.T) {
 	envelope := func(content []byte) []byte {
 		raw, err := (&tx.Envelope{Kind: uint32(tx.KindAggregate), Content: content, Signature: make([]byte, 64)}).Marshal()
@@ -26,9 +25,9 @@ func TestEmptyEntries(t *testing.T) {
 	}{
 		{nil, "an entry of field 5 has 0 bytes, want at least 32"},
 		{[]byte{1 << 3, 7, 14<<3 | 1, 0, 0, 0, 0, 0, 0, 0, 0}, "an entry of field 5 has 0 bytes"},
-		{[]byte{0x80 | 5<<3 | 2, 0, 0}, "an entry of field 5 has 0 bytes"}, // a padded key, which the decoder takes
+		{[]byte{0x80 | 5<<3 | 2, 0, 0}, "an entry of field 5 has 0 bytes"}, // a padded key, which the decoder accepts
 		{[]byte{0x80 | 5<<3 | 2, 0x80, 0, 0}, "byte 0 begins no field"},
-		// which the decoder passes over
+		// the decoder would skip this field
 		{[]byte{15<<3 | 5, 0, 0, 0, 0}, "field 15 is of sort 5"},
 		{[]byte{15<<3 | 3, 15<<3 | 4}, "field 15 is of sort 3"},                                    // a group
 		{[]byte{1 << 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 127}, "field 1 has no value"}, // more than 64 bits
@@ -52,7 +51,7 @@ func TestEmptyEntries(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Decode(envelope(content))
 	require.NoError(t, err)
-	for cut := range 100 { // whatever does not end well is for the decoder to refuse
+	for cut := range 100 { // the decoder rejects content that ends early
 		require.NotPanics(t, func() { _, _ = tx.Decode(envelope(content[cut : 1000-cut])) })
 	}
 }

@@ -49,8 +49,8 @@ func TestSignDecodeVerify(t *testing.T) {
 	}
 }
 
-// TestHeader: the signature of a gradient covers its payload's hash alone, so
-// that the header proves what was signed.
+// TestHeader: the signature of a gradient covers only the hash of its payload, so the header alone
+// proves what was signed.
 func TestHeader(t *testing.T) {
 	g := gradient()
 	x := sign(t, g)
@@ -121,8 +121,7 @@ func TestKindString(t *testing.T) {
 	require.Equal(t, "kind(99)", tx.Kind(99).String())
 }
 
-// FuzzDecode: whatever is decoded is canonical and encodes to the same bytes;
-// nothing panics.
+// FuzzDecode: a decoded transaction is canonical and encodes to the same bytes, and no bytes panic.
 func FuzzDecode(f *testing.F) {
 	for _, b := range []tx.Body{
 		gradient(), aggregate(), &tx.Join{Moniker: "m"}, &tx.Approve{Join: []byte{1}}, &tx.Rotate{Nonce: 2},
@@ -146,8 +145,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestKinds: every kind has a message of its name in tx.proto, and KindNone has
-// none; a message that no kind names cannot be signed.
+// TestKinds: every kind has a message of its name in tx.proto, and KindNone has none. A message
+// without a kind cannot be signed.
 func TestKinds(t *testing.T) {
 	for number := range tx.Kind_name {
 		kind := tx.Kind(number)
@@ -166,7 +165,7 @@ func TestKinds(t *testing.T) {
 	require.ErrorIs(t, err, tx.ErrUnknownKind)
 }
 
-// TestOnce: a check of the content runs until it succeeds, and then for no other chain's sake.
+// TestOnce: a check of the content runs until it succeeds, and then only for another chain.
 func TestOnce(t *testing.T) {
 	raw := new(tx.Tx)
 	ran := 0
@@ -195,7 +194,7 @@ func TestCarried(t *testing.T) {
 	require.ErrorIs(t, err, tx.ErrMalformed)
 }
 
-// TestVerifyVRF: an output holds for its key and input alone, also where it is remembered.
+// TestVerifyVRF: an output is valid only for its key and input, also if it is cached.
 func TestVerifyVRF(t *testing.T) {
 	pub, input := key.Public().(ed25519.PublicKey), []byte("input")
 	x := sign(t, &tx.Gradient{VrfProof: leader.Prove(key, input)})

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// TestAVectorIsDecodedOnce: who asks again has the same coordinates, and who asks for another shape
-// what decoding says of it.
+// TestAVectorIsDecodedOnce: a second call returns the same coordinates, and a call for another
+// shape returns the error of decoding.
 func TestAVectorIsDecodedOnce(t *testing.T) {
 	x := sign(t, &tx.Gradient{Payload: []byte{1, 0, 2, 0}})
 	_, err := x.Vector(gradients.Int16, 3)

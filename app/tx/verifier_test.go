@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// smallOrder are encodings of the eight points of small order, and others of some of them that are
-// not canonical: y of 2^255-19 or more, and an x of 0 with a sign.
+// smallOrder has encodings of the eight points of small order, and non-canonical encodings of some
+// of them: y of 2^255-19 or more, and an x of 0 with a sign.
 var smallOrder = []string{
 	"0100000000000000000000000000000000000000000000000000000000000000",
 	"0100000000000000000000000000000000000000000000000000000000000080",
@@ -30,15 +30,15 @@ var smallOrder = []string{
 	"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
 }
 
-// TestSignaturesAreThoseOfTheStandardLibrary: whatever key, message and signature, the verdict is
-// that of crypto/ed25519, by which T3 was written. Points of small order make signatures valid that
-// other definitions refuse, and a cofactor makes valid what T3 refuses.
+// TestSignaturesAreThoseOfTheStandardLibrary: for any key, message and signature, the verdict is
+// that of crypto/ed25519, which T3 defines. Points of small order make signatures valid that other
+// definitions reject, and with a cofactor signatures would be valid that T3 rejects.
 func TestSignaturesAreThoseOfTheStandardLibrary(t *testing.T) {
 	verdicts := map[bool]int{}
 	check := func(t require.TestingT, key, message, signature []byte) {
 		want := ed25519.Verify(key, message, signature)
 		verdicts[want]++
-		for range 2 { // the second time the key is known
+		for range 2 { // the second time the key is cached
 			require.Equal(t, want, signatureHolds(key, message, signature), "key %X, message %X, signature %X", key, message,
 				signature)
 		}
@@ -70,7 +70,7 @@ func TestSignaturesAreThoseOfTheStandardLibrary(t *testing.T) {
 		signature := ed25519.Sign(key, message)
 		check(t, pub, message, signature)
 		slices.Reverse(signature[32:])
-		more := new(big.Int).Add(new(big.Int).SetBytes(signature[32:]), order) // the same modulo the order
+		more := new(big.Int).Add(new(big.Int).SetBytes(signature[32:]), order) // the same number modulo the order
 		more.FillBytes(signature[32:])
 		slices.Reverse(signature[32:])
 		check(t, pub, message, signature)

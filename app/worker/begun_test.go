@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// TestNothingStaysBesideAJournal: what a process left that was killed while it began a journal is
-// removed at the next start, and says nothing.
+// TestNothingStaysBesideAJournal: the file that a killed process left behind while it began a
+// journal is removed at the next start, and its content is ignored.
 func TestNothingStaysBesideAJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.json")
 	require.NoError(t, NewJournal(path))

@@ -69,10 +69,10 @@ func (c phased) Submit(ctx context.Context, t *tx.Tx) error {
 	return err
 }
 
-// TestCommitsFirst: no gradient leaves before the chain has its hash.
+// TestCommitsFirst: a gradient is sent only after the chain has its hash.
 func TestCommitsFirst(t *testing.T) {
 	c, conf := newPhased(3), config(t)
-	conf.Retry = time.Minute // nothing is sent again
+	conf.Retry = time.Minute // no repetitions
 	require.NoError(t, worker.Run(within(t), c, conf))
 	var kinds []tx.Kind
 	var committed []byte
@@ -89,8 +89,9 @@ func TestCommitsFirst(t *testing.T) {
 	require.Equal(t, append(append(append([]tx.Kind{}, round...), round...), round...), kinds)
 }
 
-// TestCommitsAgain: a worker that is restarted between the two commits itself to the same gradient,
-// though it draws another batch and other noise by now, and sends that one.
+// TestCommitsAgain: a worker that restarts between commitment and gradient commits itself to the
+// same gradient again, although its source would now draw another batch and other noise, and sends
+// that gradient.
 func TestCommitsAgain(t *testing.T) {
 	c, conf := newPhased(1), config(t)
 	conf.Retry = time.Minute
@@ -103,8 +104,8 @@ func TestCommitsAgain(t *testing.T) {
 	require.Equal(t, c.submitted[0].Commit.Hash, c.submitted[2].Content[:])
 }
 
-// missed is a chain whose round takes no commitment of the worker. It calls over before the second
-// wait.
+// missed is a chain whose round takes no commitment from the worker. It calls over before the
+// second wait.
 type missed struct {
 	phased
 	waits *int
@@ -124,7 +125,7 @@ func (m missed) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 	return task, err
 }
 
-// TestMissed: who is too late for the commitments of a round signs nothing for it.
+// TestMissed: a worker that is too late for the commitments of a round signs nothing for it.
 func TestMissed(t *testing.T) {
 	c, conf := newPhased(1), config(t)
 	other := conf

@@ -17,7 +17,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// fakeTrainer has 16 examples, and fails where fail says so of its n-th call.
+// fakeTrainer has 16 examples. Its n-th call fails if fail says so.
 type fakeTrainer struct {
 	calls  int
 	asked  [][]int
@@ -58,8 +58,8 @@ func externalConfig(t *testing.T, f *fakeTrainer) worker.Config {
 	return conf
 }
 
-// TestExternalToTheEnd: a trainer that fails now and then costs no gradient and no second one for a
-// round, and while a round is open it is asked for the very same batch.
+// TestExternalToTheEnd: occasional failures of a trainer cost no gradient, and lead to no second
+// one for a round. While a round is open, the trainer is asked for the same batch.
 func TestExternalToTheEnd(t *testing.T) {
 	f := &fakeTrainer{fail: func(n int) error {
 		if n%3 != 0 {
@@ -84,7 +84,7 @@ func TestExternalToTheEnd(t *testing.T) {
 	require.NotEqual(t, f.asked[0], f.asked[3], "each round has a batch of its own")
 }
 
-// TestExternalFailure: nothing is signed, journalled or spent for a trainer that gives nothing.
+// TestExternalFailure: if the trainer gives no gradient, nothing is signed, journalled or spent.
 func TestExternalFailure(t *testing.T) {
 	var calls atomic.Int64
 	f := &fakeTrainer{fail: func(int) error { calls.Add(1); return errors.New("no finite number") }}
@@ -99,8 +99,8 @@ func TestExternalFailure(t *testing.T) {
 	require.NoError(t, worker.Run(within(t), c, externalConfig(t, &fakeTrainer{})), "the next trainer does it")
 }
 
-// hiccup is a chain that may be away at the first wait for the end of a round. It says when it has
-// told of an end.
+// hiccup is a chain that may be unreachable at the first wait for the end of a round. It reports
+// when it has announced an end.
 type hiccup struct {
 	*chain
 	away atomic.Bool
@@ -119,8 +119,8 @@ func (h *hiccup) Await(ctx context.Context, pub []byte, last *worker.Task) (*wor
 	return task, err
 }
 
-// TestLateTrainer: a gradient whose round closed while it was computed is not signed, though the
-// chain was away for a moment of that time.
+// TestLateTrainer: a gradient whose round closed during its computation is not signed, even if the
+// chain was unreachable for a part of that time.
 func TestLateTrainer(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		c := externalChain(2)
@@ -130,7 +130,7 @@ func TestLateTrainer(t *testing.T) {
 		f.fail = func(n int) error {
 			if n == 1 { // another participant closes the round first
 				other := externalConfig(t, &fakeTrainer{})
-				other.Source = privacy.NewTestSource(2) // else both sign the same bytes
+				other.Source = privacy.NewTestSource(2) // with the same source both would sign the same bytes
 				ctx, cancel := context.WithCancel(within(t))
 				other.External = func(context.Context, worker.Task) (worker.Examples, error) {
 					return &fakeTrainer{fail: func(n int) error {
@@ -178,7 +178,7 @@ func TestTrainerThatStartsLate(t *testing.T) {
 	require.Equal(t, 3, tries)
 }
 
-// renewed is a chain that goes on to its next epoch, which is finished at once, when it is told to.
+// renewed is a chain that goes on to its next epoch when told to. That epoch is finished at once.
 type renewed struct {
 	*chain
 	over atomic.Bool
@@ -193,8 +193,8 @@ func (r *renewed) Await(ctx context.Context, pub []byte, last *worker.Task) (*wo
 	return r.chain.Await(ctx, pub, last)
 }
 
-// TestTrainerThatDoesNotStartInAnEpoch: the worker goes on to the next epoch, whose parameters may
-// be what its trainer needs.
+// TestTrainerThatDoesNotStartInAnEpoch: the worker goes on to the next epoch, whose parameters its
+// trainer may be able to use.
 func TestTrainerThatDoesNotStartInAnEpoch(t *testing.T) {
 	c := &renewed{chain: externalChain(2)}
 	conf := externalConfig(t, nil)

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// together lets n workers sync at once, all of which wait for one that came before them.
+// together lets n workers sync at once, while all of them wait for an earlier one.
 func together(t *testing.T, n int, one func(*os.File) error) (errs []error) {
 	t.Helper()
 	var all GroupSync
-	all.turn.Lock() // another syncs
+	all.turn.Lock() // a sync is under way
 	errs = make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {

@@ -14,12 +14,12 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// liar is a chain that says what it likes.
+// liar is a chain that reports false tasks and drafts.
 type liar struct {
 	*chain
-	change func(*worker.Task) // of every task; nil changes nothing
+	change func(*worker.Task) // changes every task; nil changes nothing
 	drafts []*tx.Aggregate
-	spoken atomic.Bool // it has no more drafts, and the worker has dealt with them
+	spoken atomic.Bool // set when it has no more drafts, and the worker has handled them
 }
 
 func (l *liar) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
@@ -54,8 +54,9 @@ func (l *liar) Submit(_ context.Context, t *tx.Tx) error {
 	return nil
 }
 
-// TestPolicyRefusesAnEpoch: with parameters that give less privacy than the home demands,
-// from any source, the worker computes nothing; one that follows waits for the next epoch.
+// TestPolicyRefusesAnEpoch: with parameters that give less privacy than the home requires, the
+// worker computes nothing, whatever the source of the parameters. A worker with Follow waits for
+// the next epoch.
 func TestPolicyRefusesAnEpoch(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		l := &liar{chain: newChain(9), change: func(task *worker.Task) {
@@ -75,9 +76,8 @@ func TestPolicyRefusesAnEpoch(t *testing.T) {
 	}
 }
 
-// TestOwnBudgetBoundsGradients: whatever rounds a node names and whatever it says was spent,
-// the worker signs no more gradients than its home's own budget pays for, also when it is
-// started again.
+// TestOwnBudgetBoundsGradients: whatever rounds and spends a node reports, the worker signs no more
+// gradients than its home's own budget pays for, also after a restart.
 func TestOwnBudgetBoundsGradients(t *testing.T) {
 	var round uint64
 	l := &liar{chain: newChain(1000), change: func(task *worker.Task) {
@@ -100,8 +100,8 @@ func TestOwnBudgetBoundsGradients(t *testing.T) {
 	require.Len(t, l.gradients(), 4, "44 pays for 4 gradients of 10")
 }
 
-// TestOneAggregateAView: drafts that come back to a view, or to a round before, are not
-// signed again, nor is one in another's name.
+// TestOneAggregateAView: a worker signs no second draft for a view, none for an earlier round, and
+// none in another participant's name.
 func TestOneAggregateAView(t *testing.T) {
 	draft := func(round uint64, view uint32, b byte) *tx.Aggregate {
 		return &tx.Aggregate{Round: round, Leader: 0, View: view, Digest: bytes.Repeat([]byte{b}, 32)}

@@ -28,7 +28,8 @@ func neighbourParams() params.Params {
 	return p
 }
 
-// agreeing are examples whose gradients at 0 point the same way, which makes their sum the longest.
+// agreeing returns examples whose gradients at 0 have the same direction, which makes their sum the
+// longest.
 func agreeing(n int) mnist.Features {
 	rng := rand.New(rand.NewPCG(7, 7))
 	f := mnist.Features{Inputs: 8, Labels: make([]uint8, n)}
@@ -38,7 +39,7 @@ func agreeing(n int) mnist.Features {
 	return f
 }
 
-// rowsAsExamples is the trainer of an external model that hands the built-in gradients over.
+// rowsAsExamples is the trainer of an external model that returns the built-in gradients.
 type rowsAsExamples struct{ *Trainer }
 
 func (r rowsAsExamples) Len() int { return r.have }
@@ -49,9 +50,9 @@ func (r rowsAsExamples) ClippedSum(ctx context.Context, dst, x []float64, picked
 }
 
 // TestOneExampleMovesTheSumByOneClip: with the same coins, a round's sum with and without one
-// example differs by at most the clip norm and what Project rounds, at any number of examples, for
-// built-in and external models. The coins are a word an example in their order, so those of the
-// others stay where the last example goes.
+// example differs by at most the clip norm and the rounding of Project, at any number of examples,
+// for built-in and external models. The coins are one word for each example in order, so the other
+// examples keep theirs if the last one is removed.
 func TestOneExampleMovesTheSumByOneClip(t *testing.T) {
 	p := neighbourParams()
 	largest := stage.Pick(20_000, 60_000, 60_000)
@@ -88,7 +89,7 @@ func TestOneExampleMovesTheSumByOneClip(t *testing.T) {
 				}
 				require.LessOrEqual(t, math.Sqrt(apart), p.Privacy.Clip+1e-9, fmt.Sprintf("%s, %d examples", kind, n))
 				require.LessOrEqual(t, math.Sqrt(norm), radius(p)+1e-9)
-				if n == 60_000 { // four times what the batch is for: the bound is in force
+				if n == 60_000 { // four times the examples for which the batch is meant, so that the bound applies
 					require.Greater(t, math.Sqrt(norm), 0.999*radius(p))
 				}
 			}

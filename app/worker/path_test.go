@@ -17,20 +17,20 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// way is one in which a worker's home names data.
+// way is one of the ways in which a worker's home names data.
 type way struct {
 	params params.Params
-	rows   int                        // in the file that is trained on
+	rows   int                        // number of training rows in the file
 	home   func(w *home.WorkerConfig) // names the data
-	// write writes the data without a row of the file; with all rows where it is negative. Data of
-	// the program itself have none, and part takes the row out behind the reader.
+	// write writes the data without the row gone; with all rows if gone is negative. For data in
+	// the program itself write does nothing, and part removes the row after the reader.
 	write func(t *testing.T, gone int)
 	part  func(gone int) home.PartOf
-	// place returns how many of the first n rows are trained on.
+	// place returns the number of training rows among the first rows of the file.
 	place func(t *testing.T, rows int) int
 }
 
-// open returns the trainer of a home that names the data, without a row.
+// open returns the trainer of a home that names the data, without one row.
 func (w way) open(t *testing.T, gone int) *worker.Trainer {
 	t.Helper()
 	if w.write != nil {
@@ -59,8 +59,8 @@ func (w way) open(t *testing.T, gone int) *worker.Trainer {
 	return trainer
 }
 
-// coins are the words of a batch, one a row. The row at taken is in the batch; where it is gone,
-// its word is too.
+// coins gives the random words of a batch, one for each row. The row at taken is in the batch; if
+// the row is removed, so is its word.
 type coins struct {
 	words *rand.Rand
 	at    int
@@ -80,8 +80,8 @@ func (c *coins) Uint64() uint64 {
 	return 0
 }
 
-// distance returns how far the sums with a row and without it are apart, for the same coins, and
-// how many rows fewer are trained on.
+// distance returns the distance between the sums with and without a row, for the same coins, and
+// the difference in the number of training rows.
 func (w way) distance(t *testing.T, whole *worker.Trainer, gone int) (apart float64, fewer int) {
 	less := w.open(t, gone)
 	fewer = whole.Len() - less.Len()
@@ -110,11 +110,11 @@ func (w way) distance(t *testing.T, whole *worker.Trainer, gone int) (apart floa
 	return apart, fewer
 }
 
-// TestOneRowFromFileToSum walks the whole path, from a file that a worker's home names to the sum
+// TestOneRowFromFileToSum tests the whole path from a file that a worker's home names to the sum
 // that is released with noise: with the same coins, one row of the file more or less moves the sum
-// by at most the clip norm, and by nothing where it is a row that is tested on. There are twice the
-// rows for which the batch is, so that the sum's bound is in force. Shares of a partition are what
-// docs/PRIVACY.md excludes: there one row moves the sum by more.
+// by at most the clip norm, and not at all if it is a test row. There are twice the rows for which
+// the batch is meant, so that the sum's bound applies. docs/PRIVACY.md excludes shares of a
+// partition: there one row moves the sum by more.
 func TestOneRowFromFileToSum(t *testing.T) {
 	for name, of := range map[string]func(*testing.T) way{
 		"embedded": embedded, "images": images, "strokes": strokes, "table": csvFile,

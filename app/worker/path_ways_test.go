@@ -21,7 +21,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// fitted returns the parameters of a preset for half of n rows.
+// fitted returns the parameters of a preset that are meant for half of the given rows.
 func fitted(t *testing.T, name string, rows int, data *preset.Data) params.Params {
 	t.Helper()
 	p, err := preset.Make(name, 1, preset.Own{Data: data, Examples: rows / 2})
@@ -29,10 +29,10 @@ func fitted(t *testing.T, name string, rows int, data *preset.Data) params.Param
 	return p
 }
 
-// inOrder is the place of a row where all rows of the file are trained on.
+// inOrder returns the place of a row if all rows of the file are training rows.
 func inOrder(_ *testing.T, rows int) int { return rows }
 
-// embedded is the MNIST in the program: the row goes behind the reader of the files.
+// embedded is the MNIST in the program: a row is removed after the reader of the files.
 func embedded(t *testing.T) way {
 	stage.NotShort(t, "reads 60,000 images a row that goes")
 	return way{
@@ -60,7 +60,7 @@ func embedded(t *testing.T) way {
 func images(t *testing.T) way  { return folder(t, "pixels") }
 func strokes(t *testing.T) way { return folder(t, "default") }
 
-// folder is one of IDX files with 300 images.
+// folder is a folder of IDX files with 300 images.
 func folder(t *testing.T, name string) way {
 	all, err := mnist.Embedded()
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func folder(t *testing.T, name string) way {
 	}
 }
 
-// lines is a CSV file.
+// lines holds the lines of a CSV file.
 type lines struct {
 	file string
 	head string
@@ -98,8 +98,8 @@ func (l lines) write(t *testing.T, rows []string) {
 	require.NoError(t, os.WriteFile(l.file, []byte(l.head+"\n"+strings.Join(rows, "\n")+"\n"), 0o600))
 }
 
-// of fills in how rows go, and where they are. The place of a row among those that are trained on
-// is how many there are in the file up to it.
+// of completes a way for the CSV file. The place of a row among the training rows is the number of
+// training rows before it in the file.
 func (l lines) of(w way) way {
 	w.rows = len(l.rows)
 	w.write = func(t *testing.T, gone int) {
@@ -110,7 +110,7 @@ func (l lines) of(w way) way {
 		l.write(t, slices.Delete(slices.Clone(l.rows), gone, gone+1))
 	}
 	w.place = func(t *testing.T, rows int) int {
-		const enough = 100 // for a test set
+		const enough = 100 // enough rows for a test set
 		from := len(l.rows) - rows
 		if rows > enough {
 			before := w
@@ -138,7 +138,7 @@ func csvFile(t *testing.T) way {
 	return l.of(way{params: fitted(t, "pixels", 456, &data), home: func(w *home.WorkerConfig) { w.Data = l.file }})
 }
 
-// study is a template's trainer on the CSV file beside it.
+// study is the trainer of a template with the CSV file beside it.
 func study(name string) func(t *testing.T) way {
 	return func(t *testing.T) way {
 		python := ""

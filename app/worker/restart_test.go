@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// stopped runs a worker until the open round of a chain has its gradient and is not closed.
+// stopped runs a worker until the open round of a chain has its gradient, before the round closes.
 func stopped(t *testing.T, c *chain, conf worker.Config, round uint64) {
 	t.Helper()
 	c.fail = func(int) error {
@@ -26,16 +26,16 @@ func stopped(t *testing.T, c *chain, conf worker.Config, round uint64) {
 	runUntil(t, c, conf, func() bool {
 		signed := len(c.gradients()[round]) > 0
 		if signed {
-			time.Sleep(50 * time.Millisecond) // for whatever else it would sign
+			time.Sleep(50 * time.Millisecond) // time in which it could sign something else
 		}
 		return signed
 	})
 	require.Equal(t, round, c.state.Progress.Round)
 }
 
-// TestOldJournalAfterLateGradients: a participant has signed more than the chain counts, because
-// gradients of it once came behind their rounds. Copies of its journal of every age are still not
-// taken for the present one: nothing more is signed for the open round.
+// TestOldJournalAfterLateGradients: a participant has signed more gradients than the chain counts,
+// because some once came too late. A copy of its journal of any age is still recognised as old:
+// nothing more is signed for the open round.
 func TestOldJournalAfterLateGradients(t *testing.T) {
 	const last = 6
 	c, conf := newChain(9), config(t)
@@ -43,7 +43,7 @@ func TestOldJournalAfterLateGradients(t *testing.T) {
 	for round := range uint64(last + 1) {
 		stopped(t, c, conf, round)
 		if round == 2 {
-			c.state.Participants[0].Participations = 0 // rounds 0 and 1 closed without it
+			c.state.Participants[0].Participations = 0 // rounds 0 and 1 closed without its gradient
 		}
 		text, err := os.ReadFile(conf.Journal)
 		require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestOldJournalAfterLateGradients(t *testing.T) {
 	}
 }
 
-// late is a chain whose open round is overdue once it is told so.
+// late is a chain whose open round becomes overdue when told so.
 type late struct {
 	*chain
 	overdue *atomic.Bool
@@ -71,15 +71,14 @@ func (l late) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker
 	return task, err
 }
 
-// TestOverdueRound: a worker that is started again sits the open round out, for which its journal
-// has nothing, until the round is overdue: else a net whose nodes all were started again would
-// stand still.
+// TestOverdueRound: a restarted worker whose journal has no entry for the open round sits it out
+// until it is overdue. Otherwise a net in which all nodes restarted would stall.
 func TestOverdueRound(t *testing.T) {
 	c, conf := newChain(9), config(t)
 	stopped(t, c, conf, 3)
 	c.fail = nil
 	l := late{c, new(atomic.Bool)}
-	c.state.Progress.Round = 4 // another's aggregate closed it
+	c.state.Progress.Round = 4 // another leader's aggregate closed it
 	runUntilSaid(t, l, conf, "this worker sits it out")
 	require.Empty(t, c.gradients()[4])
 	l.overdue.Store(true)

@@ -14,9 +14,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// TestJournalIsOnDiskBeforeItsTransactionLeaves: a file that is begun is synced before its rename
-// and its folder after it, an entry that is appended is synced once, and putting one fails where
-// that fails.
+// TestJournalIsOnDiskBeforeItsTransactionLeaves: a new file is synced before its rename and its
+// folder after it; an appended entry is synced once; storing an entry fails if a sync fails.
 func TestJournalIsOnDiskBeforeItsTransactionLeaves(t *testing.T) {
 	file, folder := syncFile, syncFolder
 	defer func() { syncFile, syncFolder = file, folder }()
@@ -27,7 +26,7 @@ func TestJournalIsOnDiskBeforeItsTransactionLeaves(t *testing.T) {
 	var synced []string
 	syncFile = func(f *os.File) error {
 		content, err := os.ReadFile(f.Name())
-		if errors.Is(err, os.ErrNotExist) { // renamed
+		if errors.Is(err, os.ErrNotExist) { // the file was renamed
 			content, err = os.ReadFile(j.path)
 		}
 		require.NoError(t, err)
@@ -59,7 +58,8 @@ func TestJournalIsOnDiskBeforeItsTransactionLeaves(t *testing.T) {
 	require.ErrorIs(t, j.putGradient(next, privacy.Snapshot{}, nil, 0), broken)
 }
 
-// written returns the file of a journal after each of some entries, and what the journal says then.
+// written returns the journal's file after each of several entries, and the content of the journal
+// at that time.
 func written(t *testing.T) (files [][]byte, said []entry) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal.json")
@@ -81,8 +81,8 @@ func written(t *testing.T) (files [][]byte, said []entry) {
 	return files, said
 }
 
-// TestTornJournal: a journal that was cut anywhere says what its whole entries say and no more, and
-// that something may be missing; within the first entry it is damaged.
+// TestTornJournal: a journal that was cut anywhere has exactly its whole entries, and reports that
+// entries may be missing. If it was cut within the first entry, it is damaged.
 func TestTornJournal(t *testing.T) {
 	files, said := written(t)
 	whole := files[len(files)-1]
@@ -114,8 +114,8 @@ func TestTornJournal(t *testing.T) {
 	require.False(t, again.lost(again.entry.Signed), "the file was started over")
 }
 
-// TestFlippedJournal: no byte of a journal changes what it says. Where it is not damaged, it ends
-// within an entry: the end of the last line was hit.
+// TestFlippedJournal: no changed byte changes the content of a journal. The journal is then
+// damaged, or ends within an entry if the end of its last line was hit.
 func TestFlippedJournal(t *testing.T) {
 	files, said := written(t)
 	whole := files[len(files)-1]
@@ -136,7 +136,7 @@ func TestFlippedJournal(t *testing.T) {
 	}
 }
 
-// TestJournalIsBegunAnew: its file does not grow without end, and says the same.
+// TestJournalIsBegunAnew: the file is rewritten before it grows too large, with the same content.
 func TestJournalIsBegunAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.json")
 	j, err := OpenJournal(path, apptest.ChainID, []byte{1})
@@ -156,9 +156,9 @@ func TestJournalIsBegunAnew(t *testing.T) {
 	require.Equal(t, j.entry, again.entry)
 }
 
-// TestAJournalHasOneWorker: while a worker has a journal no other can open it, whether it was there
-// before or not, and whatever became of its file since. Two of them would sign twice for a
-// round.
+// TestAJournalHasOneWorker: while a worker has a journal open, no other worker can open it, whether
+// or not the file existed before, and whatever happened to it since. Two workers would sign twice
+// for a round.
 func TestAJournalHasOneWorker(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.json")
 	for range 2 {

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// unawaited is a chain whose rounds wait for nobody. It calls hurry before the first wait for a
-// round's end.
+// unawaited is a chain whose rounds wait for no participant. It calls hurry before the first wait
+// for a round's end.
 type unawaited struct {
 	*chain
 	once  sync.Once
@@ -30,8 +30,8 @@ func (u *unawaited) Await(ctx context.Context, pub []byte, last *worker.Task) (*
 	return task, err
 }
 
-// TestUnawaited: who is not waited for signs nothing for a round that closes without it, and signs
-// for one that stays open.
+// TestUnawaited: a worker for which the round does not wait signs nothing if the round closes
+// without it, and signs if the round stays open.
 func TestUnawaited(t *testing.T) {
 	c := newChain(2)
 	require.NoError(t, worker.Run(within(t), &unawaited{chain: c, hurry: func() {}}, config(t)))
@@ -39,7 +39,7 @@ func TestUnawaited(t *testing.T) {
 
 	c = newChain(2)
 	other := config(t)
-	other.Source = privacy.NewTestSource(2) // else both sign the same bytes
+	other.Source = privacy.NewTestSource(2) // with the same source both would sign the same bytes
 	require.NoError(t, worker.Run(within(t), &unawaited{chain: c,
 		hurry: func() { require.NoError(t, worker.Run(within(t), c, other)) }}, config(t)))
 	require.Len(t, c.gradients()[0], 1, "the other's alone")

@@ -26,8 +26,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// chain is a chain of one worker without a network: it executes what is
-// submitted and can fail on purpose.
+// chain is a chain of one worker without a network: it executes submitted transactions and can fail
+// on purpose.
 type chain struct {
 	mu        sync.Mutex
 	state     *app.State
@@ -35,7 +35,7 @@ type chain struct {
 	submitted []*tx.Tx
 	changed   chan struct{}
 	hold      bool              // keep gradients out of the chain
-	fail      func(n int) error // of the n-th submission
+	fail      func(n int) error // fails the n-th submission
 }
 
 func newChain(rounds uint64) *chain {
@@ -141,7 +141,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// runUntil runs a worker until something holds, and ends it.
+// runUntil runs a worker until a condition holds, and stops it.
 func runUntil(t *testing.T, c worker.Chain, conf worker.Config, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(within(t))
@@ -153,7 +153,7 @@ func runUntil(t *testing.T, c worker.Chain, conf worker.Config, holds func() boo
 	require.ErrorIs(t, <-done, context.Canceled)
 }
 
-// runUntilSaid runs a worker until it says something, and for a moment more.
+// runUntilSaid runs a worker until it logs a text, and for a moment more.
 func runUntilSaid(t *testing.T, c worker.Chain, conf worker.Config, something string) {
 	t.Helper()
 	var said atomic.Bool
@@ -194,7 +194,7 @@ func TestRunToTheEnd(t *testing.T) {
 	require.Len(t, c.gradients(), 10)
 }
 
-// TestStepDelay: a step takes as long as told, and a worker that is stopped during it signs
+// TestStepDelay: a step takes the configured time, and a worker that is stopped during it signs
 // nothing.
 func TestStepDelay(t *testing.T) {
 	c, conf := newChain(3), config(t)
@@ -211,8 +211,8 @@ func TestStepDelay(t *testing.T) {
 	require.Empty(t, c.gradients())
 }
 
-// TestTheLossIsLoggedOnlyIfAskedFor: nothing that is computed from the examples without noise
-// leaves the worker by default.
+// TestTheLossIsLoggedOnlyIfAskedFor: by default no value that is computed from the examples without
+// noise leaves the worker.
 func TestTheLossIsLoggedOnlyIfAskedFor(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		c, conf := newChain(3), config(t)
@@ -229,8 +229,8 @@ func TestTheLossIsLoggedOnlyIfAskedFor(t *testing.T) {
 	}
 }
 
-// TestOneGradientARound: however often the worker is cut off and restarted, each round has one
-// gradient, sent again byte for byte. A worker that was cut off between two rounds has no entry for
+// TestOneGradientARound: however often the worker is stopped and restarted, each round has one
+// gradient, sent again byte for byte. A worker that was stopped between two rounds has no entry for
 // the open one and takes part once it is overdue, which a round of one participant always is.
 func TestOneGradientARound(t *testing.T) {
 	c := newChain(12)
@@ -245,7 +245,7 @@ func TestOneGradientARound(t *testing.T) {
 	conf, whole := config(t), within(t)
 	for try := 0; !c.state.Finished(); try++ {
 		require.NoError(t, whole.Err(), "round %d is still open after %d starts", c.state.Progress.Round, try)
-		// The time grows, so that it is long enough on any machine.
+		// The time grows until it is long enough on any machine.
 		ctx, cancel := context.WithTimeout(whole, time.Duration(5+try)*time.Millisecond)
 		conf.Source = privacy.NewTestSource(uint64(try)) // a second gradient would have other noise
 		err := worker.Run(ctx, late{c, overdue}, conf)
@@ -299,7 +299,7 @@ func TestJournalBelongs(t *testing.T) {
 	require.Error(t, err)
 }
 
-// spender is a chain that has counted a number of gradients already.
+// spender is a chain that has already counted a number of gradients.
 type spender struct {
 	*chain
 	counted uint64
@@ -323,8 +323,8 @@ func (c spender) Await(ctx context.Context, pub []byte, last *worker.Task) (*wor
 	return task, nil
 }
 
-// TestBudgetIsSpent: a worker whose budget is spent stops by itself and says so;
-// its own journal counts what it has sent, whatever the chain counts.
+// TestBudgetIsSpent: a worker whose budget is spent stops and logs that. Its own journal counts its
+// sent gradients, whatever the chain counts.
 func TestBudgetIsSpent(t *testing.T) {
 	for counted, sends := range map[uint64]int{0: 5, 3: 2, 5: 0, 9: 0} {
 		c := spender{newChain(10), counted}
@@ -350,7 +350,7 @@ func (c older) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 	return task, err
 }
 
-// TestLostJournal: noise stands in for a momentum that is lost.
+// TestLostJournal: noise replaces a lost momentum.
 func TestLostJournal(t *testing.T) {
 	c := older{newChain(4)}
 	conf := config(t)
@@ -361,9 +361,9 @@ func TestLostJournal(t *testing.T) {
 	require.Contains(t, said[0], "momentum is lost")
 }
 
-// TestLostJournalConvictsNobody: a worker that finds no journal signs nothing for the
-// round that is open, of which the chain may have its gradient already, nor an
-// aggregate in it. It says so, and takes part again in the next round.
+// TestLostJournalConvictsNobody: a worker without a journal signs neither a gradient nor an
+// aggregate for the open round, because the chain may already have its gradient. It logs that, and
+// takes part again in the next round.
 func TestLostJournalConvictsNobody(t *testing.T) {
 	c := newChain(9)
 	conf := config(t)
@@ -378,7 +378,7 @@ func TestLostJournalConvictsNobody(t *testing.T) {
 		}
 		return n, round
 	}
-	c.fail = func(int) error { // from round 3 on nothing comes into the chain
+	c.fail = func(int) error { // from round 3 on the chain takes nothing
 		if c.state.Progress.Round >= 3 {
 			return errors.New("connection reset")
 		}
@@ -387,7 +387,7 @@ func TestLostJournalConvictsNobody(t *testing.T) {
 	runUntil(t, c, conf, func() bool { n, round := signed(); return round == 3 && n > 0 })
 	require.NoError(t, os.Remove(conf.Journal)) // the host is restored without its data
 	before, _ := signed()
-	conf.Source = privacy.NewTestSource(2) // as the operating system's would be
+	conf.Source = privacy.NewTestSource(2) // other noise, as from the operating system
 	runUntilSaid(t, c, conf, "sits the open round out")
 	after, _ := signed()
 	require.Equal(t, before, after)
@@ -401,8 +401,8 @@ func TestLostJournalConvictsNobody(t *testing.T) {
 	require.True(t, c.state.Finished())
 }
 
-// TestFirstStart: the worker of a new home takes part in the round that is open, at
-// whatever height it starts.
+// TestFirstStart: the worker of a new home takes part in the open round, at whatever height it
+// starts.
 func TestFirstStart(t *testing.T) {
 	c := newChain(1)
 	c.state.Height = 500
@@ -410,22 +410,22 @@ func TestFirstStart(t *testing.T) {
 	require.Len(t, c.gradients(), 1)
 }
 
-// TestLostJournalBeforeTheFirstGradientCounts: the chain counts no gradient of the
-// participant yet, and one is signed for the open round: without its journal, or with an
-// older one, the worker signs no other.
+// TestLostJournalBeforeTheFirstGradientCounts: the chain counts no gradient of the participant yet,
+// and one is signed for the open round. Without its journal, or with an older one, the worker signs
+// no other.
 func TestLostJournalBeforeTheFirstGradientCounts(t *testing.T) {
 	c := newChain(3)
 	c.hold = true // the round stays open
 	conf := config(t)
 	runUntil(t, c, conf, func() bool { return len(c.gradients()[0]) == 1 })
 	require.NoError(t, os.Remove(conf.Journal)) // the host is restored without its data
-	conf.Source = privacy.NewTestSource(2)      // as the operating system's would be
+	conf.Source = privacy.NewTestSource(2)      // other noise, as from the operating system
 	runUntilSaid(t, c, conf, "sits the open round out")
 	require.Len(t, c.gradients()[0], 1, "gradients signed for round 0")
 }
 
-// TestOldJournalConvictsNobody: a copy of the journal from when the home was new, or from
-// rounds before, does not know what was signed for the open round.
+// TestOldJournalConvictsNobody: a copy of the journal of a new home, or of earlier rounds, does not
+// show what was signed for the open round, and the worker signs nothing.
 func TestOldJournalConvictsNobody(t *testing.T) {
 	c := newChain(9)
 	conf := config(t)
@@ -441,7 +441,7 @@ func TestOldJournalConvictsNobody(t *testing.T) {
 		runUntil(t, c, conf, func() bool {
 			signed := len(c.gradients()[round]) > 0
 			if signed {
-				time.Sleep(50 * time.Millisecond) // for whatever else it would sign
+				time.Sleep(50 * time.Millisecond) // time in which it could sign something else
 			}
 			return signed
 		})
@@ -460,8 +460,7 @@ func TestOldJournalConvictsNobody(t *testing.T) {
 	}
 }
 
-// TestDamagedJournal: the error of a journal that cannot be read names the file and
-// what to do.
+// TestDamagedJournal: the error about an unreadable journal names the file and the remedy.
 func TestDamagedJournal(t *testing.T) {
 	conf := config(t)
 	require.NoError(t, worker.Run(within(t), newChain(2), conf))
@@ -476,7 +475,7 @@ func TestDamagedJournal(t *testing.T) {
 		require.NoError(t, os.WriteFile(conf.Journal, []byte(content), 0o600))
 		c := newChain(2)
 		c.hold = true
-		if content == string(no) { // a sound file with a gradient that is none
+		if content == string(no) { // a readable file with an invalid gradient
 			c = newChain(3)
 			c.state.Progress.Round = 1
 		}

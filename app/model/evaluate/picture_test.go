@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// numbers are the parameters of a model, each of its own value.
+// numbers returns parameters of a model that are all different.
 func numbers(m params.Model) []float64 {
 	x := make([]float64, m.Dim())
 	for i := range x {
@@ -20,7 +20,8 @@ func numbers(m params.Model) []float64 {
 	return x
 }
 
-// The picture of a pixel's weight is the weight; biases are no part of it.
+// TestPicturesOfPixels: the picture of a pixel's weight is the weight, and biases are not part of
+// it.
 func TestPicturesOfPixels(t *testing.T) {
 	m := params.Model{Kind: params.ModelSoftmax, Inputs: 9, Classes: 4, Pool: 1, PixelScale: 255}
 	n, side := evaluate.Frame(m)
@@ -37,8 +38,8 @@ func TestPicturesOfPixels(t *testing.T) {
 	require.ErrorContains(t, err, "no picture")
 }
 
-// Each class's weights on strokes are drawn by the map, for softmax and for the hidden units of an
-// MLP.
+// TestPicturesOfStrokes: the map draws the weights on strokes, for the classes of softmax and for
+// the hidden units of an MLP.
 func TestPicturesOfStrokes(t *testing.T) {
 	for _, m := range []params.Model{
 		{Kind: params.ModelSoftmax, Inputs: features.Inputs, Classes: 10, NoBias: true, Features: inputs.Strokes()},

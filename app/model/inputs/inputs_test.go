@@ -37,14 +37,14 @@ func digits(t *testing.T, n int) mnist.Set {
 	return data.Test.Subset(index)
 }
 
-// The core names the map that this program has, with the shape that it has.
+// TestTheCoreKnowsTheMap: the core names this program's map, with the same shape.
 func TestTheCoreKnowsTheMap(t *testing.T) {
 	require.Equal(t, params.FeaturesStrokes, features.Name)
 	require.Equal(t, params.StrokesInputs, features.Inputs)
 }
 
-// A part has the rows that the whole set has, from memory, from a new file and from that file
-// again.
+// TestAPartHasTheRowsOfTheWhole: a part has the same rows as the whole set, from memory, from a new
+// file and from that file again.
 func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
 	set, part, folder := digits(t, 30), []int{17, 3, 29}, t.TempDir()
 	for _, m := range []params.Model{pixels(), strokes()} {
@@ -61,14 +61,14 @@ func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
 					require.Equal(t, all.Row(k), some.Row(i))
 					require.Equal(t, all.Labels[k], some.Labels[i])
 				}
-				some.Labels[0]++ // of a copy
+				some.Labels[0]++ // changes a copy
 				require.Equal(t, digits(t, 30).Labels, set.Labels)
 			}
 		}
 	}
 }
 
-// More sets than memory keeps give the same rows as before.
+// TestSetsBeyondTheMemory: more sets than the cache holds give the same rows as before.
 func TestSetsBeyondTheMemory(t *testing.T) {
 	for range 2 {
 		for n := 1; n < 8; n++ {

@@ -33,7 +33,7 @@ const patients = `age,diagnosis,dose
 30,ill,-0.5
 `
 
-// shape is that of patients.
+// shape returns the description of the table of patients.
 func shape() params.Table {
 	return params.Table{Label: "diagnosis", Classes: []string{"ill", "well"}, Columns: []params.Column{
 		{Name: "age", Low: 20, High: 90}, {Name: "dose", Low: -1, High: 1},
@@ -50,15 +50,15 @@ func TestShape(t *testing.T) {
 	require.Equal(t, 4, table.Examples(5))
 }
 
-// TestClassesAreInTheOrderOfTheirBytes: whatever order the rows have.
+// TestClassesAreInTheOrderOfTheirBytes: the order of the rows does not matter.
 func TestClassesAreInTheOrderOfTheirBytes(t *testing.T) {
 	got, _, err := table.Shape(file(t, "x,y\n1,b\n2,10\n3,B\n4,9\n"), "y")
 	require.NoError(t, err)
 	require.Equal(t, []string{"10", "9", "B", "b"}, got.Classes)
 }
 
-// TestLoad: values are 255ths of their column's range, and beyond its ends the end; columns are
-// found by name; about a fifth is for testing.
+// TestLoad: values become 255ths of their column's range, and values beyond an end become that end.
+// Columns are found by name. About a fifth of the rows is for testing.
 func TestLoad(t *testing.T) {
 	text := "dose,unknown,diagnosis,age\n1,?,ill,90\n-1,?,well,20\n0.2,?,ill,1000\n-7,?,well,-3\n0,?,well,55\n"
 	data, err := table.Load(file(t, text), shape())
@@ -78,7 +78,7 @@ func TestLoad(t *testing.T) {
 	require.Equal(t, data, again)
 }
 
-// TestOneRowMovesOneRow: without one of 570 rows the others are on the side where they were.
+// TestOneRowMovesOneRow: without one of 570 rows, all other rows stay on their side.
 func TestOneRowMovesOneRow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	lines := make([]string, 570)
@@ -104,7 +104,7 @@ func TestOneRowMovesOneRow(t *testing.T) {
 	}
 }
 
-// within reports whether a set is another without some of its rows, in the same order.
+// within reports whether part is whole without some of its rows, in the same order.
 func within(part, whole mnist.Set) bool {
 	at := 0
 	for i := range whole.Len() {
@@ -115,7 +115,7 @@ func within(part, whole mnist.Set) bool {
 	return at == part.Len()
 }
 
-// TestTheTestSetHasAllClasses: also where classes follow each other by turns, or are sorted.
+// TestTheTestSetHasAllClasses: this also holds if the classes alternate or are sorted.
 func TestTheTestSetHasAllClasses(t *testing.T) {
 	for _, of := range []func(i int) int{func(i int) int { return i % 5 }, func(i int) int { return i / 100 }} {
 		var text strings.Builder
@@ -137,7 +137,7 @@ func TestTheTestSetHasAllClasses(t *testing.T) {
 	}
 }
 
-// TestRefuses: each error names the line and the column, and no value, which is private.
+// TestRefuses: each error names the line and the column, and not the value, which is private.
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"missing", "age,diagnosis,dose\n1,ill,2\n3,well,\n", `patients.csv line 3, column "dose": the value is missing`},
@@ -218,8 +218,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestAHeaderOfManyColumns: a file with more columns than any model has inputs is read in a moment,
-// and refused with some of them.
+// TestAHeaderOfManyColumns: a file with more columns than any model has inputs is rejected quickly,
+// with an error that lists a few of the columns.
 func TestAHeaderOfManyColumns(t *testing.T) {
 	var header, row strings.Builder
 	for i := range 200_000 {

@@ -23,8 +23,8 @@ func hostile(t *testing.T, mode ...string) (*Trainer, *heard) {
 	return p, h
 }
 
-// TestSecondAnswer: what a trainer writes behind its answer is not the answer to the next question,
-// which is about another batch at other parameters.
+// TestSecondAnswer: bytes that a trainer writes after its answer are not taken as the answer to the
+// next request, which is for another batch and other parameters.
 func TestSecondAnswer(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "marker")
 	p, _ := hostile(t, "twice", marker)
@@ -37,8 +37,8 @@ func TestSecondAnswer(t *testing.T) {
 	require.ErrorContains(t, err, "nothing asked for")
 }
 
-// TestPipesHeldOpen: a trainer that has ended is not waited for, though a process that it started
-// holds its standard input and output.
+// TestPipesHeldOpen: the worker does not wait for a trainer that has ended, even if a process that
+// it started holds its standard input and output open.
 func TestPipesHeldOpen(t *testing.T) {
 	t.Parallel()
 	p, _ := hostile(t, "grandchild")
@@ -48,8 +48,8 @@ func TestPipesHeldOpen(t *testing.T) {
 	require.Less(t, time.Since(begin), 10*time.Second, "the time for an answer is 20 s")
 }
 
-// TestStartAndAnswerHaveATimeEach: after a failure a trainer gets the time of an answer to start,
-// as it got at first, and not what its first answer leaves of it.
+// TestStartAndAnswerHaveATimeEach: after a failure the start of a trainer has a whole timeout, as
+// its first start had, and not the rest of the failed call's.
 func TestStartAndAnswerHaveATimeEach(t *testing.T) {
 	t.Parallel()
 	p, _ := hostile(t, "slow-start", filepath.Join(t.TempDir(), "marker"))
@@ -59,7 +59,7 @@ func TestStartAndAnswerHaveATimeEach(t *testing.T) {
 	require.NoError(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}))
 }
 
-// TestFloodOfLines: a trainer cannot fill the disk with a log, and its last words are heard.
+// TestFloodOfLines: a trainer cannot fill the disk with its log, and its last line is still logged.
 func TestFloodOfLines(t *testing.T) {
 	p, h := hostile(t, "flood")
 	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "exit status 7")
@@ -68,8 +68,8 @@ func TestFloodOfLines(t *testing.T) {
 	require.Contains(t, h.String(), "trainer: the last words\n")
 }
 
-// TestInspectWhatATrainerSaysOfItsExamples: their number alone takes no memory, and one example
-// alone differs from no other.
+// TestInspectWhatATrainerSaysOfItsExamples: a claimed number of examples takes no memory, and a
+// single example is compared with no other.
 func TestInspectWhatATrainerSaysOfItsExamples(t *testing.T) {
 	for _, mode := range []string{"many", "one"} {
 		c, _ := study(t, mode)

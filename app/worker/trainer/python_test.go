@@ -30,8 +30,8 @@ func TestPythonPackage(t *testing.T) {
 }
 
 // TestOtherTensors: a trainer whose model has other tensors than the parameters does not start, and
-// the first that differs is named. One of the same tensors in another order, or that names none,
-// does.
+// the error names the first difference. A trainer with the same tensors in another order, or that
+// names none, starts.
 func TestOtherTensors(t *testing.T) {
 	other := linear(params.ClippingRows)
 	other.Tensors[0].Shape = []uint32{3, 2}
@@ -75,8 +75,8 @@ func TestOtherTensors(t *testing.T) {
 	require.NoError(t, compare(nil, linear("rows").Tensors))
 }
 
-// TestNotStarted: a trainer that could not import a module has broken no promise: the error names
-// the interpreter and the module.
+// TestNotStarted: the error about a trainer that could not import a module names the interpreter
+// and the module, and is no broken promise.
 func TestNotStarted(t *testing.T) {
 	for mode, module := range map[string]string{"import": "no_such_module", "import-late": "no_such_module",
 		"crash-at-start": ""} {

@@ -28,7 +28,7 @@ func linear(clipping string) params.Model {
 	}}
 }
 
-// heard is what a trainer wrote to standard error.
+// heard records the standard error of a trainer.
 type heard struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -68,7 +68,7 @@ func start(t *testing.T, clipping string, mode ...string) *Trainer {
 
 var at = []float64{0.1, -0.2, 0.3, 0, 0.5, -0.1}
 
-// reference is the sum that testdata/study.py should give.
+// reference returns the correct sum of testdata/study.py.
 func reference(picked []int) []float64 {
 	sum := make([]float64, 6)
 	for _, i := range picked {
@@ -88,13 +88,13 @@ func reference(picked []int) []float64 {
 	return sum
 }
 
-// TestClippedSum: both modes give the sum of the gradients, each of at most norm 1, of any batch.
+// TestClippedSum: both modes give the sum of the gradients, each of at most norm 1, for any batch.
 func TestClippedSum(t *testing.T) {
 	for _, clipping := range []string{params.ClippingRows, params.ClippingSum} {
 		p := start(t, clipping, "right")
 		require.Equal(t, 50, p.Len())
 		for _, picked := range [][]int{{}, {3}, {0, 49, 7}, {1, 2, 3, 4, 5, 6, 7, 8, 9}} {
-			sum := []float64{1, 2, 3, 4, 5, 6} // of before
+			sum := []float64{1, 2, 3, 4, 5, 6} // leftover values
 			require.NoError(t, p.ClippedSum(t.Context(), sum, at, picked))
 			require.InDeltaSlice(t, reference(picked), sum, 1e-5, clipping)
 		}
@@ -111,8 +111,8 @@ func TestEvaluate(t *testing.T) {
 	require.ErrorContains(t, err, "accuracy 7 on 8 examples, want 0 to 1")
 }
 
-// TestHello: the trainer hears its share, its configuration and its tensors, and what it prints
-// goes to the log.
+// TestHello: the trainer gets its share, its configuration and its tensors, and its output goes to
+// the log.
 func TestHello(t *testing.T) {
 	c, h := study(t, "share")
 	p, err := Start(t.Context(), c, linear(params.ClippingRows), 1)
@@ -122,8 +122,7 @@ func TestHello(t *testing.T) {
 		"1, 'seed': 5} {'a': 1} weight")
 }
 
-// TestFailures: what a trainer does wrong is an error that says what, and the next call finds
-// another process.
+// TestFailures: the error names the trainer's fault, and the next call starts another process.
 func TestFailures(t *testing.T) {
 	for mode, want := range map[string]string{
 		"crash":      "it ended by itself (exit status 3)",
@@ -167,7 +166,8 @@ func TestFailedStarts(t *testing.T) {
 	require.ErrorContains(t, err, "no trainer is named")
 }
 
-// TestOtherDataAfterARestart: the sampling rate was that of the former number of examples.
+// TestOtherDataAfterARestart: a trainer that has another number of examples after a restart is
+// rejected, because the sampling rate is for the former number.
 func TestOtherDataAfterARestart(t *testing.T) {
 	p := start(t, params.ClippingRows, "restart", filepath.Join(t.TempDir(), "marker"))
 	p.child.stop(false)
@@ -177,8 +177,8 @@ func TestOtherDataAfterARestart(t *testing.T) {
 		"it has 51 examples after its restart, before 50")
 }
 
-// TestLateAnswers: a trainer that is late is ended, one that is deaf to SIGTERM too, and it starts
-// again after a pause alone, which grows.
+// TestLateAnswers: a late trainer is stopped, even if it ignores SIGTERM. It starts again only
+// after a pause, which grows.
 func TestLateAnswers(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"slow", "deaf"} {
@@ -197,7 +197,7 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
-// TestCancelled: who no longer wants the answer does not wait for it.
+// TestCancelled: a cancelled call does not wait for the answer.
 func TestCancelled(t *testing.T) {
 	p := start(t, params.ClippingRows, "slow")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -207,8 +207,8 @@ func TestCancelled(t *testing.T) {
 	require.Less(t, time.Since(begin), 15*time.Second)
 }
 
-// TestKilled: a trainer that is killed at any moment costs the call that met it, and no later one;
-// what a call gives is right.
+// TestKilled: killing a trainer at any moment fails only the call in progress, and successful calls
+// give the right result.
 func TestKilled(t *testing.T) {
 	p := start(t, params.ClippingRows, "right")
 	picked := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
@@ -235,7 +235,8 @@ func TestKilled(t *testing.T) {
 	require.Greater(t, given, 20)
 }
 
-// TestInspect: a right trainer is not refuted; each wrong one is, by the demand that it breaks.
+// TestInspect: a correct trainer is not refuted, and each wrong one is, by the demand that it
+// breaks.
 func TestInspect(t *testing.T) {
 	for _, c := range []struct{ mode, clipping, demand, note string }{
 		{"right", "rows", "", ""},
@@ -260,7 +261,7 @@ func TestInspect(t *testing.T) {
 			t.Parallel()
 			conf, _ := study(t, c.mode, filepath.Join(t.TempDir(), "marker"))
 			if c.mode == "slow-once" {
-				conf.Timeout = 5 * time.Second // python3 has to start within it, beside the others
+				conf.Timeout = 5 * time.Second // python3 must start within it, while other tests run
 			}
 			report, err := Inspect(t.Context(), conf, linear(c.clipping), 1, 20, 1)
 			require.NoError(t, err)
@@ -281,7 +282,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestBytes holds the example of docs/TRAINER.md to the code.
+// TestBytes compares the example of docs/TRAINER.md with the code.
 func TestBytes(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/TRAINER.md")
 	require.NoError(t, err)
@@ -308,8 +309,8 @@ func spaced(data []byte) string {
 	return strings.Join(parts, " ")
 }
 
-// FuzzRows: whatever a trainer answers, reading it ends, and what is taken is finite and within n
-// clip norms.
+// FuzzRows: reading any answer of a trainer ends, and an accepted sum is finite and within n clip
+// norms.
 func FuzzRows(f *testing.F) {
 	f.Add([]byte("R\x08\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x40"), true)
 	f.Add([]byte("X\x03\x00\x00\x00abc"), false)
