@@ -18,9 +18,10 @@ import (
 // beyond its height.
 const decidedLook = 20 * time.Millisecond
 
-// PrepareProposal proposes from the pool, not from the transactions of the request: the aggregate
-// that closes the round with its gradients, or commitments, or neither, and the operations. It
-// waits, bounded, for the round to be complete, so that a round costs one block.
+// PrepareProposal proposes a block from the pool, and ignores the transactions of the request. The
+// block has the aggregate that closes the round with its gradients, or else the commitments, if
+// there are any, and then the operations. PrepareProposal waits, up to ProposalWait, for the round
+// to be complete, so that a round costs one block.
 func (a *Application) PrepareProposal(ctx context.Context,
 	req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	p := a.pool.Load()

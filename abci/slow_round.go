@@ -15,7 +15,7 @@ const slowRoundEvery = 100
 // a silent participant. The operators can, and set the waits. Only Commit uses slowRounds.
 type slowRounds struct {
 	rounds uint64 // closed since this node started
-	next   uint64 // value of rounds from which on a warning is due again
+	next   uint64 // number of rounds at which the next warning may come
 }
 
 const (

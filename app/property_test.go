@@ -94,7 +94,7 @@ type consortium struct {
 	asked      map[string][2]int   // numbers of the signing and the VRF key that a proposal registers, 0 for none
 	validators map[string]struct{} // validators by consensus key
 	past       []*tx.Tx            // all transactions sent so far
-	recorded   map[string]bool     // ids of the proposals, except joins, in blocks
+	recorded   map[string]bool     // ids of the proposals in blocks, without those of joins
 	few        int                 // number of approvals with which a proposal always counted against its sender
 }
 

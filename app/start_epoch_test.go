@@ -262,7 +262,7 @@ func TestNewModel(t *testing.T) {
 	other := round(t, s).State
 	again := step(t, other, append(apptest.Close(other, 3), agreed(another(other, false, true, mlp))...)...)
 	require.NotEqual(t, next.Model, again.State.Model)
-	// The next round works: the hash after it is that of its encoding.
+	// The round after the new model closes, and the state after it survives its encoding.
 	after := round(t, next).State
 	require.NotEqual(t, next.Model, after.Model)
 	require.NotEqual(t, make([]float64, 20), after.Velocity)

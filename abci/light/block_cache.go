@@ -13,9 +13,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// execution returns the content that the block of a verified header executes. It does not fetch a
-// block that consists, by the header's hash, of cached transactions: with a thousand gradients
-// fetching takes longer than computing the next ones.
+// execution returns the block of a verified header in the form that a state executes. If the
+// header's hash shows that the block consists of cached transactions, it is not fetched: with a
+// thousand gradients a fetch takes longer than the computation of the next ones.
 func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
 	if txs := f.own.blockFromCache(b.Header); txs != nil {

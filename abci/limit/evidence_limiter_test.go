@@ -47,8 +47,8 @@ func TestGate(t *testing.T) {
 	require.Len(t, g.peers, 1, "those of a former period are forgotten")
 }
 
-// TestCrowdAtTheGate: the evidence of all peers together is limited, and each further peer can
-// still deliver its own.
+// TestCrowdAtTheGate: the evidence of all peers together is limited, and a peer outside the crowd
+// can still deliver its own.
 func TestCrowdAtTheGate(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		g, taken := newEvidenceLimiter(nil), 0

@@ -84,8 +84,7 @@ func (of messageSizes) Fit(p params.Params, n int) bool {
 		int(p.AggregateBytes(n)) <= of[AggregateChannel]-SmallMessage
 }
 
-// Messages are the limits of a node's messages: of each message, and of all unfinished ones
-// together.
+// Messages limits the size of each message to a node, and that of all unfinished messages together.
 type Messages struct {
 	messageSizes
 	*unfinished

@@ -35,8 +35,8 @@ var wholes = map[string]struct {
 		func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
 }
 
-// whole returns the type of the proof operator that computes a key's value in the state's tree from
-// the whole list or vector under that key. It returns "" if the key holds neither.
+// whole returns the type of the operator that leads from a whole list or vector to its root, which
+// is the value under key in the state's tree. It returns "" if that value is no such root.
 func whole(key string) string {
 	switch key {
 	case "epochs", "offences", "participants", "proposals":

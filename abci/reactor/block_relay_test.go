@@ -263,7 +263,7 @@ func TestWhoMissesPartsWaitsForNobody(t *testing.T) {
 	})
 }
 
-// TestNoPartIsLost: CometBFT sends a part that it counts as sent never again to a peer at the same
+// TestNoPartIsLost: CometBFT never sends a part again that it counts as sent to a peer at the same
 // height and round. A peer that gave a block up still gets its parts, because it may have to commit
 // it. So does a peer that announces a missing part while CometBFT marks it as sent, or announces it
 // for another round.

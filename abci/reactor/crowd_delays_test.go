@@ -130,8 +130,8 @@ func TestCrowdOfClocks(t *testing.T) {
 	}
 }
 
-// TestCrowdOfAnnouncements: the announcements of all peers together are bounded, and leave room for
-// a round of each further peer.
+// TestCrowdOfAnnouncements: the announcements of all peers together are bounded. A peer outside the
+// crowd can still announce the gradients of a round.
 func TestCrowdOfAnnouncements(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		w, _ := clocked()

@@ -26,7 +26,7 @@ type partScheduler struct {
 	mu            sync.Mutex
 	queue         []deferredPart
 	armed         bool  // flush is scheduled
-	hurriedHeight int64 // height at which a part is deferred only by the later of sendTime
+	hurriedHeight int64 // at this height only later, as returned by sendTime, defers a part
 }
 
 // deferredPart is a deferred part.

@@ -41,7 +41,7 @@ type peerQueue struct {
 	announcements      []outgoing // transactions to announce
 	announceAt         time.Time
 	flags              map[hash]peerFlags
-	sweepFlags         int // number of flags at which the next such sweep is made
+	sweepFlags         int // number of flags at which the next sweep is made: see minFlags
 	sweepAnnouncements int // number of announcements at which those of transactions that left the pool are dropped
 }
 
@@ -58,7 +58,7 @@ type outgoing struct {
 // peerFlags is the state of a transaction at a peer.
 type peerFlags struct {
 	knows   bool // the peer has announced it
-	sent    bool // it was sent; a syncing peer drops it
+	sent    bool // the transaction was sent (a syncing peer drops it)
 	offered bool // it was announced; the peer may request it once
 }
 

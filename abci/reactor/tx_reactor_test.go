@@ -300,8 +300,8 @@ func TestGossipOfWhatIsReceived(t *testing.T) {
 }
 
 // TestLargeTransactionsGoPastTheMempool: a transaction larger than a block part goes directly to
-// the application, once and with the same verdict, if the mempool holds another transaction, for
-// which consensus waits, and no peer is flooded from it.
+// the application, once and with the same verdict. The exceptions are an empty mempool, because
+// consensus waits for its first transaction, and a flooded peer, because the mempool feeds it.
 func TestLargeTransactionsGoPastTheMempool(t *testing.T) {
 	large := apptest.Sign(0, &tx.Gradient{Payload: make([]byte, types.BlockPartSizeBytes)})
 	small := apptest.Sign(1, &tx.Gradient{Payload: make([]byte, 1000)})

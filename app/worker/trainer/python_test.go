@@ -75,8 +75,8 @@ func TestOtherTensors(t *testing.T) {
 	require.NoError(t, compare(nil, linear("rows").Tensors))
 }
 
-// TestNotStarted: the error about a trainer that could not import a module names the interpreter
-// and the module, and is no broken promise.
+// TestNotStarted: a trainer that could not import a module is not reported as one that breaks the
+// guarantee. The error names the interpreter and the module.
 func TestNotStarted(t *testing.T) {
 	for mode, module := range map[string]string{"import": "no_such_module", "import-late": "no_such_module",
 		"crash-at-start": ""} {
