@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
+
+	"github.com/spdl/spdl/app"
 )
 
 // Commit stores the decided outcome in one synced write and publishes it.
@@ -34,12 +36,11 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 			"included", len(r.Contributions))
 	}
 	if out.Revealing {
-		a.log.Info("commitments are taken", "round", out.State.Progress.Round, "height", out.State.Height, "committed",
+		a.log.Info("commit phase ended", "round", out.State.Progress.Round, "height", out.State.Height, "committed",
 			len(out.State.Progress.Commitments))
 	}
 	for _, c := range out.Enacted {
-		a.log.Info("proposal enacted", "height", out.State.Height, "kind", c.Kind, "participant", c.Participant, "refused",
-			c.Refused)
+		a.logEnactment(out.State.Height, c)
 	}
 	if err := out.State.Executable(); err != nil && a.ended != nil {
 		a.ended(out.State) // called before the worker sees the state, so that it signs nothing more
@@ -50,4 +51,14 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		a.log.Error("blocks not pruned", "height", out.State.Height, "err", err)
 	}
 	return &abcitypes.ResponseCommit{RetainHeight: retain}, nil
+}
+
+// logEnactment logs the result of a proposal at a round boundary.
+func (a *Application) logEnactment(height uint64, e app.Enactment) {
+	if e.Refused != nil {
+		a.log.Info("accepted proposal dropped", "height", height, "kind", e.Kind, "participant", e.Participant, "err",
+			e.Refused)
+		return
+	}
+	a.log.Info("proposal enacted", "height", height, "kind", e.Kind, "participant", e.Participant)
 }

@@ -23,7 +23,7 @@ func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitCha
 		return nil, err
 	}
 	for _, w := range warnings {
-		a.log.Info("genesis", "warning", w)
+		a.log.Warn("genesis: " + w)
 	}
 	if len(req.Validators) > 0 { // CometBFT always names some
 		power := map[string]int64{}

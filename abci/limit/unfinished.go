@@ -153,7 +153,7 @@ func (u *unfinished) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struc
 		}
 		end := u.excess(sw.Peers().Copy())
 		for _, peer := range end {
-			logger.Error("a peer is sent away", "peer", peer.ID(), "err", errUnfinished)
+			logger.Error("peer disconnected", "peer", peer.ID(), "err", errUnfinished)
 			sw.StopPeerForError(peer, errUnfinished)
 		}
 		if len(end) > 0 {

@@ -7,6 +7,9 @@ const (
 	saidHalted     = "CONSENSUS FAILURE!!!"
 	saidInvalid    = "Error in validation"
 	saidSyncFailed = "State sync failed"
+	// Messages about a peer, at error level, that also occur in a healthy net.
+	saidNotDialed   = "Error dialing peer"
+	saidPeerStopped = "Stopping peer for error"
 	// Parts of the reasons that follow them.
 	saidCommittedInvalid = "+2/3 committed an invalid block: "
 	saidWrongHeader      = "wrong Block.Header."

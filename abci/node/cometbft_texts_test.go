@@ -16,7 +16,7 @@ func TestCometBFTSaysSo(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/cometbft/cometbft").Output()
 	require.NoError(t, err)
 	var source strings.Builder
-	for _, folder := range []string{"consensus", "blocksync", "node", "state", "store", "types", "statesync"} {
+	for _, folder := range []string{"consensus", "blocksync", "node", "state", "store", "types", "statesync", "p2p"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(strings.TrimSpace(string(dir)), folder),
 			func(path string, d fs.DirEntry, err error) error {
 				if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -28,7 +28,7 @@ func TestCometBFTSaysSo(t *testing.T) {
 			}))
 	}
 	for _, said := range append([]string{saidHalted, saidInvalid, saidSyncFailed, saidCommittedInvalid, saidWrongHeader,
-		saidFuture}, disagreements...) {
+		saidFuture, saidNotDialed, saidPeerStopped}, disagreements...) {
 		require.Contains(t, strings.ToLower(source.String()), strings.ToLower(said))
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -114,7 +117,8 @@ func TestEvidenceFloodEndsInThePool(t *testing.T) {
 }
 
 // TestWhatIsNoErrorFillsNoLog: needless evidence is not logged as an error, nor are connections
-// that break while the node stops. Other failures are.
+// that break while the node stops, peers that are down, and connections that a peer closed. Other
+// failures are.
 func TestWhatIsNoErrorFillsNoLog(t *testing.T) {
 	var out bytes.Buffer
 	var heardOf []string
@@ -127,6 +131,19 @@ func TestWhatIsNoErrorFillsNoLog(t *testing.T) {
 	h.Error("Can't add evidence to pending list", "err", errors.New("disk full"))
 	require.Contains(t, out.String(), "disk full")
 	require.Len(t, heardOf, 1)
+	for _, err := range []error{&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, io.EOF} {
+		out.Reset()
+		h.Error(saidNotDialed, "err", err)
+		require.Empty(t, out.String(), err)
+	}
+	h.Error(saidPeerStopped, "peer", "a", "err", io.EOF)
+	require.Empty(t, out.String())
+	require.Len(t, heardOf, 1)
+	h.Error(saidPeerStopped, "peer", "a", "err", errors.New("a message that cannot be decoded"))
+	require.Contains(t, out.String(), "cannot be decoded")
+	out.Reset()
+	h.Error(saidNotDialed, "err", errors.New("incompatible network"))
+	require.Contains(t, out.String(), "incompatible network")
 	close(stopping)
 	out.Reset()
 	h.Error("Stopping peer for error", "err", errors.New("EOF"))

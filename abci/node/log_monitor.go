@@ -3,15 +3,20 @@ package node
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
 )
 
-// logMonitor is a logger that passes on CometBFT's error messages. It logs two kinds of errors at
-// debug level: rejections of needless evidence, with which a peer could fill the log, and errors
-// while the node stops, which closing connections cause. Consensus failures stay errors.
+// logMonitor is a logger that passes on CometBFT's error messages. It logs some of them at a lower
+// level: rejections of needless evidence, with which a peer could fill the log; errors while the
+// node stops, which closing connections cause; and errors about peers that occur in a healthy net.
+// Consensus failures stay errors.
 type logMonitor struct {
 	log.Logger
 	onError  func(message, reason string)
@@ -32,12 +37,49 @@ func (h logMonitor) Error(message string, keyvals ...any) {
 		}
 	default:
 	}
+	if said := ofHealthyNet(message, keyvals); said != "" {
+		h.Info(said, keyvals...)
+		return
+	}
 	h.Logger.Error(message, keyvals...)
 	for i := 0; i+1 < len(keyvals); i += 2 {
 		if keyvals[i] == "err" {
 			h.onError(message, fmt.Sprint(keyvals[i+1]))
 		}
 	}
+}
+
+// ofHealthyNet returns another text for an error about a peer that occurs in a healthy net: the peer
+// is not up yet or down for a moment, or two nodes have dialed each other at once. CometBFT and
+// redial dial the peer again, and redial warns if a persistent peer stays missing. For other errors
+// it returns "".
+func ofHealthyNet(message string, keyvals []any) string {
+	is := func(expected func(error) bool) bool {
+		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })
+	}
+	switch {
+	case message == saidNotDialed && is(unreachable):
+		return "peer not reached, it is dialed again"
+	case message == saidNotDialed && is(duplicate):
+		return "peer is connected already"
+	case message == saidPeerStopped && is(closedByPeer):
+		return "peer closed the connection"
+	}
+	return ""
+}
+
+func unreachable(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) || closedByPeer(err)
+}
+
+func duplicate(err error) bool {
+	var rejected p2p.ErrRejected
+	return errors.As(err, &rejected) && rejected.IsDuplicate()
+}
+
+func closedByPeer(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // With implements log.Logger.

@@ -23,7 +23,8 @@ var _ dialer = (*p2p.Switch)(nil)
 // redial dials the missing persistent peers every redialInterval until ctx is done. CometBFT
 // v0.40.0 redials them too, with two gaps. If a peer closes the connection before the dial returns,
 // as a peer does that does not admit this node yet, CometBFT never dials that peer again. And after
-// twenty failed attempts it waits for up to hours between attempts.
+// twenty failed attempts it waits for up to hours between attempts. redial warns when the set of
+// missing peers has changed.
 func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger) {
 	var all []*p2p.NetAddress
 	for peer := range strings.SplitSeq(persistent, ",") {
@@ -31,19 +32,37 @@ func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger
 			all = append(all, address)
 		}
 	}
+	warned := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(redialInterval):
 		}
+		var missing []string
 		for _, address := range all {
 			if sw.Peers().Has(address.ID) || ctx.Err() != nil {
 				continue
 			}
 			if err := sw.DialPeerWithAddress(address); err != nil {
 				logger.Debug("persistent peer not reached", "peer", address, "err", err)
+				missing = append(missing, address.String())
 			}
 		}
+		if now := strings.Join(missing, ","); now != warned && ctx.Err() == nil {
+			warnMissing(logger, now)
+			warned = now
+		}
 	}
+}
+
+// warnMissing warns about persistent peers that are not connected. If missing is "", it logs that
+// all of them are connected again.
+func warnMissing(logger log.Logger, missing string) {
+	if missing == "" {
+		logger.Info("all persistent peers are connected")
+		return
+	}
+	logger.Warn("persistent peers not connected, they are dialed again: check their addresses and firewalls, that they "+
+		"run, and that they admit this node (spdl show-node-id)", "peers", missing)
 }

@@ -171,7 +171,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	go r.limits.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
 	go r.admission.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
 	if sw, ok := r.Node.Switch().(dialer); ok {
-		go redial(ctx, sw, r.persistentPeers, logger.With("module", "p2p"))
+		go redial(ctx, sw, r.persistentPeers, logger.With("module", "app"))
 	}
 	if c.StateSync.Enable {
 		go func() {

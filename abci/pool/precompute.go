@@ -27,11 +27,11 @@ func (c *Precomputer) Run(v Snapshot) {
 	c.runs.Go(func() {
 		defer func() {
 			if r := recover(); r != nil { // executing a block with these gradients fails in the same way, and rejects it
-				c.Log.Error("the rule over the pool", "err", r)
+				c.Log.Error("precomputing the aggregate failed", "err", r)
 			}
 		}()
 		if err := v.State.Precompute(v.Pending); err != nil {
-			c.Log.Error("the rule over the pool", "err", err)
+			c.Log.Error("precomputing the aggregate failed", "err", err)
 		}
 	})
 }

@@ -209,8 +209,12 @@ func (w *worker) waiting(err error) {
 	if errors.Is(err, context.Canceled) { // the worker is told to end
 		return
 	}
-	w.once("waiting for the chain: " + err.Error())
-	if !errors.Is(err, ErrNotParticipant) || w.Reload == nil {
+	if !errors.Is(err, ErrNotParticipant) {
+		w.once("waiting for the chain: " + err.Error())
+		return
+	}
+	w.once("waiting for membership: " + err.Error() + "; spdl tx join asks for it, and the members approve")
+	if w.Reload == nil {
 		return
 	}
 	w.reload()
