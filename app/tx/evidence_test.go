@@ -54,7 +54,7 @@ func TestAggregateHeader(t *testing.T) {
 }
 
 // TestNewEvidence: evidence has two different canonical headers of one kind and place, in
-// increasing byte order, and the same bytes whoever builds it.
+// increasing byte order, and the same bytes for every builder.
 func TestNewEvidence(t *testing.T) {
 	pub := key.Public().(ed25519.PublicKey)
 	places := map[tx.Kind]tx.Place{
