@@ -166,7 +166,7 @@ func TestExitCodes(t *testing.T) {
 		{"tx leave --node foo --home " + empty, 2, `"foo"`},
 		{"testnet start --preset nothing", 2, `unknown preset "nothing"`},
 		{"testnet start --rule nothing", 2, "nothing"},
-		{"testnet start --validators -1", 2, "-1 validators"},
+		{"testnet start --validators -1", 2, "--validators is -1, want above 0"},
 		{"testnet start --validators 101", 2, "101 validators"},
 		{"testnet start --partition nothing", 2, `partition is "nothing"`},
 		{"testnet start --alpha -1", 2, "alpha is -1"},

@@ -171,7 +171,7 @@ func TestPlanWrongUse(t *testing.T) {
 		"--preset nothing":                   `unknown preset "nothing"`,
 		"--epsilon 1 --noise-floor maybe":    "maybe",
 		"--epsilon 1 extra":                  "extra",
-		"--epsilon 1 --round-time 0s":        "round time 0s",
+		"--epsilon 1 --round-time 0s":        "--round-time is 0s, want above 0",
 		"--epsilon 1 --link 5":               `link "5", want a number above 0 with kbit/s, Mbit/s or Gbit/s`,
 		"--epsilon 1 --latency -1s":          "latency -1s, want 0s to 1m0s",
 		"--epsilon 1 --cores 0":              "0 cores, want 1 to 4096",

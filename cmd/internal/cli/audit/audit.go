@@ -24,9 +24,9 @@ func Commands() *cobra.Command {
 	return command.Group("audit", "Prove a chain by re-executing it", auditReplay(), auditArchive())
 }
 
-// sourceFlags adds --node, which names the source of blocks.
-func sourceFlags(cmd *cobra.Command) {
-	cmd.Flags().String("node", "", "RPC address of a node to ask (default: the databases of --home, whose node "+
+// sourceFlag declares --node, which names the source of blocks.
+func sourceFlag(cmd *cobra.Command, node *string) {
+	command.Flag(cmd, node, "node", "", "RPC address of a node to ask (default: the databases of --home, whose node "+
 		"must not run)")
 }
 
@@ -38,7 +38,7 @@ func source(r *command.Run, node, file string) (audit.Source, error) {
 	case file != "":
 		return audit.OpenArchive(file)
 	case node != "":
-		c, err := r.Client(command.Node{Node: node})
+		c, err := r.Client(node)
 		if err != nil {
 			return nil, err
 		}
@@ -52,6 +52,7 @@ func source(r *command.Run, node, file string) (audit.Source, error) {
 }
 
 func auditReplay() *cobra.Command {
+	o := &replayOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "replay [ARCHIVE]",
 		Short: "Re-execute all training from the blocks and name the first divergence",
@@ -65,27 +66,24 @@ func auditReplay() *cobra.Command {
 			"machine are not\n" +
 			"replayed: what agrees is printed, with exit code 4. An auditor should bring a copy of the genesis: --genesis.",
 		Args: cobra.MaximumNArgs(1),
-	}, runReplay)
-	sourceFlags(cmd)
-	cmd.Flags().String("genesis", "", "genesis.json to trust (default: the source's)")
+	}, o.run)
+	sourceFlag(cmd, &o.node)
+	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
 	return cmd
 }
 
-type replayOptions struct {
-	Node    string `mapstructure:"node"`
-	Genesis string `mapstructure:"genesis"`
-}
+type replayOptions struct{ node, genesis string }
 
-func runReplay(r *command.Run, o *replayOptions, args []string) (err error) {
-	src, err := source(r, o.Node, first(args))
+func (o *replayOptions) run(r *command.Run, args []string) (err error) {
+	src, err := source(r, o.node, first(args))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	bar := NewBar(r.Err)
 	how := audit.Options{Progress: bar.Show}
-	if o.Genesis != "" {
-		if how.Genesis, err = genesis.ReadFile(o.Genesis); err != nil {
+	if o.genesis != "" {
+		if how.Genesis, err = genesis.ReadFile(o.genesis); err != nil {
 			return err
 		}
 	}
@@ -212,28 +210,23 @@ func divergenceText(w io.Writer, d *audit.Divergence) error {
 }
 
 func auditArchive() *cobra.Command {
+	o := &archiveOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "archive --out FILE",
 		Short: "Write genesis and all blocks into one file, for audit replay elsewhere",
 		Long: "Write genesis and all blocks into one file, for audit replay elsewhere: gzip over one protobuf message, as\n" +
 			"docs/TROUBLESHOOTING.md describes. Writing checks nothing; the replay of the archive checks everything.",
-	}, runArchive)
-	sourceFlags(cmd)
-	cmd.Flags().String("out", "", "file to write; it must not exist")
+	}, o.run)
+	sourceFlag(cmd, &o.node)
+	command.Flag(cmd, &o.out, "out", "", "file to write; it must not exist").Required()
 	return cmd
 }
 
-type archiveOptions struct {
-	Node string `mapstructure:"node"`
-	Out  string `mapstructure:"out"`
-}
+type archiveOptions struct{ node, out string }
 
-func runArchive(r *command.Run, o *archiveOptions, _ []string) (err error) {
-	path := o.Out
-	if path == "" {
-		return command.Usage(errors.New("--out is needed: the file to write"))
-	}
-	src, err := source(r, o.Node, "")
+func (o *archiveOptions) run(r *command.Run, _ []string) (err error) {
+	path := o.out
+	src, err := source(r, o.node, "")
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package command holds the parts of every command of the command line: options that viper fills, a
+// Package command holds the parts of every command of the command line: flags, which viper completes, a
 // printer for text and JSON, errors with exit codes, and the values that completion offers.
 package command
 
@@ -11,16 +11,11 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/testnet"
 )
-
-// global are the options of every command.
-type global struct {
-	Home   *string `mapstructure:"home"`
-	Output string  `mapstructure:"output"`
-}
 
 // Run is one run of a command: the values of the global options and the outputs.
 type Run struct {
@@ -31,6 +26,7 @@ type Run struct {
 	Out     io.Writer
 	Err     io.Writer
 
+	flags *pflag.FlagSet
 	asked string // names the node that was asked and the option that chose it
 }
 
@@ -38,10 +34,10 @@ type Run struct {
 func Root(use, short string) *cobra.Command {
 	root := Group(use, short)
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.PersistentFlags().String("home", defaultHome(), "folder of the node's configuration and data")
-	root.PersistentFlags().StringP("output", "o", "text", "form of the output: text or json")
+	f := root.PersistentFlags()
+	declare(root, f, "home", "folder of the node's configuration and data", option(new(string), defaultHome()))
+	declare(root, f, "output,o", "form of the output: text or json", option(new(string), "text")).Values("text", "json")
 	_ = root.MarkPersistentFlagDirname("home") // fails only for a flag that does not exist
-	values(root, root.PersistentFlags(), "output", "text", "json")
 	root.SetFlagErrorFunc(flagError)
 	return root
 }
@@ -62,29 +58,30 @@ func Group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// New makes cmd run with options of type O, filled from the flags and the environment (SPDL_NODE
-// for --node) alone. Each flag of the command has one field, whose mapstructure tag is the flag's
-// name; a pointer is nil if the option is not given. A flag without a field, or a field without a
-// flag, is an error in every run.
-func New[O any](cmd *cobra.Command, run func(r *Run, o *O, args []string) error) *cobra.Command {
+// New makes cmd run a function, once its flags, which Flag and Optional declare, have their values:
+// from the command line, else from the environment (SPDL_NODE for --node), else the defaults.
+func New(cmd *cobra.Command, run func(r *Run, args []string) error) *cobra.Command {
 	var r *Run
-	var o *O
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		var g global
-		r, o = &Run{Context: cmd.Context(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()}, new(O)
-		if err := fill(cmd.InheritedFlags(), &g); err != nil {
-			return err
-		}
-		if g.Output != "text" && g.Output != "json" {
-			return suggest(cmd, Usage(fmt.Errorf("--output is %q, want text or json", g.Output)))
-		}
-		r.JSON, r.Named, r.Home = g.Output == "json", g.Home != nil, Or(g.Home, defaultHome())
-		return fill(cmd.LocalNonPersistentFlags(), o)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
+		r, err = newRun(cmd)
+		return suggest(cmd, err)
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return suggest(cmd, r.explain(run(r, o, args)))
-	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return suggest(cmd, r.explain(run(r, args))) }
 	return cmd
+}
+
+// newRun returns a run of a command whose command line is parsed.
+func newRun(cmd *cobra.Command) (*Run, error) {
+	r := &Run{Context: cmd.Context(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), flags: cmd.Flags()}
+	if err := parse(r.flags); err != nil {
+		return nil, err
+	}
+	home, output := r.flags.Lookup("home"), r.flags.Lookup("output").Value.String()
+	if output != "text" && output != "json" {
+		return nil, Usage(fmt.Errorf("--output is %q, want text or json", output))
+	}
+	r.Home, r.Named, r.JSON = home.Value.String(), home.Changed, output == "json"
+	return r, nil
 }
 
 // Or returns the given value, or otherwise if given is nil.

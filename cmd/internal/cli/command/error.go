@@ -121,8 +121,9 @@ func commandsWith(root *cobra.Command, flag string) (paths []string) {
 // kinds maps the type of a flag to a description of its values, which replaces the parser's error.
 var kinds = map[string]string{
 	"bool": "true or false", "duration": "a duration, as 500ms or 2m", "float64": "a number",
-	"int": "a whole number", "int64": "a whole number", "uint32": "a whole number from 0 to 4294967295",
-	"uint64": "a whole number from 0 on",
+	"int": "a whole number", "int64": "a whole number",
+	"uint64": "a whole number from 0 on", "intSlice": "whole numbers, separated by commas",
+	"floats": "numbers, separated by commas",
 }
 
 // want returns the description of a flag's values, or the parser's error if kinds has none.

@@ -11,25 +11,22 @@ import (
 )
 
 // Models are the options of a command that measures models.
-type Models struct {
-	Data    string `mapstructure:"data"`
-	Trainer string `mapstructure:"trainer"`
-}
+type Models struct{ Data, Trainer string }
 
-// ModelFlags adds the options of Models.
-func ModelFlags(cmd *cobra.Command) {
-	cmd.Flags().String("data", "", "folder of IDX files, or CSV file, to measure on (default: worker.data of the home, "+
+// Flags declares the options.
+func (o *Models) Flags(cmd *cobra.Command) {
+	Flag(cmd, &o.Data, "data", "", "folder of IDX files, or CSV file, to measure on (default: worker.data of the home, "+
 		"else the embedded MNIST)")
-	cmd.Flags().String("trainer", "", "program, with arguments, that measures an external model (default: "+
+	Flag(cmd, &o.Trainer, "trainer", "", "program, with arguments, that measures an external model (default: "+
 		"worker.trainer of the home)")
 }
 
 // Evaluator returns an evaluator of models, with the data and the trainer of the options or, by
 // default, of the home. The default home need not exist, and is not read if --node names a node.
 // The caller closes the evaluator.
-func (r *Run) Evaluator(n Node, o Models) (*home.Evaluator, error) {
+func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
 	c, w := config.DefaultConfig(), home.DefaultAppConfig().Worker
-	if r.Named || n.Node == "" {
+	if r.Named || node == "" {
 		switch home, a, err := r.LoadHome(); {
 		case err == nil:
 			c, w = home, a.Worker

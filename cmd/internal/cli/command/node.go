@@ -15,28 +15,23 @@ import (
 // QueryTimeout is the timeout of a query.
 const QueryTimeout = 10 * time.Second
 
-// Node is the option of a command that talks to a node.
-type Node struct {
-	Node string `mapstructure:"node"`
-}
-
-// NodeFlag adds --node.
-func NodeFlag(cmd *cobra.Command) {
-	cmd.Flags().String("node", "", "RPC address of a node (default: rpc.laddr of the home's config.toml, else "+
+// NodeFlag declares --node of a command that talks to a node.
+func NodeFlag(cmd *cobra.Command, node *string) {
+	Flag(cmd, node, "node", "", "RPC address of a node (default: rpc.laddr of the home's config.toml, else "+
 		home.DefaultRPC+")")
 }
 
 // Address returns the RPC address of --node or, without it, of the home. The default home need not
 // exist.
-func (r *Run) Address(o Node) (string, error) {
+func (r *Run) Address(node string) (string, error) {
 	address, err := home.RPCAddress(r.Home)
 	switch {
-	case o.Node != "" && err == nil && r.Named:
-		r.asked = fmt.Sprintf("--node is %s; the node of %s is at %s", o.Node, r.Home, address)
-		return o.Node, nil
-	case o.Node != "":
-		r.asked = fmt.Sprintf("--node is %s", o.Node)
-		return o.Node, nil
+	case node != "" && err == nil && r.Named:
+		r.asked = fmt.Sprintf("--node is %s; the node of %s is at %s", node, r.Home, address)
+		return node, nil
+	case node != "":
+		r.asked = fmt.Sprintf("--node is %s", node)
+		return node, nil
 	case err == nil:
 		r.asked = fmt.Sprintf("%s is where the node of %s listens; --node asks another", address, r.Home)
 		return address, nil
@@ -48,8 +43,8 @@ func (r *Run) Address(o Node) (string, error) {
 }
 
 // Client returns a client of the node of --node or of the home.
-func (r *Run) Client(o Node) (*client.Client, error) {
-	address, err := r.Address(o)
+func (r *Run) Client(node string) (*client.Client, error) {
+	address, err := r.Address(node)
 	if err != nil {
 		return nil, err
 	}
@@ -85,16 +80,3 @@ type silent struct {
 
 func (e silent) Error() string { return e.text }
 func (e silent) Unwrap() error { return e.error }
-
-// Timeout is the option of a command that waits.
-type Timeout struct {
-	Timeout time.Duration `mapstructure:"timeout"`
-}
-
-// Check rejects a timeout that is not above 0.
-func (t Timeout) Check() error {
-	if t.Timeout <= 0 {
-		return Usage(fmt.Errorf("--timeout is %v, want above 0", t.Timeout))
-	}
-	return nil
-}

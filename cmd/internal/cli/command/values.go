@@ -12,29 +12,6 @@ import (
 // distance is the max number of edits between a word and a misspelling of it.
 const distance = 2
 
-// known is the annotation of a flag that holds its known values.
-const known = "spdl_values"
-
-// Values registers the known values of a flag, or of its elements: completion offers them, and an
-// error about another value suggests the closest.
-func Values(cmd *cobra.Command, flag string, all ...string) { values(cmd, cmd.Flags(), flag, all...) }
-
-func values(cmd *cobra.Command, flags *pflag.FlagSet, flag string, all ...string) {
-	_ = flags.SetAnnotation(flag, known, all) // both fail only for a flag that does not exist, which the tests look for
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string,
-		cobra.ShellCompDirective) {
-		list := ""
-		if strings.HasSuffix(flags.Lookup(flag).Value.Type(), "Slice") {
-			list = typed[:strings.LastIndex(typed, ",")+1]
-		}
-		offered := make([]string, len(all))
-		for i, value := range all {
-			offered[i] = list + value
-		}
-		return offered, cobra.ShellCompDirectiveNoFileComp
-	})
-}
-
 // suggest adds to a UsageError the known values of flags and arguments that are close to a word in
 // the error.
 func suggest(cmd *cobra.Command, err error) error {
@@ -49,9 +26,9 @@ func suggest(cmd *cobra.Command, err error) error {
 		}
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed {
-			for _, word := range strings.Split(strings.Trim(f.Value.String(), "[]"), ",") {
-				look(word, f.Annotations[known])
+		if o, ok := f.Value.(*Option); ok && f.Changed {
+			for _, word := range strings.Split(strings.Trim(o.String(), "[]"), ",") {
+				look(word, o.known)
 			}
 		}
 	})

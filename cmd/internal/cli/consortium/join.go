@@ -21,15 +21,13 @@ import (
 )
 
 type joinOptions struct {
-	Name       string  `mapstructure:"name"`
-	Address    string  `mapstructure:"address"`
-	Laddr      string  `mapstructure:"p2p-laddr"`
-	Data       string  `mapstructure:"data"`
-	WorkerOnly bool    `mapstructure:"worker-only"`
-	Nodes      *string `mapstructure:"nodes"`
+	name, address, laddr, data string
+	workerOnly                 bool
+	nodes                      *string
 }
 
 func joinCommand() *cobra.Command {
+	o := &joinOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "join FOLDER",
 		Short: "Make a member's home and its entry for the proposal in FOLDER",
@@ -40,50 +38,50 @@ func joinCommand() *cobra.Command {
 			"member agrees to the parameters, which are printed. A second run, or one for a new proposal, keeps the home " +
 			"and its keys.",
 		Args: cobra.ExactArgs(1),
-	}, runJoin)
-	f := cmd.Flags()
-	f.String("name", "", "the member's name, one of the proposal's")
-	f.String("address", "", "host:port at which the others reach the node, as a.example.org:26656")
-	f.String("p2p-laddr", "", "address at which the node listens (default: all interfaces at the port of --address, or "+
-		"--address itself on the loopback)")
-	f.String("data", "", "folder of IDX files or CSV file to train on, or \"embedded\" for the embedded MNIST (default: "+
-		"worker.data of app.toml is set later)")
-	f.Bool("worker-only", false, "be a participant without a validator, which trains by way of another member's node")
-	f.String("nodes", "", "ids of the nodes that the others are to let in, separated by commas (default: that of the "+
-		"home; none with --worker-only)")
+	}, o.run)
+	command.Flag(cmd, &o.name, "name", "", "the member's name, one of the proposal's")
+	command.Flag(cmd, &o.address, "address", "", "host:port at which the others reach the node, as a.example.org:26656")
+	command.Flag(cmd, &o.laddr, "p2p-laddr", "", "address at which the node listens (default: all interfaces at the port "+
+		"of --address, or --address itself on the loopback)")
+	command.Flag(cmd, &o.data, "data", "", "folder of IDX files or CSV file to train on, or \"embedded\" for the embedded "+
+		"MNIST (default: worker.data of app.toml is set later)")
+	command.Flag(cmd, &o.workerOnly, "worker-only", false, "be a participant without a validator, which trains by way of "+
+		"another member's node")
+	command.Optional(cmd, &o.nodes, "nodes", "ids of the nodes that the others are to let in, separated by commas "+
+		"(default: that of the home; none with --worker-only)")
 	return cmd
 }
 
 // check rejects options that do not fit the proposal.
 func (o *joinOptions) check(f *founding.Founding) error {
-	if !slices.Contains(f.Proposal.Members, o.Name) {
-		return command.Usage(fmt.Errorf("--name is %q, want one of the proposal's members: %s", o.Name,
+	if !slices.Contains(f.Proposal.Members, o.name) {
+		return command.Usage(fmt.Errorf("--name is %q, want one of the proposal's members: %s", o.name,
 			strings.Join(f.Proposal.Members, ", ")))
 	}
-	if o.Address == "" && o.WorkerOnly {
+	if o.address == "" && o.workerOnly {
 		return nil
 	}
-	if _, _, err := net.SplitHostPort(o.Address); err != nil || strings.Contains(o.Address, "@") {
-		return command.Usage(fmt.Errorf("--address is %q, want host:port, as a.example.org:26656", o.Address))
+	if _, _, err := net.SplitHostPort(o.address); err != nil || strings.Contains(o.address, "@") {
+		return command.Usage(fmt.Errorf("--address is %q, want host:port, as a.example.org:26656", o.address))
 	}
 	return nil
 }
 
 // listen returns the address at which the node is to listen.
 func (o *joinOptions) listen() string {
-	host, port, _ := net.SplitHostPort(o.Address)
+	host, port, _ := net.SplitHostPort(o.address)
 	switch ip := net.ParseIP(host); {
-	case o.Laddr != "":
-		return o.Laddr
-	case o.Address == "":
+	case o.laddr != "":
+		return o.laddr
+	case o.address == "":
 		return "tcp://127.0.0.1:26656"
 	case host == "localhost" || ip != nil && ip.IsLoopback():
-		return "tcp://" + o.Address
+		return "tcp://" + o.address
 	}
 	return "tcp://0.0.0.0:" + port
 }
 
-func runJoin(r *command.Run, o *joinOptions, args []string) error {
+func (o *joinOptions) run(r *command.Run, args []string) error {
 	f, err := founding.Open(args[0])
 	if err != nil {
 		return err
@@ -91,12 +89,12 @@ func runJoin(r *command.Run, o *joinOptions, args []string) error {
 	if err := o.check(f); err != nil {
 		return err
 	}
-	if o.Data != "" && o.Data != home.EmbeddedData {
-		if o.Data, err = filepath.Abs(o.Data); err != nil {
+	if o.data != "" && o.data != home.EmbeddedData {
+		if o.data, err = filepath.Abs(o.data); err != nil {
 			return err
 		}
 	}
-	if err := fit(o.Data, f.Proposal.Params.Model); err != nil {
+	if err := fit(o.data, f.Proposal.Params.Model); err != nil {
 		return err
 	}
 	if err := o.makeHome(r, f); err != nil {
@@ -114,7 +112,7 @@ func runJoin(r *command.Run, o *joinOptions, args []string) error {
 		Node  string `json:"node,omitempty"`
 		agreement
 		Next string `json:"next"`
-	}{r.Home, f.Path(o.Name, founding.KindEntry), e.Address, agreementOf(f), next}
+	}{r.Home, f.Path(o.name, founding.KindEntry), e.Address, agreementOf(f), next}
 	return r.Show(made, func(w io.Writer) error {
 		fmt.Fprintf(w, "home      %s\nentry     %s\nnode      %s\n", made.Home, made.Entry, made.Node)
 		made.text(w)
@@ -140,12 +138,12 @@ func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) error {
 	copies := founding.CopiesIn(r.Home)
 	_, err := os.Stat(copies)
 	if errors.Is(err, os.ErrNotExist) {
-		c, err := home.NewConfig(o.Name, o.listen(), o.Address)
+		c, err := home.NewConfig(o.name, o.listen(), o.address)
 		if err != nil {
 			return command.Usage(err)
 		}
 		a := home.DefaultAppConfig()
-		a.Worker.Data = o.Data
+		a.Worker.Data = o.data
 		if _, err = home.Init(r.Home, c, a); err != nil {
 			return err
 		}
@@ -173,18 +171,18 @@ func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Ent
 	if err != nil {
 		return nil, err
 	}
-	identity := keys.IdentityOptions{Moniker: &o.Name, Address: &o.Address, WorkerOnly: o.WorkerOnly, Nodes: o.Nodes}
-	who, own, err := identity.Identity(r, keys.Options{})
+	identity := keys.IdentityOptions{Moniker: &o.name, Address: &o.address, WorkerOnly: o.workerOnly, Nodes: o.nodes}
+	who, own, err := identity.Identity(r, "")
 	if err != nil {
 		return nil, err
 	}
 	var consensus ed25519.PrivateKey
-	if !o.WorkerOnly {
+	if !o.workerOnly {
 		if consensus, err = keys.ConsensusKey(c.PrivValidatorKeyFile()); err != nil {
 			return nil, err
 		}
 	}
-	if o.Data == "" && a.Worker.Data == "" && len(a.Worker.Trainer) == 0 {
+	if o.data == "" && a.Worker.Data == "" && len(a.Worker.Trainer) == 0 {
 		r.Warn(fmt.Sprintf("the home names no data: spdl config set worker.data PATH --home %s (or worker.trainer)", r.Home))
 	}
 	return founding.Member{Copies: founding.CopiesIn(r.Home), Keys: own}.Enter(f, who, consensus)

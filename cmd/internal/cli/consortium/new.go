@@ -1,7 +1,6 @@
 package consortium
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -19,13 +18,14 @@ import (
 )
 
 type newOptions struct {
-	ChainID       string   `mapstructure:"chain-id"`
-	Members       []string `mapstructure:"members"`
-	Deadline      string   `mapstructure:"deadline"`
-	shape.Options `mapstructure:",squash"`
+	chainID  string
+	members  []string
+	deadline string
+	shape    shape.Options
 }
 
 func newCommand() *cobra.Command {
+	o := &newOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "new FOLDER",
 		Short: "Write the proposal of a consortium: chain, members and parameters",
@@ -35,33 +35,31 @@ func newCommand() *cobra.Command {
 			"The founder sends\n" +
 			"the file to the others, and joins as they do.",
 		Args: cobra.ExactArgs(1),
-	}, runNew)
-	cmd.Flags().String("chain-id", "", "id of the chain; an id is for one chain")
-	cmd.Flags().StringSlice("members", nil, "names of the members, separated by commas, the founder among them")
-	cmd.Flags().String("deadline", "", "until when the members' files should be there: a duration from now, as 72h, or a "+
-		"time, as 2026-12-31T12:00:00Z (default: none)")
-	shape.Flags(cmd, "the preset "+preset.Names()[0])
+	}, o.run)
+	command.Flag(cmd, &o.chainID, "chain-id", "", "id of the chain; an id is for one chain").Required()
+	command.Flag(cmd, &o.members, "members", nil, "names of the members, separated by commas, the founder among "+
+		"them").Required()
+	command.Flag(cmd, &o.deadline, "deadline", "", "until when the members' files should be there: a duration from now, "+
+		"as 72h, or a time, as 2026-12-31T12:00:00Z (default: none)")
+	o.shape.Flags(cmd, "the preset "+preset.Names()[0])
 	return cmd
 }
 
-func runNew(r *command.Run, o *newOptions, args []string) error {
-	if o.ChainID == "" || len(o.Members) == 0 {
-		return command.Usage(errors.New("--chain-id and --members are needed, as --chain-id hospital-1 --members a,b,c,d"))
-	}
-	if err := command.CheckChainID(o.ChainID); err != nil {
+func (o *newOptions) run(r *command.Run, args []string) error {
+	if err := command.CheckChainID(o.chainID); err != nil {
 		return err
 	}
-	deadline, err := deadlineOf(o.Deadline, time.Now())
+	deadline, err := deadlineOf(o.deadline, time.Now())
 	if err != nil {
 		return command.Usage(err)
 	}
-	n := len(o.Members)
-	p, err := o.Shape(n, func() (params.Params, error) { return preset.New(preset.Names()[0], n) }, r.Warn)
+	n := len(o.members)
+	p, err := o.shape.Shape(n, func() (params.Params, error) { return preset.New(preset.Names()[0], n) }, r.Warn)
 	if err != nil {
 		return err
 	}
 	folder := args[0]
-	proposal := founding.Proposal{ChainID: o.ChainID, AppVersion: app.Version, Members: o.Members, Deadline: deadline,
+	proposal := founding.Proposal{ChainID: o.chainID, AppVersion: app.Version, Members: o.members, Deadline: deadline,
 		Params: p}
 	if err := proposal.Check(); err != nil {
 		return command.Usage(err)

@@ -40,7 +40,7 @@ func startCommand() *cobra.Command {
 	}, runStart)
 }
 
-func runStart(r *command.Run, _ *struct{}, args []string) error {
+func runStart(r *command.Run, args []string) error {
 	c, a, err := r.LoadHome()
 	if err != nil {
 		return err

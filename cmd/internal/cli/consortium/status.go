@@ -31,11 +31,12 @@ type report struct {
 }
 
 type statusOptions struct {
-	command.Node `mapstructure:",squash"`
-	Offline      bool `mapstructure:"offline"`
+	node    string
+	offline bool
 }
 
 func statusCommand() *cobra.Command {
+	o := &statusOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "status FOLDER",
 		Short: "Show what is missing of whom, which files do not hold, and whose node answers",
@@ -45,13 +46,13 @@ func statusCommand() *cobra.Command {
 			"home's own\n" +
 			"node has measured, where it runs and is connected.",
 		Args: cobra.ExactArgs(1),
-	}, runStatus)
-	command.NodeFlag(cmd)
-	cmd.Flags().Bool("offline", false, "look at the files alone")
+	}, o.run)
+	command.NodeFlag(cmd, &o.node)
+	command.Flag(cmd, &o.offline, "offline", false, "look at the files alone")
 	return cmd
 }
 
-func runStatus(r *command.Run, o *statusOptions, args []string) error {
+func (o *statusOptions) run(r *command.Run, args []string) error {
 	f, err := founding.Open(args[0])
 	if err != nil {
 		return err
@@ -60,8 +61,8 @@ func runStatus(r *command.Run, o *statusOptions, args []string) error {
 	if kind := kindOf(f); kind != "" {
 		answer.Waiting = waiting(f, kind)
 	}
-	if !o.Offline {
-		ahead := clocks(r, o.Node)
+	if !o.offline {
+		ahead := clocks(r, o.node)
 		for i, failed := range probeAll(r.Context, f) {
 			answer.Standings[i].reached(failed, ahead)
 		}
@@ -93,8 +94,8 @@ func standings(f *founding.Founding) []standing {
 
 // clocks returns the offsets in milliseconds of the peers' clocks that the home's own node has measured, by node id.
 // There are none where no node of the home answers.
-func clocks(r *command.Run, o command.Node) map[string]float64 {
-	c, err := r.Client(o)
+func clocks(r *command.Run, node string) map[string]float64 {
+	c, err := r.Client(node)
 	if err != nil {
 		return nil
 	}

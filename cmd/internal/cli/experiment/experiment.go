@@ -8,9 +8,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment"
 )
 
@@ -20,6 +23,7 @@ func Command() *cobra.Command {
 	for _, e := range experiment.All() {
 		fmt.Fprintf(&names, "  %-12s %s\n", e.Name, e.Title)
 	}
+	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "experiment NAME...",
 		Short: "Compute the paper's figures and ours: NAME.csv, .svg and .png",
@@ -32,51 +36,8 @@ func Command() *cobra.Command {
 			"/tmp/figures && spdl-figures report /tmp/figures",
 		Args:      cobra.MinimumNArgs(1),
 		ValidArgs: append(experiment.Names(), "all"),
-	}, func(r *command.Run, o *options, args []string) error {
-		chosen, err := experiments(args)
-		if err != nil {
-			return command.Usage(err)
-		}
-		chosenOptions, err := o.check(chosen)
-		if err != nil {
-			return command.Usage(err)
-		}
-		version, err := command.Build()
-		if err != nil {
-			return err
-		}
-		runner := experiment.Runner{
-			Options: chosenOptions, Dir: command.Or(o.Out, figures), Jobs: o.Jobs, Version: version, Log: r.Err,
-			Command: o.line(args), Data: mnist.Embedded,
-		}
-		if runner.Quick && o.Out == nil {
-			runner.Dir += "-quick"
-		}
-		if err := runner.Run(r.Context, chosen...); err != nil {
-			return err
-		}
-		files := make([]string, len(chosen))
-		for i, e := range chosen {
-			files[i] = filepath.Join(runner.Dir, e.Name+".svg")
-		}
-		if !o.Print && !runner.Validation {
-			return r.Show(map[string][]string{"files": files}, command.Line(strings.Join(files, "\n")))
-		}
-		return show(r, runner.Dir, chosen)
-	})
-	f := cmd.Flags()
-	f.Int("seeds", 1, "repetitions with other seeds; more than one gives bands (attacks beside others: the first "+
-		"seed alone)")
-	f.Uint64("first-seed", 1, "the first seed")
-	f.Bool("quick", false, "fewer rounds and cells: to see that it works, not to cite")
-	f.Bool("no-live", false, "do not repeat a training of each figure on real nodes, which comes last (latency is "+
-		"measured on them in any case)")
-	f.String("out", figures, "folder of the files (of a quick run: figures-quick beside it)")
-	gridFlags(cmd)
-	f.Bool("validation", false, "measure on a sixth of the training set that nobody trains on, not on the test set, "+
-		"and print the tables")
-	f.Bool("print", false, "print the tables in place of the files' names")
-	f.Int("jobs", 0, "trainings at a time (default: one a core)")
+	}, o.run)
+	o.declare(cmd)
 	return cmd
 }
 
@@ -84,40 +45,111 @@ func Command() *cobra.Command {
 var figures = filepath.Join("build", "figures")
 
 type options struct {
-	Seeds      int     `mapstructure:"seeds"`
-	Quick      bool    `mapstructure:"quick"`
-	NoLive     bool    `mapstructure:"no-live"`
-	Out        *string `mapstructure:"out"`
-	Jobs       int     `mapstructure:"jobs"`
-	First      uint64  `mapstructure:"first-seed"`
-	Validation bool    `mapstructure:"validation"`
-	Print      bool    `mapstructure:"print"`
-	grid       `mapstructure:",squash"`
+	experiment.Options
+	out   string
+	jobs  int
+	print bool
+
+	grid  pflag.FlagSet // the flags of the experiment attacks
+	shape pflag.FlagSet // the flags that decide what is in the files
 }
 
-// check returns the options of the chosen experiments, or an error if one of them rejects them.
-func (given *options) check(chosen []experiment.Experiment) (experiment.Options, error) {
-	o := experiment.Options{Seeds: given.Seeds, First: given.First, Quick: given.Quick, NoLive: given.NoLive,
-		Validation: given.Validation}
-	given.set(&o)
+func (o *options) declare(cmd *cobra.Command) {
+	command.Flag(cmd, &o.Rules, "rules", nil, "attacks: rules, preset for the preset's, or all (default: those that the "+
+		"full figure shows)").Values(append(rules.Names(), "preset", "all")...)
+	command.Flag(cmd, &o.Attacks, "attacks", nil, "attacks: which, or all (default: all, in a quick run four)").
+		Values(append(attack.Names(), "all")...)
+	command.Flag(cmd, &o.Nodes, "nodes", nil, "attacks: numbers of participants (default 20)")
+	command.Flag(cmd, &o.Epsilons, "epsilon", nil, "attacks: privacy budgets, 0 for no noise (default 4,0)")
+	command.Flag(cmd, &o.Alphas, "dirichlet", nil, "attacks: parameters of Dirichlet partitions, 0 for an even one "+
+		"(default 0)")
+	command.Optional(cmd, &o.Byzantine, "byzantine", "attacks: number of attackers (default: as many as the chain "+
+		"tolerates)")
+	command.Flag(cmd, &o.Rounds, "rounds", 0, "attacks: rounds of a training, at most those of the preset, whose noise "+
+		"stays the same (default: the preset's)")
+	command.Flag(cmd, &o.Rushing, "rushing", false, "attacks: the chain takes no commitments, so attackers see the honest "+
+		"gradients of the round before they send theirs")
+	o.grid.AddFlagSet(cmd.Flags())
+	command.Flag(cmd, &o.Seeds, "seeds", 1, "repetitions with other seeds; more than one gives bands (attacks beside "+
+		"others: the first seed alone)")
+	command.Flag(cmd, &o.First, "first-seed", 1, "the first seed")
+	command.Flag(cmd, &o.Quick, "quick", false, "fewer rounds and cells: to see that it works, not to cite")
+	command.Flag(cmd, &o.NoLive, "no-live", false, "do not repeat a training of each figure on real nodes, which comes "+
+		"last (latency is measured on them in any case)")
+	command.Flag(cmd, &o.Validation, "validation", false, "measure on a sixth of the training set that nobody trains on, "+
+		"not on the test set, and print the tables")
+	o.shape.AddFlagSet(cmd.Flags())
+	command.Flag(cmd, &o.out, "out", figures, "folder of the files (of a quick run: figures-quick beside it)")
+	command.Flag(cmd, &o.print, "print", false, "print the tables in place of the files' names")
+	command.Flag(cmd, &o.jobs, "jobs", 0, "trainings at a time (default: one a core)")
+}
+
+func (o *options) run(r *command.Run, args []string) error {
+	chosen, err := experiments(args)
+	if err != nil {
+		return command.Usage(err)
+	}
+	if err := o.check(chosen); err != nil {
+		return command.Usage(err)
+	}
+	version, err := command.Build()
+	if err != nil {
+		return err
+	}
+	runner := experiment.Runner{
+		Options: o.Options, Dir: o.out, Jobs: o.jobs, Version: version, Log: r.Err,
+		Command: "spdl-figures experiment " + strings.Join(args, " ") + given(&o.shape), Data: mnist.Embedded,
+	}
+	if o.Quick && !r.Given(&o.out) {
+		runner.Dir += "-quick"
+	}
+	if err := runner.Run(r.Context, chosen...); err != nil {
+		return err
+	}
+	files := make([]string, len(chosen))
+	for i, e := range chosen {
+		files[i] = filepath.Join(runner.Dir, e.Name+".svg")
+	}
+	if !o.print && !o.Validation {
+		return r.Show(map[string][]string{"files": files}, command.Line(strings.Join(files, "\n")))
+	}
+	return show(r, runner.Dir, chosen)
+}
+
+// check returns an error if the flags contradict each other, or a chosen experiment rejects them.
+func (o *options) check(chosen []experiment.Experiment) error {
 	grid := slices.ContainsFunc(chosen, func(e experiment.Experiment) bool { return e.Name == "attacks" })
 	switch {
 	case o.Seeds < 1 || o.Seeds > 1000:
-		return o, fmt.Errorf("--seeds is %d, want 1 to 1000", o.Seeds)
-	case given.Jobs < 0:
-		return o, fmt.Errorf("--jobs is %d, want at least 1, or 0 for one a core", given.Jobs)
-	case given.First < 1 || given.First > 1<<30:
-		return o, fmt.Errorf("--first-seed is %d, want 1 to 2^30", given.First)
-	case !grid && given.grid.line() != "":
-		return o, fmt.Errorf("%s: flags of the experiment attacks, which is not asked for",
-			strings.TrimSpace(given.grid.line()))
+		return fmt.Errorf("--seeds is %d, want 1 to 1000", o.Seeds)
+	case o.jobs < 0:
+		return fmt.Errorf("--jobs is %d, want at least 1, or 0 for one a core", o.jobs)
+	case o.First < 1 || o.First > 1<<30:
+		return fmt.Errorf("--first-seed is %d, want 1 to 2^30", o.First)
+	case !grid && given(&o.grid) != "":
+		return fmt.Errorf("%s: flags of the experiment attacks, which is not asked for",
+			strings.TrimSpace(given(&o.grid)))
 	}
 	for _, e := range chosen {
-		if err := e.Check(o); err != nil {
-			return o, fmt.Errorf("%s: %w", e.Name, err)
+		if err := e.Check(o.Options); err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
 		}
 	}
-	return o, nil
+	return nil
+}
+
+// given returns those of the flags that are given, as on a command line, each after a space.
+func given(flags *pflag.FlagSet) (line string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed {
+			return
+		}
+		line += " --" + f.Name
+		if value := f.Value.String(); value != f.NoOptDefVal {
+			line += "=" + strings.Trim(value, "[]")
+		}
+	})
+	return line
 }
 
 // experiments returns the named experiments, in order, each once.
@@ -140,25 +172,4 @@ func experiments(names []string) (chosen []experiment.Experiment, err error) {
 		}
 	}
 	return chosen, nil
-}
-
-// line returns the command that makes the same files, in any folder.
-func (given *options) line(names []string) string {
-	line := "spdl-figures experiment " + strings.Join(names, " ")
-	if given.Seeds != 1 {
-		line += fmt.Sprintf(" --seeds %d", given.Seeds)
-	}
-	if given.Quick {
-		line += " --quick"
-	}
-	if given.NoLive {
-		line += " --no-live"
-	}
-	if given.First != 1 {
-		line += fmt.Sprintf(" --first-seed %d", given.First)
-	}
-	if given.Validation {
-		line += " --validation"
-	}
-	return line + given.grid.line()
 }

@@ -33,7 +33,7 @@ type Verdict struct {
 	Warnings []string `json:"warnings"`
 }
 
-func runValidate(r *command.Run, _ *struct{}, args []string) error {
+func runValidate(r *command.Run, args []string) error {
 	v := Verdict{File: filepath.Join(r.Home, "config", "genesis.json"), Warnings: []string{}}
 	if len(args) > 0 {
 		v.File = args[0]

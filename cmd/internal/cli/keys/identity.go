@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"fmt"
 	"net"
@@ -20,50 +21,41 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// Options is the option that names a participant's key file.
-type Options struct {
-	Key string `mapstructure:"key"`
-}
-
 // IdentityOptions are the options of a participant's identity.
 type IdentityOptions struct {
-	Moniker    *string `mapstructure:"moniker"`
-	Address    *string `mapstructure:"address"`
-	WorkerOnly bool    `mapstructure:"worker-only"`
-	Nodes      *string `mapstructure:"nodes"`
+	Moniker, Address, Nodes *string
+	WorkerOnly              bool
 }
 
-// Flag adds --key.
-func Flag(cmd *cobra.Command) {
-	cmd.Flags().String("key", "", "participant key file, relative to the home (default: worker.key_file of app.toml)")
+// Flag declares --key.
+func Flag(cmd *cobra.Command, key *string) {
+	command.Flag(cmd, key, "key", "", "participant key file, relative to the home (default: worker.key_file of app.toml)")
 }
 
 // File returns the participant key file of --key or of the home.
-func (o Options) File(c *config.Config, a home.AppConfig) string {
-	if o.Key != "" {
-		return home.InHome(c, o.Key)
-	}
-	return home.InHome(c, a.Worker.KeyFile)
+func File(key string, c *config.Config, a home.AppConfig) string {
+	return home.InHome(c, cmp.Or(key, a.Worker.KeyFile))
 }
 
-// IdentityFlags adds the flags of IdentityOptions.
-func IdentityFlags(cmd *cobra.Command) {
-	cmd.Flags().String("moniker", "", "name that people read (default: moniker of config.toml)")
-	cmd.Flags().String("address", "", "where the node is reached, as host:port or id@host:port (default: of "+
+// Flags declares the options.
+func (o *IdentityOptions) Flags(cmd *cobra.Command) {
+	command.Optional(cmd, &o.Moniker, "moniker", "name that people read (default: moniker of config.toml)")
+	command.Optional(cmd, &o.Address, "address", "where the node is reached, as host:port or id@host:port (default: of "+
 		"config.toml, unless it is the loopback's)")
-	cmd.Flags().String("nodes", "", "ids of the nodes that the others are to let in, separated by commas (default: "+
-		"that of the home; none with --worker-only)")
-	cmd.Flags().Bool("worker-only", false, "be a participant without a validator, which trains by way of another "+
-		"participant's node")
+	command.Optional(cmd, &o.Nodes, "nodes", "ids of the nodes that the others are to let in, separated by commas "+
+		"(default: that of the home; none with --worker-only)")
+	command.Flag(cmd, &o.WorkerOnly, "worker-only", false, "be a participant without a validator, which trains by way of "+
+		"another participant's node")
 }
 
-// Identity returns the public side of the home, changed by the flags, and its keys.
-func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, worker.Keys, error) {
+// Identity returns the public side of the home, changed by the flags, and its keys, from the key file
+// of --key or of the home.
+func (o IdentityOptions) Identity(r *command.Run, key string) (app.Identity, worker.Keys, error) {
 	c, a, err := r.LoadHome()
 	if err != nil {
 		return app.Identity{}, worker.Keys{}, err
 	}
-	keys, err := home.LoadKeys(key.File(c, a))
+	keys, err := home.LoadKeys(File(key, c, a))
 	if err != nil {
 		return app.Identity{}, keys, err
 	}

@@ -67,17 +67,18 @@ func (k publicKeys) text(w io.Writer) error {
 }
 
 func keysShow() *cobra.Command {
+	var key string
 	cmd := command.New(&cobra.Command{
 		Use:   "show",
 		Short: "Print the home's public keys: of the participant, its validator and its node",
 		Long: "Print the home's public keys: of the participant, its validator and its node. No private part is printed.\n" +
 			"The participant id is that of the signing key: once the key is rotated the chain keeps the first one's.",
-	}, func(r *command.Run, o *Options, _ []string) error {
+	}, func(r *command.Run, _ []string) error {
 		c, a, err := r.LoadHome()
 		if err != nil {
 			return err
 		}
-		file := o.File(c, a)
+		file := File(key, c, a)
 		keys, err := home.LoadKeys(file)
 		if err != nil {
 			return err
@@ -98,7 +99,7 @@ func keysShow() *cobra.Command {
 		}
 		return r.Show(k, k.text)
 	})
-	Flag(cmd)
+	Flag(cmd, &key)
 	return cmd
 }
 
@@ -107,7 +108,7 @@ func keysNew() *cobra.Command {
 		Use:   "new FILE",
 		Short: "Make a participant's keys in a new file and print the public side",
 		Args:  cobra.ExactArgs(1),
-	}, func(r *command.Run, _ *struct{}, args []string) error {
+	}, func(r *command.Run, args []string) error {
 		keys, err := home.NewKeys(args[0])
 		if err != nil {
 			return err

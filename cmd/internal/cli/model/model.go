@@ -29,6 +29,7 @@ func Commands() *cobra.Command {
 }
 
 func modelExport() *cobra.Command {
+	o := &exportOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "export",
 		Short: "Write the model after a closed round to a file, with its card and proof",
@@ -39,66 +40,65 @@ there is a hidden layer, output.weight and output.bias. A round whose model the
 node does not keep is computed again from the nearest state and the blocks.`,
 		Example: `  spdl model export --out m.safetensors
   spdl model export --round 42 --format npz --eval`,
-	}, runExport)
-	command.NodeFlag(cmd)
-	cmd.Flags().String("round", "", "closed round (default: the last)")
-	cmd.Flags().String("epoch", "", "epoch of the round (default: the running one)")
-	cmd.Flags().String("format", modelfile.Safetensors, "format: "+strings.Join(modelfile.Formats(), ", "))
-	cmd.Flags().String("out", "", "file to write, - for standard output (default: model-EPOCH-ROUND.FORMAT)")
-	cmd.Flags().Bool("eval", false, "measure the accuracy on the test set and put it on the card")
-	cmd.Flags().String("data", "", "folder of IDX files, or CSV file, to measure on (default: the embedded MNIST)")
-	trainerFlag(cmd)
-	cmd.Flags().Duration("timeout", 10*time.Minute, "time for all questions")
-	command.Values(cmd, "format", modelfile.Formats()...)
+	}, o.run)
+	command.NodeFlag(cmd, &o.node)
+	command.Flag(cmd, &o.round, "round", "", "closed round (default: the last)")
+	command.Flag(cmd, &o.epoch, "epoch", "", "epoch of the round (default: the running one)")
+	command.Flag(cmd, &o.format, "format", modelfile.Safetensors, "format: "+strings.Join(modelfile.Formats(), ", ")).
+		Values(modelfile.Formats()...)
+	command.Flag(cmd, &o.out, "out", "", "file to write, - for standard output (default: model-EPOCH-ROUND.FORMAT)")
+	command.Flag(cmd, &o.eval, "eval", false, "measure the accuracy on the test set and put it on the card")
+	modelFlags(cmd, &o.models)
+	command.Flag(cmd, &o.timeout, "timeout", 10*time.Minute, "time for all questions").Positive()
 	return cmd
 }
 
 type exportOptions struct {
-	command.Node    `mapstructure:",squash"`
-	command.Timeout `mapstructure:",squash"`
-	command.Models  `mapstructure:",squash"`
-	Round           string `mapstructure:"round"`
-	Epoch           string `mapstructure:"epoch"`
-	Format          string `mapstructure:"format"`
-	Out             string `mapstructure:"out"`
-	Eval            bool   `mapstructure:"eval"`
+	node                      string
+	round, epoch, format, out string
+	eval                      bool
+	models                    command.Models
+	timeout                   time.Duration
 }
 
-func trainerFlag(cmd *cobra.Command) {
-	cmd.Flags().String("trainer", "", "program, with arguments, that measures an external model, as \"python3 train.py\"")
+// modelFlags declares the options of models that are measured without a home.
+func modelFlags(cmd *cobra.Command, o *command.Models) {
+	command.Flag(cmd, &o.Data, "data", "", "folder of IDX files, or CSV file, to measure on (default: the embedded MNIST)")
+	command.Flag(cmd, &o.Trainer, "trainer", "", "program, with arguments, that measures an external model, as "+
+		"\"python3 train.py\"")
 }
 
 // check returns --epoch and --round as arguments.
 func (o *exportOptions) check() ([]string, error) {
-	if !slices.Contains(modelfile.Formats(), o.Format) {
-		return nil, command.Usage(fmt.Errorf("--format is %q, want one of %s", o.Format, strings.Join(modelfile.Formats(),
+	if !slices.Contains(modelfile.Formats(), o.format) {
+		return nil, command.Usage(fmt.Errorf("--format is %q, want one of %s", o.format, strings.Join(modelfile.Formats(),
 			", ")))
 	}
 	var args []string
 	switch {
-	case o.Epoch != "" && o.Round == "":
+	case o.epoch != "" && o.round == "":
 		return nil, command.Usage(errors.New("--epoch needs --round"))
-	case o.Epoch != "":
-		args = []string{o.Epoch, o.Round}
-	case o.Round != "":
-		args = []string{o.Round}
+	case o.epoch != "":
+		args = []string{o.epoch, o.round}
+	case o.round != "":
+		args = []string{o.round}
 	}
 	if _, err := query.RoundNumbers(args); err != nil {
 		return nil, err
 	}
-	return args, o.Check()
+	return args, nil
 }
 
-func runExport(r *command.Run, o *exportOptions, _ []string) error {
+func (o *exportOptions) run(r *command.Run, _ []string) error {
 	args, err := o.check()
 	if err != nil {
 		return err
 	}
-	c, err := r.Client(o.Node)
+	c, err := r.Client(o.node)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context, o.timeout)
 	defer cancel()
 	epoch, t, err := query.RoundArgument(ctx, c, args)
 	if err != nil {
@@ -111,24 +111,24 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if o.Eval {
-		accuracy, tested, err := measure(ctx, r, f, o.Models)
+	if o.eval {
+		accuracy, tested, err := measure(ctx, r, f, o.models)
 		if err != nil {
 			return err
 		}
 		f.Measured(accuracy, tested)
 	}
-	data, err := f.Encode(o.Format)
+	data, err := f.Encode(o.format)
 	if err != nil {
 		return err
 	}
-	if o.Out == "-" {
+	if o.out == "-" {
 		_, err := r.Out.Write(data)
 		return err
 	}
-	out := o.Out
+	out := o.out
 	if out == "" {
-		out = fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, o.Format)
+		out = fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, o.format)
 	}
 	if err := os.WriteFile(out, data, 0o644); err != nil {
 		return err
@@ -186,11 +186,12 @@ func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Model
 }
 
 func modelEval() *cobra.Command {
+	o := command.Models{}
 	cmd := command.New(&cobra.Command{
 		Use:   "eval FILE",
 		Short: "Measure an exported model's accuracy on a test set",
 		Args:  cobra.ExactArgs(1),
-	}, func(r *command.Run, o *command.Models, args []string) error {
+	}, func(r *command.Run, args []string) error {
 		f, _, err := Read(args[0])
 		if err != nil {
 			return err
@@ -198,7 +199,7 @@ func modelEval() *cobra.Command {
 		if err := f.Check(); err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
-		accuracy, tested, err := measure(r.Context, r, f, *o)
+		accuracy, tested, err := measure(r.Context, r, f, o)
 		if err != nil {
 			return err
 		}
@@ -212,8 +213,7 @@ func modelEval() *cobra.Command {
 			return err
 		})
 	})
-	cmd.Flags().String("data", "", "folder of IDX files, or CSV file (default: the embedded MNIST)")
-	trainerFlag(cmd)
+	modelFlags(cmd, &o)
 	return cmd
 }
 

@@ -18,26 +18,24 @@ import (
 // passphrase is the option that names where a passphrase comes from. There is none for the
 // passphrase itself: other users of the machine can read arguments, and processes inherit the
 // environment.
-type passphrase struct {
-	FD *int `mapstructure:"passphrase-fd"`
-}
+type passphrase struct{ fd *int }
 
-func passphraseFlag(cmd *cobra.Command) {
-	cmd.Flags().Int("passphrase-fd", 0, "file descriptor to read the passphrase from, one line (default: ask at the "+
-		"terminal)")
+func (p *passphrase) flag(cmd *cobra.Command) {
+	command.Optional(cmd, &p.fd, "passphrase-fd", "file descriptor to read the passphrase from, one line (default: ask "+
+		"at the terminal)")
 }
 
 // read returns the passphrase, which is asked for twice at a terminal if a new one is made.
 func (p passphrase) read(r *command.Run, twice bool) (string, error) {
-	if p.FD != nil {
-		f := os.NewFile(uintptr(*p.FD), "passphrase")
-		if *p.FD < 0 || f == nil {
-			return "", command.Usage(fmt.Errorf("--passphrase-fd is %d, want an open file descriptor", *p.FD))
+	if p.fd != nil {
+		f := os.NewFile(uintptr(*p.fd), "passphrase")
+		if *p.fd < 0 || f == nil {
+			return "", command.Usage(fmt.Errorf("--passphrase-fd is %d, want an open file descriptor", *p.fd))
 		}
 		defer f.Close()
 		line, err := bufio.NewReader(f).ReadString('\n')
 		if err != nil && (line == "" || !errors.Is(err, io.EOF)) {
-			return "", fmt.Errorf("--passphrase-fd %d: %w", *p.FD, err)
+			return "", fmt.Errorf("--passphrase-fd %d: %w", *p.fd, err)
 		}
 		return strings.TrimRight(line, "\r\n"), nil
 	}
@@ -69,12 +67,13 @@ const notTaken = "a restored journal or priv_validator_state.json is older than 
 	"the node would sign twice"
 
 type backupOptions struct {
-	passphrase `mapstructure:",squash"`
-	Out        string `mapstructure:"out"`
+	passphrase passphrase
+	out        string
 }
 
 // Backup returns the command that writes a home's keys and configuration to an encrypted file.
 func Backup() *cobra.Command {
+	o := &backupOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "backup",
 		Short: "Write the home's keys and configuration to an encrypted file; never its data",
@@ -84,38 +83,35 @@ func Backup() *cobra.Command {
 			"genesis.json.\n" +
 			"It never has data/: " + notTaken + ".\n" +
 			"A home without data/ catches up by itself. Make a backup again after each rotation of keys.",
-	}, runBackup)
-	cmd.Flags().String("out", "", "file to write, which must not exist")
-	passphraseFlag(cmd)
+	}, o.run)
+	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist").Required()
+	o.passphrase.flag(cmd)
 	return cmd
 }
 
-func runBackup(r *command.Run, o *backupOptions, _ []string) error {
-	if o.Out == "" {
-		return command.Usage(errors.New("--out is needed: the file to write"))
-	}
+func (o *backupOptions) run(r *command.Run, _ []string) error {
 	c, a, err := r.LoadHome()
 	if err != nil {
 		return err
 	}
-	secret, err := o.read(r, true)
+	secret, err := o.passphrase.read(r, true)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(o.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	names, err := home.Backup(f, c, a, secret)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(o.Out))
+		return errors.Join(err, os.Remove(o.out))
 	}
 	made := struct {
 		File     string   `json:"file"`
 		Files    []string `json:"files"`
 		NotTaken string   `json:"not_taken"`
 		Why      string   `json:"why"`
-	}{o.Out, names, c.DBDir(), notTaken}
+	}{o.out, names, c.DBDir(), notTaken}
 	return r.Show(made, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "file       %s\nfiles      %s\nnot taken  %s: %s\n", made.File,
 			strings.Join(names, "\n           "), made.NotTaken, made.Why)
@@ -125,6 +121,7 @@ func runBackup(r *command.Run, o *backupOptions, _ []string) error {
 
 // Restore returns the command that makes a home of a backup.
 func Restore() *cobra.Command {
+	secret := &passphrase{}
 	cmd := command.New(&cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a home of a backup; rejects a home that has data",
@@ -132,18 +129,18 @@ func Restore() *cobra.Command {
 			"rejected. First\n" +
 			"make sure that the host whose keys these are is off for good: two nodes with the same keys sign twice.",
 		Args: cobra.ExactArgs(1),
-	}, runRestore)
-	passphraseFlag(cmd)
+	}, secret.restore)
+	secret.flag(cmd)
 	return cmd
 }
 
-func runRestore(r *command.Run, o *passphrase, args []string) error {
+func (p *passphrase) restore(r *command.Run, args []string) error {
 	f, err := os.Open(args[0])
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	secret, err := o.read(r, false)
+	secret, err := p.read(r, false)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func configGet() *cobra.Command {
 			"of keys that the files lack, and with the environment.",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: settingNames(),
-	}, func(r *command.Run, _ *struct{}, args []string) error {
+	}, func(r *command.Run, args []string) error {
 		c, a, err := r.LoadHome()
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func configSet() *cobra.Command {
 			"next start.",
 		Args:      cobra.ExactArgs(2),
 		ValidArgs: settingNames(),
-	}, func(r *command.Run, _ *struct{}, args []string) error {
+	}, func(r *command.Run, args []string) error {
 		s, err := home.Set(r.Home, args[0], args[1])
 		if err != nil {
 			return asUsage(err)

@@ -19,7 +19,7 @@ import (
 // ShowNodeID returns the command show-node-id, named as CometBFT's.
 func ShowNodeID() *cobra.Command {
 	return command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id"},
-		func(r *command.Run, _ *struct{}, _ []string) error {
+		func(r *command.Run, _ []string) error {
 			c, _, err := r.LoadHome()
 			if err != nil {
 				return err
@@ -35,7 +35,7 @@ func ShowNodeID() *cobra.Command {
 // ShowValidator returns the command show-validator, named as CometBFT's.
 func ShowValidator() *cobra.Command {
 	return command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key"},
-		func(r *command.Run, _ *struct{}, _ []string) error {
+		func(r *command.Run, _ []string) error {
 			c, _, err := r.LoadHome()
 			if err != nil {
 				return err
@@ -59,7 +59,7 @@ func ShowValidator() *cobra.Command {
 // Version returns the command that prints the versions of the program and its parts.
 func Version() *cobra.Command {
 	return command.New(&cobra.Command{Use: "version", Short: "Print the versions of spdl, its state machine and CometBFT"},
-		func(r *command.Run, _ *struct{}, _ []string) error {
+		func(r *command.Run, _ []string) error {
 			v := struct {
 				Version  string `json:"version"`
 				App      uint64 `json:"app_version"`

@@ -20,6 +20,7 @@ import (
 
 // Init returns the command that makes a home, with a genesis of this node alone.
 func Init() *cobra.Command {
+	o := &initOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "init [moniker]",
 		Short: "Make a home: keys, configuration and a genesis with this node alone",
@@ -30,26 +31,21 @@ func Init() *cobra.Command {
 			"--p2p-laddr\n" +
 			"names another address. Nothing that exists is overwritten.",
 		Args: cobra.MaximumNArgs(1),
-	}, runInit)
-	cmd.Flags().String("chain-id", "", "id of the chain (default: random)")
-	cmd.Flags().String("p2p-laddr", "tcp://127.0.0.1:26656", "address at which the node hears other nodes: all "+
+	}, o.run)
+	command.Flag(cmd, &o.chainID, "chain-id", "", "id of the chain (default: random)")
+	command.Flag(cmd, &o.laddr, "p2p-laddr", "tcp://127.0.0.1:26656", "address at which the node hears other nodes: all "+
 		"interfaces are tcp://0.0.0.0:26656")
-	cmd.Flags().String("external-address", "", "host:port at which the others reach the node (default: that of "+
-		"--p2p-laddr)")
-	cmd.Flags().String("preset", preset.Names()[0], "parameters of the genesis: "+strings.Join(preset.Names(), ", "))
-	command.Values(cmd, "preset", preset.Names()...)
+	command.Flag(cmd, &o.address, "external-address", "", "host:port at which the others reach the node (default: that "+
+		"of --p2p-laddr)")
+	command.Flag(cmd, &o.preset, "preset", preset.Names()[0], "parameters of the genesis: "+
+		strings.Join(preset.Names(), ", ")).Values(preset.Names()...)
 	return cmd
 }
 
-type initOptions struct {
-	ChainID string `mapstructure:"chain-id"`
-	Preset  string `mapstructure:"preset"`
-	Laddr   string `mapstructure:"p2p-laddr"`
-	At      string `mapstructure:"external-address"`
-}
+type initOptions struct{ chainID, laddr, address, preset string }
 
-func runInit(r *command.Run, o *initOptions, args []string) error {
-	params, err := preset.New(o.Preset, 1)
+func (o *initOptions) run(r *command.Run, args []string) error {
+	params, err := preset.New(o.preset, 1)
 	if err != nil {
 		return command.Usage(err)
 	}
@@ -60,13 +56,13 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 	if len(args) > 0 {
 		moniker = args[0]
 	}
-	c, err := home.NewConfig(moniker, o.Laddr, o.At)
+	c, err := home.NewConfig(moniker, o.laddr, o.address)
 	if err != nil {
 		return command.Usage(err)
 	}
 	seed := make([]byte, 32)
 	rand.Read(seed) // never fails (crypto/rand)
-	chainID := o.ChainID
+	chainID := o.chainID
 	if chainID == "" {
 		chainID = fmt.Sprintf("spdl-%x", seed[:4])
 	}

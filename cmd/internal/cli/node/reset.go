@@ -45,6 +45,7 @@ func (l loss) text(w io.Writer) error {
 
 // Reset returns the command unsafe-reset-all, named as CometBFT's.
 func Reset() *cobra.Command {
+	var yes bool
 	cmd := command.New(&cobra.Command{
 		Use:   "unsafe-reset-all",
 		Short: "Remove all blocks, the state and the worker's journal; keys and configuration stay",
@@ -56,22 +57,18 @@ func Reset() *cobra.Command {
 			"A new chain of the same keys needs another chain id: otherwise a gradient of the old chain convicts its " +
 			"participant.\n" +
 			"Restoring a node does not need it: a home with the old keys and without data/ catches up by itself.",
-	}, runReset)
-	cmd.Flags().Bool("yes", false, "really remove it")
+	}, func(r *command.Run, _ []string) error { return reset(r, yes) })
+	command.Flag(cmd, &yes, "yes", false, "really remove it")
 	return cmd
 }
 
-type resetOptions struct {
-	Yes bool `mapstructure:"yes"`
-}
-
-func runReset(r *command.Run, o *resetOptions, _ []string) error {
+func reset(r *command.Run, yes bool) error {
 	c, a, err := r.LoadHome()
 	if err != nil {
 		return err
 	}
 	l := lossOf(c, a)
-	if !o.Yes {
+	if !yes {
 		danger := "the validator may then sign twice. Restoring a node does not need it"
 		if home.IsWorkerGroup(c, a) {
 			danger = "each worker may then send a second gradient for a round"

@@ -16,17 +16,25 @@ import (
 
 // Start returns the command that runs the node of a home until a signal ends it.
 func Start() *cobra.Command {
-	cmd := command.New(&cobra.Command{
+	return Runs(&cobra.Command{
 		Use:   "start",
 		Short: "Run the node of a home, with its worker",
-	}, func(r *command.Run, o *LogLevel, _ []string) error { return Run(r, *o, node.Hooks{}) })
-	cmd.Flags().String("log-level", "", "overrides log_level of config.toml, as \"info\" or \"app:info,*:error\"")
-	return cmd
+	}, func(*command.Run) (h node.Hooks, err error) { return h, nil })
 }
 
-// LogLevel is the option of a command that runs a node or a worker.
-type LogLevel struct {
-	Level string `mapstructure:"log-level"`
+// Runs makes cmd run the node of the home with hooks.
+func Runs(cmd *cobra.Command, hooks func(*command.Run) (node.Hooks, error)) *cobra.Command {
+	var level string
+	cmd = command.New(cmd, func(r *command.Run, _ []string) error {
+		h, err := hooks(r)
+		if err != nil {
+			return err
+		}
+		return run(r, level, h)
+	})
+	command.Flag(cmd, &level, "log-level", "", "overrides log_level of config.toml, as \"info\" or "+
+		"\"app:info,*:error\"")
+	return cmd
 }
 
 // collect is the GOGC of a node's process unless the environment sets it: half the default. More
@@ -34,9 +42,8 @@ type LogLevel struct {
 // no memory limit: a limit that is too low costs many times the CPU.
 const collect = 50
 
-// Run runs the node of the home until the command is interrupted, or the node ends.
-func Run(r *command.Run, o LogLevel, h node.Hooks) error {
-	level := o.Level
+// run runs the node of the home until the command is interrupted, or the node ends.
+func run(r *command.Run, level string, h node.Hooks) error {
 	if level != "" { // before the home is read: errors of the command line come first
 		if _, err := r.LogAt(level, "error"); err != nil {
 			return err

@@ -26,6 +26,7 @@ type RuleReport struct {
 
 // Rules returns the command that lists the aggregation rules.
 func Rules() *cobra.Command {
+	o := &rulesOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "rules",
 		Short: "List the aggregation rules: cost, source, and whether their resilience conditions hold for N and f",
@@ -36,29 +37,31 @@ func Rules() *cobra.Command {
 			"N-f gradients may not. N' is the number of buckets, half of N rounded up.",
 		Example: "  spdl rules --validators 20\n  spdl rules --validators 10 --byzantine 2 -o json",
 		Args:    cobra.NoArgs,
-	}, func(r *command.Run, o *rulesOptions, _ []string) error {
-		n := o.Validators
-		if n < 1 || n > gradients.MaxParticipants {
-			return command.Usage(fmt.Errorf("--validators is %d, want 1 to %d", n, gradients.MaxParticipants))
-		}
-		f := command.Or(o.Byzantine, params.MaxByzantine(n))
-		if f < 0 || f >= n {
-			return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d", f, n-1))
-		}
-		all, err := ruleReports(n, f)
-		if err != nil {
-			return err
-		}
-		return r.Show(all, func(w io.Writer) error { return rulesText(w, all, n, f) })
-	})
-	cmd.Flags().Int("validators", 4, "participants, N")
-	cmd.Flags().Int("byzantine", 0, "Byzantine participants to withstand, f (default: (N-1)/3)")
+	}, o.run)
+	command.Flag(cmd, &o.validators, "validators", 4, "participants, N")
+	command.Optional(cmd, &o.byzantine, "byzantine", "Byzantine participants to withstand, f (default: (N-1)/3)")
 	return cmd
 }
 
 type rulesOptions struct {
-	Validators int  `mapstructure:"validators"`
-	Byzantine  *int `mapstructure:"byzantine"`
+	validators int
+	byzantine  *int
+}
+
+func (o *rulesOptions) run(r *command.Run, _ []string) error {
+	n := o.validators
+	if n < 1 || n > gradients.MaxParticipants {
+		return command.Usage(fmt.Errorf("--validators is %d, want 1 to %d", n, gradients.MaxParticipants))
+	}
+	f := command.Or(o.byzantine, params.MaxByzantine(n))
+	if f < 0 || f >= n {
+		return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d", f, n-1))
+	}
+	all, err := ruleReports(n, f)
+	if err != nil {
+		return err
+	}
+	return r.Show(all, func(w io.Writer) error { return rulesText(w, all, n, f) })
 }
 
 func ruleReports(n, f int) (all []RuleReport, err error) {

@@ -46,17 +46,9 @@ func ofModel(ctx context.Context, c *client.Client, args []string) (string, erro
 	return ofRound("model")(ctx, c, args)
 }
 
-type provableOptions struct {
-	command.Node `mapstructure:",squash"`
-	Prove        bool `mapstructure:"prove"`
-}
-
-// provable answers a question, with --prove by the value in the state and its proof.
-func (q question) provable(r *command.Run, o *provableOptions, args []string) error {
-	if !o.Prove {
-		return q.answer(r, o.Node, args)
-	}
-	c, err := r.Client(o.Node)
+// prove answers a question by the value in the state and its proof.
+func (q question) prove(r *command.Run, node string, args []string) error {
+	c, err := r.Client(node)
 	if err != nil {
 		return err
 	}

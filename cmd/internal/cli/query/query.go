@@ -30,20 +30,24 @@ type question struct {
 
 // command returns the command. It has --prove if the answer can be proven.
 func (q question) command() *cobra.Command {
-	cmd := &cobra.Command{Use: q.use, Short: q.short, Args: q.args}
-	if q.path == nil {
-		cmd = command.New(cmd, func(r *command.Run, o *command.Node, args []string) error { return q.answer(r, *o, args) })
-	} else {
-		cmd = command.New(cmd, q.provable)
-		cmd.Flags().Bool("prove", false, "print the value in the state, as protobuf, with its Merkle proof, which spdl "+
-			"verify checks")
+	var node string
+	var prove bool
+	cmd := command.New(&cobra.Command{Use: q.use, Short: q.short, Args: q.args}, func(r *command.Run, args []string) error {
+		if prove {
+			return q.prove(r, node, args)
+		}
+		return q.answer(r, node, args)
+	})
+	command.NodeFlag(cmd, &node)
+	if q.path != nil {
+		command.Flag(cmd, &prove, "prove", false, "print the value in the state, as protobuf, with its Merkle proof, which "+
+			"spdl verify checks")
 	}
-	command.NodeFlag(cmd)
 	return cmd
 }
 
-func (q question) answer(r *command.Run, o command.Node, args []string) error {
-	c, err := r.Client(o)
+func (q question) answer(r *command.Run, node string, args []string) error {
+	c, err := r.Client(node)
 	if err != nil {
 		return err
 	}

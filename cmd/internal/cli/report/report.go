@@ -22,6 +22,7 @@ import (
 // Command returns the command that joins an experiment's files, or a chain's history, into one
 // page.
 func Command() *cobra.Command {
+	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "report DIR",
 		Short: "Join the figures of a folder, or what a chain did, into one HTML file that needs no network",
@@ -32,16 +33,14 @@ func Command() *cobra.Command {
 			"measured on the test set of the node's worker, or by its trainer.",
 		Example: "  spdl-figures report build/figures\n  spdl testnet start --home ./net && spdl-figures report ./net",
 		Args:    cobra.ExactArgs(1),
-	}, runReport)
-	cmd.Flags().String("file", "", "where the page goes (default: DIR/report.html)")
+	}, o.run)
+	command.Flag(cmd, &o.file, "file", "", "where the page goes (default: DIR/report.html)")
 	return cmd
 }
 
-type options struct {
-	File string `mapstructure:"file"`
-}
+type options struct{ file string }
 
-func runReport(r *command.Run, o *options, args []string) error {
+func (o *options) run(r *command.Run, args []string) error {
 	var page []byte
 	var err, found error
 	if home, ok := chainHome(args[0]); ok {
@@ -52,7 +51,7 @@ func runReport(r *command.Run, o *options, args []string) error {
 	if err != nil {
 		return err
 	}
-	path := o.File
+	path := o.file
 	if path == "" {
 		path = filepath.Join(args[0], "report.html")
 	}

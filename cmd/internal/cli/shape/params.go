@@ -19,68 +19,61 @@ import (
 
 // Options shape the parameters of an epoch.
 type Options struct {
-	Params    string   `mapstructure:"params"`
-	Preset    string   `mapstructure:"preset"`
-	Model     string   `mapstructure:"model"`
-	Data      string   `mapstructure:"data"`
-	Label     string   `mapstructure:"label"`
-	Examples  *int     `mapstructure:"examples"`
-	Rounds    *uint64  `mapstructure:"rounds"`
-	Rule      string   `mapstructure:"rule"`
-	Byzantine *int     `mapstructure:"byzantine"`
-	Tolerance *int64   `mapstructure:"tolerance"`
-	Epsilon   *float64 `mapstructure:"epsilon"`
-	Reveal    *bool    `mapstructure:"commit-reveal"`
+	params, preset, model, data, label, rule string
+
+	examples, byzantine *int
+	rounds              *uint64
+	tolerance           *int64
+	epsilon             *float64
+	reveal              *bool
 }
 
-// Flags adds the flags of Options; base names the parameters that they change.
-func Flags(cmd *cobra.Command, base string) {
-	f := cmd.Flags()
-	f.String("params", "", "JSON file of parameters, as spdl query params prints them (default: "+base+")")
-	f.String("preset", "", "parameters by name: "+strings.Join(preset.AllNames(), ", ")+" (default: "+base+")")
-	f.String("model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
-	f.String("data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's model gets; of a "+
-		"table also the ends of its columns, which are then public")
-	f.String("label", "", "column of the labels in the CSV file")
-	f.Int("examples", 0, "examples of each participant (default: as many as the data give)")
-	f.Uint64("rounds", 0, "rounds (default: as the parameters have it)")
-	f.String("rule", "", "aggregation rule (default: as the parameters have it)")
-	f.Int("byzantine", 0, "Byzantine participants that the rule withstands (default: as the parameters have it)")
-	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: as the "+
-		"parameters have it)")
-	f.Float64("epsilon", 0, "privacy budget of every participant, over all epochs (default: as the parameters have it, "+
-		"or what the rounds cost)")
-	f.Bool("commit-reveal", false, "commit to gradients before any is out, which takes a height more a round (default: "+
-		"as the parameters have it)")
-	command.Values(cmd, "preset", preset.AllNames()...)
-	command.Values(cmd, "rule", rules.Names()...)
+// Flags declares the options; base names the parameters that they change.
+func (o *Options) Flags(cmd *cobra.Command, base string) {
+	const same = " (default: as the parameters have it)"
+	command.Flag(cmd, &o.params, "params", "", "JSON file of parameters, as spdl query params prints them (default: "+
+		base+")")
+	command.Flag(cmd, &o.preset, "preset", "", "parameters by name: "+strings.Join(preset.AllNames(), ", ")+
+		" (default: "+base+")").Values(preset.AllNames()...)
+	command.Flag(cmd, &o.model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
+	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's "+
+		"model gets; of a table also the ends of its columns, which are then public")
+	command.Flag(cmd, &o.label, "label", "", "column of the labels in the CSV file")
+	command.Optional(cmd, &o.examples, "examples", "examples of each participant (default: as many as the data give)").
+		Positive()
+	command.Optional(cmd, &o.rounds, "rounds", "rounds"+same).Positive()
+	command.Flag(cmd, &o.rule, "rule", "", "aggregation rule"+same).Values(rules.Names()...)
+	command.Optional(cmd, &o.byzantine, "byzantine", "Byzantine participants that the rule withstands"+same)
+	command.Optional(cmd, &o.tolerance, "tolerance", "delta: grid steps that a leader's aggregate may be off in a "+
+		"coordinate"+same)
+	command.Optional(cmd, &o.epsilon, "epsilon", "privacy budget of every participant, over all epochs (default: as the "+
+		"parameters have it, or what the rounds cost)")
+	command.Optional(cmd, &o.reveal, "commit-reveal", "commit to gradients before any is out, which takes a height more "+
+		"a round"+same)
 }
 
 // Check rejects options that contradict each other or are out of range for every chain.
 func (o *Options) Check() error {
 	switch {
-	case o.Preset != "" && o.Params != "":
+	case o.preset != "" && o.params != "":
 		return command.Usage(errors.New("--params and --preset: one of them"))
-	case o.Params != "" && (o.Data+o.Label+o.Model != "" || o.Examples != nil):
+	case o.params != "" && (o.data+o.label+o.model != "" || o.examples != nil):
 		return command.Usage(errors.New("--params with --data, --label, --model or --examples, which are for a preset: " +
 			"the parameters have them"))
-	case o.Preset+o.Data == "" && (o.Model != "" || o.Examples != nil):
+	case o.preset+o.data == "" && (o.model != "" || o.examples != nil):
 		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))
-	case o.Label != "" && o.Data == "":
-		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.Label))
-	case o.Byzantine != nil && *o.Byzantine < 0:
-		return command.Usage(fmt.Errorf("--byzantine is %d, want at least 0", *o.Byzantine))
-	}
-	if err := errors.Join(command.Positive("rounds", o.Rounds), command.Positive("examples", o.Examples)); err != nil {
-		return err
+	case o.label != "" && o.data == "":
+		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.label))
+	case o.byzantine != nil && *o.byzantine < 0:
+		return command.Usage(fmt.Errorf("--byzantine is %d, want at least 0", *o.byzantine))
 	}
 	return o.checkPreset()
 }
 
 // checkPreset rejects an unknown preset.
 func (o *Options) checkPreset() error {
-	if o.Preset != "" && o.Preset != preset.NameExternal {
-		if _, err := preset.New(o.Preset, 1); err != nil {
+	if o.preset != "" && o.preset != preset.NameExternal {
+		if _, err := preset.New(o.preset, 1); err != nil {
 			return command.Usage(err)
 		}
 	}
@@ -94,10 +87,10 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 		return p, err
 	}
 	switch {
-	case o.Params != "":
-		p, err = readParams(o.Params)
-	case o.Preset+o.Data != "":
-		if p, err = o.preset(n); err != nil {
+	case o.params != "":
+		p, err = readParams(o.params)
+	case o.preset+o.data != "":
+		if p, err = o.fromPreset(n); err != nil {
 			err = command.Usage(err)
 		}
 	default:
@@ -122,19 +115,19 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 	return p, nil
 }
 
-// preset returns the parameters of a preset, with the data and the model of the options.
-func (o *Options) preset(n int) (params.Params, error) {
-	own := preset.Own{Examples: command.Or(o.Examples, 0), Rounds: command.Or(o.Rounds, 0),
-		Epsilon: command.Or(o.Epsilon, 0)}
-	if o.Model != "" {
-		m, err := preset.LoadModel(o.Model)
+// fromPreset returns the parameters of a preset, with the data and the model of the options.
+func (o *Options) fromPreset(n int) (params.Params, error) {
+	own := preset.Own{Examples: command.Or(o.examples, 0), Rounds: command.Or(o.rounds, 0),
+		Epsilon: command.Or(o.epsilon, 0)}
+	if o.model != "" {
+		m, err := preset.LoadModel(o.model)
 		if err != nil {
 			return params.Params{}, fmt.Errorf("--model: %w", err)
 		}
 		own.Model = &m
 	}
-	if o.Data != "" {
-		d, err := preset.ReadData(o.Data, o.Label)
+	if o.data != "" {
+		d, err := preset.ReadData(o.data, o.label)
 		if err != nil {
 			return params.Params{}, fmt.Errorf("--data: %w", err)
 		}
@@ -142,24 +135,24 @@ func (o *Options) preset(n int) (params.Params, error) {
 			own.Examples = d.Examples // the data are those of one participant
 		}
 	}
-	return preset.Make(cmp.Or(o.Preset, preset.Names()[0]), n, own)
+	return preset.Make(cmp.Or(o.preset, preset.Names()[0]), n, own)
 }
 
 // change applies the options to the parameters for n participants.
 func (o *Options) change(p *params.Params, n int) error {
-	if most := params.MaxByzantine(n); o.Byzantine != nil && *o.Byzantine > most {
-		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.Byzantine, n,
+	if most := params.MaxByzantine(n); o.byzantine != nil && *o.byzantine > most {
+		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.byzantine, n,
 			most))
 	}
-	preset.SetRounds(p, command.Or(o.Rounds, p.Training.Rounds))
-	p.Rule.Tolerance = command.Or(o.Tolerance, p.Rule.Tolerance)
-	p.Election.CommitReveal = command.Or(o.Reveal, p.Election.CommitReveal)
-	p.Privacy.Epsilon = command.Or(o.Epsilon, p.Privacy.Epsilon)
-	if o.Rule != "" {
-		p.Rule.Name = o.Rule
+	preset.SetRounds(p, command.Or(o.rounds, p.Training.Rounds))
+	p.Rule.Tolerance = command.Or(o.tolerance, p.Rule.Tolerance)
+	p.Election.CommitReveal = command.Or(o.reveal, p.Election.CommitReveal)
+	p.Privacy.Epsilon = command.Or(o.epsilon, p.Privacy.Epsilon)
+	if o.rule != "" {
+		p.Rule.Name = o.rule
 	}
-	if o.Byzantine != nil {
-		p.Rule.Byzantine = uint32(*o.Byzantine)
+	if o.byzantine != nil {
+		p.Rule.Byzantine = uint32(*o.byzantine)
 	}
 	return nil
 }
@@ -168,10 +161,10 @@ func (o *Options) change(p *params.Params, n int) error {
 // --epsilon and raises any other.
 func (o *Options) account(p *params.Params) error {
 	asked := p.Privacy.Epsilon
-	if o.Epsilon != nil && !(asked > 0 && asked <= math.MaxFloat64) {
+	if o.epsilon != nil && !(asked > 0 && asked <= math.MaxFloat64) {
 		return fmt.Errorf("--epsilon is %g, want above 0", asked)
 	}
-	if err := preset.Account(p); err != nil || o.Epsilon == nil || p.Privacy.Epsilon == asked {
+	if err := preset.Account(p); err != nil || o.epsilon == nil || p.Privacy.Epsilon == asked {
 		return err
 	}
 	if len(p.Privacy.Cost) == 0 {

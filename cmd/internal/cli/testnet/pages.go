@@ -21,7 +21,7 @@ type pages struct {
 
 // openPages listens at the explorer's default address, or at another port if that one is in use.
 func (o *startOptions) openPages(n *testnet.Net, e testnet.Evaluator) (p pages, err error) {
-	if !o.Explorer {
+	if !o.explorer {
 		return p, nil
 	}
 	a := home.DefaultAppConfig()

@@ -18,6 +18,7 @@ import (
 )
 
 func testnetStartCommand() *cobra.Command {
+	o := &startOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "start",
 		Short: "Run a localnet to the end of its training and report every round",
@@ -28,30 +29,26 @@ func testnetStartCommand() *cobra.Command {
 			"is, and one\n" +
 			"that was stopped goes on. With --stay the nodes answer after the last round too, until Ctrl-C.",
 		Example: "  spdl testnet start --stay --explorer\n  spdl testnet start --validators 7 --rounds 20 -o json",
-	}, runStart)
-	manifestFlags(cmd)
-	cmd.Flags().Bool("inprocess", false, "run the nodes as goroutines of this process")
-	cmd.Flags().Bool("keep", false, "keep the homes")
-	cmd.Flags().Bool("stay", false, "keep the nodes running after the last round, until Ctrl-C")
-	cmd.Flags().Bool("explorer", false, "serve web pages about the net, as read from its first node, and print "+
-		"their address")
-	cmd.Flags().Bool("no-eval", false, "do not measure the test accuracy")
+	}, o.start)
+	o.declare(cmd)
+	command.Flag(cmd, &o.inProcess, "inprocess", false, "run the nodes as goroutines of this process")
+	command.Flag(cmd, &o.keep, "keep", false, "keep the homes")
+	command.Flag(cmd, &o.stay, "stay", false, "keep the nodes running after the last round, until Ctrl-C")
+	command.Flag(cmd, &o.explorer, "explorer", false, "serve web pages about the net, as read from its first node, and "+
+		"print their address")
+	command.Flag(cmd, &o.noEval, "no-eval", false, "do not measure the test accuracy")
 	return cmd
 }
 
 type startOptions struct {
-	manifestOptions `mapstructure:",squash"`
-	InProcess       bool `mapstructure:"inprocess"`
-	Keep            bool `mapstructure:"keep"`
-	Stay            bool `mapstructure:"stay"`
-	Explorer        bool `mapstructure:"explorer"`
-	NoEval          bool `mapstructure:"no-eval"`
+	netOptions
+	inProcess, keep, stay, explorer, noEval bool
 }
 
-func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
+func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 	ctx, stop := endings(r.Context)
 	defer stop()
-	home, keep := r.Home, o.Keep
+	home, keep := r.Home, o.keep
 	if !r.Named {
 		if home, err = os.MkdirTemp("", "spdl-testnet-"); err != nil {
 			return err
@@ -60,7 +57,7 @@ func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
 			defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 		}
 	}
-	n, err := o.net(home)
+	n, err := o.net(r, home)
 	if err != nil {
 		return err
 	}
@@ -92,9 +89,9 @@ func endings(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // net returns the net that a folder holds, or a new one.
-func (o *startOptions) net(home string) (*testnet.Net, error) {
+func (o *startOptions) net(r *command.Run, home string) (*testnet.Net, error) {
 	if !testnet.Made(home) {
-		m, err := o.manifest(home)
+		m, err := o.manifest(r, home)
 		if err != nil {
 			return nil, err
 		}
@@ -116,10 +113,10 @@ func (o *startOptions) net(home string) (*testnet.Net, error) {
 
 // perturbable rejects --inprocess for a net with workers or perturbations, which need processes.
 func (o *startOptions) perturbable(m testnet.Manifest) error {
-	if o.InProcess && m.Workers > 0 {
+	if o.inProcess && m.Workers > 0 {
 		return command.Usage(fmt.Errorf("--inprocess with %d workers: they have processes of their own", m.Workers))
 	}
-	if o.InProcess && len(m.Perturb) > 0 {
+	if o.inProcess && len(m.Perturb) > 0 {
 		return command.Usage(errors.New("--inprocess with perturbations: a goroutine cannot be killed or paused"))
 	}
 	return nil
@@ -141,7 +138,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	}
 	defer e.Close()
 	var measure testnet.Evaluator
-	if !o.NoEval {
+	if !o.noEval {
 		measure = e
 	}
 	pages, err := o.openPages(n, measure)
@@ -192,7 +189,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 // until ctx ends. A node that ends first is an error, Ctrl-C is none.
 func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net, measure testnet.Evaluator,
 	report *testnet.Reporter) error {
-	if !o.Stay {
+	if !o.stay {
 		if !r.JSON {
 			fmt.Fprintln(r.Err, "to look at such a net: spdl testnet start --stay --explorer")
 		}
@@ -213,7 +210,7 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net,
 
 // launch starts the nodes and returns the function that starts the perturbations of a round.
 func (o *startOptions) launch(n *testnet.Net) (localnet, func(context.Context, uint64), error) {
-	if o.InProcess {
+	if o.inProcess {
 		if err := train.Collude(n); err != nil {
 			return nil, nil, err
 		}

@@ -16,6 +16,7 @@ import (
 
 // Command returns the command that shows a running node at a glance.
 func Command() *cobra.Command {
+	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "top",
 		Short: "Watch a running node: round, leader, accuracy, epsilon, time left, participants",
@@ -27,21 +28,20 @@ func Command() *cobra.Command {
 			"colours off.\n" +
 			"With -o json it prints one line a look, and measures nothing.",
 		Example: "  spdl top --home ./net/node0\n  spdl top --once -o json",
-	}, runTop)
-	command.NodeFlag(cmd)
-	command.ModelFlags(cmd)
-	cmd.Flags().Bool("no-eval", false, "do not measure the test accuracy")
-	cmd.Flags().Bool("once", false, "show it once and end")
-	cmd.Flags().Duration("interval", time.Second, "time between two looks")
+	}, o.run)
+	command.NodeFlag(cmd, &o.node)
+	o.models.Flags(cmd)
+	command.Flag(cmd, &o.noEval, "no-eval", false, "do not measure the test accuracy")
+	command.Flag(cmd, &o.once, "once", false, "show it once and end")
+	command.Flag(cmd, &o.interval, "interval", time.Second, "time between two looks")
 	return cmd
 }
 
 type options struct {
-	command.Node   `mapstructure:",squash"`
-	command.Models `mapstructure:",squash"`
-	NoEval         bool          `mapstructure:"no-eval"`
-	Once           bool          `mapstructure:"once"`
-	Interval       time.Duration `mapstructure:"interval"`
+	node         string
+	models       command.Models
+	noEval, once bool
+	interval     time.Duration
 }
 
 // view is a glance with the values that top computes for the screen.
@@ -51,17 +51,17 @@ type view struct {
 	Pace  time.Duration // between two rounds; 0 if unknown
 }
 
-func runTop(r *command.Run, o *options, _ []string) error {
-	c, err := r.Client(o.Node)
+func (o *options) run(r *command.Run, _ []string) error {
+	c, err := r.Client(o.node)
 	if err != nil {
 		return err
 	}
-	if o.Interval < 100*time.Millisecond {
-		return command.Usage(fmt.Errorf("--interval is %v, want at least 100ms", o.Interval))
+	if o.interval < 100*time.Millisecond {
+		return command.Usage(fmt.Errorf("--interval is %v, want at least 100ms", o.interval))
 	}
 	m := &measurer{client: c}
-	if !o.NoEval && !r.JSON {
-		e, err := r.Evaluator(o.Node, o.Models)
+	if !o.noEval && !r.JSON {
+		e, err := r.Evaluator(o.node, o.models)
 		if err != nil {
 			return err
 		}
@@ -72,16 +72,16 @@ func runTop(r *command.Run, o *options, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if o.Once {
+	if o.once {
 		return r.Show(g, func(w io.Writer) error {
 			v := &view{Glance: g, Score: m.await(r.Context, g), Pace: paceOf(r.Context, c, g.Last)}
 			return draw(w, v, &screen{})
 		})
 	}
 	if r.JSON {
-		return lines(r, c, g, o.Interval)
+		return lines(r, c, g, o.interval)
 	}
-	return watch(r.Context, r.Out, c, m, g, o.Interval)
+	return watch(r.Context, r.Out, c, m, g, o.interval)
 }
 
 // lines prints a line of JSON for each look.

@@ -21,6 +21,7 @@ import (
 )
 
 func checkCommand() *cobra.Command {
+	o := &checkOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "check PROGRAM [ARGUMENT...]",
 		Short: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly",
@@ -31,30 +32,27 @@ func checkCommand() *cobra.Command {
 			"parameters. Exit codes: 0 nothing was refuted, 1 something was, 2 wrong use.",
 		Example: "  spdl trainer check ./train.py\n  spdl trainer check study/train.py --python /usr/bin/python3",
 		Args:    cobra.MinimumNArgs(1),
-	}, runCheck)
-	f := cmd.Flags()
-	f.String("params", "", "JSON file of the chain's parameters (default: params.json in the trainer's folder)")
-	f.String("clipping", "", "check for rows or sum in place of what the parameters say")
-	f.Int("batch", 64, "examples of a batch")
-	f.Uint64("seed", 1, "of the batches and parameters that are asked for")
-	f.Duration("timeout", time.Minute, "time for an answer")
-	f.Int("part", 0, "the part of the data that HELLO names")
-	f.Int("parts", 1, "the parts of the data that HELLO names")
-	f.String("data", "", "the data that HELLO names")
-	f.String("python", "", "the interpreter that runs PROGRAM (default: as PROGRAM says)")
+	}, o.run)
+	command.Flag(cmd, &o.file, "params", "", "JSON file of the chain's parameters (default: params.json in the trainer's "+
+		"folder)")
+	command.Flag(cmd, &o.clipping, "clipping", "", "check for rows or sum in place of what the parameters say").
+		Values(params.ClippingRows, params.ClippingSum)
+	command.Flag(cmd, &o.batch, "batch", 64, "examples of a batch")
+	command.Flag(cmd, &o.seed, "seed", 1, "of the batches and parameters that are asked for")
+	command.Flag(cmd, &o.config.Timeout, "timeout", time.Minute, "time for an answer").Positive()
+	share := &o.config.Share
+	command.Flag(cmd, &share.Part, "part", 0, "the part of the data that HELLO names")
+	command.Flag(cmd, &share.Parts, "parts", 1, "the parts of the data that HELLO names")
+	command.Flag(cmd, &share.Data, "data", "", "the data that HELLO names")
+	command.Flag(cmd, &o.python, "python", "", "the interpreter that runs PROGRAM (default: as PROGRAM says)")
 	return cmd
 }
 
 type checkOptions struct {
-	command.Timeout `mapstructure:",squash"`
-	Params          string `mapstructure:"params"`
-	Clipping        string `mapstructure:"clipping"`
-	Batch           int    `mapstructure:"batch"`
-	Seed            uint64 `mapstructure:"seed"`
-	Part            int    `mapstructure:"part"`
-	Parts           int    `mapstructure:"parts"`
-	Data            string `mapstructure:"data"`
-	Python          string `mapstructure:"python"`
+	file, clipping, python string
+	batch                  int
+	seed                   uint64
+	config                 trainer.Config
 }
 
 // ErrNotStarted means that a trainer ended before it was asked anything.
@@ -64,24 +62,19 @@ var ErrNotStarted = errors.New("the trainer did not start")
 var ErrRefuted = errors.New("the trainer breaks its promises, and with it the privacy guarantee or the " +
 	"training: see above")
 
-func runCheck(r *command.Run, o *checkOptions, args []string) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	if o.Batch < 1 || o.Part < 0 || o.Part >= o.Parts {
+func (o *checkOptions) run(r *command.Run, args []string) error {
+	config := o.config
+	if share := config.Share; o.batch < 1 || share.Part < 0 || share.Part >= share.Parts {
 		return command.Usage(fmt.Errorf("--batch %d, --part %d of --parts %d: want a batch of at least 1, and a part from "+
-			"0 to one less than the parts", o.Batch, o.Part, o.Parts))
+			"0 to one less than the parts", o.batch, share.Part, share.Parts))
 	}
 	here, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	args = withPython(o.Python, args)
-	config := trainer.Config{
-		Argv: args, Dir: here, Timeout: o.Timeout.Timeout, Share: trainer.Share{Data: o.Data, Part: o.Part, Parts: o.Parts,
-			Partition: "iid", Alpha: 1},
-		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
-	}
+	args = withPython(o.python, args)
+	config.Argv, config.Dir, config.Share.Partition, config.Share.Alpha = args, here, "iid", 1
+	config.Log = func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) }
 	if err := found(config); err != nil {
 		return command.Usage(fmt.Errorf("trainer: %w", err))
 	}
@@ -89,7 +82,7 @@ func runCheck(r *command.Run, o *checkOptions, args []string) error {
 	if err != nil {
 		return command.Usage(err)
 	}
-	report, err := trainer.Inspect(r.Context, config, p.Model, p.Privacy.Clip, o.Batch, o.Seed)
+	report, err := trainer.Inspect(r.Context, config, p.Model, p.Privacy.Clip, o.batch, o.seed)
 	if err != nil {
 		return command.Usage(err)
 	}
@@ -97,7 +90,7 @@ func runCheck(r *command.Run, o *checkOptions, args []string) error {
 		r.Warn(fmt.Sprintf("the trainer has %d examples as part %d of %d, and privacy.batch of %s is for %d: with more, a "+
 			"step takes longer and counts no more; with fewer, it counts less. Make the parameters with --examples, or "+
 			"say --parts",
-			report.Examples, o.Part, o.Parts, o.Params, fits))
+			report.Examples, config.Share.Part, config.Share.Parts, o.file, fits))
 	}
 	if err := r.Show(report, func(w io.Writer) error { return reportText(w, report, p.Model.Clipping) }); err != nil {
 		return err
@@ -125,22 +118,22 @@ func verdict(ctx context.Context, report trainer.Report) error {
 
 // params returns the parameters that a check is for.
 func (o *checkOptions) params(args []string) (params.Params, error) {
-	if o.Params == "" {
-		o.Params = filepath.Join(filepath.Dir(script(args)), "params.json")
+	if o.file == "" {
+		o.file = filepath.Join(filepath.Dir(script(args)), "params.json")
 	}
-	p, err := preset.Load(o.Params)
+	p, err := preset.Load(o.file)
 	if err != nil {
 		return p, fmt.Errorf("--params: %w", err)
 	}
-	if o.Clipping != "" {
-		p.Model.Clipping = o.Clipping
+	if o.clipping != "" {
+		p.Model.Clipping = o.clipping
 	}
 	if p.Model.Kind != params.ModelExternal {
-		return p, fmt.Errorf("%s: model.kind is %q, which has no trainer: want %q", o.Params, p.Model.Kind,
+		return p, fmt.Errorf("%s: model.kind is %q, which has no trainer: want %q", o.file, p.Model.Kind,
 			params.ModelExternal)
 	}
 	if err := p.Model.ValidateExternal(); err != nil {
-		return p, fmt.Errorf("%s: %w", o.Params, err)
+		return p, fmt.Errorf("%s: %w", o.file, err)
 	}
 	return p, nil
 }

@@ -17,6 +17,7 @@ import (
 
 // New returns the command that writes a study.
 func New() *cobra.Command {
+	o := &newOptions{}
 	var about []string
 	for _, t := range templates.All() {
 		about = append(about, fmt.Sprintf("  %-12s %s; needs %s", t.Name, t.About, t.Needs))
@@ -31,85 +32,73 @@ func New() *cobra.Command {
 		Example: "  spdl new ./study --template pytorch-cnn\n  spdl new ./study --module my.py:build\n" +
 			"  spdl new ./study --module my.py:build --data patients.csv --label diagnosis",
 		Args: cobra.ExactArgs(1),
-	}, runNew)
-	f := cmd.Flags()
-	f.String("template", templates.Names()[0], "template: "+strings.Join(templates.Names(), ", "))
-	f.String("module", "", "a model of your own, as FILE.py:FUNCTION: the function returns it")
-	f.String("data", "", "data for --module, which are copied: a folder of IDX files, a CSV file with --label, or what "+
-		"load(hello) of its file reads (default: MNIST)")
-	f.String("label", "", "column of the labels in the CSV file")
-	f.Int("validators", 4, "validators, among whom the template's data are dealt out")
-	f.Uint64("rounds", 0, "rounds (default: the template's)")
-	f.Float64("epsilon", 0, "privacy budget of every participant, which sets the noise (default: the template's)")
-	f.String("clipping", "", "who clips an example's gradient: rows (SPDL) or sum (the trainer; default: the template's)")
-	f.String("python", "python3", "the interpreter, as net.toml names it")
-	command.Values(cmd, "template", templates.Names()...)
-	command.Values(cmd, "clipping", params.ClippingRows, params.ClippingSum)
+	}, o.run)
+	command.Flag(cmd, &o.template, "template", templates.Names()[0], "template: "+
+		strings.Join(templates.Names(), ", ")).Values(templates.Names()...)
+	command.Flag(cmd, &o.module.Source, "module", "", "a model of your own, as FILE.py:FUNCTION: the function returns it")
+	command.Flag(cmd, &o.module.Data, "data", "", "data for --module, which are copied: a folder of IDX files, a CSV file "+
+		"with --label, or what load(hello) of its file reads (default: MNIST)")
+	command.Flag(cmd, &o.module.Label, "label", "", "column of the labels in the CSV file")
+	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").
+		Positive()
+	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the template's)").Positive()
+	command.Flag(cmd, &o.Epsilon, "epsilon", 0, "privacy budget of every participant, which sets the noise (default: the "+
+		"template's)").Positive()
+	command.Flag(cmd, &o.Clipping, "clipping", "", "who clips an example's gradient: rows (SPDL) or sum (the trainer; "+
+		"default: the template's)").Values(params.ClippingRows, params.ClippingSum)
+	command.Flag(cmd, &o.Python, "python", "python3", "the interpreter, as net.toml names it")
 	return cmd
 }
 
 type newOptions struct {
-	Template   string   `mapstructure:"template"`
-	Module     string   `mapstructure:"module"`
-	Data       string   `mapstructure:"data"`
-	Label      string   `mapstructure:"label"`
-	Validators int      `mapstructure:"validators"`
-	Rounds     *uint64  `mapstructure:"rounds"`
-	Epsilon    *float64 `mapstructure:"epsilon"`
-	Clipping   string   `mapstructure:"clipping"`
-	Python     string   `mapstructure:"python"`
+	template string
+	module   templates.Module
+	templates.Options
 }
 
-func runNew(r *command.Run, o *newOptions, args []string) error {
-	if err := errors.Join(command.Positive("validators", &o.Validators), command.Positive("rounds", o.Rounds),
-		command.Positive("epsilon", o.Epsilon)); err != nil {
-		return err
-	}
+func (o *newOptions) run(r *command.Run, args []string) error {
 	if o.Clipping != "" && o.Clipping != params.ClippingRows && o.Clipping != params.ClippingSum {
 		return command.Usage(fmt.Errorf("--clipping is %q, want %q or %q", o.Clipping, params.ClippingRows,
 			params.ClippingSum))
 	}
-	options := templates.Options{
-		Validators: o.Validators, Rounds: command.Or(o.Rounds, 0), Epsilon: command.Or(o.Epsilon, 0), Clipping: o.Clipping,
-		Python: o.Python, Log: r.Err,
+	o.Log = r.Err
+	if o.module.Source != "" {
+		return o.study(r, args[0])
 	}
-	if o.Module != "" {
-		return newModule(r, o, options, args[0])
-	}
-	if o.Data+o.Label != "" {
+	if o.module.Data+o.module.Label != "" {
 		return command.Usage(errors.New("--data and --label are for --module: a template has data of its own"))
 	}
 	for _, t := range templates.All() {
-		if t.Name != o.Template {
+		if t.Name != o.template {
 			continue
 		}
-		p, err := t.Write(args[0], options)
+		p, err := t.Write(args[0], o.Options)
 		if err != nil {
 			return err
 		}
 		return showStudy(r, args[0], p, "The study needs "+t.Needs+".\n")
 	}
-	return command.Usage(fmt.Errorf("--template is %q, want one of %s", o.Template, strings.Join(templates.Names(), ", ")))
+	return command.Usage(fmt.Errorf("--template is %q, want one of %s", o.template, strings.Join(templates.Names(), ", ")))
 }
 
-// newModule writes the study of the user's own model.
-func newModule(r *command.Run, o *newOptions, options templates.Options, dir string) error {
-	if o.Label != "" && o.Data == "" {
-		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.Label))
+// study writes the study of the user's own model.
+func (o *newOptions) study(r *command.Run, dir string) error {
+	m := o.module
+	if m.Label != "" && m.Data == "" {
+		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", m.Label))
 	}
-	m := templates.Module{Source: o.Module, Data: o.Data, Label: o.Label}
 	if err := m.Check(); err != nil {
 		return command.Usage(err)
 	}
-	p, err := m.Write(r.Context, dir, options)
+	p, err := m.Write(r.Context, dir, o.Options)
 	var start *trainer.StartError
 	switch {
 	case errors.As(err, &start):
-		return fmt.Errorf("--module %s: %w", o.Module, lacks(r.Context, start.Program, start.Module))
+		return fmt.Errorf("--module %s: %w", m.Source, lacks(r.Context, start.Program, start.Module))
 	case err != nil:
-		return fmt.Errorf("--module %s: %w", o.Module, err)
+		return fmt.Errorf("--module %s: %w", m.Source, err)
 	}
-	if o.Label != "" {
+	if m.Label != "" {
 		r.Warn("the ends of the columns and the names of the classes are public in params.json: for a real chain set " +
 			"bounds that do not depend on anybody's rows")
 	}

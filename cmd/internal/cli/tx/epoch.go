@@ -15,36 +15,35 @@ import (
 )
 
 type epochOptions struct {
-	signOptions   `mapstructure:",squash"`
-	shape.Options `mapstructure:",squash"`
-	KeepModel     bool `mapstructure:"keep-model"`
-	Now           bool `mapstructure:"now"`
-	Force         bool `mapstructure:"force"`
+	signOptions
+	shape                 shape.Options
+	keepModel, now, force bool
 }
 
-func (o *epochOptions) sign() *signOptions { return &o.signOptions }
-
 func txStartEpoch() *cobra.Command {
+	o := &epochOptions{}
+	o.check = o.shape.Check
 	short := "Propose the next epoch"
 	cmd := transact(&cobra.Command{
 		Use: "start-epoch", Short: short,
 		Long: short + ": its parameters, from the present model or a new one. More than two thirds of the active\n" +
 			"participants must approve. It opens when the running epoch's training is finished, or with --now at the next " +
 			"round boundary.",
-	}, (*epochOptions).sign, startEpoch)
-	shape.Flags(cmd, "the running epoch's")
-	cmd.Flags().Bool("keep-model", false, "begin from the parameters of the model as they stand")
-	cmd.Flags().Bool("now", false, "leave the rest of the running epoch out")
-	cmd.Flags().Bool("force", false, "propose it even where a participant's budget pays for none of its rounds")
+	}, &o.signOptions, o.body)
+	o.shape.Flags(cmd, "the running epoch's")
+	command.Flag(cmd, &o.keepModel, "keep-model", false, "begin from the parameters of the model as they stand")
+	command.Flag(cmd, &o.now, "now", false, "leave the rest of the running epoch out")
+	command.Flag(cmd, &o.force, "force", false, "propose it even where a participant's budget pays for none of its "+
+		"rounds")
 	return cmd
 }
 
-func startEpoch(ctx context.Context, s *sender, o *epochOptions, _ []string) (tx.Body, error) {
+func (o *epochOptions) body(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 	status, err := s.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := o.Shape(status.Participants, func() (params.Params, error) { return s.Params(ctx) }, s.run.Warn)
+	p, err := o.shape.Shape(status.Participants, func() (params.Params, error) { return s.Params(ctx) }, s.run.Warn)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +51,7 @@ func startEpoch(ctx context.Context, s *sender, o *epochOptions, _ []string) (tx
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBudgets(ctx, s, p, o.Force); err != nil {
+	if err := checkBudgets(ctx, s, p, o.force); err != nil {
 		return nil, err
 	}
 	running, err := s.Params(ctx)
@@ -62,7 +61,7 @@ func startEpoch(ctx context.Context, s *sender, o *epochOptions, _ []string) (tx
 	if w := home.TooLarge(running, p, status.Participants); w != "" {
 		s.run.Warn(w)
 	}
-	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, o.KeepModel, o.Now), nil
+	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, o.keepModel, o.now), nil
 }
 
 // checkBudgets warns of participants whose remaining budget does not pay for all rounds of an

@@ -15,6 +15,7 @@ import (
 )
 
 func txEvidence() *cobra.Command {
+	o := &evidenceOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "evidence FILE FILE",
 		Short: "Prove that a participant signed two gradients, or two aggregates, in one place",
@@ -24,28 +25,25 @@ func txEvidence() *cobra.Command {
 			"--dry-run -o json\n" +
 			"and CometBFT's RPC /tx print it. Evidence is not signed: anybody may send it.",
 		Args: cobra.ExactArgs(2),
-	}, runEvidence)
-	sendFlags(cmd)
-	cmd.Flags().Bool("from-json", false, "the files are JSON")
+	}, o.run)
+	o.declare(cmd)
+	command.Flag(cmd, &o.fromJSON, "from-json", false, "the files are JSON")
 	return cmd
 }
 
 type evidenceOptions struct {
-	sendOptions `mapstructure:",squash"`
-	FromJSON    bool `mapstructure:"from-json"`
+	sendOptions
+	fromJSON bool
 }
 
-func runEvidence(r *command.Run, o *evidenceOptions, args []string) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	c, err := r.Client(o.Node)
+func (o *evidenceOptions) run(r *command.Run, args []string) error {
+	c, err := r.Client(o.node)
 	if err != nil {
 		return err
 	}
 	var two [2]*tx.Tx
 	for i, file := range args {
-		if two[i], err = readTx(file, o.FromJSON); err != nil {
+		if two[i], err = readTx(file, o.fromJSON); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}

@@ -20,16 +20,9 @@ import (
 // prefixDigits is the min length of an id's prefix that a command accepts for the id.
 const prefixDigits = 8
 
-type joinOptions struct {
-	signOptions          `mapstructure:",squash"`
-	keys.IdentityOptions `mapstructure:",squash"`
-}
-
-func (o *joinOptions) sign() *signOptions { return &o.signOptions }
-
 // proveConsensusKey returns the proof, signed by the home's validator key, that it belongs to the
 // participant with a signing key.
-func (o *joinOptions) proveConsensusKey(s *sender, chainID string, pub []byte) ([]byte, error) {
+func proveConsensusKey(s *sender, chainID string, pub []byte) ([]byte, error) {
 	c, _, err := s.run.LoadHome()
 	if err != nil {
 		return nil, err
@@ -42,9 +35,10 @@ func (o *joinOptions) proveConsensusKey(s *sender, chainID string, pub []byte) (
 }
 
 func txJoin() *cobra.Command {
-	cmd := transact(&cobra.Command{Use: "join", Short: "Ask for membership with the home's keys"}, (*joinOptions).sign,
-		func(ctx context.Context, s *sender, o *joinOptions, _ []string) (tx.Body, error) {
-			who, keys, err := o.Identity(s.run, o.Options)
+	o, identity := &signOptions{}, &keys.IdentityOptions{}
+	cmd := transact(&cobra.Command{Use: "join", Short: "Ask for membership with the home's keys"}, o,
+		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
+			who, keys, err := identity.Identity(s.run, o.key)
 			if err != nil {
 				return nil, err
 			}
@@ -54,7 +48,7 @@ func txJoin() *cobra.Command {
 			}
 			var proof []byte
 			if len(who.ConsensusKey) > 0 {
-				if proof, err = o.proveConsensusKey(s, chainID, who.PubKey); err != nil {
+				if proof, err = proveConsensusKey(s, chainID, who.PubKey); err != nil {
 					return nil, err
 				}
 			}
@@ -69,21 +63,15 @@ func txJoin() *cobra.Command {
 		"More than two thirds of the active participants must approve; the participant is in the round after. " +
 		"Start its node\n" +
 		"before: a validator that does not vote weakens the chain, and a participant that sends no gradient holds rounds up."
-	keys.IdentityFlags(cmd)
+	identity.Flags(cmd)
 	return cmd
 }
 
-type approveOptions struct {
-	signOptions `mapstructure:",squash"`
-	Join        string `mapstructure:"join"`
-}
-
-func (o *approveOptions) sign() *signOptions { return &o.signOptions }
-
 func txApprove() *cobra.Command {
+	var joinPath string
 	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits",
-		Args: cobra.ExactArgs(1)}, (*approveOptions).sign,
-		func(ctx context.Context, s *sender, o *approveOptions, args []string) (tx.Body, error) {
+		Args: cobra.ExactArgs(1)}, &signOptions{},
+		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
 			id, err := s.proposal(ctx, args[0])
 			if err != nil {
 				return nil, err
@@ -92,7 +80,7 @@ func txApprove() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			join, err := joinFile(o.Join, id)
+			join, err := joinFile(joinPath, id)
 			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join}, err
 		})
 	cmd.Long = cmd.Short + ".\n" +
@@ -102,7 +90,7 @@ func txApprove() *cobra.Command {
 		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or " +
 		"that others\n" +
 		"have crowded out; PROPOSAL is then the whole id."
-	cmd.Flags().String("join", "", "file with the signed join that is approved")
+	command.Flag(cmd, &joinPath, "join", "", "file with the signed join that is approved")
 	return cmd
 }
 
@@ -176,8 +164,8 @@ func unique(what, prefix string, ids []string) (int, error) {
 }
 
 func txLeave() *cobra.Command {
-	cmd := transact(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary"}, plain,
-		func(ctx context.Context, s *sender, _ *signOptions, _ []string) (tx.Body, error) {
+	cmd := transact(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary"}, &signOptions{},
+		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 			p, err := s.self(ctx)
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, err
 		})
@@ -188,8 +176,8 @@ func txLeave() *cobra.Command {
 
 func txRestore() *cobra.Command {
 	return transact(&cobra.Command{Use: "restore PARTICIPANT",
-		Short: "Propose to give a participant of reputation 0 the initial one", Args: cobra.ExactArgs(1)}, plain,
-		func(ctx context.Context, s *sender, _ *signOptions, args []string) (tx.Body, error) {
+		Short: "Propose to give a participant of reputation 0 the initial one", Args: cobra.ExactArgs(1)}, &signOptions{},
+		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
 			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			return &tx.Restore{Participant: proposer, Subject: subject, Nonce: nonce}, err
 		})
@@ -197,8 +185,8 @@ func txRestore() *cobra.Command {
 
 func txRemove() *cobra.Command {
 	return transact(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership",
-		Args: cobra.ExactArgs(1)}, plain,
-		func(ctx context.Context, s *sender, _ *signOptions, args []string) (tx.Body, error) {
+		Args: cobra.ExactArgs(1)}, &signOptions{},
+		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
 			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce}, err
 		})

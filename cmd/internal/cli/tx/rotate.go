@@ -23,6 +23,7 @@ import (
 )
 
 func txRotate() *cobra.Command {
+	o := &rotateOptions{}
 	cmd := command.New(&cobra.Command{
 		Use: "rotate",
 		Short: "Replace keys or node ids of the participant at the next round boundary (default: the signing and " +
@@ -36,25 +37,21 @@ func txRotate() *cobra.Command {
 			"A new consensus key is made elsewhere: run the node with its priv_validator_key.json once the rotation is " +
 			"in force,\n" +
 			"two heights later, and never two nodes with one key.",
-	}, runRotate)
-	sendFlags(cmd)
-	signFlags(cmd)
-	cmd.Flags().Bool("signing", false, "replace the signing key")
-	cmd.Flags().Bool("vrf", false, "replace the VRF key")
-	cmd.Flags().Bool("consensus", false, "replace the validator's key by that of --consensus-key-file")
-	cmd.Flags().String("nodes", "", "replace the ids of the participant's nodes by these, separated by commas")
-	cmd.Flags().String("consensus-key-file", "", "priv_validator_key.json with the new consensus key, which signs that "+
-		"you have it")
+	}, o.run)
+	o.declare(cmd)
+	command.Flag(cmd, &o.signing, "signing", false, "replace the signing key")
+	command.Flag(cmd, &o.vrf, "vrf", false, "replace the VRF key")
+	command.Flag(cmd, &o.consensus, "consensus", false, "replace the validator's key by that of --consensus-key-file")
+	command.Flag(cmd, &o.nodes, "nodes", "", "replace the ids of the participant's nodes by these, separated by commas")
+	command.Flag(cmd, &o.consensusKeyFile, "consensus-key-file", "", "priv_validator_key.json with the new consensus key, "+
+		"which signs that you have it")
 	return cmd
 }
 
 type rotateOptions struct {
-	signOptions      `mapstructure:",squash"`
-	Signing          bool   `mapstructure:"signing"`
-	VRF              bool   `mapstructure:"vrf"`
-	Consensus        bool   `mapstructure:"consensus"`
-	ConsensusKeyFile string `mapstructure:"consensus-key-file"`
-	Nodes            string `mapstructure:"nodes"`
+	signOptions
+	signing, vrf, consensus bool
+	nodes, consensusKeyFile string
 }
 
 // rotation holds the keys that a participant changes.
@@ -71,8 +68,8 @@ type rotation struct {
 // newRotation reads the options, and the next keys of an interrupted rotation. It generates no
 // keys: the home may be no participant's.
 func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
-	r := &rotation{sender: s, signing: o.Signing, vrf: o.VRF, next: s.keys}
-	file, asked := o.ConsensusKeyFile, o.Consensus
+	r := &rotation{sender: s, signing: o.signing, vrf: o.vrf, next: s.keys}
+	file, asked := o.consensusKeyFile, o.consensus
 	if asked != (file != "") {
 		return nil, command.Usage(errors.New("--consensus and --consensus-key-file: both or none"))
 	}
@@ -83,8 +80,8 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 		}
 		r.consensus = r.validator.Public().(ed25519.PublicKey)
 	}
-	if o.Nodes != "" {
-		r.nodes = keys.NodeIDs(o.Nodes)
+	if o.nodes != "" {
+		r.nodes = keys.NodeIDs(o.nodes)
 	}
 	if !r.signing && !r.vrf && !asked && r.nodes == nil {
 		r.signing, r.vrf = true, true
@@ -163,7 +160,7 @@ func (r *rotation) body(ctx context.Context, p app.Participant) (tx.Body, error)
 	return b, nil
 }
 
-func runRotate(run *command.Run, o *rotateOptions, _ []string) error {
+func (o *rotateOptions) run(run *command.Run, _ []string) error {
 	s, err := newSender(run, &o.signOptions)
 	if err != nil {
 		return err
@@ -185,7 +182,7 @@ func runRotate(run *command.Run, o *rotateOptions, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if o.DryRun {
+	if o.dryRun {
 		return s.dryRun(t)
 	}
 	out := newReport(t, fmt.Sprintf("new keys of participant %d", p.Index))
@@ -209,7 +206,7 @@ func (r *rotation) carryOut(ctx context.Context, t *tx.Tx, p app.Participant, ou
 				return spoken, err
 			}
 		}
-		if !r.options.Wait {
+		if !r.options.wait {
 			out.Next = "ask for the same rotation again to put the new keys in place once they are in force"
 			return true, nil
 		}
@@ -235,7 +232,7 @@ func (r *rotation) waits(ctx context.Context, proposal string) (bool, error) {
 
 // inForce waits until the chain has the participant with its new keys.
 func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) error {
-	wait, cancel := context.WithTimeout(ctx, r.options.Timeout.Timeout)
+	wait, cancel := context.WithTimeout(ctx, r.options.timeout)
 	defer cancel()
 	gone := false
 	for {
@@ -258,7 +255,7 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("the rotation is not in force after %v; ask for it again to go on", r.options.Timeout.Timeout)
+			return fmt.Errorf("the rotation is not in force after %v; ask for it again to go on", r.options.timeout)
 		case <-time.After(pollInterval):
 		}
 	}

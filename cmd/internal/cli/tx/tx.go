@@ -36,60 +36,53 @@ func Commands() *cobra.Command {
 
 // sendOptions are the options of a command that sends a transaction.
 type sendOptions struct {
-	command.Node    `mapstructure:",squash"`
-	command.Timeout `mapstructure:",squash"`
-	Wait            bool `mapstructure:"wait"`
-	DryRun          bool `mapstructure:"dry-run"`
+	node         string
+	wait, dryRun bool
+	timeout      time.Duration
+}
+
+func (o *sendOptions) declare(cmd *cobra.Command) {
+	command.NodeFlag(cmd, &o.node)
+	command.Flag(cmd, &o.wait, "wait", true, "wait until a block holds the transaction")
+	command.Flag(cmd, &o.timeout, "timeout", 30*time.Second, "how long to wait").Positive()
+	command.Flag(cmd, &o.dryRun, "dry-run", false, "print the transaction as base64 and send nothing")
 }
 
 // signOptions are the options of a command that signs and sends a transaction.
 type signOptions struct {
-	sendOptions  `mapstructure:",squash"`
-	keys.Options `mapstructure:",squash"`
-	ChainID      string `mapstructure:"chain-id"`
+	sendOptions
+	key, chainID string
+	check        func() error // called before a home or a node is asked; may be nil
 }
 
-// sendFlags adds the flags of sendOptions.
-func sendFlags(cmd *cobra.Command) {
-	command.NodeFlag(cmd)
-	cmd.Flags().Bool("wait", true, "wait until a block holds the transaction")
-	cmd.Flags().Duration("timeout", 30*time.Second, "how long to wait")
-	cmd.Flags().Bool("dry-run", false, "print the transaction as base64 and send nothing")
+func (o *signOptions) declare(cmd *cobra.Command) {
+	o.sendOptions.declare(cmd)
+	command.Flag(cmd, &o.chainID, "chain-id", "", "id of the chain (default: what the node says)")
+	keys.Flag(cmd, &o.key)
 }
 
-// signFlags adds the flags of signOptions that sendFlags does not add.
-func signFlags(cmd *cobra.Command) {
-	cmd.Flags().String("chain-id", "", "id of the chain (default: what the node says)")
-	keys.Flag(cmd)
-}
-
-// transact makes cmd sign one transaction, send it and show its report. The function of returns the
-// sender's options within the command's.
-func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx context.Context, s *sender, o *O,
-	args []string) (tx.Body, error)) *cobra.Command {
-	cmd = command.New(cmd, func(r *command.Run, o *O, args []string) error {
-		if c, ok := any(o).(interface{ Check() error }); ok { // before a home or a node is asked
-			if err := c.Check(); err != nil {
+// transact makes cmd sign one transaction, send it and show its report.
+func transact(cmd *cobra.Command, o *signOptions, body func(ctx context.Context, s *sender, args []string) (tx.Body,
+	error)) *cobra.Command {
+	cmd = command.New(cmd, func(r *command.Run, args []string) error {
+		if o.check != nil {
+			if err := o.check(); err != nil {
 				return err
 			}
 		}
-		s, err := newSender(r, of(o))
+		s, err := newSender(r, o)
 		if err != nil {
 			return err
 		}
-		t, err := s.sign(r.Context, func(ctx context.Context) (tx.Body, error) { return body(ctx, s, o, args) })
+		t, err := s.sign(r.Context, func(ctx context.Context) (tx.Body, error) { return body(ctx, s, args) })
 		if err != nil {
 			return err
 		}
 		return s.deliver(t)
 	})
-	sendFlags(cmd)
-	signFlags(cmd)
+	o.declare(cmd)
 	return cmd
 }
-
-// plain is for transact: it selects the options of a command that has signOptions alone.
-func plain(o *signOptions) *signOptions { return o }
 
 // sender holds the keys that sign a transaction, and a client of the node that receives it.
 type sender struct {
@@ -103,20 +96,17 @@ type sender struct {
 
 // newSender reads the key file. An absolute --key needs no home.
 func newSender(r *command.Run, o *signOptions) (*sender, error) {
-	if err := o.Check(); err != nil {
-		return nil, err
-	}
-	c, err := r.Client(o.Node)
+	c, err := r.Client(o.node)
 	if err != nil {
 		return nil, err
 	}
-	s := &sender{Client: c, run: r, options: o, keyFile: o.Key}
+	s := &sender{Client: c, run: r, options: o, keyFile: o.key}
 	if !filepath.IsAbs(s.keyFile) {
 		c, a, err := r.LoadHome()
 		if err != nil {
 			return nil, err
 		}
-		s.keyFile = o.File(c, a)
+		s.keyFile = keys.File(o.key, c, a)
 	}
 	s.keys, err = home.LoadKeys(s.keyFile)
 	return s, err
@@ -124,7 +114,7 @@ func newSender(r *command.Run, o *signOptions) (*sender, error) {
 
 // chain returns the id of the chain that the signature is for.
 func (s *sender) chain(ctx context.Context) (string, error) {
-	if id := s.options.ChainID; id != "" {
+	if id := s.options.chainID; id != "" {
 		return id, nil
 	}
 	status, err := s.Status(ctx)
@@ -235,7 +225,7 @@ func (r Report) text(w io.Writer) error {
 
 // deliver sends a transaction and shows its report, or prints the transaction in a dry run.
 func (s *sender) deliver(t *tx.Tx) error {
-	if s.options.DryRun {
+	if s.options.dryRun {
 		return s.dryRun(t)
 	}
 	r := newReport(t, s.about)
@@ -267,11 +257,11 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, er
 	if err != nil {
 		return false, err
 	}
-	if !s.options.Wait {
+	if !s.options.wait {
 		r.Next = "it waits for a block"
 		return true, nil
 	}
-	wait, stop := context.WithTimeout(ctx, s.options.Timeout.Timeout)
+	wait, stop := context.WithTimeout(ctx, s.options.timeout)
 	defer stop()
 	if r.Height, err = s.included(wait, t, r); err != nil {
 		return true, err
@@ -306,7 +296,7 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 				"into a block (spdl query membership)", r.Proposal)
 		}
 		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited,
-			s.options.Timeout.Timeout))
+			s.options.timeout))
 	}
 }
 

@@ -29,60 +29,48 @@ func Commands() *cobra.Command {
 		verifyModel(), verifyRound(), verifyParticipant())
 }
 
-// trustFlags adds the flags of trustOptions.
-func trustFlags(cmd *cobra.Command) {
-	command.NodeFlag(cmd)
-	f := cmd.Flags()
-	f.Int64("trust-height", 0, "height of a header that you trust")
-	f.String("trust-hash", "", "its hash, 64 hex digits, from somebody whom you trust: not from --node")
-	f.Duration("trust-period", 7*24*time.Hour, "how old the trusted header may be")
-	f.StringSlice("witness", nil, "RPC address of another node, which would contradict a forked --node; may be repeated")
-	f.Duration("timeout", time.Minute, "time for all questions")
-	f.String("chain-id", "", "chain that the node, or the model, must be of (default: the node's)")
-}
-
 // trustOptions are the trusted header, and the node and witnesses to ask.
 type trustOptions struct {
-	command.Node    `mapstructure:",squash"`
-	command.Timeout `mapstructure:",squash"`
-	Height          int64         `mapstructure:"trust-height"`
-	Hash            string        `mapstructure:"trust-hash"`
-	Period          time.Duration `mapstructure:"trust-period"`
-	Witness         []string      `mapstructure:"witness"`
-	ChainID         string        `mapstructure:"chain-id"`
+	node, hash, chainID string
+	witnesses           []string
+	timeout             time.Duration
+	trust               light.Trust
 }
 
-type modelOptions struct {
-	trustOptions `mapstructure:",squash"`
-	Offline      bool `mapstructure:"offline"`
+func (o *trustOptions) declare(cmd *cobra.Command) {
+	command.NodeFlag(cmd, &o.node)
+	command.Flag(cmd, &o.trust.Height, "trust-height", 0, "height of a header that you trust")
+	command.Flag(cmd, &o.hash, "trust-hash", "", "its hash, 64 hex digits, from somebody whom you trust: not from --node")
+	command.Flag(cmd, &o.trust.Period, "trust-period", 7*24*time.Hour, "how old the trusted header may be").Positive()
+	command.Flag(cmd, &o.witnesses, "witness", nil, "RPC address of another node, which would contradict a forked "+
+		"--node; may be repeated")
+	command.Flag(cmd, &o.timeout, "timeout", time.Minute, "time for all questions").Positive()
+	command.Flag(cmd, &o.chainID, "chain-id", "", "chain that the node, or the model, must be of (default: the node's)")
 }
 
-// trust reads the options. The caller adds the chain's id.
-func (o *trustOptions) trust(offline bool) (light.Trust, error) {
-	t := light.Trust{Height: o.Height, Period: o.Period}
-	var err error
-	t.Hash, err = hex.DecodeString(o.Hash)
+// check returns the trusted header. The caller adds the chain's id.
+func (o *trustOptions) check(offline bool) (t light.Trust, err error) {
+	t = o.trust
+	t.Hash, err = hex.DecodeString(o.hash)
 	switch {
 	case err != nil || len(t.Hash) != 32:
 		return t, command.Usage(fmt.Errorf("--trust-hash is %q, want 64 hex digits: the hash of a header that you trust",
-			o.Hash))
+			o.hash))
 	case t.Height < 0 || t.Height == 0 && !offline:
 		return t, command.Usage(fmt.Errorf("--trust-height is %d, want the height of that header", t.Height))
-	case t.Period <= 0:
-		return t, command.Usage(fmt.Errorf("--trust-period is %v, want above 0", t.Period))
 	}
-	return t, o.Check()
+	return t, nil
 }
 
 // follow starts a light client of --node for the chain t.ChainID, the node's own chain if it is "".
 func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust) (*client.Client, light.Headers,
 	light.Trust, error) {
-	c, err := r.Client(o.Node)
+	c, err := r.Client(o.node)
 	if err != nil {
 		return nil, nil, t, err
 	}
 	var others []*client.Client
-	for _, address := range o.Witness {
+	for _, address := range o.witnesses {
 		w, err := client.New(address)
 		if err != nil {
 			return nil, nil, t, command.Usage(fmt.Errorf("--witness: %w", err))
@@ -144,6 +132,8 @@ func (v verdictOf) text(w io.Writer) {
 }
 
 func verifyModel() *cobra.Command {
+	o := &trustOptions{}
+	var offline bool
 	cmd := command.New(&cobra.Command{
 		Use:   "model FILE",
 		Short: "Check an exported model: from a trusted header to the file's last byte",
@@ -155,8 +145,8 @@ carries that header, and --trust-hash is its hash.`,
 		Example: `  spdl verify model m.safetensors --trust-height 1 --trust-hash 5F2B... --witness tcp://other:26657
   spdl verify model m.npz --offline --trust-hash 5F2B...`,
 		Args: cobra.ExactArgs(1),
-	}, func(r *command.Run, o *modelOptions, args []string) error {
-		t, err := o.trust(o.Offline)
+	}, func(r *command.Run, args []string) error {
+		t, err := o.check(offline)
 		if err != nil {
 			return err
 		}
@@ -167,14 +157,14 @@ carries that header, and --trust-hash is its hash.`,
 		if err := f.Check(); err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
-		ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+		ctx, cancel := context.WithTimeout(r.Context, o.timeout)
 		defer cancel()
 		t.ChainID = f.Card.ChainID
-		if id := o.ChainID; id != "" && id != t.ChainID {
+		if id := o.chainID; id != "" && id != t.ChainID {
 			return fmt.Errorf("%s: %w: it is of chain %q, want %q", args[0], proof.ErrNotProven, t.ChainID, id)
 		}
 		var headers light.Headers
-		if o.Offline {
+		if offline {
 			own, err := f.Header()
 			if err != nil {
 				return err
@@ -197,33 +187,30 @@ carries that header, and --trust-hash is its hash.`,
 			return model.CardText(w, f.Card)
 		})
 	})
-	trustFlags(cmd)
-	cmd.Flags().Bool("offline", false, "ask no node: trust the header in the file if it has the hash --trust-hash")
+	o.declare(cmd)
+	command.Flag(cmd, &offline, "offline", false, "ask no node: trust the header in the file if it has the hash --trust-hash")
 	return cmd
-}
-
-type answerOptions struct {
-	trustOptions `mapstructure:",squash"`
-	MaxAge       time.Duration `mapstructure:"max-age"`
 }
 
 // verifyAnswer returns a command that queries a node with proof and checks the answer. A node may
 // answer from an old state, so the age of the answer has a limit, by default maxAge; 0 is none.
 func verifyAnswer(use, short string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path,
 	read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
+	o := &trustOptions{}
+	var age time.Duration
 	cmd := command.New(&cobra.Command{
 		Use: use, Short: short, Args: args,
-	}, func(r *command.Run, o *answerOptions, args []string) error {
-		t, err := o.trust(false)
+	}, func(r *command.Run, args []string) error {
+		t, err := o.check(false)
 		if err != nil {
 			return err
 		}
-		if o.MaxAge < 0 {
-			return command.Usage(fmt.Errorf("--max-age is %v, want 0 or above", o.MaxAge))
+		if age < 0 {
+			return command.Usage(fmt.Errorf("--max-age is %v, want 0 or above", age))
 		}
-		ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+		ctx, cancel := context.WithTimeout(r.Context, o.timeout)
 		defer cancel()
-		t.ChainID = o.ChainID
+		t.ChainID = o.chainID
 		c, headers, t, err := o.follow(ctx, r, t)
 		if err != nil {
 			return err
@@ -240,7 +227,7 @@ func verifyAnswer(use, short string, maxAge time.Duration, args cobra.Positional
 		if err != nil {
 			return err
 		}
-		if err := verify.Fresh(b, time.Now(), o.MaxAge); err != nil {
+		if err := verify.Fresh(b, time.Now(), age); err != nil {
 			return err
 		}
 		value, text, err := read(p.Value)
@@ -255,8 +242,8 @@ func verifyAnswer(use, short string, maxAge time.Duration, args cobra.Positional
 			return text(w)
 		})
 	})
-	trustFlags(cmd)
-	cmd.Flags().Duration("max-age", maxAge, "how old the header may be that the answer leads to, by this machine's "+
+	o.declare(cmd)
+	command.Flag(cmd, &age, "max-age", maxAge, "how old the header may be that the answer leads to, by this machine's "+
 		"clock; 0 for any age")
 	return cmd
 }

@@ -21,6 +21,7 @@ import (
 
 // Command returns the command, which runs a participant's worker against any node's RPC.
 func Command() *cobra.Command {
+	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "worker",
 		Short: "Run a participant's worker against a node's RPC",
@@ -28,31 +29,28 @@ func Command() *cobra.Command {
 			"It verifies what the node says from the home's config/genesis.json on, or from worker.trust_height.\n" +
 			"Where the key file is a folder, it runs a worker for each key file in it, over one connection.\n" +
 			"It survives restarts of either side. Set worker.enabled = false where the node shares the home.",
-	}, runWorker)
-	command.NodeFlag(cmd)
-	cmd.Flags().Bool("follow", false, "wait for the next epoch when training is finished")
-	cmd.Flags().String("key", "", "participant key file, or a folder of them: a worker for each (default: "+
+	}, o.run)
+	command.NodeFlag(cmd, &o.node)
+	command.Flag(cmd, &o.follow, "follow", false, "wait for the next epoch when training is finished")
+	command.Flag(cmd, &o.key, "key", "", "participant key file, or a folder of them: a worker for each (default: "+
 		"worker.key_file of app.toml)")
-	cmd.Flags().String("trainer", "", "program, with arguments, that computes the gradients of an external model, as "+
-		"\"python3 train.py\" (default: worker.trainer of app.toml)")
-	cmd.Flags().String("log-level", "info", "log level")
+	command.Flag(cmd, &o.trainer, "trainer", "", "program, with arguments, that computes the gradients of an external "+
+		"model, as \"python3 train.py\" (default: worker.trainer of app.toml)")
+	command.Flag(cmd, &o.level, "log-level", "info", "log level")
 	return cmd
 }
 
-type workerOptions struct {
-	command.Node `mapstructure:",squash"`
-	LogLevel     string `mapstructure:"log-level"`
-	Follow       bool   `mapstructure:"follow"`
-	Key          string `mapstructure:"key"`
-	Trainer      string `mapstructure:"trainer"`
+type options struct {
+	node, key, trainer, level string
+	follow                    bool
 }
 
-func runWorker(r *command.Run, o *workerOptions, _ []string) error {
-	logger, err := r.LogAt(o.LogLevel, "info")
+func (o *options) run(r *command.Run, _ []string) error {
+	logger, err := r.LogAt(o.level, "info")
 	if err != nil {
 		return err
 	}
-	asked, err := r.Client(o.Node)
+	asked, err := r.Client(o.node)
 	if err != nil {
 		return err
 	}
@@ -60,11 +58,11 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if o.Key != "" {
-		a.Worker.KeyFile = o.Key
+	if o.key != "" {
+		a.Worker.KeyFile = o.key
 	}
-	if o.Trainer != "" {
-		if err := a.Worker.UseTrainer(o.Trainer); err != nil {
+	if o.trainer != "" {
+		if err := a.Worker.UseTrainer(o.trainer); err != nil {
 			return err
 		}
 	}
@@ -88,7 +86,7 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 		return err
 	}
 	for i := range confs {
-		confs[i].Follow = o.Follow
+		confs[i].Follow = o.follow
 	}
 	err = runAll(r.Context, chain, confs, logger)
 	if errors.Is(err, worker.ErrJournal) {

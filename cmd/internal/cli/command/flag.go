@@ -1,0 +1,165 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Value is the type of a flag's variable.
+type Value interface {
+	string | bool | int | int64 | uint64 | float64 | time.Duration | []string | []int | []float64
+}
+
+// Flag declares a flag of a command, which sets a variable. The name may have a shorthand, as
+// "participants,n". Without the flag the variable has the given default.
+func Flag[T Value](cmd *cobra.Command, variable *T, name string, otherwise T, help string) *Option {
+	return declare(cmd, cmd.Flags(), name, help, option(variable, otherwise))
+}
+
+// Optional declares a flag that has no default: without the flag its variable is nil.
+func Optional[T Value](cmd *cobra.Command, variable **T, name, help string) *Option {
+	var none T
+	value := new(T)
+	o := option(value, none)
+	o.variable, o.hold = variable, holding(variable)
+	o.given = func() { *variable = value }
+	return declare(cmd, cmd.Flags(), name, help, o)
+}
+
+// Option is a declared flag, as pflag's value.
+type Option struct {
+	cmd      *cobra.Command
+	flag     *pflag.Flag
+	value    *pflag.Flag   // pflag's own flag of the type
+	variable any           // pointer to the variable that the flag sets
+	given    func()        // called when the flag is given; may be nil
+	hold     func() func() // returns a function that sets the variable to its present value
+
+	known              []string
+	positive, required bool
+}
+
+// String returns the value, as pflag writes it.
+func (o *Option) String() string { return o.value.Value.String() }
+
+// Type returns the name of the type, for help.
+func (o *Option) Type() string {
+	if kind := o.value.Value.Type(); kind != "float64Slice" { // pflag has no short name for it
+		return kind
+	}
+	return "floats"
+}
+
+// Set sets the variable.
+func (o *Option) Set(text string) error {
+	if err := o.value.Value.Set(text); err != nil {
+		return err
+	}
+	if o.given != nil {
+		o.given()
+	}
+	return nil
+}
+
+// option returns the option that sets a variable.
+func option[T Value](variable *T, otherwise T) *Option {
+	return &Option{value: define(variable, otherwise), variable: variable, hold: holding(variable)}
+}
+
+// holding returns the field hold of the option that sets a variable.
+func holding[T any](variable *T) func() func() {
+	return func() func() {
+		held := *variable
+		return func() { *variable = held }
+	}
+}
+
+// define returns pflag's flag for a variable.
+func define(variable, value any) *pflag.Flag {
+	const name = "flag"
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	switch v := variable.(type) {
+	case *string:
+		f.StringVar(v, name, value.(string), "")
+	case *bool:
+		f.BoolVar(v, name, value.(bool), "")
+	case *int:
+		f.IntVar(v, name, value.(int), "")
+	case *int64:
+		f.Int64Var(v, name, value.(int64), "")
+	case *uint64:
+		f.Uint64Var(v, name, value.(uint64), "")
+	case *float64:
+		f.Float64Var(v, name, value.(float64), "")
+	case *time.Duration:
+		f.DurationVar(v, name, value.(time.Duration), "")
+	case *[]string:
+		f.StringSliceVar(v, name, value.([]string), "")
+	case *[]int:
+		f.IntSliceVar(v, name, value.([]int), "")
+	case *[]float64:
+		f.Float64SliceVar(v, name, value.([]float64), "")
+	}
+	return f.Lookup(name)
+}
+
+// declare adds an option to flags of a command.
+func declare(cmd *cobra.Command, flags *pflag.FlagSet, name, help string, o *Option) *Option {
+	name, short, _ := strings.Cut(name, ",")
+	o.cmd, o.flag = cmd, flags.VarPF(o, name, short, help)
+	o.flag.NoOptDefVal = o.value.NoOptDefVal // of a bool, which needs no value
+	if o.flag.DefValue == "0s" || o.flag.DefValue == "[]" {
+		o.flag.DefValue = "" // so that help does not show it
+	}
+	return o
+}
+
+// Values names the known values of the flag, or of its elements: completion offers them, and an
+// error about another value suggests the closest.
+func (o *Option) Values(all ...string) *Option {
+	o.known = all
+	// it fails only for a flag that does not exist
+	_ = o.cmd.RegisterFlagCompletionFunc(o.flag.Name, func(_ *cobra.Command, _ []string, typed string) ([]string,
+		cobra.ShellCompDirective) {
+		list := ""
+		if strings.HasSuffix(o.Type(), "Slice") {
+			list = typed[:strings.LastIndex(typed, ",")+1]
+		}
+		offered := slices.Clone(all)
+		for i := range offered {
+			offered[i] = list + offered[i]
+		}
+		return offered, cobra.ShellCompDirectiveNoFileComp
+	})
+	return o
+}
+
+// Required rejects a command line, and an environment, without the flag.
+func (o *Option) Required() *Option {
+	o.required = true
+	_ = o.cmd.MarkFlagRequired(o.flag.Name) // for completion; it fails only for a flag that does not exist
+	return o
+}
+
+// Positive rejects a number or a duration that is not above 0.
+func (o *Option) Positive() *Option {
+	o.positive = true
+	return o
+}
+
+// check rejects a given value.
+func (o *Option) check() error {
+	text := o.String()
+	switch {
+	case text == "" && o.Type() == "string": // as from an unset shell variable
+		return fmt.Errorf("--%s is empty: leave it out for its default", o.flag.Name)
+	case o.positive && (text == "0" || text == "0s" || text == "NaN" || text[0] == '-'):
+		return fmt.Errorf("--%s is %s, want above 0, or leave it out for its default", o.flag.Name, text)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// parse completes the flags of a command line by the environment (SPDL_NODE for --node), and checks
+// them.
+func parse(flags *pflag.FlagSet) error {
+	v := viper.New()
+	v.SetEnvPrefix("SPDL")
+	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
+	v.AutomaticEnv()
+	var errs []error
+	var missing []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		o, ours := f.Value.(*Option)
+		if !f.Changed && v.IsSet(f.Name) && f.Name != "help" {
+			if err := f.Value.Set(v.GetString(f.Name)); err != nil {
+				name := strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+				errs = append(errs, fmt.Errorf("SPDL_%s is %q, want %s", name, v.GetString(f.Name), want(f, err)))
+				return
+			}
+			f.Changed = true
+		}
+		switch {
+		case ours && f.Changed:
+			errs = append(errs, o.check())
+		case ours && o.required:
+			missing = append(missing, "--"+f.Name)
+		}
+	})
+	if len(missing) > 0 {
+		errs = append(errs, needed(flags, missing))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Usage(err)
+	}
+	return nil
+}
+
+// needed returns the error for missing flags.
+func needed(flags *pflag.FlagSet, missing []string) error {
+	if len(missing) == 1 {
+		return fmt.Errorf("%s is needed: %s", missing[0], flags.Lookup(strings.TrimPrefix(missing[0], "--")).Usage)
+	}
+	return fmt.Errorf("%s are needed", strings.Join(missing, " and "))
+}
+
+// given returns the options of the command that are given.
+func (r *Run) given() (all []*Option) {
+	r.flags.VisitAll(func(f *pflag.Flag) {
+		if o, ok := f.Value.(*Option); ok && f.Changed {
+			all = append(all, o)
+		}
+	})
+	return all
+}
+
+// Given reports whether the flag is given that sets a variable.
+func (r *Run) Given(variable any) bool {
+	for _, o := range r.given() {
+		if o.variable == variable {
+			return true
+		}
+	}
+	return false
+}
+
+// Defaults calls set, which may set the variables of flags, as to the values of a file. The
+// variables of flags that are given keep their values.
+func (r *Run) Defaults(set func() error) error {
+	for _, o := range r.given() {
+		defer o.hold()()
+	}
+	return set()
+}
