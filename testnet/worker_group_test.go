@@ -36,7 +36,7 @@ func TestInitCrowd(t *testing.T) {
 		reads++
 		return mnist.Data{}, nil
 	}
-	confs, err := home.WorkerGroup(c, a, data,
+	confs, err := home.WorkerGroup(c, a, new(home.Keystore), data,
 		func(string, ...any) {})
 	require.NoError(t, err)
 	require.Len(t, confs, 9)
@@ -52,7 +52,7 @@ func TestInitCrowd(t *testing.T) {
 	require.ErrorContains(t, err, "exists already")
 
 	a.Worker.Parts = 12
-	_, err = home.WorkerGroup(c, a, nil, func(string, ...any) {})
+	_, err = home.WorkerGroup(c, a, new(home.Keystore), nil, func(string, ...any) {})
 	require.ErrorContains(t, err, "more than 8 key files, parts 4 to 11 of 12")
 
 	require.NoError(t, os.Rename(home.InHome(c, a.Worker.KeyFile), filepath.Join(t.TempDir(), "keys")))

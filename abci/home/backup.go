@@ -15,9 +15,6 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// MinPassphrase is the min length of a backup's passphrase, in bytes.
-const MinPassphrase = 12
-
 // maxBackup bounds the bytes of a backup's files.
 const maxBackup = 64 << 20
 
@@ -30,10 +27,10 @@ func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]st
 	if err != nil {
 		return nil, err
 	}
-	if len(passphrase) < MinPassphrase {
-		return nil, fmt.Errorf("the passphrase has %d bytes, want at least %d", len(passphrase), MinPassphrase)
+	if err := CheckPassphrase(passphrase); err != nil {
+		return nil, err
 	}
-	to, err := age.NewScryptRecipient(passphrase)
+	to, err := scryptRecipient(passphrase)
 	if err != nil {
 		return nil, err
 	}
@@ -53,30 +50,25 @@ func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]st
 // backupFiles lists the files of a backup: those of the configuration, the keys of the node, the
 // validator and the participant, or of a worker group, with the next and former keys of rotations.
 func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
-	paths := []string{c.PrivValidatorKeyFile(), c.NodeKeyFile()}
+	paths := []string{IdentityFile(c.RootDir)}
 	for _, name := range []string{"config.toml", "app.toml", "genesis.json"} {
 		paths = append(paths, filepath.Join(c.RootDir, "config", name))
 	}
-	keys, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*") // FILE.next, FILE.*.old
+	keys, err := KeyFiles(c, a)
 	if err != nil {
 		return nil, err
-	}
-	if IsWorkerGroup(c, a) {
-		if keys, err = filepath.Glob(filepath.Join(InHome(c, a.Worker.KeyFile), "*")); err != nil {
-			return nil, err
-		}
 	}
 	sent, err := filepath.Glob(filepath.Join(c.RootDir, "config", "founding", "*.json")) // founding in progress
 	if err != nil {
 		return nil, err
 	}
-	if len(keys) == 0 {
+	if _, err := os.Stat(InHome(c, a.Worker.KeyFile)); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("worker.key_file is %q, and there is no such file", a.Worker.KeyFile)
 	}
 	var names []string
 	for _, path := range slices.Concat(paths, keys, sent) {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			continue // the home of a worker group has neither a validator nor a node
+			continue // an identity, where the keys are not encrypted
 		}
 		name, err := filepath.Rel(c.RootDir, path)
 		if err != nil || !filepath.IsLocal(name) {

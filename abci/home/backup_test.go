@@ -22,7 +22,7 @@ func TestBackup(t *testing.T) {
 	made, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
 	require.NoError(t, err)
 	key := filepath.Join(dir, "config", "participant_key.json")
-	require.NoError(t, home.WriteKeys(home.NextKeyFile(key), home.GenerateKeys()))
+	require.NoError(t, new(home.Keystore).WriteKeys(home.NextKeyFile(key), home.GenerateKeys()))
 	c, a, err := home.Load(dir)
 	require.NoError(t, err)
 	var sealed bytes.Buffer
@@ -49,7 +49,7 @@ func TestBackup(t *testing.T) {
 	}
 	_, a, err = home.Load(again)
 	require.NoError(t, err)
-	keys, err := home.LoadKeys(filepath.Join(again, a.Worker.KeyFile))
+	keys, err := new(home.Keystore).LoadKeys(filepath.Join(again, a.Worker.KeyFile))
 	require.NoError(t, err)
 	require.Equal(t, made.Keys, keys)
 
@@ -83,7 +83,7 @@ func TestBackupRejects(t *testing.T) {
 	} {
 		a.Worker.KeyFile = file
 		if file != "config/none.json" {
-			_, err = home.NewKeys(home.InHome(c, file))
+			_, err = new(home.Keystore).NewKeys(home.InHome(c, file))
 			require.NoError(t, err)
 		}
 		_, err = home.Backup(&bytes.Buffer{}, c, a, passphrase)

@@ -10,7 +10,6 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
-	"github.com/cometbft/cometbft/privval"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -47,13 +46,34 @@ func absent(dir string, files ...string) error {
 // Init makes a new home: folders, keys, config.toml and app.toml; no genesis. It
 // overwrites nothing, and fails if a key, a configuration or a genesis is there.
 func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
+	return initialize(dir, c, a, new(Keystore), nil)
+}
+
+// InitEncrypted makes a new home as Init does, with keys that are encrypted with a passphrase: none
+// is ever plain on the disk. ask is called once nothing is in the way of the home. The keystore, which
+// is the home's, is open afterwards.
+func InitEncrypted(dir string, c *config.Config, a AppConfig, s *Keystore, ask Passphrase) (*Home, error) {
+	return initialize(dir, c, a, s, ask)
+}
+
+func initialize(dir string, c *config.Config, a AppConfig, s *Keystore, ask Passphrase) (*Home, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
 	c.SetRoot(dir)
 	if err := absent(dir, c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(),
-		InHome(c, a.Worker.KeyFile)); err != nil {
+		InHome(c, a.Worker.KeyFile), IdentityFile(dir)); err != nil {
 		return nil, err
+	}
+	passphrase := ""
+	if ask != nil {
+		var err error
+		if passphrase, err = ask(); err == nil {
+			err = CheckPassphrase(passphrase)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := makeFolders(c); err != nil {
 		return nil, err
@@ -62,19 +82,23 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	if err := a.WriteFile(dir); err != nil {
 		return nil, err
 	}
-	keys, err := NewKeys(InHome(c, a.Worker.KeyFile))
+	if ask != nil {
+		if err := s.newIdentity(passphrase); err != nil {
+			return nil, err
+		}
+	}
+	keys, err := s.NewKeys(InHome(c, a.Worker.KeyFile))
 	if err != nil {
 		return nil, err
 	}
 	if err := worker.NewJournal(InHome(c, a.Worker.Journal)); err != nil {
 		return nil, err
 	}
-	nodeKey, err := p2p.LoadOrGenNodeKey(c.NodeKeyFile())
+	nodeKey, err := s.newNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, err
 	}
-	pv := privval.LoadOrGenFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
-	pub, err := pv.GetPubKey()
+	pub, err := s.newValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +152,10 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 			return err
 		}
 	}
-	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
 		return err
 	}
-	privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()
+	emptyState(c.PrivValidatorStateFile())
 	logger.Warn("the home had no data folder: its validator starts as one that has signed nothing; no other node may "+
 		"run with its keys", "folder", c.DBDir())
 	return nil
@@ -147,9 +168,6 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
 		return resetWorkerGroup(c, a)
-	}
-	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
-		return err
 	}
 	if err := checkStopped(c); err != nil {
 		return err
@@ -167,6 +185,6 @@ func Reset(c *config.Config, a AppConfig) error {
 	if err := worker.NewJournal(journal); err != nil {
 		return err
 	}
-	privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()
+	emptyState(c.PrivValidatorStateFile())
 	return nil
 }

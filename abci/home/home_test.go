@@ -32,7 +32,7 @@ func TestInit(t *testing.T) {
 	nodeKey, err := p2p.LoadNodeKey(c.NodeKeyFile())
 	require.NoError(t, err)
 	require.Equal(t, nodeKey.ID(), made.NodeID)
-	keys, err := home.LoadKeys(filepath.Join(dir, "config/participant_key.json"))
+	keys, err := new(home.Keystore).LoadKeys(filepath.Join(dir, "config/participant_key.json"))
 	require.NoError(t, err)
 	require.Equal(t, made.Keys, keys)
 	require.Equal(t, made.Public.PubKey, []byte(keys.Public()))
@@ -150,11 +150,11 @@ func TestResetStopped(t *testing.T) {
 func TestKeyFileRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "key.json")
-	_, err := home.LoadKeys(path)
+	_, err := new(home.Keystore).LoadKeys(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = home.NewKeys(path)
+	_, err = new(home.Keystore).NewKeys(path)
 	require.NoError(t, err)
-	_, err = home.NewKeys(path)
+	_, err = new(home.Keystore).NewKeys(path)
 	require.ErrorContains(t, err, "exists already")
 	for content, says := range map[string]string{
 		`{`: "unexpected end",
@@ -163,7 +163,7 @@ func TestKeyFileRefused(t *testing.T) {
 		`{}`: "want ed25519",
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		_, err = home.LoadKeys(path)
+		_, err = new(home.Keystore).LoadKeys(path)
 		require.Error(t, err, content)
 		require.ErrorContains(t, err, says, content)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
@@ -31,9 +30,9 @@ type participantKeys struct {
 }
 
 // NewKeys makes a participant's keys in a new file.
-func NewKeys(path string) (worker.Keys, error) {
+func (s *Keystore) NewKeys(path string) (worker.Keys, error) {
 	keys := GenerateKeys()
-	return keys, WriteKeys(path, keys)
+	return keys, s.WriteKeys(path, keys)
 }
 
 // GenerateKeys makes a participant's keys.
@@ -44,16 +43,35 @@ func GenerateKeys() worker.Keys {
 
 // WriteKeys puts a participant's keys into a new file, which is synced to the disk
 // when it returns: a key that the chain knows must not be lost.
-func WriteKeys(path string, keys worker.Keys) error {
+func (s *Keystore) WriteKeys(path string, keys worker.Keys) error {
+	sign, vrf := ed25519.PrivKey(keys.Signing), ed25519.PrivKey(keys.VRF)
+	return s.writeKey(path, participantKeys{sign.PubKey(), sign, vrf.PubKey(), vrf})
+}
+
+// writeKey puts a key in CometBFT's form into a new file.
+func (s *Keystore) writeKey(path string, key any) error {
 	if _, err := os.Stat(path); err == nil {
 		return fmt.Errorf("%s exists already", path)
 	}
-	sign, vrf := ed25519.PrivKey(keys.Signing), ed25519.PrivKey(keys.VRF)
-	data, err := cmtjson.MarshalIndent(participantKeys{sign.PubKey(), sign, vrf.PubKey(), vrf}, "", "  ")
+	data, err := cmtjson.MarshalIndent(key, "", "  ")
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, data)
+	return s.write(path, data)
+}
+
+// newNodeKey makes the key of a node's p2p id in a new file.
+func (s *Keystore) newNodeKey(path string) (*p2p.NodeKey, error) {
+	key := &p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
+	return key, s.writeKey(path, key)
+}
+
+// newValidator makes a validator's key in a new file, and the state of one that has signed nothing.
+// It returns the public key.
+func (s *Keystore) newValidator(path, state string) (crypto.PubKey, error) {
+	pv := privval.GenFilePV("", state)
+	pv.LastSignState.Save()
+	return pv.Key.PubKey, s.writeKey(path, pv.Key)
 }
 
 // NextKeyFile returns the path of the file in which a rotation keeps the next keys
@@ -63,12 +81,12 @@ func NextKeyFile(path string) string { return path + ".next" }
 // ReplaceKeys makes the next keys of a key file its keys. The former keys are kept
 // in a file that is named after their public key. A crash leaves the old key file
 // or the new one, never none: a worker may read it at any time.
-func ReplaceKeys(path string) (kept string, err error) {
-	old, err := LoadKeys(path)
+func (s *Keystore) ReplaceKeys(path string) (kept string, err error) {
+	old, err := s.LoadKeys(path)
 	if err != nil {
 		return "", err
 	}
-	if _, err := LoadKeys(NextKeyFile(path)); err != nil {
+	if _, err := s.LoadKeys(NextKeyFile(path)); err != nil {
 		return "", err
 	}
 	data, err := os.ReadFile(path)
@@ -100,8 +118,12 @@ func ReplaceKeys(path string) (kept string, err error) {
 	return kept, errors.Join(os.Rename(NextKeyFile(path), path), SyncFolder(path))
 }
 
-// replaceFile writes a secret file atomically.
-func replaceFile(path string, data []byte) error {
+// replaceFile is replaceSecret. It is a variable for tests.
+var replaceFile = replaceSecret
+
+// replaceSecret writes a secret file atomically: a new file with mode 0600 that is synced to the
+// disk and then renamed.
+func replaceSecret(path string, data []byte) error {
 	if err := tempfile.WriteFileAtomic(path, data, 0o600); err != nil {
 		return err
 	}
@@ -118,9 +140,9 @@ func SyncFolder(path string) error {
 }
 
 // LoadKeys reads a participant's key file.
-func LoadKeys(path string) (worker.Keys, error) {
+func (s *Keystore) LoadKeys(path string) (worker.Keys, error) {
 	var k participantKeys
-	if err := readKey("participant key", path, &k); err != nil {
+	if err := s.readKey("participant key", path, &k); err != nil {
 		return worker.Keys{}, err
 	}
 	var keys worker.Keys
@@ -138,9 +160,9 @@ func LoadKeys(path string) (worker.Keys, error) {
 }
 
 // LoadNodeKey reads the key of a node's p2p id.
-func LoadNodeKey(path string) (*p2p.NodeKey, error) {
+func (s *Keystore) LoadNodeKey(path string) (*p2p.NodeKey, error) {
 	key := new(p2p.NodeKey)
-	if err := readKey("node key", path, key); err != nil {
+	if err := s.readKey("node key", path, key); err != nil {
 		return nil, err
 	}
 	if err := checkEd25519(key.PrivKey); err != nil {
@@ -149,30 +171,43 @@ func LoadNodeKey(path string) (*p2p.NodeKey, error) {
 	return key, nil
 }
 
-// CheckValidatorKey reads a validator's key file. Call it before CometBFT's own
-// reader, which ends the process, or panics, if the file is missing or damaged.
-func CheckValidatorKey(path string) error {
+// LoadValidatorKey reads a validator's key file. CometBFT's own reader ends the process, or panics,
+// if the file is missing or damaged.
+func (s *Keystore) LoadValidatorKey(path string) (stded25519.PrivateKey, error) {
 	var key privval.FilePVKey
-	if err := readKey("validator key", path, &key); err != nil {
-		return err
+	if err := s.readKey("validator key", path, &key); err != nil {
+		return nil, err
 	}
 	if err := checkEd25519(key.PrivKey); err != nil {
-		return fmt.Errorf("validator key %s: priv_key %w", path, err)
+		return nil, fmt.Errorf("validator key %s: priv_key %w", path, err)
 	}
-	return nil
+	if key.PubKey != nil && !key.PrivKey.PubKey().Equals(key.PubKey) {
+		return nil, fmt.Errorf("validator key %s: priv_key does not go with pub_key", path)
+	}
+	return key.PrivKey.Bytes(), nil
 }
 
-// LoadValidator reads a home's validator: its key and its last signature.
-func LoadValidator(c *config.Config) (*privval.FilePV, error) {
-	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
+// LoadValidator reads a validator: its key, and its last signature, which it writes to the state's
+// file before each signature. It never writes the key.
+func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
+	priv, err := s.LoadValidatorKey(key)
+	if err != nil {
 		return nil, err
 	}
 	var last privval.FilePVLastSignState
-	if err := readKey("validator state", c.PrivValidatorStateFile(), &last); err != nil {
+	if err := new(Keystore).readKey("validator state", state, &last); err != nil {
 		return nil, err
 	}
-	return privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nil
+	// without a path of the key, FilePV panics rather than write the key in plain
+	pv := privval.NewFilePV(ed25519.PrivKey(priv), "", state)
+	to := &pv.LastSignState
+	to.Height, to.Round, to.Step, to.Signature, to.SignBytes = last.Height, last.Round, last.Step, last.Signature,
+		last.SignBytes
+	return pv, nil
 }
+
+// emptyState writes the state of a validator that has signed nothing.
+func emptyState(path string) { privval.GenFilePV("", path).LastSignState.Save() }
 
 // WarnReadable logs the key files that users other than their owner can access. The
 // node starts all the same: the owner of the machine decides.
@@ -187,8 +222,8 @@ func WarnReadable(logger log.Logger, paths ...string) {
 }
 
 // readKey decodes a key file in CometBFT's form. An error names the file.
-func readKey(what, path string, into any) error {
-	data, err := os.ReadFile(path)
+func (s *Keystore) readKey(what, path string, into any) error {
+	data, err := s.read(path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

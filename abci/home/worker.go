@@ -23,20 +23,20 @@ const features = "data/features"
 
 // WorkerOf returns a home's worker: its key, journal, policy, share of the data and
 // source of noise.
-func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data PartOf, log func(string, ...any)) (worker.Config,
-	error) {
+func WorkerOf(c *config.Config, a AppConfig, s *Keystore, keys worker.Keys, data PartOf,
+	log func(string, ...any)) (worker.Config, error) {
 	policy, err := homePolicy(c, a.Worker)
 	if err != nil {
 		return worker.Config{}, err
 	}
-	return workerOf(c, a, keys, policy, data, log)
+	return workerOf(c, a, s, keys, policy, data, log)
 }
 
-func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worker.Task) (params.Privacy, error),
-	data PartOf, log func(string, ...any)) (w worker.Config, err error) {
+func workerOf(c *config.Config, a AppConfig, s *Keystore, keys worker.Keys,
+	policy func(worker.Task) (params.Privacy, error), data PartOf, log func(string, ...any)) (w worker.Config, err error) {
 	path := InHome(c, a.Worker.KeyFile)
 	w = worker.Config{
-		Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal),
+		Keys: keys, Reload: func() (worker.Keys, error) { return s.LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal),
 		Policy: policy, Log: log,
 		StepDelay: a.Worker.StepDelay, LogLoss: a.Worker.LogLoss,
 	}

@@ -52,7 +52,7 @@ func InitWorkerGroup(dir string, c *config.Config, a AppConfig, n int) ([]worker
 	keys, errs := make([]worker.Keys, n), make([]error, n)
 	forEach(n, func(i int) {
 		name := fmt.Sprintf("%04d.json", i)
-		keys[i], errs[i] = NewKeys(filepath.Join(folder, name))
+		keys[i], errs[i] = new(Keystore).NewKeys(filepath.Join(folder, name))
 		errs[i] = errors.Join(errs[i], worker.NewJournal(filepath.Join(notes, name)))
 	})
 	return keys, errors.Join(errs...)
@@ -77,7 +77,8 @@ func journalsOf(c *config.Config, a AppConfig) string {
 // their names. The k-th worker takes part worker.part + k of the data, and k is added to its test
 // seed unless that is 0. The data set is read once for all workers, and as many of them compute at
 // once as there are cores.
-func WorkerGroup(c *config.Config, a AppConfig, data DataOf, log func(string, ...any)) ([]worker.Config, error) {
+func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
+	log func(string, ...any)) ([]worker.Config, error) {
 	folder := InHome(c, a.Worker.KeyFile)
 	files, err := os.ReadDir(folder)
 	if err != nil {
@@ -106,11 +107,11 @@ func WorkerGroup(c *config.Config, a AppConfig, data DataOf, log func(string, ..
 		if one.Worker.TestSeed != 0 {
 			one.Worker.TestSeed += uint64(k)
 		}
-		keys, err := LoadKeys(one.Worker.KeyFile)
+		keys, err := s.LoadKeys(one.Worker.KeyFile)
 		if err != nil {
 			return nil, err
 		}
-		w, err := workerOf(c, one, keys, policy, parts, log)
+		w, err := workerOf(c, one, s, keys, policy, parts, log)
 		if err != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ func TestResetOfACrowd(t *testing.T) {
 	text, err := os.ReadFile(journal)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"new":true`)
-	again, err := home.LoadKeys(filepath.Join(dir, a.Worker.KeyFile, "0001.json"))
+	again, err := new(home.Keystore).LoadKeys(filepath.Join(dir, a.Worker.KeyFile, "0001.json"))
 	require.NoError(t, err)
 	require.Equal(t, keys[1], again)
 }

@@ -33,19 +33,19 @@ import (
 // New builds a CometBFT node of a home around an application. Each connection to the application
 // has its own lock, so that CheckTx runs while PrepareProposal waits.
 func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
-	return build(c, application, logger, new(databases), nil)
+	return build(c, application, logger, new(home.Keystore), new(databases), nil)
 }
 
 // build builds a node on databases that are closed with it. proposes, which may be nil, is called
 // with every proposal that the node signs.
-func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases,
+func build(c *config.Config, application abcitypes.Application, logger log.Logger, s *home.Keystore, d *databases,
 	proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
-	nodeKey, err := home.LoadNodeKey(c.NodeKeyFile())
+	nodeKey, err := s.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, err
 	}
-	validator, err := home.LoadValidator(c)
+	validator, err := s.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +88,8 @@ type Running struct {
 
 // Hooks let a command or a testnet change a node. The zero value changes nothing.
 type Hooks struct {
+	// Keys reads the home's key files. Default: plain files alone.
+	Keys *home.Keystore
 	// Data reads the participant's part of the training data, once the chain is known. Default
 	// LoadPart.
 	Data home.PartOf
@@ -117,7 +119,7 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("app.toml: %w", err)
 	}
-	keys, err := home.LoadKeys(home.InHome(c, a.Worker.KeyFile))
+	keys, err := h.Keys.LoadKeys(home.InHome(c, a.Worker.KeyFile))
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
@@ -126,6 +128,14 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	}
 	home.WarnReadable(logger.With("module", "app"), home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(),
 		c.NodeKeyFile())
+	plain, err := home.PlainKeys(c, a)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range plain {
+		logger.With("module", "app").Warn("this home's keys are encrypted, and a key file is plain: spdl keys encrypt", "file",
+			file)
+	}
 	admission.WarnDuplicateIP(logger.With("module", "app"), c.P2P)
 	if err := home.RestoreData(c, logger.With("module", "app")); err != nil {
 		return nil, err
@@ -206,7 +216,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	if err != nil {
 		return err
 	}
-	nodeKey, err := home.LoadNodeKey(c.NodeKeyFile())
+	nodeKey, err := h.Keys.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return err
 	}
@@ -228,7 +238,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	}
 	admission.WarnOpen(logger.With("module", "app"), r.admission, all)
 	r.databases.drops = a.Retain.Drops()
-	return r.connect(c, a, options.Metrics, logger)
+	return r.connect(c, a, h.Keys, options.Metrics, logger)
 }
 
 // options returns the application's options.
@@ -256,7 +266,8 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 
 // connect builds the CometBFT node with our reactors and limits, and connects the application to
 // its mempool.
-func (r *Running) connect(c *config.Config, a home.AppConfig, m *metrics.Metrics, logger log.Logger) (err error) {
+func (r *Running) connect(c *config.Config, a home.AppConfig, s *home.Keystore, m *metrics.Metrics,
+	logger log.Logger) (err error) {
 	r.persistentPeers = c.P2P.PersistentPeers
 	flood, trusts := a.P2P.Gossip == home.GossipFlood, r.admission.Trusts
 	aggregates, clocks := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, trusts)
@@ -264,8 +275,8 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, m *metrics.Metrics
 	r.txReactor = reactor.NewTxReactor(r.Application, flood, trusts, r.limits, m, logger.With("module", "gossip"))
 	r.blockRelay = reactor.NewBlockRelay(flood, c.P2P.PrivatePeerIDs, r.Application.State, trusts, r.limits)
 	r.Application.SetAdmitted(r.txReactor.OnAdmitted)
-	r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, &r.databases,
-		r.blockRelay.OnProposal,
+	r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
+		&r.databases, r.blockRelay.OnProposal,
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": aggregates, "CLOCK": clocks}),
 		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), r.txReactor.Install, r.blockRelay.Install,
 		r.limits.Install(r.txReactor, r.blockRelay))

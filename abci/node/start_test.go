@@ -66,7 +66,7 @@ func free(t *testing.T) string {
 // block carries that transaction.
 func TestCheckTxKeepsNothing(t *testing.T) {
 	c, a := alone(t, 1000)
-	keys, err := home.LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))
+	keys, err := new(home.Keystore).LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))
 	require.NoError(t, err)
 	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
 	require.NoError(t, err)

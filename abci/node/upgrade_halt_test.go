@@ -39,7 +39,7 @@ func untilUpgrade(t *testing.T, c *config.Config, a home.AppConfig, version uint
 	var out bytes.Buffer
 	r, err := Start(c, a, log.NewTMLogger(log.NewSyncWriter(&out)), Hooks{})
 	require.NoError(t, err)
-	keys, err := home.LoadKeys(home.InHome(c, a.Worker.KeyFile))
+	keys, err := new(home.Keystore).LoadKeys(home.InHome(c, a.Worker.KeyFile))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return r.Application.State() != nil && r.Application.State().Height > 1 },
 		time.Minute, time.Millisecond)
@@ -187,7 +187,7 @@ func TestUpgradeAfterACrashBetweenCommits(t *testing.T) {
 // TestSignerStops: the signer signs nothing at a height of another version.
 func TestSignerStops(t *testing.T) {
 	c, _ := alone(t, 5)
-	key, err := home.LoadValidator(c)
+	key, err := new(home.Keystore).LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	require.NoError(t, err)
 	var s *app.State
 	gate := signer{key, func() *app.State { return s }, nil}

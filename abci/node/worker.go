@@ -25,7 +25,7 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 			return err
 		}
 	}
-	conf, err := home.WorkerOf(c, a, keys, h.Data, logger.Info)
+	conf, err := home.WorkerOf(c, a, h.Keys, keys, h.Data, logger.Info)
 	if err != nil {
 		r.worker <- err
 		return err

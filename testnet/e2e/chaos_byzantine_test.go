@@ -47,7 +47,7 @@ func misbehave(*chaos) { time.Sleep(8 * time.Second) }
 // another half of the nodes, until there is a proof. Their own workers are silent.
 func splitGradients(c *chaos) {
 	for _, i := range c.struck {
-		keys, err := home.LoadKeys(filepath.Join(c.Net.Nodes[i].Home, "config", "participant_key.json"))
+		keys, err := new(home.Keystore).LoadKeys(filepath.Join(c.Net.Nodes[i].Home, "config", "participant_key.json"))
 		require.NoError(c, err)
 		for start := time.Now(); !c.convicted(i); {
 			require.Less(c, time.Since(start), patience, "nobody proves that participant %d sent two gradients", i)

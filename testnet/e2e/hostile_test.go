@@ -27,7 +27,7 @@ func TestHostile(t *testing.T) {
 	n.reach(3)
 	first := n.open(0)
 	chain := n.Net.Manifest.ChainID
-	keys, err := home.LoadKeys(n.Net.Nodes[3].Home + "/config/participant_key.json")
+	keys, err := new(home.Keystore).LoadKeys(n.Net.Nodes[3].Home + "/config/participant_key.json")
 	require.NoError(t, err)
 	key := keys.Signing
 	stranger := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, 32))

@@ -103,7 +103,7 @@ func TestGovern(t *testing.T) {
 
 	// Rotation, cut off after the transaction was sent.
 	file := filepath.Join(c.home0, "config/participant_key.json")
-	old, err := home.LoadKeys(file)
+	old, err := new(home.Keystore).LoadKeys(file)
 	require.NoError(t, err)
 	c.ask(0, &r, "tx", "rotate", "--home", c.home0, "--wait=false")
 	require.FileExists(t, file+".next")
@@ -112,10 +112,10 @@ func TestGovern(t *testing.T) {
 	require.Contains(t, stderr, "changes signing true, vrf true")
 	c.ask(0, &r, "tx", "rotate", "--home", c.home0)
 	require.NoFileExists(t, file+".next")
-	kept, err := home.LoadKeys(fmt.Sprintf("%s.%x.old", file, []byte(old.Public()[:4])))
+	kept, err := new(home.Keystore).LoadKeys(fmt.Sprintf("%s.%x.old", file, []byte(old.Public()[:4])))
 	require.NoError(t, err)
 	require.Equal(t, old, kept)
-	next, err := home.LoadKeys(file)
+	next, err := new(home.Keystore).LoadKeys(file)
 	require.NoError(t, err)
 	require.NotEqual(t, old.Signing, next.Signing)
 	require.NotEqual(t, old.VRF, next.VRF)
@@ -161,7 +161,7 @@ func TestGovern(t *testing.T) {
 	c.ask(0, &r, "tx", "approve", join[:8], "--home", c.home0)
 	require.Equal(t, join, r.Proposal)
 	require.Contains(t, r.About, "worker alone")
-	added, err := home.LoadKeys(filepath.Join(second, "config/participant_key.json"))
+	added, err := new(home.Keystore).LoadKeys(filepath.Join(second, "config/participant_key.json"))
 	require.NoError(t, err)
 	require.Contains(t, r.About, fmt.Sprintf("signing key %x", added.Public()), "who approves can compare the key")
 	require.Contains(t, r.Next, "in force since height")
@@ -180,7 +180,7 @@ func TestGovern(t *testing.T) {
 	// It equivocates, and is restored.
 	c.ask(1, &refused, "tx", "restore", "1", "--home", c.home0)
 	require.Equal(t, abci.CodeProposal, refused.Code, "its reputation is not 0")
-	keys, err := home.LoadKeys(filepath.Join(second, "config/participant_key.json"))
+	keys, err := new(home.Keystore).LoadKeys(filepath.Join(second, "config/participant_key.json"))
 	require.NoError(t, err)
 	var files []string
 	for _, payload := range []string{"one", "another"} {

@@ -28,7 +28,7 @@ func initHome(t *testing.T, moniker string) string {
 // would print it in, is in a text.
 func requireNoSecret(t *testing.T, dir, text string) {
 	t.Helper()
-	keys, err := home.LoadKeys(filepath.Join(dir, "config/participant_key.json"))
+	keys, err := new(home.Keystore).LoadKeys(filepath.Join(dir, "config/participant_key.json"))
 	require.NoError(t, err)
 	secrets := [][]byte{keys.Signing, keys.Signing.Seed(), keys.VRF, keys.VRF.Seed()}
 	for _, file := range []string{"priv_validator_key.json", "node_key.json"} {
@@ -51,7 +51,7 @@ func requireNoSecret(t *testing.T, dir, text string) {
 
 func TestKeys(t *testing.T) {
 	dir := initHome(t, "mine")
-	keys, err := home.LoadKeys(filepath.Join(dir, "config/participant_key.json"))
+	keys, err := new(home.Keystore).LoadKeys(filepath.Join(dir, "config/participant_key.json"))
 	require.NoError(t, err)
 	for _, form := range []string{"text", "json"} {
 		stdout, stderr, code := spdl(t, "keys", "show", "--home", dir, "-o", form)
@@ -65,7 +65,7 @@ func TestKeys(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new.json")
 	stdout, stderr, code := spdl(t, "keys", "new", file)
 	require.Zero(t, code, stderr)
-	keys, err = home.LoadKeys(file)
+	keys, err = new(home.Keystore).LoadKeys(file)
 	require.NoError(t, err)
 	require.Contains(t, stdout, hex.EncodeToString(keys.Public()))
 	require.NotContains(t, stdout, hex.EncodeToString(keys.Signing.Seed()))

@@ -26,8 +26,9 @@ type Run struct {
 	Out     io.Writer
 	Err     io.Writer
 
-	flags *pflag.FlagSet
-	asked string // names the node that was asked and the option that chose it
+	flags    *pflag.FlagSet
+	keystore *home.Keystore // of Home, once Keystore was called
+	asked    string         // names the node that was asked and the option that chose it
 }
 
 // Root returns the root command, with the flags that every command has.

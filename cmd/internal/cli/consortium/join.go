@@ -22,7 +22,7 @@ import (
 
 type joinOptions struct {
 	name, address, laddr, data string
-	workerOnly                 bool
+	workerOnly, encrypt        bool
 	nodes                      *string
 }
 
@@ -47,6 +47,7 @@ func joinCommand() *cobra.Command {
 		"MNIST (default: worker.data of app.toml is set later)")
 	command.Flag(cmd, &o.workerOnly, "worker-only", false, "be a participant without a validator, which trains by way of "+
 		"another member's node")
+	command.EncryptFlag(cmd, &o.encrypt)
 	command.Optional(cmd, &o.nodes, "nodes", "ids of the nodes that the others are to let in, separated by commas "+
 		"(default: that of the home; none with --worker-only)")
 	return cmd
@@ -144,7 +145,7 @@ func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) error {
 		}
 		a := home.DefaultAppConfig()
 		a.Worker.Data = o.data
-		if _, err = home.Init(r.Home, c, a); err != nil {
+		if _, err = r.InitHome(c, a, o.encrypt); err != nil {
 			return err
 		}
 		return os.MkdirAll(copies, 0o700)
@@ -178,7 +179,7 @@ func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Ent
 	}
 	var consensus ed25519.PrivateKey
 	if !o.workerOnly {
-		if consensus, err = keys.ConsensusKey(c.PrivValidatorKeyFile()); err != nil {
+		if consensus, err = r.Keystore().LoadValidatorKey(c.PrivValidatorKeyFile()); err != nil {
 			return nil, err
 		}
 	}

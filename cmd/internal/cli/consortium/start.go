@@ -26,7 +26,7 @@ type progress struct {
 }
 
 func startCommand() *cobra.Command {
-	return command.New(&cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "start FOLDER",
 		Short: "Take the member's next steps: its share of the seed, its proof, the genesis",
 		Long: "Take the steps that the files in FOLDER allow, and say which file to send and what is missing of whom. " +
@@ -38,6 +38,8 @@ func startCommand() *cobra.Command {
 			"Files that do not hold are named, with the member. A member that has sent its share cannot change its entry.",
 		Args: cobra.ExactArgs(1),
 	}, runStart)
+	command.PassphraseFlag(cmd)
+	return cmd
 }
 
 func runStart(r *command.Run, args []string) error {
@@ -45,7 +47,7 @@ func runStart(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	own, err := home.LoadKeys(home.InHome(c, a.Worker.KeyFile))
+	own, err := r.Keystore().LoadKeys(home.InHome(c, a.Worker.KeyFile))
 	if err != nil {
 		return err
 	}

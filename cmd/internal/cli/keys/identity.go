@@ -5,20 +5,16 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/cometbft/cometbft/config"
-	cmtjson "github.com/cometbft/cometbft/libs/json"
-	"github.com/cometbft/cometbft/privval"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/internal/strictjson"
 )
 
 // IdentityOptions are the options of a participant's identity.
@@ -27,8 +23,9 @@ type IdentityOptions struct {
 	WorkerOnly              bool
 }
 
-// Flag declares --key.
+// Flag declares --key, and --passphrase-fd.
 func Flag(cmd *cobra.Command, key *string) {
+	command.PassphraseFlag(cmd)
 	command.Flag(cmd, key, "key", "", "participant key file, relative to the home (default: worker.key_file of app.toml)")
 }
 
@@ -55,13 +52,14 @@ func (o IdentityOptions) Identity(r *command.Run, key string) (app.Identity, wor
 	if err != nil {
 		return app.Identity{}, worker.Keys{}, err
 	}
-	keys, err := home.LoadKeys(File(key, c, a))
+	store := r.Keystore()
+	keys, err := store.LoadKeys(File(key, c, a))
 	if err != nil {
 		return app.Identity{}, keys, err
 	}
 	var consensus []byte
 	if !o.WorkerOnly {
-		key, err := ConsensusKey(c.PrivValidatorKeyFile())
+		key, err := store.LoadValidatorKey(c.PrivValidatorKeyFile())
 		if err != nil {
 			return app.Identity{}, keys, err
 		}
@@ -71,10 +69,10 @@ func (o IdentityOptions) Identity(r *command.Run, key string) (app.Identity, wor
 	if m := command.Or(o.Moniker, ""); m != "" {
 		who.Moniker = m
 	}
-	if who.NodeIDs, err = o.nodes(c); err != nil {
+	if who.NodeIDs, err = o.nodes(c, store); err != nil {
 		return who, keys, err
 	}
-	if who.Address, err = o.reachedAt(c, who.NodeIDs); err != nil {
+	if who.Address, err = o.reachedAt(c, store, who.NodeIDs); err != nil {
 		return who, keys, err
 	}
 	err = who.Check() // other nodes would reject it
@@ -85,10 +83,10 @@ func (o IdentityOptions) Identity(r *command.Run, key string) (app.Identity, wor
 }
 
 // reachedAt returns the address of --address, completed by the first node id, or that of the home.
-func (o IdentityOptions) reachedAt(c *config.Config, nodes []string) (string, error) {
+func (o IdentityOptions) reachedAt(c *config.Config, s *home.Keystore, nodes []string) (string, error) {
 	given := command.Or(o.Address, "")
 	if given == "" {
-		return address(c)
+		return address(c, s)
 	}
 	if _, _, err := net.SplitHostPort(given); err == nil && !strings.Contains(given, "@") && len(nodes) > 0 {
 		return nodes[0] + "@" + given, nil
@@ -97,14 +95,14 @@ func (o IdentityOptions) reachedAt(c *config.Config, nodes []string) (string, er
 }
 
 // nodes returns the ids of --nodes, or that of the home.
-func (o IdentityOptions) nodes(c *config.Config) ([]string, error) {
+func (o IdentityOptions) nodes(c *config.Config, s *home.Keystore) ([]string, error) {
 	if list := command.Or(o.Nodes, ""); list != "" {
 		return NodeIDs(list), nil
 	}
 	if o.WorkerOnly {
 		return nil, nil
 	}
-	key, err := home.LoadNodeKey(c.NodeKeyFile())
+	key, err := s.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, err
 	}
@@ -121,34 +119,9 @@ func NodeIDs(list string) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// ConsensusKey returns the private key of a priv_validator_key.json, for proofs of possession.
-// CometBFT's own reader would end the process if the file is damaged.
-func ConsensusKey(path string) (ed25519.PrivateKey, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("validator key: %w", err)
-	}
-	var k privval.FilePVKey
-	if err = strictjson.Names(data); err == nil {
-		err = cmtjson.Unmarshal(data, &k)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("validator key %s: %w", path, err)
-	}
-	if k.PubKey == nil || len(k.PubKey.Bytes()) != ed25519.PublicKeySize {
-		return nil, fmt.Errorf("validator key %s: pub_key is a %T, want ed25519 of %d bytes", path, k.PubKey,
-			ed25519.PublicKeySize)
-	}
-	if k.PrivKey == nil || len(k.PrivKey.Bytes()) != ed25519.PrivateKeySize || !k.PrivKey.PubKey().Equals(k.PubKey) {
-		return nil, fmt.Errorf("validator key %s: priv_key is a %T that does not go with pub_key, want the ed25519 key of it",
-			path, k.PrivKey)
-	}
-	return k.PrivKey.Bytes(), nil
-}
-
 // address returns the node's address by config.toml, or "" if it names no host that other nodes
 // could reach.
-func address(c *config.Config) (string, error) {
+func address(c *config.Config, s *home.Keystore) (string, error) {
 	at := c.P2P.ExternalAddress
 	if at == "" {
 		at = c.P2P.ListenAddress
@@ -161,7 +134,7 @@ func address(c *config.Config) (string, error) {
 	if ip := net.ParseIP(host); host == "" || host == "localhost" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		return "", nil
 	}
-	key, err := home.LoadNodeKey(c.NodeKeyFile())
+	key, err := s.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return "", err
 	}

@@ -21,7 +21,8 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("keys", "Show and make a participant's keys", keysShow(), keysNew())
+	return command.Group("keys", "Show, make and encrypt a home's keys", keysShow(), keysNew(), keysEncrypt(), keysDecrypt(),
+		keysPasswd())
 }
 
 // publicKeys holds the public keys and ids of a home.
@@ -79,19 +80,20 @@ func keysShow() *cobra.Command {
 			return err
 		}
 		file := File(key, c, a)
-		keys, err := home.LoadKeys(file)
+		store := r.Keystore()
+		keys, err := store.LoadKeys(file)
 		if err != nil {
 			return err
 		}
 		k := publicOf(file, keys)
-		switch consensus, err := ConsensusKey(c.PrivValidatorKeyFile()); {
+		switch consensus, err := store.LoadValidatorKey(c.PrivValidatorKeyFile()); {
 		case err == nil:
 			p := public(consensus.Public().(ed25519.PublicKey))
 			k.Consensus = &p
 		case !errors.Is(err, os.ErrNotExist): // a worker needs none
 			return err
 		}
-		switch key, err := home.LoadNodeKey(c.NodeKeyFile()); {
+		switch key, err := store.LoadNodeKey(c.NodeKeyFile()); {
 		case err == nil:
 			k.NodeID = string(key.ID())
 		case !errors.Is(err, os.ErrNotExist):
@@ -109,7 +111,7 @@ func keysNew() *cobra.Command {
 		Short: "Make a participant's keys in a new file and print the public side",
 		Args:  cobra.ExactArgs(1),
 	}, func(r *command.Run, args []string) error {
-		keys, err := home.NewKeys(args[0])
+		keys, err := new(home.Keystore).NewKeys(args[0])
 		if err != nil {
 			return err
 		}

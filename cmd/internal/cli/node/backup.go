@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -9,65 +8,23 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
-// passphrase is the option that names where a passphrase comes from. There is none for the
-// passphrase itself: other users of the machine can read arguments, and processes inherit the
-// environment.
-type passphrase struct{ fd *int }
-
-func (p *passphrase) flag(cmd *cobra.Command) {
-	command.Optional(cmd, &p.fd, "passphrase-fd", "file descriptor to read the passphrase from, one line (default: ask "+
-		"at the terminal)")
-}
-
-// read returns the passphrase, which is asked for twice at a terminal if a new one is made.
-func (p passphrase) read(r *command.Run, twice bool) (string, error) {
-	if p.fd != nil {
-		f := os.NewFile(uintptr(*p.fd), "passphrase")
-		if *p.fd < 0 || f == nil {
-			return "", command.Usage(fmt.Errorf("--passphrase-fd is %d, want an open file descriptor", *p.fd))
-		}
-		defer f.Close()
-		line, err := bufio.NewReader(f).ReadString('\n')
-		if err != nil && (line == "" || !errors.Is(err, io.EOF)) {
-			return "", fmt.Errorf("--passphrase-fd %d: %w", *p.fd, err)
-		}
-		return strings.TrimRight(line, "\r\n"), nil
-	}
-	in := int(os.Stdin.Fd())
-	if !term.IsTerminal(in) {
-		return "", command.Usage(errors.New("standard input is no terminal to ask for the passphrase at: name a file " +
-			"descriptor, as --passphrase-fd 3 3< FILE"))
-	}
-	said, err := ask(r, in, "Passphrase: ")
-	if err != nil || !twice {
-		return said, err
-	}
-	again, err := ask(r, in, "Passphrase again: ")
-	if err == nil && again != said {
-		err = errors.New("the two passphrases differ")
-	}
-	return said, err
-}
-
-func ask(r *command.Run, terminal int, prompt string) (string, error) {
-	fmt.Fprint(r.Err, prompt)
-	said, err := term.ReadPassword(terminal)
-	fmt.Fprintln(r.Err)
-	return string(said), err
-}
-
 // notTaken says why a backup has no data folder.
 const notTaken = "a restored journal or priv_validator_state.json is older than what the node has signed since, and " +
 	"the node would sign twice"
 
+// passphraseHelp is the help of the flag for a backup's passphrase, which need not be that of the
+// home's keys.
+const passphraseHelp = "file descriptor with the passphrase of the backup, one line (default: ask at the terminal)"
+
+type restoreOptions struct{ passphrase command.Passphrase }
+
 type backupOptions struct {
-	passphrase passphrase
+	passphrase command.Passphrase
 	out        string
 }
 
@@ -85,7 +42,7 @@ func Backup() *cobra.Command {
 			"A home without data/ catches up by itself. Make a backup again after each rotation of keys.",
 	}, o.run)
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist").Required()
-	o.passphrase.flag(cmd)
+	o.passphrase.Flag(cmd, "passphrase-fd", passphraseHelp)
 	return cmd
 }
 
@@ -94,7 +51,7 @@ func (o *backupOptions) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return err
 	}
-	secret, err := o.passphrase.read(r, true)
+	secret, err := o.passphrase.Read(r, "Passphrase of the backup", true)
 	if err != nil {
 		return err
 	}
@@ -121,7 +78,7 @@ func (o *backupOptions) run(r *command.Run, _ []string) error {
 
 // Restore returns the command that makes a home of a backup.
 func Restore() *cobra.Command {
-	secret := &passphrase{}
+	o := &restoreOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a home of a backup; rejects a home that has data",
@@ -129,18 +86,18 @@ func Restore() *cobra.Command {
 			"rejected. First\n" +
 			"make sure that the host whose keys these are is off for good: two nodes with the same keys sign twice.",
 		Args: cobra.ExactArgs(1),
-	}, secret.restore)
-	secret.flag(cmd)
+	}, o.run)
+	o.passphrase.Flag(cmd, "passphrase-fd", passphraseHelp)
 	return cmd
 }
 
-func (p *passphrase) restore(r *command.Run, args []string) error {
+func (o *restoreOptions) run(r *command.Run, args []string) error {
 	f, err := os.Open(args[0])
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	secret, err := p.read(r, false)
+	secret, err := o.passphrase.Read(r, "Passphrase of the backup", false)
 	if err != nil {
 		return err
 	}

@@ -6,54 +6,54 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
-	"github.com/cometbft/cometbft/privval"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
 // ShowNodeID returns the command show-node-id, named as CometBFT's.
 func ShowNodeID() *cobra.Command {
-	return command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id"},
+	cmd := command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id"},
 		func(r *command.Run, _ []string) error {
 			c, _, err := r.LoadHome()
 			if err != nil {
 				return err
 			}
-			key, err := home.LoadNodeKey(c.NodeKeyFile())
+			key, err := r.Keystore().LoadNodeKey(c.NodeKeyFile())
 			if err != nil {
 				return err
 			}
 			return r.Show(map[string]string{"node_id": string(key.ID())}, command.Line(string(key.ID())))
 		})
+	command.PassphraseFlag(cmd)
+	return cmd
 }
 
 // ShowValidator returns the command show-validator, named as CometBFT's.
 func ShowValidator() *cobra.Command {
-	return command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key"},
+	cmd := command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key"},
 		func(r *command.Run, _ []string) error {
 			c, _, err := r.LoadHome()
 			if err != nil {
 				return err
 			}
-			if err := home.CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
-				return err
-			}
-			pub, err := privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), "").GetPubKey()
+			key, err := r.Keystore().LoadValidatorKey(c.PrivValidatorKeyFile())
 			if err != nil {
 				return err
 			}
-			data, err := cmtjson.Marshal(pub)
+			data, err := cmtjson.Marshal(ed25519.PrivKey(key).PubKey())
 			if err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(r.Out, string(data))
 			return err
 		})
+	command.PassphraseFlag(cmd)
+	return cmd
 }
 
 // Version returns the command that prints the versions of the program and its parts.

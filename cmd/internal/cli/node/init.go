@@ -37,12 +37,16 @@ func Init() *cobra.Command {
 		"interfaces are tcp://0.0.0.0:26656")
 	command.Flag(cmd, &o.address, "external-address", "", "host:port at which the others reach the node (default: that "+
 		"of --p2p-laddr)")
+	command.EncryptFlag(cmd, &o.encrypt)
 	command.Flag(cmd, &o.preset, "preset", preset.Names()[0], "parameters of the genesis: "+
 		strings.Join(preset.Names(), ", ")).Values(preset.Names()...)
 	return cmd
 }
 
-type initOptions struct{ chainID, laddr, address, preset string }
+type initOptions struct {
+	chainID, laddr, address, preset string
+	encrypt                         bool
+}
 
 func (o *initOptions) run(r *command.Run, args []string) error {
 	params, err := preset.New(o.preset, 1)
@@ -69,7 +73,7 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 	if err := command.CheckChainID(chainID); err != nil {
 		return err
 	}
-	made, err := home.Init(r.Home, c, home.DefaultAppConfig())
+	made, err := r.InitHome(c, home.DefaultAppConfig(), o.encrypt)
 	if err != nil {
 		return err
 	}

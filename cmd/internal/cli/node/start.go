@@ -19,7 +19,7 @@ func Start() *cobra.Command {
 	return Runs(&cobra.Command{
 		Use:   "start",
 		Short: "Run the node of a home, with its worker",
-	}, func(*command.Run) (h node.Hooks, err error) { return h, nil })
+	}, func(r *command.Run) (node.Hooks, error) { return node.Hooks{Keys: r.Keystore()}, nil })
 }
 
 // Runs makes cmd run the node of the home with hooks.
@@ -32,6 +32,7 @@ func Runs(cmd *cobra.Command, hooks func(*command.Run) (node.Hooks, error)) *cob
 		}
 		return run(r, level, h)
 	})
+	command.PassphraseFlag(cmd)
 	command.Flag(cmd, &level, "log-level", "", "overrides log_level of config.toml, as \"info\" or "+
 		"\"app:info,*:error\"")
 	return cmd

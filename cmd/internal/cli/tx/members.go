@@ -27,7 +27,7 @@ func proveConsensusKey(s *sender, chainID string, pub []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := keys.ConsensusKey(c.PrivValidatorKeyFile())
+	key, err := s.run.Keystore().LoadValidatorKey(c.PrivValidatorKeyFile())
 	if err != nil {
 		return nil, err
 	}

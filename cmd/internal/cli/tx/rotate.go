@@ -75,7 +75,7 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 	}
 	var err error
 	if asked {
-		if r.validator, err = keys.ConsensusKey(file); err != nil {
+		if r.validator, err = s.run.Keystore().LoadValidatorKey(file); err != nil {
 			return nil, err
 		}
 		r.consensus = r.validator.Public().(ed25519.PublicKey)
@@ -90,7 +90,7 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 		return r, nil
 	}
 	path := home.NextKeyFile(s.keyFile)
-	switch next, err := home.LoadKeys(path); {
+	switch next, err := s.run.Keystore().LoadKeys(path); {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return nil, err
@@ -115,7 +115,7 @@ func (r *rotation) make() error {
 	if r.vrf {
 		r.next.VRF = fresh.VRF
 	}
-	return home.WriteKeys(home.NextKeyFile(r.keyFile), r.next)
+	return r.run.Keystore().WriteKeys(home.NextKeyFile(r.keyFile), r.next)
 }
 
 // done reports whether a participant has the new keys.
@@ -265,7 +265,7 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 func (r *rotation) settle(out *Report) error {
 	out.Next = "the rotation is in force"
 	if r.signing || r.vrf {
-		kept, err := home.ReplaceKeys(r.keyFile)
+		kept, err := r.run.Keystore().ReplaceKeys(r.keyFile)
 		if err != nil {
 			return fmt.Errorf("the rotation is in force, and its keys are in %s: %w", home.NextKeyFile(r.keyFile), err)
 		}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/genesis"
-	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -108,7 +107,7 @@ func newSender(r *command.Run, o *signOptions) (*sender, error) {
 		}
 		s.keyFile = keys.File(o.key, c, a)
 	}
-	s.keys, err = home.LoadKeys(s.keyFile)
+	s.keys, err = r.Keystore().LoadKeys(s.keyFile)
 	return s, err
 }
 

@@ -36,6 +36,7 @@ func Command() *cobra.Command {
 		"worker.key_file of app.toml)")
 	command.Flag(cmd, &o.trainer, "trainer", "", "program, with arguments, that computes the gradients of an external "+
 		"model, as \"python3 train.py\" (default: worker.trainer of app.toml)")
+	command.PassphraseFlag(cmd)
 	command.Flag(cmd, &o.level, "log-level", "info", "log level")
 	return cmd
 }
@@ -66,7 +67,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 			return err
 		}
 	}
-	confs, err := workers(c, a, logger.With("module", "worker"))
+	confs, err := workers(c, a, r.Keystore(), logger.With("module", "worker"))
 	if err != nil {
 		return err
 	}
@@ -116,9 +117,9 @@ func runAll(ctx context.Context, chain worker.Chain, confs []worker.Config, logg
 
 // workers returns the configuration of the home's worker, or of one for each participant of a
 // worker group.
-func workers(c *config.Config, a home.AppConfig, logger log.Logger) ([]worker.Config, error) {
+func workers(c *config.Config, a home.AppConfig, s *home.Keystore, logger log.Logger) ([]worker.Config, error) {
 	if home.IsWorkerGroup(c, a) {
-		return home.WorkerGroup(c, a, home.LoadData, func(message string, keyvals ...any) {
+		return home.WorkerGroup(c, a, s, home.LoadData, func(message string, keyvals ...any) {
 			if message == worker.Computed { // by each worker, in every round
 				logger.Debug(message, keyvals...)
 				return
@@ -126,11 +127,11 @@ func workers(c *config.Config, a home.AppConfig, logger log.Logger) ([]worker.Co
 			logger.Info(message, keyvals...)
 		})
 	}
-	keys, err := home.LoadKeys(home.InHome(c, a.Worker.KeyFile))
+	keys, err := s.LoadKeys(home.InHome(c, a.Worker.KeyFile))
 	if err != nil {
 		return nil, err
 	}
-	conf, err := home.WorkerOf(c, a, keys, home.LoadPart, logger.Info)
+	conf, err := home.WorkerOf(c, a, s, keys, home.LoadPart, logger.Info)
 	return []worker.Config{conf}, err
 }
 

@@ -1,0 +1,243 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"filippo.io/age"
+	"github.com/cometbft/cometbft/config"
+)
+
+// MinPassphrase is the min length of a passphrase of a backup or of a home's keys, in bytes.
+const MinPassphrase = 12
+
+// CheckPassphrase rejects a new passphrase that is too short.
+func CheckPassphrase(passphrase string) error {
+	if len(passphrase) < MinPassphrase {
+		return fmt.Errorf("the passphrase has %d bytes, want at least %d", len(passphrase), MinPassphrase)
+	}
+	return nil
+}
+
+// workFactor is the logarithm of scrypt's cost: age's own, about a second and 256 MB.
+var workFactor = 18
+
+// scryptRecipient returns the recipient of files that a passphrase opens.
+func scryptRecipient(passphrase string) (*age.ScryptRecipient, error) {
+	to, err := age.NewScryptRecipient(passphrase)
+	if err == nil {
+		to.SetWorkFactor(workFactor)
+	}
+	return to, err
+}
+
+// writeIdentity puts an identity's file in place, encrypted with a passphrase. A crash leaves the
+// file of before or the whole new one.
+func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string) error {
+	to, err := scryptRecipient(passphrase)
+	if err != nil {
+		return err
+	}
+	data, err := seal([]byte(identity.String()+"\n"), to)
+	if err != nil {
+		return err
+	}
+	again, err := openIdentity(s.file, data, passphrase)
+	if err != nil {
+		return err
+	}
+	if again.String() != identity.String() {
+		return errors.New("the encrypted identity decrypts to another one: nothing is changed")
+	}
+	if err := replaceFile(s.file, data); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.identity, s.failed = identity, nil
+	return nil
+}
+
+// newIdentity makes the identity of a home that has none.
+func (s *Keystore) newIdentity(passphrase string) error {
+	if err := CheckPassphrase(passphrase); err != nil {
+		return err
+	}
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		return err
+	}
+	return s.writeIdentity(identity, passphrase)
+}
+
+// ChangePassphrase encrypts the identity with another passphrase. The key files stay as they are.
+func (s *Keystore) ChangePassphrase(passphrase string) error {
+	if err := CheckPassphrase(passphrase); err != nil {
+		return err
+	}
+	identity, err := s.unlock()
+	if err != nil {
+		return err
+	}
+	return s.writeIdentity(identity, passphrase)
+}
+
+// Encrypt encrypts all key files of a home, and returns those that it has encrypted. The passphrase
+// is asked for with ask for a home without an identity, and is otherwise that of the identity. Each
+// file is replaced by its cipher text at once, so a crash leaves a home that starts, some of whose
+// keys may still be plain; Encrypt then goes on.
+func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err error) {
+	encrypts, err := s.encrypts()
+	if err != nil {
+		return nil, err
+	}
+	if !encrypts {
+		if err := s.refuseForeign(files); err != nil {
+			return nil, err
+		}
+		passphrase, err := ask()
+		if err != nil {
+			return nil, err
+		}
+		if err := s.newIdentity(passphrase); err != nil {
+			return nil, err
+		}
+	} else if _, err := s.unlock(); err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		encrypted, err := IsEncrypted(file)
+		if err != nil {
+			return done, err
+		}
+		if encrypted {
+			if _, err := s.read(file); err != nil { // the home would not start
+				return done, err
+			}
+			continue
+		}
+		data, err := s.read(file)
+		if err != nil {
+			return done, err
+		}
+		if err := s.write(file, data); err != nil {
+			return done, err
+		}
+		done = append(done, file)
+	}
+	return done, removeLeftovers(files)
+}
+
+// refuseForeign rejects encrypted files of a home without an identity: another identity could never
+// open them.
+func (s *Keystore) refuseForeign(files []string) error {
+	for _, file := range files {
+		if encrypted, err := IsEncrypted(file); err != nil || encrypted {
+			return errors.Join(err, fmt.Errorf("%w: %s, and the home has no %s: restore it from a backup", ErrLocked, file,
+				s.file))
+		}
+	}
+	return nil
+}
+
+// leftovers matches the files that replaceFile leaves behind where it is killed.
+const leftovers = "write-file-atomic-*"
+
+// removeLeftovers removes the files that killed processes left in the folders of key files: one may
+// hold a plain key.
+func removeLeftovers(files []string) (err error) {
+	var folders []string
+	for _, file := range files {
+		folders = append(folders, filepath.Dir(file))
+	}
+	slices.Sort(folders)
+	for _, folder := range slices.Compact(folders) {
+		left, globErr := filepath.Glob(filepath.Join(folder, leftovers))
+		err = errors.Join(err, globErr)
+		for _, path := range left {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	return err
+}
+
+// Decrypt writes all key files of a home in plain, and removes its identity last, so that Decrypt
+// goes on after a crash.
+func (s *Keystore) Decrypt(files []string) (done []string, err error) {
+	encrypts, err := s.encrypts()
+	if err != nil || !encrypts {
+		return nil, errors.Join(err, fmt.Errorf("the home has no %s: its keys are not encrypted", s.file))
+	}
+	if _, err := s.unlock(); err != nil {
+		return nil, err
+	}
+	plain := map[string][]byte{}
+	for _, file := range files { // all are read before one is written
+		encrypted, err := IsEncrypted(file)
+		if err != nil {
+			return nil, err
+		}
+		if encrypted {
+			if plain[file], err = s.read(file); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, file := range files {
+		if data, ok := plain[file]; ok {
+			if err := replaceFile(file, data); err != nil {
+				return done, err
+			}
+			done = append(done, file)
+		}
+	}
+	if err := errors.Join(os.Remove(s.file), SyncFolder(s.file)); err != nil {
+		return done, err
+	}
+	return done, removeLeftovers(files)
+}
+
+// KeyFiles returns the key files of a home that exist: those of the node, the validator and the
+// participant, or of a worker group, with the next and former keys of rotations.
+func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
+	keys, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*") // FILE.next, FILE.*.old
+	if IsWorkerGroup(c, a) {
+		keys, err = filepath.Glob(filepath.Join(InHome(c, a.Worker.KeyFile), "*"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range []string{c.PrivValidatorKeyFile(), c.NodeKeyFile()} {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			continue // a home of workers alone has no validator and no node
+		}
+		keys = append(keys, path)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), nil
+}
+
+// PlainKeys returns the key files of a home with an identity that are not encrypted: an encryption
+// was cut off, or a file was put there since.
+func PlainKeys(c *config.Config, a AppConfig) (plain []string, err error) {
+	if encrypts, err := NewKeystore(c.RootDir, nil).encrypts(); err != nil || !encrypts {
+		return nil, err
+	}
+	files, err := KeyFiles(c, a)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		encrypted, err := IsEncrypted(file)
+		if err != nil {
+			return nil, err
+		}
+		if !encrypted {
+			plain = append(plain, file)
+		}
+	}
+	return plain, nil
+}

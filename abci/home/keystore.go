@@ -1,0 +1,230 @@
+package home
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"filippo.io/age"
+)
+
+// ErrLocked means that a key is encrypted and could not be decrypted.
+var ErrLocked = errors.New("key is encrypted")
+
+// Passphrase returns the passphrase of a home's keys. It is called once at most.
+type Passphrase func() (string, error)
+
+// Keystore reads and writes the key files of a home, plain or encrypted. The key files of an
+// encrypted home are encrypted by age to the identity in config/identity.age, and that file is
+// encrypted with the passphrase (scrypt). So one passphrase, asked for once, opens all keys; another
+// passphrase changes one file; and a rotation writes its keys encrypted. What is decrypted stays in
+// memory. The zero value, and nil, read and write plain files alone.
+type Keystore struct {
+	file string // of the identity
+	ask  Passphrase
+
+	mu       sync.Mutex
+	identity *age.X25519Identity // once the passphrase has opened it
+	failed   error               // why it did not open: the passphrase is asked for once
+}
+
+// NewKeystore returns the keystore of a home. ask is called when the first encrypted key is read.
+func NewKeystore(dir string, ask Passphrase) *Keystore {
+	return &Keystore{file: IdentityFile(dir), ask: ask}
+}
+
+// IdentityFile returns the path of the identity to which the keys of an encrypted home are
+// encrypted.
+func IdentityFile(dir string) string { return filepath.Join(dir, "config", "identity.age") }
+
+// encryptedPrefix begins every file of age.
+const encryptedPrefix = "age-encryption.org/v1\n"
+
+// IsEncrypted reports whether a key file is encrypted.
+func IsEncrypted(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, len(encryptedPrefix))
+	switch _, err := io.ReadFull(f, head); {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return string(head) == encryptedPrefix, nil
+}
+
+// read returns the content of a key file, decrypted.
+func (s *Keystore) read(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(data), encryptedPrefix) {
+		return data, err
+	}
+	identity, err := s.unlock()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrLocked, path, err)
+	}
+	return decrypt(path, data, identity)
+}
+
+// decrypt returns the plain content of a file that is encrypted to an identity.
+func decrypt(path string, data []byte, identity *age.X25519Identity) ([]byte, error) {
+	plain, err := age.Decrypt(bytes.NewReader(data), identity)
+	var other *age.NoIdentityMatchError
+	if errors.As(err, &other) {
+		return nil, fmt.Errorf("%w: %s is encrypted to another identity than this home's identity.age: put the "+
+			"identity.age of its home beside it, or restore both from one backup", ErrLocked, path)
+	}
+	if err == nil {
+		data, err = io.ReadAll(plain)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is damaged: %w; restore it from a backup", ErrLocked, path, err)
+	}
+	return data, nil
+}
+
+// write puts the content of a key file in place, atomically and synced to the disk: encrypted if
+// the home has an identity.
+func (s *Keystore) write(path string, data []byte) error {
+	encrypts, err := s.encrypts()
+	if err != nil {
+		return err
+	}
+	if encrypts {
+		identity, err := s.unlock()
+		if err != nil {
+			return err
+		}
+		if data, err = encrypt(data, identity); err != nil {
+			return err
+		}
+	}
+	return replaceFile(path, data)
+}
+
+// encrypts reports whether the home has an identity.
+func (s *Keystore) encrypts() (bool, error) {
+	if s == nil || s.file == "" {
+		return false, nil
+	}
+	switch _, err := os.Stat(s.file); {
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return true, nil
+}
+
+// encrypt returns data encrypted to an identity, which is decrypted again and compared first: the
+// caller removes the plain file.
+func encrypt(data []byte, identity *age.X25519Identity) ([]byte, error) {
+	out, err := seal(data, identity.Recipient())
+	if err != nil {
+		return nil, err
+	}
+	again, err := decrypt("the new file", out, identity)
+	if err == nil && !bytes.Equal(again, data) {
+		err = errors.New("the encrypted key decrypts to other bytes: nothing is changed")
+	}
+	return out, err
+}
+
+// seal returns data encrypted to a recipient.
+func seal(data []byte, to age.Recipient) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := age.Encrypt(&out, to)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// Unlock asks for the passphrase, unless it has opened the identity already.
+func (s *Keystore) Unlock() error {
+	_, err := s.unlock()
+	return err
+}
+
+// unlock returns the identity, for which it asks the passphrase the first time.
+func (s *Keystore) unlock() (*age.X25519Identity, error) {
+	if s == nil || s.file == "" {
+		return nil, errors.New("this command takes plain keys alone")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.identity == nil && s.failed == nil {
+		s.identity, s.failed = s.open()
+	}
+	return s.identity, s.failed
+}
+
+func (s *Keystore) open() (*age.X25519Identity, error) {
+	data, err := os.ReadFile(s.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: without it no passphrase opens the keys: restore it from a backup, or name the home "+
+			"of the keys", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMode(s.file); err != nil {
+		return nil, err
+	}
+	if s.ask == nil {
+		return nil, errors.New("there is no passphrase")
+	}
+	passphrase, err := s.ask()
+	if err != nil {
+		return nil, err
+	}
+	return openIdentity(s.file, data, passphrase)
+}
+
+// checkMode rejects a file that users other than its owner can access.
+func checkMode(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("%s has mode %#o, want 0600: chmod 600 %s", path, info.Mode().Perm(), path)
+	}
+	return err
+}
+
+// openIdentity decrypts the content of an identity's file.
+func openIdentity(path string, data []byte, passphrase string) (*age.X25519Identity, error) {
+	from, err := age.NewScryptIdentity(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := age.Decrypt(bytes.NewReader(data), from)
+	var other *age.NoIdentityMatchError
+	if errors.As(err, &other) {
+		return nil, fmt.Errorf("the passphrase does not open %s", path)
+	}
+	if err == nil {
+		data, err = io.ReadAll(plain)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w; restore it from a backup", path, err)
+	}
+	identity, err := age.ParseX25519Identity(strings.TrimSpace(string(data)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return identity, nil
+}

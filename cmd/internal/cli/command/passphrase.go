@@ -1,0 +1,136 @@
+package command
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/spdl/spdl/abci/home"
+)
+
+// Passphrase names the option by which a file descriptor holds a passphrase. There is none for the
+// passphrase itself: other users of the machine can read arguments, and processes inherit the
+// environment.
+type Passphrase struct{ fd *int }
+
+// passphraseFlag is the name of the flag of the passphrase of a home's keys, and of a backup's.
+const passphraseFlag = "passphrase-fd"
+
+// credential is the name of the systemd credential with the passphrase of a home's keys.
+const credential = "spdl-passphrase"
+
+// Flag declares a flag that names the file descriptor of a passphrase.
+func (p *Passphrase) Flag(cmd *cobra.Command, name, usage string) { Optional(cmd, &p.fd, name, usage) }
+
+// PassphraseFlag declares --passphrase-fd for a command that reads the home's keys by Keystore.
+func PassphraseFlag(cmd *cobra.Command) {
+	new(Passphrase).Flag(cmd, passphraseFlag, "file descriptor with the passphrase of encrypted keys, one line (default: "+
+		"the systemd credential "+credential+", else ask at the terminal)")
+}
+
+// EncryptFlag declares --encrypt, and --passphrase-fd, for a command that makes a home by InitHome.
+func EncryptFlag(cmd *cobra.Command, encrypt *bool) {
+	Flag(cmd, encrypt, "encrypt", false, "encrypt the keys with a passphrase from the start: none is ever plain on the disk")
+	PassphraseFlag(cmd)
+}
+
+// passphrase returns the option that PassphraseFlag declared.
+func (r *Run) passphrase() (p Passphrase) {
+	if f := r.flags.Lookup(passphraseFlag); f != nil && f.Changed {
+		if fd, err := strconv.Atoi(f.Value.String()); err == nil { // the flag has parsed it
+			p.fd = &fd
+		}
+	}
+	return p
+}
+
+// Keystore returns the keystore of the run's home. It asks for the passphrase once, if a key is
+// encrypted: of --passphrase-fd, of the systemd credential, or at the terminal.
+func (r *Run) Keystore() *home.Keystore {
+	if r.keystore == nil {
+		r.keystore = home.NewKeystore(r.Home, r.homePassphrase)
+	}
+	return r.keystore
+}
+
+// InitHome makes the run's home, with keys that are encrypted from the start if encrypt is set.
+func (r *Run) InitHome(c *config.Config, a home.AppConfig, encrypt bool) (*home.Home, error) {
+	if !encrypt {
+		return home.Init(r.Home, c, a)
+	}
+	return home.InitEncrypted(r.Home, c, a, r.Keystore(), r.NewPassphrase)
+}
+
+// NewPassphrase returns a new passphrase for the home's keys.
+func (r *Run) NewPassphrase() (string, error) {
+	return r.passphrase().Read(r, "New passphrase of the keys", true)
+}
+
+func (r *Run) homePassphrase() (string, error) {
+	p, folder := r.passphrase(), os.Getenv("CREDENTIALS_DIRECTORY")
+	if p.fd != nil || folder == "" {
+		return p.Read(r, "Passphrase of the keys", false)
+	}
+	path := filepath.Join(folder, credential)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return p.Read(r, "Passphrase of the keys", false)
+	}
+	if err != nil {
+		return "", fmt.Errorf("systemd credential %s: %w", credential, err)
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimRight(line, "\r"), nil
+}
+
+// Read returns the passphrase of the file descriptor, or one asked for at the terminal, twice if it is a new
+// one.
+func (p Passphrase) Read(r *Run, prompt string, twice bool) (string, error) {
+	if p.fd != nil {
+		return firstLine(*p.fd)
+	}
+	in := int(os.Stdin.Fd())
+	if !term.IsTerminal(in) {
+		return "", Usage(errors.New("standard input is no terminal to ask for the passphrase at: name a file " +
+			"descriptor, as --passphrase-fd 3 3< FILE"))
+	}
+	said, err := ask(r, in, prompt+": ")
+	if err != nil || !twice {
+		return said, err
+	}
+	again, err := ask(r, in, prompt+" again: ")
+	if err == nil && again != said {
+		err = errors.New("the two passphrases differ")
+	}
+	return said, err
+}
+
+// firstLine reads the first line of a file descriptor.
+func firstLine(fd int) (string, error) {
+	f := os.NewFile(uintptr(fd), "passphrase")
+	if fd < 0 || f == nil {
+		return "", Usage(fmt.Errorf("file descriptor %d of the passphrase is not open", fd))
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(f).ReadString('\n')
+	if err != nil && (line == "" || !errors.Is(err, io.EOF)) {
+		return "", fmt.Errorf("file descriptor %d of the passphrase: %w", fd, err)
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+func ask(r *Run, terminal int, prompt string) (string, error) {
+	fmt.Fprint(r.Err, prompt)
+	said, err := term.ReadPassword(terminal)
+	fmt.Fprintln(r.Err)
+	return string(said), err
+}

@@ -1,0 +1,117 @@
+package keys
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// changed is the report of a command that rewrites key files.
+type changed struct {
+	Home  string   `json:"home"`
+	Files []string `json:"files"` // that were rewritten
+	Next  string   `json:"next"`
+}
+
+func (c changed) text(w io.Writer) error {
+	files := strings.Join(c.Files, "\n       ")
+	if files == "" {
+		files = "none: all are so already"
+	}
+	_, err := fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", c.Home, files, c.Next)
+	return err
+}
+
+func keysEncrypt() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "encrypt",
+		Short: "Encrypt the home's key files with one passphrase",
+		Long: "Encrypt the home's key files with one passphrase: of the participant or worker group, the validator and " +
+			"the node, with the\n" +
+			"next and former keys of rotations. They keep their names, and are age files of config/identity.age, which " +
+			"the passphrase\n" +
+			"opens (age -d -i config/identity.age FILE reads one as well). A run that was cut off goes on when it is asked " +
+			"for again.\n" +
+			"The plain files are replaced, not overwritten: a file system, an SSD or a snapshot may keep their old blocks. " +
+			"Where that\n" +
+			"matters, make the home with spdl init --encrypt, or rotate the keys afterwards. A lost passphrase is lost with " +
+			"its keys.",
+	}, func(r *command.Run, _ []string) error {
+		c, a, err := r.LoadHome()
+		if err != nil {
+			return err
+		}
+		files, err := home.KeyFiles(c, a)
+		if err != nil {
+			return err
+		}
+		done, err := r.Keystore().Encrypt(files, r.NewPassphrase)
+		if err != nil {
+			return fmt.Errorf("%d of %d files were encrypted: %w", len(done), len(files), err)
+		}
+		made := changed{c.RootDir, done, "make a backup: spdl backup; a node that runs goes on, and its next start asks for " +
+			"the passphrase"}
+		return r.Show(made, made.text)
+	})
+	command.PassphraseFlag(cmd)
+	return cmd
+}
+
+func keysDecrypt() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "decrypt",
+		Short: "Write the home's encrypted key files in plain again",
+	}, func(r *command.Run, _ []string) error {
+		c, a, err := r.LoadHome()
+		if err != nil {
+			return err
+		}
+		files, err := home.KeyFiles(c, a)
+		if err != nil {
+			return err
+		}
+		done, err := r.Keystore().Decrypt(files)
+		if err != nil {
+			return err
+		}
+		made := changed{c.RootDir, done, "the keys are plain: whoever reads the files has them"}
+		return r.Show(made, made.text)
+	})
+	command.PassphraseFlag(cmd)
+	return cmd
+}
+
+func keysPasswd() *cobra.Command {
+	var next command.Passphrase
+	cmd := command.New(&cobra.Command{
+		Use:   "passwd",
+		Short: "Change the passphrase of the home's encrypted keys",
+		Long: "Change the passphrase of the home's encrypted keys. It encrypts config/identity.age again and leaves the " +
+			"key files as they\n" +
+			"are: an old copy of that file is still opened by the old passphrase, so if that became known, rotate the keys " +
+			"(spdl tx rotate).",
+	}, func(r *command.Run, _ []string) error {
+		store := r.Keystore()
+		if err := store.Unlock(); err != nil {
+			return err
+		}
+		passphrase, err := next.Read(r, "New passphrase of the keys", true)
+		if err != nil {
+			return err
+		}
+		if err := store.ChangePassphrase(passphrase); err != nil {
+			return err
+		}
+		made := changed{r.Home, []string{home.IdentityFile(r.Home)}, "make a backup: spdl backup; change the systemd " +
+			"credential, if there is one"}
+		return r.Show(made, made.text)
+	})
+	command.PassphraseFlag(cmd)
+	next.Flag(cmd, "new-passphrase-fd", "file descriptor with the new passphrase, one line (default: ask at the terminal)")
+	return cmd
+}
