@@ -245,22 +245,28 @@ func TestConfigCommands(t *testing.T) {
 	require.Equal(t, "elsewhere\n", stdout, "what the node takes")
 }
 
+// spdlWith runs the program in a process of its own, with open files as its descriptors from 3 on.
+func spdlWith(t *testing.T, files []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := process(t, args...)
+	for _, path := range files {
+		f, err := os.Open(path)
+		require.NoError(t, err)
+		defer f.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+	}
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run()
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
 // TestBackupCommands: the passphrase comes from a file descriptor, and not from an argument.
 func TestBackupCommands(t *testing.T) {
 	dir := initHome(t, "mine")
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("correct horse battery\n"), 0o600))
-	run := func(args ...string) (string, string, int) {
-		f, err := os.Open(secret)
-		require.NoError(t, err)
-		defer f.Close()
-		cmd := process(t, args...)
-		cmd.ExtraFiles = []*os.File{f}
-		var out, errs strings.Builder
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		_ = cmd.Run()
-		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
-	}
+	run := func(args ...string) (string, string, int) { return spdlWith(t, []string{secret}, args...) }
 	file, again := filepath.Join(t.TempDir(), "keys.age"), filepath.Join(t.TempDir(), "again")
 	stdout, stderr, code := run("backup", "--home", dir, "--out", file, "--passphrase-fd", "3")
 	require.Zero(t, code, stderr)

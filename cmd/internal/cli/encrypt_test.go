@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// TestEncryptCommands: the passphrase comes from a file descriptor or a systemd credential, once for
+// all keys, and each command that needs a key takes it.
+func TestEncryptCommands(t *testing.T) {
+	dir := initHome(t, "mine")
+	keys, err := new(home.Keystore).LoadKeys(filepath.Join(dir, "config/participant_key.json"))
+	require.NoError(t, err)
+	credentials := t.TempDir()
+	secret, other := filepath.Join(credentials, "spdl-passphrase"), filepath.Join(t.TempDir(), "other")
+	require.NoError(t, os.WriteFile(secret, []byte("correct horse battery\n"), 0o600))
+	require.NoError(t, os.WriteFile(other, []byte("staple of a battery horse\n"), 0o600))
+
+	_, stderr, code := spdlWith(t, nil, "keys", "encrypt", "--home", dir)
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "no terminal")
+	stdout, stderr, code := spdlWith(t, []string{secret}, "keys", "encrypt", "--home", dir, "--passphrase-fd", "3")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "priv_validator_key.json")
+	stdout, stderr, code = spdlWith(t, []string{secret}, "keys", "encrypt", "--home", dir, "--passphrase-fd", "3")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "all are so already")
+
+	_, stderr, code = spdlWith(t, nil, "show-node-id", "--home", dir)
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "key is encrypted")
+	_, stderr, code = spdlWith(t, []string{other}, "keys", "show", "--home", dir, "--passphrase-fd", "3")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "the passphrase does not open")
+	stdout, stderr, code = spdlWith(t, []string{secret}, "keys", "show", "--home", dir, "--passphrase-fd", "3")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, hex.EncodeToString(keys.Public()))
+	t.Setenv("CREDENTIALS_DIRECTORY", credentials)
+	_, stderr, code = spdlWith(t, nil, "show-validator", "--home", dir)
+	require.Zero(t, code, stderr)
+
+	_, stderr, code = spdlWith(t, []string{secret, other}, "keys", "passwd", "--home", dir, "--passphrase-fd", "3",
+		"--new-passphrase-fd", "4")
+	require.Zero(t, code, stderr)
+	_, stderr, code = spdlWith(t, nil, "show-node-id", "--home", dir)
+	require.Equal(t, command.Failure, code, "the credential is the former passphrase")
+	require.Contains(t, stderr, "the passphrase does not open")
+	_, stderr, code = spdlWith(t, []string{other}, "keys", "decrypt", "--home", dir, "--passphrase-fd", "3")
+	require.Zero(t, code, stderr)
+	again, err := new(home.Keystore).LoadKeys(filepath.Join(dir, "config/participant_key.json"))
+	require.NoError(t, err)
+	require.Equal(t, keys, again)
+
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	_, stderr, code = spdlWith(t, []string{other}, "init", "--home", fresh, "--encrypt", "--passphrase-fd", "3")
+	require.Zero(t, code, stderr)
+	_, err = new(home.Keystore).LoadKeys(filepath.Join(fresh, "config/participant_key.json"))
+	require.ErrorIs(t, err, home.ErrLocked)
+}
