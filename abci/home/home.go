@@ -152,6 +152,9 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 			return err
 		}
 	}
+	if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil {
+		return fmt.Errorf("validator key: %w", err)
+	}
 	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
 		return err
 	}
@@ -168,6 +171,9 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
 		return resetWorkerGroup(c, a)
+	}
+	if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil { // another folder than a node's home
+		return fmt.Errorf("validator key: %w", err)
 	}
 	if err := checkStopped(c); err != nil {
 		return err
