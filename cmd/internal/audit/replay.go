@@ -27,16 +27,24 @@ type Options struct {
 	Genesis *types.GenesisDoc
 	// Progress is called after every block. May be nil.
 	Progress func(Progress)
-	// Executed is called with the outcome of every block. May be nil.
-	Executed func(*app.Outcome)
+	// Executed is called with every block that was checked and executed. May be nil.
+	Executed func(Executed)
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
+}
+
+// Executed is a block that a replay has checked and executed, with its outcome.
+type Executed struct {
+	*app.Outcome
+	Block      *types.Block
+	Commit     *types.Commit       // that the replay verified, nil if none is known
+	Validators *types.ValidatorSet // that the replay derived for the height
 }
 
 // A replay re-executes a chain.
 type replay struct {
 	src    Source
-	each   func(*app.Outcome) // may be nil
+	each   func(Executed) // may be nil
 	report *Report
 	doc    *types.GenesisDoc
 	state  *app.State
@@ -233,7 +241,7 @@ func (r *replay) step(ctx context.Context, b *block, commit *types.Commit) error
 	if err := r.checkEvidence(b.sound); err != nil {
 		return r.divergence(b, KindBlock, err.Error())
 	}
-	return r.execute(b, id)
+	return r.execute(b, id, commit)
 }
 
 // identify returns a block's id, which the validators sign.
@@ -272,7 +280,7 @@ func (r *replay) checkCommit(b *block, id types.BlockID, commit *types.Commit) e
 }
 
 // execute decodes and executes a block whose header and commit have been checked.
-func (r *replay) execute(b *block, id types.BlockID) error {
+func (r *replay) execute(b *block, id types.BlockID, commit *types.Commit) error {
 	height := r.state.Height + 1
 	txs := make([]*tx.Tx, len(b.sound.Txs))
 	var err error
@@ -292,6 +300,9 @@ func (r *replay) execute(b *block, id types.BlockID) error {
 	r.state, r.record, r.last = out.State, out.Record, id
 	r.past.add(b.sound, r.validators, r.params.Evidence)
 	r.count(b.sound, out)
+	if r.each != nil {
+		r.each(Executed{out, b.sound, commit, r.validators})
+	}
 	r.results = sm.TxResultsHash(abci.TxResults(txs, out.Record))
 	if updates := abci.ConsensusUpdates(out); updates != nil {
 		r.params = r.params.Update(updates)
@@ -316,9 +327,6 @@ func (r *replay) count(b *types.Block, out *app.Outcome) {
 		r.began = b.Time
 	}
 	r.ended = b.Time
-	if r.each != nil {
-		r.each(out)
-	}
 	if out.Record != nil {
 		r.report.Rounds++
 		r.report.Gradients += uint64(len(out.Record.Contributions))

@@ -68,7 +68,8 @@ func read(ctx context.Context, src audit.Source, e Evaluator, progress func(audi
 		r.at = float64(closed)
 		c.rounds = append(c.rounds, r)
 	}
-	report, err := audit.Run(ctx, src, audit.Options{Progress: progress, Executed: func(out *app.Outcome) {
+	report, err := audit.Run(ctx, src, audit.Options{Progress: progress, Executed: func(b audit.Executed) {
+		out := b.Outcome
 		c.state = out.State
 		if out.Record == nil {
 			return

@@ -21,7 +21,7 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("audit", "Prove a chain by re-executing it", auditReplay(), auditArchive())
+	return command.Group("audit", "Prove a chain by re-executing it", auditReplay(), auditLog(), auditArchive())
 }
 
 // sourceFlag declares --node, which names the source of blocks.

@@ -26,7 +26,7 @@ import (
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte",
-		verifyModel(), verifyRound(), verifyParticipant())
+		verifyModel(), verifyRound(), verifyParticipant(), verifyLog())
 }
 
 // trustOptions are the trusted header, and the node and witnesses to ask.

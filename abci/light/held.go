@@ -1,0 +1,88 @@
+package light
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	cmtlight "github.com/cometbft/cometbft/light"
+	"github.com/cometbft/cometbft/types"
+)
+
+// Genesis returns the trust in the first header of a genesis's chain. The header must have what the
+// genesis says, and its validators must have signed it.
+func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
+	s, err := genesisState(doc)
+	if err != nil {
+		return Trust{}, err
+	}
+	if err := first.ValidateBasic(doc.ChainID); err != nil {
+		return Trust{}, fmt.Errorf("%w: height %d: %w", ErrNotTrusted, first.Height, err)
+	}
+	return Trust{ChainID: doc.ChainID, Height: first.Height, Hash: first.Hash()}, checkFirst(doc, s, first)
+}
+
+// Held gives the headers that a file holds. It makes no requests: each must follow from the trusted
+// one, or from the one before it, by the rules of CometBFT's light client. There is no trusting
+// period, because a file is read long after its headers were signed: validators that have left since
+// could sign another history together, so the trusted header should be a late one.
+func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
+	h := held{t, map[int64]*types.LightBlock{}}
+	var last *types.LightBlock
+	for _, b := range blocks {
+		switch {
+		case b.Height < t.Height:
+			continue // nothing leads back
+		case last == nil && b.Height != t.Height:
+			return nil, fmt.Errorf("%w: the file has no header of height %d; its first later one is of %d", ErrNotTrusted,
+				t.Height, b.Height)
+		case last == nil:
+			if _, err := Pinned(t, b).Header(context.Background(), b.Height); err != nil {
+				return nil, err
+			}
+		default:
+			if err := follows(last, b); err != nil {
+				return nil, err
+			}
+		}
+		last, h.blocks[b.Height] = b, b
+	}
+	if last == nil {
+		return nil, fmt.Errorf("%w: the file has no header of height %d or above", ErrNotTrusted, t.Height)
+	}
+	return h, nil
+}
+
+// follows returns an error unless b follows from the trusted header of a.
+func follows(a, b *types.LightBlock) error {
+	if b.Height <= a.Height {
+		return fmt.Errorf("%w: the header of height %d comes after that of %d", ErrNotTrusted, b.Height, a.Height)
+	}
+	if err := b.ValidateBasic(a.ChainID); err != nil {
+		return fmt.Errorf("%w: height %d: %w", ErrNotTrusted, b.Height, err)
+	}
+	now := time.Now()
+	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour // never over
+	if err := cmtlight.Verify(a.SignedHeader, a.ValidatorSet, b.SignedHeader, b.ValidatorSet, period, now,
+		clockDrift, cmtlight.DefaultTrustLevel); err != nil {
+		return reason(b.Height, err)
+	}
+	return nil
+}
+
+type held struct {
+	trust  Trust
+	blocks map[int64]*types.LightBlock
+}
+
+func (h held) Header(_ context.Context, height int64) (*types.LightBlock, error) {
+	b := h.blocks[height]
+	switch {
+	case height < h.trust.Height:
+		return nil, fmt.Errorf("%w: height %d is before the trusted header of %d, and without a node nothing leads back",
+			ErrNotTrusted, height, h.trust.Height)
+	case b == nil:
+		return nil, fmt.Errorf("%w: the file has no header of height %d", ErrNotTrusted, height)
+	}
+	return b, nil
+}

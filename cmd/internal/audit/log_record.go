@@ -1,0 +1,219 @@
+package audit
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cometbft/cometbft/crypto/merkle"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// RunLog replays the chain of a source and returns the log of what it held, with the report. Entries
+// end where the replay does.
+func RunLog(ctx context.Context, src Source, o Options) (*Log, *Report, error) {
+	rec := recorder{log: &Log{Founders: []Founder{}, Entries: []Entry{}, Headers: []Header{}},
+		proposals: map[string]int{}}
+	o.Executed = rec.block
+	report, err := Run(ctx, src, o)
+	if err = errors.Join(err, rec.err); err != nil {
+		return nil, report, err
+	}
+	rec.log.ChainID, rec.log.First, rec.log.Last = report.ChainID, report.First, report.Last
+	doc := o.Genesis
+	if doc == nil {
+		doc = src.Genesis()
+	}
+	g, err := app.DecodeGenesis(doc.AppState)
+	if err != nil {
+		return nil, report, err
+	}
+	for _, p := range g.Participants {
+		rec.log.Founders = append(rec.log.Founders, Founder{p.Index, p.Moniker})
+	}
+	return rec.log, report, nil
+}
+
+// A recorder writes a log from executed blocks.
+type recorder struct {
+	log       *Log
+	proposals map[string]int // the entry of each proposal that waits, by its id
+	last      Executed       // the block before
+	kept      int64          // the height of the last header in the log
+	err       error          // the first
+}
+
+// block adds the entries of a block.
+func (r *recorder) block(b Executed) {
+	if r.err != nil {
+		return
+	}
+	before := len(r.log.Entries)
+	r.err = errors.Join(r.transactions(b), r.evidence(b))
+	if r.err == nil {
+		r.settle(b)
+		r.err = r.headers(b, len(r.log.Entries) > before)
+	}
+	r.last = b
+}
+
+// transactions adds an entry for each operation, and counts the approvals.
+func (r *recorder) transactions(b Executed) error {
+	for i, raw := range b.Block.Txs {
+		t, err := tx.Decode(raw)
+		if err != nil {
+			return err // it was executed
+		}
+		if _, ofRound := tx.PlaceOf(t); ofRound {
+			continue
+		}
+		e, err := entryOf(t)
+		if err != nil {
+			return err
+		}
+		e.Raw, e.Proof, e.Hash = raw, b.Block.Txs.Proof(i).Proof, hex.EncodeToString(types.Tx(raw).Hash())
+		if err := r.vote(b, t, r.add(b, e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// vote counts the approval that an operation is, if it is one. A join that an approval carries gets
+// its entry here.
+func (r *recorder) vote(b Executed, t *tx.Tx, e Entry) error {
+	id := e.Proposal
+	if a, ok := t.Body.(*tx.Approve); ok {
+		if _, waits := r.proposals[id]; !waits && len(a.Join) > 0 {
+			carried, err := carriedIn(t)
+			if err != nil {
+				return err
+			}
+			carried.Raw, carried.Proof, carried.Hash = e.Raw, e.Proof, e.Hash
+			r.add(b, carried)
+		}
+	} else if now := proposalIn(b.State, id); id == "" || e.Actor == nil || now != nil && len(now.Approvals) == 0 {
+		return nil // no proposal, or one that its sender does not approve by proposing it
+	}
+	at, waits := r.proposals[id]
+	if waits {
+		p := &r.log.Entries[at]
+		p.Approvals = append(p.Approvals, Approval{*e.Actor, monikerOf(b.State, e.Actor), e.Height, e.Time, e.Hash})
+	}
+	return nil
+}
+
+// add appends an entry of a block and returns it whole.
+func (r *recorder) add(b Executed, e Entry) Entry {
+	e.Height, e.Time = uint64(b.Block.Height), b.Block.Time
+	e.Moniker, e.Result, e.ResultHeight = monikerOf(b.State, e.Actor), Applied, e.Height
+	if e.Proposal != "" && e.Kind != tx.KindApprove.String() {
+		r.proposals[e.Proposal] = len(r.log.Entries)
+		e.Result = Waiting
+	}
+	r.log.Entries = append(r.log.Entries, e)
+	return e
+}
+
+// evidence adds an entry for each piece of evidence against a validator.
+func (r *recorder) evidence(b Executed) error {
+	raws := make([][]byte, len(b.Block.Evidence.Evidence))
+	for i, e := range b.Block.Evidence.Evidence {
+		raws[i] = e.Bytes()
+	}
+	_, proofs := merkle.ProofsFromByteSlices(raws)
+	for i, e := range b.Block.Evidence.Evidence {
+		entry, err := evidenceEntry(e)
+		if err != nil {
+			return err
+		}
+		entry.Proof = *proofs[i]
+		r.add(b, entry)
+	}
+	return nil
+}
+
+// settle notes what became of the proposals in a block.
+func (r *recorder) settle(b Executed) {
+	height := uint64(b.Block.Height)
+	for _, c := range b.Enacted {
+		id := hex.EncodeToString(c.Proposal)
+		at, known := r.proposals[id]
+		if !known {
+			continue
+		}
+		delete(r.proposals, id)
+		e := &r.log.Entries[at]
+		if e.Result, e.ResultHeight = Enacted, height; e.AcceptedHeight == 0 {
+			e.AcceptedHeight = height
+		}
+		if c.Refused != nil {
+			e.Result, e.Why = Rejected, c.Refused.Error()
+		}
+	}
+	for id, at := range r.proposals {
+		e, p := &r.log.Entries[at], proposalIn(b.State, id)
+		switch {
+		case p == nil:
+			delete(r.proposals, id)
+			e.Result, e.ResultHeight = Dropped, height
+		case p.Accepted && e.AcceptedHeight == 0:
+			e.Result, e.ResultHeight, e.AcceptedHeight = Accepted, height, height
+		}
+	}
+}
+
+// headers adds the header of a block that has entries. It also adds the first, and those on both
+// sides of a change of the validators: a light client goes from each to the next by itself.
+func (r *recorder) headers(b Executed, entries bool) error {
+	change := r.last.Block == nil || b.Block.ValidatorsHash.String() != r.last.Block.ValidatorsHash.String()
+	if change && r.last.Block != nil {
+		if err := r.header(r.last); err != nil {
+			return err
+		}
+	}
+	if change || entries {
+		return r.header(b)
+	}
+	return nil
+}
+
+// header adds a header, once, unless nobody is known to have signed it.
+func (r *recorder) header(b Executed) error {
+	if b.Commit == nil || r.kept == b.Block.Height {
+		return nil
+	}
+	set := b.Validators.Copy()
+	set.GetProposer() // chooses one, which the form needs and no verification reads
+	light := types.LightBlock{SignedHeader: &types.SignedHeader{Header: &b.Block.Header, Commit: b.Commit},
+		ValidatorSet: set}
+	p, err := light.ToProto()
+	if err != nil {
+		return fmt.Errorf("header of height %d: %w", b.Block.Height, err)
+	}
+	raw, err := p.Marshal()
+	r.kept = b.Block.Height
+	r.log.Headers = append(r.log.Headers, Header{b.Block.Height, raw})
+	return err
+}
+
+// proposalIn returns the proposal with an id in hexadecimal that waits in a state, or nil.
+func proposalIn(s *app.State, id string) *app.Proposal {
+	i := slices.IndexFunc(s.Proposals, func(p app.Proposal) bool { return hex.EncodeToString(p.Id) == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.Proposals[i]
+}
+
+func monikerOf(s *app.State, participant *uint32) string {
+	if participant == nil || uint64(*participant) >= uint64(len(s.Participants)) {
+		return ""
+	}
+	return s.Participants[*participant].Moniker
+}

@@ -1,0 +1,152 @@
+package audit
+
+import (
+	"encoding/csv"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// csvHeader are the columns of WriteCSV.
+var csvHeader = []string{"height", "time", "kind", "actor", "moniker", "summary", "details", "proposal", "approvals",
+	"accepted_height", "result", "result_height", "why", "hash", "header_hash", "proof_index", "proof_total",
+	"proof_hashes"}
+
+// WriteCSV writes the entries, one a line, founders first. The proof is the path from the hash in
+// the row to the data hash of the header with header_hash. Texts of the chain are guarded: no
+// spreadsheet takes one for a formula.
+func (l *Log) WriteCSV(w io.Writer) error {
+	blocks, err := l.Blocks()
+	if err != nil {
+		return err
+	}
+	headers := map[uint64]string{}
+	for _, b := range blocks {
+		headers[uint64(b.Height)] = hex.EncodeToString(b.Hash())
+	}
+	out := csv.NewWriter(w)
+	_ = out.Write(csvHeader) // Error returns the first error
+	for _, f := range l.Founders {
+		_ = out.Write([]string{fmt.Sprint(l.First - 1), "", "founder", fmt.Sprint(f.Participant), guarded(f.Moniker),
+			"in genesis", "", "", "", "", Applied, fmt.Sprint(l.First - 1), "", "", "", "", "", ""})
+	}
+	for _, e := range l.Entries {
+		who := ""
+		if e.Actor != nil {
+			who = fmt.Sprint(*e.Actor)
+		}
+		accepted := ""
+		if e.AcceptedHeight > 0 {
+			accepted = fmt.Sprint(e.AcceptedHeight)
+		}
+		aunts := make([]string, len(e.Proof.Aunts))
+		for i, a := range e.Proof.Aunts {
+			aunts[i] = hex.EncodeToString(a)
+		}
+		_ = out.Write([]string{fmt.Sprint(e.Height), e.Time.Format(time.RFC3339Nano), e.Kind, who, guarded(e.Moniker),
+			guarded(e.Summary), guarded(e.detailText()), e.Proposal, e.approvalText(), accepted, e.Result,
+			fmt.Sprint(e.ResultHeight), guarded(e.Why), e.Hash, headers[e.Height], fmt.Sprint(e.Proof.Index),
+			fmt.Sprint(e.Proof.Total), strings.Join(aunts, " ")})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// guarded returns a text that no spreadsheet computes.
+func guarded(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// detailText returns the details in the order of their keys.
+func (e *Entry) detailText() string {
+	var parts []string
+	for key, value := range e.Details {
+		parts = append(parts, key+"="+value)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+// approvalText returns the approvals as participant@height.
+func (e *Entry) approvalText() string {
+	parts := make([]string, len(e.Approvals))
+	for i, a := range e.Approvals {
+		parts[i] = fmt.Sprintf("%d@%d", a.Participant, a.Height)
+	}
+	return strings.Join(parts, " ")
+}
+
+// WriteText writes the entries as a table for people.
+func (l *Log) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "chain     %s, heights %d to %d\n", plain(l.ChainID), l.First, l.Last)
+	for _, f := range l.Founders {
+		fmt.Fprintf(w, "founder   %d %q\n", f.Participant, f.Moniker)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\nheight\ttime\tby\twhat\tapproved by\tresult\ttransaction")
+	for _, e := range l.Entries {
+		result := e.Result
+		if e.ResultHeight != e.Height {
+			result += fmt.Sprintf(" at %d", e.ResultHeight)
+		}
+		if e.Why != "" {
+			result += ": " + e.Why
+		}
+		what := e.Summary
+		if !strings.Contains(what, e.Kind) {
+			what = e.Kind + ": " + what
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%.16s\n", e.Height, e.Time.Format(time.RFC3339), actor(e.Actor), plain(what),
+			e.approvalText(), plain(result), e.Hash)
+	}
+	return t.Flush()
+}
+
+// plain keeps a text of the chain from controlling a terminal, or from ending a cell of a table.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+// Keep removes the entries of other kinds, for a reader who asks for some; none given keeps all.
+func (l *Log) Keep(kinds []string) error {
+	if len(kinds) == 0 {
+		return nil
+	}
+	all := Kinds()
+	for _, k := range kinds {
+		if !slices.Contains(all, k) {
+			return fmt.Errorf("%q is no kind, want one of %s", k, strings.Join(all, ", "))
+		}
+	}
+	l.Entries = slices.DeleteFunc(l.Entries, func(e Entry) bool { return !slices.Contains(kinds, e.Kind) })
+	return nil
+}
+
+// Kinds lists the kinds of entries.
+func Kinds() []string {
+	out := []string{kindEvidence}
+	for number := range tx.Kind_name {
+		switch k := tx.Kind(number); k {
+		case tx.KindNone, tx.KindGradient, tx.KindAggregate, tx.KindCommit: // of a round
+		default:
+			out = append(out, k.String())
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,87 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/genesis"
+	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+type logOptions struct {
+	Node    string   `mapstructure:"node"`
+	Genesis string   `mapstructure:"genesis"`
+	CSV     bool     `mapstructure:"csv"`
+	Kinds   []string `mapstructure:"kind"`
+}
+
+func auditLog() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "log [ARCHIVE]",
+		Short: "List who proposed and approved what, and what became of it, with proofs",
+		Long: "List who proposed and approved what, at which height, and what became of it: members, keys, epochs, upgrades " +
+			"and evidence,\n" +
+			"of a stopped node's --home, of an ARCHIVE, or of a running node by --node. The chain is replayed as by audit " +
+			"replay, so\n" +
+			"the list is complete and its results are the state machine's; a divergence is exit code 1, and the list ends " +
+			"before it.\n" +
+			"With -o json every entry has its transaction, the path to the header's data hash, and the signed header: " +
+			"spdl verify log\n" +
+			"proves the file without a node. --csv is for a spreadsheet.",
+		Example: "  spdl audit log chain.spdl -o json > log.json && spdl verify log log.json --genesis genesis.json",
+		Args:    cobra.MaximumNArgs(1),
+	}, runLog)
+	sourceFlags(cmd)
+	f := cmd.Flags()
+	f.String("genesis", "", "genesis.json to trust (default: the source's)")
+	f.Bool("csv", false, "write CSV: a line for each founder and each entry")
+	f.StringSlice("kind", nil, "kinds to print in the table and in CSV, as join,approve (default: all)")
+	return cmd
+}
+
+func runLog(r *command.Run, o *logOptions, args []string) (err error) {
+	if o.CSV && r.JSON {
+		return command.Usage(errors.New("--csv and -o json: one of them"))
+	}
+	if len(o.Kinds) > 0 && r.JSON {
+		return command.Usage(errors.New("--kind and -o json: a log in JSON is whole, its reader chooses"))
+	}
+	src, err := source(r, o.Node, first(args))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	bar := NewBar(r.Err)
+	how := audit.Options{Progress: bar.Show}
+	if o.Genesis != "" {
+		if how.Genesis, err = genesis.ReadFile(o.Genesis); err != nil {
+			return err
+		}
+	}
+	log, found, err := audit.RunLog(r.Context, src, how)
+	bar.End()
+	if err != nil {
+		return err
+	}
+	if err := log.Keep(o.Kinds); err != nil {
+		return command.Usage(fmt.Errorf("--kind: %w", err))
+	}
+	write := log.WriteText
+	if o.CSV {
+		write = log.WriteCSV
+	}
+	if err := r.Show(log, func(w io.Writer) error { return write(w) }); err != nil {
+		return err
+	}
+	if found.Divergence != nil {
+		return found.Divergence
+	}
+	if found.OtherVersion != nil {
+		return found.OtherVersion
+	}
+	return nil
+}

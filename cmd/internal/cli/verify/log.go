@@ -1,0 +1,140 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/genesis"
+	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+type logOptions struct {
+	trustOptions `mapstructure:",squash"`
+	Offline      bool   `mapstructure:"offline"`
+	Genesis      string `mapstructure:"genesis"`
+}
+
+func verifyLog() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "log FILE",
+		Short: "Check a log of spdl audit log: from a trusted header to every entry's bytes",
+		Long: `Check a log that spdl audit log -o json wrote: every entry and every approval is
+on the chain, at its height, and says what the log says.
+
+With --genesis nobody is asked: the file carries the signed headers, and the
+validators of that genesis signed the first. With --offline --trust-height and
+--trust-hash trust begins at another header of the file. Otherwise the light
+client asks --node for the headers.
+
+That no entry is missing, and what became of each, follows from a replay alone:
+spdl audit log makes the same log again, and spdl audit replay proves the chain.`,
+		Example: `  spdl verify log log.json --genesis genesis.json
+  spdl verify log log.json --trust-height 1 --trust-hash 5F2B... --witness tcp://other:26657`,
+		Args: cobra.ExactArgs(1),
+	}, runLog)
+	trustFlags(cmd)
+	cmd.Flags().Bool("offline", false, "ask no node: trust the header in the file that has the hash --trust-hash")
+	cmd.Flags().String("genesis", "", "genesis.json to trust: asks no node")
+	return cmd
+}
+
+// logVerdict is the result of verify log.
+type logVerdict struct {
+	Verified bool   `json:"verified"`
+	File     string `json:"file"`
+	ChainID  string `json:"chain_id"`
+	Trusted  int64  `json:"trusted_height"`
+	audit.Proof
+	NotProven string `json:"not_proven"`
+}
+
+// notProven names what a log's bytes do not say.
+const notProven = "that no entry is missing, the results, the names and the founders: spdl audit log on an archive " +
+	"makes the same log again"
+
+func runLog(r *command.Run, o *logOptions, args []string) error {
+	f, err := os.Open(args[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	log, err := audit.ReadLog(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+	defer cancel()
+	headers, t, err := o.headers(ctx, r, log)
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	if log.ChainID != t.ChainID {
+		return fmt.Errorf("%s: %w: it is of chain %q, want %q", args[0], audit.ErrLog, log.ChainID, t.ChainID)
+	}
+	proven, err := log.Check(ctx, headers)
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	v := logVerdict{true, args[0], t.ChainID, t.Height, proven, notProven}
+	return r.Show(v, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "verified    %d entries and %d approvals, by %d headers from height %d to %d\nchain       %s\n"+
+			"trusted     from height %d\nnot proven  %s\n", v.Entries, v.Approvals, v.Headers, v.First, v.Last,
+			command.Plain(v.ChainID), v.Trusted, v.NotProven)
+		return err
+	})
+}
+
+// headers returns the headers that the options trust.
+func (o *logOptions) headers(ctx context.Context, r *command.Run, log *audit.Log) (light.Headers, light.Trust, error) {
+	if o.Genesis == "" && !o.Offline {
+		t, err := o.trust(false)
+		if err != nil {
+			return nil, t, err
+		}
+		t.ChainID = command.Or(given(o.ChainID), log.ChainID)
+		_, headers, t, err := o.follow(ctx, r, t)
+		return headers, t, err
+	}
+	if o.Genesis != "" && o.Hash != "" {
+		return nil, light.Trust{}, command.Usage(errors.New("--genesis and --trust-hash: one of them"))
+	}
+	blocks, err := log.Blocks()
+	if err != nil {
+		return nil, light.Trust{}, err
+	}
+	if len(blocks) == 0 {
+		return nil, light.Trust{}, fmt.Errorf("%w: it has no headers", audit.ErrLog)
+	}
+	var t light.Trust
+	if o.Genesis != "" {
+		doc, err := genesis.ReadFile(o.Genesis)
+		if err != nil {
+			return nil, t, err
+		}
+		if t, err = light.Genesis(doc, blocks[0]); err != nil {
+			return nil, t, err
+		}
+	} else if t, err = o.trust(false); err != nil {
+		return nil, t, err
+	}
+	if t.ChainID == "" {
+		t.ChainID = command.Or(given(o.ChainID), log.ChainID)
+	}
+	headers, err := light.Held(t, blocks)
+	return headers, t, err
+}
+
+// given returns nil for an option that is not given.
+func given(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
