@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	cmtmath "github.com/cometbft/cometbft/libs/math"
 	cmtlight "github.com/cometbft/cometbft/light"
 	"github.com/cometbft/cometbft/types"
 )
@@ -23,9 +24,11 @@ func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 }
 
 // Held gives the headers that a file holds. It makes no requests: each must follow from the trusted
-// one, or from the one before it, by the rules of CometBFT's light client. There is no trusting
-// period, because a file is read long after its headers were signed: validators that have left since
-// could sign another history together, so the trusted header should be a late one.
+// one, or from the one before it, by the rules of CometBFT's light client. A step to the next height
+// takes the validators that the header before names, and a longer one more than two thirds of that
+// header's validators, so a file has the headers on both sides of a change. There is no trusting
+// period, because a file is read long after its headers were signed: two thirds of the validators of
+// the trusted header could sign another history together, long after they have left.
 func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	h := held{t, map[int64]*types.LightBlock{}}
 	var last *types.LightBlock
@@ -64,7 +67,7 @@ func follows(a, b *types.LightBlock) error {
 	now := time.Now()
 	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour // never over
 	if err := cmtlight.Verify(a.SignedHeader, a.ValidatorSet, b.SignedHeader, b.ValidatorSet, period, now,
-		clockDrift, cmtlight.DefaultTrustLevel); err != nil {
+		clockDrift, cmtmath.Fraction{Numerator: 2, Denominator: 3}); err != nil {
 		return reason(b.Height, err)
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/model"
 	clitx "github.com/spdl/spdl/cmd/internal/cli/tx"
 	"github.com/spdl/spdl/internal/stage"
@@ -255,6 +256,45 @@ func TestGovern(t *testing.T) {
 	var model query.ModelState
 	c.ask(0, &model, "query", "model", "0", fmt.Sprint(epochs[0].Rounds-1))
 	require.Equal(t, epochs[0].ModelHash, model.Hash)
+	auditedLog(t, c, join)
+}
+
+// auditedLog checks that the log of the chain has what was done, and that its file is proven by the
+// home's genesis alone, and through the node.
+func auditedLog(t *testing.T, c soloChain, join string) {
+	var log audit.Log
+	stdout, stderr, code := spdl(t, "audit", "log", "--node", c.rpc, "-o", "json")
+	require.Zero(t, code, stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &log))
+	var kinds []string
+	for _, e := range log.Entries {
+		if kinds = append(kinds, e.Kind); e.Proposal == join && e.Kind == "join" {
+			require.Equal(t, audit.Enacted, e.Result)
+			require.Len(t, e.Approvals, 1)
+		}
+	}
+	require.Subset(t, kinds, []string{"rotate", "join", "approve", "evidence", "restore", "remove", "start-epoch"})
+	file := filepath.Join(t.TempDir(), "log.json")
+	require.NoError(t, os.WriteFile(file, []byte(stdout), 0o600))
+	genesis := filepath.Join(c.home0, "config", "genesis.json")
+	text, stderr, code := spdl(t, "verify", "log", file, "--genesis", genesis)
+	require.Zero(t, code, stderr)
+	require.Contains(t, text, fmt.Sprintf("verified    %d entries", len(log.Entries)))
+	blocks, err := log.Blocks()
+	require.NoError(t, err)
+	trust := []string{"--trust-height", fmt.Sprint(blocks[0].Height), "--trust-hash", hex.EncodeToString(blocks[0].Hash())}
+	c.ask(0, nil, append([]string{"verify", "log", file}, trust...)...)
+	_, stderr, code = spdl(t, append([]string{"verify", "log", file, "--offline"}, trust...)...)
+	require.Zero(t, code, stderr)
+	forged := strings.Replace(stdout, `"kind": "restore"`, `"kind": "remove"`, 1)
+	require.NoError(t, os.WriteFile(file, []byte(forged), 0o600))
+	_, stderr, code = spdl(t, "verify", "log", file, "--genesis", genesis)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, `it says kind "remove", its bytes "restore"`)
+	table, _, _ := spdl(t, "audit", "log", "--node", c.rpc, "--kind", "join,approve", "--csv")
+	require.Contains(t, table, "height,time,kind,actor")
+	require.Contains(t, table, join)
+	require.NotContains(t, table, "rotate")
 }
 
 // modelReports checks that what is said of an exported model leaves its proof to the
