@@ -33,7 +33,7 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 		all = s.Participants
 	}
 	if strings.TrimSpace(peers.PersistentPeers) == "" {
-		peers.PersistentPeers = strings.Join(addresses(all, own), ",")
+		peers.PersistentPeers = strings.Join(Addresses(all, own), ",")
 		ad.named, ad.persistentPeers = PersistentPeers(&peers), peers.PersistentPeers
 	}
 	closed := ad.closed()
@@ -56,10 +56,10 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	return &fitted
 }
 
-// addresses returns the registered addresses of active members' nodes, except this node. A member
+// Addresses returns the registered addresses of active members' nodes, except this node. A member
 // may register any text as its address: addresses leaves out an entry that does not name one of the
 // member's own nodes.
-func addresses(all []app.Participant, own p2p.ID) (peers []string) {
+func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	for i := range all {
 		p := &all[i]
 		id, at, ok := strings.Cut(p.Address, "@")

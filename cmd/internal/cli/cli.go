@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/consortium"
+	"github.com/spdl/spdl/cmd/internal/cli/doctor"
 	"github.com/spdl/spdl/cmd/internal/cli/explorer"
 	"github.com/spdl/spdl/cmd/internal/cli/genesis"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
@@ -48,7 +49,8 @@ func Root(out, errs io.Writer) *cobra.Command {
 		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), node.Config(), node.Backup(), node.Restore(),
 			node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
 		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands()}},
-		{"Look", []*cobra.Command{query.Commands(), query.NodeStatus(), top.Command(), explorer.Command()}},
+		{"Look", []*cobra.Command{query.Commands(), query.NodeStatus(), top.Command(), explorer.Command(), doctor.Command(),
+			doctor.Debug()}},
 		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})

@@ -117,3 +117,41 @@ func checkCommand(t *testing.T, name, program string, words []string) {
 		require.True(t, known, "%s: %s %s: no flag %s", name, program, strings.Join(words, " "), word)
 	}
 }
+
+// shownBy matches a test in THREATS.md: its package and its name.
+var shownBy = regexp.MustCompile("`([a-z0-9_/]+) (Test[A-Za-z0-9_]+)`")
+
+// TestThreats: every row of THREATS.md about an actor ends in tests that exist, or says that it is
+// accepted and why.
+func TestThreats(t *testing.T) {
+	text, err := os.ReadFile(docs + "THREATS.md")
+	require.NoError(t, err)
+	rows, tests := 0, 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if !strings.HasPrefix(line, "| ") || len(cells) != 3 || strings.Contains(line, "| shown by |") ||
+			strings.HasPrefix(cells[0], " asset") {
+			continue
+		}
+		last := strings.TrimSpace(cells[2])
+		shown := shownBy.FindAllStringSubmatch(last, -1)
+		if len(shown) == 0 && !regexp.MustCompile("^accepted[:; ] ?.{10}").MatchString(last) {
+			if !strings.Contains(string(text)[:strings.Index(string(text), line)], "## A curious member") {
+				continue // the assets
+			}
+			t.Errorf("no test, and not accepted with a reason: %s", line)
+		}
+		rows++
+		for _, m := range shown {
+			tests++
+			files, err := filepath.Glob(filepath.Join(docs+"..", m[1], "*_test.go"))
+			require.NoError(t, err)
+			require.True(t, slices.ContainsFunc(files, func(file string) bool {
+				code, err := os.ReadFile(file)
+				return err == nil && strings.Contains(string(code), "\nfunc "+m[2]+"(")
+			}), "package %s has no test %s", m[1], m[2])
+		}
+	}
+	require.Greater(t, rows, 40)
+	require.Greater(t, tests, 60)
+}

@@ -13,13 +13,13 @@ import (
 )
 
 type logOptions struct {
-	Node    string   `mapstructure:"node"`
-	Genesis string   `mapstructure:"genesis"`
-	CSV     bool     `mapstructure:"csv"`
-	Kinds   []string `mapstructure:"kind"`
+	node, genesis string
+	csv           bool
+	kinds         []string
 }
 
 func auditLog() *cobra.Command {
+	o := &logOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "log [ARCHIVE]",
 		Short: "List who proposed and approved what, and what became of it, with proofs",
@@ -34,31 +34,31 @@ func auditLog() *cobra.Command {
 			"proves the file without a node. --csv is for a spreadsheet.",
 		Example: "  spdl audit log chain.spdl -o json > log.json && spdl verify log log.json --genesis genesis.json",
 		Args:    cobra.MaximumNArgs(1),
-	}, runLog)
-	sourceFlags(cmd)
-	f := cmd.Flags()
-	f.String("genesis", "", "genesis.json to trust (default: the source's)")
-	f.Bool("csv", false, "write CSV: a line for each founder and each entry")
-	f.StringSlice("kind", nil, "kinds to print in the table and in CSV, as join,approve (default: all)")
+	}, o.run)
+	sourceFlag(cmd, &o.node)
+	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
+	command.Flag(cmd, &o.csv, "csv", false, "write CSV: a line for each founder and each entry")
+	command.Flag(cmd, &o.kinds, "kind", nil, "kinds to print in the table and in CSV, as join,approve (default: "+
+		"all)").Values(audit.Kinds()...)
 	return cmd
 }
 
-func runLog(r *command.Run, o *logOptions, args []string) (err error) {
-	if o.CSV && r.JSON {
+func (o *logOptions) run(r *command.Run, args []string) (err error) {
+	if o.csv && r.JSON {
 		return command.Usage(errors.New("--csv and -o json: one of them"))
 	}
-	if len(o.Kinds) > 0 && r.JSON {
+	if len(o.kinds) > 0 && r.JSON {
 		return command.Usage(errors.New("--kind and -o json: a log in JSON is whole, its reader chooses"))
 	}
-	src, err := source(r, o.Node, first(args))
+	src, err := source(r, o.node, first(args))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	bar := NewBar(r.Err)
 	how := audit.Options{Progress: bar.Show}
-	if o.Genesis != "" {
-		if how.Genesis, err = genesis.ReadFile(o.Genesis); err != nil {
+	if o.genesis != "" {
+		if how.Genesis, err = genesis.ReadFile(o.genesis); err != nil {
 			return err
 		}
 	}
@@ -67,11 +67,11 @@ func runLog(r *command.Run, o *logOptions, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := log.Keep(o.Kinds); err != nil {
+	if err := log.Keep(o.kinds); err != nil {
 		return command.Usage(fmt.Errorf("--kind: %w", err))
 	}
 	write := log.WriteText
-	if o.CSV {
+	if o.csv {
 		write = log.WriteCSV
 	}
 	if err := r.Show(log, func(w io.Writer) error { return write(w) }); err != nil {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,13 @@ import (
 )
 
 type logOptions struct {
-	trustOptions `mapstructure:",squash"`
-	Offline      bool   `mapstructure:"offline"`
-	Genesis      string `mapstructure:"genesis"`
+	trustOptions
+	offline bool
+	genesis string
 }
 
 func verifyLog() *cobra.Command {
+	o := &logOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "log FILE",
 		Short: "Check a log of spdl audit log: from a trusted header to every entry's bytes",
@@ -38,10 +40,10 @@ spdl audit log makes the same log again, and spdl audit replay proves the chain.
 		Example: `  spdl verify log log.json --genesis genesis.json
   spdl verify log log.json --trust-height 1 --trust-hash 5F2B... --witness tcp://other:26657`,
 		Args: cobra.ExactArgs(1),
-	}, runLog)
-	trustFlags(cmd)
-	cmd.Flags().Bool("offline", false, "ask no node: trust the header in the file that has the hash --trust-hash")
-	cmd.Flags().String("genesis", "", "genesis.json to trust: asks no node")
+	}, o.run)
+	o.declare(cmd)
+	command.Flag(cmd, &o.offline, "offline", false, "ask no node: trust the header in the file that has the hash --trust-hash")
+	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust: asks no node")
 	return cmd
 }
 
@@ -59,7 +61,7 @@ type logVerdict struct {
 const notProven = "that no entry is missing, the results, the names and the founders: spdl audit log on an archive " +
 	"makes the same log again"
 
-func runLog(r *command.Run, o *logOptions, args []string) error {
+func (o *logOptions) run(r *command.Run, args []string) error {
 	f, err := os.Open(args[0])
 	if err != nil {
 		return err
@@ -69,7 +71,7 @@ func runLog(r *command.Run, o *logOptions, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context, o.timeout)
 	defer cancel()
 	headers, t, err := o.headers(ctx, r, log)
 	if err != nil {
@@ -93,16 +95,16 @@ func runLog(r *command.Run, o *logOptions, args []string) error {
 
 // headers returns the headers that the options trust.
 func (o *logOptions) headers(ctx context.Context, r *command.Run, log *audit.Log) (light.Headers, light.Trust, error) {
-	if o.Genesis == "" && !o.Offline {
-		t, err := o.trust(false)
+	if o.genesis == "" && !o.offline {
+		t, err := o.check(false)
 		if err != nil {
 			return nil, t, err
 		}
-		t.ChainID = command.Or(given(o.ChainID), log.ChainID)
+		t.ChainID = cmp.Or(o.chainID, log.ChainID)
 		_, headers, t, err := o.follow(ctx, r, t)
 		return headers, t, err
 	}
-	if o.Genesis != "" && o.Hash != "" {
+	if o.genesis != "" && o.hash != "" {
 		return nil, light.Trust{}, command.Usage(errors.New("--genesis and --trust-hash: one of them"))
 	}
 	blocks, err := log.Blocks()
@@ -113,28 +115,20 @@ func (o *logOptions) headers(ctx context.Context, r *command.Run, log *audit.Log
 		return nil, light.Trust{}, fmt.Errorf("%w: it has no headers", audit.ErrLog)
 	}
 	var t light.Trust
-	if o.Genesis != "" {
-		doc, err := genesis.ReadFile(o.Genesis)
+	if o.genesis != "" {
+		doc, err := genesis.ReadFile(o.genesis)
 		if err != nil {
 			return nil, t, err
 		}
 		if t, err = light.Genesis(doc, blocks[0]); err != nil {
 			return nil, t, err
 		}
-	} else if t, err = o.trust(false); err != nil {
+	} else if t, err = o.check(false); err != nil {
 		return nil, t, err
 	}
 	if t.ChainID == "" {
-		t.ChainID = command.Or(given(o.ChainID), log.ChainID)
+		t.ChainID = cmp.Or(o.chainID, log.ChainID)
 	}
 	headers, err := light.Held(t, blocks)
 	return headers, t, err
-}
-
-// given returns nil for an option that is not given.
-func given(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }

@@ -1,0 +1,116 @@
+// Package bundle collects what a helper needs to understand a node that does not do as it should, and
+// nothing that is secret: a list of files, each made by a function here, and none copied as it is.
+package bundle
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spdl/spdl/cmd/internal/doctor"
+)
+
+// Node is what a bundle is made of.
+type Node struct {
+	*doctor.Home
+	RPC string    // its address, of which a password is a secret
+	Log io.Reader // the node's log, nil if none is at hand
+	Dir string
+}
+
+// File is a file of a bundle.
+type File struct {
+	Name  string `json:"name"`
+	What  string `json:"what"`
+	Bytes int    `json:"bytes"`
+	// Missing says why the file is not in the bundle, "" if it is.
+	Missing string `json:"missing,omitempty"`
+
+	data []byte
+}
+
+// A part makes a file of the bundle.
+type part struct {
+	name, what string
+	make       func(context.Context, *Node) ([]byte, error)
+}
+
+// parts are all files that a bundle can have.
+var parts = []part{
+	{"version.json", "the program: its version, build settings and modules", version},
+	{"host.json", "the host: system, processors, memory", host},
+	{"config.txt", "the configuration: numbers, switches, and texts that are no secret", configuration},
+	{"doctor.json", "what spdl doctor finds", examination},
+	{"disk.txt", "the names and sizes of the home's files", disk},
+	{"status.json", "the node's status", fromRPC("status")},
+	{"net_info.json", "its peers, with their addresses", fromRPC("net_info")},
+	{"consensus_state.json", "the state of consensus: votes of the open height", fromRPC("consensus_state")},
+	{"abci_info.json", "the application's version and height", fromRPC("abci_info")},
+	{"goroutines.txt", "what the node's goroutines do, if rpc.pprof_laddr is set", profile("goroutine?debug=1")},
+	{"heap.pb.gz", "how much memory each line of the program has, if rpc.pprof_laddr is set", profile("heap")},
+	{"log.txt", "the last lines of the log, without those of the trainer program", logTail},
+}
+
+// Collect makes the files of a bundle. All are scrubbed of the secrets of the home.
+func Collect(ctx context.Context, n *Node) []File {
+	hide := secrets(n)
+	files := make([]File, len(parts))
+	for i, p := range parts {
+		f := File{Name: p.name, What: p.what}
+		data, err := p.make(ctx, n)
+		if err != nil {
+			f.Missing = string(hide.scrub([]byte(err.Error())))
+		}
+		if f.data = data; !strings.HasSuffix(p.name, ".gz") { // a profile has names of functions, no values
+			f.data = hide.scrub(data)
+		}
+		f.Bytes = len(f.data)
+		files[i] = f
+	}
+	return files
+}
+
+// folder is the folder of the files in an archive.
+const folder = "spdl-debug/"
+
+// Write writes the files as a tar.gz, with a list of them.
+func Write(w io.Writer, files []File, at time.Time) error {
+	z := gzip.NewWriter(w)
+	t := tar.NewWriter(z)
+	var list bytes.Buffer
+	_ = List(&list, files) // no write to a buffer fails
+	all := append([]File{{Name: "CONTENTS.txt", data: list.Bytes()}}, files...)
+	for _, f := range all {
+		if f.Missing != "" {
+			continue
+		}
+		h := &tar.Header{Name: folder + f.Name, Mode: 0o600, Size: int64(len(f.data)), ModTime: at, Typeflag: tar.TypeReg}
+		if err := t.WriteHeader(h); err != nil {
+			return err
+		}
+		if _, err := t.Write(f.data); err != nil {
+			return err
+		}
+	}
+	return errors.Join(t.Close(), z.Close())
+}
+
+// List prints the files: what each holds, and why others are missing.
+func List(w io.Writer, files []File) error {
+	var err error
+	for _, f := range files {
+		state := fmt.Sprintf("%d bytes", f.Bytes)
+		if f.Missing != "" {
+			state = "not in it: " + f.Missing
+		}
+		_, failed := fmt.Fprintf(w, "%-21s %s; %s\n", f.Name, f.What, state)
+		err = errors.Join(err, failed)
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+package bundle
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+)
+
+// askTimeout bounds each question to the node.
+const askTimeout = 10 * time.Second
+
+// errSilent says that no node answers.
+var errSilent = errors.New("no node of this home answers")
+
+// fromRPC returns the part that is the node's answer to a method of its RPC.
+func fromRPC(method string) func(context.Context, *Node) ([]byte, error) {
+	return func(ctx context.Context, n *Node) ([]byte, error) {
+		if n.Node == nil {
+			return nil, errSilent
+		}
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		c := n.Client.RPC()
+		var answer any
+		var err error
+		switch method {
+		case "status":
+			answer, err = c.Status(ctx)
+		case "net_info":
+			answer, err = c.NetInfo(ctx)
+		case "consensus_state":
+			answer, err = c.ConsensusState(ctx)
+		default:
+			answer, err = c.ABCIInfo(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return cmtjson.MarshalIndent(answer, "", "  ")
+	}
+}
+
+// maxProfile bounds a profile, in bytes.
+const maxProfile = 32 << 20
+
+// profile returns the part that is a profile of the node.
+func profile(name string) func(context.Context, *Node) ([]byte, error) {
+	return func(ctx context.Context, n *Node) ([]byte, error) {
+		switch {
+		case n.Invalid != nil:
+			return nil, errSilent
+		case n.Config.RPC.PprofListenAddress == "":
+			return nil, errors.New("rpc.pprof_laddr is not set")
+		}
+		at := n.Config.RPC.PprofListenAddress
+		if strings.HasPrefix(at, ":") {
+			at = "127.0.0.1" + at
+		}
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/debug/pprof/"+name, nil)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return nil, err
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return nil, fmt.Errorf("rpc.pprof_laddr answers %s", answer.Status)
+		}
+		return io.ReadAll(io.LimitReader(answer.Body, maxProfile))
+	}
+}
+
+// The bounds of the log in a bundle.
+const (
+	maxLines = 5000
+	maxLine  = 2000 // bytes
+)
+
+// ofTrainer matches the lines of a log that a trainer program has written: it may print its data.
+var ofTrainer = regexp.MustCompile(`(?i)\btrainer\b`)
+
+// logTail returns the last lines of the log.
+func logTail(_ context.Context, n *Node) ([]byte, error) {
+	if n.Log == nil {
+		return nil, errors.New("no log is at hand: name one with --log FILE")
+	}
+	var lines []string
+	leftOut := 0
+	in := bufio.NewReaderSize(n.Log, 1<<16)
+	for {
+		line, err := in.ReadString('\n')
+		switch line = strings.TrimRight(line, "\n"); {
+		case ofTrainer.MatchString(line):
+			leftOut++
+		case line != "":
+			if lines = append(lines, line[:min(len(line), maxLine)]); len(lines) > 2*maxLines {
+				lines = append([]string(nil), lines[len(lines)-maxLines:]...)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# %d lines of the trainer are left out\n", leftOut)
+	for _, line := range lines[max(0, len(lines)-maxLines):] {
+		b.WriteString(line + "\n")
+	}
+	return b.Bytes(), nil
+}
+
+// firstLine returns the first line of a file, "" if there is none.
+func firstLine(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	return string(line)
+}

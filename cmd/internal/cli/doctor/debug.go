@@ -1,0 +1,97 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/cmd/internal/bundle"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+type debugOptions struct {
+	options
+	out, log string
+}
+
+// Debug returns the command that makes a bundle for a helper.
+func Debug() *cobra.Command {
+	o := &debugOptions{}
+	cmd := command.New(&cobra.Command{
+		Use:   "debug",
+		Short: "Write a bundle for whoever helps: state, configuration and log, without secrets",
+		Long: "Write a bundle for whoever helps: versions, configuration, what spdl doctor finds, the node's state and " +
+			"peers, profiles\n" +
+			"if rpc.pprof_laddr is set, and the end of the log. It has no keys, no journal and no data: each file is made " +
+			"for the bundle,\n" +
+			"a text of the configuration is in it only if it is known to be no secret, and private keys, passwords in " +
+			"addresses, and lines\n" +
+			"of the trainer program are removed. The names and addresses of peers are in it. Nothing is sent: look at it " +
+			"first.",
+	}, o.run)
+	o.declare(cmd)
+	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist (default: spdl-debug-TIME.tar.gz)")
+	command.Flag(cmd, &o.log, "log", "", "file with the node's log (default: the journal of the unit spdl, where there is "+
+		"one)")
+	return cmd
+}
+
+func (o *debugOptions) run(r *command.Run, _ []string) (err error) {
+	now := time.Now().UTC()
+	if o.out == "" {
+		o.out = now.Format("spdl-debug-20060102T150405Z.tar.gz")
+	}
+	h, err := o.look(r)
+	if err != nil {
+		return err
+	}
+	n := &bundle.Node{Home: h, Dir: r.Home}
+	if n.RPC, err = r.Address(o.node); err != nil {
+		n.RPC = ""
+	}
+	if o.log != "" {
+		log, err := os.Open(o.log)
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		n.Log = log
+	} else if lines := journal(r); lines != "" {
+		n.Log = strings.NewReader(lines)
+	}
+	files := bundle.Collect(r.Context, n)
+	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(bundle.Write(f, files, now), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(o.out))
+	}
+	made := struct {
+		File  string        `json:"file"`
+		Files []bundle.File `json:"files"`
+	}{o.out, files}
+	return r.Show(made, func(w io.Writer) error {
+		if err := bundle.List(w, files); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "\n%s is written, and nothing is sent. Look at it first: tar -xzOf %s | less\n", o.out, o.out)
+		return err
+	})
+}
+
+// journal returns the end of the log of the unit spdl, "" if systemd has none.
+func journal(r *command.Run) string {
+	lines, err := exec.CommandContext(r.Context, "journalctl", "--unit", "spdl", "--lines", "5000", "--no-pager",
+		"--quiet").Output()
+	if err != nil {
+		return ""
+	}
+	return string(lines)
+}

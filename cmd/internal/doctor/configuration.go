@@ -1,0 +1,76 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	dbm "github.com/cometbft/cometbft-db"
+
+	"github.com/spdl/spdl/abci/home"
+)
+
+// configuration reads both files, and finds what is valid by itself and cannot work.
+func configuration(_ context.Context, h *Home) Finding {
+	if h.Invalid != nil {
+		return fail("correct the key (spdl config set KEY VALUE), or name the home with --home", "%v", h.Invalid)
+	}
+	w := h.App.Worker
+	if data := home.InHome(h.Config, w.Data); w.Enabled && w.Data != "" && w.Data != home.EmbeddedData {
+		if _, err := os.Stat(data); err != nil {
+			return fail("set worker.data to a folder or file that the node's user can read", "worker.data: %v", err)
+		}
+	}
+	if h.Config.DBBackend == string(dbm.MemDBBackend) {
+		return fail("set db_backend to goleveldb", "db_backend is memdb: a restart loses the chain and the validator's "+
+			"last signature")
+	}
+	return ok("config.toml and app.toml are valid")
+}
+
+// exposure finds ports that let more in than a consortium wants.
+func exposure(_ context.Context, h *Home) Finding {
+	var found []string
+	c := h.Config
+	if c.RPC.Unsafe {
+		found = append(found, "rpc.unsafe is true: whoever reaches RPC can change the node's peers and profile it")
+	}
+	if slices.Contains(c.RPC.CORSAllowedOrigins, "*") {
+		found = append(found, "rpc.cors_allowed_origins has *: any web page can ask the node of a browser's host")
+	}
+	for _, l := range [][2]string{{"rpc.laddr", c.RPC.ListenAddress}, {"rpc.grpc_laddr", c.RPC.GRPCListenAddress},
+		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}} {
+		if reachable(l[1]) {
+			found = append(found, fmt.Sprintf("%s is %s, which other hosts reach without TLS", l[0], l[1]))
+		}
+	}
+	if !h.App.P2P.MembersOnly {
+		found = append(found, "p2p.members_only is false: strangers are let in")
+	}
+	if len(found) > 0 {
+		return warn("listen on 127.0.0.1, and put a proxy in front (docs/OPERATING.md, Ports)", "%s",
+			strings.Join(found, "; "))
+	}
+	return ok("RPC and profiles are for this host, p2p for members")
+}
+
+// reachable reports whether an address to listen on is open to other hosts.
+func reachable(address string) bool {
+	host, _, err := net.SplitHostPort(hostPort(address))
+	if err != nil || address == "" {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+// hostPort returns an address without its scheme.
+func hostPort(address string) string {
+	if _, at, found := strings.Cut(address, "://"); found {
+		return at
+	}
+	return address
+}

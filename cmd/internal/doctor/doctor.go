@@ -1,0 +1,108 @@
+// Package doctor examines the home of a node and the machine that it is on, whether the node runs
+// or not. Each check is one function in a file of its subject; it finds one thing, says it in a line,
+// and names the remedy.
+package doctor
+
+import (
+	"context"
+	"fmt"
+)
+
+// Level is how bad a finding is.
+type Level string
+
+// The levels, from the least.
+const (
+	OK   Level = "ok"
+	Skip Level = "skip" // the check does not apply here, or cannot be made
+	Warn Level = "warn"
+	Fail Level = "fail" // the node cannot run as it should
+)
+
+// Finding is the result of a check.
+type Finding struct {
+	Check  string `json:"check"`
+	Level  Level  `json:"level"`
+	Found  string `json:"found"`
+	Remedy string `json:"remedy,omitempty"` // of a warn or a fail
+}
+
+func ok(format string, values ...any) Finding {
+	return Finding{Level: OK, Found: fmt.Sprintf(format, values...)}
+}
+
+func skip(format string, values ...any) Finding {
+	return Finding{Level: Skip, Found: fmt.Sprintf(format, values...)}
+}
+
+func warn(remedy, format string, values ...any) Finding {
+	return Finding{Level: Warn, Found: fmt.Sprintf(format, values...), Remedy: remedy}
+}
+
+func fail(remedy, format string, values ...any) Finding {
+	return Finding{Level: Fail, Found: fmt.Sprintf(format, values...), Remedy: remedy}
+}
+
+// A check is a name and the function that makes the finding.
+type check struct {
+	name string
+	of   func(context.Context, *Home) Finding
+}
+
+// checks are all checks, in the order of the answer. Those that need the configuration or genesis
+// are skipped where that cannot be read, which is a finding of its own.
+var checks = []check{
+	{"configuration", configuration},
+	{"exposure", exposure},
+	{"genesis", genesisFile},
+	{"genesis of others", othersGenesis},
+	{"program", program},
+	{"keys", keyModes},
+	{"databases", databaseLock},
+	{"divergence", divergence},
+	{"journal", journal},
+	{"ports", ports},
+	{"peers", peers},
+	{"peer clocks", peerClocks},
+	{"time sync", timeSync},
+	{"disk", disk},
+	{"descriptors", descriptors},
+	{"kernel", kernel},
+}
+
+// Names lists the checks.
+func Names() (names []string) {
+	for _, c := range checks {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// Examine makes all checks.
+func Examine(ctx context.Context, h *Home) []Finding {
+	findings := make([]Finding, len(checks))
+	for i, c := range checks {
+		findings[i] = c.run(ctx, h)
+	}
+	return findings
+}
+
+// run makes one check.
+func (c check) run(ctx context.Context, h *Home) (f Finding) {
+	if f = skip("the configuration cannot be read"); h.Invalid == nil || c.name == "configuration" {
+		f = c.of(ctx, h)
+	}
+	f.Check = c.name
+	return f
+}
+
+// Worst returns the worst level of findings.
+func Worst(findings []Finding) Level {
+	worst, rank := OK, map[Level]int{Warn: 1, Fail: 2}
+	for _, f := range findings {
+		if rank[f.Level] > rank[worst] {
+			worst = f.Level
+		}
+	}
+	return worst
+}

@@ -1,0 +1,284 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/p2p"
+	coretypes "github.com/cometbft/cometbft/rpc/core/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/testnet"
+)
+
+// healthy is a machine on which no check finds anything.
+var healthy = System{
+	Free:        func(string) (uint64, error) { return 1 << 50, nil },
+	Descriptors: func() (uint64, error) { return 1 << 20, nil },
+	Synced:      func() (bool, error) { return true, nil },
+	Landlock:    func() (int, error) { return 4, nil },
+	Seccomp:     func() bool { return true },
+}
+
+// stopped returns the first home of a localnet of two, whose nodes were never started, by its RPC
+// address.
+func stopped(t *testing.T) (h *Home, rpc string) {
+	t.Helper()
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 2, Rounds: 5, Seed: 1})
+	require.NoError(t, err)
+	dir := n.Nodes[0].Home
+	h = Look(context.Background(), dir, n.Nodes[0].RPC, nil)
+	require.NoError(t, h.Invalid)
+	require.NoError(t, h.NoGenesis)
+	require.False(t, h.runs())
+	h.System = healthy
+	return h, n.Nodes[0].RPC
+}
+
+// one makes one check.
+func one(t *testing.T, h *Home, name string) Finding {
+	t.Helper()
+	for _, c := range checks {
+		if c.name == name {
+			f := c.run(context.Background(), h)
+			require.NotEmpty(t, f.Found)
+			require.Equal(t, f.Level == Warn || f.Level == Fail, f.Remedy != "", "a finding has a remedy, and nothing else has: %v",
+				f)
+			t.Log(f)
+			return f
+		}
+	}
+	t.Fatalf("no check %q", name)
+	return Finding{}
+}
+
+// TestHealthy: a home that was just made has nothing that fails, but for its peers, which are not
+// started.
+func TestHealthy(t *testing.T) {
+	h, _ := stopped(t)
+	for _, f := range Examine(context.Background(), h) {
+		t.Log(f)
+		if f.Check != "peers" {
+			require.NotEqual(t, Fail, f.Level, f)
+		}
+	}
+}
+
+// TestEachCheckFails: what a check is for makes it fail, or warn.
+func TestEachCheckFails(t *testing.T) {
+	for _, c := range []struct {
+		check string
+		level Level
+		says  string
+		spoil func(*testing.T, *Home)
+	}{
+		{"configuration", Fail, "worker.part is 0 of 0 parts", func(t *testing.T, h *Home) {
+			t.Setenv("SPDL_WORKER_PARTS", "0")
+			_, _, h.Invalid = home.Load(h.Config.RootDir)
+		}},
+		{"configuration", Fail, "memdb", func(_ *testing.T, h *Home) { h.Config.DBBackend = "memdb" }},
+		{"configuration", Fail, "no such file", func(_ *testing.T, h *Home) { h.App.Worker.Data = "none.csv" }},
+		{"exposure", Warn, "rpc.laddr is tcp://0.0.0.0:1", func(_ *testing.T, h *Home) {
+			h.Config.RPC.ListenAddress = "tcp://0.0.0.0:1"
+		}},
+		{"exposure", Warn, "rpc.pprof_laddr", func(_ *testing.T, h *Home) { h.Config.RPC.PprofListenAddress = ":6060" }},
+		{"exposure", Warn, "rpc.unsafe", func(_ *testing.T, h *Home) { h.Config.RPC.Unsafe = true }},
+		{"exposure", Warn, "strangers", func(_ *testing.T, h *Home) { h.App.P2P.MembersOnly = false }},
+		{"exposure", Warn, "cors", func(_ *testing.T, h *Home) { h.Config.RPC.CORSAllowedOrigins = []string{"*"} }},
+		{"genesis", Fail, "no such file", func(t *testing.T, h *Home) {
+			require.NoError(t, os.Remove(h.Config.GenesisFile()))
+			_, h.NoGenesis = home.ReadGenesis(h.Config)
+		}},
+		{"genesis", Fail, "chain", func(_ *testing.T, h *Home) { h.Genesis.ChainID = strings.Repeat("x", 60) }},
+		{"program", Warn, "this program executes", func(_ *testing.T, h *Home) {
+			h.Genesis.ConsensusParams.Version.App = 99
+		}},
+		{"keys", Fail, "0644", func(t *testing.T, h *Home) {
+			require.NoError(t, os.Chmod(h.Config.NodeKeyFile(), 0o644))
+		}},
+		{"keys", Fail, ".next", func(t *testing.T, h *Home) {
+			next := home.NextKeyFile(home.InHome(h.Config, h.App.Worker.KeyFile))
+			require.NoError(t, os.WriteFile(next, nil, 0o600))
+			require.NoError(t, os.Chmod(next, 0o640))
+		}},
+		{"keys", Fail, "no key files", func(t *testing.T, h *Home) {
+			require.NoError(t, os.RemoveAll(filepath.Join(h.Config.RootDir, "config")))
+		}},
+		{"databases", Fail, "a process has them", func(t *testing.T, h *Home) {
+			db, err := dbm.NewDB("application", dbm.GoLevelDBBackend, h.Config.DBDir())
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, db.Close()) })
+		}},
+		{"divergence", Fail, "contradicts", func(t *testing.T, h *Home) {
+			require.NoError(t, os.WriteFile(filepath.Join(h.Config.DBDir(), "diverged.json"), []byte("{}"), 0o600))
+		}},
+		{"journal", Fail, "damaged", func(t *testing.T, h *Home) { writeJournal(t, h, "deadbeef not a line\n") }},
+		{"journal", Fail, `of chain "other"`, func(t *testing.T, h *Home) { writeJournal(t, h, `{"chain_id":"other"}`) }},
+		{"journal", Fail, "whom the chain does not have", func(t *testing.T, h *Home) {
+			writeJournal(t, h, `{"chain_id":"`+h.Genesis.ChainID+`","participant_id":"AAAA","signed":3}`)
+		}},
+		{"ports", Fail, "p2p.laddr", func(t *testing.T, h *Home) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, l.Close()) })
+			h.Config.P2P.ListenAddress = "tcp://" + l.Addr().String()
+		}},
+		{"ports", Fail, "the node abc answers", func(_ *testing.T, h *Home) { h.Other = "abc" }},
+		{"ports", Fail, "do not answer", func(_ *testing.T, h *Home) { h.Node = new(coretypes.ResultStatus) }},
+		{"peers", Fail, "0 of 1 nodes answer", func(*testing.T, *Home) {}},
+		{"time sync", Warn, "not synchronised", func(_ *testing.T, h *Home) {
+			h.System.Synced = func() (bool, error) { return false, nil }
+		}},
+		{"disk", Fail, "a node needs", func(_ *testing.T, h *Home) {
+			h.System.Free = func(string) (uint64, error) { return spare - 1, nil }
+		}},
+		{"disk", Warn, "are to come", func(_ *testing.T, h *Home) {
+			h.System.Free = func(string) (uint64, error) { return spare, nil }
+			h.Genesis.AppState = withRounds(h.Genesis.AppState, 1000000)
+		}},
+		{"descriptors", Warn, "may open 256 files", func(_ *testing.T, h *Home) {
+			h.System.Descriptors = func() (uint64, error) { return 256, nil }
+		}},
+		{"kernel", Fail, "cannot contain", func(_ *testing.T, h *Home) {
+			h.App.Worker.Trainer = []string{"python3", "train.py"}
+			h.System.Landlock = func() (int, error) { return 0, nil }
+		}},
+		{"kernel", Skip, "only Linux", func(_ *testing.T, h *Home) {
+			h.System.Landlock = func() (int, error) { return 0, errUnknown }
+		}},
+	} {
+		t.Run(c.check+" "+c.says, func(t *testing.T) {
+			h, _ := stopped(t)
+			c.spoil(t, h)
+			f := one(t, h, c.check)
+			require.Equal(t, c.level, f.Level)
+			require.Contains(t, f.Found, c.says)
+		})
+	}
+}
+
+func writeJournal(t *testing.T, h *Home, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(home.Journals(h.Config, h.App), []byte(text), 0o600))
+}
+
+// fakeNode answers RPC questions with fixed results, by method.
+func fakeNode(t *testing.T, results map[string]string) *client.Client {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + results[q.Method] + `}`))
+	}))
+	t.Cleanup(s.Close)
+	c, err := client.New(s.URL)
+	require.NoError(t, err)
+	return c
+}
+
+// TestRunningNode: checks that ask the node find what it says.
+func TestRunningNode(t *testing.T) {
+	h, _ := stopped(t)
+	h.Node = new(coretypes.ResultStatus)
+	h.Client = fakeNode(t, map[string]string{
+		"abci_info": `{"response":{"version":"v0.1","app_version":"77"}}`,
+		"abci_query": `{"response":{"value":"` + // base64 of the clocks of three peers
+			`W3sibm9kZV9pZCI6ImEiLCJhaGVhZF9tcyI6MTIwMDB9LHsibm9kZV9pZCI6ImIiLCJhaGVhZF9tcyI6MTMwMDB9LHsibm9kZV9pZCI6ImMi` +
+			`LCJhaGVhZF9tcyI6MX1d"}}`,
+	})
+	f := one(t, h, "program")
+	require.Equal(t, Warn, f.Level)
+	require.Contains(t, f.Found, "version 77 of the state machine")
+	f = one(t, h, "peer clocks")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "12s ahead")
+}
+
+// TestOthersGenesis: a witness with another genesis of the same chain id is named, and one with the
+// same is not.
+func TestOthersGenesis(t *testing.T) {
+	h, _ := stopped(t)
+	witness := func(rounds int) *client.Client {
+		doc := *h.Genesis
+		doc.AppState = withRounds(doc.AppState, rounds)
+		data := genesisChunk(t, &doc)
+		return fakeNode(t, map[string]string{"genesis_chunked": `{"chunk":"0","total":"1","data":"` + data + `"}`})
+	}
+	h.Witnesses = map[string]*client.Client{"b": witness(5)}
+	require.Equal(t, OK, one(t, h, "genesis of others").Level)
+	h.Witnesses["c"] = witness(6)
+	f := one(t, h, "genesis of others")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "c has another genesis")
+	h.Witnesses = map[string]*client.Client{"d": unreachable(t)}
+	require.Equal(t, Warn, one(t, h, "genesis of others").Level)
+}
+
+func unreachable(t *testing.T) *client.Client {
+	t.Helper()
+	c, err := client.New("tcp://127.0.0.1:1")
+	require.NoError(t, err)
+	return c
+}
+
+// TestLiveNode: on a net that runs, no check fails, and the checks that need the node are made.
+func TestLiveNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a net")
+	}
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 2, Rounds: 1000000, Seed: 1})
+	require.NoError(t, err)
+	nodes, err := testnet.StartInProcess(n, nopLogger())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, nodes.Stop()) })
+	var found map[string]Finding
+	require.Eventually(t, func() bool {
+		h := Look(context.Background(), n.Nodes[0].Home, n.Nodes[0].RPC, nil)
+		h.System = healthy
+		found = map[string]Finding{}
+		for _, f := range Examine(context.Background(), h) {
+			found[f.Check] = f
+		}
+		return h.runs() && strings.Contains(found["peers"].Found, "1 are connected")
+	}, 2*time.Minute, time.Second)
+	for _, f := range found {
+		t.Log(f)
+		require.NotEqual(t, Fail, f.Level, f)
+	}
+	require.Equal(t, "the node that runs has them", found["databases"].Found)
+	require.Contains(t, found["ports"].Found, "answer: p2p.laddr")
+	require.Contains(t, found["genesis of others"].Found, "its own node")
+
+	other := Look(context.Background(), n.Nodes[1].Home, n.Nodes[0].RPC, nil)
+	require.False(t, other.runs())
+	key, err := home.LoadNodeKey(filepath.Join(n.Nodes[0].Home, "config", "node_key.json"))
+	require.NoError(t, err)
+	require.Equal(t, p2p.ID(other.Other), key.ID())
+}
+
+func TestUnreadableHome(t *testing.T) {
+	h := Look(context.Background(), t.TempDir(), "", nil)
+	require.ErrorIs(t, h.Invalid, os.ErrNotExist)
+	found := Examine(context.Background(), h)
+	require.Equal(t, Fail, found[0].Level)
+	for _, f := range found[1:] {
+		require.Equal(t, Skip, f.Level)
+	}
+	require.Equal(t, Fail, Worst(found))
+	require.False(t, errors.Is(h.NoGenesis, os.ErrNotExist))
+}

@@ -1,0 +1,129 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// keyModes finds secret files that others than their owner can read, or change.
+func keyModes(_ context.Context, h *Home) Finding {
+	key := home.InHome(h.Config, h.App.Worker.KeyFile)
+	patterns := []string{key, key + ".*", filepath.Join(key, "*.json"), h.Config.PrivValidatorKeyFile(),
+		h.Config.NodeKeyFile()}
+	var files, open []string
+	for _, p := range patterns {
+		found, _ := filepath.Glob(p) // fails only for a pattern that is not well formed: there is no such file then
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err == nil && !info.IsDir() && info.Mode().Perm()&0o077 != 0 {
+			open = append(open, fmt.Sprintf("%s has mode %#o", file, info.Mode().Perm()))
+		}
+	}
+	switch {
+	case len(files) == 0:
+		return fail("spdl init makes a home's keys, spdl restore puts them back", "there are no key files")
+	case len(open) > 0:
+		return fail("chmod 600 each; if others use this host, rotate (spdl tx rotate)", "%s", strings.Join(open, "; "))
+	}
+	return ok("%d files, each for its owner alone", len(files))
+}
+
+// hasData reports whether the application's database exists.
+func (h *Home) hasData() bool {
+	_, err := os.Stat(filepath.Join(h.Config.DBDir(), "application.db"))
+	return err == nil
+}
+
+// databaseLock compares the lock of the databases with whether the node answers.
+func databaseLock(_ context.Context, h *Home) Finding {
+	if !h.hasData() {
+		return skip("the node was never started: there are no databases")
+	}
+	db, err := storage.OpenFile(filepath.Join(h.Config.DBDir(), "application.db"), true)
+	if err == nil {
+		err = db.Close()
+		switch {
+		case err != nil:
+			return fail("look at the disk", "%v", err)
+		case h.runs():
+			return fail("name the home of the node that runs", "a node answers with this home's id, and its databases are "+
+				"elsewhere")
+		}
+		return ok("no process has them: the node is stopped")
+	}
+	switch {
+	case !strings.Contains(err.Error(), "temporarily unavailable"):
+		return fail("see docs/TROUBLESHOOTING.md, Disk; spdl audit replay names a damaged height", "%v", err)
+	case !h.runs() && h.Config.RPC.ListenAddress != "":
+		return fail("wait while it replays blocks; otherwise look at its log, and end it", "a process has them, and no node "+
+			"of this home answers at %s", h.Config.RPC.ListenAddress)
+	}
+	return ok("the node that runs has them")
+}
+
+// divergence finds the record of a node that has left the chain.
+func divergence(_ context.Context, h *Home) Finding {
+	file := filepath.Join(h.Config.DBDir(), "diverged.json")
+	if _, err := os.Stat(file); err == nil {
+		return fail("see docs/TROUBLESHOOTING.md: keep a copy, run spdl audit replay, then spdl unsafe-reset-all",
+			"%s: this node's state contradicts what two thirds signed", file)
+	}
+	return ok("none is on record")
+}
+
+// journal compares the worker's journal with the chain.
+func journal(ctx context.Context, h *Home) Finding {
+	switch {
+	case !h.App.Worker.Enabled:
+		return skip("worker.enabled is false")
+	case home.IsWorkerGroup(h.Config, h.App):
+		return skip("a worker group: each of its workers checks its own")
+	case h.NoGenesis != nil:
+		return skip("the home has no genesis")
+	}
+	path := home.Journals(h.Config, h.App)
+	info, err := worker.ReadJournalInfo(path)
+	switch {
+	case errors.Is(err, worker.ErrDamaged):
+		return fail("move the file away and start again: the worker begins a new one", "%v", err)
+	case err != nil:
+		return fail("make it readable for the node's user", "%v", err)
+	case info.New:
+		return ok("%s: nothing is signed yet", path)
+	case info.Missing && h.hasData():
+		return warn("none: the worker begins a new journal, and sits out the round that is open", "%s is missing", path)
+	case info.Missing:
+		return ok("there is none, and no chain yet")
+	case info.ChainID != h.Genesis.ChainID:
+		return fail("put back the journal of this chain, or move the file away", "%s is of chain %q, genesis of %q", path,
+			info.ChainID, h.Genesis.ChainID)
+	}
+	all, err := h.participants(ctx)
+	if err != nil {
+		return skip("the chain's participants cannot be read: %v", err)
+	}
+	i := slices.IndexFunc(all, func(p app.Participant) bool { return string(p.Id) == string(info.ID) })
+	switch {
+	case i < 0:
+		return fail("put back the journal of this participant, or move the file away", "%s is of participant id %X, whom "+
+			"the chain does not have", path, info.ID)
+	case all[i].Releases > info.Signed:
+		return fail("stop the other node with these keys, if there is one; the worker sits out a round by itself",
+			"%s counts %d gradients, the chain %d: it is an old copy", path, info.Signed, all[i].Releases)
+	}
+	return ok("%d gradients signed by participant %d, %d of them counted by the chain", info.Signed, all[i].Index,
+		all[i].Releases)
+}

@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+)
+
+// genesisFile validates the home's genesis.
+func genesisFile(_ context.Context, h *Home) Finding {
+	if h.NoGenesis != nil {
+		return fail("put the consortium's genesis.json there (spdl consortium start makes it)", "%v", h.NoGenesis)
+	}
+	_, warnings, err := home.CheckGenesis(h.Genesis)
+	switch {
+	case err != nil:
+		return fail("take the file of another member, whose node runs", "%v", err)
+	case len(warnings) > 0:
+		return warn("a new epoch sets other values (spdl tx start-epoch)", "%s", strings.Join(warnings, "; "))
+	}
+	hash, err := fileHash(h.Config.GenesisFile())
+	if err != nil {
+		return fail("make it readable for the node's user", "%v", err)
+	}
+	return ok("chain %s, SHA-256 of the file %s", h.Genesis.ChainID, hash)
+}
+
+func fileHash(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// othersGenesis compares the application's part of genesis, the chain and a block with those of the
+// node that runs and of the witnesses.
+func othersGenesis(ctx context.Context, h *Home) Finding {
+	if h.NoGenesis != nil {
+		return skip("the home has no genesis")
+	}
+	asked := maps.Clone(h.Witnesses)
+	if asked == nil {
+		asked = map[string]*client.Client{}
+	}
+	if h.runs() {
+		asked["its own node"] = h.Client
+	}
+	if len(asked) == 0 {
+		return skip("no node answers: --witness asks one of another member; or compare the SHA-256 by hand")
+	}
+	var same, silent []string
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		differs, err := h.sameGenesis(ctx, asked[name])
+		switch {
+		case err != nil:
+			silent = append(silent, fmt.Sprintf("%s: %v", name, err))
+		case differs != "":
+			return fail("agree by another channel on one genesis.json; then spdl unsafe-reset-all and start", "%s has %s",
+				name, differs)
+		default:
+			same = append(same, name)
+		}
+	}
+	if len(silent) > 0 {
+		return warn("name witnesses whose RPC this host reaches", "%s", strings.Join(silent, "; "))
+	}
+	return ok("the same as of %s", strings.Join(same, ", "))
+}
+
+// sameGenesis returns in what the genesis of a node differs, "" if it does not.
+func (h *Home) sameGenesis(ctx context.Context, c *client.Client) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var document bytes.Buffer
+	for chunk, total := uint(0), 1; int(chunk) < total && document.Len() < maxGenesis; chunk++ {
+		g, err := c.RPC().GenesisChunked(ctx, chunk)
+		if err != nil {
+			return "", err
+		}
+		data, err := base64.StdEncoding.DecodeString(g.Data)
+		if err != nil {
+			return "", err
+		}
+		document.Write(data)
+		total = g.TotalChunks
+	}
+	theirs, err := parseGenesis(document.Bytes())
+	switch {
+	case err != nil:
+		return "", err
+	case theirs.ChainID != h.Genesis.ChainID:
+		return fmt.Sprintf("chain %q, the home's genesis is of %q", theirs.ChainID, h.Genesis.ChainID), nil
+	case !theirs.GenesisTime.Equal(h.Genesis.GenesisTime) || !bytes.Equal(theirs.ValidatorHash(),
+		h.Genesis.ValidatorHash()) || !sameJSON(theirs.AppState, h.Genesis.AppState):
+		return "another genesis of the same chain id", nil
+	}
+	return "", nil
+}
+
+// program compares this program with the chain's state machine and the node that runs.
+func program(ctx context.Context, h *Home) Finding {
+	if h.runs() {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		info, err := h.Client.RPC().ABCIInfo(ctx)
+		switch {
+		case err != nil:
+			return warn("look at the node's log", "the node does not say what it is: %v", err)
+		case info.Response.AppVersion != app.Version:
+			return warn("run the doctor of the node's own release", "the node executes version %d of the state machine, this "+
+				"program %d", info.Response.AppVersion, app.Version)
+		case info.Response.Version != abci.Version:
+			return warn("restart the node if this program has replaced its own", "the node is spdl %s, this program %s",
+				info.Response.Version, abci.Version)
+		}
+		return ok("spdl %s, state machine %d, as the node that runs", abci.Version, app.Version)
+	}
+	if h.NoGenesis == nil && h.Genesis.ConsensusParams != nil && h.Genesis.ConsensusParams.Version.App != app.Version {
+		return warn("start the release of the chain's version, unless the chain was upgraded", "genesis is of version %d of "+
+			"the state machine, this program executes %d", h.Genesis.ConsensusParams.Version.App, app.Version)
+	}
+	return ok("spdl %s, state machine %d", abci.Version, app.Version)
+}

@@ -1,0 +1,100 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	coretypes "github.com/cometbft/cometbft/rpc/core/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app"
+)
+
+// askTimeout bounds each question to a node.
+const askTimeout = 5 * time.Second
+
+// Home is what the checks look at.
+type Home struct {
+	Config  *config.Config
+	App     home.AppConfig
+	Invalid error // why the configuration cannot be read; the rest is then empty
+
+	Genesis   *types.GenesisDoc
+	NoGenesis error // why it cannot be read
+
+	Client    *client.Client // of the home's node, nil if it serves no RPC
+	Node      *coretypes.ResultStatus
+	Other     string                    // the id of the node that answers in the place of the home's
+	Witnesses map[string]*client.Client // nodes of others, by the address that was given
+
+	System System
+}
+
+// Look reads a home and asks its node, if one answers. RPC is the address of the home's node.
+func Look(ctx context.Context, dir, rpc string, witnesses map[string]*client.Client) *Home {
+	h := &Home{Witnesses: witnesses, System: machine}
+	if h.Config, h.App, h.Invalid = home.Load(dir); h.Invalid != nil {
+		return h
+	}
+	h.Genesis, h.NoGenesis = home.ReadGenesis(h.Config)
+	if rpc == "" {
+		return h
+	}
+	c, err := client.New(rpc)
+	if err != nil {
+		return h
+	}
+	h.Client = c
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	status, err := c.RPC().Status(ctx)
+	if err != nil {
+		return h
+	}
+	key, err := home.LoadNodeKey(h.Config.NodeKeyFile())
+	if err == nil && key.ID() != status.NodeInfo.ID() {
+		h.Other = string(status.NodeInfo.ID())
+		return h
+	}
+	h.Node = status
+	return h
+}
+
+// runs reports whether the home's node answers.
+func (h *Home) runs() bool { return h.Node != nil }
+
+// participants returns the participants that the chain has: of the node that runs, of the databases
+// of one that is stopped, or of genesis.
+func (h *Home) participants(ctx context.Context) ([]app.Participant, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if h.runs() {
+		return h.Client.Participants(ctx)
+	}
+	if h.NoGenesis != nil {
+		return nil, h.NoGenesis
+	}
+	if !h.hasData() {
+		g, err := app.DecodeGenesis(h.Genesis.AppState)
+		return g.Participants, err
+	}
+	db, err := home.OpenApplicationDB(h.Config)
+	if err != nil {
+		return nil, err
+	}
+	own := store.New(db)
+	s, err := own.State()
+	if err = errors.Join(err, own.Close()); err != nil {
+		return nil, err
+	}
+	if s == nil {
+		g, err := app.DecodeGenesis(h.Genesis.AppState)
+		return g.Participants, err
+	}
+	return s.Participants, nil
+}

@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/spdl/spdl/app"
+)
+
+// System is what the checks ask of the machine.
+type System struct {
+	Free        func(path string) (bytes uint64, err error) // for the user, on the disk of a path
+	Descriptors func() (uint64, error)                      // that a process of this user may open
+	Synced      func() (bool, error)                        // whether the kernel's clock is synchronised
+	Landlock    func() (abi int, err error)
+	Seccomp     func() bool
+}
+
+// errUnknown reports that a system does not say.
+var errUnknown = errors.New("this system does not say")
+
+// spare is the space in bytes that every node needs beside its chain.
+const spare = 1 << 30
+
+// disk compares the free space with what the rest of the training will store.
+func disk(ctx context.Context, h *Home) Finding {
+	free, err := h.System.Free(h.Config.RootDir)
+	if err != nil {
+		return skip("%v", err)
+	}
+	used, err := size(h.Config.DBDir())
+	if err != nil {
+		return skip("%v", err)
+	}
+	found := fmt.Sprintf("%s free, data/ has %s", amount(free), amount(used))
+	const remedy = "make room, move the home, or drop old blocks ([retain] in app.toml)"
+	if free < spare {
+		return fail(remedy, "%s; a node needs %s", found, amount(spare))
+	}
+	need, rounds, err := h.growth(ctx)
+	switch {
+	case err != nil:
+		return ok("%s; how much is to come is not known: %v", found, err)
+	case free < need:
+		return warn(remedy, "%s, and up to %s are to come in %d rounds", found, amount(need), rounds)
+	}
+	return ok("%s, up to %s are to come in %d rounds", found, amount(need), rounds)
+}
+
+// growth returns the bytes that the open epoch's remaining rounds may add, and their number.
+func (h *Home) growth(ctx context.Context) (uint64, uint64, error) {
+	if h.NoGenesis != nil {
+		return 0, 0, h.NoGenesis
+	}
+	g, err := app.DecodeGenesis(h.Genesis.AppState)
+	if err != nil {
+		return 0, 0, err
+	}
+	rounds, n, p := g.Params.Training.Rounds, len(g.Participants), g.Params
+	if h.runs() {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		s, err := h.Client.Status(ctx)
+		if err != nil {
+			return 0, 0, err
+		}
+		if p, err = h.Client.Params(ctx); err != nil {
+			return 0, 0, err
+		}
+		rounds, n = s.Rounds-min(s.Round, s.Rounds), s.Participants
+	}
+	return rounds * uint64(p.RoundBytes(n)), rounds, nil
+}
+
+// size returns the bytes of the files in a folder, 0 if there is none.
+func size(dir string) (sum uint64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if errors.Is(err, fs.ErrNotExist) { // compacted away
+				return nil
+			}
+			return err
+		}
+		if info, err := d.Info(); err == nil {
+			sum += uint64(info.Size())
+		}
+		return nil
+	})
+	return sum, err
+}
+
+// amount returns a number of bytes for people.
+func amount(n uint64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// needDescriptors is the number of descriptors that a node with many peers and a crowd of readers
+// has open, with room to spare.
+const needDescriptors = 4096
+
+// descriptors compares the limit of open files with what a node needs.
+func descriptors(_ context.Context, h *Home) Finding {
+	limit, err := h.System.Descriptors()
+	switch {
+	case err != nil:
+		return skip("%v", err)
+	case limit < needDescriptors:
+		return warn("LimitNOFILE=65536 in the unit, or ulimit -n 65536", "a process may open %d files, a node may need %d",
+			limit, needDescriptors)
+	}
+	return ok("a process may open %d files", limit)
+}
+
+// timeSync asks whether a service keeps the clock right.
+func timeSync(_ context.Context, h *Home) Finding {
+	synced, err := h.System.Synced()
+	switch {
+	case err != nil:
+		return skip("%v", err)
+	case !synced:
+		return warn("enable chrony or systemd-timesyncd; in a virtual machine the host may do it",
+			"the kernel's clock is not synchronised")
+	}
+	return ok("the kernel's clock is synchronised")
+}
+
+// kernel asks for what contains a trainer program.
+func kernel(_ context.Context, h *Home) Finding {
+	abi, err := h.System.Landlock()
+	trainer := h.App.Worker.Enabled && len(h.App.Worker.Trainer) > 0
+	switch {
+	case errors.Is(err, errUnknown):
+		return skip("only Linux contains a trainer")
+	case (err != nil || abi < 1 || !h.System.Seccomp()) && trainer:
+		return fail("Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK and seccomp, and landlock in the boot option lsm=",
+			"worker.trainer is set, and the kernel cannot contain it: Landlock ABI %d, seccomp %t", abi, h.System.Seccomp())
+	case err != nil || abi < 1 || !h.System.Seccomp():
+		return ok("Landlock ABI %d, seccomp %t: no trainer of one's own is configured", abi, h.System.Seccomp())
+	}
+	return ok("Landlock ABI %d, seccomp", abi)
+}

@@ -1,0 +1,201 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/p2p"
+
+	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/cmd/internal/probe"
+)
+
+// listeners are the addresses that the node listens on, by their keys.
+func (h *Home) listeners() [][2]string {
+	c := h.Config
+	all := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress},
+		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}}
+	if c.Instrumentation.IsPrometheusEnabled() {
+		all = append(all, [2]string{"instrumentation.prometheus_listen_addr", c.Instrumentation.PrometheusListenAddr})
+	}
+	if h.App.Explorer.Enabled {
+		all = append(all, [2]string{"explorer.laddr", h.App.Explorer.Laddr})
+	}
+	return slices.DeleteFunc(all, func(l [2]string) bool {
+		return l[1] == "" || strings.HasPrefix(l[1], "unix://")
+	})
+}
+
+// ports finds addresses that are taken while the node is stopped, or that do not answer while it
+// runs.
+func ports(ctx context.Context, h *Home) Finding {
+	var wrong, right []string
+	for _, l := range h.listeners() {
+		if err := port(ctx, hostPort(l[1]), h.runs()); err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s: %v", l[0], err))
+		} else {
+			right = append(right, fmt.Sprintf("%s %s", l[0], hostPort(l[1])))
+		}
+	}
+	switch {
+	case h.Other != "":
+		return fail("give this node an address of its own, or stop the other", "the node %s answers at rpc.laddr, %s",
+			h.Other, h.Config.RPC.ListenAddress)
+	case len(wrong) > 0 && h.runs():
+		return fail("look at the node's log", "do not answer: %s", strings.Join(wrong, "; "))
+	case len(wrong) > 0:
+		return fail("give this node an address of its own, or stop what listens there (ss -ltnp)", "%s",
+			strings.Join(wrong, "; "))
+	case h.runs():
+		return ok("answer: %s", strings.Join(right, ", "))
+	}
+	return ok("free: %s", strings.Join(right, ", "))
+}
+
+// port returns an error if an address is taken, or, of a node that runs, does not answer.
+func port(ctx context.Context, address string, runs bool) error {
+	if !runs {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return err
+		}
+		return l.Close()
+	}
+	host, number, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		address = net.JoinHostPort("127.0.0.1", number)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// peers probes the nodes that this one connects to, and names those that are connected.
+func peers(ctx context.Context, h *Home) Finding {
+	wanted, err := h.peerAddresses(ctx)
+	if err != nil {
+		return skip("the addresses of others cannot be read: %v", err)
+	}
+	if len(wanted) == 0 {
+		return skip("no address of another node is known: neither p2p.persistent_peers nor the chain has one")
+	}
+	errs := make([]error, len(wanted))
+	var wg sync.WaitGroup
+	for i, address := range wanted {
+		wg.Go(func() { errs[i] = probe.Node(ctx, address) })
+	}
+	wg.Wait()
+	var silent []string
+	for i, err := range errs {
+		if err != nil {
+			_, at, _ := strings.Cut(wanted[i], "@")
+			silent = append(silent, at+" "+err.Error())
+		}
+	}
+	connected := h.connected(ctx)
+	found := fmt.Sprintf("%d of %d nodes answer", len(wanted)-len(silent), len(wanted))
+	if h.runs() {
+		found += fmt.Sprintf(", %d are connected%s", len(connected), list(slices.Sorted(maps.Values(connected))))
+	}
+	const remedy = "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside"
+	switch {
+	case len(silent) == len(wanted) && len(connected) == 0:
+		return fail(remedy, "%s: %s", found, strings.Join(silent, "; "))
+	case len(silent) > 0:
+		return warn(remedy, "%s; not %s", found, strings.Join(silent, "; "))
+	}
+	return ok("%s", found)
+}
+
+// list returns names in parentheses, "" for none.
+func list(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// peerAddresses returns the persistent peers, or, as a node does, the addresses that the active
+// participants registered.
+func (h *Home) peerAddresses(ctx context.Context) ([]string, error) {
+	if named := strings.TrimSpace(h.Config.P2P.PersistentPeers); named != "" {
+		return strings.FieldsFunc(named, func(r rune) bool { return r == ',' || r == ' ' }), nil
+	}
+	all, err := h.participants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var own p2p.ID
+	if key, err := home.LoadNodeKey(h.Config.NodeKeyFile()); err == nil {
+		own = key.ID()
+	}
+	return admission.Addresses(all, own), nil
+}
+
+// connected returns the names and versions of the peers of a node that runs, by id.
+func (h *Home) connected(ctx context.Context) map[string]string {
+	out := map[string]string{}
+	if !h.runs() {
+		return out
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	info, err := h.Client.RPC().NetInfo(ctx)
+	if err != nil {
+		return out
+	}
+	for _, p := range info.Peers {
+		out[string(p.NodeInfo.ID())] = fmt.Sprintf("%q of CometBFT %s", p.NodeInfo.Moniker, p.NodeInfo.Version)
+	}
+	return out
+}
+
+// The offsets of this clock from the median of its peers', from which there is a finding. A node
+// warns at the second by itself.
+const (
+	warnClock = time.Second
+	failClock = 10 * time.Second
+)
+
+// peerClocks compares this clock with those of the peers, as the node that runs has measured them.
+func peerClocks(ctx context.Context, h *Home) Finding {
+	if !h.runs() {
+		return skip("the node is stopped: it measures the clocks of its peers while it runs")
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	measured, err := h.Client.Clocks(ctx)
+	switch {
+	case err != nil:
+		return skip("the node does not say: %v", err)
+	case len(measured) == 0:
+		return skip("no peer's clock is measured yet")
+	}
+	ahead := make([]float64, len(measured))
+	for i, m := range measured {
+		ahead[i] = m.AheadMs
+	}
+	slices.Sort(ahead)
+	median := time.Duration(ahead[len(ahead)/2] * float64(time.Millisecond)).Round(time.Millisecond)
+	const remedy = "synchronise this host's clock (chrony, systemd-timesyncd); if it is right, tell the others"
+	switch off := time.Duration(math.Abs(float64(median))); {
+	case off > failClock:
+		return fail(remedy, "the clocks of %d peers are %v ahead, by their median", len(measured), median)
+	case off > warnClock:
+		return warn(remedy, "the clocks of %d peers are %v ahead, by their median", len(measured), median)
+	}
+	return ok("the clocks of %d peers are %v ahead, by their median", len(measured), median)
+}
