@@ -102,8 +102,20 @@ notices: ## docs/NOTICES.md, third parties' licences, and build/NOTICES.txt with
 	$(GO) run ./cmd/internal/notices docs/NOTICES.md $(BUILD)/NOTICES.txt
 
 .PHONY: release
-release: docs notices ## archives and the Python wheel into build/release (ARCH="amd64 arm64 darwin/amd64 darwin/arm64"; without a system: Linux)
-	@.ci/release $(VERSION) $(or $(ARCH),amd64 arm64 darwin/amd64 darwin/arm64)
+release: docs notices ## archives, SBOMs and the Python wheel into build/release (SIGN=KEY signs SHA256SUMS; ARCH="amd64 arm64 darwin/amd64 darwin/arm64"; without a system: Linux)
+	@SIGN='$(SIGN)' .ci/release $(VERSION) $(or $(ARCH),amd64 arm64 darwin/amd64 darwin/arm64)
+
+.PHONY: reproducible
+reproducible: ## build the last commit twice, in two folders and with two caches, and compare
+	@.ci/reproducible
+
+.PHONY: vuln
+vuln: ## known faults in modules that the programs reach (govulncheck); says so where its database cannot be reached
+	@.ci/vuln
+
+.PHONY: unit
+unit: ## docs/spdl.service is valid, and its exposure by systemd-analyze has a bound
+	@.ci/unit
 
 .PHONY: proto
 proto: ## generate the .pb.go files
