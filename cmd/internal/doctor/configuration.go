@@ -36,7 +36,7 @@ func exposure(_ context.Context, h *Home) Finding {
 	var found []string
 	c := h.Config
 	if c.RPC.Unsafe {
-		found = append(found, "rpc.unsafe is true: whoever reaches RPC can change the node's peers and profile it")
+		found = append(found, "rpc.unsafe is true: a client of RPC can change the node's peers and profile it")
 	}
 	if slices.Contains(c.RPC.CORSAllowedOrigins, "*") {
 		found = append(found, "rpc.cors_allowed_origins has *: any web page can ask the node of a browser's host")

@@ -25,8 +25,8 @@ func Debug() *cobra.Command {
 	o := &debugOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "debug",
-		Short: "Write a bundle for whoever helps: state, configuration and log, without secrets",
-		Long: "Write a bundle for whoever helps: versions, configuration, what spdl doctor finds, the node's state and " +
+		Short: "Write a bundle for a helper: state, configuration and log, without secrets",
+		Long: "Write a bundle for a helper: versions, configuration, what spdl doctor finds, the node's state and " +
 			"peers, profiles\n" +
 			"if rpc.pprof_laddr is set, and the end of the log. It has no keys, no journal and no data: each file is made " +
 			"for the bundle,\n" +

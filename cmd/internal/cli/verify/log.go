@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/light"
-	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/verify"
 )
 
 type logOptions struct {
@@ -53,7 +52,7 @@ type logVerdict struct {
 	File     string `json:"file"`
 	ChainID  string `json:"chain_id"`
 	Trusted  int64  `json:"trusted_height"`
-	audit.Proof
+	Proven any `json:"proven"`
 	NotProven string `json:"not_proven"`
 }
 
@@ -62,23 +61,20 @@ const notProven = "that no entry is missing, the results, the names and the foun
 	"makes the same log again"
 
 func (o *logOptions) run(r *command.Run, args []string) error {
-	f, err := os.Open(args[0])
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	log, err := audit.ReadLog(f)
+	log, err := verify.OpenLog(args[0])
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	ctx, cancel := context.WithTimeout(r.Context, o.timeout)
 	defer cancel()
-	headers, t, err := o.headers(ctx, r, log)
+	headers, t, err := o.headers(ctx, r, log.ChainID, func(t light.Trust) (light.Headers, light.Trust, error) {
+		return verify.LogHeaders(log, t, o.genesis)
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	if log.ChainID != t.ChainID {
-		return fmt.Errorf("%s: %w: it is of chain %q, want %q", args[0], audit.ErrLog, log.ChainID, t.ChainID)
+		return fmt.Errorf("%s: %w: it is of chain %q, want %q", args[0], proof.ErrNotProven, log.ChainID, t.ChainID)
 	}
 	proven, err := log.Check(ctx, headers)
 	if err != nil {
@@ -87,48 +83,29 @@ func (o *logOptions) run(r *command.Run, args []string) error {
 	v := logVerdict{true, args[0], t.ChainID, t.Height, proven, notProven}
 	return r.Show(v, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "verified    %d entries and %d approvals, by %d headers from height %d to %d\nchain       %s\n"+
-			"trusted     from height %d\nnot proven  %s\n", v.Entries, v.Approvals, v.Headers, v.First, v.Last,
+			"trusted     from height %d\nnot proven  %s\n", proven.Entries, proven.Approvals, proven.Headers, proven.First, proven.Last,
 			command.Plain(v.ChainID), v.Trusted, v.NotProven)
 		return err
 	})
 }
 
-// headers returns the headers that the options trust.
-func (o *logOptions) headers(ctx context.Context, r *command.Run, log *audit.Log) (light.Headers, light.Trust, error) {
-	if o.genesis == "" && !o.offline {
-		t, err := o.check(false)
-		if err != nil {
-			return nil, t, err
-		}
-		t.ChainID = cmp.Or(o.chainID, log.ChainID)
-		_, headers, t, err := o.follow(ctx, r, t)
-		return headers, t, err
-	}
+// headers returns the headers that the options trust: of the node, or those that held finds in the file.
+func (o *logOptions) headers(ctx context.Context, r *command.Run, chainID string,
+	held func(light.Trust) (light.Headers, light.Trust, error)) (light.Headers, light.Trust, error) {
 	if o.genesis != "" && o.hash != "" {
 		return nil, light.Trust{}, command.Usage(errors.New("--genesis and --trust-hash: one of them"))
 	}
-	blocks, err := log.Blocks()
-	if err != nil {
-		return nil, light.Trust{}, err
-	}
-	if len(blocks) == 0 {
-		return nil, light.Trust{}, fmt.Errorf("%w: it has no headers", audit.ErrLog)
-	}
-	var t light.Trust
 	if o.genesis != "" {
-		doc, err := genesis.ReadFile(o.genesis)
-		if err != nil {
-			return nil, t, err
-		}
-		if t, err = light.Genesis(doc, blocks[0]); err != nil {
-			return nil, t, err
-		}
-	} else if t, err = o.check(false); err != nil {
+		return held(light.Trust{})
+	}
+	t, err := o.check(false)
+	if err != nil {
 		return nil, t, err
 	}
-	if t.ChainID == "" {
-		t.ChainID = cmp.Or(o.chainID, log.ChainID)
+	t.ChainID = cmp.Or(o.chainID, chainID)
+	if o.offline {
+		return held(t)
 	}
-	headers, err := light.Held(t, blocks)
+	_, headers, t, err := o.follow(ctx, r, t)
 	return headers, t, err
 }
