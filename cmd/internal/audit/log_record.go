@@ -76,7 +76,7 @@ func (r *recorder) transactions(b Executed) error {
 		if err != nil {
 			return err
 		}
-		e.Raw, e.Proof, e.Hash = raw, b.Block.Txs.Proof(i).Proof, hex.EncodeToString(types.Tx(raw).Hash())
+		e.Raw, e.Proof, e.Hash = raw, b.Block.Txs.Proof(i).Proof, hex.EncodeToString(raw.Hash())
 		if err := r.vote(b, t, r.add(b, e)); err != nil {
 			return err
 		}

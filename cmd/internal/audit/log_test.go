@@ -72,7 +72,8 @@ func governed(t *testing.T) *chain {
 	c.block(types.EvidenceList{ev}, nil)
 	join := apptest.Join(5)
 	id := join.ID()
-	c.add(apptest.Sign(0, &tx.Approve{Participant: 0, Proposal: id[:], Join: join.Raw}), apptest.Sign(2, &tx.Remove{Participant: 2, Subject: 3, Nonce: 1}))
+	c.add(apptest.Sign(0, &tx.Approve{Participant: 0, Proposal: id[:], Join: join.Raw}),
+		apptest.Sign(2, &tx.Remove{Participant: 2, Subject: 3, Nonce: 1}))
 	c.close(1)
 	return c
 }

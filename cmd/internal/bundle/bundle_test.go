@@ -96,7 +96,7 @@ func mark(t *testing.T) marked {
 	keys := map[string]string{"participant": home.InHome(m.Config, m.App.Worker.KeyFile),
 		"validator": m.Config.PrivValidatorKeyFile(), "node": m.Config.NodeKeyFile(),
 		"next": home.NextKeyFile(home.InHome(m.Config, m.App.Worker.KeyFile))}
-	_, err = home.NewKeys(keys["next"])
+	_, err = home.NewKeystore(dir, nil).NewKeys(keys["next"])
 	require.NoError(t, err)
 	for name, file := range keys {
 		text, err := os.ReadFile(file)
@@ -117,7 +117,8 @@ func mark(t *testing.T) marked {
 			fmt.Fprintf(&log, "I[2026] read %s from somewhere\n", secret)
 		}
 	}
-	log.WriteString("I[2026] the trainer says markrow,1,2,3\nAuthorization: Bearer markbearertoken\npassphrase=markpassphrase x\n" +
+	log.WriteString("I[2026] the trainer says markrow,1,2,3\nAuthorization: Bearer markbearertoken\n" +
+		"passphrase=markpassphrase x\n" +
 		`{"priv_key": "markjsonkey"}` + "\nGET http://u:markurlpassword@h:1/ failed\nI[2026] committed height=7\n")
 	m.Log = strings.NewReader(log.String())
 	return m

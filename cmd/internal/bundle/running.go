@@ -76,7 +76,7 @@ func profile(name string) func(context.Context, *Node) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer answer.Body.Close()
+		defer func() { _ = answer.Body.Close() }()
 		if answer.StatusCode != http.StatusOK {
 			return nil, fmt.Errorf("rpc.pprof_laddr answers %s", answer.Status)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,16 +52,12 @@ func secrets(n *Node) scrubber {
 	}
 	credentials(n.RPC, add)
 	if n.Invalid == nil {
-		key := home.InHome(n.Config, n.App.Worker.KeyFile)
-		for _, pattern := range []string{key, key + ".*", filepath.Join(key, "*"), n.Config.PrivValidatorKeyFile(),
-			n.Config.NodeKeyFile()} {
-			files, _ := filepath.Glob(pattern) // fails only for a pattern that is not well formed
-			for _, file := range files {
-				data, err := os.ReadFile(file)
-				var content any
-				if err == nil && json.Unmarshal(data, &content) == nil {
-					privateIn(content, false, add)
-				}
+		files, _ := home.KeyFiles(n.Config, n.App) // fails only for a pattern that is not well formed
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			var content any
+			if err == nil && json.Unmarshal(data, &content) == nil {
+				privateIn(content, false, add)
 			}
 		}
 		for _, setting := range home.Settings(n.Config, n.App) {

@@ -54,8 +54,7 @@ func one(t *testing.T, h *Home, name string) Finding {
 		if c.name == name {
 			f := c.run(context.Background(), h)
 			require.NotEmpty(t, f.Found)
-			require.Equal(t, f.Level == Warn || f.Level == Fail, f.Remedy != "", "a finding has a remedy, and nothing else has: %v",
-				f)
+			require.Equal(t, f.Level == Warn || f.Level == Fail, f.Remedy != "", "only a finding has a remedy: %v", f)
 			t.Log(f)
 			return f
 		}
@@ -115,6 +114,9 @@ func TestEachCheckFails(t *testing.T) {
 		}},
 		{"keys", Fail, "no key files", func(t *testing.T, h *Home) {
 			require.NoError(t, os.RemoveAll(filepath.Join(h.Config.RootDir, "config")))
+		}},
+		{"keys", Warn, "these are not", func(t *testing.T, h *Home) {
+			require.NoError(t, os.WriteFile(home.IdentityFile(h.Config.RootDir), []byte("age"), 0o600))
 		}},
 		{"databases", Fail, "a process has them", func(t *testing.T, h *Home) {
 			db, err := dbm.NewDB("application", dbm.GoLevelDBBackend, h.Config.DBDir())
@@ -266,7 +268,8 @@ func TestLiveNode(t *testing.T) {
 
 	other := Look(context.Background(), n.Nodes[1].Home, n.Nodes[0].RPC, nil)
 	require.False(t, other.runs())
-	key, err := home.LoadNodeKey(filepath.Join(n.Nodes[0].Home, "config", "node_key.json"))
+	key, err := home.NewKeystore(n.Nodes[0].Home, nil).LoadNodeKey(filepath.Join(n.Nodes[0].Home, "config",
+		"node_key.json"))
 	require.NoError(t, err)
 	require.Equal(t, p2p.ID(other.Other), key.ID())
 }

@@ -18,27 +18,36 @@ import (
 
 // keyModes finds secret files that others than their owner can read, or change.
 func keyModes(_ context.Context, h *Home) Finding {
-	key := home.InHome(h.Config, h.App.Worker.KeyFile)
-	patterns := []string{key, key + ".*", filepath.Join(key, "*.json"), h.Config.PrivValidatorKeyFile(),
-		h.Config.NodeKeyFile()}
-	var files, open []string
-	for _, p := range patterns {
-		found, _ := filepath.Glob(p) // fails only for a pattern that is not well formed: there is no such file then
-		files = append(files, found...)
+	files, err := home.KeyFiles(h.Config, h.App)
+	if err != nil {
+		return fail("look at the folder", "%v", err)
 	}
+	var open []string
+	if len(files) == 0 {
+		return fail("spdl init makes a home's keys, spdl restore puts them back", "there are no key files")
+	}
+	files = append(files, home.IdentityFile(h.Config.RootDir)) // of an encrypted home
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err == nil && !info.IsDir() && info.Mode().Perm()&0o077 != 0 {
 			open = append(open, fmt.Sprintf("%s has mode %#o", file, info.Mode().Perm()))
 		}
 	}
-	switch {
-	case len(files) == 0:
-		return fail("spdl init makes a home's keys, spdl restore puts them back", "there are no key files")
-	case len(open) > 0:
+	if len(open) > 0 {
 		return fail("chmod 600 each; if others use this host, rotate (spdl tx rotate)", "%s", strings.Join(open, "; "))
 	}
-	return ok("%d files, each for its owner alone", len(files))
+	if _, err := os.Stat(home.IdentityFile(h.Config.RootDir)); err != nil {
+		return ok("%d files, each for its owner alone, not encrypted (spdl keys encrypt)", len(files)-1)
+	}
+	plain, err := home.PlainKeys(h.Config, h.App)
+	switch {
+	case err != nil:
+		return fail("look at the file", "%v", err)
+	case len(plain) > 0:
+		return warn("spdl keys encrypt encrypts the rest", "the home's keys are encrypted, and these are not: %s",
+			strings.Join(plain, ", "))
+	}
+	return ok("%d files, each for its owner alone, encrypted", len(files)-1)
 }
 
 // hasData reports whether the application's database exists.

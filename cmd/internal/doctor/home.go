@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/p2p"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/cometbft/cometbft/types"
 
@@ -56,13 +57,21 @@ func Look(ctx context.Context, dir, rpc string, witnesses map[string]*client.Cli
 	if err != nil {
 		return h
 	}
-	key, err := home.LoadNodeKey(h.Config.NodeKeyFile())
-	if err == nil && key.ID() != status.NodeInfo.ID() {
+	if own := h.nodeID(); own != "" && own != status.NodeInfo.ID() {
 		h.Other = string(status.NodeInfo.ID())
 		return h
 	}
 	h.Node = status
 	return h
+}
+
+// nodeID returns the home's node id, "" if its key is encrypted or cannot be read.
+func (h *Home) nodeID() p2p.ID {
+	key, err := home.NewKeystore(h.Config.RootDir, nil).LoadNodeKey(h.Config.NodeKeyFile())
+	if err != nil {
+		return ""
+	}
+	return key.ID()
 }
 
 // runs reports whether the home's node answers.

@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 func free(path string) (uint64, error) {
 	var s unix.Statfs_t
 	err := unix.Statfs(path, &s)
-	return uint64(s.Bavail) * uint64(s.Bsize), err
+	return s.Bavail * uint64(s.Bsize), err
 }
 
 // fileLimit returns the number of files that a process of this user may open. Go raises the soft
@@ -14,5 +14,5 @@ func free(path string) (uint64, error) {
 func fileLimit() (uint64, error) {
 	var limit unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
-	return uint64(limit.Cur), err
+	return limit.Cur, err
 }

@@ -11,10 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cometbft/cometbft/p2p"
-
 	"github.com/spdl/spdl/abci/admission"
-	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/probe"
 )
 
@@ -138,11 +135,7 @@ func (h *Home) peerAddresses(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var own p2p.ID
-	if key, err := home.LoadNodeKey(h.Config.NodeKeyFile()); err == nil {
-		own = key.ID()
-	}
-	return admission.Addresses(all, own), nil
+	return admission.Addresses(all, h.nodeID()), nil
 }
 
 // connected returns the names and versions of the peers of a node that runs, by id.

@@ -98,7 +98,8 @@ func TestSignedRelease(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte("00  spdl.tar.gz\n"), 0o600))
 	sign, err := filepath.Abs("../../../.ci/sign")
 	require.NoError(t, err)
-	verify := []string{"-Y", "verify", "-f", "allowed_signers", "-I", "releases", "-n", "spdl-release", "-s", "SHA256SUMS.sig"}
+	verify := []string{"-Y", "verify", "-f", "allowed_signers", "-I", "releases", "-n", "spdl-release", "-s",
+		"SHA256SUMS.sig"}
 
 	run(true, "", sign, "ours", "SHA256SUMS")
 	run(true, "SHA256SUMS", "ssh-keygen", verify...)

@@ -23,8 +23,8 @@ func auditLog() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "log [ARCHIVE]",
 		Short: "List who proposed and approved what, and what became of it, with proofs",
-		Long: "List who proposed and approved what, at which height, and what became of it: members, keys, epochs, upgrades " +
-			"and evidence,\n" +
+		Long: "List who proposed and approved what, at which height, and what became of it: members, keys, epochs, " +
+			"upgrades and evidence,\n" +
 			"of a stopped node's --home, of an ARCHIVE, or of a running node by --node. The chain is replayed as by audit " +
 			"replay, so\n" +
 			"the list is complete and its results are the state machine's; a divergence is exit code 1, and the list ends " +

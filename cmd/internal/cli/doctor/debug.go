@@ -37,8 +37,8 @@ func Debug() *cobra.Command {
 	}, o.run)
 	o.declare(cmd)
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist (default: spdl-debug-TIME.tar.gz)")
-	command.Flag(cmd, &o.log, "log", "", "file with the node's log (default: the journal of the unit spdl, where there is "+
-		"one)")
+	command.Flag(cmd, &o.log, "log", "", "file with the node's log (default: the journal of the unit spdl, where there "+
+		"is one)")
 	return cmd
 }
 

@@ -41,18 +41,19 @@ spdl audit log makes the same log again, and spdl audit replay proves the chain.
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	o.declare(cmd)
-	command.Flag(cmd, &o.offline, "offline", false, "ask no node: trust the header in the file that has the hash --trust-hash")
+	command.Flag(cmd, &o.offline, "offline", false, "ask no node: trust the header in the file that has the "+
+		"hash --trust-hash")
 	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust: asks no node")
 	return cmd
 }
 
 // logVerdict is the result of verify log.
 type logVerdict struct {
-	Verified bool   `json:"verified"`
-	File     string `json:"file"`
-	ChainID  string `json:"chain_id"`
-	Trusted  int64  `json:"trusted_height"`
-	Proven any `json:"proven"`
+	Verified  bool   `json:"verified"`
+	File      string `json:"file"`
+	ChainID   string `json:"chain_id"`
+	Trusted   int64  `json:"trusted_height"`
+	Proven    any    `json:"proven"`
 	NotProven string `json:"not_proven"`
 }
 
@@ -82,9 +83,9 @@ func (o *logOptions) run(r *command.Run, args []string) error {
 	}
 	v := logVerdict{true, args[0], t.ChainID, t.Height, proven, notProven}
 	return r.Show(v, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "verified    %d entries and %d approvals, by %d headers from height %d to %d\nchain       %s\n"+
-			"trusted     from height %d\nnot proven  %s\n", proven.Entries, proven.Approvals, proven.Headers, proven.First, proven.Last,
-			command.Plain(v.ChainID), v.Trusted, v.NotProven)
+		_, err := fmt.Fprintf(w, "verified    %d entries and %d approvals, by %d headers from height %d to %d\n"+
+			"chain       %s\ntrusted     from height %d\nnot proven  %s\n", proven.Entries, proven.Approvals, proven.Headers,
+			proven.First, proven.Last, command.Plain(v.ChainID), v.Trusted, v.NotProven)
 		return err
 	})
 }
