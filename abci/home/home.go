@@ -152,8 +152,8 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 			return err
 		}
 	}
-	if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil {
-		return fmt.Errorf("validator key: %w", err)
+	if err := checkValidatorKey(c); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
 		return err
@@ -172,8 +172,8 @@ func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
 		return resetWorkerGroup(c, a)
 	}
-	if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil { // another folder than a node's home
-		return fmt.Errorf("validator key: %w", err)
+	if err := checkValidatorKey(c); err != nil {
+		return err
 	}
 	if err := checkStopped(c); err != nil {
 		return err
@@ -193,4 +193,14 @@ func Reset(c *config.Config, a AppConfig) error {
 	}
 	emptyState(c.PrivValidatorStateFile())
 	return nil
+}
+
+// checkValidatorKey rejects a home whose validator key is missing or damaged, before its data are
+// touched. An encrypted key is not opened for that.
+func checkValidatorKey(c *config.Config) error {
+	_, err := new(Keystore).LoadValidatorKey(c.PrivValidatorKeyFile())
+	if errors.Is(err, ErrLocked) {
+		return nil
+	}
+	return err
 }

@@ -82,7 +82,7 @@ func TestKeys(t *testing.T) {
 	// Whatever reads a damaged key file names it.
 	for file, commands := range map[string][]string{
 		"config/node_key.json":           {"show-node-id", "keys show", "start"},
-		"config/priv_validator_key.json": {"show-validator", "keys show", "start"},
+		"config/priv_validator_key.json": {"show-validator", "keys show", "start", "unsafe-reset-all --yes"},
 	} {
 		damaged := initHome(t, "damaged")
 		require.NoError(t, os.WriteFile(filepath.Join(damaged, file), []byte("{"), 0o600))

@@ -79,7 +79,7 @@ func keysDecrypt() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		made := changed{c.RootDir, done, "the keys are plain: whoever reads the files has them"}
+		made := changed{c.RootDir, done, "the keys are plain: a user who can read the files has them"}
 		return r.Show(made, made.text)
 	})
 	command.PassphraseFlag(cmd)
