@@ -133,8 +133,8 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 		return nil, err
 	}
 	for _, file := range plain {
-		logger.With("module", "app").Warn("this home's keys are encrypted, and a key file is plain: spdl keys encrypt", "file",
-			file)
+		logger.With("module", "app").Warn("this home's keys are encrypted, and a key file is plain: spdl keys encrypt",
+			"file", file)
 	}
 	admission.WarnDuplicateIP(logger.With("module", "app"), c.P2P)
 	if err := home.RestoreData(c, logger.With("module", "app")); err != nil {

@@ -39,7 +39,8 @@ func PassphraseFlag(cmd *cobra.Command) {
 
 // EncryptFlag declares --encrypt, and --passphrase-fd, for a command that makes a home by InitHome.
 func EncryptFlag(cmd *cobra.Command, encrypt *bool) {
-	Flag(cmd, encrypt, "encrypt", false, "encrypt the keys with a passphrase from the start: none is ever plain on the disk")
+	Flag(cmd, encrypt, "encrypt", false, "encrypt the keys with a passphrase from the start: none is ever plain "+
+		"on the disk")
 	PassphraseFlag(cmd)
 }
 

@@ -54,8 +54,8 @@ func keysEncrypt() *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("%d of %d files were encrypted: %w", len(done), len(files), err)
 		}
-		made := changed{c.RootDir, done, "make a backup: spdl backup; a node that runs goes on, and its next start asks for " +
-			"the passphrase"}
+		made := changed{c.RootDir, done, "make a backup: spdl backup; a node that runs goes on, and its next start asks " +
+			"for the passphrase"}
 		return r.Show(made, made.text)
 	})
 	command.PassphraseFlag(cmd)

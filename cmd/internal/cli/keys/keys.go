@@ -21,8 +21,8 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("keys", "Show, make and encrypt a home's keys", keysShow(), keysNew(), keysEncrypt(), keysDecrypt(),
-		keysPasswd())
+	return command.Group("keys", "Show, make and encrypt a home's keys", keysShow(), keysNew(), keysEncrypt(),
+		keysDecrypt(), keysPasswd())
 }
 
 // publicKeys holds the public keys and ids of a home.
