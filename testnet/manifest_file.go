@@ -1,7 +1,9 @@
 package testnet
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"text/template"
@@ -21,10 +23,12 @@ func LoadManifest(path string) (Manifest, error) {
 	v := viper.New()
 	v.SetConfigFile(path)
 	v.SetConfigType("toml") // whatever its extension
-	if err := v.ReadInConfig(); err != nil {
+	if err := v.ReadInConfig(); errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	} else if err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
-	if err := home.OneLine(v.UnmarshalExact(&m), v, ""); err != nil {
+	if err := home.OneLine(v.UnmarshalExact(&m), v, "", &m); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
 	return m, m.absolute(filepath.Dir(path))

@@ -132,7 +132,7 @@ func TestInitOfNothing(t *testing.T) {
 	home := t.TempDir()
 	for says, m := range map[string]Manifest{
 		`unknown preset "nothing"`:     {Preset: "nothing"},
-		"rule.name":                    {Rule: "nothing"},
+		"unknown rule":                 {Rule: "nothing"},
 		"cannot aggregate":             {Rule: "krum", Validators: 2},
 		`partition is "nothing"`:       {Partition: "nothing"},
 		"alpha is -1":                  {Alpha: -1},

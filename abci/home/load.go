@@ -104,7 +104,7 @@ func readTOML(dir, name, prefix string, into any,
 	case err != nil:
 		return configError{fmt.Errorf("%s: %w", path, err)}
 	}
-	if err := OneLine(decode(v, into), v, prefix); err != nil {
+	if err := OneLine(decode(v, into), v, prefix, into); err != nil {
 		return configError{fmt.Errorf("%s: %w", path, err)}
 	}
 	return nil
@@ -112,8 +112,9 @@ func readTOML(dir, name, prefix string, into any,
 
 // OneLine turns the error of a TOML decoder, which has a heading and a line for each fault, into
 // one line. For a value of the wrong type the line names the key, the environment variable with the
-// prefix if that set the value, the value, and what is allowed.
-func OneLine(err error, v *viper.Viper, prefix string) error {
+// prefix if that set the value, the value, and what is allowed. For an unknown key of into it names
+// the line of the file, and the nearest known key.
+func OneLine(err error, v *viper.Viper, prefix string, into any) error {
 	if err == nil {
 		return nil
 	}
@@ -124,9 +125,9 @@ func OneLine(err error, v *viper.Viper, prefix string) error {
 	said := func(fault string) string {
 		if m := unknownKeys.FindStringSubmatch(fault); m != nil {
 			if strings.ContainsRune(m[1], '.') { // the type of the whole file
-				return "unknown key " + m[2]
+				m[1] = ""
 			}
-			return fmt.Sprintf("unknown key %s in [%s]", m[2], m[1])
+			return unknownKey(v.ConfigFileUsed(), m[1], strings.Split(m[2], ", "), into)
 		}
 		m := wrongType.FindStringSubmatch(fault)
 		if m == nil {

@@ -23,7 +23,7 @@ func MaxByzantine(n int) int { return (n - 1) / 3 }
 func (r Rule) Validate(n int) error {
 	rule, err := rules.Lookup(r.Name)
 	if err != nil {
-		return fmt.Errorf("rule.name: %w", err)
+		return err
 	}
 	switch {
 	case n < 1 || n > gradients.MaxParticipants:

@@ -39,15 +39,17 @@ var all = []aggregator{
 	agnosticMeanRule{},
 }
 
-// Lookup returns the rule of that name, or an error that wraps ErrUnknown and lists the names there
-// are.
+// Lookup returns the rule of that name, or an error that wraps ErrUnknown and lists the names that
+// there are without those of rules after mixing or bucketing.
 func Lookup(name string) (Rule, error) {
 	for _, r := range rules() {
 		if r.Name() == name {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("rules: %w: %q, known are %s", ErrUnknown, name, strings.Join(Names(), ", "))
+	plain := slices.DeleteFunc(Names(), func(known string) bool { return strings.Contains(known, "+") })
+	return nil, fmt.Errorf("%w: %q, known are %s, each also after nnm+ or bucketing+", ErrUnknown, name,
+		strings.Join(plain, ", "))
 }
 
 // Names returns the names of all rules, sorted.

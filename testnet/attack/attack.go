@@ -27,6 +27,7 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/internal/spelling"
 )
 
 // behaviours wrap the chain of a participant, which signs with keys.
@@ -58,8 +59,8 @@ func kinds() []string {
 // Check returns an error if a name is neither a behaviour nor an attack on gradients.
 func Check(kind string) error {
 	if behaviours[kind] == nil && !Colludes(kind) {
-		return fmt.Errorf("attack %q, want one of %s, or an attack on gradients: %s, or one of those after %q",
-			kind, strings.Join(kinds(), ", "), strings.Join(Names(), ", "), awarePrefix)
+		return fmt.Errorf("%sattack %q, want one of %s, or an attack on gradients: %s, or one of those after %q",
+			spelling.Suggest(kind, append(kinds(), Names()...)), kind, strings.Join(kinds(), ", "), strings.Join(Names(), ", "), awarePrefix)
 	}
 	return nil
 }

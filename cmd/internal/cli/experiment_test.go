@@ -78,5 +78,5 @@ func TestReportOfNoChain(t *testing.T) {
 	require.Contains(t, stderr, "has no chain yet")
 	_, stderr, code = spdl(t, "report", filepath.Join(home, "missing"))
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "no such file or directory")
+	require.Contains(t, stderr, "there is no file")
 }

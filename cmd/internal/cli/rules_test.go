@@ -32,9 +32,10 @@ func TestRules(t *testing.T) {
 		require.NotEmpty(t, r.Source)
 	}
 	for text, args := range map[string][]string{
-		"--validators is 0": {"rules", "--validators", "0"},
-		"--byzantine is 4":  {"rules", "--validators", "4", "--byzantine", "4"},
-		"--byzantine is -1": {"rules", "--byzantine", "-1"},
+		"--validators is 0":                       {"rules", "--validators", "0"},
+		"--byzantine is 4":                        {"rules", "--validators", "4", "--byzantine", "4"},
+		"want 0 to 0: 1 participant withstands 0": {"rules", "--validators", "1", "--byzantine", "5"},
+		"--byzantine is -1":                       {"rules", "--byzantine", "-1"},
 	} {
 		_, stderr, code := spdl(t, args...)
 		require.Equal(t, 2, code)

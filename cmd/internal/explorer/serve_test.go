@@ -78,3 +78,18 @@ func TestReachable(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// TestListenNear: a port in use is no failure, for the next one is taken.
+func TestListenNear(t *testing.T) {
+	first, err := Listen("tcp://127.0.0.1:0")
+	require.NoError(t, err)
+	defer first.Close()
+	second, err := ListenNear("tcp://" + first.Addr().String())
+	require.NoError(t, err)
+	defer second.Close()
+	from, to := first.Addr().(*net.TCPAddr).Port, second.Addr().(*net.TCPAddr).Port
+	require.Greater(t, to, from)
+	require.LessOrEqual(t, to, from+nextPorts)
+	_, err = ListenNear("tcp://127.0.0.1:x")
+	require.Error(t, err)
+}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -123,6 +125,26 @@ func Listen(address string) (net.Listener, error) {
 		return nil, fmt.Errorf("explorer address %q: %w; --laddr, or explorer.laddr in app.toml, names another", address, err)
 	}
 	return l, nil
+}
+
+// nextPorts is the number of ports that ListenNear tries after a taken one.
+const nextPorts = 20
+
+// ListenNear is Listen, at one of the next ports if that of the address is in use.
+func ListenNear(address string) (net.Listener, error) {
+	l, err := Listen(address)
+	host, text, split := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
+	port, number := strconv.Atoi(text)
+	if !errors.Is(err, syscall.EADDRINUSE) || split != nil || number != nil {
+		return l, err
+	}
+	for k := 1; k <= nextPorts; k++ {
+		near, err := Listen(net.JoinHostPort(host, strconv.Itoa(port+k)))
+		if err == nil {
+			return near, nil
+		}
+	}
+	return nil, err
 }
 
 // Serve serves until ctx is done. It closes the listener.

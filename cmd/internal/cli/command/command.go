@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/internal/spelling"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -28,6 +29,7 @@ type Run struct {
 
 	flags    *pflag.FlagSet
 	keystore *home.Keystore // of Home, once Keystore was called
+	node     string         // address of the node that was asked
 	asked    string         // names the node that was asked and the option that chose it
 }
 
@@ -54,7 +56,7 @@ func defaultHome() string {
 // Group returns a command that only holds subcommands.
 func Group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.SuggestionsMinimumDistance = distance
+	cmd.SuggestionsMinimumDistance = spelling.Distance
 	cmd.AddCommand(subs...)
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/spelling"
 )
 
 // The exit codes.
@@ -28,6 +30,8 @@ const (
 // UsageError is wrong use of the command line.
 type UsageError struct{ error }
 
+func (e UsageError) Unwrap() error { return e.error }
+
 // Usage returns an error that is wrong use of the command line.
 func Usage(err error) error { return UsageError{err} }
 
@@ -37,6 +41,8 @@ func Exit(err error) int {
 	switch {
 	case err == nil:
 		return 0
+	case absent(err) != nil:
+		return Failure
 	case errors.As(err, &usage) || errors.Is(err, home.ErrConfig):
 		return WrongUse
 	case errors.Is(err, client.ErrUnreachable):
@@ -50,7 +56,7 @@ func Exit(err error) int {
 // PrintError writes an error to standard error: as a line, or with -o json as one
 // line with an object.
 func PrintError(w io.Writer, args []string, err error) {
-	text := Plain(err.Error())
+	text := Plain(textOf(err))
 	if !wantsJSON(args) {
 		fmt.Fprintln(w, "spdl:", text)
 		return
@@ -65,6 +71,24 @@ func PrintError(w io.Writer, args []string, err error) {
 		said.Code = refusal.Code
 	}
 	_ = json.NewEncoder(w).Encode(said) // an error here has nowhere to go
+}
+
+// absent returns the error about a file that is not there, nil for another error.
+func absent(err error) *fs.PathError {
+	var file *fs.PathError
+	if errors.As(err, &file) && errors.Is(file, fs.ErrNotExist) {
+		return file
+	}
+	return nil
+}
+
+// textOf returns the text of an error, with that of a missing file in one form, whatever was done
+// with the file.
+func textOf(err error) string {
+	if file := absent(err); file != nil {
+		return strings.Replace(err.Error(), file.Error(), "there is no file "+file.Path, 1)
+	}
+	return err.Error()
 }
 
 // wantsJSON reports whether a command line asks for JSON, even if parsing it fails.
@@ -85,7 +109,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if near := closest(unknown.GetSpecifiedName(), known); len(near) > 0 {
+		if near := spelling.Closest(unknown.GetSpecifiedName(), known); len(near) > 0 {
 			err = meant(err, near, "--")
 		} else if with := commandsWith(cmd.Root(), unknown.GetSpecifiedName()); len(with) > 0 {
 			err = fmt.Errorf("%w for %q: it is a flag of %s", err, cmd.CommandPath(), strings.Join(with, ", "))
@@ -128,6 +152,9 @@ var kinds = map[string]string{
 
 // want returns the description of a flag's values, or the parser's error if kinds has none.
 func want(f *pflag.Flag, parser error) string {
+	if f.Name == "rounds" {
+		return "a whole number above 0"
+	}
 	if kind := kinds[f.Value.Type()]; kind != "" {
 		return kind
 	}
@@ -169,7 +196,12 @@ func noArgs(cmd *cobra.Command, args []string) error {
 
 // UnknownCommand returns the error that a command has no such subcommand, with the closest names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	return meant(fmt.Errorf("unknown command %q for %q", name, cmd.CommandPath()), cmd.SuggestionsFor(name), "")
+	near := cmd.SuggestionsFor(name)
+	err := fmt.Errorf("unknown command %q for %q", name, cmd.CommandPath())
+	if len(near) == 0 {
+		err = fmt.Errorf("%w: %s --help lists them", err, cmd.CommandPath())
+	}
+	return meant(err, near, "")
 }
 
 // meant puts suggestions before an error, which may itself be a long list of known values.

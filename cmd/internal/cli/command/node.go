@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -27,18 +28,18 @@ func (r *Run) Address(node string) (string, error) {
 	address, err := home.RPCAddress(r.Home)
 	switch {
 	case node != "" && err == nil && r.Named:
-		r.asked = fmt.Sprintf("--node is %s; the node of %s is at %s", node, r.Home, address)
+		r.node, r.asked = node, fmt.Sprintf("--node is %s; the node of %s is at %s", node, r.Home, address)
 		return node, nil
 	case node != "":
-		r.asked = fmt.Sprintf("--node is %s", node)
+		r.node, r.asked = node, fmt.Sprintf("--node is %s", node)
 		return node, nil
 	case err == nil:
-		r.asked = fmt.Sprintf("%s is where the node of %s listens; --node asks another", address, r.Home)
+		r.node, r.asked = address, fmt.Sprintf("%s is where the node of %s listens; --node asks another", address, r.Home)
 		return address, nil
 	case r.Named:
 		return "", r.localnet(err)
 	}
-	r.asked = fmt.Sprintf("%s is the default; --home or --node names another", home.DefaultRPC)
+	r.node, r.asked = home.DefaultRPC, fmt.Sprintf("%s is the default; --home or --node names another", home.DefaultRPC)
 	return home.DefaultRPC, nil
 }
 
@@ -66,8 +67,12 @@ func (r *Run) explain(err error) error {
 	case r.asked == "" || !errors.Is(err, client.ErrUnreachable):
 		return err
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return silent{err, "no node answers: start one (spdl start, or spdl testnet start --stay), or name another " +
-			"with --node (" + r.asked + ")"}
+		text := "no node answers at " + r.node + ": start one (spdl start, or spdl testnet start --stay), or name another " +
+			"with --node"
+		if strings.Contains(r.asked, "the node of ") {
+			text += " (" + r.asked + ")"
+		}
+		return silent{err, text}
 	}
 	return fmt.Errorf("%w (%s)", err, r.asked)
 }

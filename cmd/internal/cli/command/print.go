@@ -60,7 +60,8 @@ func IsTerminal(w io.Writer) bool {
 func (r *Run) LogAt(level, otherwise string) (log.Logger, error) {
 	logger, err := cmtflags.ParseLogLevel(level, log.NewTMLogger(log.NewSyncWriter(r.Err)), otherwise)
 	if err != nil {
-		return nil, Usage(fmt.Errorf("log level %q: %w", level, err))
+		return nil, Usage(fmt.Errorf("log level %q, want debug, info, warn, error or none, or one for each module, as "+
+			"\"app:debug,*:error\"", level))
 	}
 	return logger, nil
 }

@@ -7,10 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
 
-// distance is the max number of edits between a word and a misspelling of it.
-const distance = 2
+	"github.com/spdl/spdl/internal/spelling"
+)
 
 // suggest adds to a UsageError the known values of flags and arguments that are close to a word in
 // the error.
@@ -21,8 +20,8 @@ func suggest(cmd *cobra.Command, err error) error {
 	}
 	var near []string
 	look := func(word string, all []string) {
-		if len(word) > distance && len(all) > 0 && !slices.Contains(all, word) && strings.Contains(err.Error(), word) {
-			near = append(near, closest(word, all)...)
+		if len(word) > spelling.Distance && len(all) > 0 && !slices.Contains(all, word) && strings.Contains(err.Error(), word) {
+			near = append(near, spelling.Closest(word, all)...)
 		}
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -36,14 +35,4 @@ func suggest(cmd *cobra.Command, err error) error {
 		look(word, cmd.ValidArgs)
 	}
 	return meant(err, near, "")
-}
-
-// closest returns the words that a word may be a misspelling of, by cobra's measure.
-func closest(word string, all []string) []string {
-	c := &cobra.Command{SuggestionsMinimumDistance: distance}
-	for _, name := range all {
-		c.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	near := c.SuggestionsFor(word)
-	return near[:min(3, len(near))]
 }

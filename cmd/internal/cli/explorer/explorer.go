@@ -66,7 +66,11 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return command.Usage(err)
 	}
-	l, err := explorer.Listen(o.app.Explorer.Laddr)
+	listen := explorer.Listen
+	if o.app.Explorer.Laddr == home.DefaultAppConfig().Explorer.Laddr {
+		listen = explorer.ListenNear // nobody counts on the default
+	}
+	l, err := listen(o.app.Explorer.Laddr)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,14 @@ func Rules() *cobra.Command {
 	return cmd
 }
 
+// withstand returns the beginning of a sentence on how many Byzantine participants n withstand.
+func withstand(n int) string {
+	if n == 1 {
+		return "1 participant withstands"
+	}
+	return fmt.Sprintf("%d participants withstand", n)
+}
+
 type rulesOptions struct {
 	validators int
 	byzantine  *int
@@ -55,7 +63,8 @@ func (o *rulesOptions) run(r *command.Run, _ []string) error {
 	}
 	f := command.Or(o.byzantine, params.MaxByzantine(n))
 	if f < 0 || f >= n {
-		return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d", f, n-1))
+		return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d: %s %d (N >= 3f+1)", f, n-1,
+			withstand(n), params.MaxByzantine(n)))
 	}
 	all, err := ruleReports(n, f)
 	if err != nil {

@@ -2,9 +2,7 @@ package testnet
 
 import (
 	"context"
-	"errors"
 	"net"
-	"syscall"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/explorer"
@@ -19,7 +17,7 @@ type pages struct {
 	ended    chan struct{}
 }
 
-// openPages listens at the explorer's default address, or at another port if that one is in use.
+// openPages listens at the explorer's default address, or at one of the next ports if that one is in use.
 func (o *startOptions) openPages(n *testnet.Net, e testnet.Evaluator) (p pages, err error) {
 	if !o.explorer {
 		return p, nil
@@ -30,9 +28,7 @@ func (o *startOptions) openPages(n *testnet.Net, e testnet.Evaluator) (p pages, 
 	if err != nil {
 		return p, err
 	}
-	if p.listener, err = explorer.Listen(a.Explorer.Laddr); errors.Is(err, syscall.EADDRINUSE) {
-		p.listener, err = explorer.Listen("tcp://127.0.0.1:0")
-	}
+	p.listener, err = explorer.ListenNear(a.Explorer.Laddr)
 	return p, err
 }
 

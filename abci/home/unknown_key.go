@@ -1,0 +1,76 @@
+package home
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/spdl/spdl/internal/spelling"
+)
+
+// unknownKey says which keys of a section, "" for the top of the file, the decoder does not know: each
+// with its line, and the keys that may have been meant.
+func unknownKey(file, section string, keys []string, into any) string {
+	name, _, list := strings.Cut(section, "[")
+	where := ""
+	if section != "" {
+		where = fmt.Sprintf(" in [%s]", section)
+	}
+	known := keysOf(reflect.TypeOf(into), name)
+	said := make([]string, len(keys))
+	for i, key := range keys {
+		said[i] = spelling.Suggest(key, known) + "unknown key " + key + where
+		if line := lineOf(file, name, key); line > 0 && !list {
+			said[i] += fmt.Sprintf(", line %d", line)
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// keysOf returns the keys of a section of a type that a file is decoded into, none if it has no such
+// section.
+func keysOf(t reflect.Type, section string) (keys []string) {
+	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		key, options, _ := strings.Cut(field.Tag.Get("mapstructure"), ",")
+		switch {
+		case options == "squash":
+			keys = append(keys, keysOf(field.Type, section)...)
+		case key == "" || key == "-":
+		case section == "":
+			keys = append(keys, key)
+		case key == section:
+			return keysOf(field.Type, "")
+		}
+	}
+	return keys
+}
+
+// lineOf returns the line of a TOML file on which a section has a key, 0 if it is not found. The decoder
+// knows keys in lower case.
+func lineOf(file, section, key string) int {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	at := ""
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.ToLower(strings.TrimSpace(line))
+		header := strings.Trim(line, "[]")
+		if strings.HasPrefix(line, "[") {
+			at = header
+		}
+		name, _, _ := strings.Cut(line, "=")
+		if at == section && strings.TrimSpace(name) == key || at == key && header == key && section == "" {
+			return i + 1
+		}
+	}
+	return 0
+}
