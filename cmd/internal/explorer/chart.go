@@ -18,7 +18,20 @@ type chart struct {
 	Ticks        []tick // of the y axis
 	Rounds       []tick // of the x axis
 	Count        int
+	Lines        []line // of a chart with a line for each participant
 	dots         []dot
+	from, until  uint64  // rounds of the frame
+	top          float64 // value of its upper edge
+}
+
+// A line is one participant's in a chart of several.
+type line struct {
+	Points string
+	Class  string // its alarm
+	Who    uint32
+	Name   string // beside its end, "" for most
+	Y      float64
+	dots   []dot
 }
 
 type dot struct {
@@ -68,26 +81,40 @@ func chartOf(page, name, title, unit string, top float64, points []Point, of fun
 
 // draw sets the line and the axes.
 func (c *chart) draw(top float64) {
-	first, last := c.dots[0].round, c.dots[c.Count-1].round
-	across := func(round uint64) float64 {
-		return frameLeft + (frameRight-frameLeft)*float64(round-first)/max(1, float64(last-first))
-	}
-	var b strings.Builder
-	for _, d := range c.dots {
-		y := frameBottom - (frameBottom-frameTop)*min(1, max(0, d.value/top))
-		fmt.Fprintf(&b, "%.1f,%.1f ", across(d.round), y)
-	}
-	c.Points = strings.TrimSpace(b.String())
-	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", frameLeft, frameBottom, c.Points, across(last))
+	c.axes(c.dots[0].round, c.dots[c.Count-1].round, top)
+	c.Points = c.polyline(c.dots)
+	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", frameLeft, frameBottom, c.Points, c.across(c.until))
+}
+
+// axes sets the frame and its marks.
+func (c *chart) axes(from, until uint64, top float64) {
+	c.from, c.until, c.top = from, until, top
 	for k := range 5 {
 		share := float64(k) / 4
 		c.Ticks = append(c.Ticks, tick{frameBottom - (frameBottom-frameTop)*share, c.label(top * share)})
 	}
-	for _, round := range []uint64{first, (first + last) / 2, last} {
-		if n := len(c.Rounds); n == 0 || across(round)-c.Rounds[n-1].At > 30 {
-			c.Rounds = append(c.Rounds, tick{across(round), strconv.FormatUint(round, 10)})
+	for _, round := range []uint64{from, (from + until) / 2, until} {
+		if n := len(c.Rounds); n == 0 || c.across(round)-c.Rounds[n-1].At > 30 {
+			c.Rounds = append(c.Rounds, tick{c.across(round), strconv.FormatUint(round, 10)})
 		}
 	}
+}
+
+// across and up return where a round and a value are, in pixels.
+func (c *chart) across(round uint64) float64 {
+	return frameLeft + (frameRight-frameLeft)*float64(round-c.from)/max(1, float64(c.until-c.from))
+}
+
+func (c *chart) up(value float64) float64 {
+	return frameBottom - (frameBottom-frameTop)*min(1, max(0, value/c.top))
+}
+
+func (c *chart) polyline(dots []dot) string {
+	var b strings.Builder
+	for _, d := range dots {
+		fmt.Fprintf(&b, "%.1f,%.1f ", c.across(d.round), c.up(d.value))
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // label returns a value of an axis.
@@ -123,6 +150,15 @@ func roundUp(x float64) float64 {
 
 // table returns the values.
 func (c chart) table() table {
+	if c.Lines != nil {
+		t := table{name: c.Name, header: []string{"round", "participant", c.Name}}
+		for _, l := range c.Lines {
+			for _, d := range l.dots {
+				t.add(d.round, l.Who, d.value)
+			}
+		}
+		return t
+	}
 	t := table{name: c.Name, header: []string{"round", c.Name}}
 	for _, d := range c.dots {
 		t.add(d.round, d.value)

@@ -62,6 +62,17 @@ func heatmapOf(points []Point, all []Standing) heatmap {
 	return h
 }
 
+func (h heatmap) table() table {
+	t := table{name: "fates", header: []string{"round", "participant", "fate", "leader", "failed_to_lead"}}
+	for _, c := range h.Columns {
+		for i, cell := range c.Cells {
+			who := h.Rows[i].Standing.Participant
+			t.add(c.Round.Round, who, cell.Class, c.Round.Leader == who, has(c.Round.Passed, who) > 0)
+		}
+	}
+	return t
+}
+
 func cellOf(p Point, row heatRow) cell {
 	who := row.Standing.Participant
 	c := cell{Y: row.Y, Class: Selected}

@@ -11,14 +11,15 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// drawn is the number of rounds in the grid.
-const drawn = 48
+// The number of rounds in the grid, and in the list.
+const drawn, lastRounds = 48, 10
 
 type homePage struct {
 	Progress                progress
 	Lead                    *query.Leader // nil if no round is open
 	Last                    *Point
 	Accuracy, Loss, Epsilon chart
+	Reputation              chart      // of the first standings, a line each
 	Standings               []Standing // the first standings
 	People, More            int        // number of all participants, and of those not shown
 	Suspects                []Standing
@@ -33,7 +34,7 @@ type homePage struct {
 }
 
 func (b homePage) tables() []table {
-	return []table{b.Accuracy.table(), b.Loss.table(), b.Epsilon.table()}
+	return []table{b.Accuracy.table(), b.Loss.table(), b.Epsilon.table(), b.Reputation.table(), b.Map.table()}
 }
 
 // home shows the training at a glance: curves, alarms, and the last rounds.
@@ -61,6 +62,9 @@ func (s *Server) home(r *http.Request) (content, error) {
 	}
 	b.Last = lastMeasured(points)
 	b.draw(points)
+	if b.Reputation, err = s.reputationChart(r.Context(), points[max(0, len(points)-drawn):], b.Standings); err != nil {
+		return content{}, err
+	}
 	s.date(r.Context(), b.Rounds)
 	people, err := s.source.participants(r.Context())
 	if err != nil {
@@ -90,13 +94,17 @@ func (b *homePage) alarms(all []Standing) {
 
 // draw draws the pictures of the rounds.
 func (b *homePage) draw(points []Point) {
-	const page = "/training"
-	b.Accuracy = chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p Point) *float64 { return p.Accuracy })
-	b.Loss = chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p Point) *float64 { return p.Loss })
-	b.Epsilon = chartOf(page, "epsilon", "Epsilon spent", "", b.Budget, points,
-		func(p Point) *float64 { return p.Epsilon })
+	b.Accuracy, b.Loss, b.Epsilon = chartsOf(points, b.Budget)
 	b.Map = heatmapOf(points[max(0, len(points)-drawn):], b.Standings)
-	b.Rounds = newestFirst(points, shown)
+	b.Rounds = newestFirst(points, lastRounds)
+}
+
+// chartsOf draws accuracy, loss and epsilon by round.
+func chartsOf(points []Point, budget float64) (accuracy, loss, epsilon chart) {
+	const page = "/training"
+	return chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p Point) *float64 { return p.Accuracy }),
+		chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p Point) *float64 { return p.Loss }),
+		chartOf(page, "epsilon", "Epsilon spent", "", budget, points, func(p Point) *float64 { return p.Epsilon })
 }
 
 // lastMeasured returns the last point with an accuracy, or the last one, nil if there is none.

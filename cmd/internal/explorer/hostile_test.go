@@ -64,7 +64,7 @@ func init() {
 	for _, t := range strings.Fields("html head meta title link script body a header strong nav ul li form label input " +
 		"button main footer h1 h2 p dl dt dd div small svg rect text " +
 		"polyline polygon line path g title span time details summary br mark pre abbr dfn section h3 ol select option em " +
-		"table caption thead tbody tr th td meter figure figcaption img code bdi q circle") {
+		"table caption datalist pattern defs thead tbody tr th td meter figure figcaption img code bdi q circle") {
 		ownTags[t] = true
 	}
 }

@@ -24,15 +24,15 @@ type unit struct {
 // modelPage is the model after the last closed round.
 type modelPage struct {
 	query.Status
-	Params     params.Params
-	At         *params.RoundID // the round after which it is, nil if none is closed
-	Hash       string
-	Units      []unit
-	Exam       *exam  // nil if no model was measured
-	Unmeasured string // the reason for which there is none
-	Accuracy   chart  // by round
-	Verify     string // the command that checks the file
-	Export     string // the command that writes it
+	Params                  params.Params
+	At                      *params.RoundID // the round after which it is, nil if none is closed
+	Hash                    string
+	Units                   []unit
+	Exam                    *exam  // nil if no model was measured
+	Unmeasured              string // the reason for which there is none
+	Accuracy, Loss, Epsilon chart  // by round
+	Verify                  string // the command that checks the file
+	Export                  string // the command that writes it
 }
 
 // model shows the model after the last closed round, with a picture of each unit of its first
@@ -44,8 +44,7 @@ func (s *Server) model(r *http.Request) (content, error) {
 	}
 	b := modelPage{Status: status, Params: running, Exam: s.tail.exam(), Unmeasured: s.tail.whyUnmeasured()}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
-	b.Accuracy = chartOf("/training", "accuracy", "Test accuracy", "%", 1, points,
-		func(p Point) *float64 { return p.Accuracy })
+	b.Accuracy, b.Loss, b.Epsilon = chartsOf(points, running.Privacy.Epsilon)
 	if status.Round > 0 {
 		at := params.RoundID{Epoch: status.Epoch, Round: status.Round - 1}
 		m, err := s.source.model(r.Context(), at)
@@ -57,6 +56,16 @@ func (s *Server) model(r *http.Request) (content, error) {
 		b.Verify = s.verifying(r.Context(), "model model.safetensors")
 	}
 	return content{"model", "Model", b}, nil
+}
+
+func (b modelPage) tables() []table {
+	t := table{name: "confusion", header: []string{"class", "taken_for", "examples", "right"}}
+	if b.Exam != nil {
+		for _, c := range b.Exam.Cells {
+			t.add(c.Of, c.As, c.Count, c.Right)
+		}
+	}
+	return []table{t}
 }
 
 // Epoch and Round say after which round the model is.

@@ -32,6 +32,40 @@ type settingsPage struct {
 	Whole        bool   // whether all of its parameters are known
 }
 
+// settingGroup is the parameters of one part of genesis.
+type settingGroup struct {
+	Name     string
+	Settings []setting
+}
+
+// Groups returns the settings by the first part of their path; those without parts are the chain's.
+func (b settingsPage) Groups() (out []settingGroup) {
+	for _, set := range b.Settings {
+		name, _, found := strings.Cut(set.Name, ".")
+		if !found {
+			name = "chain"
+		}
+		i := slices.IndexFunc(out, func(g settingGroup) bool { return g.Name == name })
+		if i < 0 {
+			i, out = len(out), append(out, settingGroup{Name: name})
+		}
+		out[i].Settings = append(out[i].Settings, set)
+	}
+	return out
+}
+
+// Columns is the number of columns of the page's table.
+func (b settingsPage) Columns() int {
+	n := 3
+	if b.Preset != "" {
+		n++
+	}
+	if b.Before {
+		n++
+	}
+	return n
+}
+
 // paramsPage shows the parameters that genesis or the last epoch set.
 func (s *Server) paramsPage(r *http.Request) (content, error) {
 	p, err := known[params.Params](r.Context(), s.source, "/params")

@@ -31,6 +31,7 @@ type participantPage struct {
 	Led, Failed       int      // of these rounds
 	Active            int      // participants
 	Reputation, Spent chart
+	Verify            string // the command
 }
 
 func (b participantPage) tables() []table {
@@ -91,6 +92,7 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	if b.Rounds, err = s.results(r.Context(), people, closed, whole, uint32(index)); err != nil {
 		return content{}, err
 	}
+	b.Verify = s.verifying(r.Context(), fmt.Sprintf("participant %d", index))
 	b.summarise(fmt.Sprintf("/participant/%d", index))
 	return content{"participant", fmt.Sprintf("Participant %d", index), b}, nil
 }

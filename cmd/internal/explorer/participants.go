@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -26,6 +27,7 @@ type participantsPage struct {
 type participantRow struct {
 	Standing
 	Spend query.Spend
+	Spark string // the line of its reputation, "" if it is not known
 }
 
 // Spent is the share of the budget that is spent, of 100; negative if there is none.
@@ -74,7 +76,7 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	}
 	var rows []participantRow
 	for _, st := range matching(firstConcerns(all), people, r.URL.Query().Get("q")) {
-		rows = append(rows, participantRow{st, by[st.Participant]})
+		rows = append(rows, participantRow{Standing: st, Spend: by[st.Participant]})
 	}
 	i := slices.IndexFunc(orders, func(o order) bool { return o.Name == b.Sort })
 	if i < 0 {
@@ -86,7 +88,29 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	if b.Rows, b.Pager, err = pageOf(r, rows); err != nil {
 		return content{}, err
 	}
+	if err := s.sparks(r.Context(), b.Rows); err != nil {
+		return content{}, err
+	}
 	return content{"participants", "Participants", b}, nil
+}
+
+// sparks draws the reputation of each row in the last rounds.
+func (s *Server) sparks(ctx context.Context, rows []participantRow) error {
+	status, _, points, err := s.tail.now()
+	if err != nil {
+		return err
+	}
+	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
+	var all []Standing
+	at := map[uint32]int{}
+	for i, row := range rows {
+		all, at[row.Participant] = append(all, row.Standing), i
+	}
+	c, err := s.reputationChart(ctx, points[max(0, len(points)-drawn):], all)
+	for _, l := range c.Lines {
+		rows[at[l.Who]].Spark = l.Points
+	}
+	return err
 }
 
 // firstConcerns sorts standings by urgency for an operator: suspects, then participants on watch,

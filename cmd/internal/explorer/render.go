@@ -87,6 +87,8 @@ var functions = template.FuncMap{
 	"age":      func(t time.Time) string { return age(time.Since(t)) },
 	"now":      time.Now,
 	"person":   func(index uint32, moniker string) person { return person{index, moniker} },
+	"people":   peopleOf,
+	"hour":     func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	"degrees":  func(x *float64) string { return fmt.Sprintf("%.1f°", *x) },
 	// the width of a bar of 100 for a part of a whole
 	"bar":      func(part, whole int) float64 { return 100 * min(1, max(0, float64(part)/float64(max(1, whole)))) },
@@ -103,6 +105,20 @@ var functions = template.FuncMap{
 	"value":    func(x *float64) float64 { return *x },
 	"part":     func(part, whole uint64) string { return fmt.Sprintf("%.2f", 100*float64(part)/float64(max(1, whole))) },
 	"portion":  func(part, whole int) string { return fmt.Sprintf("%.3g %%", 100*float64(part)/float64(max(1, whole))) },
+}
+
+// people are the first participants of a list, and the number of the others.
+type people struct {
+	Shown []person
+	More  int
+}
+
+func peopleOf(list []uint32, names map[uint32]string) people {
+	out := people{More: max(0, len(list)-few)}
+	for _, index := range list[:len(list)-out.More] {
+		out.Shown = append(out.Shown, person{index, names[index]})
+	}
+	return out
 }
 
 // age returns how long something is ago; assets/live.js writes the same.

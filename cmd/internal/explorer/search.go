@@ -10,12 +10,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
 
-// found is one answer to a search.
-type found struct{ Label, Path string }
+// found is one answer to a search; Query is a text whose only answer it is.
+type found struct {
+	Query string `json:"query"`
+	Label string `json:"label"`
+	Path  string `json:"path"`
+}
+
+// suggested is the max number of answers while a reader types.
+const suggested = 8
 
 var (
 	asRound  = regexp.MustCompile(`^(?:r(?:ound)?\s*)?(\d{1,18})\s*[/:]\s*(\d{1,18})$`)
@@ -50,9 +58,15 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	}{q, all}})
 }
 
+// answerSearch returns the first answers to the query ?q=, which may be unfinished.
+func (s *Server) answerSearch(r *http.Request) (any, error) {
+	all, err := s.find(r.Context(), strings.TrimSpace(short(r.URL.Query().Get("q"), 100)))
+	return append([]found{}, all[:min(suggested, len(all))]...), err
+}
+
 // find returns all answers to a query.
 func (s *Server) find(ctx context.Context, q string) ([]found, error) {
-	status, err := s.source.status(ctx)
+	status, err := known[query.Status](ctx, s.source, "/status")
 	if err != nil {
 		return nil, err
 	}
@@ -92,22 +106,23 @@ type lookup struct {
 	found         []found
 }
 
-func (l *lookup) add(label, path string) { l.found = append(l.found, found{label, path}) }
+func (l *lookup) add(query, label, path string) { l.found = append(l.found, found{query, label, path}) }
 
 func (l *lookup) block(height uint64) {
 	if height >= 1 && height <= l.height {
-		l.add(fmt.Sprintf("Block %d", height), fmt.Sprintf("/block/%d", height))
+		l.add(fmt.Sprintf("block %d", height), fmt.Sprintf("Block %d", height), fmt.Sprintf("/block/%d", height))
 	}
 }
 
 func (l *lookup) round(ctx context.Context, epoch, t uint64) {
 	if _, err := l.source.record(ctx, params.RoundID{Epoch: epoch, Round: t}); err == nil {
-		l.add(fmt.Sprintf("Round %d of epoch %d", t, epoch), fmt.Sprintf("/round/%d/%d", epoch, t))
+		l.add(fmt.Sprintf("%d/%d", epoch, t), fmt.Sprintf("Round %d of epoch %d", t, epoch), fmt.Sprintf("/round/%d/%d", epoch, t))
 	}
 }
 
 func (l *lookup) participant(p app.Participant) {
-	l.add(fmt.Sprintf("Participant %s (#%d)", p.Moniker, p.Index), fmt.Sprintf("/participant/%d", p.Index))
+	l.add(fmt.Sprintf("p%d", p.Index), fmt.Sprintf("Participant %s (#%d)", p.Moniker, p.Index),
+		fmt.Sprintf("/participant/%d", p.Index))
 }
 
 func (l *lookup) index(x uint64) {
@@ -160,7 +175,8 @@ func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
 	}
 	for _, p := range points {
 		if bytes.Equal(p.model, hash) || bytes.Equal(p.delta, hash) {
-			l.add(fmt.Sprintf("Round %d of epoch %d, by its model or Delta", p.Round, p.Epoch),
+			l.add(fmt.Sprintf("%d/%d", p.Epoch, p.Round), fmt.Sprintf("Round %d of epoch %d, by its model or Delta", p.Round,
+				p.Epoch),
 				fmt.Sprintf("/round/%d/%d", p.Epoch, p.Round))
 		}
 	}
@@ -172,7 +188,7 @@ func (l *lookup) keys(digits string) {
 	for _, p := range l.people {
 		for name, key := range map[string][]byte{"id": p.Id, "public key": p.PubKey, "consensus key": p.ConsensusKey} {
 			if len(key) > 0 && strings.HasPrefix(hex.EncodeToString(key), digits) {
-				l.add(fmt.Sprintf("Participant %s (#%d) by its %s", p.Moniker, p.Index, name),
+				l.add(fmt.Sprintf("p%d", p.Index), fmt.Sprintf("Participant %s (#%d) by its %s", p.Moniker, p.Index, name),
 					fmt.Sprintf("/participant/%d", p.Index))
 			}
 		}
@@ -183,13 +199,14 @@ func (l *lookup) keys(digits string) {
 func (l *lookup) hash(ctx context.Context, hash []byte) error {
 	switch got, err := l.source.blocks.Tx(ctx, hash, false); {
 	case err == nil && got != nil:
-		l.add(fmt.Sprintf("Transaction %x", hash), fmt.Sprintf("/tx/%x", hash))
+		l.add(fmt.Sprintf("%x", hash), fmt.Sprintf("Transaction %x", hash), fmt.Sprintf("/tx/%x", hash))
 	case err != nil && !absent(err):
 		return err
 	}
 	switch got, err := l.source.blocks.BlockByHash(ctx, hash); {
 	case err == nil && got != nil && got.Block != nil:
-		l.add(fmt.Sprintf("Block %d", got.Block.Height), fmt.Sprintf("/block/%d", got.Block.Height))
+		l.add(fmt.Sprintf("block %d", got.Block.Height), fmt.Sprintf("Block %d", got.Block.Height),
+			fmt.Sprintf("/block/%d", got.Block.Height))
 	case err != nil && !absent(err):
 		return err
 	}

@@ -284,7 +284,7 @@ func TestOpenAPI(t *testing.T) {
 		Components struct{ Schemas map[string]any }
 	}
 	require.NoError(t, json.Unmarshal(get(s, "/v1/openapi.json").Body.Bytes(), &doc))
-	require.Len(t, doc.Paths, 12)
+	require.Len(t, doc.Paths, 13)
 	for path, item := range doc.Paths {
 		for _, p := range item.Get.Parameters {
 			if p.In == "path" {

@@ -95,6 +95,17 @@ type txPage struct {
 	Content string // hash that the signature covers
 }
 
+func (b txPage) tables() []table {
+	if b.Vector == nil {
+		return nil
+	}
+	t := table{name: "histogram", header: []string{"from_grid_steps", "to_grid_steps", "coordinates"}}
+	for _, x := range b.Vector.Bars {
+		t.add(x.From, x.Until, x.Count)
+	}
+	return []table{t}
+}
+
 // tx shows a transaction.
 func (s *Server) tx(r *http.Request) (content, error) {
 	hash, err := hex.DecodeString(r.PathValue("hash"))

@@ -27,6 +27,7 @@ func (s *Server) api(mux *http.ServeMux) {
 		"/v1/rounds/{round}":         s.answerRound,
 		"/v1/rounds/{epoch}/{round}": s.answerRound,
 		"/v1/participants":           s.answerParticipants,
+		"/v1/search":                 s.answerSearch,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			text, err := s.once(r, func(r *http.Request) ([]byte, error) {

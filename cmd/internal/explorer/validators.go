@@ -32,6 +32,27 @@ type validatorLine struct {
 	votes []bool // the oldest first
 }
 
+// validatorsPage is the validator set with its votes on the last blocks.
+type validatorsPage struct {
+	Height, Power int64
+	Looked        int // number of blocks
+	Oldest        int64
+	Lines         []validatorLine
+	Pager         pager
+}
+
+func (b validatorsPage) tables() []table {
+	t := table{name: "validators", header: []string{"participant", "power", "signed", "late", "absent", "last_signed"}}
+	for _, l := range b.Lines {
+		var who any = ""
+		if l.Who != nil {
+			who = l.Who.Index
+		}
+		t.add(who, l.Power, l.Signed, l.Late, l.Absent, l.Last)
+	}
+	return []table{t}
+}
+
 // Up returns the share of blocks that it signed, late or in time, in percent.
 func (l validatorLine) Up() int { return 100 * (l.Signed + l.Late) / max(1, l.Signed+l.Late+l.Absent) }
 
@@ -48,13 +69,7 @@ func (s *Server) validators(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	b := struct {
-		Height, Power int64
-		Looked        int // number of blocks
-		Oldest        int64
-		Lines         []validatorLine
-		Pager         pager
-	}{Height: at}
+	b := validatorsPage{Height: at}
 	for _, v := range all {
 		b.Power += v.VotingPower
 	}

@@ -1,6 +1,7 @@
-// The pages are whole without this script. It goes to the search field at the key "/", copies
-// commands, keeps ages right, and keeps the elements with data-live up to date: when the event
-// stream tells of news, it fetches the page again and replaces those that have changed.
+// The pages are whole without this script. It goes to the search field at the key "/", suggests
+// answers while one types, copies commands, keeps ages right, and keeps the elements with data-live
+// up to date: when the event stream tells of news, it fetches the page again and replaces those that
+// have changed.
 "use strict";
 (() => {
   document.documentElement.classList.add("js");
@@ -15,6 +16,22 @@
     if (!e.target.matches(".copy")) return;
     await navigator.clipboard.writeText(e.target.previousElementSibling.textContent);
     e.target.textContent = "Copied";
+  });
+
+  // What is typed is completed by the search itself: an answer's query leads to that answer alone.
+  const field = document.getElementById("q"), hints = document.getElementById("hints");
+  let typing = 0;
+  field.addEventListener("input", (e) => {
+    clearTimeout(typing);
+    const chosen = e.inputType === undefined || e.inputType === "insertReplacementText";
+    if (chosen && field.value) { field.form.requestSubmit(); return; }
+    typing = setTimeout(async () => {
+      const asked = field.value.trim();
+      if (!asked) { hints.replaceChildren(); return; }
+      const answer = await fetch("/v1/search?q=" + encodeURIComponent(asked)).catch(() => null);
+      if (!answer || !answer.ok || field.value.trim() !== asked) return;
+      hints.replaceChildren(...(await answer.json()).map((x) => new Option(x.label, x.query)));
+    }, 200);
   });
 
   const skew = Date.now() - Date.parse(document.documentElement.dataset.now);

@@ -1,0 +1,58 @@
+package explorer
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/app/params"
+)
+
+// namedLines is the max number of lines with a name, nameHeight the distance of two names in a chart.
+const namedLines, namesApart = 4, 13.0
+
+// reputationChart draws the reputations of participants by round, a line each; rounds are given
+// oldest first, participants by urgency. Those with an alarm are named.
+func (s *Server) reputationChart(ctx context.Context, points []Point, all []Standing) (chart, error) {
+	c := chart{Name: "reputation", Title: "Reputation", CSV: "/training/reputation.csv", Lines: []line{}}
+	if len(points) < 2 || len(all) == 0 {
+		return c, nil
+	}
+	c.axes(points[0].Round, points[len(points)-1].Round, 1)
+	dots := map[uint32][]dot{}
+	for _, p := range points {
+		record, err := s.source.record(ctx, params.RoundID{Epoch: p.Epoch, Round: p.Round})
+		if err != nil {
+			return c, err
+		}
+		for _, x := range record.Contributions {
+			dots[x.Participant] = append(dots[x.Participant], dot{p.Round, float64(x.Reputation) / params.One})
+		}
+	}
+	lowest, full := math.Inf(1), 0
+	for _, st := range all {
+		l := line{Who: st.Participant, Class: st.Alarm, dots: dots[st.Participant]}
+		if len(l.dots) < 2 {
+			continue
+		}
+		last := l.dots[len(l.dots)-1].value
+		lowest = min(lowest, last)
+		if last >= 1 {
+			full++
+		}
+		l.Points, l.Y = c.polyline(l.dots), c.up(last)
+		if st.Alarm != OK && len(c.Lines) < namedLines {
+			l.Name = fmt.Sprintf("#%d", st.Participant)
+			for _, other := range c.Lines {
+				if other.Name != "" && math.Abs(other.Y-l.Y) < namesApart {
+					l.Y = other.Y + namesApart
+				}
+			}
+		}
+		c.Lines = append(c.Lines, l)
+	}
+	if c.Count = len(c.Lines); c.Count > 0 {
+		c.Legend = fmt.Sprintf("%d of %d have 1, the lowest is %.4g", full, c.Count, lowest)
+	}
+	return c, nil
+}
