@@ -46,7 +46,7 @@ type tick struct {
 }
 
 // The size of a chart's picture, and of the frame in it.
-const chartWidth, chartHeight, frameLeft, frameRight, frameTop, frameBottom = 360, 170, 44.0, 340.0, 10.0, 140.0
+const chartWidth, chartHeight, frameLeft, frameRight, frameTop, frameBottom = 320, 170, 44.0, 296.0, 10.0, 140.0
 
 // Width and Height are the size of the picture, Left and the others that of the frame.
 func (chart) Width() int      { return chartWidth }

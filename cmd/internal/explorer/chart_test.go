@@ -1,7 +1,9 @@
 package explorer
 
 import (
+	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -22,7 +24,7 @@ func TestAccuracyIsNotExaggerated(t *testing.T) {
 	c := chartOf("/training", "accuracy", "Test accuracy", "%", 1, accuracies(0.93, 0.98),
 		func(p Point) *float64 { return p.Accuracy })
 	require.Equal(t, []string{"0 %", "25 %", "50 %", "75 %", "100 %"}, labels(c.Ticks))
-	require.Equal(t, "44.0,19.1 340.0,12.6", c.Points)
+	require.Equal(t, "44.0,19.1 296.0,12.6", c.Points)
 	require.Equal(t, "98 % after round 1; between 93 % and 98 % since round 0", c.Legend)
 	loss := chartOf("/training", "loss", "Test loss", "", 0, accuracies(0.31, 0.11),
 		func(p Point) *float64 { return p.Accuracy })
@@ -150,4 +152,35 @@ func TestParticipantsAreSorted(t *testing.T) {
 	require.Equal(t, "member-0.", first("/participants?sort=number"))
 	require.Equal(t, "member-0.", first("/participants?sort=reputation"))
 	require.Equal(t, http.StatusBadRequest, get(s, "/participants?sort=x").Code)
+}
+
+// TestReputations: the home page has a line for each participant, names those with an alarm, and
+// gives the values; a page of participants has the lines alone.
+func TestReputations(t *testing.T) {
+	s := over(t, newFake(12, "x"), Options{})
+	page := get(s, "/").Body.String()
+	figure := between(t, page, `<figure id="chart-reputation"`, "</figure>")
+	require.Equal(t, 4, strings.Count(figure, "<polyline"))
+	require.Contains(t, figure, `class="of-suspect"`)
+	require.Contains(t, figure, ">#3</text>")
+	require.NotContains(t, figure, ">#0</text>", "nothing is against it")
+	rows := get(s, "/training/reputation.csv").Body.String()
+	require.Equal(t, 1+4*12, strings.Count(rows, "\n"), rows)
+	require.Equal(t, 1+4*12, strings.Count(get(s, "/training/fates.csv").Body.String(), "\n"))
+	require.Equal(t, 4, strings.Count(get(s, "/participants").Body.String(), `<svg class="spark`))
+}
+
+// TestSuggestions: each answer while one types is found by its query alone.
+func TestSuggestions(t *testing.T) {
+	s := over(t, newFake(12, "x"), Options{})
+	for q, n := range map[string]int{"2": 3, "x": 4, "p3": 1, "0/4": 1, "nothing": 0, "": 0} {
+		var found []struct{ Query, Path string }
+		require.NoError(t, json.Unmarshal(get(s, "/v1/search?q="+q).Body.Bytes(), &found), q)
+		require.Len(t, found, n, q)
+		for _, x := range found {
+			w := get(s, "/search?q="+url.QueryEscape(x.Query))
+			require.Equal(t, http.StatusSeeOther, w.Code, x.Query)
+			require.Equal(t, x.Path, w.Header().Get("Location"))
+		}
+	}
 }

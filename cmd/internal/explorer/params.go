@@ -48,6 +48,9 @@ func (b settingsPage) Groups() (out []settingGroup) {
 		i := slices.IndexFunc(out, func(g settingGroup) bool { return g.Name == name })
 		if i < 0 {
 			i, out = len(out), append(out, settingGroup{Name: name})
+			if !found { // what concerns the whole chain comes first
+				i, out = 0, append(out[len(out)-1:], out[:len(out)-1]...)
+			}
 		}
 		out[i].Settings = append(out[i].Settings, set)
 	}

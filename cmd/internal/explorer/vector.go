@@ -13,7 +13,7 @@ import (
 )
 
 // bins is about the number of bars of a histogram, pictured the width of its picture.
-const bins, pictured = 33, 330
+const bins, pictured = 33, 520
 
 // A vector is what a page shows of a gradient: its size, its direction, and a histogram of its
 // coordinates.
@@ -29,7 +29,7 @@ type vector struct {
 // Away reports whether the angle to Delta is above 90 degrees.
 func (v vector) Away() bool { return v.Angle != nil && *v.Angle > 90 }
 
-// A vectorBar is a bar of the histogram, in a picture of 330 by 100.
+// A vectorBar is a bar of the histogram, in a picture of 520 by 100.
 type vectorBar struct {
 	X, Y, Width, Height float64
 	From, Until         int64 // grid steps
