@@ -101,7 +101,7 @@ func TestExitCodes(t *testing.T) {
 		{"version --explode", 2, "explode"},
 		{"version extra", 2, `"extra" is given to "spdl version", which takes flags alone`},
 		{"plan --epsilon abc", 2, `--epsilon is "abc", want a number`},
-		{"testnet start --rounds -3", 2, `--rounds is "-3", want a whole number from 0 on`},
+		{"testnet start --rounds -3", 2, `--rounds is "-3", want a whole number above 0`},
 		{"top --interval abc", 2, `--interval is "abc", want a duration`},
 		{"query status --node tcp://127.0.0.1:99999", 2, "want tcp://host:port, http://host:port or https://host, with a " +
 			"port from 1 to 65535"},

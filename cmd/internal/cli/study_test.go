@@ -118,7 +118,7 @@ func TestWrongStudy(t *testing.T) {
 		require.Contains(t, stderr, "want a batch of at least 1, and a part from 0 to one less than the parts", wrong)
 	}
 	_, stderr, code = spdl(t, "trainer", "check", python, script, "--params", filepath.Join(dir, "none.json"))
-	require.Equal(t, 2, code, stderr)
+	require.Equal(t, 1, code, stderr)
 	_, stderr, code = spdl(t, "new", dir)
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "is not empty")

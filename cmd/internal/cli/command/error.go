@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ func Exit(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case absent(err) != nil:
+	case absent(err) != nil || errors.Is(err, exec.ErrNotFound):
 		return Failure
 	case errors.As(err, &usage) || errors.Is(err, home.ErrConfig):
 		return WrongUse
