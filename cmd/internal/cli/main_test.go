@@ -179,7 +179,7 @@ func TestExitCodes(t *testing.T) {
 		{"testnet start --manifest " + attack, 2, `attack "nothing"`},
 		{"testnet start --manifest " + perturb + " --inprocess", 2, "cannot be killed"},
 		{"testnet start --validators 0x", 2, "validators"},
-		{"testnet start --manifest nothing.toml", 2, "nothing.toml"},
+		{"testnet start --manifest nothing.toml", 1, "there is no file nothing.toml"},
 		{"testnet start --manifest " + empty + "/nothing", 1, "there is no file " + empty + "/nothing"},
 		{"testnet start --data " + empty + "/nothing.csv --label x", 1, "there is no file " + empty + "/nothing.csv"},
 		{"frobnicate", 2, "spdl --help lists them"},

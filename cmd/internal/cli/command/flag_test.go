@@ -180,7 +180,7 @@ func TestHelpShowsDefaults(t *testing.T) {
 		"--reveal", "--rounds uint"} {
 		require.Contains(t, out.String(), line)
 	}
-	require.NotContains(t, out.String(), "default 0")
+	require.NotContains(t, out.String(), "default 0)")
 	require.NotContains(t, out.String(), "default []")
 }
 
