@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// namedLines is the max number of lines with a name, nameHeight the distance of two names in a chart.
+// namedLines is the max number of lines with a name, namesApart the distance of two names in a chart.
 const namedLines, namesApart = 4, 13.0
 
 // reputationChart draws the reputations of participants by round, a line each; rounds are given
@@ -43,9 +43,13 @@ func (s *Server) reputationChart(ctx context.Context, points []Point, all []Stan
 		l.Points, l.Y = c.polyline(l.dots), c.up(last)
 		if st.Alarm != OK && len(c.Lines) < namedLines {
 			l.Name = fmt.Sprintf("#%d", st.Participant)
+			apart := namesApart
+			if l.Y > frameBottom/2 { // away from the marks of the axis
+				apart = -namesApart
+			}
 			for _, other := range c.Lines {
 				if other.Name != "" && math.Abs(other.Y-l.Y) < namesApart {
-					l.Y = other.Y + namesApart
+					l.Y = other.Y + apart
 				}
 			}
 		}
