@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
@@ -28,8 +29,8 @@ type line struct {
 // draw shows a view; on a terminal, with the rows of the table that fit.
 func draw(w io.Writer, v *view, s *screen) error {
 	s.measure()
-	lines := head(v)
-	participants := table(v, s.troubleFirst)
+	lines := wrapped(head(v), s.width)
+	participants := table(v, s.troubleFirst, s.width)
 	lines, participants = append(lines, participants[0]), participants[1:]
 	if s.out == nil {
 		return s.show(w, append(append(lines, participants...), line{}))
@@ -72,7 +73,7 @@ func head(v *view) []line {
 		line{fmt.Sprintf("height %d, %.1f s ago   epoch %d   round %d of %d %s%s   %d of %d gradients pending   rule %s",
 			s.Height, v.BlockAge, s.Epoch, s.Round, s.Rounds, meter(s.Round, s.Rounds), timeLeft(v), s.Pending, s.Participants,
 			name(s.Rule)), none},
-		line{accuracyOf(v.Score) + "   " + epsilonOf(v), none})
+		line{accuracyOf(v.Score) + v.Accuracy.String() + "   " + epsilonOf(v) + v.Epsilon.String(), none})
 	if r := v.Last; r != nil {
 		text := fmt.Sprintf("last round %d   leader %d in view %d   %d included", r.Round, r.Leader, r.View,
 			len(r.Contributions))
@@ -82,6 +83,30 @@ func head(v *view) []line {
 		lines = append(lines, line{text, none}, line{counts(v), none})
 	}
 	return append(lines, line{fmt.Sprintf("next leaders %v", firstOf(s.Ranking, 8)), none}, line{})
+}
+
+// wrapped breaks lines that are wider than a screen where their parts are separated by three spaces,
+// and indents what follows. A width of 0 is unknown and breaks nothing.
+func wrapped(lines []line, width int) []line {
+	if width <= 0 {
+		return lines
+	}
+	var out []line
+	for _, l := range lines {
+		text := ""
+		for i, part := range strings.Split(l.text, "   ") {
+			switch {
+			case i == 0:
+				text = part
+			case utf8.RuneCountInString(text)+3+utf8.RuneCountInString(part) <= width:
+				text += "   " + part
+			default:
+				out, text = append(out, line{text, l.tint}), "  "+part
+			}
+		}
+		out = append(out, line{text, l.tint})
+	}
+	return out
 }
 
 // counts returns the numbers of participants by their result in the last round, and the spread of
@@ -161,6 +186,23 @@ func epsilonOf(v *view) string {
 	return text
 }
 
+// columnRunes is the number of characters of a moniker in the table.
+const columnRunes = 16
+
+// columns returns a function that joins the cells of a row, as many as a screen has room for: those
+// that matter most come first.
+func columns(width int) func(cells ...string) string {
+	most := 9
+	switch {
+	case width == 0:
+	case width < 80:
+		most = 5
+	case width < 104:
+		most = 7
+	}
+	return func(cells ...string) string { return strings.Join(cells[:min(most, len(cells))], "\t") }
+}
+
 // row is a participant's line of the table.
 type row struct {
 	text       string
@@ -169,7 +211,7 @@ type row struct {
 }
 
 // table returns the heading of the table and a line for each participant.
-func table(v *view, troubleFirst bool) []line {
+func table(v *view, troubleFirst bool, width int) []line {
 	spend := map[uint32]query.Spend{}
 	for _, p := range v.Spend {
 		spend[p.Participant] = p
@@ -186,10 +228,10 @@ func table(v *view, troubleFirst bool) []line {
 			refused[x.Participant] = x.Reason
 		}
 	}
-	// Monikers are last in a line, where their width moves no column.
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "participant\treputation\tlast round\tgradients\tepsilon\tbudget\tleft\toffences\tmoniker")
+	cells := columns(width)
+	fmt.Fprintln(t, cells("#", "moniker", "reputation", "last round", "epsilon", "gradients", "budget", "left", "offences"))
 	for _, p := range v.Standings {
 		c, there := last[p.Participant]
 		epsilon, left, budget := "-", "-", "-"
@@ -199,9 +241,9 @@ func table(v *view, troubleFirst bool) []line {
 				left = fmt.Sprint(*a.Left)
 			}
 		}
-		fmt.Fprintf(t, "%d\t%.3f\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n",
-			p.Participant, float64(p.Reputation)/params.One, fateOf(c, there, refused[p.Participant]), p.Participations, epsilon,
-			budget, left, p.Offences, name(p.Moniker))
+		fmt.Fprintln(t, cells(fmt.Sprint(p.Participant), oneLine(p.Moniker, columnRunes),
+			fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), fateOf(c, there, refused[p.Participant]), epsilon,
+			fmt.Sprint(p.Participations), budget, left, fmt.Sprint(p.Offences)))
 	}
 	_ = t.Flush() // to a strings.Builder
 	written := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")

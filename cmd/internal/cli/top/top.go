@@ -47,8 +47,9 @@ type options struct {
 // view is a glance with the values that top computes for the screen.
 type view struct {
 	*Glance
-	Score score
-	Pace  time.Duration // between two rounds; 0 if unknown
+	Score             score
+	Pace              time.Duration // between two rounds; 0 if unknown
+	Accuracy, Epsilon trend         // since top began
 }
 
 func (o *options) run(r *command.Run, _ []string) error {
@@ -138,14 +139,21 @@ func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *G
 // deliver sends the view of the first glance, and a view after every look, until ctx ends.
 func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measurer, g *Glance,
 	interval time.Duration) {
+	var accuracy, epsilon trend
 	for pace, of := time.Duration(0), uint64(0); ; g = again(ctx, c, g) {
 		if g.Last != nil && g.Last.Height != of {
 			pace, of = paceOf(ctx, c, g.Last), g.Last.Height
 		}
+		v := &view{Glance: g, Score: m.see(ctx, g), Pace: pace}
+		if g.Last != nil {
+			epsilon = epsilon.add(g.Last.Round, g.Status.Epsilon)
+		}
+		accuracy = accuracy.add(v.Score.Round, v.Score.Accuracy)
+		v.Accuracy, v.Epsilon = accuracy, epsilon
 		select {
 		case <-ctx.Done():
 			return
-		case views <- &view{Glance: g, Score: m.see(ctx, g), Pace: pace}:
+		case views <- v:
 		}
 		select {
 		case <-ctx.Done():

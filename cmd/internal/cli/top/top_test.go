@@ -82,8 +82,8 @@ func TestManyParticipants(t *testing.T) {
 	require.NotContains(t, first, "node117.")
 	require.Contains(t, first, "of 130")
 	require.NotContains(t, first, string(red))
-	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 rejected   0 absent   reputation 0.500 to "+
-		"1.000, median 0.752, 0 at 0")
+	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 rejected   0 absent")
+	require.Contains(t, first, "  reputation 0.500 to 1.000, median 0.752, 0 at 0", "on a line of its own")
 	require.Contains(t, shown("G"), "node129.")
 	require.Contains(t, shown("g", " "), fmt.Sprintf("node%d.", s.rows))
 	require.NotContains(t, shown("j"), "node0.")
@@ -119,5 +119,41 @@ func TestTimeLeft(t *testing.T) {
 		"":                                 {Glance: &Glance{Status: query.Status{Round: 40, Rounds: 100}}},
 	} {
 		require.Equal(t, text, timeLeft(v))
+	}
+}
+
+// TestTrend: a value a round, the newest ones, between the lowest and the highest.
+func TestTrend(t *testing.T) {
+	var x trend
+	for round := range uint64(30) {
+		value := float64(round)
+		x = x.add(round, &value)
+		x = x.add(round, &value)
+	}
+	require.Len(t, x.values, trendRounds)
+	require.Equal(t, trendRounds+1, len([]rune(x.String())))
+	require.True(t, strings.HasPrefix(x.String(), " ▁"))
+	require.True(t, strings.HasSuffix(x.String(), "█"))
+	require.Equal(t, x, x.add(31, nil), "it was not measured")
+	again := 0.0
+	require.Equal(t, 0.0, x.add(0, &again).values[trendRounds-1], "another epoch")
+	require.Empty(t, trend{values: []float64{1}}.String())
+	require.Equal(t, " ▁▁", trend{values: []float64{1, 1}}.String())
+}
+
+// TestNarrow: a narrow screen wraps the lines above the table, and keeps the columns that matter most.
+func TestNarrow(t *testing.T) {
+	g := &Glance{Status: query.Status{Rule: "nnm+trimmed-mean", Round: 5, Rounds: 9}, Standings: []query.Standing{
+		{Moniker: "alice", Reputation: params.One}}}
+	v := &view{Glance: g}
+	for width, want := range map[int]string{60: "epsilon", 90: "budget", 120: "offences", 0: "offences"} {
+		for _, l := range wrapped(head(v), width) {
+			require.LessOrEqual(t, len([]rune(l.text)), max(width, 200*(1-min(1, width))), "%d: %q", width, l.text)
+		}
+		rows := table(v, false, width)
+		require.Contains(t, rows[0].text, want)
+		require.Equal(t, width == 0 || width == 120, strings.Contains(rows[0].text, "offences"))
+		require.Contains(t, rows[1].text, "alice")
+		require.LessOrEqual(t, len(strings.TrimRight(rows[0].text, " ")), max(width, 120))
 	}
 }
