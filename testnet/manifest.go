@@ -67,6 +67,8 @@ type Manifest struct {
 	// preset's. LearningRate replaces the preset's.
 	Epsilon      float64 `mapstructure:"epsilon"`
 	LearningRate float64 `mapstructure:"learning_rate"`
+	// Batch replaces the preset's expected batch; the sampling rate and the noise follow.
+	Batch int `mapstructure:"batch"`
 	// Seed fixes the genesis seed, the partition and the noise, which then gives no privacy. With 0
 	// the operating system draws the genesis seed and the noise, and the partition's seed is 0.
 	Seed uint64 `mapstructure:"seed"`
@@ -375,6 +377,11 @@ func (m *Manifest) params() (params.Params, error) {
 	}
 	if m.Epsilon != 0 {
 		if err := preset.SetEpsilon(&p, m.Epsilon); err != nil {
+			return p, err
+		}
+	}
+	if m.Batch != 0 {
+		if err := preset.SetBatch(&p, m.Batch); err != nil {
 			return p, err
 		}
 	}

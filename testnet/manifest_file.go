@@ -85,6 +85,9 @@ examples = {{ .Examples }}
 {{- if .Epsilon }}
 epsilon = {{ .Epsilon }}
 {{- end }}
+{{- if .Batch }}
+batch = {{ .Batch }}
+{{- end }}
 {{- if .LearningRate }}
 learning_rate = {{ .LearningRate }}
 {{- end }}

@@ -64,6 +64,30 @@ func SetEpsilon(p *params.Params, epsilon float64) error {
 	return nil
 }
 
+// SetBatch sets the expected batch, with the sampling rate of the same number of examples, and the
+// smallest noise multiplier with which the budget pays for all rounds. The learning rate shrinks so
+// that a step adds no more noise to the model than before. It fails without the gaussian mechanism.
+func SetBatch(p *params.Params, batch int) error {
+	was := float64(p.Privacy.Batch)
+	rate := p.Privacy.SamplingRate * float64(batch) / was
+	switch {
+	case p.Privacy.Mechanism != params.MechanismGaussian:
+		return fmt.Errorf("batch %d with mechanism %q: only the gaussian one has a noise that follows from the batch", batch,
+			p.Privacy.Mechanism)
+	case batch < 1 || rate > 1:
+		return fmt.Errorf("batch %d, want 1 to the %.0f examples of a participant", batch,
+			was/p.Privacy.SamplingRate)
+	}
+	before := p.Privacy.NoiseMultiplier / was
+	p.Privacy.Batch, p.Privacy.SamplingRate = uint32(batch), rate
+	if err := leastNoise(p); err != nil {
+		return err
+	}
+	p.Training.LearningRate *= min(1, before/(p.Privacy.NoiseMultiplier/float64(batch)))
+	p.Grid.Step = worker.GridStep(p.Privacy)
+	return nil
+}
+
 // leastNoise sets the noise multiplier to the smallest multiple of 0.001 with which the ledger pays
 // for all rounds. It starts at the accountant's multiplier, which may be too small, because the
 // ledger rounds costs up.

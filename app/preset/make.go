@@ -78,7 +78,7 @@ var errNoModel = errors.New(`preset "external" needs a model: name a JSON file o
 
 // errNoExamples is the error of the preset external without a number of examples.
 var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of ` +
-	`which its batch is a share: give it with --examples (spdl plan: --samples), as spdl trainer check shows it`)
+	`which its batch is a share: give it with --examples, as spdl trainer check shows it`)
 
 // external returns the parameters of the preset external, with the rule and noise that spdl plan
 // shows for the same epsilon, rounds and sampling rate. Batch and sampling rate follow from the

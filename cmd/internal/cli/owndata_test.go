@@ -160,7 +160,7 @@ func TestOwnDataInGenesis(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, tensors, 0o600))
 	external, _ := founds(t, "--preset", "external", "--model", file, "--examples", "1000")
 	require.Equal(t, params.ModelExternal, external.Params.Model.Kind)
-	stdout, stderr, code := spdl(t, "plan", "--preset", "external", "--model", file, "--samples", "1000")
+	stdout, stderr, code := spdl(t, "plan", "--preset", "external", "--model", file, "--examples", "1000")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "external, 60 parameters")
 	stdout, stderr, code = spdl(t, "plan", "--data", table, "--label", "diagnosis")

@@ -107,7 +107,7 @@ func TestPlanDefaults(t *testing.T) {
 	assert.Equal(t, p.Traffic.Round*8640, p.Traffic.Day)
 	assert.False(t, p.Accuracy.Measured)
 
-	p = planOf(t, "-n 10 -f 2 --rule krum --samples 1000 --batch 50 --clip 2 --rounds 7 --epsilon 3 --noise-floor=false")
+	p = planOf(t, "-n 10 -f 2 --rule krum --examples 1000 --batch 50 --clip 2 --rounds 7 --epsilon 3 --noise-floor=false")
 	assert.Equal(t, []any{10, 2, 1000, 50, 2.0, 7, "krum", true, false},
 		[]any{p.Participants, p.Byzantine, p.Samples, p.Batch, p.Clip, p.Rounds, p.Rule.Name, p.Rule.Holds,
 			p.Accuracy.Measured})
@@ -165,7 +165,7 @@ func TestPlanWrongUse(t *testing.T) {
 		"--epsilon 1 --batch 5 --clip 0":    "clip norm 0",
 		"--batch 5 --sampling-rate .1":      "--sampling-rate and --batch: one of them",
 		"--epsilon 1 --sampling-rate 0":     "sampling rate 0 and batch 0",
-		"--epsilon 1 --samples 0":           "0 samples",
+		"--epsilon 1 --examples 0":          "0 samples",
 		"--preset paper": `preset "paper" has mechanism "prototype", which no epsilon describes: ` +
 			`plan one of default, pixels, mlp, paper-lemma1`,
 		"--preset nothing":                   `unknown preset "nothing"`,

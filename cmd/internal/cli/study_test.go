@@ -77,7 +77,7 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 		"standard deviations")
 	_, stderr, code = spdl(t, "plan", "--preset", "external", "--model", model)
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "--samples")
+	require.Contains(t, stderr, "--examples")
 
 	const warning = "examples as part 0 of 1, and privacy.batch"
 	_, stderr, code = spdl(t, "trainer", "check", python, script)
@@ -86,10 +86,10 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 	_, stderr, code = spdl(t, "trainer", "check", python, script, "--parts", "4")
 	require.Zero(t, code, stderr)
 	require.NotContains(t, stderr, "privacy.batch")
-	stdout, stderr, code := spdl(t, "plan", "--preset", "default", "--samples", "7000")
+	stdout, stderr, code := spdl(t, "plan", "--preset", "default", "--examples", "7000")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "is for 15000 samples a participant, not for 7000")
-	stdout, stderr, code = spdl(t, "plan", "--preset", "default", "--samples", "8000")
+	stdout, stderr, code = spdl(t, "plan", "--preset", "default", "--examples", "8000")
 	require.Zero(t, code, stderr)
 	require.NotContains(t, stdout, "batch is for")
 }

@@ -84,7 +84,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Byzantine, "byzantine,f", 0, "Byzantine participants to withstand (default: (N-1)/3)")
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the preset's)")
-	command.Flag(cmd, &o.Samples, "samples", 0, "examples of each participant (default: those of the data over N)")
+	command.Flag(cmd, &o.Samples, "examples", 0, "examples of each participant (default: those of the data over N)")
 	command.Flag(cmd, &o.SamplingRate, "sampling-rate", 0, "chance of an example to be in a round's batch (default: the "+
 		"preset's)")
 	command.Flag(cmd, &o.Batch, "batch", 0, "expected batch, instead of --sampling-rate")

@@ -22,9 +22,10 @@ type Options struct {
 	params, preset, model, data, label, rule string
 
 	examples, byzantine *int
+	batch               *int
 	rounds              *uint64
 	tolerance           *int64
-	epsilon             *float64
+	epsilon, learning   *float64
 	reveal              *bool
 }
 
@@ -48,6 +49,10 @@ func (o *Options) Flags(cmd *cobra.Command, base string) {
 		"coordinate"+same)
 	command.Optional(cmd, &o.epsilon, "epsilon", "privacy budget of every participant, over all epochs (default: as the "+
 		"parameters have it, or what the rounds cost)")
+	command.Optional(cmd, &o.batch, "batch", "expected examples behind a gradient; the sampling rate and the noise "+
+		"follow"+same).Positive()
+	command.Optional(cmd, &o.learning, "learning-rate", "learning rate (default: as the parameters have it, less where "+
+		"--batch takes more noise)").Positive()
 	command.Optional(cmd, &o.reveal, "commit-reveal", "commit to gradients before any is out, which takes a height more "+
 		"a round"+same)
 }
@@ -148,6 +153,12 @@ func (o *Options) change(p *params.Params, n int) error {
 	p.Rule.Tolerance = command.Or(o.tolerance, p.Rule.Tolerance)
 	p.Election.CommitReveal = command.Or(o.reveal, p.Election.CommitReveal)
 	p.Privacy.Epsilon = command.Or(o.epsilon, p.Privacy.Epsilon)
+	if o.batch != nil {
+		if err := preset.SetBatch(p, *o.batch); err != nil {
+			return command.Usage(fmt.Errorf("--batch: %w", err))
+		}
+	}
+	p.Training.LearningRate = command.Or(o.learning, p.Training.LearningRate)
 	if o.rule != "" {
 		p.Rule.Name = o.rule
 	}

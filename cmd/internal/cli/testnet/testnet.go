@@ -54,6 +54,8 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &m.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
 	command.Flag(cmd, &m.Epsilon, "epsilon", 0, "privacy budget of each participant, which sets the noise (default: the "+
 		"preset's)").Positive()
+	command.Flag(cmd, &m.Batch, "batch", 0, "expected examples behind a gradient; the sampling rate and the noise follow "+
+		"(default: the preset's)").Positive()
 	command.Flag(cmd, &m.LearningRate, "learning-rate", 0, "learning rate (default: the preset's, less where --epsilon "+
 		"takes more noise)").Positive()
 	command.Flag(cmd, &m.Tolerance, "tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a "+

@@ -6,7 +6,7 @@ import (
 )
 
 // trendRounds is the max number of rounds in a trend.
-const trendRounds = 24
+const trendRounds = 16
 
 // trend holds the newest values of a figure, one for each round that top has seen, oldest first.
 type trend struct {
