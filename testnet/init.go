@@ -69,11 +69,11 @@ func Init(m Manifest) (*Net, error) {
 		}
 	}
 	n := &Net{Manifest: m, Genesis: app.Genesis{Params: params, Seed: m.genesisSeed()}}
-	ports, err := freePorts(2 * m.Validators)
+	ports, err := freePorts(2 * m.nodes())
 	if err != nil {
 		return nil, err
 	}
-	for i := range m.Validators {
+	for i := range m.nodes() {
 		if err := n.add(i, ports[2*i], ports[2*i+1]); err != nil {
 			return nil, fmt.Errorf("node %d: %w", i, err)
 		}
@@ -98,14 +98,17 @@ func (m *Manifest) genesisSeed() []byte {
 	return seed[:]
 }
 
-// add makes a node's home and its participant.
+// add makes a node's home and, unless it is a relay, its participant.
 func (n *Net) add(i, rpc, p2p int) error {
 	m := n.Manifest
 	c := home.DefaultConfig()
 	home.Loopback(c)
 	c.Moniker = nodeName(i)
 	c.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", rpc)
-	c.P2P.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", p2p)
+	relay := i >= m.Validators
+	if c.P2P.ListenAddress = ""; relay || m.Relays == 0 {
+		c.P2P.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", p2p)
+	}
 	c.P2P.MaxNumInboundPeers = 2 * maxValidators
 	c.RPC.PprofListenAddress = ""
 	if m.Memory {
@@ -114,7 +117,11 @@ func (n *Net) add(i, rpc, p2p int) error {
 	a := home.DefaultAppConfig()
 	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.Workers, m.StepDelay)
 	a.P2P.Gossip, a.P2P.MembersOnly = m.Gossip, !m.Strangers
-	m.worker(&a.Worker, i)
+	if relay {
+		a.Node.Role, a.Worker.Enabled = home.RoleRelay, false
+	} else {
+		m.worker(&a.Worker, i)
+	}
 	made, err := home.Init(filepath.Join(m.Home, c.Moniker), c, a)
 	if err != nil {
 		return err
@@ -122,6 +129,9 @@ func (n *Net) add(i, rpc, p2p int) error {
 	n.Nodes = append(n.Nodes, Node{
 		Home: made.Dir, RPC: c.RPC.ListenAddress, P2P: strings.TrimPrefix(c.P2P.ListenAddress, "tcp://"), home: made, app: a,
 	})
+	if relay {
+		return nil
+	}
 	n.Genesis.Participants = append(n.Genesis.Participants,
 		made.Participant(uint32(i), m.ChainID, n.Genesis.Seed, n.Genesis.Params.Reputation))
 	return nil
@@ -166,8 +176,7 @@ func (n *Net) finish() error {
 	}
 	for i := range n.Nodes {
 		c := n.Nodes[i].home.Config
-		c.P2P.PersistentPeers = strings.Join(n.peers(i, func(_, k int) string { return n.Nodes[k].P2P }), ",")
-		if err := n.Nodes[i].home.WriteConfig(); err != nil {
+		if err := n.writePeers(i); err != nil {
 			return err
 		}
 		if err := doc.SaveAs(c.GenesisFile()); err != nil {
@@ -182,11 +191,39 @@ func (n *Net) finish() error {
 	return nil
 }
 
-// peers returns node i's persistent peers: its neighbours on a ring, half on either side, so that
-// the graph is connected and of equal degrees. The function address returns the address at which
-// one node dials another.
+// writePeers writes into node i's home the nodes that it dials.
+func (n *Net) writePeers(i int) error {
+	node := &n.Nodes[i]
+	list := strings.Join(n.peers(i, func(_, k int) string { return n.Nodes[k].P2P }), ",")
+	if n.Manifest.Relays > 0 {
+		node.app.P2P.Relays = list
+		return node.app.WriteFile(node.Home)
+	}
+	node.home.Config.P2P.PersistentPeers = list
+	return node.home.WriteConfig()
+}
+
+// peersKey returns the beginning of the environment variable that has the nodes that a node dials.
+func (n *Net) peersKey() string {
+	if n.Manifest.Relays > 0 {
+		return "SPDL_P2P_RELAYS="
+	}
+	return "CMT_P2P_PERSISTENT_PEERS="
+}
+
+// peers returns node i's persistent peers: the relays, or else its neighbours on a ring, half on
+// either side, so that the graph is connected and of equal degrees. The function address returns
+// the address at which one node dials another.
 func (n *Net) peers(i int, address func(from, to int) string) []string {
 	var out []string
+	if n.Manifest.Relays > 0 {
+		for k := n.Manifest.Validators; k < len(n.Nodes); k++ {
+			if k != i {
+				out = append(out, fmt.Sprintf("%s@%s", n.Nodes[k].home.NodeID, address(i, k)))
+			}
+		}
+		return out
+	}
 	total := len(n.Nodes)
 	for step := 1; len(out) < n.Manifest.Neighbours && step < total; step++ {
 		for _, k := range []int{(i + step) % total, (i - step + total) % total} {

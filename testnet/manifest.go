@@ -25,6 +25,9 @@ type Manifest struct {
 	// Validators is the number of nodes, each a validator and a participant.
 	// Default 4.
 	Validators int `mapstructure:"validators"`
+	// Relays is the number of additional nodes without keys. With relays, no validator listens to
+	// others: each dials all relays, and is connected to nobody else.
+	Relays int `mapstructure:"relays"`
 	// Workers is the number of additional participants without a node. A few processes run their
 	// workers, each process many workers over one connection to a node.
 	Workers int `mapstructure:"workers"`
@@ -123,6 +126,9 @@ func (m *Manifest) check() (params.Params, error) {
 // participants returns N.
 func (m *Manifest) participants() int { return m.Validators + m.Workers }
 
+// nodes returns the number of nodes: the validators', and after them the relays.
+func (m *Manifest) nodes() int { return m.Validators + m.Relays }
+
 // byzantine returns f, the number of faulty validators that the net withstands.
 func (m *Manifest) byzantine() int { return params.MaxByzantine(m.Validators) }
 
@@ -169,6 +175,8 @@ func (m *Manifest) checkNet() error {
 	switch {
 	case m.Validators < 1 || m.Validators > maxValidators:
 		return fmt.Errorf("%d validators, want 1 to %d on one machine", m.Validators, maxValidators)
+	case m.Relays < 0 || m.Relays > maxRelays:
+		return fmt.Errorf("%d relays, want 0 to %d", m.Relays, maxRelays)
 	case m.Workers < 0 || m.participants() > gradients.MaxParticipants:
 		return fmt.Errorf("%d workers beside %d validators, want 0 to %d", m.Workers, m.Validators,
 			gradients.MaxParticipants-m.Validators)
@@ -224,7 +232,7 @@ func (m *Manifest) checkFaults() error {
 		}
 	}
 	for _, x := range m.Perturb {
-		if err := x.validate(m.Validators); err != nil {
+		if err := x.validate(m.nodes()); err != nil {
 			return err
 		}
 	}
@@ -286,8 +294,8 @@ func (m *Manifest) Colluders() (kind string, n int) {
 // maxStepDelay bounds how slow a localnet's steps are.
 const maxStepDelay = time.Hour
 
-// maxValidators bounds a localnet.
-const maxValidators = 100
+// maxValidators and maxRelays bound a localnet.
+const maxValidators, maxRelays = 100, 20
 
 // UseTrainer sets the trainer by a command line, which starts in the working directory.
 func (m *Manifest) UseTrainer(line string) (err error) {

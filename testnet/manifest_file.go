@@ -55,6 +55,9 @@ var manifestTemplate = template.Must(template.New(manifestFile).Parse(
 	`# The localnet in this folder, as spdl testnet init made it. Changing the net
 # here changes nothing; the perturbations are read at every start.
 validators = {{ .Validators }}
+{{- if .Relays }}
+relays = {{ .Relays }}
+{{- end }}
 workers = {{ .Workers }}
 {{- if .Params }}
 params = {{ printf "%q" .Params }}

@@ -59,7 +59,7 @@ func load(folder string) (*Net, error) {
 		return nil, err
 	}
 	n := &Net{Manifest: m, WorkerGroups: m.workerGroups(), opened: true}
-	for i := range m.Validators {
+	for i := range m.nodes() {
 		dir := filepath.Join(folder, nodeName(i))
 		c, a, err := home.Load(dir)
 		if err != nil {

@@ -146,7 +146,7 @@ func (p *Processes) start(i int, expected bool, env ...string) error {
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	c.cmd.Env = slices.Concat(os.Environ(), p.env, env)
 	if p.links != nil && i < len(p.Net.Nodes) {
-		c.cmd.Env = append(c.cmd.Env, "CMT_P2P_PERSISTENT_PEERS="+strings.Join(p.Net.peers(i, p.links.Address), ","))
+		c.cmd.Env = append(c.cmd.Env, p.Net.peersKey()+strings.Join(p.Net.peers(i, p.links.Address), ","))
 	}
 	c.cmd.SysProcAttr = bound()
 	p.mu.Lock()

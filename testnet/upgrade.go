@@ -94,7 +94,7 @@ func (p *Processes) plan(ctx context.Context, x Perturbation, version uint64) er
 		strconv.FormatUint(version, 10))...); err != nil {
 		return err
 	}
-	for i := 1; i < 2*len(p.Net.Nodes)/3+1; i++ {
+	for i := 1; i < 2*p.Net.Manifest.Validators/3+1; i++ {
 		vote, cancel := context.WithTimeout(ctx, voteWait)
 		for err = errors.New("not tried"); err != nil && vote.Err() == nil; _ = pause(vote, 100*time.Millisecond) {
 			err = runJSON(vote, nil, p.binaryOf(i), p.as(i, "tx", "approve", proposal.ID)...)

@@ -35,7 +35,7 @@ func (n *Net) addWorkerGroups() error {
 	for g, group := range m.workerGroups() {
 		c, a := home.DefaultConfig(), home.DefaultAppConfig()
 		c.Moniker = filepath.Base(group.Home)
-		c.RPC.ListenAddress = n.Nodes[g%len(n.Nodes)].RPC // of the node that its workers query
+		c.RPC.ListenAddress = n.Nodes[g%m.Validators].RPC // of the node that its workers query
 		a.Worker.KeyFile = "config/participants"
 		m.worker(&a.Worker, group.first)
 		keys, err := home.InitWorkerGroup(group.Home, c, a, group.Count)

@@ -19,23 +19,35 @@ import (
 // errStranger rejects a node that neither a member has registered nor the operator has listed.
 var errStranger = fmt.Errorf("%w: no member's node", app.ErrNotParticipant)
 
-// admissionPause is the interval at which a node checks whether its peers are still admitted, and
-// whether app.toml has changed.
-const admissionPause = 5 * time.Second
+const (
+	// blockPause is the interval at which a node looks for a new block, after which it checks
+	// whether its peers are still admitted.
+	blockPause = 50 * time.Millisecond
+	// filePause is the interval at which it checks whether app.toml has changed.
+	filePause = time.Second
+)
+
+// Policy is what the [p2p] section of app.toml says about peers.
+type Policy struct {
+	Open    bool   // members_only is false
+	Allowed string // allowed_peers
+	Relays  string // relays
+}
 
 // Control decides which nodes may connect: the nodes of active members, the persistent peers of
-// config.toml, and p2p.allowed_peers of app.toml. It lets every node in while an active member with
-// a validator has registered no node, or if p2p.members_only is false.
+// config.toml, and the relays and p2p.allowed_peers of app.toml. It lets every node in while an
+// active member with a validator has registered no node, or if p2p.members_only is false.
 type Control struct {
-	file            string // app.toml
-	open            bool
-	named           map[p2p.ID]bool   // the persistent peers
+	file            string            // app.toml
+	relays          string            // with their addresses
+	named           map[p2p.ID]bool   // the persistent peers, relays included
 	genesis         []app.Participant // the members until there is a state
 	state           func() *app.State
 	limiter         *handshakeLimiter
 	persistentPeers string // the persistent peers with their addresses
 
 	mu          sync.Mutex
+	open        bool
 	allowed     map[p2p.ID]bool
 	read        time.Time // the modification time of app.toml when it was last read
 	members     map[p2p.ID]bool
@@ -43,13 +55,12 @@ type Control struct {
 	membersOf   *app.State // the state from which members and closed were computed
 }
 
-// New returns the admission control of a home. open lets every node in, allowed is the list of
-// p2p.allowed_peers, and genesis holds the members until there is a state.
-func New(c *config.Config, open bool, allowed string, genesis []app.Participant, state func() *app.State) *Control {
+// New returns the admission control of a home. genesis holds the members until there is a state.
+func New(c *config.Config, p Policy, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
-		file: filepath.Join(c.RootDir, "config", "app.toml"), open: open, named: PersistentPeers(c.P2P), genesis: genesis,
-		state:   state,
-		limiter: newHandshakeLimiter(), persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(allowed),
+		file: filepath.Join(c.RootDir, "config", "app.toml"), open: p.Open, relays: p.Relays,
+		named: PersistentPeers(c.P2P), genesis: genesis, state: state, limiter: newHandshakeLimiter(),
+		persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed),
 	}
 	if info, err := os.Stat(ad.file); err == nil {
 		ad.read = info.ModTime()
@@ -93,6 +104,13 @@ func (ad *Control) closed() bool {
 	return ad.membersOnly && !ad.open
 }
 
+// isOpen reports whether p2p.members_only of app.toml is false.
+func (ad *Control) isOpen() bool {
+	ad.mu.Lock()
+	defer ad.mu.Unlock()
+	return ad.open
+}
+
 // Trusts reports whether a member has registered a node, or this node's operator has listed it. The
 // number of trusted nodes is bounded; the number of strangers is not.
 func (ad *Control) Trusts(id p2p.ID) bool {
@@ -119,8 +137,8 @@ func (ad *Control) AdmitAddress(address string) error {
 	return ad.limiter.admit(address)
 }
 
-// reread reads p2p.allowed_peers again if app.toml has changed, so that a newcomer is let in
-// without a restart.
+// reread reads p2p.allowed_peers and p2p.members_only again if app.toml has changed, so that a
+// newcomer is let in, or everybody if the members are not known, without a restart.
 func (ad *Control) reread(logger log.Logger) {
 	info, err := os.Stat(ad.file)
 	if err != nil || info.ModTime().Equal(ad.read) {
@@ -129,6 +147,7 @@ func (ad *Control) reread(logger log.Logger) {
 	ad.read = info.ModTime()
 	v := viper.New()
 	v.SetConfigFile(ad.file)
+	v.SetDefault("p2p.members_only", true)
 	if err := v.ReadInConfig(); err != nil {
 		logger.Error("app.toml was changed and cannot be read; p2p.allowed_peers stays as it was", "err", err)
 		return
@@ -140,21 +159,30 @@ func (ad *Control) reread(logger log.Logger) {
 	}
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
-	ad.allowed = peerIDs(list)
+	ad.allowed, ad.open = peerIDs(list), !v.GetBool("p2p.members_only")
 }
 
-// Watch disconnects peers that are no longer admitted, until quit is closed.
+// Watch disconnects peers that are no longer admitted, after every block and every change of
+// app.toml, until quit is closed.
 func (ad *Control) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
 	go ad.limiter.resolve(ad.persistentPeers, quit)
-	tick := time.NewTicker(admissionPause)
+	tick := time.NewTicker(blockPause)
 	defer tick.Stop()
-	for {
+	var last *app.State
+	for lastRead := time.Now(); ; {
 		select {
 		case <-quit:
 			return
 		case <-tick.C:
 		}
-		ad.reread(logger)
+		s, due := ad.state(), time.Since(lastRead) >= filePause
+		if s == last && !due {
+			continue
+		}
+		if last = s; due {
+			lastRead = time.Now()
+			ad.reread(logger)
+		}
 		peers := sw.Peers().Copy()
 		ad.limiter.addTrusted(peers, ad.Trusts)
 		for _, peer := range peers {

@@ -2,14 +2,19 @@ package admission
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/p2p/mock"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
@@ -37,7 +42,7 @@ func TestAdmission(t *testing.T) {
 	c.SetRoot(home)
 	c.P2P.PersistentPeers = idOf(0xcc) + "@host:26656"
 	var s *app.State
-	ad := New(c, false, allowed, members(3), func() *app.State { return s })
+	ad := New(c, Policy{Allowed: allowed}, members(3), func() *app.State { return s })
 	stranger := idOf(0xdd)
 	for _, id := range []string{idOf(0), idOf(1), idOf(2), idOf(0xaa), idOf(0xbb), idOf(0xcc)} {
 		require.NoError(t, ad.Admit(id))
@@ -51,10 +56,11 @@ func TestAdmission(t *testing.T) {
 	require.Error(t, ad.Admit(idOf(0)), "it has left")
 	require.NoError(t, ad.Admit(idOf(3)), "it has joined")
 
-	rewrite := func(allowed string, ahead time.Duration) {
+	rewrite := func(allowed string, ahead time.Duration, more ...string) {
 		file := filepath.Join(home, "config", "app.toml")
-		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "[p2p]\nallowed_peers = %q\n", allowed), 0o600))
-		at := time.Now().Add(ahead) // so that a file system with coarse times shows the change too
+		text := fmt.Sprintf("[p2p]\nallowed_peers = %q\n", allowed) + strings.Join(more, "\n")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		at := time.Now().Add(ahead) // a file system with coarse times shows the change too
 		require.NoError(t, os.Chtimes(file, at, at))
 		ad.reread(log.NewNopLogger())
 	}
@@ -64,12 +70,17 @@ func TestAdmission(t *testing.T) {
 	require.ErrorContains(t, CheckPeerIDs("nobody"), "allowed_peers")
 	rewrite("nobody", 2*time.Hour)
 	require.NoError(t, ad.Admit(stranger), "what cannot be read changes nothing")
+	rewrite("", 3*time.Hour, "members_only = false")
+	require.NoError(t, ad.Admit(idOf(0xee)), "the operator lets everybody in, without a restart")
+	rewrite("", 4*time.Hour)
+	require.Error(t, ad.Admit(idOf(0xee)))
 
 	all = members(4)
 	all[2].NodeIds = nil
 	s = &app.State{Participants: all}
 	require.NoError(t, ad.Admit(idOf(0xee)), "who has named no node would be kept out")
-	require.NoError(t, New(c, true, allowed, members(3), func() *app.State { return nil }).Admit(idOf(0xee)))
+	ad = New(c, Policy{Open: true, Allowed: allowed}, members(3), func() *app.State { return nil })
+	require.NoError(t, ad.Admit(idOf(0xee)))
 }
 
 // TestConnect: CometBFT asks the application which peers to admit, and strangers take no slot of
@@ -86,7 +97,7 @@ func TestConnect(t *testing.T) {
 	all[6].Address, all[6].Active = idOf(6)+"@h.example.org:26656", false
 	c := config.DefaultConfig()
 	c.P2P.UnconditionalPeerIDs = idOf(0xbb)
-	fitted := Configure(c, New(c, false, idOf(0xaa), all, func() *app.State { return nil }),
+	fitted := Configure(c, New(c, Policy{Allowed: idOf(0xaa)}, all, func() *app.State { return nil }),
 		"0000000000000000000000000000000000000000")
 	require.True(t, fitted.FilterPeers)
 	require.False(t, c.FilterPeers, "the home's own stays as it is")
@@ -97,8 +108,92 @@ func TestConnect(t *testing.T) {
 
 	c = config.DefaultConfig()
 	c.P2P.PersistentPeers = idOf(9) + "@host:1"
-	fitted = Configure(c, New(c, false, "", nil, func() *app.State { return nil }), "")
+	fitted = Configure(c, New(c, Policy{}, nil, func() *app.State { return nil }), "")
 	require.Equal(t, c.P2P.PersistentPeers, fitted.P2P.PersistentPeers)
 	require.Equal(t, idOf(9), fitted.P2P.UnconditionalPeerIDs, "also of an open chain: persistent peers need no slots")
 	require.Equal(t, c.P2P.MaxNumInboundPeers, fitted.P2P.MaxNumInboundPeers)
+}
+
+// switcher is a switch with peers, which notes those that it is to stop.
+type switcher struct {
+	p2p.Switcher
+	peers   *p2p.PeerSet
+	stopped chan p2p.ID
+}
+
+func (s *switcher) Peers() p2p.IPeerSet { return s.peers }
+
+func (s *switcher) StopPeerForError(peer p2p.Peer, _ any) {
+	s.peers.Remove(peer)
+	s.stopped <- peer.ID()
+}
+
+// TestWatch: of the peers of a node that finds its persistent peers on the chain, the one whose
+// member leaves is disconnected after the block, and the one whose id a Rotate replaces; the others
+// stay.
+func TestWatch(t *testing.T) {
+	sw := &switcher{peers: p2p.NewPeerSet(), stopped: make(chan p2p.ID, 4)}
+	all := members(4)
+	for i := range all {
+		peer := mock.NewPeer(net.IPv4(127, 0, 0, byte(i+1)))
+		require.NoError(t, sw.peers.Add(peer))
+		all[i].NodeIds = []string{string(peer.ID())}
+		all[i].Address = fmt.Sprintf("%s@127.0.0.1:%d", peer.ID(), 30000+i)
+	}
+	var state atomic.Pointer[app.State]
+	state.Store(&app.State{Participants: all})
+	c := config.DefaultConfig()
+	c.SetRoot(t.TempDir())
+	ad := New(c, Policy{}, all, state.Load)
+	require.NotEmpty(t, Configure(c, ad, "").P2P.PersistentPeers)
+	quit := make(chan struct{})
+	defer close(quit)
+	go ad.Watch(sw, log.NewNopLogger(), quit)
+	expect := func(change func(p []app.Participant), gone string) {
+		t.Helper()
+		next := slices.Clone(state.Load().Participants)
+		change(next)
+		state.Store(&app.State{Participants: next})
+		select {
+		case id := <-sw.stopped:
+			require.Equal(t, gone, string(id))
+		case <-time.After(time.Minute):
+			t.Fatal("nobody is disconnected")
+		}
+	}
+	expect(func(p []app.Participant) { p[1].Active = false }, all[1].NodeIds[0])
+	expect(func(p []app.Participant) { p[2].NodeIds = []string{idOf(9)} }, all[2].NodeIds[0])
+	require.Equal(t, 2, sw.peers.Size())
+	require.Empty(t, sw.stopped)
+}
+
+// TestRelays: relays are persistent peers beside those of config.toml or of the chain, and are let
+// in; a node without an address to listen on has a listener that only its own host reaches.
+func TestRelays(t *testing.T) {
+	all := members(2)
+	all[1].Address = idOf(1) + "@b.example.org:26656"
+	relay := func(i int) string { return fmt.Sprintf("%s@r%d.example.org:26656", idOf(i), i) }
+	c := config.DefaultConfig()
+	c.P2P.ListenAddress = ""
+	ad := New(c, Policy{Relays: relay(0xa) + ", " + relay(0xb)}, all, func() *app.State { return nil })
+	fitted := Configure(c, ad, "0000000000000000000000000000000000000000")
+	require.Equal(t, strings.Join([]string{all[1].Address, relay(0xa), relay(0xb)}, ","), fitted.P2P.PersistentPeers)
+	require.Contains(t, fitted.P2P.UnconditionalPeerIDs, idOf(0xb))
+	require.Equal(t, "tcp://127.0.0.1:0", fitted.P2P.ListenAddress)
+	require.False(t, fitted.P2P.PexReactor)
+	require.NoError(t, ad.Admit(idOf(0xa)))
+	require.Error(t, ad.Admit(idOf(0xc)))
+
+	c = config.DefaultConfig()
+	c.P2P.PersistentPeers = relay(0xa)
+	fitted = Configure(c, New(c, Policy{Relays: relay(0xa) + "," + relay(0xb)}, all, func() *app.State { return nil }),
+		"000000000000000000000000000000000000000b")
+	require.Equal(t, relay(0xa), fitted.P2P.PersistentPeers, "not twice, and not this node")
+
+	require.NoError(t, CheckRelays(""))
+	require.NoError(t, CheckRelays(relay(1)+" , "+relay(2)))
+	for _, bad := range []string{"host:1", idOf(1) + "@host", idOf(1) + "@:1", idOf(1) + "@h:70000", "ab@host:1",
+		idOf(1) + "@h:0", idOf(1) + "@a b:1"} {
+		require.ErrorContains(t, CheckRelays(bad), "want id@host:port", bad)
+	}
 }

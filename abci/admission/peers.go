@@ -21,10 +21,14 @@ import (
 // six seconds.
 const maxHandshakes = 256
 
+// noListener is where a node listens that has an empty p2p.laddr: CometBFT does not start without
+// a listener, so the node has one that only its own host reaches, at a port that nobody is told.
+const noListener = "tcp://127.0.0.1:0"
+
 // Configure returns a configuration in which CometBFT asks the application which nodes to let in.
-// Members, persistent peers and allowed peers get a connection even if the inbound connections are
-// all taken by strangers. If config.toml names no persistent peers, Configure sets them to the
-// active members at their registered addresses.
+// Members, relays, persistent peers and allowed peers get a connection even if the inbound
+// connections are all taken by strangers. If config.toml names no persistent peers, Configure sets
+// them to the active members at their registered addresses; the relays are added in any case.
 func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	fitted, peers := *c, *c.P2P
 	fitted.P2P, fitted.FilterPeers = &peers, true
@@ -32,9 +36,15 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	if s := ad.state(); s != nil {
 		all = s.Participants
 	}
+	// Those of the chain are not among the named: they are admitted as long as they are members'.
+	ad.named = PersistentPeers(&config.P2PConfig{PersistentPeers: addRelays(peers.PersistentPeers, ad.relays, own)})
 	if strings.TrimSpace(peers.PersistentPeers) == "" {
 		peers.PersistentPeers = strings.Join(Addresses(all, own), ",")
-		ad.named, ad.persistentPeers = PersistentPeers(&peers), peers.PersistentPeers
+	}
+	peers.PersistentPeers = addRelays(peers.PersistentPeers, ad.relays, own)
+	ad.persistentPeers = peers.PersistentPeers
+	if peers.ListenAddress == "" {
+		peers.ListenAddress, peers.ExternalAddress, peers.PexReactor = noListener, "", false
 	}
 	closed := ad.closed()
 	known := peerIDs(peers.UnconditionalPeerIDs)
@@ -54,6 +64,44 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 		peers.MaxNumInboundPeers = max(peers.MaxNumInboundPeers, maxHandshakes)
 	}
 	return &fitted
+}
+
+// addRelays returns a list of peers with those relays that it does not have, except this node.
+func addRelays(peers, relays string, own p2p.ID) string {
+	all := SplitList(peers)
+	named := PersistentPeers(&config.P2PConfig{PersistentPeers: peers})
+	for _, relay := range SplitList(relays) {
+		if id := p2p.ID(strings.ToLower(relay[:strings.Index(relay, "@")])); id != own && !named[id] {
+			all = append(all, relay)
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+// SplitList returns the entries of a list that commas separate.
+func SplitList(list string) (entries []string) {
+	for entry := range strings.SplitSeq(list, ",") {
+		if entry = strings.TrimSpace(entry); entry != "" {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+// CheckRelays rejects a list of relays, separated by commas, unless each is id@host:port. A name
+// of a host need not have an address yet.
+func CheckRelays(list string) error {
+	for _, relay := range SplitList(list) {
+		id, at, ok := strings.Cut(relay, "@")
+		host, port, err := net.SplitHostPort(at)
+		n, number := strconv.ParseUint(port, 10, 16)
+		if !ok || err != nil || number != nil || host == "" || n == 0 || strings.Contains(relay, " ") ||
+			checkPeerID(strings.ToLower(id)) != nil {
+			return fmt.Errorf("p2p.relays names %q, want id@host:port with an id of %d hex digits, separated by commas", relay,
+				2*p2p.IDByteLength)
+		}
+	}
+	return nil
 }
 
 // Addresses returns the registered addresses of active members' nodes, except this node. A member
@@ -79,10 +127,18 @@ func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 // them.
 func CheckPeerIDs(list string) error {
 	for id := range peerIDs(list) {
-		if raw, err := hex.DecodeString(string(id)); err != nil || len(raw) != p2p.IDByteLength {
+		if checkPeerID(string(id)) != nil {
 			return fmt.Errorf("p2p.allowed_peers names %q, want node ids of %d hex digits, separated by commas", id,
 				2*p2p.IDByteLength)
 		}
+	}
+	return nil
+}
+
+// checkPeerID rejects what is not a node id.
+func checkPeerID(id string) error {
+	if raw, err := hex.DecodeString(id); err != nil || len(raw) != p2p.IDByteLength {
+		return fmt.Errorf("%q is no node id", id)
 	}
 	return nil
 }
@@ -92,7 +148,7 @@ func WarnOpen(logger log.Logger, ad *Control, all []app.Participant) {
 	if len(all) < 2 || ad.closed() {
 		return
 	}
-	if ad.open {
+	if ad.isOpen() {
 		logger.Warn("p2p.members_only = false: strangers are let in, and a crowd of them can slow this node down")
 		return
 	}

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"net"
@@ -18,6 +19,7 @@ import (
 // AppConfig is app.toml: a node's own settings. None of them can change a verdict; the settings
 // that all nodes must agree on are in genesis.
 type AppConfig struct {
+	Node     NodeConfig     `mapstructure:"node"`
 	Worker   WorkerConfig   `mapstructure:"worker"`
 	Proposal ProposalConfig `mapstructure:"proposal"`
 	P2P      P2PConfig      `mapstructure:"p2p"`
@@ -27,6 +29,20 @@ type AppConfig struct {
 	Explorer ExplorerConfig `mapstructure:"explorer"`
 	API      APIConfig      `mapstructure:"api"`
 }
+
+// NodeConfig says what the node is to its chain.
+type NodeConfig struct {
+	Role string `mapstructure:"role"`
+}
+
+// The roles of a node.
+const (
+	RoleMember = "member" // a participant's node, or a validator
+	RoleRelay  = "relay"  // it has no keys but that of its id, and forwards what members send
+)
+
+// IsRelay reports whether the node is a relay.
+func (c AppConfig) IsRelay() bool { return c.Node.Role == RoleRelay }
 
 // WorkerConfig is the section of the worker, which runs in the node's process or in another.
 type WorkerConfig struct {
@@ -68,6 +84,7 @@ type P2PConfig struct {
 	Gossip       string `mapstructure:"gossip"`
 	MembersOnly  bool   `mapstructure:"members_only"`
 	AllowedPeers string `mapstructure:"allowed_peers"` // separated by commas
+	Relays       string `mapstructure:"relays"`        // id@host:port, separated by commas
 }
 
 // The ways in which transactions spread.
@@ -113,6 +130,7 @@ const (
 // DefaultAppConfig returns the settings that init writes.
 func DefaultAppConfig() AppConfig {
 	return AppConfig{
+		Node: NodeConfig{Role: RoleMember},
 		Worker: WorkerConfig{
 			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
 			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
@@ -132,10 +150,14 @@ func (c AppConfig) Validate() error {
 	if err := c.Worker.validate(); err != nil {
 		return err
 	}
-	if err := admission.CheckPeerIDs(c.P2P.AllowedPeers); err != nil {
+	if err := cmp.Or(admission.CheckPeerIDs(c.P2P.AllowedPeers), admission.CheckRelays(c.P2P.Relays)); err != nil {
 		return err
 	}
 	switch {
+	case c.Node.Role != RoleMember && c.Node.Role != RoleRelay:
+		return fmt.Errorf("node.role is %q, want %q or %q", c.Node.Role, RoleMember, RoleRelay)
+	case c.IsRelay() && c.Worker.Enabled:
+		return fmt.Errorf("node.role is %q and worker.enabled true, want false: a relay has no participant", RoleRelay)
 	case c.Proposal.Wait <= 0 || c.Proposal.StragglerWait <= 0:
 		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait,
 			c.Proposal.StragglerWait)

@@ -30,6 +30,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "config"), 0o700))
 	want := home.AppConfig{
+		Node: home.NodeConfig{Role: home.RoleMember},
 		Worker: home.WorkerConfig{
 			Enabled: true, KeyFile: "k.json", Journal: "j.json", Data: "/some/where", Partition: home.PartitionDirichlet,
 			Alpha: 0.25, Part: 3, Parts: 7, PartitionSeed: 11, TestSeed: 1<<63 - 1, StepDelay: 90 * time.Second,
@@ -39,7 +40,8 @@ func TestAppConfigRoundTrip(t *testing.T) {
 			TrustPeriod: 9 * time.Hour, MaxAge: 10 * time.Second,
 		},
 		Proposal: home.ProposalConfig{Wait: 3 * time.Second, StragglerWait: 125 * time.Millisecond},
-		P2P:      home.P2PConfig{Gossip: home.GossipAnnounce},
+		P2P: home.P2PConfig{Gossip: home.GossipAnnounce, AllowedPeers: strings.Repeat("0aB1", 10),
+			Relays: strings.Repeat("0aB1", 10) + "@relay.example.org:26656"},
 		Pool:     home.PoolConfig{MaxBytes: 1 << 33},
 		Snapshot: home.SnapshotConfig{Interval: 17},
 		Retain:   store.Retain{Rounds: 18, Heights: 19},
@@ -76,6 +78,9 @@ func TestAppConfigRefuses(t *testing.T) {
 		"partition":      {func(a *home.AppConfig) { a.Worker.Partition = "random" }, `partition is "random"`},
 		"alpha":          {func(a *home.AppConfig) { a.Worker.Partition, a.Worker.Alpha = "dirichlet", 0 }, "alpha is 0"},
 		"timeout":        {func(a *home.AppConfig) { a.Worker.TrainerTimeout = 0 }, "trainer_timeout is 0s"},
+		"no role":        {func(a *home.AppConfig) { a.Node.Role = "seed" }, `node.role is "seed", want "member" or "relay"`},
+		"relay trains":   {func(a *home.AppConfig) { a.Node.Role = home.RoleRelay }, "worker.enabled true"},
+		"relay, no id":   {func(a *home.AppConfig) { a.P2P.Relays = "relay.example.org:1" }, "want id@host:port"},
 		"part beyond":    {func(a *home.AppConfig) { a.Worker.Part = 1 }, "part is 1 of 1"},
 		"part negative":  {func(a *home.AppConfig) { a.Worker.Part = -1 }, "part is -1"},
 		"no parts":       {func(a *home.AppConfig) { a.Worker.Parts = 0 }, "of 0 parts"},

@@ -12,6 +12,11 @@ var appTemplate = template.Must(template.New("app.toml").Parse(
 # must agree on is in genesis.json. Every key can be set in the environment as
 # SPDL_SECTION_KEY.
 
+[node]
+# "member", or "relay": a node that forwards what members send, for members whose nodes
+# listen nowhere. A relay has no participant and no validator, and signs nothing.
+role = {{ printf "%q" .Node.Role }}
+
 [worker]
 # Train in the node's process. With false, run "spdl worker" beside it.
 enabled = {{ .Worker.Enabled }}
@@ -75,12 +80,15 @@ straggler_wait = "{{ .Proposal.StragglerWait }}"
 # a block is forwarded by its first sender. "flood": as CometBFT does, each node sends each
 # to all peers that have not sent it first.
 gossip = {{ printf "%q" .P2P.Gossip }}
-# Let in the nodes of active members, the persistent peers of config.toml and allowed_peers
-# alone, once every member has registered its nodes. With false, everybody.
+# Let in the nodes of active members, the persistent peers of config.toml, relays and
+# allowed_peers alone, once every member has registered its nodes. With false, everybody.
 members_only = {{ .P2P.MembersOnly }}
 # Ids of other nodes to let in, separated by commas: of newcomers, and of nodes that follow the
-# chain. A node that runs reads a changed list within seconds.
+# chain. A node that runs reads a changed list, and a changed members_only, within seconds.
 allowed_peers = {{ printf "%q" .P2P.AllowedPeers }}
+# Relays as id@host:port, separated by commas, which this node dials and lets in beside its
+# other peers. With relays, p2p.laddr of config.toml may be "": the node then dials alone.
+relays = {{ printf "%q" .P2P.Relays }}
 
 [pool]
 # Most bytes of pending transactions.

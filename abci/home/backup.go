@@ -62,7 +62,7 @@ func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(InHome(c, a.Worker.KeyFile)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(InHome(c, a.Worker.KeyFile)); errors.Is(err, os.ErrNotExist) && !a.IsRelay() {
 		return nil, fmt.Errorf("worker.key_file is %q, and there is no such file", a.Worker.KeyFile)
 	}
 	var names []string

@@ -15,7 +15,8 @@ import (
 // NewConfig returns the configuration of a new home: the default one with the node's moniker, its
 // listen address, such as tcp://0.0.0.0:26656, and its external address as host:port, which is ""
 // if peers reach the node at the listen address. A node that listens only on a loopback address
-// gets the settings for a net on one machine.
+// gets the settings for a net on one machine. If both addresses are "", the node listens to no other
+// host, and dials.
 func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	if len(moniker) > app.MaxMoniker {
 		return nil, fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker)
@@ -23,6 +24,11 @@ func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	if strconv.Quote(moniker) != `"`+moniker+`"` {
 		return nil, fmt.Errorf("moniker %q: CometBFT writes it into config.toml as it is, without quotes or what does not "+
 			"print", moniker)
+	}
+	if listen == "" && external == "" {
+		c := DefaultConfig()
+		c.Moniker, c.P2P.ListenAddress, c.P2P.PexReactor = moniker, "", false
+		return c, nil
 	}
 	host, _, err := net.SplitHostPort(strings.TrimPrefix(listen, "tcp://"))
 	if err != nil {
@@ -37,6 +43,16 @@ func NewConfig(moniker, listen, external string) (*config.Config, error) {
 		Loopback(c)
 	}
 	return c, nil
+}
+
+// ListenAt returns the address at which a node listens that the others reach at host:port: that of
+// all interfaces at the port, or host:port itself on the loopback.
+func ListenAt(external string) string {
+	host, port, _ := net.SplitHostPort(external)
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return "tcp://" + external
+	}
+	return "tcp://0.0.0.0:" + port
 }
 
 // DefaultConfig returns CometBFT's configuration with the settings that made a measured difference:

@@ -43,8 +43,8 @@ func absent(dir string, files ...string) error {
 	return nil
 }
 
-// Init makes a new home: folders, keys, config.toml and app.toml; no genesis. It
-// overwrites nothing, and fails if a key, a configuration or a genesis is there.
+// Init makes a new home: folders, keys, config.toml and app.toml; no genesis. A relay has no key but
+// its node's. Init overwrites nothing, and fails if a key, a configuration or a genesis is there.
 func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	return initialize(dir, c, a, new(Keystore), nil)
 }
@@ -87,15 +87,18 @@ func initialize(dir string, c *config.Config, a AppConfig, s *Keystore, ask Pass
 			return nil, err
 		}
 	}
+	nodeKey, err := s.newNodeKey(c.NodeKeyFile())
+	if err != nil {
+		return nil, err
+	}
+	if a.IsRelay() {
+		return &Home{Dir: dir, NodeID: nodeKey.ID(), Config: c}, nil
+	}
 	keys, err := s.NewKeys(InHome(c, a.Worker.KeyFile))
 	if err != nil {
 		return nil, err
 	}
 	if err := worker.NewJournal(InHome(c, a.Worker.Journal)); err != nil {
-		return nil, err
-	}
-	nodeKey, err := s.newNodeKey(c.NodeKeyFile())
-	if err != nil {
 		return nil, err
 	}
 	pub, err := s.newValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
@@ -172,6 +175,9 @@ func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
 		return resetWorkerGroup(c, a)
 	}
+	if a.IsRelay() {
+		return resetRelay(c)
+	}
 	if err := checkValidatorKey(c); err != nil {
 		return err
 	}
@@ -203,4 +209,15 @@ func checkValidatorKey(c *config.Config) error {
 		return nil
 	}
 	return err
+}
+
+// resetRelay is Reset for a relay, which has signed nothing.
+func resetRelay(c *config.Config) error {
+	if err := checkStopped(c); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(c.DBDir()); err != nil {
+		return err
+	}
+	return os.MkdirAll(c.DBDir(), 0o700)
 }

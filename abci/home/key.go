@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
@@ -208,6 +209,22 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 
 // emptyState writes the state of a validator that has signed nothing.
 func emptyState(path string) { privval.GenFilePV("", path).LastSignState.Save() }
+
+// CheckRelay rejects a relay's home with the key of a participant or a validator: whoever breaks
+// into the relay, which strangers reach, would have it.
+func CheckRelay(c *config.Config, a AppConfig) error {
+	for _, path := range []string{InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile()} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			return errors.Join(err, fmt.Errorf("app.toml: node.role is %q, and %s exists: a relay holds no key but its "+
+				"node's (spdl init --relay makes a home for one)", RoleRelay, path))
+		}
+	}
+	return nil
+}
+
+// NoValidator returns a validator with a key that nobody knows and no chain has, because CometBFT
+// does not run a node without one.
+func NoValidator() *privval.FilePV { return privval.NewFilePV(ed25519.GenPrivKey(), "", "") }
 
 // WarnReadable logs the key files that users other than their owner can access. The
 // node starts all the same: the owner of the machine decides.

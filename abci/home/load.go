@@ -54,6 +54,10 @@ func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 	if err := a.Validate(); err != nil {
 		return nil, a, configError{fmt.Errorf("app.toml: %w", err)}
 	}
+	if a.IsRelay() && c.P2P.ListenAddress == "" {
+		return nil, a, configError{fmt.Errorf("config.toml: p2p.laddr is empty, and node.role of app.toml is %q: members "+
+			"dial a relay, so it needs an address to listen on", RoleRelay)}
+	}
 	if a.Proposal.Wait >= c.Consensus.TimeoutPropose {
 		return nil, a, configError{fmt.Errorf("app.toml: proposal.wait is %v, want below consensus.timeout_propose of "+
 			"config.toml, %v: the others would not wait for this node's proposals",

@@ -132,3 +132,19 @@ func TestLoadRejectsOtherMempools(t *testing.T) {
 		require.ErrorContains(t, err, `config.toml: mempool.type is "`+other+`", want "flood"`)
 	}
 }
+
+// TestLoadRejectsARelayThatListensNowhere: members dial a relay. A member may listen nowhere.
+func TestLoadRejectsARelayThatListensNowhere(t *testing.T) {
+	dir := t.TempDir()
+	c, err := home.NewConfig("alice", "", "")
+	require.NoError(t, err)
+	_, err = home.Init(dir, c, home.DefaultAppConfig())
+	require.NoError(t, err)
+	c, _, err = home.Load(dir)
+	require.NoError(t, err)
+	require.Empty(t, c.P2P.ListenAddress)
+	_, err = home.Set(dir, "worker.enabled", "false")
+	require.NoError(t, err)
+	_, err = home.Set(dir, "node.role", home.RoleRelay)
+	require.ErrorContains(t, err, "p2p.laddr is empty")
+}

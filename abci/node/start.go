@@ -33,19 +33,21 @@ import (
 // New builds a CometBFT node of a home around an application. Each connection to the application
 // has its own lock, so that CheckTx runs while PrepareProposal waits.
 func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
-	return build(c, application, logger, new(home.Keystore), new(databases), nil)
+	keys := new(home.Keystore)
+	validator, err := keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	if err != nil {
+		return nil, err
+	}
+	return build(c, application, validator, logger, keys, new(databases), nil)
 }
 
 // build builds a node on databases that are closed with it. proposes, which may be nil, is called
 // with every proposal that the node signs.
-func build(c *config.Config, application abcitypes.Application, logger log.Logger, s *home.Keystore, d *databases,
-	proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
+func build(c *config.Config, application abcitypes.Application, validator types.PrivValidator, logger log.Logger,
+	s *home.Keystore, d *databases, proposes func(*cmtproto.Proposal),
+	options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
 	nodeKey, err := s.LoadNodeKey(c.NodeKeyFile())
-	if err != nil {
-		return nil, err
-	}
-	validator, err := s.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +121,11 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("app.toml: %w", err)
 	}
+	if a.IsRelay() {
+		if err := home.CheckRelay(c, a); err != nil {
+			return nil, err
+		}
+	}
 	keys, err := h.Keys.LoadKeys(home.InHome(c, a.Worker.KeyFile))
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
@@ -137,8 +144,10 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 			"file", file)
 	}
 	admission.WarnDuplicateIP(logger.With("module", "app"), c.P2P)
-	if err := home.RestoreData(c, logger.With("module", "app")); err != nil {
-		return nil, err
+	if !a.IsRelay() {
+		if err := home.RestoreData(c, logger.With("module", "app")); err != nil {
+			return nil, err
+		}
 	}
 	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir(),
 		upgradeHalt: newUpgradeHalt()}
@@ -220,7 +229,8 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	if err != nil {
 		return err
 	}
-	r.admission = admission.New(c, !a.P2P.MembersOnly, a.P2P.AllowedPeers, g.Participants,
+	policy := admission.Policy{Open: !a.P2P.MembersOnly, Allowed: a.P2P.AllowedPeers, Relays: a.P2P.Relays}
+	r.admission = admission.New(c, policy, g.Participants,
 		func() *app.State { return stateOf(r.Application) })
 	options := r.options(c, a, doc, keys, logger, h)
 	if r.Application, err = abci.New(options); err != nil {
@@ -275,7 +285,13 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, s *home.Keystore, 
 	r.txReactor = reactor.NewTxReactor(r.Application, flood, trusts, r.limits, m, logger.With("module", "gossip"))
 	r.blockRelay = reactor.NewBlockRelay(flood, c.P2P.PrivatePeerIDs, r.Application.State, trusts, r.limits)
 	r.Application.SetAdmitted(r.txReactor.OnAdmitted)
-	r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
+	validator := home.NoValidator()
+	if !a.IsRelay() {
+		if validator, err = s.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()); err != nil {
+			return err
+		}
+	}
+	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
 		&r.databases, r.blockRelay.OnProposal,
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": aggregates, "CLOCK": clocks}),
 		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), r.txReactor.Install, r.blockRelay.Install,

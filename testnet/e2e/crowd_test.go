@@ -140,6 +140,36 @@ func TestStrangersAtEverySlot(t *testing.T) {
 	n.sameHashes()
 }
 
+// TestFlood: 200 strangers knock four times a second at four nodes, each with a new id every time,
+// in turns with calm. Rounds go on, and members stay connected. The log has the time of a round and
+// the CPU of the nodes with and without them.
+func TestFlood(t *testing.T) {
+	const turns, of = 3, 5 * time.Second
+	n := start(t, testnet.Manifest{Validators: 4})
+	n.reach(3)
+	var calm, flood load
+	for range turns {
+		l := n.spend(of)
+		calm.rounds, calm.cpu = calm.rounds+l.rounds, calm.cpu+l.cpu
+		end := n.crowd(50)
+		l = n.spend(of)
+		end()
+		flood.rounds, flood.cpu = flood.rounds+l.rounds, flood.cpu+l.cpu
+		require.Positive(t, l.rounds)
+	}
+	for i := range n.clients {
+		require.Len(t, n.peers(i), 3, "members stay, and nobody else is there")
+	}
+	each := func(l load) (took, cpu time.Duration) {
+		return turns * of / time.Duration(max(1, l.rounds)), l.cpu / time.Duration(max(1, l.rounds))
+	}
+	calmTook, calmCPU := each(calm)
+	took, cpu := each(flood)
+	t.Logf("a round: calm %v and %v of CPU, flood %v and %v, times %.2f and %.2f", calmTook, calmCPU, took, cpu,
+		float64(took)/float64(calmTook), float64(cpu)/float64(calmCPU))
+	n.sameHashes()
+}
+
 // begins sends the first bytes of a message on each large channel, which never ends.
 func (s *knocker) begins(channels map[int32]int) error {
 	data := make([]byte, 16000)

@@ -99,16 +99,11 @@ func (n *net) attackAll(fresh bool, attack func(*adversary, p2p.Peer), onMessage
 	return sync.OnceFunc(func() { close(quit); wg.Wait() })
 }
 
-// dialAll returns when all nodes have ended the connection.
-func (n *net) dialAll(key p2p.NodeKey, quit chan struct{}, attack func(*adversary, p2p.Peer),
-	onMessage func(*adversary, p2p.Envelope), also map[byte]proto.Message) {
-	status, err := n.clients[0].RPC().Status(context.Background())
-	if err != nil {
-		return
-	}
-	info := status.NodeInfo
-	info.DefaultNodeID, info.ListenAddr = key.ID(), "127.0.0.1:1"
-	v := &adversary{attack: attack, onMessage: onMessage, quit: quit}
+// network returns the adversary's switch, which has not started, and its transport. Info is what
+// another node says of itself.
+func (v *adversary) network(info p2p.DefaultNodeInfo, key p2p.NodeKey, also map[byte]proto.Message) (*p2p.Switch,
+	*p2p.MultiplexTransport) {
+	info.DefaultNodeID = key.ID()
 	for _, id := range info.Channels {
 		v.channels = append(v.channels, &p2p.ChannelDescriptor{ID: id, Priority: 1, SendQueueCapacity: 100,
 			RecvMessageCapacity: 8 << 20, MessageType: &protomem.Message{}})
@@ -131,10 +126,25 @@ func (n *net) dialAll(key p2p.NodeKey, quit chan struct{}, attack func(*adversar
 	fast.SendRate, fast.RecvRate, fast.FlushThrottle = 1<<30, 1<<30, time.Millisecond
 	conf := config.DefaultP2PConfig()
 	conf.AllowDuplicateIP = true // else its switch dials one node of a host
-	sw := p2p.NewSwitch(conf, p2p.NewMultiplexTransport(info, key, fast))
+	transport := p2p.NewMultiplexTransport(info, key, fast)
+	sw := p2p.NewSwitch(conf, transport)
 	sw.SetNodeInfo(info)
 	sw.SetNodeKey(&key)
 	sw.AddReactor("adversary", v)
+	return sw, transport
+}
+
+// dialAll returns when all nodes have ended the connection.
+func (n *net) dialAll(key p2p.NodeKey, quit chan struct{}, attack func(*adversary, p2p.Peer),
+	onMessage func(*adversary, p2p.Envelope), also map[byte]proto.Message) {
+	status, err := n.clients[0].RPC().Status(context.Background())
+	if err != nil {
+		return
+	}
+	info := status.NodeInfo
+	info.ListenAddr = "127.0.0.1:1"
+	v := &adversary{attack: attack, onMessage: onMessage, quit: quit}
+	sw, _ := v.network(info, key, also)
 	if sw.Start() != nil {
 		return
 	}

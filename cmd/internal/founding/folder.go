@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
@@ -111,6 +112,18 @@ func (f *Founding) Missing(kind Kind) (names []string) {
 		}
 	}
 	return names
+}
+
+// Relays returns the relays of all entries, each once, in the order of the members.
+func (f *Founding) Relays() (all []string) {
+	for _, e := range f.Entries {
+		for _, relay := range e.Relays {
+			if !slices.Contains(all, relay) {
+				all = append(all, relay)
+			}
+		}
+	}
+	return all
 }
 
 // entryDigests returns the digests of all entries.

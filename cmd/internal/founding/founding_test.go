@@ -3,6 +3,7 @@ package founding
 import (
 	"crypto/ed25519"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,6 +22,7 @@ type person struct {
 	Member
 	who       app.Identity
 	consensus ed25519.PrivateKey
+	relays    []string
 }
 
 // people makes a proposal for a, b and c in a folder, and their keys.
@@ -42,7 +44,8 @@ func newPerson(t *testing.T, name string) person {
 	t.Helper()
 	keys := home.GenerateKeys()
 	consensus := home.GenerateKeys().Signing
-	return person{Member{t.TempDir(), keys}, home.Identity(keys, consensus.Public().(ed25519.PublicKey), name), consensus}
+	return person{Member{t.TempDir(), keys}, home.Identity(keys, consensus.Public().(ed25519.PublicKey), name), consensus,
+		nil}
 }
 
 func open(t *testing.T, folder string) *Founding {
@@ -54,7 +57,7 @@ func open(t *testing.T, folder string) *Founding {
 
 func (p person) enter(t *testing.T, folder string) {
 	t.Helper()
-	_, err := p.Enter(open(t, folder), p.who, p.consensus)
+	_, err := p.Enter(open(t, folder), p.who, p.relays, p.consensus)
 	require.NoError(t, err)
 }
 
@@ -238,4 +241,26 @@ func TestOwnFile(t *testing.T) {
 	require.ErrorContains(t, err, "is not what this home made")
 	_, err = newPerson(t, "b").Own(f)
 	require.ErrorContains(t, err, "this home has joined no founding")
+}
+
+// TestRelaysOfEntries: the relays that entries name are those of all members, each once; an entry
+// whose relay is none is named.
+func TestRelaysOfEntries(t *testing.T) {
+	relay := func(i int) string { return fmt.Sprintf("%040x@relay%d.example.org:26656", i, i) }
+	folder, all := people(t)
+	all[0].relays, all[2].relays = []string{relay(1), relay(2)}, []string{relay(2), relay(3)}
+	f := upTo(t, folder, all, KindProof)
+	require.Equal(t, []string{relay(1), relay(2), relay(3)}, f.Relays())
+
+	folder, all = people(t)
+	require.Empty(t, upTo(t, folder, all, KindEntry).Relays())
+	for _, bad := range [][]string{{"relay.example.org:26656"}, {relay(1) + "," + relay(2)}, make([]string, maxRelays+1)} {
+		folder, all = people(t)
+		all[1].relays = bad
+		all[1].enter(t, folder)
+		f := open(t, folder)
+		require.Len(t, f.Faults, 1)
+		require.Equal(t, "b", f.Faults[0].Member)
+		require.Contains(t, f.Faults[0].Error, "relays")
+	}
 }

@@ -25,11 +25,12 @@ type Member struct {
 // CopiesIn returns the folder of a home with the copies.
 func CopiesIn(home string) string { return filepath.Join(home, "config", "founding") }
 
-// Enter makes the member's entry, or restores the exchanged file from the copy.
-func (m Member) Enter(f *Founding, who app.Identity, consensus ed25519.PrivateKey) (*Entry, error) {
+// Enter makes the member's entry, or restores the exchanged file from the copy. Relays are those
+// that the member wants all members to dial, as id@host:port.
+func (m Member) Enter(f *Founding, who app.Identity, relays []string, consensus ed25519.PrivateKey) (*Entry, error) {
 	p := f.Proposal
-	e := Entry{Proposal: f.Digest, Name: who.Moniker, Address: who.Address, NodeIDs: who.NodeIDs, PubKey: who.PubKey,
-		VrfKey: who.VrfKey, ConsensusKey: who.ConsensusKey,
+	e := Entry{Proposal: f.Digest, Name: who.Moniker, Address: who.Address, NodeIDs: who.NodeIDs, Relays: relays,
+		PubKey: who.PubKey, VrfKey: who.VrfKey, ConsensusKey: who.ConsensusKey,
 		VrfPossession: leader.Prove(m.Keys.VRF, leader.PossessionInput(p.ChainID, who.PubKey))}
 	if len(who.ConsensusKey) > 0 {
 		e.ConsensusProof = app.ProveConsensusKey(p.ChainID, who.PubKey, consensus)

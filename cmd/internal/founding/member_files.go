@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
 )
@@ -32,6 +33,7 @@ type Entry struct {
 	Name           string       `json:"name"`
 	Address        string       `json:"address,omitempty"`
 	NodeIDs        []string     `json:"node_ids,omitempty"`
+	Relays         []string     `json:"relays,omitempty"` // for all members, as id@host:port
 	PubKey         []byte       `json:"pub_key"`
 	VrfKey         []byte       `json:"vrf_key"`
 	VrfPossession  []byte       `json:"vrf_possession"`
@@ -54,6 +56,9 @@ type Proof struct {
 	Time      time.Time `json:"time"`                // when it was made; the latest is the genesis time
 	Signature []byte    `json:"signature,omitempty"` // over the rest
 }
+
+// maxRelays bounds the relays of an entry.
+const maxRelays = 16
 
 // maxAhead bounds how far the time of a proof may be ahead of this host's clock.
 const maxAhead = time.Minute
@@ -91,6 +96,17 @@ func (f *Founding) checkEntry(i int, e *Entry) error {
 	}
 	if err := e.identity().Check(); err != nil {
 		return err
+	}
+	if len(e.Relays) > maxRelays {
+		return fmt.Errorf("the entry has %d relays, at most %d", len(e.Relays), maxRelays)
+	}
+	for _, relay := range e.Relays { // one by one: an entry with a comma would be two
+		if strings.Contains(relay, ",") {
+			return fmt.Errorf("relays of the entry: %q is not one id@host:port", relay)
+		}
+		if err := admission.CheckRelays(relay); err != nil {
+			return fmt.Errorf("relays of the entry: %w", err)
+		}
 	}
 	if _, err := leader.Verify(e.VrfKey, leader.PossessionInput(p.ChainID, e.PubKey), e.VrfPossession); err != nil {
 		return fmt.Errorf("vrf_possession: %w", err)

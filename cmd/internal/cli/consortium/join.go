@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -24,6 +25,8 @@ type joinOptions struct {
 	name, address, laddr, data string
 	workerOnly, encrypt        bool
 	nodes                      *string
+	dialOnly                   bool
+	relays                     string
 }
 
 func joinCommand() *cobra.Command {
@@ -50,6 +53,10 @@ func joinCommand() *cobra.Command {
 	command.EncryptFlag(cmd, &o.encrypt)
 	command.Optional(cmd, &o.nodes, "nodes", "ids of the nodes that the others are to let in, separated by commas "+
 		"(default: that of the home; none with --worker-only)")
+	command.Flag(cmd, &o.dialOnly, "dial-only", false, "listen nowhere: the node dials the relays, and members that "+
+		"listen, and accepts nobody")
+	command.Flag(cmd, &o.relays, "relays", "", "relays that all members are to dial, as id@host:port, separated by "+
+		"commas: `spdl init --relay` prints one")
 	return cmd
 }
 
@@ -59,7 +66,13 @@ func (o *joinOptions) check(f *founding.Founding) error {
 		return command.Usage(fmt.Errorf("--name is %q, want one of the proposal's members: %s", o.name,
 			strings.Join(f.Proposal.Members, ", ")))
 	}
-	if o.address == "" && o.workerOnly {
+	if err := admission.CheckRelays(o.relays); err != nil {
+		return command.Usage(fmt.Errorf("--relays: %w", err))
+	}
+	if o.dialOnly && o.address+o.laddr != "" {
+		return command.Usage(errors.New("--dial-only and --address or --p2p-laddr: a node that dials alone has neither"))
+	}
+	if o.address == "" && (o.workerOnly || o.dialOnly) {
 		return nil
 	}
 	if _, _, err := net.SplitHostPort(o.address); err != nil || strings.Contains(o.address, "@") {
@@ -70,16 +83,15 @@ func (o *joinOptions) check(f *founding.Founding) error {
 
 // listen returns the address at which the node is to listen.
 func (o *joinOptions) listen() string {
-	host, port, _ := net.SplitHostPort(o.address)
-	switch ip := net.ParseIP(host); {
+	switch {
+	case o.dialOnly:
+		return ""
 	case o.laddr != "":
 		return o.laddr
 	case o.address == "":
 		return "tcp://127.0.0.1:26656"
-	case host == "localhost" || ip != nil && ip.IsLoopback():
-		return "tcp://" + o.address
 	}
-	return "tcp://0.0.0.0:" + port
+	return home.ListenAt(o.address)
 }
 
 func (o *joinOptions) run(r *command.Run, args []string) error {
@@ -186,5 +198,6 @@ func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Ent
 	if o.data == "" && a.Worker.Data == "" && len(a.Worker.Trainer) == 0 {
 		r.Warn(fmt.Sprintf("the home names no data: spdl config set worker.data PATH --home %s (or worker.trainer)", r.Home))
 	}
-	return founding.Member{Copies: founding.CopiesIn(r.Home), Keys: own}.Enter(f, who, consensus)
+	m := founding.Member{Copies: founding.CopiesIn(r.Home), Keys: own}
+	return m.Enter(f, who, admission.SplitList(o.relays), consensus)
 }

@@ -22,6 +22,7 @@ type progress struct {
 	Genesis string   `json:"genesis,omitempty"`
 	SHA256  string   `json:"sha256,omitempty"`
 	Peers   []string `json:"peers,omitempty"`
+	Relays  []string `json:"relays,omitempty"` // written into app.toml
 	Next    string   `json:"next"`
 }
 
@@ -58,6 +59,9 @@ func runStart(r *command.Run, args []string) error {
 	}
 	switch {
 	case p.Waiting == "":
+		if c.P2P.ListenAddress == "" && len(f.Relays()) == 0 {
+			r.Warn("this node listens nowhere, and no entry names a relay: it reaches members that listen, and no other")
+		}
 		if err := p.install(c.GenesisFile(), r.Home, f); err != nil {
 			return err
 		}
@@ -153,6 +157,11 @@ func (p *progress) install(file, dir string, f *founding.Founding) error {
 			p.Peers = append(p.Peers, e.Address)
 		}
 	}
+	if p.Relays = f.Relays(); len(p.Relays) > 0 {
+		if _, err := home.Set(dir, "p2p.relays", strings.Join(p.Relays, ",")); err != nil {
+			return err
+		}
+	}
 	p.Next = fmt.Sprintf("compare the hash with the other members by telephone; if all have it: spdl start --home %s", dir)
 	return nil
 }
@@ -166,6 +175,9 @@ func (p progress) text(w io.Writer) error {
 	}
 	if p.Genesis != "" {
 		fmt.Fprintf(w, "genesis  %s\nsha256   %s\npeers    %s\n", p.Genesis, p.SHA256, strings.Join(p.Peers, "\n         "))
+	}
+	if len(p.Relays) > 0 {
+		fmt.Fprintf(w, "relays   %s\n", strings.Join(p.Relays, "\n         "))
 	}
 	_, err := fmt.Fprintf(w, "next     %s\n", p.Next)
 	return err

@@ -126,7 +126,9 @@ func address(c *config.Config, s *home.Keystore) (string, error) {
 	if at == "" {
 		at = c.P2P.ListenAddress
 	}
-	at = strings.TrimPrefix(at, "tcp://")
+	if at = strings.TrimPrefix(at, "tcp://"); at == "" { // it dials alone
+		return "", nil
+	}
 	host, _, err := net.SplitHostPort(at)
 	if err != nil {
 		return "", fmt.Errorf("config.toml: p2p address %q: %w", at, err)

@@ -4,12 +4,14 @@ package node
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -29,15 +31,19 @@ func Init() *cobra.Command {
 			"`spdl tx join`;\n" +
 			"to found one, use `spdl consortium` instead, which makes the home. The node hears its own machine alone unless " +
 			"--p2p-laddr\n" +
-			"names another address. Nothing that exists is overwritten.",
+			"names another address. With --dial-only it hears nobody, and dials relays (p2p.relays) and members. A relay's " +
+			"home\n" +
+			"(--relay) has no key but its node's, and waits for the genesis of its chain. Nothing that exists is overwritten.",
 		Args: cobra.MaximumNArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.chainID, "chain-id", "", "id of the chain (default: random)")
 	command.Flag(cmd, &o.laddr, "p2p-laddr", "tcp://127.0.0.1:26656", "address at which the node hears other nodes: all "+
-		"interfaces are tcp://0.0.0.0:26656")
+		"interfaces are tcp://0.0.0.0:26656 (of a relay: all, at the port of --external-address)")
 	command.Flag(cmd, &o.address, "external-address", "", "host:port at which the others reach the node (default: that "+
 		"of --p2p-laddr)")
 	command.EncryptFlag(cmd, &o.encrypt)
+	command.Flag(cmd, &o.dialOnly, "dial-only", false, "listen nowhere: the node dials, and accepts nobody")
+	command.Flag(cmd, &o.relay, "relay", false, "make the home of a relay, which members reach at --external-address")
 	command.Flag(cmd, &o.preset, "preset", preset.Names()[0], "parameters of the genesis: "+
 		strings.Join(preset.Names(), ", ")).Values(preset.Names()...)
 	return cmd
@@ -45,7 +51,50 @@ func Init() *cobra.Command {
 
 type initOptions struct {
 	chainID, laddr, address, preset string
-	encrypt                         bool
+	encrypt, dialOnly, relay        bool
+}
+
+// config returns the configuration of the new home.
+func (o *initOptions) config(r *command.Run, moniker string) (*config.Config, error) {
+	listens := r.Given(&o.laddr)
+	switch {
+	case o.dialOnly && (o.relay || listens || o.address != ""):
+		return nil, command.Usage(errors.New("--dial-only and --relay, --p2p-laddr or --external-address: a node that " +
+			"dials alone has no address"))
+	case o.relay && o.address == "":
+		return nil, command.Usage(errors.New("--relay needs --external-address HOST:PORT, at which members reach it"))
+	case o.dialOnly:
+		o.laddr = ""
+	case o.relay && !listens:
+		o.laddr = home.ListenAt(o.address)
+	}
+	c, err := home.NewConfig(moniker, o.laddr, o.address)
+	if err != nil {
+		return nil, command.Usage(err)
+	}
+	c.P2P.AllowDuplicateIP = c.P2P.AllowDuplicateIP || o.relay // several members may be behind one address
+	return c, nil
+}
+
+// initRelay makes the home of a relay.
+func (o *initOptions) initRelay(r *command.Run, c *config.Config) error {
+	a := home.DefaultAppConfig()
+	a.Node.Role, a.Worker.Enabled = home.RoleRelay, false
+	made, err := r.InitHome(c, a, o.encrypt)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Home   string `json:"home"`
+		NodeID string `json:"node_id"`
+		Relay  string `json:"relay"`
+	}{made.Dir, string(made.NodeID), fmt.Sprintf("%s@%s", made.NodeID, c.P2P.ExternalAddress)}
+	return r.Show(out, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "home      %s\nnode id   %s\nrelay     %s\nnext      members name it: spdl consortium join "+
+			"--relays, or p2p.relays of app.toml; put the chain's genesis.json into config/, and the other relays into "+
+			"p2p.relays here; then spdl start --home %s\n", out.Home, out.NodeID, out.Relay, out.Home)
+		return err
+	})
 }
 
 func (o *initOptions) run(r *command.Run, args []string) error {
@@ -60,9 +109,12 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 	if len(args) > 0 {
 		moniker = args[0]
 	}
-	c, err := home.NewConfig(moniker, o.laddr, o.address)
+	c, err := o.config(r, moniker)
 	if err != nil {
-		return command.Usage(err)
+		return err
+	}
+	if o.relay {
+		return o.initRelay(r, c)
 	}
 	seed := make([]byte, 32)
 	rand.Read(seed) // never fails (crypto/rand)

@@ -28,6 +28,12 @@ func lossOf(c *config.Config, a home.AppConfig) loss {
 			Kept: []string{home.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
 		}
 	}
+	if a.IsRelay() {
+		return loss{
+			Removed: []string{c.DBDir() + " (blocks, state, snapshots)"},
+			Kept:    []string{c.NodeKeyFile(), c.GenesisFile(), "config.toml and app.toml"},
+		}
+	}
 	return loss{
 		Removed: []string{c.DBDir() + " (blocks, state, snapshots)", c.PrivValidatorStateFile() +
 			" (what the validator signed last)",

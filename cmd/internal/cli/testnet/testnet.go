@@ -40,6 +40,8 @@ type netOptions struct {
 func (o *netOptions) declare(cmd *cobra.Command) {
 	m := &o.Manifest
 	command.Flag(cmd, &m.Validators, "validators", 4, "nodes, each a validator with its worker").Positive()
+	command.Flag(cmd, &m.Relays, "relays", 0, "nodes without keys beside them, which forward: the validators then listen "+
+		"nowhere and dial the relays alone").Positive()
 	command.Flag(cmd, &m.Workers, "workers", 0, "participants beside them without a node, whose workers a few processes "+
 		"run").Positive()
 	command.Flag(cmd, &m.Rounds, "rounds", 0, "rounds (default: the preset's)").Positive()
