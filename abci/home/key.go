@@ -210,8 +210,8 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 // emptyState writes the state of a validator that has signed nothing.
 func emptyState(path string) { privval.GenFilePV("", path).LastSignState.Save() }
 
-// CheckRelay rejects a relay's home with the key of a participant or a validator: whoever breaks
-// into the relay, which strangers reach, would have it.
+// CheckRelay rejects a relay's home with the key of a participant or a validator: strangers reach a
+// relay, and an intruder would have the key.
 func CheckRelay(c *config.Config, a AppConfig) error {
 	for _, path := range []string{InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
