@@ -37,11 +37,11 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 		all = s.Participants
 	}
 	// Those of the chain are not among the named: they are admitted as long as they are members'.
-	ad.named = PersistentPeers(&config.P2PConfig{PersistentPeers: addRelays(peers.PersistentPeers, ad.relays, own)})
+	ad.named = PersistentPeers(&config.P2PConfig{PersistentPeers: AddRelays(peers.PersistentPeers, ad.relays, own)})
 	if strings.TrimSpace(peers.PersistentPeers) == "" {
 		peers.PersistentPeers = strings.Join(Addresses(all, own), ",")
 	}
-	peers.PersistentPeers = addRelays(peers.PersistentPeers, ad.relays, own)
+	peers.PersistentPeers = AddRelays(peers.PersistentPeers, ad.relays, own)
 	ad.persistentPeers = peers.PersistentPeers
 	if peers.ListenAddress == "" {
 		peers.ListenAddress, peers.ExternalAddress, peers.PexReactor = noListener, "", false
@@ -66,8 +66,8 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	return &fitted
 }
 
-// addRelays returns a list of peers with those relays that it does not have, except this node.
-func addRelays(peers, relays string, own p2p.ID) string {
+// AddRelays returns a list of peers with those relays that it does not have, except this node.
+func AddRelays(peers, relays string, own p2p.ID) string {
 	all := SplitList(peers)
 	named := PersistentPeers(&config.P2PConfig{PersistentPeers: peers})
 	for _, relay := range SplitList(relays) {

@@ -126,16 +126,17 @@ func list(names []string) string {
 }
 
 // peerAddresses returns the persistent peers, or, as a node does, the addresses that the active
-// participants registered.
+// participants registered; and the relays in any case.
 func (h *Home) peerAddresses(ctx context.Context) ([]string, error) {
-	if named := strings.TrimSpace(h.Config.P2P.PersistentPeers); named != "" {
-		return strings.FieldsFunc(named, func(r rune) bool { return r == ',' || r == ' ' }), nil
+	named := h.Config.P2P.PersistentPeers
+	if strings.TrimSpace(named) == "" {
+		all, err := h.participants(ctx)
+		if err != nil {
+			return nil, err
+		}
+		named = strings.Join(admission.Addresses(all, h.nodeID()), ",")
 	}
-	all, err := h.participants(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return admission.Addresses(all, h.nodeID()), nil
+	return admission.SplitList(admission.AddRelays(named, h.App.P2P.Relays, h.nodeID())), nil
 }
 
 // connected returns the names and versions of the peers of a node that runs, by id.
