@@ -6,11 +6,15 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
@@ -36,6 +40,9 @@ func genesisFile(_ context.Context, h *Home) Finding {
 	}
 	return ok("chain %s, SHA-256 of the file %s", h.Genesis.ChainID, hash)
 }
+
+// maxGenesis bounds the genesis that a node may send, in bytes.
+const maxGenesis = 64 << 20
 
 func fileHash(path string) (string, error) {
 	data, err := os.ReadFile(path)
@@ -95,7 +102,7 @@ func (h *Home) sameGenesis(ctx context.Context, c *client.Client) (string, error
 		document.Write(data)
 		total = g.TotalChunks
 	}
-	theirs, err := parseGenesis(document.Bytes())
+	theirs, err := types.GenesisDocFromJSON(document.Bytes())
 	switch {
 	case err != nil:
 		return "", err
@@ -106,6 +113,12 @@ func (h *Home) sameGenesis(ctx context.Context, c *client.Client) (string, error
 		return "another genesis of the same chain id", nil
 	}
 	return "", nil
+}
+
+// sameJSON reports whether two documents have the same values, in whatever form.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // program compares this program with the chain's state machine and the node that runs.

@@ -7,7 +7,8 @@ import (
 )
 
 // machine asks the kernel.
-var machine = System{Free: free, Descriptors: fileLimit, Synced: clockSynced, Landlock: landlockABI, Seccomp: hasSeccomp}
+var machine = System{Free: free, Descriptors: fileLimit, Synced: clockSynced, Landlock: landlockABI,
+	Seccomp: hasSeccomp}
 
 // clockSynced asks the kernel whether a time service disciplines its clock.
 func clockSynced() (bool, error) {

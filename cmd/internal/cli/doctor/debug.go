@@ -81,7 +81,8 @@ func (o *debugOptions) run(r *command.Run, _ []string) (err error) {
 		if err := bundle.List(w, files); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(w, "\n%s is written, and nothing is sent. Look at it first: tar -xzOf %s | less\n", o.out, o.out)
+		_, err := fmt.Fprintf(w, "\n%s is written, and nothing is sent. Look at it first: tar -xzOf %s | less\n", o.out,
+			o.out)
 		return err
 	})
 }
