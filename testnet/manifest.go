@@ -20,6 +20,9 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
+// Partitions are the ways in which the training set is dealt out, the default first.
+var Partitions = []string{home.PartitionIID, home.PartitionDirichlet}
+
 // Manifest describes a localnet. The zero value of a field is its default.
 type Manifest struct {
 	// Validators is the number of nodes, each a validator and a participant.
@@ -150,7 +153,7 @@ func (m *Manifest) fill() {
 		m.ChainID = "spdl-localnet"
 	}
 	if m.Partition == "" {
-		m.Partition = home.PartitionIID
+		m.Partition = Partitions[0]
 	}
 	if m.Alpha == 0 {
 		m.Alpha = 1
@@ -194,8 +197,8 @@ func (m *Manifest) checkNet() error {
 // checkSettings checks the settings of the chain and its workers.
 func (m *Manifest) checkSettings() error {
 	switch {
-	case m.Partition != home.PartitionIID && m.Partition != home.PartitionDirichlet:
-		return fmt.Errorf("partition is %q, want %q or %q", m.Partition, home.PartitionIID, home.PartitionDirichlet)
+	case !slices.Contains(Partitions, m.Partition):
+		return fmt.Errorf("partition is %q, want %q or %q", m.Partition, Partitions[0], Partitions[1])
 	case !(m.Alpha > 0) || math.IsInf(m.Alpha, 0):
 		return fmt.Errorf("alpha is %g, want a number above 0", m.Alpha)
 	case m.StepDelay < 0 || m.StepDelay > maxStepDelay:

@@ -3,11 +3,25 @@ package explorer
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 )
+
+// OpenNear opens an explorer of the node at rpc with the default options, which evaluates if e is
+// not nil. The listener is at the default address, or at one of the next ports if that one is in use.
+func OpenNear(rpc string, e Evaluator) (*Server, net.Listener, error) {
+	a := home.DefaultAppConfig()
+	a.Explorer.Eval = e != nil
+	s, err := Open(rpc, OptionsOf(a, e))
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := ListenNear(a.Explorer.Laddr)
+	return s, l, err
+}
 
 // OptionsOf returns the explorer's options in app.toml. The evaluator is used if explorer.eval is
 // set.

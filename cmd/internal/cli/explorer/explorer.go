@@ -42,7 +42,8 @@ func Command() *cobra.Command {
 	command.Flag(cmd, &api.Burst, "burst", api.Burst, "requests at once of one client")
 	command.Flag(cmd, &api.MaxConnections, "max-connections", api.MaxConnections, "most connections")
 	command.Flag(cmd, &api.MaxStreams, "max-streams", api.MaxStreams, "most event streams")
-	command.Flag(cmd, &api.StreamsPerClient, "streams-per-client", api.StreamsPerClient, "most event streams of one client")
+	command.Flag(cmd, &api.StreamsPerClient, "streams-per-client", api.StreamsPerClient,
+		"most event streams of one client")
 	return cmd
 }
 

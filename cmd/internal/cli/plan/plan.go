@@ -159,8 +159,8 @@ func (o *options) take(p params.Params, examples int) {
 	if p.Privacy.Lemma1Epsilon != 0 { // the plan then shows the lemma's claim beside the true epsilon
 		o.Accountant = plan.Lemma1
 	}
-	if o.Input.Model = model.SpecOf(p.Model); p.Model.Kind == params.ModelExternal {
-		o.Input.Model, o.External = model.Spec{}, p.Model.Dim()
+	if o.Model = model.SpecOf(p.Model); p.Model.Kind == params.ModelExternal {
+		o.Model, o.External = model.Spec{}, p.Model.Dim()
 	}
 	o.SamplingRate = p.Privacy.SamplingRate
 	if o.SamplingRate == 0 { // batches of fixed size count as the whole data set

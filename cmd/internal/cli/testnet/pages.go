@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 
-	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/explorer"
 	"github.com/spdl/spdl/testnet"
 )
@@ -22,13 +21,7 @@ func (o *startOptions) openPages(n *testnet.Net, e testnet.Evaluator) (p pages, 
 	if !o.explorer {
 		return p, nil
 	}
-	a := home.DefaultAppConfig()
-	a.Explorer.Eval = e != nil
-	p.server, err = explorer.Open(n.Nodes[0].RPC, explorer.OptionsOf(a, e))
-	if err != nil {
-		return p, err
-	}
-	p.listener, err = explorer.ListenNear(a.Explorer.Laddr)
+	p.server, p.listener, err = explorer.OpenNear(n.Nodes[0].RPC, e)
 	return p, err
 }
 

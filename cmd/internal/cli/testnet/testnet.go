@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -67,8 +66,8 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &m.Data, "data", "", "folder of IDX files in MNIST's format, or CSV file (default: the embedded "+
 		"MNIST)")
 	command.Flag(cmd, &m.Label, "label", "", "column of the labels in the CSV file")
-	command.Flag(cmd, &m.Partition, "partition", home.PartitionIID, "how the training set is dealt out: iid or "+
-		"dirichlet").Values(home.PartitionIID, home.PartitionDirichlet)
+	command.Flag(cmd, &m.Partition, "partition", testnet.Partitions[0], "how the training set is dealt out: "+
+		strings.Join(testnet.Partitions, " or ")).Values(testnet.Partitions...)
 	command.Flag(cmd, &m.Alpha, "alpha", 1, "concentration of the dirichlet partition").Positive()
 	command.Flag(cmd, &m.Seed, "seed", 0, "fix genesis, partition and noise (NO PRIVACY; default: random)").Positive()
 	command.Flag(cmd, &m.Neighbours, "neighbours", 0, "persistent peers of a node (default: all up to 10 nodes, then 8, "+

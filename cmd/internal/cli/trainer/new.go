@@ -36,8 +36,8 @@ func New() *cobra.Command {
 	command.Flag(cmd, &o.template, "template", templates.Names()[0], "template: "+
 		strings.Join(templates.Names(), ", ")).Values(templates.Names()...)
 	command.Flag(cmd, &o.module.Source, "module", "", "a model of your own, as FILE.py:FUNCTION: the function returns it")
-	command.Flag(cmd, &o.module.Data, "data", "", "data for --module, which are copied: a folder of IDX files, a CSV file "+
-		"with --label, or what load(hello) of its file reads (default: MNIST)")
+	command.Flag(cmd, &o.module.Data, "data", "", "data for --module, which are copied: a folder of IDX files, a CSV "+
+		"file with --label, or what load(hello) of its file reads (default: MNIST)")
 	command.Flag(cmd, &o.module.Label, "label", "", "column of the labels in the CSV file")
 	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").
 		Positive()

@@ -188,7 +188,8 @@ carries that header, and --trust-hash is its hash.`,
 		})
 	})
 	o.declare(cmd)
-	command.Flag(cmd, &offline, "offline", false, "ask no node: trust the header in the file if it has the hash --trust-hash")
+	command.Flag(cmd, &offline, "offline", false,
+		"ask no node: trust the header in the file if it has the hash --trust-hash")
 	return cmd
 }
 
