@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -66,7 +65,7 @@ func (o *joinOptions) check(f *founding.Founding) error {
 		return command.Usage(fmt.Errorf("--name is %q, want one of the proposal's members: %s", o.name,
 			strings.Join(f.Proposal.Members, ", ")))
 	}
-	if err := admission.CheckRelays(o.relays); err != nil {
+	if _, err := founding.Relays(o.relays); err != nil {
 		return command.Usage(fmt.Errorf("--relays: %w", err))
 	}
 	if o.dialOnly && o.address+o.laddr != "" {
@@ -199,5 +198,9 @@ func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Ent
 		r.Warn(fmt.Sprintf("the home names no data: spdl config set worker.data PATH --home %s (or worker.trainer)", r.Home))
 	}
 	m := founding.Member{Copies: founding.CopiesIn(r.Home), Keys: own}
-	return m.Enter(f, who, admission.SplitList(o.relays), consensus)
+	relays, err := founding.Relays(o.relays)
+	if err != nil {
+		return nil, err
+	}
+	return m.Enter(f, who, relays, consensus)
 }
