@@ -110,7 +110,8 @@ func TestLoadUnknownKey(t *testing.T) {
 	misspelt := strings.Replace(string(data), "\nalpha = ", "\nalhpa = ", 1)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte(misspelt), 0o600))
 	_, _, err = home.Load(dir)
-	require.EqualError(t, err, filepath.Join(dir, "config/app.toml")+": did you mean alpha? unknown key alhpa in [worker], "+
+	require.EqualError(t, err, filepath.Join(dir, "config/app.toml")+
+		": did you mean alpha? unknown key alhpa in [worker], "+
 		fmt.Sprintf("line %d", 1+strings.Count(misspelt[:strings.Index(misspelt, "\nalhpa")+1], "\n")))
 
 	add("app.toml", "[worker\n")

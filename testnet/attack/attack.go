@@ -60,7 +60,8 @@ func kinds() []string {
 func Check(kind string) error {
 	if behaviours[kind] == nil && !Colludes(kind) {
 		return fmt.Errorf("%sattack %q, want one of %s, or an attack on gradients: %s, or one of those after %q",
-			spelling.Suggest(kind, append(kinds(), Names()...)), kind, strings.Join(kinds(), ", "), strings.Join(Names(), ", "), awarePrefix)
+			spelling.Suggest(kind, append(kinds(), Names()...)), kind, strings.Join(kinds(), ", "),
+			strings.Join(Names(), ", "), awarePrefix)
 	}
 	return nil
 }

@@ -116,7 +116,8 @@ func (l *lookup) block(height uint64) {
 
 func (l *lookup) round(ctx context.Context, epoch, t uint64) {
 	if _, err := l.source.record(ctx, params.RoundID{Epoch: epoch, Round: t}); err == nil {
-		l.add(fmt.Sprintf("%d/%d", epoch, t), fmt.Sprintf("Round %d of epoch %d", t, epoch), fmt.Sprintf("/round/%d/%d", epoch, t))
+		at := fmt.Sprintf("%d/%d", epoch, t)
+		l.add(at, fmt.Sprintf("Round %d of epoch %d", t, epoch), "/round/"+at)
 	}
 }
 

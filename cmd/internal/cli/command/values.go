@@ -20,7 +20,8 @@ func suggest(cmd *cobra.Command, err error) error {
 	}
 	var near []string
 	look := func(word string, all []string) {
-		if len(word) > spelling.Distance && len(all) > 0 && !slices.Contains(all, word) && strings.Contains(err.Error(), word) {
+		if len(word) > spelling.Distance && len(all) > 0 && !slices.Contains(all, word) &&
+			strings.Contains(err.Error(), word) {
 			near = append(near, spelling.Closest(word, all)...)
 		}
 	}
