@@ -114,8 +114,9 @@ vuln: ## known faults in modules that the programs reach (govulncheck); says so 
 	@.ci/vuln
 
 .PHONY: unit
-unit: ## docs/spdl.service is valid, and its exposure by systemd-analyze has a bound
+unit: build ## docs/spdl.service is valid, its exposure by systemd-analyze has a bound, and its node trains under systemd
 	@.ci/unit
+	@.ci/unit-run
 
 .PHONY: proto
 proto: ## generate the .pb.go files

@@ -1,7 +1,7 @@
 // Command sbom writes the bill of materials of a program: the modules that the program was built
 // from, as it says itself, with their hashes and licences, in CycloneDX 1.6.
 //
-//	sbom PROGRAM NOTICES OUT
+//	sbom PROGRAM VERSION NOTICES OUT
 //
 // NOTICES is docs/NOTICES.md, which names the licences. The same program gives the same bytes.
 package main
@@ -23,21 +23,22 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: sbom PROGRAM NOTICES OUT")
+	if len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: sbom PROGRAM VERSION NOTICES OUT")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err := write(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
-func write(program, notices, out string) error {
+func write(program, version, notices, out string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return err
 	}
+	info.Main.Version = version // a build with -trimpath does not say what -ldflags set
 	code, err := os.ReadFile(program)
 	if err != nil {
 		return err

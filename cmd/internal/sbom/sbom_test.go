@@ -29,7 +29,7 @@ func TestSBOM(t *testing.T) {
 	var bills [2][]byte
 	for i := range bills {
 		out := filepath.Join(dir, "spdl.cdx.json")
-		require.NoError(t, write(own, "../../../docs/NOTICES.md", out))
+		require.NoError(t, write(own, "v0.1.0", "../../../docs/NOTICES.md", out))
 		bills[i], err = os.ReadFile(out)
 		require.NoError(t, err)
 	}
@@ -46,6 +46,7 @@ func TestSBOM(t *testing.T) {
 	require.Regexp(t, uuid, bom.SerialNumber)
 	main := bom.Metadata.Component
 	require.Equal(t, cyclonedx.ComponentTypeApplication, main.Type)
+	require.Equal(t, "v0.1.0", main.Version)
 	require.Regexp(t, "^[0-9a-f]{64}$", (*main.Hashes)[0].Value)
 
 	refs := map[string]bool{main.BOMRef: true}
@@ -66,7 +67,7 @@ func TestSBOM(t *testing.T) {
 	require.Equal(t, "v0.9.3", names["github.com/CycloneDX/cyclonedx-go"].Version)
 	require.Equal(t, "BSD-3-Clause", (*names["std"].Licenses)[0].Expression)
 
-	require.Error(t, write("../../../go.mod", "../../../docs/NOTICES.md", filepath.Join(dir, "x")))
+	require.Error(t, write("../../../go.mod", "v0.1.0", "../../../docs/NOTICES.md", filepath.Join(dir, "x")))
 }
 
 // TestSignedRelease: a release's checksums are signed, one command verifies them, and neither another
