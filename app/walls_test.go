@@ -45,8 +45,9 @@ var composing = map[string]string{
 
 // layers are the top folders from the lowest to the highest. A package imports from its own folder
 // and from lower ones; folders of one layer do not import each other.
-var layers = [][]string{{"internal", "docs"}, {"gradients"}, {"krum"}, {"privacy", "mnist"}, {"app"}, {"abci"}, {"testnet"},
-	{"cmd"}}
+var layers = [][]string{
+	{"internal", "docs"}, {"gradients"}, {"krum"}, {"privacy", "mnist"}, {"app"}, {"abci"}, {"testnet"}, {"cmd"},
+}
 
 // layer returns the layer of a package's top folder, or -1 if layers lacks it.
 func layer(pkg string) int {

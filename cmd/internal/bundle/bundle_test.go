@@ -112,7 +112,8 @@ func mark(t *testing.T) marked {
 	require.Contains(t, m.marks, "participant vrf_priv_key")
 	var log strings.Builder
 	for _, secret := range m.marks {
-		if !strings.HasPrefix(secret, "mark") || !strings.Contains("markrow,1,2,3 markbearertoken markpassphrase markjsonkey "+
+		if !strings.HasPrefix(secret, "mark") ||
+			!strings.Contains("markrow,1,2,3 markbearertoken markpassphrase markjsonkey "+
 			"markurlpassword markjournal", secret) {
 			fmt.Fprintf(&log, "I[2026] read %s from somewhere\n", secret)
 		}

@@ -32,7 +32,8 @@ type question struct {
 func (q question) command() *cobra.Command {
 	var node string
 	var prove bool
-	cmd := command.New(&cobra.Command{Use: q.use, Short: q.short, Args: q.args}, func(r *command.Run, args []string) error {
+	declared := &cobra.Command{Use: q.use, Short: q.short, Args: q.args}
+	cmd := command.New(declared, func(r *command.Run, args []string) error {
 		if prove {
 			return q.prove(r, node, args)
 		}
