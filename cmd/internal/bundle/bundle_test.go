@@ -114,7 +114,7 @@ func mark(t *testing.T) marked {
 	for _, secret := range m.marks {
 		if !strings.HasPrefix(secret, "mark") ||
 			!strings.Contains("markrow,1,2,3 markbearertoken markpassphrase markjsonkey "+
-			"markurlpassword markjournal", secret) {
+				"markurlpassword markjournal", secret) {
 			fmt.Fprintf(&log, "I[2026] read %s from somewhere\n", secret)
 		}
 	}

@@ -25,7 +25,7 @@ type scrubber struct{ values [][]byte }
 // named matches a value that its name calls a secret, in a log, a URL or JSON.
 var named = regexp.MustCompile(
 	`(?i)((?:pass(?:word|phrase)?|secret|token|api[_-]?key|authorization|priv(?:ate)?_?key)"?` +
-	`\s*[=:]\s*(?:bearer\s+|basic\s+)?)("[^"]*"|[^\s,;&}]+)`)
+		`\s*[=:]\s*(?:bearer\s+|basic\s+)?)("[^"]*"|[^\s,;&}]+)`)
 
 // inURL matches the user and the password of a URL.
 var inURL = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s"'@]+@`)
