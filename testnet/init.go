@@ -14,7 +14,6 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model/inputs"
-	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/testnet/link"
 )
 
@@ -64,7 +63,9 @@ func Init(m Manifest) (*Net, error) {
 		}
 	}
 	if len(m.Trainer) > 0 {
-		if err := (trainer.Config{Argv: m.Trainer, Dir: m.TrainerDir}).Check(); err != nil {
+		w := home.DefaultAppConfig().Worker
+		m.worker(&w, 0)
+		if err := home.TrainerOf(home.DefaultConfig(), w, nil).Check(); err != nil {
 			return nil, fmt.Errorf("trainer: %w", err)
 		}
 	}
@@ -143,7 +144,10 @@ func (m *Manifest) worker(w *home.WorkerConfig, i int) {
 	w.Part, w.Parts, w.PartitionSeed = i, m.participants(), m.Seed
 	w.Partition, w.Alpha = m.Partition, m.Alpha
 	if len(m.Trainer) > 0 {
-		w.Trainer, w.TrainerDir = m.Trainer, m.TrainerDir
+		w.Trainer, w.TrainerDir, w.TrainerRead = m.Trainer, m.TrainerDir, m.TrainerRead
+	}
+	if m.Sandbox != "" {
+		w.Sandbox = m.Sandbox
 	}
 	if m.Data == "" && len(m.Trainer) == 0 {
 		w.Data = home.EmbeddedData

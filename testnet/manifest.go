@@ -44,6 +44,9 @@ type Manifest struct {
 	// file.
 	Trainer    []string `mapstructure:"trainer"`
 	TrainerDir string   `mapstructure:"trainer_dir"`
+	// Sandbox and TrainerRead are worker.sandbox and worker.trainer_read of each home.
+	Sandbox     string   `mapstructure:"sandbox"`
+	TrainerRead []string `mapstructure:"trainer_read"`
 	// Rounds replaces the preset's number of rounds where it is not 0.
 	Rounds uint64 `mapstructure:"rounds"`
 	// Rule replaces the preset's aggregation rule where it is not "".

@@ -68,6 +68,12 @@ preset = {{ printf "%q" .Preset }}
 trainer = [{{ range $i, $a := .Trainer }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
 trainer_dir = {{ printf "%q" .TrainerDir }}
 {{- end }}
+{{- if .Sandbox }}
+sandbox = {{ printf "%q" .Sandbox }}
+{{- end }}
+{{- if .TrainerRead }}
+trainer_read = [{{ range $i, $a := .TrainerRead }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
+{{- end }}
 rounds = {{ .Rounds }}
 rule = {{ printf "%q" .Rule }}
 tolerance = {{ .Tolerance }}

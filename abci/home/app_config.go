@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
 // AppConfig is app.toml: a node's own settings. None of them can change a verdict; the settings
@@ -63,6 +64,14 @@ type WorkerConfig struct {
 	Trainer        []string      `mapstructure:"trainer"`
 	TrainerDir     string        `mapstructure:"trainer_dir"`
 	TrainerTimeout time.Duration `mapstructure:"trainer_timeout"`
+
+	Sandbox          string   `mapstructure:"sandbox"`
+	TrainerMemory    int64    `mapstructure:"trainer_memory"`
+	TrainerScratch   int64    `mapstructure:"trainer_scratch"`
+	TrainerProcesses int      `mapstructure:"trainer_processes"`
+	TrainerRead      []string `mapstructure:"trainer_read"`
+	TrainerEnv       []string `mapstructure:"trainer_env"`
+	Devices          []string `mapstructure:"devices"`
 
 	MaxEpsilon         float64 `mapstructure:"max_epsilon"`
 	MinNoiseMultiplier float64 `mapstructure:"min_noise_multiplier"`
@@ -135,6 +144,8 @@ func DefaultAppConfig() AppConfig {
 			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
 			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
 			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
+			Sandbox: sandbox.ModeOn, TrainerScratch: sandbox.DefaultScratch, TrainerProcesses: sandbox.DefaultProcesses,
+			TrainerRead: []string{}, TrainerEnv: []string{}, Devices: []string{},
 		},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
 		P2P:      P2PConfig{Gossip: GossipAnnounce, MembersOnly: true},
@@ -192,6 +203,12 @@ func (w WorkerConfig) validate() error {
 	case !(w.MaxEpsilon >= 0) || !(w.MinNoiseMultiplier >= 0):
 		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon,
 			w.MinNoiseMultiplier)
+	}
+	if w.Sandbox != sandbox.ModeOn && w.Sandbox != sandbox.ModeOff {
+		return fmt.Errorf("worker.sandbox is %q, want %q or %q", w.Sandbox, sandbox.ModeOn, sandbox.ModeOff)
+	}
+	if err := w.box().Validate(); err != nil {
+		return err
 	}
 	return w.validateTrust()
 }

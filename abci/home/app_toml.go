@@ -3,11 +3,13 @@ package home
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"text/template"
 )
 
 // appTemplate is app.toml with a comment for every key.
-var appTemplate = template.Must(template.New("app.toml").Parse(
+var appTemplate = template.Must(template.New("app.toml").Funcs(template.FuncMap{"list": tomlList}).Parse(
 	`# SPDL's own settings of this node. CometBFT's are in config.toml, what all nodes
 # must agree on is in genesis.json. Every key can be set in the environment as
 # SPDL_SECTION_KEY.
@@ -40,9 +42,25 @@ partition_seed = {{ .Worker.PartitionSeed }}
 # The program that computes the gradients of an external model, and its arguments: no
 # shell reads them. It is started in trainer_dir, relative to the home, and ended where an
 # answer takes longer than trainer_timeout. docs/TRAINER.md says what it is asked.
-trainer = [{{ range $i, $a := .Worker.Trainer }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
+trainer = {{ list .Worker.Trainer }}
 trainer_dir = {{ printf "%q" .Worker.TrainerDir }}
 trainer_timeout = "{{ .Worker.TrainerTimeout }}"
+# "on": the trainer reads its own folder, its interpreter and worker.data, writes one scratch
+# folder ($TMPDIR), has no network, and ends with the worker; where the kernel cannot contain it,
+# it is not started. "off": it runs with all rights of this node, as the node's status says.
+sandbox = {{ printf "%q" .Worker.Sandbox }}
+# Most bytes of memory of all its processes together (0: half of the machine's) and of its
+# scratch folder, and most processes and threads. It is ended where it takes more.
+trainer_memory = {{ .Worker.TrainerMemory }}
+trainer_scratch = {{ .Worker.TrainerScratch }}
+trainer_processes = {{ .Worker.TrainerProcesses }}
+# What else it may read: files and folders, relative to trainer_dir.
+trainer_read = {{ list .Worker.TrainerRead }}
+# Variables of the environment that it gets beside PATH, LANG, TZ and those of thread counts:
+# NAME, as the node has it, or NAME=VALUE.
+trainer_env = {{ list .Worker.TrainerEnv }}
+# Devices that it may use, as /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm.
+devices = {{ list .Worker.Devices }}
 # Not 0: noise from this seed instead of the operating system. TEST CHAINS ONLY,
 # anyone who knows the seed removes the noise.
 test_seed = {{ .Worker.TestSeed }}
@@ -129,6 +147,15 @@ max_connections = {{ .API.MaxConnections }}
 max_streams = {{ .API.MaxStreams }}
 streams_per_client = {{ .API.StreamsPerClient }}
 `))
+
+// tomlList returns a list of strings in TOML.
+func tomlList(all []string) string {
+	quoted := make([]string, len(all))
+	for i, s := range all {
+		quoted[i] = strconv.Quote(s)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
 
 // WriteFile writes the settings, commented, as config/app.toml of a home.
 func (c AppConfig) WriteFile(home string) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -88,6 +89,36 @@ func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) train
 		Argv: w.Trainer, Dir: InHome(c, w.TrainerDir), Timeout: w.TrainerTimeout, Log: log,
 		Share: trainer.Share{Data: w.Data, Part: w.Part, Parts: w.Parts, Partition: w.Partition, Alpha: w.Alpha,
 			Seed: w.PartitionSeed},
+		Sandbox: w.sandboxIn(c),
+	}
+}
+
+// box returns the settings of the trainer's sandbox.
+func (w WorkerConfig) box() sandbox.Settings {
+	return sandbox.Settings{Off: w.Sandbox == sandbox.ModeOff, Memory: w.TrainerMemory, Scratch: w.TrainerScratch,
+		Processes: w.TrainerProcesses, Read: w.TrainerRead, Devices: w.Devices, Env: w.TrainerEnv}
+}
+
+// sandboxIn returns the settings of the sandbox of a home's trainer, which keeps the home's keys,
+// journal and databases from it.
+func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
+	s := w.box()
+	for _, secret := range []string{"config", "data", w.KeyFile, w.Journal} {
+		s.Secret = append(s.Secret, InHome(c, secret))
+	}
+	return s
+}
+
+// sayContainment logs by what a trainer is contained, or that it is not.
+func sayContainment(s sandbox.Settings, log func(string, ...any)) {
+	if s.Off {
+		log("THE TRAINER IS NOT CONTAINED: it can read this node's keys and send the data away (worker.sandbox is \"off\")")
+		return
+	}
+	means, lacks := sandbox.Describe()
+	log("the trainer is contained", "by", means)
+	for _, lack := range lacks {
+		log("a later kernel would contain the trainer better", "since", lack)
 	}
 }
 
@@ -101,6 +132,7 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	if err := conf.Check(); err != nil {
 		return nil, fmt.Errorf("worker.trainer: %w", err)
 	}
+	sayContainment(conf.Sandbox, log)
 	return func(ctx context.Context, t worker.Task) (worker.Examples, error) {
 		program, err := trainer.Start(ctx, conf, t.Params.Model, t.Params.Privacy.Clip)
 		if err != nil { // return a nil interface, not an interface that holds a nil pointer

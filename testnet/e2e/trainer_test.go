@@ -40,6 +40,7 @@ func TestKillTrainer(t *testing.T) {
 	n := start(t, testnet.Manifest{
 		Validators: 4, Preset: presets.NameExternal, Model: model, Examples: 50, Rounds: 5000,
 		Trainer: []string{python, "study.py", "right"}, TrainerDir: folder,
+		TrainerRead: []string{"../python"},
 	})
 	n.reach(3)
 	rng := rand.New(rand.NewPCG(15, 20))

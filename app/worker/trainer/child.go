@@ -10,12 +10,16 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// The time that a child has to end after BYE, and then after SIGTERM.
+// The time that a child has to end after BYE, and then after SIGTERM; and the time that a sandbox has
+// to end all processes.
 const (
 	byeWait  = 2 * time.Second
 	termWait = 2 * time.Second
+	killWait = time.Minute
 )
 
 const (
@@ -31,6 +35,7 @@ const (
 // child is one running process of a trainer.
 type child struct {
 	cmd  *exec.Cmd
+	life *os.File // its lifeline if it is contained, or nil
 	in   *os.File // its standard input
 	out  *os.File // its standard output
 	read *bufio.Reader
@@ -38,14 +43,33 @@ type child struct {
 	done chan struct{} // closed when the process has ended
 }
 
-// launch starts a trainer's process. HELLO is not sent yet.
-func launch(c Config) (*child, error) {
-	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
+// command returns the command of a trainer, and what keeps it alive if it is contained: a lifeline,
+// and the end of it that the command's process takes. Both are nil otherwise.
+func command(c Config) (cmd *exec.Cmd, life, theirs *os.File, err error) {
+	if !c.Sandbox.Off {
+		return sandbox.Command(c.Argv, c.Dir, c.Share.Data, c.Sandbox)
+	}
+	cmd = exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Dir = c.Dir
+	grouped(cmd)
+	return cmd, nil, nil, nil
+}
+
+// launch starts a trainer's process. HELLO is not sent yet.
+func launch(c Config) (k *child, err error) {
+	cmd, life, theirs, err := command(c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		_ = theirs.Close() // the child has it
+		if err != nil {
+			_ = life.Close()
+		}
+	}()
 	heard := &lines{say: func(line string) { c.Log("trainer: " + line) }}
 	cmd.Stderr = heard
 	cmd.WaitDelay = time.Second // wait for standard error, which the child's own children may hold open
-	grouped(cmd)
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -60,7 +84,7 @@ func launch(c Config) (*child, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
-	k := &child{cmd: cmd, in: in, out: out, read: bufio.NewReaderSize(out, 1<<20), said: heard,
+	k = &child{cmd: cmd, life: life, in: in, out: out, read: bufio.NewReaderSize(out, 1<<20), said: heard,
 		done: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // ProcessState says how it ended
@@ -150,7 +174,8 @@ func (k *child) ended(err error) error {
 	}
 }
 
-// stop ends a child: by BYE if bye is set, then by SIGTERM and SIGKILL to its whole group.
+// stop ends a child: by BYE if bye is set, then by SIGTERM and SIGKILL to its whole group. With a
+// contained one end all of its processes, in whichever group they are.
 func (k *child) stop(bye bool) {
 	if bye {
 		_ = k.in.SetWriteDeadline(time.Now().Add(byeWait))
@@ -161,7 +186,10 @@ func (k *child) stop(bye bool) {
 		terminate(k.cmd.Process)
 		k.within(termWait)
 	}
-	kill(k.cmd.Process)
+	_ = k.life.Close() // nil.Close() is an error that says nothing
+	if k.life == nil || !k.within(killWait) {
+		kill(k.cmd.Process)
+	}
 	<-k.done
 	_ = k.out.Close()
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/privacy"
 )
 
@@ -38,6 +39,7 @@ type Config struct {
 	Timeout time.Duration // for each answer, and for the start. Default DefaultTimeout
 	Pause   time.Duration // before the first restart; doubles with each failure. Default 1 s
 	Share   Share
+	Sandbox sandbox.Settings
 	Log     func(message string, keyvals ...any) // takes the trainer's standard error; may be nil
 }
 
@@ -45,6 +47,9 @@ type Config struct {
 func (c Config) Check() error {
 	if len(c.Argv) == 0 {
 		return fmt.Errorf("no trainer is named")
+	}
+	if err := c.contained(); err != nil {
+		return err
 	}
 	path := c.Argv[0]
 	if !strings.ContainsRune(path, filepath.Separator) {
@@ -59,6 +64,20 @@ func (c Config) Check() error {
 	if _, err := exec.LookPath(path); err != nil {
 		return fmt.Errorf("%w: a script needs a first line as #!/usr/bin/env python3 and the permission to be executed "+
 			"(chmod +x), or is the argument of its interpreter", err)
+	}
+	return nil
+}
+
+// contained returns an error if the program is to be contained and cannot be.
+func (c Config) contained() error {
+	if c.Sandbox.Off {
+		return nil
+	}
+	if err := c.Sandbox.Validate(); err != nil {
+		return err
+	}
+	if err := sandbox.Supported(); err != nil {
+		return fmt.Errorf("%w: set worker.sandbox = %q to run it without", err, sandbox.ModeOff)
 	}
 	return nil
 }

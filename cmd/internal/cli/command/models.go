@@ -1,6 +1,8 @@
 package command
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 
 	"github.com/cometbft/cometbft/config"
@@ -8,10 +10,11 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
 // Models are the options of a command that measures models.
-type Models struct{ Data, Trainer string }
+type Models struct{ Data, Trainer, Sandbox string }
 
 // Flags declares the options.
 func (o *Models) Flags(cmd *cobra.Command) {
@@ -19,6 +22,22 @@ func (o *Models) Flags(cmd *cobra.Command) {
 		"else the embedded MNIST)")
 	Flag(cmd, &o.Trainer, "trainer", "", "program, with arguments, that measures an external model (default: "+
 		"worker.trainer of the home)")
+	SandboxFlag(cmd, &o.Sandbox)
+}
+
+// SandboxFlag declares the option of whether a trainer is contained.
+func SandboxFlag(cmd *cobra.Command, mode *string) {
+	Flag(cmd, mode, "sandbox", "", "whether the trainer is contained, on or off (default: worker.sandbox of the home)").
+		Values(sandbox.ModeOn, sandbox.ModeOff)
+}
+
+// SandboxOff reports whether an option, or by default a home's setting, is off.
+func SandboxOff(option, setting string) (bool, error) {
+	mode := cmp.Or(option, setting, sandbox.ModeOn)
+	if mode != sandbox.ModeOn && mode != sandbox.ModeOff {
+		return false, Usage(fmt.Errorf("--sandbox is %q, want %q or %q", option, sandbox.ModeOn, sandbox.ModeOff))
+	}
+	return mode == sandbox.ModeOff, nil
 }
 
 // Evaluator returns an evaluator of models, with the data and the trainer of the options or, by
@@ -37,6 +56,10 @@ func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
 	if o.Data != "" {
 		w.Data = o.Data
 	}
+	if _, err := SandboxOff(o.Sandbox, w.Sandbox); err != nil {
+		return nil, err
+	}
+	w.Sandbox = cmp.Or(o.Sandbox, w.Sandbox)
 	if o.Trainer != "" {
 		here, err := os.Getwd()
 		if err != nil {

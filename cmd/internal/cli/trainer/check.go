@@ -44,12 +44,15 @@ func checkCommand() *cobra.Command {
 	command.Flag(cmd, &share.Part, "part", 0, "the part of the data that HELLO names")
 	command.Flag(cmd, &share.Parts, "parts", 1, "the parts of the data that HELLO names")
 	command.Flag(cmd, &share.Data, "data", "", "the data that HELLO names")
+	command.Flag(cmd, &o.config.Sandbox.Read, "read", nil, "further files and folders that the trainer may read")
+	command.SandboxFlag(cmd, &o.sandbox)
 	command.Flag(cmd, &o.python, "python", "", "the interpreter that runs PROGRAM (default: as PROGRAM says)")
 	return cmd
 }
 
 type checkOptions struct {
 	file, clipping, python string
+	sandbox                string // on or off
 	batch                  int
 	seed                   uint64
 	config                 trainer.Config
@@ -70,6 +73,9 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 	}
 	here, err := os.Getwd()
 	if err != nil {
+		return err
+	}
+	if config.Sandbox.Off, err = command.SandboxOff(o.sandbox, ""); err != nil {
 		return err
 	}
 	args = withPython(o.python, args)

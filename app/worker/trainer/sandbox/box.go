@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+)
+
+// policy is what a supervisor is told: a trainer's command line and its bounds.
+type policy struct {
+	Argv      []string
+	Dir       string
+	Env       []string
+	Read      []string
+	Devices   []string
+	Scratch   string // the folder, once the supervisor has made it
+	MaxMemory int64
+	MaxFiles  int64 // bytes in the scratch folder
+	MaxTasks  int
+}
+
+// The names of the two roles as which a program starts itself again.
+const (
+	supervisorName = "spdl-sandbox"
+	confinedName   = "spdl-sandbox-exec"
+)
+
+// lifelineFD is the descriptor on which each role gets its policy. The supervisor's other end is
+// held by the worker alone: it closes when the worker ends, however it ends.
+const lifelineFD = 3
+
+// Command returns the command that runs a trainer's command line, contained, and the lifeline: the
+// trainer and all that it started are killed once the lifeline is closed. The caller closes both
+// ends of it: theirs after the command's start.
+func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeline, theirs *os.File, err error) {
+	if err := s.Validate(); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := Supported(); err != nil {
+		return nil, nil, nil, err
+	}
+	c := command{env: environment(s.Env)}
+	if err := c.resolve(argv, dir); err != nil {
+		return nil, nil, nil, err
+	}
+	s = s.withDefaults()
+	read, err := c.readable(data, s)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	text, err := json.Marshal(policy{Argv: c.argv, Dir: c.dir, Env: c.env, Read: read, Devices: s.Devices,
+		MaxMemory: s.Memory, MaxFiles: s.Scratch, MaxTasks: s.Processes})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	theirs, lifeline, err = os.Pipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	cmd = again(supervisorName)
+	cmd.ExtraFiles = []*os.File{theirs}
+	go func() { _, _ = lifeline.Write(append(text, '\n')) }() // a supervisor that is gone has said why
+	return cmd, lifeline, theirs, nil
+}
+
+// again returns a command that starts this program again in another role.
+func again(role string) *exec.Cmd {
+	return &exec.Cmd{Path: "/proc/self/exe", Args: []string{role}, SysProcAttr: ownSession(), Env: os.Environ()}
+}

@@ -1,0 +1,161 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// command is a trainer's command line as the sandbox runs it.
+type command struct {
+	argv        []string // the first is an absolute path
+	dir         string
+	folder      string   // the program's own
+	interpreter []string // files and folders of the interpreter and its libraries
+	env         []string
+}
+
+// resolve finds the program of a command line, its own folder, and its interpreter.
+func (c *command) resolve(argv []string, dir string) (err error) {
+	if dir == "" {
+		dir = "."
+	}
+	if c.dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	c.argv = append([]string(nil), argv...)
+	if python, ok := shebang(c.argv[0], c.dir); ok {
+		script := c.argv[0]
+		if !filepath.IsAbs(script) {
+			script = filepath.Join(c.dir, script)
+		}
+		c.argv = append([]string{python, script}, c.argv[1:]...)
+	}
+	if strings.HasPrefix(filepath.Base(c.argv[0]), "python") {
+		if err := c.askPython(); err != nil {
+			return err
+		}
+	}
+	if c.argv[0], err = executable(c.argv[0], c.dir); err != nil {
+		return err
+	}
+	c.folder, err = c.own()
+	return err
+}
+
+// executable returns the path of a program. One that is relative begins in dir.
+func executable(program, dir string) (string, error) {
+	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
+		program = filepath.Join(dir, program)
+	}
+	return exec.LookPath(program)
+}
+
+// shebang returns the Python that the first line of a script names.
+func shebang(program, dir string) (python string, ok bool) {
+	path, err := executable(program, dir)
+	if err != nil || !strings.ContainsRune(program, filepath.Separator) {
+		return "", false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(f).ReadString('\n')
+	words := strings.Fields(strings.TrimPrefix(line, "#!"))
+	if err != nil || !strings.HasPrefix(line, "#!") || len(words) == 0 {
+		return "", false
+	}
+	if filepath.Base(words[0]) == "env" && len(words) == 2 {
+		words = words[1:]
+	}
+	return words[0], len(words) == 1 && strings.HasPrefix(filepath.Base(words[0]), "python")
+}
+
+// own returns the folder of the program: that of the first argument that is a file, as an
+// interpreter's script is, or of the program itself if it is outside of the system's folders, or
+// the working directory.
+func (c *command) own() (string, error) {
+	for _, argument := range c.argv[1:] {
+		path := argument
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(c.dir, path)
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return absolute(filepath.Dir(path), "")
+		}
+	}
+	program, err := absolute(c.argv[0], "")
+	if err != nil {
+		return "", err
+	}
+	for _, folder := range append(system, c.interpreter...) {
+		if inside(program, folder) {
+			return absolute(c.dir, "")
+		}
+	}
+	return filepath.Dir(program), nil
+}
+
+// python is what an interpreter says about itself.
+type python struct {
+	Executable string
+	Base       string   // the user's folder of packages
+	Paths      []string // its folders and those of its packages
+}
+
+// asked remembers the answers of interpreters, by path: a trainer restarts often.
+var asked sync.Map
+
+// askPython replaces a Python by its executable, which may stand behind a wrapper of pyenv or of a
+// virtual environment, and finds its folders.
+func (c *command) askPython() error {
+	path, err := executable(c.argv[0], c.dir)
+	if err != nil {
+		return err
+	}
+	known, ok := asked.Load(path)
+	if !ok {
+		if known, err = ask(path, c.env); err != nil {
+			return fmt.Errorf("%s does not say where its libraries are: %w", path, err)
+		}
+		asked.Store(path, known)
+	}
+	answer := known.(python)
+	c.argv[0] = answer.Executable
+	c.interpreter = append(c.interpreter, answer.Paths...)
+	c.env = append(c.env, "PYTHONUSERBASE="+answer.Base)
+	return nil
+}
+
+// ask runs an interpreter with a question of our own, in a folder where it finds no module of the
+// trainer's.
+func ask(path string, env []string) (answer python, err error) {
+	const question = `import json, os, site, sys; print(json.dumps({"executable": sys.executable,
+"base": site.getuserbase(), "paths": [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable),
+os.path.dirname(os.path.realpath(sys.executable))] + [p for p in sys.path if p]}))`
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "-c", question)
+	cmd.Dir, cmd.Env = "/", append(append([]string(nil), env...), "HOME="+os.Getenv("HOME"))
+	said, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(said, &answer)
+	}
+	all := answer.Paths
+	answer.Paths = nil
+	for _, p := range all {
+		if at, err := filepath.EvalSymlinks(p); err == nil {
+			answer.Paths = append(answer.Paths, at)
+		}
+	}
+	return answer, err
+}

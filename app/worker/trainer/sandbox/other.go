@@ -1,0 +1,21 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"fmt"
+	"runtime"
+	"syscall"
+)
+
+// Supported returns an ErrUnsupported: only Linux can contain a trainer.
+func Supported() error {
+	return fmt.Errorf("%w: %s has no Landlock; Linux has", ErrUnsupported, runtime.GOOS)
+}
+
+// Describe says that there is no containment.
+func Describe() (means string, lacks []string) { return "nothing", nil }
+
+func machineMemory() int64 { return 0 }
+
+func ownSession() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,146 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// confine restricts this process for good and executes the trainer in its place.
+func confine() error {
+	runtime.LockOSThread() // the filter and the capabilities are this thread's, which executes
+	var p policy
+	if err := json.NewDecoder(os.NewFile(lifelineFD, "policy")).Decode(&p); err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
+	if err := os.Chdir(p.Dir); err != nil {
+		return err
+	}
+	// if memory runs out, the kernel is to end the trainer and not the node
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("800"), 0)
+	processes := p.MaxTasks + tasksOfUser()
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	if err := restrictFiles(p); err != nil {
+		return err
+	}
+	if err := unix.CloseRange(lifelineFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("close_range: %w", err)
+	}
+	if err := filter(); err != nil {
+		return err
+	}
+	if err := limit(p, processes); err != nil {
+		return err
+	}
+	err := syscall.Exec(p.Argv[0], p.Argv, os.Environ())
+	return &os.PathError{Op: "exec", Path: p.Argv[0], Err: err}
+}
+
+// dropCapabilities takes every capability from this thread, for root too. With no new privileges,
+// which restrictFiles sets, executing a program gives none back.
+func dropCapabilities() error {
+	for c := uintptr(0); unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) == nil; c++ {
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return err
+	}
+	var none [2]unix.CapUserData
+	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
+}
+
+// The rights on the scratch folder: nothing that was written there is executed, and no device or
+// socket is made.
+const inScratch = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir | landlocksys.AccessFSWriteFile |
+	landlocksys.AccessFSRemoveDir | landlocksys.AccessFSRemoveFile | landlocksys.AccessFSMakeDir |
+	landlocksys.AccessFSMakeReg | landlocksys.AccessFSMakeSym | landlocksys.AccessFSMakeFifo
+
+// plainDevices are those that every program may use.
+var plainDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// restrictFiles applies the rule set of the kernel's Landlock: files, and where it has them TCP,
+// abstract Unix sockets and signals.
+func restrictFiles(p policy) error {
+	level := abi()
+	if level == 0 {
+		return Supported()
+	}
+	own := landlock.AccessFSSet(inScratch)
+	if level >= 2 {
+		own |= landlocksys.AccessFSRefer
+	}
+	if level >= 3 {
+		own |= landlocksys.AccessFSTruncate
+	}
+	rules := []landlock.Rule{landlock.PathAccess(own, p.Scratch), landlock.RWFiles(plainDevices...).IgnoreIfMissing()}
+	read := append([]string{"/proc/" + strconv.Itoa(os.Getpid())}, system...)
+	if len(p.Devices) > 0 {
+		read = append(read, ofDevices...)
+	}
+	for _, path := range append(read, p.Read...) {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			rules = append(rules, landlock.RODirs(path))
+		} else if err == nil {
+			rules = append(rules, landlock.ROFiles(path))
+		}
+	}
+	for _, device := range p.Devices {
+		if info, err := os.Stat(device); err != nil {
+			return fmt.Errorf("worker.devices: %w", err)
+		} else if info.Mode()&os.ModeDevice == 0 {
+			return fmt.Errorf("worker.devices: %s is no device", device)
+		}
+		rules = append(rules, landlock.RWFiles(device).WithIoctlDev())
+	}
+	return levels[level-1].Restrict(rules...)
+}
+
+// tasksOfUser returns how many processes and threads this process's user has: the kernel's limit
+// counts them all, and not those of the trainer alone.
+func tasksOfUser() (tasks int) {
+	all, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, path := range all {
+		status, _ := os.ReadFile(path) // gone meanwhile
+		if int(field(status, "Uid:")) == os.Getuid() {
+			tasks += int(field(status, "Threads:"))
+		}
+	}
+	return tasks
+}
+
+// limit sets the limits of each process of the trainer.
+func limit(p policy, processes int) error {
+	for _, l := range []struct {
+		name     string
+		resource int
+		most     int64
+	}{
+		{"memory", unix.RLIMIT_DATA, p.MaxMemory},
+		{"file size", unix.RLIMIT_FSIZE, p.MaxFiles},
+		{"core", unix.RLIMIT_CORE, 0},
+		{"message queues", unix.RLIMIT_MSGQUEUE, 0},
+		{"processes", unix.RLIMIT_NPROC, int64(processes)},
+		{"descriptors", unix.RLIMIT_NOFILE, 4096},
+	} {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(l.resource, &now); err != nil {
+			return fmt.Errorf("limit of %s: %w", l.name, err)
+		}
+		most := min(uint64(l.most), now.Max)
+		// syscall's function keeps Go from restoring the descriptors' limit before it executes
+		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+			return fmt.Errorf("limit of %s: %w", l.name, err)
+		}
+	}
+	return nil
+}

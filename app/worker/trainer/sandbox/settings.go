@@ -1,0 +1,81 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Errors that callers tell apart.
+var (
+	// ErrUnsupported means that this system cannot contain a trainer.
+	ErrUnsupported = errors.New("the trainer cannot be contained")
+	// ErrSettings means that the settings would open what the sandbox must keep shut.
+	ErrSettings = errors.New("settings of the sandbox")
+)
+
+// Settings bound what a trainer may do. The zero value contains it, with default limits.
+type Settings struct {
+	Off       bool     // no containment at all
+	Memory    int64    // bytes of all its processes together; 0: half of the machine's
+	Scratch   int64    // bytes of its scratch folder; 0: DefaultScratch
+	Processes int      // processes and threads at once; 0: DefaultProcesses
+	Read      []string // further files and folders that it may read and execute
+	Devices   []string // devices that it may use, such as /dev/nvidia0
+	Env       []string // further environment variables that it gets, as NAME or NAME=VALUE
+	// Secret lists files and folders that no readable folder may hold: the home's keys and journal.
+	Secret []string
+}
+
+// The values of worker.sandbox.
+const (
+	ModeOn  = "on"
+	ModeOff = "off"
+)
+
+// Default limits.
+const (
+	DefaultScratch   = 4 << 30
+	DefaultProcesses = 512
+)
+
+// MinMemory is the least limit of memory: what an interpreter needs to start.
+const MinMemory = 64 << 20
+
+// Validate returns an error for settings that are out of bounds.
+func (s Settings) Validate() error {
+	switch {
+	case s.Memory != 0 && s.Memory < MinMemory:
+		return fmt.Errorf("%w: trainer_memory is %d bytes, want 0, or at least %d", ErrSettings, s.Memory, MinMemory)
+	case s.Scratch < 0:
+		return fmt.Errorf("%w: trainer_scratch is %d bytes, want at least 0", ErrSettings, s.Scratch)
+	case s.Processes < 0:
+		return fmt.Errorf("%w: trainer_processes is %d, want at least 0", ErrSettings, s.Processes)
+	}
+	for _, device := range s.Devices {
+		if !strings.HasPrefix(filepath.Clean(device), "/dev/") {
+			return fmt.Errorf("%w: worker.devices has %q, want paths below /dev", ErrSettings, device)
+		}
+	}
+	for _, variable := range s.Env {
+		if name, _, _ := strings.Cut(variable, "="); name == "" {
+			return fmt.Errorf("%w: trainer_env has %q, want NAME or NAME=VALUE", ErrSettings, variable)
+		}
+	}
+	return nil
+}
+
+// withDefaults returns the settings with the default of every limit that is 0.
+func (s Settings) withDefaults() Settings {
+	if s.Memory == 0 {
+		s.Memory = max(machineMemory()/2, MinMemory)
+	}
+	if s.Scratch == 0 {
+		s.Scratch = DefaultScratch
+	}
+	if s.Processes == 0 {
+		s.Processes = DefaultProcesses
+	}
+	return s
+}

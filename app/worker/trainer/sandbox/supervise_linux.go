@@ -1,0 +1,180 @@
+package sandbox
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	"golang.org/x/sys/unix"
+)
+
+// supervisor runs one trainer.
+type supervisor struct {
+	policy policy
+	main   int           // the trainer's process
+	ended  chan int      // gets the exit code of the trainer
+	alone  chan struct{} // closed when no descendant is left
+	scoped bool          // the supervisor's signals reach its descendants alone
+	over   atomic.Bool   // it kills them
+}
+
+// supervise runs a trainer until it ends or the worker does. No descendant outlives it.
+func supervise() int {
+	runtime.LockOSThread() // the trainer is to die with this thread, which is the main one
+	lifeline := os.NewFile(lifelineFD, "lifeline")
+	read := bufio.NewReader(lifeline)
+	s := &supervisor{ended: make(chan int, 1), alone: make(chan struct{})}
+	line, err := read.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &s.policy)
+	}
+	if err == nil {
+		err = s.start()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sandbox:", err)
+		return exitFailed
+	}
+	defer os.RemoveAll(s.policy.Scratch)
+	orphaned := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, read) // ends with the worker
+		close(orphaned)
+	}()
+	go s.reap()
+	code := s.attend(orphaned)
+	s.killAll()
+	return code
+}
+
+// start makes the scratch folder and starts the trainer's process, which restricts itself.
+func (s *supervisor) start() (err error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("PR_SET_CHILD_SUBREAPER: %w", err)
+	}
+	if s.policy.Scratch, err = os.MkdirTemp("", "spdl-trainer-"); err != nil {
+		return err
+	}
+	if abi() >= scopes {
+		s.scoped = landlock.V6.RestrictScoped() == nil
+	}
+	text, err := json.Marshal(s.policy)
+	if err != nil {
+		return err
+	}
+	theirs, ours, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	env := append(s.policy.Env, "HOME="+s.policy.Scratch, "TMPDIR="+s.policy.Scratch)
+	s.main, err = syscall.ForkExec("/proc/self/exe", []string{confinedName}, &syscall.ProcAttr{
+		Env: env, Files: []uintptr{0, 1, 2, theirs.Fd()},
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		return err
+	}
+	theirs.Close()
+	go func() {
+		_, _ = ours.Write(text)
+		ours.Close()
+	}()
+	return closePipes()
+}
+
+// closePipes closes the supervisor's ends of the trainer's standard input and output: each is to be
+// closed when the trainer closes it.
+func closePipes() error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	for fd := range 2 {
+		if err := unix.Dup3(int(null.Fd()), fd, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reap collects ended descendants, whose parent the supervisor becomes when theirs ends.
+func (s *supervisor) reap() {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil: // none is left
+			close(s.alone)
+			return
+		case pid == s.main:
+			s.ended <- s.exitCode(status)
+		}
+	}
+}
+
+// exitCode returns the code of a process that ended. One that a signal killed has 128 and the
+// signal, as in a shell, and a line says so.
+func (s *supervisor) exitCode(status syscall.WaitStatus) int {
+	if status.Signaled() && !s.over.Load() {
+		fmt.Fprintf(os.Stderr, "sandbox: the trainer was killed by the signal %q\n", status.Signal())
+	}
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}
+
+// attend passes SIGTERM on and watches the limits, until the trainer ends or is to end.
+func (s *supervisor) attend(orphaned <-chan struct{}) int {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	w := watch{policy: s.policy, root: os.Getpid()}
+	timer := time.NewTimer(minInterval)
+	for {
+		select {
+		case code := <-s.ended:
+			return code
+		case <-orphaned:
+			return exitFailed
+		case <-signals:
+			_ = unix.Kill(-s.main, syscall.SIGTERM)
+		case <-timer.C:
+			begun := time.Now()
+			if over := w.look(); over != "" {
+				fmt.Fprintln(os.Stderr, "sandbox: the trainer is ended:", over)
+				return exitFailed
+			}
+			timer.Reset(max(minInterval, share*time.Since(begun)))
+		}
+	}
+}
+
+// killAll kills all descendants and returns when none is left.
+func (s *supervisor) killAll() {
+	s.over.Store(true)
+	for {
+		// A process outside of the scope answers a signal that reaches it; then none is sent to all.
+		if s.scoped && unix.Kill(1, 0) == unix.EPERM {
+			_ = unix.Kill(-1, unix.SIGKILL)
+		} else {
+			for _, pid := range descendants(os.Getpid()) {
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+		select {
+		case <-s.alone:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package trainer
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
+)
+
+// The limits of the hostile trainer.
+const (
+	maxProcesses = 60
+	maxMemory    = 256 << 20
+	maxScratch   = 8 << 20
+)
+
+// init makes the test's own program the hostile trainer, so that no interpreter is needed.
+func init() {
+	if len(os.Args) < 3 {
+		return
+	}
+	switch os.Args[1] {
+	case "act":
+		act(os.Args[2])
+		os.Exit(0)
+	case "escape":
+		os.Exit(serveEscape(os.Args[2], os.Args[3]))
+	}
+}
+
+// serveEscape tries an escape, says on standard error what came of it, and answers HELLO as if
+// nothing had been.
+func serveEscape(name, target string) int {
+	var p prey
+	if err := json.Unmarshal([]byte(target), &p); err != nil {
+		panic(err)
+	}
+	if err := escapeNamed(name).try(p); err != nil {
+		fmt.Fprintf(os.Stderr, "failed: %v\n", err)
+	} else {
+		fmt.Fprintln(os.Stderr, "escaped")
+	}
+	for header := make([]byte, headerBytes); ; {
+		if _, err := io.ReadFull(os.Stdin, header); err != nil || header[0] != frameHello {
+			return 0
+		}
+		_, _ = io.CopyN(io.Discard, os.Stdin, int64(binary.LittleEndian.Uint32(header[1:])))
+		_ = writeFrame(os.Stdout, frameHello, []byte(`{"protocol": 1, "examples": 1}`))
+	}
+}
+
+// atLarge is the secret in the memory of the node, which here is the test.
+var atLarge = []byte(secret)
+
+// bait makes a home, sockets and open descriptors for a hostile trainer.
+func bait(t *testing.T) (p prey, own string) {
+	t.Helper()
+	root := t.TempDir()
+	p = prey{Home: filepath.Join(root, "home"), Node: os.Getpid(), Secret: uintptr(unsafe.Pointer(&atLarge[0])),
+		Outside: filepath.Join(root, "outside"), Abstract: "@spdl-" + filepath.Base(root)}
+	own = filepath.Join(root, "own")
+	p.Key, p.Journal = filepath.Join(p.Home, "key"), filepath.Join(p.Home, "journal")
+	p.Other, p.Own, p.Setuid = filepath.Join(root, "other", "key"), filepath.Join(own, "new"), filepath.Join(own, "other")
+	for _, folder := range []string{p.Home, filepath.Dir(p.Other), own} {
+		require.NoError(t, os.Mkdir(folder, 0o755))
+	}
+	for _, file := range []string{p.Key, p.Journal, p.Other} {
+		require.NoError(t, os.WriteFile(file, []byte(secret), 0o600))
+	}
+	program, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, exec.Command("cp", program, filepath.Join(own, "hostile")).Run())
+	require.NoError(t, exec.Command("cp", program, p.Setuid).Run())
+	if os.Getuid() == 0 {
+		require.NoError(t, os.Chown(p.Setuid, 65534, 65534))
+		require.NoError(t, os.Chmod(p.Setuid, 0o755|os.ModeSetuid))
+	}
+	fd, err := syscall.Open(p.Key, syscall.O_RDONLY, 0) // not closed on exec
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	p.FD = fd
+	p.TCP = listen(t, "tcp", "127.0.0.1:0")
+	p.Unix = listen(t, "unix", filepath.Join(root, "s"))
+	listen(t, "unix", p.Abstract)
+	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { packets.Close() })
+	p.UDP, p.Datagram = packets.LocalAddr().String(), filepath.Join(root, "d")
+	datagrams, err := net.ListenPacket("unixgram", p.Datagram)
+	require.NoError(t, err)
+	t.Cleanup(func() { datagrams.Close() })
+	return p, own
+}
+
+func listen(t *testing.T, network, address string) string {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
+
+// outcome is what became of an escape.
+type outcome struct {
+	escaped bool
+	log     string // what the operator sees
+}
+
+// run starts a hostile trainer and ends it.
+func run(t *testing.T, e escape, contained bool) outcome {
+	t.Helper()
+	p, own := bait(t)
+	if contained {
+		p.Patience = 2 * time.Minute
+	}
+	told, err := json.Marshal(p)
+	require.NoError(t, err)
+	h := new(heard)
+	trainer, err := Start(t.Context(), Config{
+		Argv: []string{filepath.Join(own, "hostile"), "escape", e.name, string(told)}, Dir: own,
+		Timeout: 3 * time.Minute, Log: h.say,
+		Sandbox: sandbox.Settings{Off: !contained, Memory: maxMemory, Scratch: maxScratch, Processes: maxProcesses,
+			Secret: []string{p.Home}},
+	}, linear(params.ClippingRows), 1)
+	if err == nil {
+		trainer.Close()
+	} else {
+		h.say("err=" + err.Error())
+	}
+	o := outcome{escaped: strings.Contains(h.String(), "trainer: escaped"), log: h.String()}
+	var pid int
+	if _, rest, daemon := strings.Cut(o.log, "trainer: daemon "); daemon { // it has escaped if it lives
+		_, err := fmt.Sscan(rest, &pid)
+		require.NoError(t, err, o.log)
+		o.escaped = syscall.Kill(pid, 0) == nil
+		if o.escaped {
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		}
+	}
+	return o
+}
+
+// TestEscapes: of what a hostile trainer tries, each succeeds without the sandbox, which shows that
+// the attempt is a real one, and none in it.
+func TestEscapes(t *testing.T) {
+	needsSandbox(t)
+	signals := make(chan os.Signal, 100)
+	signal.Notify(signals, unix.SIGUSR1) // or it would end this test
+	defer signal.Stop(signals)
+	t.Setenv("SPDL_SECRET", secret)
+	tried, succeeded := 0, 0
+	for _, e := range escapes {
+		t.Run(e.name, func(t *testing.T) {
+			free := run(t, e, false)
+			if !free.escaped {
+				t.Skipf("this machine forbids it to every program: %s", free.log)
+			}
+			o := run(t, e, true)
+			tried++
+			if o.escaped {
+				succeeded++
+			}
+			require.False(t, o.escaped, o.log)
+			require.NotEmpty(t, o.log)
+			t.Logf("the operator's log: %s", strings.TrimSpace(o.log))
+		})
+	}
+	t.Logf("%d of %d escapes succeed", succeeded, tried)
+	if os.Getuid() == 0 {
+		require.GreaterOrEqual(t, tried, 25)
+	}
+}
+
+// TestNodeKilled: what a trainer started ends with a node that SIGKILL ends.
+func TestNodeKilled(t *testing.T) {
+	needsSandbox(t)
+	_, own := bait(t)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	node := exec.Command(program, "act", "node", filepath.Join(own, "hostile"))
+	out, err := node.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, node.Start())
+	defer func() { _ = node.Process.Kill() }()
+	daemon := 0
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		t.Log(lines.Text())
+		if _, pid, found := strings.Cut(lines.Text(), "trainer: daemon "); found {
+			_, err := fmt.Sscan(pid, &daemon)
+			require.NoError(t, err)
+		}
+		if strings.HasPrefix(lines.Text(), "node: ") {
+			break
+		}
+	}
+	require.NotZero(t, daemon)
+	require.NoError(t, syscall.Kill(daemon, 0), "it runs while the node does")
+	require.NoError(t, node.Process.Kill())
+	require.Eventually(t, func() bool { return syscall.Kill(daemon, 0) == syscall.ESRCH }, 2*time.Minute,
+		10*time.Millisecond, "the daemon %d outlives the node", daemon)
+}
+
+func needsSandbox(t *testing.T) {
+	t.Helper()
+	if err := sandbox.Supported(); err != nil {
+		t.Skip(err)
+	}
+}
