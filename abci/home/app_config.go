@@ -65,6 +65,7 @@ type WorkerConfig struct {
 	TrainerDir     string        `mapstructure:"trainer_dir"`
 	TrainerTimeout time.Duration `mapstructure:"trainer_timeout"`
 
+	Trainers         []string `mapstructure:"trainers"`
 	Sandbox          string   `mapstructure:"sandbox"`
 	TrainerMemory    int64    `mapstructure:"trainer_memory"`
 	TrainerScratch   int64    `mapstructure:"trainer_scratch"`
@@ -145,7 +146,7 @@ func DefaultAppConfig() AppConfig {
 			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
 			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
 			Sandbox: sandbox.ModeOn, TrainerScratch: sandbox.DefaultScratch, TrainerProcesses: sandbox.DefaultProcesses,
-			TrainerRead: []string{}, TrainerEnv: []string{}, Devices: []string{},
+			Trainers: []string{}, TrainerRead: []string{}, TrainerEnv: []string{}, Devices: []string{},
 		},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
 		P2P:      P2PConfig{Gossip: GossipAnnounce, MembersOnly: true},
@@ -206,6 +207,11 @@ func (w WorkerConfig) validate() error {
 	}
 	if w.Sandbox != sandbox.ModeOn && w.Sandbox != sandbox.ModeOff {
 		return fmt.Errorf("worker.sandbox is %q, want %q or %q", w.Sandbox, sandbox.ModeOn, sandbox.ModeOff)
+	}
+	for _, hash := range w.Trainers {
+		if !isHash(hash) {
+			return fmt.Errorf("worker.trainers has %q, want 64 hex digits each: spdl trainer hash prints them", hash)
+		}
 	}
 	if err := w.box().Validate(); err != nil {
 		return err

@@ -39,7 +39,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 			MaxEpsilon: 1.5, MinNoiseMultiplier: 2.25, TrustHeight: 8, TrustHash: strings.Repeat("0aB1", 16),
 			TrustPeriod: 9 * time.Hour, MaxAge: 10 * time.Second,
 			Sandbox: "off", TrainerMemory: 1 << 30, TrainerScratch: 1 << 20, TrainerProcesses: 9,
-			TrainerRead: []string{"/models", `a "b"`}, TrainerEnv: []string{"HF_HOME=/models", "X"},
+			Trainers: []string{strings.Repeat("5f", 32)}, TrainerRead: []string{"/models", `a "b"`}, TrainerEnv: []string{"HF_HOME=/models", "X"},
 			Devices: []string{"/dev/nvidia0"},
 		},
 		Proposal: home.ProposalConfig{Wait: 3 * time.Second, StragglerWait: 125 * time.Millisecond},

@@ -45,6 +45,9 @@ partition_seed = {{ .Worker.PartitionSeed }}
 trainer = {{ list .Worker.Trainer }}
 trainer_dir = {{ printf "%q" .Worker.TrainerDir }}
 trainer_timeout = "{{ .Worker.TrainerTimeout }}"
+# Hashes of code that may run beside the one that the epoch's model.trainer names, as
+# spdl trainer hash prints them. Of none any code may run where the epoch names none.
+trainers = {{ list .Worker.Trainers }}
 # "on": the trainer reads its own folder, its interpreter and worker.data, writes one scratch
 # folder ($TMPDIR), has no network, and ends with the worker; where the kernel cannot contain it,
 # it is not started. "off": it runs with all rights of this node, as the node's status says.

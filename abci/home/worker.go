@@ -89,7 +89,7 @@ func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) train
 		Argv: w.Trainer, Dir: InHome(c, w.TrainerDir), Timeout: w.TrainerTimeout, Log: log,
 		Share: trainer.Share{Data: w.Data, Part: w.Part, Parts: w.Parts, Partition: w.Partition, Alpha: w.Alpha,
 			Seed: w.PartitionSeed},
-		Sandbox: w.sandboxIn(c),
+		Sandbox: w.sandboxIn(c), Approved: w.Trainers,
 	}
 }
 

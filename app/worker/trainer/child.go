@@ -57,14 +57,25 @@ func command(c Config) (cmd *exec.Cmd, life, theirs *os.File, err error) {
 
 // launch starts a trainer's process. HELLO is not sent yet.
 func launch(c Config) (k *child, err error) {
+	c, code, err := c.approved()
+	if err != nil {
+		return nil, err
+	}
+	forget := func() {
+		if code != "" {
+			_ = os.RemoveAll(code)
+		}
+	}
 	cmd, life, theirs, err := command(c)
 	if err != nil {
+		forget()
 		return nil, err
 	}
 	defer func() {
 		_ = theirs.Close() // the child has it
 		if err != nil {
 			_ = life.Close()
+			forget()
 		}
 	}()
 	heard := &lines{say: func(line string) { c.Log("trainer: " + line) }}
@@ -89,6 +100,7 @@ func launch(c Config) (k *child, err error) {
 	go func() {
 		_ = cmd.Wait() // ProcessState says how it ended
 		heard.end()
+		forget()
 		close(k.done)
 	}()
 	return k, nil

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,7 +41,10 @@ type Config struct {
 	Pause   time.Duration // before the first restart; doubles with each failure. Default 1 s
 	Share   Share
 	Sandbox sandbox.Settings
-	Log     func(message string, keyvals ...any) // takes the trainer's standard error; may be nil
+	// Approved are the hashes of code that may run, beside the model's. Of none any code may run,
+	// unless the model names one.
+	Approved []string
+	Log      func(message string, keyvals ...any) // takes the trainer's standard error; may be nil
 }
 
 // Check returns an error if the program is missing or cannot be executed.
@@ -110,6 +114,13 @@ func Start(ctx context.Context, c Config, m params.Model, clip float64) (*Traine
 	}
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
+	}
+	c.Approved = slices.Clone(c.Approved)
+	if m.Trainer != "" {
+		c.Approved = append(c.Approved, m.Trainer)
+	}
+	for i, hash := range c.Approved {
+		c.Approved[i] = strings.ToLower(hash)
 	}
 	t := &Trainer{config: c, model: m, clip: clip}
 	if err := t.use(ctx, func(context.Context, *child) error { return nil }); err != nil {

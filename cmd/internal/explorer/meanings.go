@@ -22,7 +22,7 @@ var meanings = map[string]meaning{
 	"model.tensors":       {"", "parameters of an external model, in order"},
 	"model.clipping":      {"", "what clips an example's gradient: rows for SPDL, sum for the trainer"},
 	"model.config":        {"", "text that every trainer is given"},
-	"model.trainer":       {"", "SHA-256 of the trainer's file, for information"},
+	"model.trainer":       {"", "SHA-256 of the trainer's code, which every worker compares with its own"},
 	"model.table.label":   {"", "column of the classes"},
 	"model.table.classes": {"", "values of that column, in the order of the outputs"},
 	"model.table.columns": {"", "inputs of the model, with the values that become 0 and 255"},

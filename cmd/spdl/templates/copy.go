@@ -45,19 +45,18 @@ func (m Module) copyData(dir string) (string, error) {
 	return string(text), err
 }
 
-// copyFiles copies the model's file, and the files beside it that it imports, and returns the
-// content of the model's file.
-func (d description) copyFiles(from, to, model string) ([]byte, error) {
+// copyFiles copies the model's file, and the files beside it that it imports.
+func (d description) copyFiles(from, to string) error {
 	for _, name := range d.Files {
 		target := filepath.Join(to, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return nil, err
+			return err
 		}
 		if err := copyFile(filepath.Join(from, filepath.FromSlash(name)), target); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return os.ReadFile(filepath.Join(to, model))
+	return nil
 }
 
 func copyFile(from, to string) (err error) {

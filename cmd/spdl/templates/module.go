@@ -105,11 +105,10 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 			return p, err
 		}
 	}
-	model, err := d.copyFiles(filepath.Dir(m.Source), dir, module+".py")
-	if err != nil {
+	if err := d.copyFiles(filepath.Dir(m.Source), dir); err != nil {
 		return p, err
 	}
-	if p, err = d.params(config, hashOf(model), o); err != nil {
+	if p, err = d.params(config, o); err != nil {
 		return p, err
 	}
 	script, err := files.ReadFile("module/train.py")
@@ -126,10 +125,9 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 // who clips.
 const mostRows = 32 << 20
 
-// params returns the parameters of the preset external for a described model. hash is that of the
-// model's file.
-func (d description) params(config, hash string, o Options) (params.Params, error) {
-	m := params.Model{Kind: params.ModelExternal, Clipping: o.Clipping, Config: config, Tensors: d.Tensors, Trainer: hash}
+// params returns the parameters of the preset external for a described model.
+func (d description) params(config string, o Options) (params.Params, error) {
+	m := params.Model{Kind: params.ModelExternal, Clipping: o.Clipping, Config: config, Tensors: d.Tensors}
 	if o.Clipping == "" {
 		m.Clipping = params.ClippingRows
 	}

@@ -1,8 +1,6 @@
 package templates
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -71,11 +69,6 @@ func writePackage(dir string) error {
 	})
 }
 
-func hashOf(file []byte) string {
-	hash := sha256.Sum256(file)
-	return hex.EncodeToString(hash[:])
-}
-
 func manifest(o Options) string {
 	return fmt.Sprintf(`# A localnet of this study: spdl testnet start --manifest net.toml
 validators = %d
@@ -95,6 +88,8 @@ Needs %s. Run it on four validators of this machine, or as many as net.toml says
 - train.py is the trainer, and spdl_trainer the package that speaks with SPDL.
 - params.json is the chain's: tensors, clipping (%q), rounds, learning rate, noise. Another number
   of validators, rounds or epsilon changes the noise: spdl new --validators N --epsilon E.
+  Once train.py is what the members agreed on, spdl trainer hash . --params params.json writes the
+  hash of the code into it: then no worker runs other code.
 - net.toml is a localnet on one machine, where all validators share one file. Every member of a
   real chain has a file of its own and sets worker.trainer in app.toml: see docs/MODELS.md of SPDL.
 `, name, s.about, s.needs, o.Python, o.Validators, s.params.Training.Rounds, s.params.Privacy.Epsilon,

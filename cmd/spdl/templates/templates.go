@@ -84,7 +84,7 @@ func (t Template) Write(dir string, o Options) (params.Params, error) {
 	if err != nil {
 		return params.Params{}, err
 	}
-	p, err := t.params(o, script)
+	p, err := t.params(o)
 	if err != nil {
 		return p, err
 	}
@@ -96,7 +96,7 @@ func (t Template) Write(dir string, o Options) (params.Params, error) {
 }
 
 // params returns the study's parameters; of examples that all have, each has a share.
-func (t Template) params(o Options, script []byte) (params.Params, error) {
+func (t Template) params(o Options) (params.Params, error) {
 	s := t.study
 	s.Examples /= o.Validators
 	if o.Rounds > 0 {
@@ -108,6 +108,5 @@ func (t Template) params(o Options, script []byte) (params.Params, error) {
 	if o.Clipping != "" {
 		s.Model.Clipping = o.Clipping
 	}
-	s.Model.Trainer = hashOf(script)
 	return preset.External(o.Validators, s)
 }

@@ -50,6 +50,13 @@ func (c *command) resolve(argv []string, dir string) (err error) {
 	return err
 }
 
+// Folder returns the folder of a trainer's code: that of its script, or of its program.
+func Folder(argv []string, dir string) (string, error) {
+	var c command
+	err := c.resolve(argv, dir)
+	return c.folder, err
+}
+
 // executable returns the path of a program. One that is relative begins in dir.
 func executable(program, dir string) (string, error) {
 	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {

@@ -1,0 +1,84 @@
+package trainer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
+)
+
+// approved returns the configuration that runs a copy of the trainer's code, if only code with one
+// of the approved hashes may run, and the folder of the copy, which the caller removes. The bytes
+// that are hashed are those that are run.
+func (c Config) approved() (Config, string, error) {
+	if len(c.Approved) == 0 {
+		return c, "", nil
+	}
+	folder, err := sandbox.Folder(c.Argv, c.Dir)
+	if err != nil {
+		return c, "", err
+	}
+	to, err := os.MkdirTemp("", "spdl-code-")
+	if err != nil {
+		return c, "", err
+	}
+	code, err := copyCode(folder, to)
+	if err == nil && !slices.Contains(c.Approved, code.Hash) {
+		err = fmt.Errorf("%w in %s has the hash %s, approved is %s: put the approved code there, let the members approve this "+
+			"one as model.trainer of an epoch, or list its hash in worker.trainers (spdl trainer hash prints it)",
+			ErrCode, folder, code.Hash, strings.Join(c.Approved, " or "))
+	}
+	if err == nil {
+		c, err = c.in(folder, to, code)
+	}
+	if err != nil {
+		_ = os.RemoveAll(to)
+		return c, "", err
+	}
+	return c, to, nil
+}
+
+// in returns the configuration with the paths of a folder moved to its copy. Data stay where they
+// are.
+func (c Config) in(folder, to string, code Code) (Config, error) {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return c, err
+	}
+	ours := 0
+	c.Argv = slices.Clone(c.Argv)
+	for i, word := range c.Argv {
+		path := word
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || i == 0 && !strings.ContainsRune(word, filepath.Separator) {
+			continue
+		}
+		rel, err := filepath.Rel(folder, real)
+		if err == nil && slices.ContainsFunc(code.Files, func(f CodeFile) bool { return f.Path == filepath.ToSlash(rel) }) {
+			c.Argv[i] = filepath.Join(to, rel)
+			ours++
+		}
+	}
+	if ours == 0 {
+		return c, fmt.Errorf("%w: no word of %q is a file of the code in %s: name the script, with a suffix of code or "+
+			"executable", ErrCode, c.Argv, folder)
+	}
+	if c.Share.Data != "" && !filepath.IsAbs(c.Share.Data) {
+		if at := filepath.Join(dir, c.Share.Data); exists(at) {
+			c.Share.Data = at
+		}
+	}
+	c.Sandbox.Read = append(slices.Clone(c.Sandbox.Read), folder)
+	return c, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

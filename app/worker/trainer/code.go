@@ -1,0 +1,154 @@
+package trainer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// ErrCode means that a trainer's code is not the approved one, or cannot be hashed.
+var ErrCode = errors.New("the trainer's code")
+
+// Bounds on a trainer's code.
+const (
+	maxCodeFiles = 10_000
+	maxCodeBytes = 1 << 30
+)
+
+// codeFormat begins what is hashed. Other rules get another number.
+const codeFormat = "spdl trainer code 1\n"
+
+// CodeFile is a file of a trainer's code.
+type CodeFile struct {
+	Path       string `json:"path"` // from the folder, with slashes
+	Bytes      int64  `json:"bytes"`
+	Executable bool   `json:"executable"`
+}
+
+// Code is the code of a trainer: what of its folder can be run, by the rules of docs/TRAINER.md.
+type Code struct {
+	Hash  string     `json:"hash"` // SHA-256 in hexadecimal
+	Files []CodeFile `json:"files"`
+}
+
+// suffixes are those of files that interpreters and linkers load.
+var suffixes = []string{".py", ".so", ".sh", ".r", ".jl", ".js", ".lua", ".pl", ".rb"}
+
+// isCode reports whether a file belongs to the code by its name or its mode.
+func isCode(name string, mode fs.FileMode) bool {
+	name = strings.ToLower(name)
+	return mode&0o111 != 0 || slices.Contains(suffixes, filepath.Ext(name)) || strings.Contains(name, ".so.")
+}
+
+// skipped reports whether a folder or a file is neither code nor data: caches, hidden folders such
+// as .git, and virtual environments, which are the interpreter's.
+func skipped(path string, d fs.DirEntry) bool {
+	if !d.IsDir() {
+		return strings.HasSuffix(d.Name(), ".pyc")
+	}
+	_, err := os.Lstat(filepath.Join(path, "pyvenv.cfg"))
+	return d.Name() == "__pycache__" || strings.HasPrefix(d.Name(), ".") || err == nil
+}
+
+// HashCode returns the code in a folder and its hash.
+func HashCode(folder string) (Code, error) { return copyCode(folder, "") }
+
+// copyCode copies the code of a folder, unless to is empty, and hashes the bytes that it copies. In
+// the copy, the other files are symbolic links to the folder's.
+func copyCode(folder, to string) (c Code, err error) {
+	hash, total := sha256.New(), int64(0)
+	hash.Write([]byte(codeFormat))
+	// WalkDir visits each folder in the order of the names, and so in the same order everywhere
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == folder {
+			return err
+		}
+		if skipped(path, d) {
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		in, mode, err := codeOrData(path, filepath.Join(to, rel), d, to != "")
+		if err != nil || in == nil {
+			return err
+		}
+		defer in.Close()
+		f := CodeFile{Path: filepath.ToSlash(rel), Executable: mode&0o111 != 0}
+		f.Bytes, err = f.copy(in, filepath.Join(to, rel), to != "", hash, maxCodeBytes-total)
+		total += f.Bytes
+		if c.Files = append(c.Files, f); err == nil && len(c.Files) > maxCodeFiles {
+			err = fmt.Errorf("%w in %s has more than %d files", ErrCode, folder, maxCodeFiles)
+		}
+		return err
+	})
+	if err == nil && len(c.Files) == 0 {
+		err = fmt.Errorf("%w: %s holds none: code has one of the suffixes %v, or may be executed", ErrCode, folder, suffixes)
+	}
+	c.Hash = hex.EncodeToString(hash.Sum(nil))
+	return c, err
+}
+
+// codeOrData opens a file of the code. Of anything else it returns nil, and makes a folder or a link
+// of it in the copy.
+func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileMode, error) {
+	info, err := os.Stat(path)
+	switch {
+	case d.IsDir() && copied:
+		return nil, 0, os.Mkdir(to, 0o700)
+	case d.IsDir():
+		return nil, 0, nil
+	case err != nil && d.Type()&fs.ModeSymlink != 0 && !isCode(d.Name(), 0):
+		return nil, 0, nil // it leads nowhere
+	case err != nil:
+		return nil, 0, err
+	case d.Type()&fs.ModeSymlink != 0 && (info.IsDir() || isCode(d.Name(), info.Mode())):
+		return nil, 0, fmt.Errorf("%w: %s is a symbolic link to a folder or to code: put what it leads to in its place",
+			ErrCode, path)
+	case isCode(d.Name(), info.Mode()) && info.Mode().IsRegular():
+		in, err := os.Open(path)
+		return in, info.Mode(), err
+	case copied && info.Mode().IsRegular():
+		data, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return nil, 0, err
+		}
+		return nil, 0, os.Symlink(data, to)
+	}
+	return nil, 0, nil
+}
+
+// copy adds a file to the hash: a line with its mode, its length and its path, and its content.
+func (f CodeFile) copy(in *os.File, to string, copied bool, hash io.Writer, most int64) (int64, error) {
+	if strings.ContainsFunc(f.Path, unicode.IsControl) || strings.ContainsRune(f.Path, unicode.ReplacementChar) {
+		return 0, fmt.Errorf("%w: the name %q is no printable text", ErrCode, f.Path)
+	}
+	content, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err != nil {
+		return 0, err
+	}
+	if int64(len(content)) > most {
+		return 0, fmt.Errorf("%w has more than %d bytes, with %s", ErrCode, int64(maxCodeBytes), f.Path)
+	}
+	letter, mode := "-", fs.FileMode(0o400)
+	if f.Executable {
+		letter, mode = "x", 0o500
+	}
+	fmt.Fprintf(hash, "%s %d %s\n", letter, len(content), f.Path)
+	if _, err := hash.Write(content); err != nil || !copied {
+		return int64(len(content)), err
+	}
+	return int64(len(content)), os.WriteFile(to, content, mode)
+}

@@ -1,0 +1,91 @@
+package trainer
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+func hashCommand() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "hash DIR",
+		Short: "Print the hash of a trainer's code, which model.trainer names and workers enforce",
+		Long: "Print the hash of a trainer's code, which model.trainer names and workers enforce, and the files that it\n" +
+			"covers. docs/TRAINER.md says which those are. The interpreter's version is for information.",
+		Example: "  spdl trainer hash ./study\n  spdl trainer hash ./study --params ./study/params.json",
+		Args:    cobra.ExactArgs(1),
+	}, runHash)
+	cmd.Flags().String("params", "", "JSON file of parameters, into which the hash is written as model.trainer")
+	cmd.Flags().String("python", "python3", "the interpreter whose version is printed")
+	return cmd
+}
+
+type hashOptions struct {
+	Params string `mapstructure:"params"`
+	Python string `mapstructure:"python"`
+}
+
+func runHash(r *command.Run, o *hashOptions, args []string) error {
+	code, err := trainer.HashCode(args[0])
+	if err != nil {
+		return err
+	}
+	if o.Params != "" {
+		if err := writeHash(o.Params, code.Hash); err != nil {
+			return command.Usage(fmt.Errorf("--params: %w", err))
+		}
+	}
+	version := "" // of no use to anybody but a reader: a Python that is missing is no error
+	if said, err := exec.CommandContext(r.Context, o.Python, "--version").CombinedOutput(); err == nil {
+		version = strings.TrimSpace(string(said))
+	}
+	return r.Show(struct {
+		trainer.Code
+		Interpreter string `json:"interpreter,omitempty"`
+	}{code, version}, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, f := range code.Files {
+			mode := ""
+			if f.Executable {
+				mode = "executable"
+			}
+			fmt.Fprintf(t, "%s\t%d bytes\t%s\n", command.Plain(f.Path), f.Bytes, mode)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		if version != "" {
+			fmt.Fprintf(w, "interpreter, not in the hash: %s\n", command.Plain(version))
+		}
+		_, err := fmt.Fprintln(w, code.Hash)
+		return err
+	})
+}
+
+// writeHash sets model.trainer of a file of parameters.
+func writeHash(file, hash string) error {
+	p, err := preset.Load(file)
+	if err != nil {
+		return err
+	}
+	if p.Model.Kind != params.ModelExternal {
+		return fmt.Errorf("%s: model.kind is %q, which has no trainer: want %q", file, p.Model.Kind, params.ModelExternal)
+	}
+	p.Model.Trainer = hash
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
