@@ -55,8 +55,12 @@ func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return err
 	}
-	var none [2]unix.CapUserData
-	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none, has [2]unix.CapUserData
+	if err := unix.Capget(&header, &has[0]); err != nil || has == none {
+		return err // docs/spdl.service gives none, and forbids capset
+	}
+	return unix.Capset(&header, &none[0])
 }
 
 // The rights on the scratch folder: nothing that was written there is executed, and no device or

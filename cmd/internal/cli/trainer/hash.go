@@ -18,6 +18,7 @@ import (
 )
 
 func hashCommand() *cobra.Command {
+	o := &hashOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "hash DIR",
 		Short: "Print the hash of a trainer's code, which model.trainer names and workers enforce",
@@ -25,29 +26,26 @@ func hashCommand() *cobra.Command {
 			"covers. docs/TRAINER.md says which those are. The interpreter's version is for information.",
 		Example: "  spdl trainer hash ./study\n  spdl trainer hash ./study --params ./study/params.json",
 		Args:    cobra.ExactArgs(1),
-	}, runHash)
-	cmd.Flags().String("params", "", "JSON file of parameters, into which the hash is written as model.trainer")
-	cmd.Flags().String("python", "python3", "the interpreter whose version is printed")
+	}, o.run)
+	command.Flag(cmd, &o.params, "params", "", "JSON file of parameters, into which the hash is written as model.trainer")
+	command.Flag(cmd, &o.python, "python", "python3", "the interpreter whose version is printed")
 	return cmd
 }
 
-type hashOptions struct {
-	Params string `mapstructure:"params"`
-	Python string `mapstructure:"python"`
-}
+type hashOptions struct{ params, python string }
 
-func runHash(r *command.Run, o *hashOptions, args []string) error {
+func (o *hashOptions) run(r *command.Run, args []string) error {
 	code, err := trainer.HashCode(args[0])
 	if err != nil {
 		return err
 	}
-	if o.Params != "" {
-		if err := writeHash(o.Params, code.Hash); err != nil {
+	if o.params != "" {
+		if err := writeHash(o.params, code.Hash); err != nil {
 			return command.Usage(fmt.Errorf("--params: %w", err))
 		}
 	}
 	version := "" // of no use to anybody but a reader: a Python that is missing is no error
-	if said, err := exec.CommandContext(r.Context, o.Python, "--version").CombinedOutput(); err == nil {
+	if said, err := exec.CommandContext(r.Context, o.python, "--version").CombinedOutput(); err == nil {
 		version = strings.TrimSpace(string(said))
 	}
 	return r.Show(struct {

@@ -10,6 +10,6 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("trainer", "Check the program that computes the gradients of a model of your own", checkCommand(),
-		hashCommand())
+	return command.Group("trainer", "Check and hash the program that computes the gradients of a model of your own",
+		checkCommand(), hashCommand())
 }
