@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // The limits of the hostile trainer.
@@ -215,6 +217,38 @@ func TestNodeKilled(t *testing.T) {
 	require.NoError(t, node.Process.Kill())
 	require.Eventually(t, func() bool { return syscall.Kill(daemon, 0) == syscall.ESRCH }, 2*time.Minute,
 		10*time.Millisecond, "the daemon %d outlives the node", daemon)
+}
+
+// BenchmarkStep asks a contained trainer and one that is not in turn, and reports by how much a step
+// of the first takes longer, in percent of the medians.
+func BenchmarkStep(b *testing.B) {
+	var took [2][]float64
+	var all [2]*Trainer
+	picked := make([]int, 50)
+	for i := range picked {
+		picked[i] = i
+	}
+	for i := range all {
+		p, err := Start(b.Context(), Config{Argv: []string{stage.Tool(b, "python3"), "testdata/study.py", "right"},
+			Sandbox: sandbox.Settings{Off: i == 0, Read: []string{"python"}}}, linear(params.ClippingRows), 1)
+		require.NoError(b, err)
+		defer p.Close()
+		all[i] = p
+	}
+	for n := 0; b.Loop(); n++ {
+		for k := range all {
+			i := (n + k) % 2
+			begun := time.Now()
+			require.NoError(b, all[i].ClippedSum(b.Context(), make([]float64, 6), at, picked))
+			took[i] = append(took[i], time.Since(begun).Seconds())
+		}
+	}
+	for i := range took {
+		slices.Sort(took[i])
+	}
+	free, contained := took[0][len(took[0])/2], took[1][len(took[1])/2]
+	b.ReportMetric(1e6*free, "µs/free")
+	b.ReportMetric(100*(contained/free-1), "%overhead")
 }
 
 func needsSandbox(t *testing.T) {

@@ -114,7 +114,7 @@ func restrictFiles(p policy) error {
 func tasksOfUser() (tasks int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/status")
 	for _, path := range all {
-		status, _ := os.ReadFile(path) // gone meanwhile
+		status, _ := os.ReadFile(path) // gone since
 		if int(field(status, "Uid:")) == os.Getuid() {
 			tasks += int(field(status, "Threads:"))
 		}

@@ -54,7 +54,7 @@ func (w watch) look() string {
 func sizeOf(folder string, most int64) (size int64) {
 	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // removed meanwhile
+			return nil // removed since
 		}
 		const entry = 256 // bytes of an empty file on the disk, about
 		size += entry
@@ -91,7 +91,7 @@ func childrenByParent(root int) (children func(int) []int, ok bool) {
 	return func(pid int) (found []int) {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 		for _, path := range threads {
-			text, _ := os.ReadFile(path) // gone meanwhile
+			text, _ := os.ReadFile(path) // gone since
 			for _, word := range bytes.Fields(text) {
 				if child, err := strconv.Atoi(string(word)); err == nil {
 					found = append(found, child)
