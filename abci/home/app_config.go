@@ -131,6 +131,12 @@ type APIConfig struct {
 	StreamsPerClient int     `mapstructure:"streams_per_client"`
 }
 
+// The values of worker.sandbox.
+const (
+	SandboxOn  = sandbox.ModeOn
+	SandboxOff = sandbox.ModeOff
+)
+
 // The kinds of partition.
 const (
 	PartitionIID       = "iid"

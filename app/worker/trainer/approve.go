@@ -27,8 +27,8 @@ func (c Config) approved() (Config, string, error) {
 	}
 	code, err := copyCode(folder, to)
 	if err == nil && !slices.Contains(c.Approved, code.Hash) {
-		err = fmt.Errorf("%w in %s has the hash %s, approved is %s: put the approved code there, let the members approve this "+
-			"one as model.trainer of an epoch, or list its hash in worker.trainers (spdl trainer hash prints it)",
+		err = fmt.Errorf("%w in %s has the hash %s, approved is %s: put the approved code there, let the members approve "+
+			"this one as model.trainer of an epoch, or list its hash in worker.trainers (spdl trainer hash prints it)",
 			ErrCode, folder, code.Hash, strings.Join(c.Approved, " or "))
 	}
 	if err == nil {

@@ -50,20 +50,22 @@ var files = []escape{
 	{"list the home", func(p prey) error { _, err := os.ReadDir(p.Home); return err }},
 	{"follow a symbolic link out", func(p prey) error {
 		link := filepath.Join(os.TempDir(), fmt.Sprint("link", os.Getpid()))
-		defer os.Remove(link)
+		defer remove(link)
 		return errors.Join(os.Symlink(p.Key, link), reads(link))
 	}},
 	{"link a key into the scratch folder", func(p prey) error {
 		link := filepath.Join(os.TempDir(), fmt.Sprint("hard", os.Getpid()))
-		defer os.Remove(link)
+		defer remove(link)
 		return os.Link(p.Key, link)
 	}},
 	{"move a key into the scratch folder", func(p prey) error {
 		moved := filepath.Join(os.TempDir(), fmt.Sprint("moved", os.Getpid()))
-		defer os.Remove(moved)
+		defer remove(moved)
 		return os.Rename(p.Key, moved)
 	}},
-	{"leave the working directory", func(p prey) error { return errors.Join(os.Chdir(p.Home), reads(filepath.Base(p.Key))) }},
+	{"leave the working directory", func(p prey) error {
+		return errors.Join(os.Chdir(p.Home), reads(filepath.Base(p.Key)))
+	}},
 	{"read through /proc/self/root", func(p prey) error { return reads("/proc/self/root" + p.Key) }},
 	{"write outside of the scratch folder", func(p prey) error { return os.WriteFile(p.Outside, nil, 0o600) }},
 	{"write into its own folder", func(p prey) error { return os.WriteFile(p.Own, nil, 0o600) }},
@@ -78,7 +80,7 @@ var files = []escape{
 	{"change the times of a key", func(p prey) error { return os.Chtimes(p.Key, time.Unix(1, 0), time.Unix(1, 0)) }},
 	{"write to /dev/shm", func(prey) error {
 		path := fmt.Sprint("/dev/shm/spdl-escape-", os.Getpid())
-		defer os.Remove(path)
+		defer remove(path)
 		return os.WriteFile(path, nil, 0o600)
 	}},
 	{"watch the home", func(p prey) error {
@@ -101,12 +103,12 @@ var files = []escape{
 	}},
 	{"make a device of the disk", func(prey) error {
 		path := filepath.Join(os.TempDir(), fmt.Sprint("disk", os.Getpid()))
-		defer os.Remove(path)
+		defer remove(path)
 		return unix.Mknod(path, unix.S_IFBLK|0o600, int(unix.Mkdev(7, 0)))
 	}},
 	{"run a program that it wrote", func(prey) error {
 		program := filepath.Join(os.TempDir(), fmt.Sprint("program", os.Getpid()))
-		defer os.Remove(program)
+		defer remove(program)
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
 			return err
 		}
@@ -124,7 +126,10 @@ var processes = []escape{
 		}
 		return found(f.ReadAt(make([]byte, len(secret)), int64(p.Secret)))
 	}},
-	{"list the node's descriptors", func(p prey) error { _, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Node)); return err }},
+	{"list the node's descriptors", func(p prey) error {
+		_, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Node))
+		return err
+	}},
 	{"copy the node's memory", func(p prey) error {
 		local := unix.Iovec{Base: new(byte)}
 		local.SetLen(1)
@@ -141,7 +146,8 @@ var processes = []escape{
 	{"signal the node", func(p prey) error { return unix.Kill(p.Node, unix.SIGUSR1) }},
 	{"change the node's limits", func(p prey) error {
 		var now unix.Rlimit
-		return errors.Join(unix.Prlimit(p.Node, unix.RLIMIT_CORE, nil, &now), unix.Prlimit(p.Node, unix.RLIMIT_CORE, &now, nil))
+		return errors.Join(unix.Prlimit(p.Node, unix.RLIMIT_CORE, nil, &now),
+			unix.Prlimit(p.Node, unix.RLIMIT_CORE, &now, nil))
 	}},
 	{"change the node's priority", func(p prey) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Node, 0) }},
 	{"move the node to a core", func(p prey) error {
@@ -216,7 +222,7 @@ var kernel = []escape{
 	}},
 	{"mount", func(prey) error {
 		folder, err := os.MkdirTemp("", "mount")
-		defer os.Remove(folder)
+		defer remove(folder)
 		if err == nil {
 			err = unix.Mount("none", folder, "tmpfs", 0, "size=4096")
 		}
@@ -266,12 +272,12 @@ var resources = []escape{
 	{"huge file", func(prey) error {
 		signal.Ignore(unix.SIGXFSZ)
 		path := filepath.Join(os.TempDir(), fmt.Sprint("huge", os.Getpid()))
-		defer os.Remove(path)
+		defer remove(path)
 		return os.WriteFile(path, make([]byte, 2*maxScratch), 0o600)
 	}},
 	{"many files", func(p prey) error {
 		folder, err := os.MkdirTemp("", "many")
-		defer os.RemoveAll(folder)
+		defer remove(folder)
 		for i := range 4 {
 			err = errors.Join(err, os.WriteFile(filepath.Join(folder, fmt.Sprint(i)), make([]byte, maxScratch/2), 0o600))
 		}
@@ -313,6 +319,9 @@ func node(trainer string) {
 	fmt.Println("node:", err)
 	time.Sleep(10 * time.Minute)
 }
+
+// remove removes what an escape has made, if it has.
+func remove(path string) { _ = os.RemoveAll(path) }
 
 func reads(path string) error {
 	text, err := os.ReadFile(path)

@@ -103,11 +103,11 @@ func bait(t *testing.T) (p prey, own string) {
 	listen(t, "unix", p.Abstract)
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
-	t.Cleanup(func() { packets.Close() })
+	t.Cleanup(func() { _ = packets.Close() })
 	p.UDP, p.Datagram = packets.LocalAddr().String(), filepath.Join(root, "d")
 	datagrams, err := net.ListenPacket("unixgram", p.Datagram)
 	require.NoError(t, err)
-	t.Cleanup(func() { datagrams.Close() })
+	t.Cleanup(func() { _ = datagrams.Close() })
 	return p, own
 }
 

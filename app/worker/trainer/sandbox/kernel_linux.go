@@ -73,5 +73,5 @@ func machineMemory() int64 {
 	if unix.Sysinfo(&info) != nil {
 		return 0
 	}
-	return int64(uint64(info.Totalram) * uint64(info.Unit))
+	return int64(info.Totalram * uint64(info.Unit))
 }

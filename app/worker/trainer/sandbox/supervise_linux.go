@@ -43,7 +43,7 @@ func supervise() int {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		return exitFailed
 	}
-	defer os.RemoveAll(s.policy.Scratch)
+	defer func() { _ = os.RemoveAll(s.policy.Scratch) }()
 	orphaned := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, read) // ends with the worker

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/worker/trainer"
-	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
 // Models are the options of a command that measures models.
@@ -28,16 +27,16 @@ func (o *Models) Flags(cmd *cobra.Command) {
 // SandboxFlag declares the option of whether a trainer is contained.
 func SandboxFlag(cmd *cobra.Command, mode *string) {
 	Flag(cmd, mode, "sandbox", "", "whether the trainer is contained, on or off (default: worker.sandbox of the home)").
-		Values(sandbox.ModeOn, sandbox.ModeOff)
+		Values(home.SandboxOn, home.SandboxOff)
 }
 
 // SandboxOff reports whether an option, or by default a home's setting, is off.
 func SandboxOff(option, setting string) (bool, error) {
-	mode := cmp.Or(option, setting, sandbox.ModeOn)
-	if mode != sandbox.ModeOn && mode != sandbox.ModeOff {
-		return false, Usage(fmt.Errorf("--sandbox is %q, want %q or %q", option, sandbox.ModeOn, sandbox.ModeOff))
+	mode := cmp.Or(option, setting, home.SandboxOn)
+	if mode != home.SandboxOn && mode != home.SandboxOff {
+		return false, Usage(fmt.Errorf("--sandbox is %q, want %q or %q", option, home.SandboxOn, home.SandboxOff))
 	}
-	return mode == sandbox.ModeOff, nil
+	return mode == home.SandboxOff, nil
 }
 
 // Evaluator returns an evaluator of models, with the data and the trainer of the options or, by
