@@ -22,6 +22,11 @@ build: ## build/spdl and build/spdl-figures
 	@mkdir -p $(BUILD)
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/ ./cmd/spdl ./cmd/spdl-figures
 
+.PHONY: verify-page
+verify-page: ## the verifier of models for browsers: build/verify-page for any web server, and into the next make build
+	@mkdir -p $(BUILD)
+	@.ci/verify-page $(BUILD)/verify-page $(VERSION)
+
 .PHONY: demo
 demo: build ## four nodes train on the embedded MNIST, 100 rounds
 	$(SPDL) testnet start --validators 4
@@ -61,7 +66,7 @@ determinism: ## the golden hashes with and without assembly, both VNNI and AVX2,
 	@.ci/determinism
 
 .PHONY: e2e
-e2e: build ## end-to-end runs: localnets, kill -9, hostile clients, a browser where chromium is installed
+e2e: verify-page build ## end-to-end runs: localnets, kill -9, hostile clients, a browser where chromium is installed
 	$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
 	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/internal/explorer
 
@@ -102,7 +107,7 @@ notices: ## docs/NOTICES.md, third parties' licences, and build/NOTICES.txt with
 	$(GO) run ./cmd/internal/notices docs/NOTICES.md $(BUILD)/NOTICES.txt
 
 .PHONY: release
-release: docs notices ## archives, SBOMs and the Python wheel into build/release (SIGN=KEY signs SHA256SUMS; ARCH="amd64 arm64 darwin/amd64 darwin/arm64"; without a system: Linux)
+release: verify-page docs notices ## archives, the page that verifies models, SBOMs and the Python wheel into build/release (SIGN=KEY signs SHA256SUMS; ARCH="amd64 arm64 darwin/amd64 darwin/arm64"; without a system: Linux)
 	@SIGN='$(SIGN)' .ci/release $(VERSION) $(or $(ARCH),amd64 arm64 darwin/amd64 darwin/arm64)
 
 .PHONY: reproducible

@@ -1,12 +1,8 @@
-// Package light verifies headers and states that follow from a trusted header.
-//
-//	Light, Pinned  headers by height, to check an answer or a file against
-//	Chain          the chain as seen by a worker outside its node's process: each state
-//	               follows from the home's genesis, whatever the node says
+//go:build !js
+
 package light
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,29 +17,6 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 )
-
-// ErrNotTrusted wraps every reason why a header does not follow from the trusted
-// one.
-var ErrNotTrusted = errors.New("header is not trusted")
-
-// DefaultPeriod is the default of Trust.Period.
-const DefaultPeriod = 7 * 24 * time.Hour
-
-// Trust is the root of trust: the height and hash of a header from a source that the verifier
-// trusts.
-type Trust struct {
-	ChainID string
-	Height  int64
-	Hash    []byte
-	// Period is the trusting period: how long validators are trusted after they have signed.
-	// Default DefaultPeriod.
-	Period time.Duration
-}
-
-// Headers gives verified headers.
-type Headers interface {
-	Header(ctx context.Context, height int64) (*types.LightBlock, error)
-}
 
 // Light follows the chain from the trusted header with CometBFT's light client. Witnesses expose a
 // primary that forks; without witnesses the primary is its own witness.
@@ -72,39 +45,6 @@ func (l lightHeaders) Header(ctx context.Context, height int64) (*types.LightBlo
 	return b, nil
 }
 
-// Pinned trusts one header, with the trusted height and hash, and takes its bytes from a file: it
-// makes no requests. It still checks that the header's validators signed it.
-func Pinned(t Trust, block *types.LightBlock) Headers { return pinned{t, block} }
-
-type pinned struct {
-	trust Trust
-	block *types.LightBlock
-}
-
-func (p pinned) Header(_ context.Context, height int64) (*types.LightBlock, error) {
-	b := p.block
-	switch {
-	case height != b.Height:
-		return nil, fmt.Errorf("%w: asked for height %d, there is %d alone", ErrNotTrusted, height, b.Height)
-	case p.trust.Height != 0 && p.trust.Height != b.Height:
-		return nil, fmt.Errorf("%w: trusted is height %d, the file has the header of %d: without a node only that one "+
-			"can be trusted", ErrNotTrusted, p.trust.Height, b.Height)
-	case b.ChainID != p.trust.ChainID:
-		return nil, fmt.Errorf("%w: header of chain %q, want %q", ErrNotTrusted, b.ChainID, p.trust.ChainID)
-	}
-	if err := b.ValidateBasic(p.trust.ChainID); err != nil {
-		return nil, fmt.Errorf("%w: height %d: %w", ErrNotTrusted, b.Height, err)
-	}
-	if !bytes.Equal(b.Hash(), p.trust.Hash) {
-		return nil, fmt.Errorf("%w: header of height %d has hash %X, trusted is %X", ErrNotTrusted, b.Height, b.Hash(),
-			p.trust.Hash)
-	}
-	if err := b.ValidatorSet.VerifyCommitLight(b.ChainID, b.Commit.BlockID, b.Height, b.Commit); err != nil {
-		return nil, reason(height, err)
-	}
-	return b, nil
-}
-
 // reason rewords an error of the light client and wraps it in ErrNotTrusted or
 // client.ErrUnreachable.
 func reason(height int64, err error) error {
@@ -127,8 +67,7 @@ func reason(height int64, err error) error {
 	}
 	switch {
 	case errors.As(inner, &few):
-		return fmt.Errorf("%w: the header of height %d is signed by validators of power %d, it takes more than two thirds "+
-			"of all: more than %d: %w", ErrNotTrusted, at, few.Got, few.Needed, err)
+		return tooFew(at, few, err)
 	case errors.As(err, &set):
 		return fmt.Errorf("%w: the header of height %d is signed by less than a third of the validators trusted before, "+
 			"and the node does not show what is between: %w", ErrNotTrusted, at, err)

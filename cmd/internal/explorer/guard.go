@@ -13,6 +13,14 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// alonePolicy is the policy of the page that verifies files where no explorer serves it, and
+// verifierPolicy that of an explorer's and of its worker: they run WebAssembly.
+const (
+	alonePolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +
+		"connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'"
+	verifierPolicy = alonePolicy + "; frame-ancestors 'none'"
+)
+
 // longest bounds the bytes of a request's path and query.
 const longest = 1024
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"io"
 	"math"
 	"net/http"
 	"path"
@@ -20,6 +21,15 @@ import (
 
 //go:embed assets
 var assets embed.FS
+
+// Style returns the style sheet, for pages that look alike.
+func Style() string {
+	text, err := assets.ReadFile("assets/style.css")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(text)
+}
 
 // content is the part of a page that is its own: the name of its template, its title, and its data.
 type content struct {
@@ -43,7 +53,7 @@ type section struct{ Name, Path, Label, Of string }
 var sections = []section{
 	{"home", "/", "Training", ""}, {"rounds", "/rounds", "Rounds", "round"},
 	{"participants", "/participants", "Participants", "participant"}, {"elections", "/elections", "Elections", ""},
-	{"model", "/model", "Model", ""}, {"blocks", "/blocks", "Blocks", "block tx"},
+	{"model", "/model", "Model", ""}, {"verify", "/verify", "Verify", ""}, {"blocks", "/blocks", "Blocks", "block tx"},
 	{"validators", "/validators", "Validators", ""}, {"governance", "/governance", "Governance", ""},
 	{"evidence", "/evidence", "Evidence", ""}, {"params", "/params", "Parameters", ""},
 }
@@ -205,13 +215,20 @@ func writePage(w http.ResponseWriter, code int, text []byte) {
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-		".svg": "image/svg+xml"}[path.Ext(name)]
-	body, err := assets.ReadFile("assets/" + name)
+		".svg": "image/svg+xml", ".gz": "application/gzip"}[path.Ext(name)]
+	f, err := assets.Open("assets/" + name)
 	if kind == "" || err != nil {
 		http.NotFound(w, r)
 		return
 	}
+	defer f.Close()
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "no-cache")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	if strings.HasPrefix(name, "verify") {
+		w.Header().Set("Content-Security-Policy", verifierPolicy)
+	}
+	if name == wasm { // megabytes, which a slow line takes longer for than for a page
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
+	}
+	http.ServeContent(w, r, "", time.Time{}, f.(io.ReadSeeker)) // an embedded file is one
 }

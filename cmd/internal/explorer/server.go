@@ -15,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
+	"github.com/spdl/spdl/cmd/internal/modelfile/fetch"
 	"github.com/spdl/spdl/internal/memo"
 )
 
@@ -94,7 +95,7 @@ func Open(node string, o Options) (*Server, error) {
 	s := New(c, c.RPC(), o)
 	s.node = shownNode(node)
 	s.export = func(ctx context.Context, epoch, round uint64) (*modelfile.File, error) {
-		return modelfile.Fetch(ctx, c, epoch, round, nil)
+		return fetch.File(ctx, c, epoch, round, nil)
 	}
 	return s, nil
 }
@@ -190,7 +191,7 @@ func (s *Server) routes() http.Handler {
 		"/participants": s.participants, "/participant/{index}": s.participant, "/validators": s.validators,
 		"/elections": s.elections,
 		"/model":     s.model, "/params": s.paramsPage, "/governance": s.governance, "/evidence": s.evidence,
-		"/terms": s.terms,
+		"/terms": s.terms, "/verify": s.verify,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			text, err := s.once(r, func(r *http.Request) ([]byte, error) {
@@ -208,6 +209,9 @@ func (s *Server) routes() http.Handler {
 			if err != nil {
 				s.fail(w, r, err)
 				return
+			}
+			if pattern == "/verify" {
+				w.Header().Set("Content-Security-Policy", verifierPolicy)
 			}
 			writePage(w, http.StatusOK, text)
 		})

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -10,14 +11,26 @@ import (
 // verifying completes a command of spdl verify by the last header but one that the explorer knows,
 // and by the node. Words in capitals stand for what it does not know.
 func (s *Server) verifying(ctx context.Context, command string) string {
-	height, hash := "HEIGHT", "HASH"
-	if status, _, _, err := s.tail.now(); err == nil && status.Height > 1 {
-		at := int64(status.Height) - 1
-		if metas, err := s.source.metas(ctx, at, at); err == nil && len(metas) == 1 {
-			height, hash = fmt.Sprint(at), metas[0].BlockID.Hash.String()
+	height, hash := s.header(ctx, 0)
+	return fmt.Sprintf("spdl verify %s --trust-height %s --trust-hash %s --node %s", command, cmp.Or(height, "HEIGHT"),
+		cmp.Or(hash, "HASH"), s.node)
+}
+
+// header returns a height and the hash of its block, "" if the node does not know it. Height 0 is
+// the last one but one.
+func (s *Server) header(ctx context.Context, at int64) (height, hash string) {
+	if at == 0 {
+		status, _, _, err := s.tail.now()
+		if err != nil || status.Height < 2 {
+			return "", ""
 		}
+		at = int64(status.Height) - 1
 	}
-	return fmt.Sprintf("spdl verify %s --trust-height %s --trust-hash %s --node %s", command, height, hash, s.node)
+	metas, err := s.source.metas(ctx, at, at)
+	if err != nil || len(metas) != 1 || metas[0].Header.Height != at {
+		return "", ""
+	}
+	return fmt.Sprint(at), metas[0].BlockID.Hash.String()
 }
 
 // shownNode returns a node's RPC address as pages show it: an address of another machine than the

@@ -1,6 +1,8 @@
 package explorer
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,4 +32,36 @@ func TestVerifyLineWithoutHeader(t *testing.T) {
 	f := newFake(6, "x")
 	f.down = true
 	require.Contains(t, over(t, f, Options{}).verifying(t.Context(), "round"), "--trust-height HEIGHT --trust-hash HASH")
+}
+
+// TestVerifyPage: the page has the height and the hash of a block, the one that is asked for, and may
+// run WebAssembly and connect to its own server alone. Without the verifier it says so.
+func TestVerifyPage(t *testing.T) {
+	s := over(t, newFake(6, "x"), Options{})
+	w := get(s, "/verify")
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, verifierPolicy, w.Header().Get("Content-Security-Policy"))
+	require.Equal(t, policy, get(s, "/model").Header().Get("Content-Security-Policy"))
+	require.Contains(t, get(s, "/model").Body.String(), `href="/verify"`)
+	text := w.Body.String()
+	require.Contains(t, text, "--trust-hash 06"+strings.Repeat("0", 62))
+	require.Equal(t, verifierBuilt(), !strings.Contains(text, "Not in this build"))
+	require.Equal(t, verifierBuilt(), strings.Contains(text, `value="06`+strings.Repeat("0", 62)+`"`))
+	require.Contains(t, get(s, "/verify?height=3").Body.String(), "--trust-hash 03"+strings.Repeat("0", 62))
+	require.Equal(t, 400, get(s, "/verify?height=x").Code)
+	for _, name := range []string{"verify.js", "verify-worker.js"} {
+		w := get(s, "/assets/"+name)
+		require.Equal(t, 200, w.Code)
+		require.Equal(t, verifierPolicy, w.Header().Get("Content-Security-Policy"))
+	}
+	dir := t.TempDir()
+	if err := WriteVerifyPage(dir); !verifierBuilt() {
+		require.ErrorContains(t, err, "make verify-page")
+		return
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	require.NoError(t, err)
+	require.NotContains(t, string(page), "http")
+	require.NotContains(t, string(page), `src="/`)
+	require.NotContains(t, string(page), `href="/`)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/cometbft/cometbft/version"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
@@ -255,7 +254,7 @@ func TestAStaleAnswerIsTrueAndTooOld(t *testing.T) {
 	require.NoError(t, err)
 	p, err := proof.State(s, "participants/1")
 	require.NoError(t, err)
-	b, err := verify.Answer(t.Context(), "participants/1", client.Proven{Proven: p}, tip, h)
+	b, err := verify.Answer(t.Context(), "participants/1", p, tip, h)
 	require.NoError(t, err)
 	require.ErrorIs(t, verify.Fresh(b, time.Now(), 10*time.Minute), verify.ErrStale)
 	require.NoError(t, verify.Fresh(b, time.Now(), 2*time.Hour))
@@ -279,7 +278,7 @@ func TestAProofOfAnotherKeyIsNoAnswer(t *testing.T) {
 	}
 	for asked := range proven {
 		for got, p := range proven {
-			_, err := verify.Answer(t.Context(), asked, client.Proven{Key: asked, Proven: p}, tip, h)
+			_, err := verify.Answer(t.Context(), asked, p, tip, h)
 			if asked == got {
 				require.NoError(t, err, asked)
 				continue
@@ -290,7 +289,7 @@ func TestAProofOfAnotherKeyIsNoAnswer(t *testing.T) {
 	before, _ := trained(t, 1)
 	p, err := proof.State(before, "participants/1")
 	require.NoError(t, err)
-	_, err = verify.Answer(t.Context(), "participants/1", client.Proven{Proven: p}, tip, h)
+	_, err = verify.Answer(t.Context(), "participants/1", p, tip, h)
 	require.ErrorIs(t, err, proof.ErrNotProven, "the state of another height")
 }
 

@@ -3,6 +3,7 @@ package verify_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,29 @@ func TestNet(t *testing.T) {
 	_, err = verify.Model(ctx, f, light.Pinned(pin, own))
 	require.NoError(t, err)
 
+	t.Run("offline", func(t *testing.T) {
+		for _, format := range modelfile.Formats() {
+			data, err := f.Encode(format)
+			require.NoError(t, err)
+			file, err := verify.Open("m", data, pin.ChainID)
+			require.NoError(t, err)
+			for _, height := range []int64{0, b.Height} {
+				v, err := file.Offline(light.Trust{Height: height, Hash: pin.Hash})
+				require.NoError(t, err)
+				var text strings.Builder
+				require.NoError(t, v.Text(&text))
+				for _, part := range []string{"model after epoch 0 round 7", fmt.Sprintf("%x", pin.Hash), f.Card.ModelHash} {
+					require.Contains(t, text.String(), part)
+				}
+			}
+			_, err = file.Offline(light.Trust{Height: b.Height + 1, Hash: pin.Hash})
+			require.ErrorIs(t, err, light.ErrNotTrusted)
+			_, err = file.Offline(light.Trust{Hash: make([]byte, 32)})
+			require.ErrorIs(t, err, light.ErrNotTrusted)
+			_, err = verify.Open("m", data, "another")
+			require.ErrorContains(t, err, `it is of chain "spdl-localnet", want "another"`)
+		}
+	})
 	t.Run("flipped byte in the file", func(t *testing.T) {
 		for _, format := range modelfile.Formats() {
 			data, err := f.Encode(format)
@@ -128,10 +152,7 @@ func TestNet(t *testing.T) {
 			for i := 0; i < len(data); i += step {
 				bad := append([]byte(nil), data...)
 				bad[i] ^= 1 << (i % 8)
-				g, _, err := modelfile.Decode(bad)
-				if err == nil {
-					err = g.Check()
-				}
+				_, err := verify.Open("bad", bad, "")
 				require.Error(t, err, "%s byte %d", format, i)
 			}
 			good, which, err := modelfile.Decode(data)
@@ -214,20 +235,20 @@ func TestNet(t *testing.T) {
 			at, err := n.HeaderOf(ctx, n.trust.ChainID, p.Height, root)
 			require.NoError(t, err, path)
 			h := headers(chain)
-			_, err = verify.Answer(ctx, asked, p, at.Height, h)
+			_, err = verify.Answer(ctx, asked, p.Proven, at.Height, h)
 			require.NoError(t, err, path)
 			require.NoError(t, verify.Fresh(at, at.Time.Add(time.Hour), time.Hour))
 			require.NoError(t, verify.Fresh(at, at.Time.Add(-time.Hour), time.Second), "a clock that is behind")
 			require.NoError(t, verify.Fresh(at, at.Time.Add(1000*time.Hour), 0))
 			require.ErrorIs(t, verify.Fresh(at, at.Time.Add(time.Hour+1), time.Hour), verify.ErrStale)
-			_, err = verify.Answer(ctx, asked+"0", p, at.Height, h)
+			_, err = verify.Answer(ctx, asked+"0", p.Proven, at.Height, h)
 			require.ErrorIs(t, err, proof.ErrNotProven, path)
 			for i, op := range p.Ops.Ops {
 				if len(op.Data) == 0 {
 					continue
 				}
 				op.Data[len(op.Data)-1] ^= 1 // of a hash, or of the record
-				_, err = verify.Answer(ctx, asked, p, at.Height, h)
+				_, err = verify.Answer(ctx, asked, p.Proven, at.Height, h)
 				require.ErrorIs(t, err, proof.ErrNotProven, fmt.Sprint(path, " operator ", i))
 				op.Data[len(op.Data)-1] ^= 1
 			}
@@ -246,7 +267,7 @@ func TestNet(t *testing.T) {
 			s, err := n.Status(ctx)
 			return err == nil && int64(s.Height) > at.Height+2
 		}, time.Minute, 50*time.Millisecond)
-		b, err := verify.Answer(ctx, "progress", old, at.Height, headers(chain))
+		b, err := verify.Answer(ctx, "progress", old.Proven, at.Height, headers(chain))
 		require.NoError(t, err)
 		require.ErrorIs(t, verify.Fresh(b, time.Now(), time.Millisecond), verify.ErrStale)
 	})

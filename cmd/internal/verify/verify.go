@@ -10,7 +10,6 @@ import (
 
 	"github.com/cometbft/cometbft/types"
 
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
@@ -45,7 +44,7 @@ func Model(ctx context.Context, f *modelfile.File, h light.Headers) (*types.Ligh
 
 // Answer checks a node's answer to a proven query. Asked is the key of the value
 // that was asked for, height that of the header which has the application hash.
-func Answer(ctx context.Context, asked string, p client.Proven, height int64, h light.Headers) (*types.LightBlock,
+func Answer(ctx context.Context, asked string, p proof.Proven, height int64, h light.Headers) (*types.LightBlock,
 	error) {
 	b, err := h.Header(ctx, height)
 	if err != nil {

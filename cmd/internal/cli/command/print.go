@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"unicode"
 
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/internal/printable"
 )
 
 // Show prints a value: as JSON, or as text by the given function.
@@ -34,16 +34,8 @@ func Line(text string) func(io.Writer) error {
 // Warn writes a warning to standard error.
 func (r *Run) Warn(text string) { fmt.Fprintln(r.Err, "warning:", Plain(text)) }
 
-// Plain replaces all characters of an untrusted text that could control a terminal: a node may
-// answer anything.
-func Plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || r == '\n' {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
-}
+// Plain is printable.Text.
+func Plain(text string) string { return printable.Text(text) }
 
 // IsTerminal reports whether a writer is a terminal.
 func IsTerminal(w io.Writer) bool {

@@ -22,6 +22,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
+	"github.com/spdl/spdl/cmd/internal/modelfile/fetch"
 )
 
 // Commands returns the group of commands.
@@ -105,7 +106,7 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return err
 	}
-	f, err := modelfile.Fetch(ctx, c, epoch, t, func(from, blocks uint64) {
+	f, err := fetch.File(ctx, c, epoch, t, func(from, blocks uint64) {
 		fmt.Fprintf(r.Err, "the node does not keep the model after epoch %d round %d: computing it from the state of "+
 			"height %d and %d blocks\n", epoch, t, from, blocks)
 	})
@@ -135,12 +136,12 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 		return err
 	}
 	return r.Show(struct {
-		File  string     `json:"file"`
-		Bytes int        `json:"bytes"`
-		Card  CardReport `json:"card"`
-	}{out, len(data), CardReport{Card: f.Card}}, func(w io.Writer) error {
+		File  string               `json:"file"`
+		Bytes int                  `json:"bytes"`
+		Card  modelfile.CardReport `json:"card"`
+	}{out, len(data), modelfile.CardReport{Card: f.Card}}, func(w io.Writer) error {
 		fmt.Fprintf(w, "file          %s, %d bytes\n", out, len(data))
-		return CardText(w, f.Card)
+		return f.Card.Text(w)
 	})
 }
 
@@ -222,55 +223,9 @@ func modelEval() *cobra.Command {
 	return cmd
 }
 
-// CardReport is a file's card without the proof, which is long and in the file.
-type CardReport struct {
-	modelfile.Card
-	Proof *modelfile.Bundle `json:"proof,omitempty"` // shadows the card's, and is nil
-}
-
-// CardText prints a card.
-func CardText(w io.Writer, c modelfile.Card) error {
-	epsilon, accuracy := "NO DP GUARANTEE", "not measured"
-	if c.Epsilon != nil {
-		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant up to height %d", *c.Epsilon, c.Delta, c.Height)
-	}
-	if c.Lemma1Epsilon != 0 {
-		epsilon += "; " + query.Lemma1Text(c.Lemma1Epsilon)
-	}
-	if c.TestChain {
-		epsilon += "; " + query.TestChain
-	}
-	if c.Accuracy != nil {
-		accuracy = fmt.Sprintf("%.4f on %s (the exporter's word, not proven)", *c.Accuracy, command.Plain(c.Tested))
-	}
-	if c.Model.Clipping == params.ClippingSum {
-		epsilon += "; " + query.TrainerClips
-	}
-	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, "+
-		"closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d at height %d, %d "+
-		"Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
-		command.Plain(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds,
-		c.Closed, c.Included, command.Plain(c.Preset), command.Plain(c.Rule),
-		c.Participants, c.Height, c.Byzantine, epsilon, accuracy, c.Height, command.Plain(c.ChainID), c.AppHash)
-	return err
-}
-
-// featuresText returns the name and hash of a model's feature map as text, "" for pixels.
-func featuresText(f params.Features) string {
-	if f.Name == params.FeaturesPixels {
-		return ""
-	}
-	return fmt.Sprintf(" on %s (hash %s)", command.Plain(f.Name), command.Plain(f.Hash))
-}
-
 // Read reads an exported file.
 func Read(path string) (*modelfile.File, string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, "", err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, modelfile.MaxBytes+1))
+	data, err := Bytes(path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -279,4 +234,14 @@ func Read(path string) (*modelfile.File, string, error) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return f, format, err
+}
+
+// Bytes reads a file, and no more of it than an exported one may have and a byte.
+func Bytes(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, modelfile.MaxBytes+1))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/cmd/internal/caveat"
 )
 
 func queryPrivacy() *cobra.Command {
@@ -35,18 +36,6 @@ func queryPrivacy() *cobra.Command {
 			}
 			return all, func(w io.Writer) error { return PrivacyText(w, all) }, err
 		}}.command()
-}
-
-// TestChain stands beside every epsilon of a test chain.
-const TestChain = "TEST CHAIN ONLY: noise may be known, nothing is private"
-
-// TrainerClips stands beside every epsilon that rests on the participants' own programs.
-const TrainerClips = "clipped by the trainer: epsilon holds if each participant's trainer clips as it should"
-
-// Lemma1Text returns the text beside every epsilon of noise that follows the paper's Lemma 1.
-func Lemma1Text(claim float64) string {
-	return fmt.Sprintf("LEMMA 1 of the paper claims epsilon %g of all rounds with this noise: NO GUARANTEE, what holds "+
-		"is the accountant's epsilon", claim)
 }
 
 // spentText returns an epsilon as text, or says that there is none.
@@ -75,19 +64,19 @@ func PrivacyText(w io.Writer, all []query.Spend) error {
 		return err
 	}
 	if slices.ContainsFunc(all, func(s query.Spend) bool { return s.TrainerClips }) {
-		if _, err := fmt.Fprintln(w, TrainerClips); err != nil {
+		if _, err := fmt.Fprintln(w, caveat.TrainerClips); err != nil {
 			return err
 		}
 	}
 	if len(all) > 0 && all[0].Lemma1Epsilon != 0 {
-		if _, err := fmt.Fprintln(w, Lemma1Text(all[0].Lemma1Epsilon)); err != nil {
+		if _, err := fmt.Fprintln(w, caveat.Lemma1(all[0].Lemma1Epsilon)); err != nil {
 			return err
 		}
 	}
 	if guaranteed {
 		return nil
 	}
-	why := TestChain
+	why := caveat.TestChain
 	if !known {
 		why = "NO DP GUARANTEE: an epoch of this chain had no noise, or no ledger of it"
 	}

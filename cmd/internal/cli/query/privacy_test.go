@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/cmd/internal/cli/model"
 	cliquery "github.com/spdl/spdl/cmd/internal/cli/query"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
@@ -20,7 +19,7 @@ func TestLemma1IsSaid(t *testing.T) {
 		var out strings.Builder
 		require.NoError(t, cliquery.PrivacyText(&out,
 			[]query.Spend{{Epsilon: &epsilon, Left: &left, Budget: 0.16, Delta: 1e-6, Guarantee: true, Lemma1Epsilon: claim}}))
-		require.NoError(t, model.CardText(&out, modelfile.Card{Epsilon: &epsilon, Delta: 1e-6, Lemma1Epsilon: claim}))
+		require.NoError(t, (&modelfile.Card{Epsilon: &epsilon, Delta: 1e-6, Lemma1Epsilon: claim}).Text(&out))
 		return out.String()
 	}
 	said := texts(0.02)

@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/caveat"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -98,7 +99,7 @@ func queryStatus() *cobra.Command {
 					s.ChainID, s.Height, s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants, s.Pending, s.Dim,
 					s.Rule, spentText(s.Epsilon), s.Seed)
 				if err == nil && s.TestChain {
-					_, err = fmt.Fprintln(w, TestChain)
+					_, err = fmt.Fprintln(w, caveat.TestChain)
 				}
 				return err
 			}, err

@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
-	cliquery "github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/caveat"
 )
 
 // monikerRunes is the number of characters of a moniker that are shown.
@@ -64,7 +64,7 @@ func head(v *view) []line {
 	lines := []line{{fmt.Sprintf("%s  %s  %s  %d peers  %s", name(s.ChainID), name(v.Moniker), v.At.Format(time.TimeOnly),
 		v.Peers, phase), bold}}
 	if s.TestChain {
-		lines = append(lines, line{cliquery.TestChain, yellow})
+		lines = append(lines, line{caveat.TestChain, yellow})
 	}
 	if v.Unreachable != "" {
 		lines = append(lines, line{"NO ANSWER, old figures: " + oneLine(v.Unreachable, 100), red})

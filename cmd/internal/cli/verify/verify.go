@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/light/provider"
-	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
@@ -100,37 +99,6 @@ func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust
 	return c, h, t, err
 }
 
-// verdictOf is the result of a verification.
-type verdictOf struct {
-	Verified bool              `json:"verified"`
-	ChainID  string            `json:"chain_id"`
-	Height   int64             `json:"height"` // of the header
-	Header   string            `json:"header"` // its hash
-	Time     time.Time         `json:"time"`   // of the header: later changes are not verified
-	AppHash  string            `json:"app_hash"`
-	Trusted  int64             `json:"trusted_height"`
-	Key      string            `json:"key"`
-	File     string            `json:"file,omitempty"`
-	Format   string            `json:"format,omitempty"`
-	Card     *model.CardReport `json:"card,omitempty"`
-	Value    any               `json:"value,omitempty"`
-}
-
-func verdictOn(key string, t light.Trust, b *types.LightBlock) verdictOf {
-	return verdictOf{
-		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), Time: b.Time,
-		AppHash: hex.EncodeToString(b.AppHash),
-		Trusted: max(t.Height, 1), Key: key,
-	}
-}
-
-func (v verdictOf) text(w io.Writer) {
-	fmt.Fprintf(w, "verified  %s\nchain     %s\nheader    %d, hash %s\ntime      %s, %v ago\napp hash  %s\ntrusted   "+
-		"from height %d\n",
-		v.Key, command.Plain(v.ChainID), v.Height, v.Header, v.Time.Format(time.RFC3339),
-		time.Since(v.Time).Round(time.Second), v.AppHash, v.Trusted)
-}
-
 func verifyModel() *cobra.Command {
 	o := &trustOptions{}
 	var offline bool
@@ -150,47 +118,39 @@ carries that header, and --trust-hash is its hash.`,
 		if err != nil {
 			return err
 		}
-		f, format, err := model.Read(args[0])
+		data, err := model.Bytes(args[0])
 		if err != nil {
 			return err
 		}
-		if err := f.Check(); err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
-		}
-		ctx, cancel := context.WithTimeout(r.Context, o.timeout)
-		defer cancel()
-		t.ChainID = f.Card.ChainID
-		if id := o.chainID; id != "" && id != t.ChainID {
-			return fmt.Errorf("%s: %w: it is of chain %q, want %q", args[0], proof.ErrNotProven, t.ChainID, id)
-		}
-		var headers light.Headers
-		if offline {
-			own, err := f.Header()
-			if err != nil {
-				return err
-			}
-			if t.Height == 0 {
-				t.Height = own.Height
-			}
-			headers = light.Pinned(t, own)
-		} else if _, headers, t, err = o.follow(ctx, r, t); err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
-		}
-		b, err := verify.Model(ctx, f, headers)
+		f, err := verify.Open(args[0], data, o.chainID)
 		if err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
+			return err
 		}
-		v := verdictOn(fmt.Sprintf("model after epoch %d round %d", f.Card.Epoch, f.Card.Round), t, b)
-		v.File, v.Format, v.Card = args[0], format, &model.CardReport{Card: f.Card}
-		return r.Show(v, func(w io.Writer) error {
-			v.text(w)
-			return model.CardText(w, f.Card)
-		})
+		v, err := o.verdict(r, f, t, offline)
+		if err != nil {
+			return err
+		}
+		return r.Show(v, v.Text)
 	})
 	o.declare(cmd)
 	command.Flag(cmd, &offline, "offline", false,
 		"ask no node: trust the header in the file if it has the hash --trust-hash")
 	return cmd
+}
+
+// verdict verifies a file against its own header, or against one that follows from the trusted one.
+func (o *trustOptions) verdict(r *command.Run, f *verify.File, t light.Trust, offline bool) (verify.Verdict, error) {
+	if offline {
+		return f.Offline(t)
+	}
+	ctx, cancel := context.WithTimeout(r.Context, o.timeout)
+	defer cancel()
+	t.ChainID = f.Card.ChainID
+	_, headers, t, err := o.follow(ctx, r, t)
+	if err != nil {
+		return verify.Verdict{}, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return f.Against(ctx, headers, t)
 }
 
 // verifyAnswer returns a command that queries a node with proof and checks the answer. A node may
@@ -224,7 +184,7 @@ func verifyAnswer(use, short string, maxAge time.Duration, args cobra.Positional
 		if err != nil {
 			return err
 		}
-		b, err := verify.Answer(ctx, asked, p, header.Height, headers)
+		b, err := verify.Answer(ctx, asked, p.Proven, header.Height, headers)
 		if err != nil {
 			return err
 		}
@@ -235,10 +195,12 @@ func verifyAnswer(use, short string, maxAge time.Duration, args cobra.Positional
 		if err != nil {
 			return err
 		}
-		v := verdictOn(asked, t, b)
+		v := verify.On(asked, t, b)
 		v.Value = value
 		return r.Show(v, func(w io.Writer) error {
-			v.text(w)
+			if err := v.Text(w); err != nil {
+				return err
+			}
 			fmt.Fprintln(w)
 			return text(w)
 		})

@@ -1,4 +1,5 @@
-package modelfile
+// Package fetch gets an exported model from a node.
+package fetch
 
 import (
 	"context"
@@ -7,13 +8,14 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
-// Fetch returns the model after a closed round with its proof, as a node returns them. If the node
-// does not keep the model, Fetch computes it from the nearest state that the node keeps, and calls
+// File returns the model after a closed round with its proof, as a node returns them. If the node
+// does not keep the model, File computes it from the nearest state that the node keeps, and calls
 // progress, which may be nil, with that state's height and the number of blocks to execute. The
 // file is not verified against a trusted header.
-func Fetch(ctx context.Context, c *client.Client, epoch, round uint64, progress func(from, blocks uint64)) (*File,
+func File(ctx context.Context, c *client.Client, epoch, round uint64, progress func(from, blocks uint64)) (*modelfile.File,
 	error) {
 	s, err := c.Status(ctx)
 	if err != nil {
@@ -39,7 +41,7 @@ func Fetch(ctx context.Context, c *client.Client, epoch, round uint64, progress 
 	if err != nil {
 		return nil, err
 	}
-	return New(parameters, header, b.Bundle)
+	return modelfile.New(parameters, header, b.Bundle)
 }
 
 // parametersAfter returns the parameters after a round: the node's, or computed from its blocks.

@@ -1,0 +1,40 @@
+// Package light verifies headers and states that follow from a trusted header.
+//
+//	Light, Pinned  headers by height, to check an answer or a file against
+//	Chain          the chain as seen by a worker outside its node's process: each state
+//	               follows from the home's genesis, whatever the node says
+//
+// Trust, Headers and Pinned need neither network nor disk, and alone are built for a browser
+// (GOOS=js), where an exported model is verified offline.
+package light
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cometbft/cometbft/types"
+)
+
+// ErrNotTrusted wraps every reason why a header does not follow from the trusted
+// one.
+var ErrNotTrusted = errors.New("header is not trusted")
+
+// DefaultPeriod is the default of Trust.Period.
+const DefaultPeriod = 7 * 24 * time.Hour
+
+// Trust is the root of trust: the height and hash of a header from a source that the verifier
+// trusts.
+type Trust struct {
+	ChainID string
+	Height  int64
+	Hash    []byte
+	// Period is the trusting period: how long validators are trusted after they have signed.
+	// Default DefaultPeriod.
+	Period time.Duration
+}
+
+// Headers gives verified headers.
+type Headers interface {
+	Header(ctx context.Context, height int64) (*types.LightBlock, error)
+}

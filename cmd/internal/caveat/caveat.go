@@ -1,0 +1,16 @@
+// Package caveat has what must stand beside an epsilon that is less than it seems.
+package caveat
+
+import "fmt"
+
+// TestChain stands beside every epsilon of a test chain.
+const TestChain = "TEST CHAIN ONLY: noise may be known, nothing is private"
+
+// TrainerClips stands beside every epsilon that rests on the participants' own programs.
+const TrainerClips = "clipped by the trainer: epsilon holds if each participant's trainer clips as it should"
+
+// Lemma1 returns the text beside every epsilon of noise that follows the paper's Lemma 1.
+func Lemma1(claim float64) string {
+	return fmt.Sprintf("LEMMA 1 of the paper claims epsilon %g of all rounds with this noise: NO GUARANTEE, what holds "+
+		"is the accountant's epsilon", claim)
+}

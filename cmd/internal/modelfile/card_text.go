@@ -1,0 +1,51 @@
+package modelfile
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/caveat"
+	"github.com/spdl/spdl/internal/printable"
+)
+
+// CardReport is a file's card without the proof, which is long and in the file.
+type CardReport struct {
+	Card
+	Proof *Bundle `json:"proof,omitempty"` // shadows the card's, and is nil
+}
+
+// Text prints the card.
+func (c *Card) Text(w io.Writer) error {
+	epsilon, accuracy := "NO DP GUARANTEE", "not measured"
+	if c.Epsilon != nil {
+		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant up to height %d", *c.Epsilon, c.Delta, c.Height)
+	}
+	if c.Lemma1Epsilon != 0 {
+		epsilon += "; " + caveat.Lemma1(c.Lemma1Epsilon)
+	}
+	if c.TestChain {
+		epsilon += "; " + caveat.TestChain
+	}
+	if c.Accuracy != nil {
+		accuracy = fmt.Sprintf("%.4f on %s (the exporter's word, not proven)", *c.Accuracy, printable.Text(c.Tested))
+	}
+	if c.Model.Clipping == params.ClippingSum {
+		epsilon += "; " + caveat.TrainerClips
+	}
+	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, "+
+		"closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d at height %d, %d "+
+		"Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
+		printable.Text(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds,
+		c.Closed, c.Included, printable.Text(c.Preset), printable.Text(c.Rule),
+		c.Participants, c.Height, c.Byzantine, epsilon, accuracy, c.Height, printable.Text(c.ChainID), c.AppHash)
+	return err
+}
+
+// featuresText returns the name and hash of a model's feature map as text, "" for pixels.
+func featuresText(f params.Features) string {
+	if f.Name == params.FeaturesPixels {
+		return ""
+	}
+	return fmt.Sprintf(" on %s (hash %s)", printable.Text(f.Name), printable.Text(f.Hash))
+}
