@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/compare"
 	"github.com/spdl/spdl/cmd/internal/cli/consortium"
 	"github.com/spdl/spdl/cmd/internal/cli/doctor"
 	"github.com/spdl/spdl/cmd/internal/cli/explorer"
@@ -50,7 +51,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 			node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
 		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands()}},
 		{"Look", []*cobra.Command{query.Commands(), query.NodeStatus(), top.Command(), explorer.Command(), doctor.Command(),
-			doctor.Debug()}},
+			doctor.Debug(), compare.Command(), compare.TensorBoard()}},
 		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})

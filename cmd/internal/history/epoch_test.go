@@ -23,10 +23,10 @@ func TestParamsOfTheRound(t *testing.T) {
 	out, err = out.State.Execute(app.Block{Height: 2, Txs: apptest.Close(out.State, 2)})
 	require.NoError(t, err)
 	require.Equal(t, uint64(1), out.State.Progress.Epoch)
-	c := &Chain{state: out.State}
-	r, err := c.measure(t.Context(), out, nil)
-	require.NoError(t, err)
-	require.True(t, math.IsNaN(r.wrong))
-	require.Equal(t, "multi-krum", c.params.Rule.Name)
-	require.True(t, c.params.TestChain)
+	c := &Chain{State: out.State}
+	r := Round{Record: *out.Record}
+	require.NoError(t, c.measure(t.Context(), &r, nil, out.State, nil))
+	require.True(t, math.IsNaN(r.Accuracy))
+	require.Equal(t, "multi-krum", paramsOf(out.State, 0).Rule.Name)
+	require.True(t, paramsOf(out.State, 0).TestChain)
 }

@@ -1,12 +1,14 @@
-// Package history reports what a chain did: it replays the blocks, measures the model
-// of every round, and makes the sections of a report.
+// Package history tells what a chain did: it replays the blocks, and measures the model of every
+// round.
 package history
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
@@ -18,13 +20,13 @@ import (
 // Chain is a chain's history.
 type Chain struct {
 	Audit  *audit.Report
-	rounds []round
-	state  *app.State    // after the last block
-	count  []tally       // by participant
-	params params.Params // of the last epoch that closed a round
+	Rounds []Round
+	State  *app.State    // after the last block
+	Count  []Tally       // by participant
+	Params params.Params // of the last epoch that closed a round
 
-	// unmeasured is why external models were not measured, "" where all of them were.
-	unmeasured string
+	// Unmeasured is why external models were not measured, "" where all of them were.
+	Unmeasured string
 }
 
 // Evaluator measures a model under a chain's parameters.
@@ -32,58 +34,70 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
-// round is a closed round.
-type round struct {
+// Round is a closed round. A number is NaN where there is none.
+type Round struct {
 	app.Record
-	at float64 // how many were closed by then, in all epochs
-	// test error of its model; NaN if it was not measured, or the next epoch opened in the same
-	// block
-	wrong       float64
-	epsilon     float64   // the largest spend; NaN without a ledger
-	reputations []float64 // by participant
+	// At is how many rounds were closed by then, in all epochs.
+	At float64
+	// Time is that of its block, Took the seconds since the block of the round before. The first
+	// round has none: a chain's first block has the time of genesis, whenever its nodes started.
+	Time time.Time
+	Took float64
+	// Accuracy and Loss are its model's on the test set, NaN if it was not measured, or the next epoch
+	// opened in the same block. Tested is the number of test examples.
+	Accuracy, Loss float64
+	Tested         int
+	Epsilon        float64   // the largest spend; NaN without a ledger
+	Spends         []float64 // by participant
+	Reputations    []float64 // by participant
+	DeltaNorm      float64   // the Euclidean norm of Delta
 }
 
-// tally counts what a participant did in all rounds.
-type tally struct{ included, selected, opposed, led int }
+// Tally counts what a participant did in all rounds.
+type Tally struct{ Included, Selected, Opposed, Led int }
 
-// most bounds the number of rounds in a report, so that it can be read, and measured while
-// one waits. Of a longer chain it holds every second, fourth or eighth round, and so on,
-// and the last.
-const most = 400
+// Most bounds the number of rounds in a report, so that it can be read, and measured while one waits.
+const Most = 400
 
-// Read replays a source, as an audit does, and measures models.
-func Read(ctx context.Context, src audit.Source, e Evaluator, progress func(audit.Progress)) (*Chain, error) {
-	return read(ctx, src, e, progress, most)
-}
+// ErrEmpty means that a chain has closed no round.
+var ErrEmpty = errors.New("no round is closed")
 
-// read is Read with another bound on the rounds, for tests.
-func read(ctx context.Context, src audit.Source, e Evaluator, progress func(audit.Progress), most int) (*Chain, error) {
+// Read replays a source, as an audit does, and measures models. Of a chain with most rounds or more
+// it keeps every second, fourth or eighth round, and so on, and the last. Most is even, and 0 keeps
+// all.
+func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress func(audit.Progress)) (*Chain, error) {
 	c := new(Chain)
 	var failed error
-	var last *app.Outcome // that closed a round
+	var last Round // without what is measured
+	var before, after *app.State
 	closed, stride := 0, 1
 	keep := func() {
-		var r round
-		r, failed = c.measure(ctx, last, e)
-		r.at = float64(closed)
-		c.rounds = append(c.rounds, r)
+		failed = c.measure(ctx, &last, before, after, e)
+		c.Rounds = append(c.Rounds, last)
 	}
 	report, err := audit.Run(ctx, src, audit.Options{Progress: progress, Executed: func(b audit.Executed) {
-		out := b.Outcome
-		c.state = out.State
+		at, out, previous := b.Block.Time, b.Outcome, c.State
+		c.State = out.State
 		if out.Record == nil {
 			return
 		}
 		c.add(out.Record)
-		last = out
-		if closed++; closed%stride != 0 || failed != nil {
+		closed++
+		took := math.NaN()
+		if closed > 1 {
+			took = at.Sub(last.Time).Seconds()
+		}
+		last = Round{Record: *out.Record, At: float64(closed), Time: at, Took: took}
+		before, after = previous, out.State
+		c.Params = paramsOf(out.State, out.Record.Epoch)
+		if closed%stride != 0 || failed != nil {
 			return
 		}
-		if keep(); len(c.rounds) == most {
+		if keep(); len(c.Rounds) == most {
 			for i := range most / 2 {
-				c.rounds[i] = c.rounds[2*i+1]
+				c.Rounds[i] = c.Rounds[2*i+1]
 			}
-			c.rounds, stride = c.rounds[:most/2], 2*stride
+			c.Rounds, stride = c.Rounds[:most/2], 2*stride
 		}
 	}})
 	if err == nil && failed == nil && closed%stride != 0 { // the last round is never left out
@@ -95,7 +109,7 @@ func read(ctx context.Context, src audit.Source, e Evaluator, progress func(audi
 	case failed != nil:
 		return nil, failed
 	case closed == 0:
-		return nil, fmt.Errorf("chain %s has closed no round in %d blocks", report.ChainID, report.Blocks)
+		return nil, fmt.Errorf("%w: chain %s has closed no round in %d blocks", ErrEmpty, report.ChainID, report.Blocks)
 	}
 	c.Audit = report
 	return c, nil
@@ -103,50 +117,76 @@ func read(ctx context.Context, src audit.Source, e Evaluator, progress func(audi
 
 // add counts a round in.
 func (c *Chain) add(r *app.Record) {
-	for len(c.count) < len(c.state.Participants) {
-		c.count = append(c.count, tally{})
+	for len(c.Count) < len(c.State.Participants) {
+		c.Count = append(c.Count, Tally{})
 	}
-	c.count[r.Leader].led++
+	c.Count[r.Leader].Led++
 	for _, x := range r.Contributions {
-		t := &c.count[x.Participant]
-		t.included++
+		t := &c.Count[x.Participant]
+		t.Included++
 		if x.Selected {
-			t.selected++
+			t.Selected++
 		}
 		if x.Opposed {
-			t.opposed++
+			t.Opposed++
 		}
 	}
 }
 
-// measure looks at the state that a round left.
-func (c *Chain) measure(ctx context.Context, out *app.Outcome, e Evaluator) (round, error) {
-	s := out.State
-	r := round{Record: *out.Record, wrong: math.NaN(), epsilon: math.NaN()}
-	for _, p := range s.Participants {
-		r.reputations = append(r.reputations, float64(p.Reputation)/params.One)
+// deltaNorm returns the norm of the Delta that led from one model to the next: an aggregate may name
+// Delta by its hash alone. It is exact but for the last digits.
+func deltaNorm(t params.Training, before, after *app.State) float64 {
+	sum := 0.0
+	for j, x := range before.Model {
+		step := (x - after.Model[j]) / t.LearningRate
+		if len(before.Velocity) == len(before.Model) {
+			step -= t.Momentum * before.Velocity[j]
+		}
+		step -= t.WeightDecay * x
+		sum += step * step
 	}
-	if epsilon := query.GreatestSpend(s); epsilon != nil {
-		r.epsilon = *epsilon
+	return math.Sqrt(sum)
+}
+
+// measure completes a round from the states before and after its block, and measures its model.
+func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e Evaluator) error {
+	r.Accuracy, r.Loss, r.Epsilon, r.DeltaNorm = math.NaN(), math.NaN(), math.NaN(), math.NaN()
+	for i, p := range s.Participants {
+		r.Reputations = append(r.Reputations, float64(p.Reputation)/params.One)
+		spent := math.NaN()
+		if spend, err := query.SpendOf(s, &s.Participants[i]); err == nil && spend.Epsilon != nil {
+			spent = *spend.Epsilon
+			if !(spent <= r.Epsilon) { // NaN at first
+				r.Epsilon = spent
+			}
+		}
+		r.Spends = append(r.Spends, spent)
 	}
-	c.params = paramsOf(s, r.Epoch)
-	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
-		return r, nil
+	hash := app.ModelHash(s.Model)
+	if !bytes.Equal(hash[:], r.ModelHash) { // the next epoch opened with another one
+		return nil
 	}
-	if c.unmeasured != "" {
-		return r, nil
+	p := paramsOf(s, r.Epoch)
+	if before != nil && len(before.Model) == len(s.Model) {
+		r.DeltaNorm = deltaNorm(p.Training, before, s)
 	}
-	measured, err := e.Evaluate(ctx, c.params, s.Model)
-	if err != nil && ctx.Err() == nil && c.params.Model.Kind == params.ModelExternal {
-		c.unmeasured = err.Error() // a trainer that failed, or is slow, is not waited for again
-		return r, nil
+	if c.Unmeasured != "" {
+		return nil
+	}
+	measured, err := e.Evaluate(ctx, p, s.Model)
+	if err != nil && ctx.Err() == nil && p.Model.Kind == params.ModelExternal {
+		c.Unmeasured = err.Error() // a trainer that failed, or is slow, is not waited for again
+		return nil
 	}
 	if err != nil {
-		return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
+		return fmt.Errorf("epoch %d: %w", r.Epoch, err)
 	}
-	r.wrong = 1 - measured.Accuracy
-	return r, nil
+	r.Accuracy, r.Loss, r.Tested = measured.Accuracy, measured.Loss, measured.Examples
+	return nil
 }
+
+// ParamsOf returns the parameters of an epoch that the chain has begun.
+func (c *Chain) ParamsOf(epoch uint64) params.Params { return paramsOf(c.State, epoch) }
 
 // paramsOf returns the parameters of an epoch, which the block may have ended.
 func paramsOf(s *app.State, epoch uint64) params.Params {
@@ -158,8 +198,8 @@ func paramsOf(s *app.State, epoch uint64) params.Params {
 	return s.Params
 }
 
-// selected returns how many gradients entered the aggregate.
-func (r round) selected() (n int) {
+// Selected returns how many gradients entered the aggregate.
+func (r Round) Selected() (n int) {
 	for _, x := range r.Contributions {
 		if x.Selected {
 			n++

@@ -1,7 +1,8 @@
-package history
+package history_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/cometbft/cometbft/libs/log"
@@ -10,6 +11,8 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/history"
+	"github.com/spdl/spdl/cmd/internal/history/page"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -34,60 +37,64 @@ func TestRead(t *testing.T) {
 	require.NoError(t, err)
 	c, _, err := home.Load(n.Nodes[2].Home)
 	require.NoError(t, err)
-	history := func(most int) *Chain {
+	read := func(most int) *history.Chain {
 		src, err := audit.OpenHome(c)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, src.Close()) }()
-		h, err := read(t.Context(), src, e, nil, most)
+		h, err := history.Read(t.Context(), src, e, most, nil)
 		require.NoError(t, err)
 		require.Nil(t, h.Audit.Divergence)
 		return h
 	}
-	all := history(most)
-	require.Len(t, all.rounds, 11)
+	all := read(history.Most)
+	require.Len(t, all.Rounds, 11)
 	onTime := true
-	for i, r := range all.rounds {
+	for i, r := range all.Rounds {
 		require.Equal(t, []any{uint64(i), saw[i].Height, saw[i].Leader, saw[i].View, saw[i].Included},
 			[]any{r.Round, r.Height, r.Leader, r.View, len(r.Contributions)})
-		require.InDelta(t, 1-*saw[i].TestAccuracy, r.wrong, 1e-12)
-		require.InDelta(t, *saw[i].Epsilon, r.epsilon, 1e-12)
+		require.InDelta(t, *saw[i].TestAccuracy, r.Accuracy, 1e-12)
+		require.InDelta(t, *saw[i].Epsilon, r.Epsilon, 1e-12)
+		require.Equal(t, r.Epsilon, slices.Max(r.Spends))
+		require.Positive(t, r.Loss)
+		require.Equal(t, i > 0, r.Took > 0)
+		require.Positive(t, r.DeltaNorm)
 		onTime = onTime && r.View == 0
 		for _, c := range r.Contributions {
-			require.InDelta(t, float64(c.Reputation)/params.One, r.reputations[c.Participant], 1e-12)
+			require.InDelta(t, float64(c.Reputation)/params.One, r.Reputations[c.Participant], 1e-12)
 			if onTime { // else a leader of this machine was slow, and passed over
-				require.EqualValues(t, 1, r.reputations[c.Participant], "nobody attacks")
+				require.EqualValues(t, 1, r.Reputations[c.Participant], "nobody attacks")
 			}
 		}
 	}
-	page, err := all.Page("spdl-figures report <there>", "v0")
+	text, err := page.Of(all, "spdl-figures report <there>", "v0")
 	require.NoError(t, err)
 	for _, part := range []string{
 		"11 rounds in heights 1 to", "A TEST CHAIN", "spdl-figures report &lt;there&gt;", "version: v0",
 		"data:image/svg&#43;xml;base64,", "node3",
 		fmt.Sprintf("<td>%.4f</td>", 1-*saw[10].TestAccuracy), all.Audit.AppHash,
 	} {
-		require.Contains(t, string(page), part)
+		require.Contains(t, string(text), part)
 	}
 	for _, outside := range []string{"http://", "https://", "<script"} {
-		require.NotContains(t, string(page), outside)
+		require.NotContains(t, string(text), outside)
 	}
-	few := history(4) // thinned when there are four: 2 4, then 4 8, and the last
+	few := read(4) // thinned when there are four: 2 4, then 4 8, and the last
 	var at []float64
-	for _, r := range few.rounds {
-		at = append(at, r.at)
-		require.Equal(t, all.rounds[int(r.at)-1].wrong, r.wrong)
+	for _, r := range few.Rounds {
+		at = append(at, r.At)
+		require.Equal(t, all.Rounds[int(r.At)-1].Accuracy, r.Accuracy)
 	}
 	require.Equal(t, []float64{4, 8, 11}, at)
 	included := 0 // as few as it was in, on a machine that made it late
-	for _, r := range all.rounds {
+	for _, r := range all.Rounds {
 		for _, c := range r.Contributions {
 			if c.Participant == 0 {
 				included++
 			}
 		}
 	}
-	require.Equal(t, included, few.count[0].included, "all rounds count")
-	page, err = few.Page("", "")
+	require.Equal(t, included, few.Count[0].Included, "all rounds count")
+	text, err = page.Of(few, "", "")
 	require.NoError(t, err)
-	require.Contains(t, string(page), "Rounds: 3 of 11")
+	require.Contains(t, string(text), "Rounds: 3 of 11")
 }

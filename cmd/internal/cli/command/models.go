@@ -52,6 +52,12 @@ func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
 			return nil, err
 		}
 	}
+	return o.Of(c, w)
+}
+
+// Of returns an evaluator with the data and the trainer of the options or, by default, of a home's
+// worker.
+func (o Models) Of(c *config.Config, w home.WorkerConfig) (*home.Evaluator, error) {
 	if o.Data != "" {
 		w.Data = o.Data
 	}

@@ -4,18 +4,16 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/cmd/internal/audit"
 	cliaudit "github.com/spdl/spdl/cmd/internal/cli/audit"
+	"github.com/spdl/spdl/cmd/internal/cli/chain"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/history"
-	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/cmd/internal/history/page"
 	"github.com/spdl/spdl/testnet/experiment"
 )
 
@@ -41,12 +39,12 @@ func Command() *cobra.Command {
 type options struct{ file string }
 
 func (o *options) run(r *command.Run, args []string) error {
-	var page []byte
+	var text []byte
 	var err, found error
-	if home, ok := chainHome(args[0]); ok {
-		page, found, err = chainReport(r, args[0], home)
+	if _, ok := chain.Home(args[0]); ok {
+		text, found, err = chainReport(r, args[0])
 	} else {
-		page, err = experiment.Report(args[0])
+		text, err = experiment.Report(args[0])
 	}
 	if err != nil {
 		return err
@@ -55,7 +53,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	if path == "" {
 		path = filepath.Join(args[0], "report.html")
 	}
-	if err := os.WriteFile(path, page, 0o644); err != nil {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return err
 	}
 	if err := r.Show(map[string]string{"file": path}, command.Line(path)); err != nil {
@@ -64,39 +62,21 @@ func (o *options) run(r *command.Run, args []string) error {
 	return found
 }
 
-// chainHome returns the home of a chain's node in a folder: the folder itself, or the first
-// home of a localnet.
-func chainHome(dir string) (home string, ok bool) {
-	if testnet.Made(dir) {
-		dir = filepath.Join(dir, "node0")
-	}
-	_, err := os.Stat(filepath.Join(dir, "config", "genesis.json"))
-	return dir, err == nil
-}
-
 // chainReport returns the page of a stopped node's chain, and the divergence that the replay found,
 // if any.
-func chainReport(r *command.Run, dir, folder string) (page []byte, found, err error) {
-	c, a, err := home.Load(folder)
-	if err != nil {
-		return nil, nil, err
-	}
-	e := home.EvaluatorOf(c, a.Worker)
-	defer e.Close()
+func chainReport(r *command.Run, dir string) (text []byte, found, err error) {
 	version, err := command.Build()
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := audit.OpenHome(c)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, nil, fmt.Errorf("%s has no chain yet: its node was never started", folder)
-	case err != nil:
+	src, e, err := chain.Open(r, dir, command.Models{})
+	if err != nil {
 		return nil, nil, err
 	}
+	defer e.Close()
 	defer func() { err = errors.Join(err, src.Close()) }()
 	bar := cliaudit.NewBar(r.Err)
-	chain, err := history.Read(r.Context, src, e, bar.Show)
+	h, err := history.Read(r.Context, src, e, history.Most, bar.Show)
 	bar.End()
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted, no page is written")
@@ -104,9 +84,9 @@ func chainReport(r *command.Run, dir, folder string) (page []byte, found, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	page, err = chain.Page("spdl-figures report "+dir, version)
-	if chain.Audit.Divergence != nil { // a nil *Divergence would be a non-nil error
-		found = chain.Audit.Divergence
+	text, err = page.Of(h, "spdl-figures report "+dir, version)
+	if h.Audit.Divergence != nil { // a nil *Divergence would be a non-nil error
+		found = h.Audit.Divergence
 	}
-	return page, found, err
+	return text, found, err
 }

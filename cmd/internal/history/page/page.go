@@ -1,4 +1,5 @@
-package history
+// Package page makes the report of a chain's history: one HTML file with figures.
+package page
 
 import (
 	"fmt"
@@ -8,12 +9,17 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/testnet/experiment"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// Page returns the report: one HTML file. Command and version are those that make it.
-func (c *Chain) Page(command, version string) ([]byte, error) {
+// chain is a history to be shown.
+type chain struct{ *history.Chain }
+
+// Of returns the report: one HTML file. Command and version are those that make it.
+func Of(h *history.Chain, command, version string) ([]byte, error) {
+	c := chain{h}
 	notes := []figure.Note{
 		{Name: "command", Text: command}, {Name: "chain", Text: c.Audit.ChainID},
 		{Name: "application hash", Text: c.Audit.AppHash}, {Name: "version", Text: version},
@@ -26,15 +32,15 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 		"executed again from the "+
 		"blocks, and %d signatures of validators were verified.", c.Audit.ChainID, c.Audit.Rounds, c.Audit.First,
 		c.Audit.Last, c.Audit.Gradients,
-		c.params.Rule.Name, c.params.Rule.Byzantine, c.Audit.Signatures)
-	if c.unmeasured != "" {
-		about += " Models were not measured: " + c.unmeasured + "."
+		c.Params.Rule.Name, c.Params.Rule.Byzantine, c.Audit.Signatures)
+	if c.Unmeasured != "" {
+		about += " Models were not measured: " + c.Unmeasured + "."
 	}
 	var warnings []string
 	if d := c.Audit.Divergence; d != nil {
 		warnings = append(warnings, fmt.Sprintf("THE REPLAY DIVERGES at height %d, and ends there: %s.", d.Height, d.Reason))
 	}
-	if app.KnownNoise(c.state.Params, c.state.Epochs) {
+	if app.KnownNoise(c.State.Params, c.State.Epochs) {
 		warnings = append(warnings, "A TEST CHAIN: its noise may be known, so epsilon is on paper only.")
 	}
 	var sections []experiment.Section
@@ -45,8 +51,8 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 	sections = append(sections, experiment.Section{SVG: svg, Summary: experiment.Summary{Name: "participants",
 		Title: "Training and participants", Notes: notes, Table: c.participants()}})
 	title := "Rounds"
-	if uint64(len(c.rounds)) < c.Audit.Rounds {
-		title = fmt.Sprintf("Rounds: %d of %d", len(c.rounds), c.Audit.Rounds)
+	if uint64(len(c.Rounds)) < c.Audit.Rounds {
+		title = fmt.Sprintf("Rounds: %d of %d", len(c.Rounds), c.Audit.Rounds)
 	}
 	sections = append(sections, experiment.Section{Folded: true, Summary: experiment.Summary{Name: "rounds", Title: title,
 		Table: c.table()}})
@@ -54,10 +60,10 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 }
 
 // line returns a number of each round.
-func (c *Chain) line(name string, of func(round) float64) figure.Line {
+func (c chain) line(name string, of func(history.Round) float64) figure.Line {
 	l := figure.Line{Name: name}
-	for _, r := range c.rounds {
-		l.X, l.Y = append(l.X, r.at), append(l.Y, of(r))
+	for _, r := range c.Rounds {
+		l.X, l.Y = append(l.X, r.At), append(l.Y, of(r))
 	}
 	return l
 }
@@ -66,52 +72,54 @@ func (c *Chain) line(name string, of func(round) float64) figure.Line {
 const few = 10
 
 // figure draws the course of the training: error, gradients, reputations and the largest spend.
-func (c *Chain) figure() figure.Figure {
+func (c chain) figure() figure.Figure {
 	const x = "rounds closed"
 	reputations := figure.Panel{Title: "reputation", X: x, Y: "share of one", Top: 1.1}
-	if n := len(c.state.Participants); n <= few {
+	if n := len(c.State.Participants); n <= few {
 		for i := range n {
-			reputations.Lines = append(reputations.Lines, c.line(fmt.Sprintf("participant %d", i), func(r round) float64 {
-				if i < len(r.reputations) {
-					return r.reputations[i]
+			name := fmt.Sprintf("participant %d", i)
+			reputations.Lines = append(reputations.Lines, c.line(name, func(r history.Round) float64 {
+				if i < len(r.Reputations) {
+					return r.Reputations[i]
 				}
 				return math.NaN() // not yet a member
 			}))
 		}
 	} else {
 		reputations.Lines = []figure.Line{
-			c.line("greatest", func(r round) float64 { return slices.Max(r.reputations) }),
-			c.line("least", func(r round) float64 { return slices.Min(r.reputations) }),
+			c.line("greatest", func(r history.Round) float64 { return slices.Max(r.Reputations) }),
+			c.line("least", func(r history.Round) float64 { return slices.Min(r.Reputations) }),
 		}
 	}
 	panels := []figure.Panel{
 		{Title: "test error of the model", X: x, Y: "test error",
-			Lines: []figure.Line{c.line("test error", func(r round) float64 { return r.wrong })}},
+			Lines: []figure.Line{c.line("test error", func(r history.Round) float64 { return 1 - r.Accuracy })}},
 		{Title: "gradients", X: x, Y: "number", Lines: []figure.Line{
-			c.line("included", func(r round) float64 { return float64(len(r.Contributions)) }),
-			c.line("selected", func(r round) float64 { return float64(r.selected()) }),
+			c.line("included", func(r history.Round) float64 { return float64(len(r.Contributions)) }),
+			c.line("selected", func(r history.Round) float64 { return float64(r.Selected()) }),
 		}},
 		reputations,
 	}
-	if spent := c.line("epsilon", func(r round) float64 { return r.epsilon }); !math.IsNaN(spent.Y[len(spent.Y)-1]) {
+	spent := c.line("epsilon", func(r history.Round) float64 { return r.Epsilon })
+	if !math.IsNaN(spent.Y[len(spent.Y)-1]) {
 		panels = append(panels, figure.Panel{Title: "privacy: largest spend", X: x, Y: fmt.Sprintf("epsilon at delta %g",
-			c.params.Privacy.Delta), Lines: []figure.Line{spent}})
+			c.Params.Privacy.Delta), Lines: []figure.Line{spent}})
 	}
 	return figure.Figure{Title: "chain", Panels: panels}
 }
 
 // participants returns a row for each participant.
-func (c *Chain) participants() experiment.Table {
+func (c chain) participants() experiment.Table {
 	t := experiment.Table{Head: []string{"participant", "moniker", "active", "reputation", "included", "selected",
 		"opposed to Delta", "rounds led", "passed over", "epsilon", "rounds left"}}
 	passed := map[uint32]int{}
 	for _, b := range c.Audit.BadLeaders {
 		passed[b.Participant]++
 	}
-	for i, p := range c.state.Participants {
-		var n tally
-		if i < len(c.count) {
-			n = c.count[i]
+	for i, p := range c.State.Participants {
+		var n history.Tally
+		if i < len(c.Count) {
+			n = c.Count[i]
 		}
 		active, epsilon, left := "yes", "-", "-"
 		if !p.Active {
@@ -122,16 +130,16 @@ func (c *Chain) participants() experiment.Table {
 			left = strconv.FormatUint(*c.Audit.Spend[i].Left, 10)
 		}
 		t.Rows = append(t.Rows, []string{
-			strconv.Itoa(i), p.Moniker, active, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.included),
-			strconv.Itoa(n.selected),
-			strconv.Itoa(n.opposed), strconv.Itoa(n.led), strconv.Itoa(passed[p.Index]), epsilon, left,
+			strconv.Itoa(i), p.Moniker, active, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.Included),
+			strconv.Itoa(n.Selected),
+			strconv.Itoa(n.Opposed), strconv.Itoa(n.Led), strconv.Itoa(passed[p.Index]), epsilon, left,
 		})
 	}
 	return t
 }
 
 // incidents returns a row for each proven offence and each leader that was passed over.
-func (c *Chain) incidents() experiment.Table {
+func (c chain) incidents() experiment.Table {
 	t := experiment.Table{Head: []string{"what", "participant", "epoch", "round", "view", "height"}}
 	for _, o := range c.Audit.Offences {
 		t.Rows = append(t.Rows, []string{"equivocated", fmt.Sprint(o.Participant), fmt.Sprint(o.Epoch), fmt.Sprint(o.Round),
@@ -145,7 +153,7 @@ func (c *Chain) incidents() experiment.Table {
 }
 
 // table returns a row for each round of the report.
-func (c *Chain) table() experiment.Table {
+func (c chain) table() experiment.Table {
 	t := experiment.Table{Head: []string{"epoch", "round", "height", "leader", "view", "included", "selected",
 		"test error", "epsilon"}}
 	number := func(x float64, format string) string {
@@ -154,11 +162,11 @@ func (c *Chain) table() experiment.Table {
 		}
 		return fmt.Sprintf(format, x)
 	}
-	for _, r := range c.rounds {
+	for _, r := range c.Rounds {
 		t.Rows = append(t.Rows, []string{
 			fmt.Sprint(r.Epoch), fmt.Sprint(r.Round), fmt.Sprint(r.Height), fmt.Sprint(r.Leader), fmt.Sprint(r.View),
 			fmt.Sprint(len(r.Contributions)),
-			strconv.Itoa(r.selected()), number(r.wrong, "%.4f"), number(r.epsilon, "%.3f"),
+			strconv.Itoa(r.Selected()), number(1-r.Accuracy, "%.4f"), number(r.Epsilon, "%.3f"),
 		})
 	}
 	return t

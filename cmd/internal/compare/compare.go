@@ -1,0 +1,179 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// The reasons for which runs are not compared.
+var (
+	ErrModels = errors.New("the runs train different models")
+	ErrSame   = errors.New("a run is given twice")
+)
+
+// Comparison is two or more runs side by side. A row has a value for each run.
+type Comparison struct {
+	Runs    []Run `json:"runs"`
+	Differ  []Row `json:"differ"`  // parameters and versions that are not the same in all
+	Results []Row `json:"results"` // at the end, and at equal epsilon
+}
+
+// Row is a line of a table.
+type Row struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// none stands for a value that a run does not have.
+const none = "-"
+
+// New compares runs. Equal names get a number.
+func New(runs []Run) (*Comparison, error) {
+	if len(runs) < 2 {
+		return nil, fmt.Errorf("%d run: two or more are compared", len(runs))
+	}
+	names := map[string]int{}
+	for i, r := range runs {
+		if names[r.Name]++; names[r.Name] > 1 {
+			runs[i].Name = fmt.Sprintf("%s (%d)", r.Name, names[r.Name])
+		}
+		for _, other := range runs[:i] {
+			if other.Model != r.Model {
+				return nil, fmt.Errorf("%w: %s has %s, %s has %s", ErrModels, other.Name, other.Model, r.Name, r.Model)
+			}
+			if other.Genesis == r.Genesis && (other.Epoch == nil || r.Epoch == nil || *other.Epoch == *r.Epoch) {
+				return nil, fmt.Errorf("%w: %s and %s are of the same chain, %s; @N behind a name takes epoch N alone",
+					ErrSame, other.Name, r.Name, r.ChainID)
+			}
+		}
+	}
+	c := &Comparison{Runs: runs}
+	c.differences()
+	c.results()
+	return c, nil
+}
+
+func (c *Comparison) row(name string, of func(Run) string) Row {
+	row := Row{Name: name}
+	for _, r := range c.Runs {
+		row.Values = append(row.Values, of(r))
+	}
+	return row
+}
+
+// differences lists what the runs do not agree on.
+func (c *Comparison) differences() {
+	c.Differ = []Row{}
+	add := func(row Row) {
+		if slices.ContainsFunc(row.Values, func(v string) bool { return v != row.Values[0] }) {
+			c.Differ = append(c.Differ, row)
+		}
+	}
+	add(c.row("chain id", func(r Run) string { return r.ChainID }))
+	add(c.row("epoch", func(r Run) string {
+		if r.Epoch == nil {
+			return "all"
+		}
+		return strconv.FormatUint(*r.Epoch, 10)
+	}))
+	add(c.row("state machine", func(r Run) string { return strconv.FormatUint(r.Version, 10) }))
+	add(c.row("participants", func(r Run) string { return strconv.Itoa(r.People) }))
+	var keys []string
+	for _, r := range c.Runs {
+		for key := range r.Params {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		add(c.row(key, func(r Run) string {
+			if v, ok := r.Params[key]; ok {
+				return v
+			}
+			return none
+		}))
+	}
+}
+
+// results lists what the runs came to, at their ends and at the largest epsilon that all reached.
+func (c *Comparison) results() {
+	end := func(r Run) Point { return r.Points[len(r.Points)-1] }
+	tested := func(r Run, p Point) string {
+		if p.Accuracy == nil {
+			return none
+		}
+		return fmt.Sprintf("%.4f of %d", *p.Accuracy, r.Tested)
+	}
+	c.Results = []Row{
+		c.row("rounds", func(r Run) string { return fmt.Sprintf("%.0f", end(r).Round) }),
+		c.row("test accuracy", func(r Run) string { return tested(r, r.last(func(p Point) *float64 { return p.Accuracy })) }),
+		c.row("test loss", func(r Run) string {
+			return number(r.last(func(p Point) *float64 { return p.Loss }).Loss, "%.4f")
+		}),
+		c.row("epsilon", func(r Run) string { return number(end(r).Epsilon, "%.4f") }),
+		c.row("lowest reputation", func(r Run) string { return number(end(r).Reputation, "%.4f") }),
+		c.row("seconds a round", func(r Run) string {
+			if first := r.Points[0].Round; end(r).Round > first {
+				return fmt.Sprintf("%.3f", end(r).Seconds/(end(r).Round-first))
+			}
+			return none
+		}),
+		c.row("proven offences", func(r Run) string { return strconv.Itoa(r.Offences) }),
+		c.row("leaders passed over", func(r Run) string { return strconv.Itoa(r.PassedOver) }),
+	}
+	equal := c.equalEpsilon()
+	if equal == nil {
+		return
+	}
+	at := func(r Run) (found Point) {
+		for _, p := range r.Points {
+			if p.Epsilon != nil && *p.Epsilon <= *equal && p.Accuracy != nil {
+				found = p
+			}
+		}
+		return found
+	}
+	c.Results = append(c.Results,
+		c.row(fmt.Sprintf("test accuracy at epsilon %.4f", *equal), func(r Run) string { return tested(r, at(r)) }),
+		c.row(fmt.Sprintf("round at epsilon %.4f", *equal), func(r Run) string {
+			if p := at(r); p.Round > 0 {
+				return fmt.Sprintf("%.0f", p.Round)
+			}
+			return none
+		}))
+}
+
+// equalEpsilon returns the largest epsilon that all runs reached, nil if one has no ledger.
+func (c *Comparison) equalEpsilon() (equal *float64) {
+	for _, r := range c.Runs {
+		e := r.Points[len(r.Points)-1].Epsilon
+		if e == nil {
+			return nil
+		}
+		if equal == nil || *e < *equal {
+			equal = e
+		}
+	}
+	return equal
+}
+
+// last returns the last point that has a value.
+func (r Run) last(of func(Point) *float64) (found Point) {
+	for _, p := range r.Points {
+		if of(p) != nil {
+			found = p
+		}
+	}
+	return found
+}
+
+func number(x *float64, format string) string {
+	if x == nil {
+		return none
+	}
+	return fmt.Sprintf(format, *x)
+}
