@@ -61,7 +61,7 @@ func TestVerifyPage(t *testing.T) {
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
 	require.NoError(t, err)
-	require.NotContains(t, string(page), "http")
+	require.NotContains(t, string(page), "://")
 	require.NotContains(t, string(page), `src="/`)
 	require.NotContains(t, string(page), `href="/`)
 }

@@ -3,13 +3,11 @@ package command
 import (
 	"cmp"
 	"fmt"
-	"os"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/app/worker/trainer"
 )
 
 // Models are the options of a command that measures models.
@@ -66,11 +64,9 @@ func (o Models) Of(c *config.Config, w home.WorkerConfig) (*home.Evaluator, erro
 	}
 	w.Sandbox = cmp.Or(o.Sandbox, w.Sandbox)
 	if o.Trainer != "" {
-		here, err := os.Getwd()
-		if err != nil {
+		if err := w.UseTrainer(o.Trainer); err != nil {
 			return nil, err
 		}
-		w.Trainer, w.TrainerDir = trainer.Argv(o.Trainer), here
 		if err := home.TrainerOf(c, w, nil).Check(); err != nil {
 			return nil, Usage(err)
 		}
