@@ -18,7 +18,6 @@ import (
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer"
-	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
@@ -175,14 +174,14 @@ func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Model
 		return 0, "", command.Usage(errors.New("the model is external, and its trainer measures it: name it with " +
 			"--trainer, as in --trainer \"python3 train.py\""))
 	}
-	off, err := command.SandboxOff(o.Sandbox, "")
-	if err != nil {
+	config := trainer.Config{
+		Argv: trainer.Argv(o.Trainer), Share: trainer.Share{Data: o.Data, Parts: 1},
+		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
+	}
+	if config.Sandbox.Off, err = command.SandboxOff(o.Sandbox, ""); err != nil {
 		return 0, "", err
 	}
-	t, err := trainer.Start(ctx, trainer.Config{
-		Argv: trainer.Argv(o.Trainer), Share: trainer.Share{Data: o.Data, Parts: 1}, Sandbox: sandbox.Settings{Off: off},
-		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
-	}, f.Card.Model, 0)
+	t, err := trainer.Start(ctx, config, f.Card.Model, 0)
 	if err != nil {
 		return 0, "", err
 	}
