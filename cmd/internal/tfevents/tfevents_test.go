@@ -104,6 +104,7 @@ func read(t *testing.T, data []byte) (out []event) {
 						e.values[tag] = math.Float32frombits(uint32(x))
 					})
 				})
+			default: // another field of an event
 			}
 		})
 		out = append(out, e)

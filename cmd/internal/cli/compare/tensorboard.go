@@ -33,7 +33,8 @@ of the folder lays the runs over each other.`,
 	}, o.run)
 	o.models.Flags(cmd)
 	command.Flag(cmd, &o.out, "out", "runs", "folder to write to")
-	command.Flag(cmd, &o.points, "points", 0, "max number of rounds of a run: every second, fourth or eighth (default: all)")
+	command.Flag(cmd, &o.points, "points", 0,
+		"max number of rounds of a run: every second, fourth or eighth (default: all)")
 	return cmd
 }
 

@@ -231,7 +231,8 @@ func table(v *view, troubleFirst bool, width int) []line {
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	cells := columns(width)
-	fmt.Fprintln(t, cells("#", "moniker", "reputation", "last round", "epsilon", "gradients", "budget", "left", "offences"))
+	fmt.Fprintln(t, cells("#", "moniker", "reputation", "last round", "epsilon", "gradients", "budget", "left",
+		"offences"))
 	for _, p := range v.Standings {
 		c, there := last[p.Participant]
 		epsilon, left, budget := "-", "-", "-"

@@ -43,8 +43,8 @@ func txRotate() *cobra.Command {
 	command.Flag(cmd, &o.vrf, "vrf", false, "replace the VRF key")
 	command.Flag(cmd, &o.consensus, "consensus", false, "replace the validator's key by that of --consensus-key-file")
 	command.Flag(cmd, &o.nodes, "nodes", "", "replace the ids of the participant's nodes by these, separated by commas")
-	command.Flag(cmd, &o.consensusKeyFile, "consensus-key-file", "", "priv_validator_key.json with the new consensus key, "+
-		"which signs that you have it")
+	command.Flag(cmd, &o.consensusKeyFile, "consensus-key-file", "", "priv_validator_key.json with the new consensus "+
+		"key, which signs that you have it")
 	return cmd
 }
 

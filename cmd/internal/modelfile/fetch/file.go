@@ -15,8 +15,8 @@ import (
 // does not keep the model, File computes it from the nearest state that the node keeps, and calls
 // progress, which may be nil, with that state's height and the number of blocks to execute. The
 // file is not verified against a trusted header.
-func File(ctx context.Context, c *client.Client, epoch, round uint64, progress func(from, blocks uint64)) (*modelfile.File,
-	error) {
+func File(ctx context.Context, c *client.Client, epoch, round uint64,
+	progress func(from, blocks uint64)) (*modelfile.File, error) {
 	s, err := c.Status(ctx)
 	if err != nil {
 		return nil, err
