@@ -2,6 +2,7 @@ package abci
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -70,6 +71,16 @@ func (a *Application) Held(hash [32]byte) *tx.Tx {
 		return p.Find(hash)
 	}
 	return nil
+}
+
+// HashOf returns the hash of a transaction. It does not compute that of a pending one.
+func (a *Application) HashOf(raw []byte) [32]byte {
+	if p := a.pool.Load(); p != nil {
+		if t := p.FindRaw(raw); t != nil {
+			return t.Hash
+		}
+	}
+	return sha256.Sum256(raw)
 }
 
 // AllHeld returns all transactions in this node's pool, including those of the next round.

@@ -14,7 +14,6 @@ import (
 	"github.com/cometbft/cometbft/mempool"
 	cmtnode "github.com/cometbft/cometbft/node"
 	"github.com/cometbft/cometbft/p2p"
-	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/cometbft/cometbft/types"
 	"github.com/cometbft/cometbft/version"
@@ -38,14 +37,12 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 	if err != nil {
 		return nil, err
 	}
-	return build(c, application, validator, logger, keys, new(databases), nil)
+	return build(c, application, validator, logger, keys, new(databases))
 }
 
-// build builds a node on databases that are closed with it. proposes, which may be nil, is called
-// with every proposal that the node signs.
+// build builds a node on databases that are closed with it.
 func build(c *config.Config, application abcitypes.Application, validator types.PrivValidator, logger log.Logger,
-	s *home.Keystore, d *databases, proposes func(*cmtproto.Proposal),
-	options ...cmtnode.Option) (*cmtnode.Node, error) {
+	s *home.Keystore, d *databases, options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
 	nodeKey, err := s.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
@@ -55,7 +52,7 @@ func build(c *config.Config, application abcitypes.Application, validator types.
 		return nil, err
 	}
 	return checkStores(c, func() (*cmtnode.Node, error) {
-		n, err := cmtnode.NewNode(c, signer{validator, d.state, proposes}, nodeKey,
+		n, err := cmtnode.NewNode(c, signer{validator, d.state}, nodeKey,
 			clients{application}, func() (*types.GenesisDoc, error) { return home.ReadGenesis(c) },
 			d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 		if err != nil {
@@ -70,9 +67,8 @@ type Running struct {
 	Node        *cmtnode.Node
 	Application *abci.Application
 
-	txReactor  *reactor.TxReactor
-	blockRelay *reactor.BlockRelay
-	admission  *admission.Control
+	txReactor *reactor.TxReactor
+	admission *admission.Control
 	// persistentPeers are those of config.toml, or of the chain's registry if it names none.
 	persistentPeers string
 	limits          limit.Messages
@@ -283,7 +279,7 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, s *home.Keystore, 
 	aggregates, clocks := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, trusts)
 	r.Application.SetClocks(clocks.Offsets)
 	r.txReactor = reactor.NewTxReactor(r.Application, flood, trusts, r.limits, m, logger.With("module", "gossip"))
-	r.blockRelay = reactor.NewBlockRelay(flood, c.P2P.PrivatePeerIDs, r.Application.State, trusts, r.limits)
+	blocks := reactor.NewBlockReactor(r.Application, flood, trusts, r.txReactor.Expects, r.limits)
 	r.Application.SetAdmitted(r.txReactor.OnAdmitted)
 	validator := home.NoValidator()
 	if !a.IsRelay() {
@@ -292,10 +288,10 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, s *home.Keystore, 
 		}
 	}
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
-		&r.databases, r.blockRelay.OnProposal,
+		&r.databases,
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": aggregates, "CLOCK": clocks}),
-		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), r.txReactor.Install, r.blockRelay.Install,
-		r.limits.Install(r.txReactor, r.blockRelay))
+		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), r.txReactor.Install, blocks.Install,
+		r.limits.Install(r.txReactor, blocks))
 	if err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)

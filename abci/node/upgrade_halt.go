@@ -65,8 +65,7 @@ func stateOf(application any) *app.State {
 // machine.
 type signer struct {
 	types.PrivValidator
-	state    func() *app.State
-	proposes func(*cmtproto.Proposal) // called with every proposal before it is signed; may be nil
+	state func() *app.State
 }
 
 func (s signer) executable() error {
@@ -88,9 +87,6 @@ func (s signer) SignVote(chainID string, vote *cmtproto.Vote) error {
 func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
 	if err := s.executable(); err != nil {
 		return err
-	}
-	if s.proposes != nil {
-		s.proposes(proposal)
 	}
 	return s.PrivValidator.SignProposal(chainID, proposal)
 }

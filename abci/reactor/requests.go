@@ -111,6 +111,13 @@ func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 	x.from = append(x.from, peer)
 }
 
+// announced reports whether a transaction that this node lacks was announced.
+func (w *requestScheduler) announced(h hash) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.requests[h] != nil
+}
+
 // share returns the max number of transactions that a peer may have announced.
 func (w *requestScheduler) share(a *peerScore) int {
 	if a.announced < fairAnnounced {

@@ -408,6 +408,14 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	}
 }
 
+// Expects reports whether a transaction is on its way: announced by a peer, or being judged.
+func (g *TxReactor) Expects(h [32]byte) bool {
+	g.mu.Lock()
+	judging := g.judging[h] > 0
+	g.mu.Unlock()
+	return judging || g.requests.announced(h)
+}
+
 // height returns the last height that this node has committed, 0 if there is none.
 func (g *TxReactor) height() int64 {
 	if s := g.pool.State(); s != nil {

@@ -1,0 +1,222 @@
+package reactor
+
+import (
+	mathbits "math/bits"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/consensus"
+	cstypes "github.com/cometbft/cometbft/consensus/types"
+	"github.com/cometbft/cometbft/libs/bits"
+	"github.com/cometbft/cometbft/p2p"
+	cmtcons "github.com/cometbft/cometbft/proto/tendermint/consensus"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/app/tx"
+)
+
+const (
+	// requestPause is the time for which a node waits for transactions that nobody has announced
+	// before it requests the parts that it cannot rebuild.
+	requestPause = 50 * time.Millisecond
+	// answerPause is the minimum time for which it waits for announced transactions, and for the
+	// answer to a request. Half of the transfer time is added.
+	answerPause = 200 * time.Millisecond
+)
+
+// offer is the last compact block that a peer has sent.
+type offer struct {
+	peer  p2p.Peer
+	block *compactBlock
+
+	parts   *types.PartSet // the parts that it was last compared with
+	lacks   *hash          // a transaction for which its rebuilding waits
+	rebuilt int            // the number of parts rebuilt of it alone
+}
+
+// offers are the offers of the peers in the order of arrival, one of each.
+type offers struct {
+	wake chan struct{}
+
+	mu   sync.Mutex
+	list []*offer
+}
+
+// add puts an offer in the place of the peer's former one.
+func (o *offers) add(x *offer) {
+	o.remove(x.peer)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if x.peer.IsRunning() { // otherwise the switch may have removed it already
+		o.list = append(o.list, x)
+	}
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// remove removes the offer of a peer.
+func (o *offers) remove(peer p2p.Peer) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.peer.ID() == peer.ID() })
+}
+
+// at returns the offers of a block at a height, and whether there are others of that height. It
+// removes those of other heights: a node is only sent what its consensus is at.
+func (o *offers) at(height int64, parts *types.PartSet) (list []*offer, others bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.block.Height != height })
+	for _, x := range o.list {
+		if parts.HasHeader(x.block.header) {
+			list = append(list, x)
+		}
+	}
+	return list, len(list) < len(o.list)
+}
+
+// assembly is the block that is being rebuilt, as long as consensus collects the same parts.
+type assembly struct {
+	parts    *types.PartSet
+	given    *bits.BitArray // parts handed to consensus, which may not have taken them yet
+	count    int            // parts that it had at the last look
+	askAt    time.Time
+	requests int // the number of times that peers were asked
+}
+
+// rebuild hands consensus the parts of the offered blocks until the node stops.
+func (r *BlockReactor) rebuild() {
+	a := new(assembly)
+	for {
+		select {
+		case <-r.Quit():
+			return
+		case <-r.offers.wake:
+		}
+		for r.step(a) {
+			select {
+			case <-r.Quit():
+				return
+			case <-r.offers.wake:
+			case <-time.After(blockTick):
+			}
+		}
+	}
+}
+
+// step hands consensus the parts that can be rebuilt now, and requests others in time. It reports
+// whether there is more to do. What consensus collects decides, so nothing is lost if consensus drops
+// a part or starts over.
+func (r *BlockReactor) step(a *assembly) (more bool) {
+	rs := r.round()
+	list, others := r.offers.at(rs.Height, rs.ProposalBlockParts)
+	if len(list) == 0 {
+		return others
+	}
+	if parts := rs.ProposalBlockParts; a.parts != parts {
+		*a = assembly{parts: parts, given: bits.NewBitArray(int(parts.Total()))}
+	}
+	taken := a.parts.BitArray()
+	if taken.IsFull() {
+		return others
+	}
+	has := taken.Or(a.given)
+	for _, x := range list {
+		if !r.give(rs, a, x, has) {
+			return true
+		}
+	}
+	if !has.IsFull() {
+		r.request(a, list, has)
+	}
+	return true
+}
+
+// give hands consensus the parts that can be rebuilt of an offer. It reports false if the offer was
+// false, and ends the connection of its sender.
+func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *bits.BitArray) bool {
+	if x.parts == a.parts && (x.lacks == nil || r.pool.Held(*x.lacks) == nil) {
+		return true
+	}
+	if x.parts != a.parts {
+		x.rebuilt = 0
+	}
+	x.parts, x.lacks = a.parts, nil
+	for i := range int(a.parts.Total()) {
+		if has.GetIndex(i) {
+			continue
+		}
+		part, missing, err := x.block.part(i, func(h hash) *tx.Tx { return r.pool.Held(h) })
+		if err != nil {
+			r.offers.remove(x.peer)
+			r.sw.StopPeerForError(x.peer, err)
+			return false
+		}
+		if part == nil {
+			if x.lacks == nil {
+				x.lacks = &missing
+			}
+			continue
+		}
+		has.SetIndex(i, true)
+		a.given.SetIndex(i, true)
+		x.rebuilt++
+		r.Reactor.Receive(p2p.Envelope{Src: x.peer, ChannelID: consensus.DataChannel,
+			Message: &cmtcons.BlockPart{Height: rs.Height, Round: rs.Round, Part: *part}})
+	}
+	if x.rebuilt == int(a.parts.Total()) {
+		r.keep(x.block)
+	}
+	return true
+}
+
+// request asks for the parts that cannot be rebuilt: the first peer that has offered the block, known
+// nodes before strangers, and after each pause without a new part twice as many.
+func (r *BlockReactor) request(a *assembly, list []*offer, has *bits.BitArray) {
+	now, bitmap, count := time.Now(), has.ToProto().Elems, 0
+	for _, word := range bitmap {
+		count += mathbits.OnesCount64(word)
+	}
+	switch {
+	case a.askAt.IsZero():
+		a.askAt = now.Add(requestPause)
+		if slices.ContainsFunc(list, func(x *offer) bool { return x.lacks != nil && r.expects(*x.lacks) }) {
+			a.askAt = now.Add(r.answerPause())
+		}
+	case a.requests > 0 && count > a.count:
+		a.askAt = now.Add(r.answerPause())
+	case now.Before(a.askAt):
+	default:
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(x, y *offer) int { return r.stranger(x.peer) - r.stranger(y.peer) })
+		want := &PartRequest{Height: list[0].block.Height, Total: a.parts.Total(), Root: a.parts.Hash(),
+			Has: bitmap}
+		for _, x := range list[:min(len(list), 1<<min(a.requests, 16))] {
+			x.peer.TrySend(p2p.Envelope{ChannelID: blockChannel, Message: &BlockGossip{Want: want}})
+		}
+		a.requests++
+		a.askAt = now.Add(r.answerPause())
+	}
+	a.count = count
+}
+
+// stranger returns 1 for a peer that is no known node, otherwise 0.
+func (r *BlockReactor) stranger(p p2p.Peer) int {
+	if r.trusts == nil || r.trusts(p.ID()) {
+		return 0
+	}
+	return 1
+}
+
+// answerPause returns the constant answerPause and half of the transfer time of a round.
+func (r *BlockReactor) answerPause() time.Duration {
+	pause := answerPause
+	if s := r.pool.State(); s != nil {
+		pause += limit.TransferTime(s.Params, s.Participants) / 2
+	}
+	return pause
+}

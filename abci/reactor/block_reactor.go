@@ -1,0 +1,284 @@
+package reactor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/consensus"
+	cstypes "github.com/cometbft/cometbft/consensus/types"
+	"github.com/cometbft/cometbft/crypto/tmhash"
+	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
+	cmtcons "github.com/cometbft/cometbft/proto/tendermint/consensus"
+	"github.com/cometbft/cometbft/proto/tendermint/libs/bits"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+const (
+	// blockChannel carries compact blocks and requests for parts: an id that CometBFT leaves free,
+	// with the priority of its channel of parts.
+	blockChannel  = byte(0x55)
+	blockPriority = 10
+	blockQueue    = 16
+	// blockTick is the interval at which a node looks for what it waits for, that of CometBFT's
+	// gossip.
+	blockTick = 5 * time.Millisecond
+	// peerKey is the key under which a peer keeps its blockPeer.
+	peerKey = "spdl.blocks"
+)
+
+// BlockPool is the application's pool, as BlockReactor sees it.
+type BlockPool interface {
+	Held(hash [32]byte) *tx.Tx
+	HashOf(raw []byte) [32]byte
+	State() *app.State
+}
+
+// BlockReactor is CometBFT's consensus reactor with another way to send blocks. CometBFT sends a peer
+// each part of a block that the peer lacks. Here a node sends the whole block by reference, once it
+// has the whole: the hashes of its transactions, which the peer holds in its pool, and the bytes
+// between them. The peer rebuilds the parts and requests those that it cannot rebuild. CometBFT sends
+// these, as it sends all parts to a peer without the channel, and to one at an earlier height.
+//
+// Only the transport changes. CometBFT verifies each part, and proposals and votes travel as before.
+type BlockReactor struct {
+	*consensus.Reactor
+	limit.Messages
+	sw      p2p.Switcher
+	flood   bool // forward as CometBFT does
+	pool    BlockPool
+	trusts  func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is
+	expects func(hash) bool   // whether a transaction is on its way
+	round   func() *cstypes.RoundState
+	offers  offers
+
+	mu    sync.Mutex
+	block *compactBlock // the last whole block
+}
+
+// NewBlockReactor returns the reactor for a pool. Trusts reports whether a peer is a known node, and
+// may be nil. Expects reports whether a transaction is on its way to this node.
+func NewBlockReactor(pool BlockPool, flood bool, trusts func(p2p.ID) bool, expects func([32]byte) bool,
+	b limit.Messages) *BlockReactor {
+	return &BlockReactor{pool: pool, flood: flood, trusts: trusts, expects: func(h hash) bool { return expects(h) },
+		Messages: b, offers: offers{wake: make(chan struct{}, 1)}}
+}
+
+// Install is a node option that replaces the consensus reactor.
+func (r *BlockReactor) Install(n *cmtnode.Node) {
+	if r.flood {
+		return
+	}
+	r.Reactor = n.ConsensusReactor()
+	var once sync.Once
+	var state interface{ GetRoundState() *cstypes.RoundState }
+	r.round = func() *cstypes.RoundState {
+		once.Do(func() { // CometBFT has no other way to its consensus, and it is whole when the node has been made
+			if env, err := n.ConfigureRPC(); err == nil {
+				state, _ = env.ConsensusState.(interface{ GetRoundState() *cstypes.RoundState })
+			}
+		})
+		if state == nil {
+			return new(cstypes.RoundState)
+		}
+		return state.GetRoundState()
+	}
+	cmtnode.CustomReactors(map[string]p2p.Reactor{"CONSENSUS": r})(n)
+}
+
+// SetSwitch implements p2p.Reactor.
+func (r *BlockReactor) SetSwitch(s p2p.Switcher) {
+	r.Reactor.SetSwitch(s)
+	r.sw = s
+}
+
+// GetChannels implements p2p.Reactor.
+func (r *BlockReactor) GetChannels() []*p2p.ChannelDescriptor {
+	return append(r.Apply(r.Reactor.GetChannels()), &p2p.ChannelDescriptor{
+		ID: blockChannel, Priority: blockPriority, SendQueueCapacity: blockQueue,
+		RecvMessageCapacity: maxCompact + limit.SmallMessage, MessageType: &BlockGossip{},
+	})
+}
+
+// Start implements service.Service.
+func (r *BlockReactor) Start() error {
+	err := r.Reactor.Start()
+	if err == nil {
+		go r.rebuild()
+	}
+	return err
+}
+
+// InitPeer implements p2p.Reactor: what consensus sends to the peer goes through its blockPeer.
+func (r *BlockReactor) InitPeer(peer p2p.Peer) p2p.Peer {
+	info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo)
+	b := &blockPeer{Peer: peer, reactor: r, compact: ok && info.HasChannel(blockChannel)}
+	r.Reactor.InitPeer(b)
+	peer.Set(peerKey, b)
+	return r.Track(peer)
+}
+
+// FilterMsgBytes implements p2p.MsgBytesFilter.
+func (r *BlockReactor) FilterMsgBytes(channel byte, from p2p.Peer, message []byte) error {
+	r.Finished(from, channel, len(message))
+	return nil
+}
+
+// RemovePeer implements p2p.Reactor.
+func (r *BlockReactor) RemovePeer(peer p2p.Peer, reason any) {
+	r.Reactor.RemovePeer(peer, reason)
+	r.offers.remove(peer)
+}
+
+// Receive implements p2p.Reactor.
+func (r *BlockReactor) Receive(m p2p.Envelope) {
+	message, ok := m.Message.(*BlockGossip)
+	if !ok {
+		r.Reactor.Receive(m)
+		return
+	}
+	if r.WaitSync() {
+		return
+	}
+	if err := r.onGossip(m.Src, message); err != nil {
+		r.sw.StopPeerForError(m.Src, err)
+	}
+}
+
+// onGossip takes a compact block or a request. It returns an error for what no honest node sends.
+func (r *BlockReactor) onGossip(from p2p.Peer, m *BlockGossip) error {
+	switch {
+	case m.Block != nil && m.Want == nil:
+		block, err := readCompact(m.Block)
+		if err != nil {
+			return err
+		}
+		markWhole(from, block)
+		r.offers.add(&offer{peer: from, block: block})
+		return nil
+	case m.Want != nil && m.Block == nil:
+		return r.onWant(from, m.Want)
+	}
+	return errors.New("a message that is neither a block nor a request")
+}
+
+// onWant makes CometBFT send a peer the parts that it lacks, in the peer's own stream of parts, by
+// the announcement with which CometBFT's nodes say what they have.
+func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
+	if m.Height < 1 || m.Total < 1 || m.Total > types.MaxBlockPartsCount || len(m.Has) != int(m.Total+63)/64 ||
+		len(m.Root) != tmhash.Size {
+		return fmt.Errorf("malformed request for a block of %d parts at height %d", m.Total, m.Height)
+	}
+	if p, ok := from.Get(peerKey).(*blockPeer); ok {
+		p.mu.Lock()
+		p.want = m
+		p.mu.Unlock()
+	}
+	r.Reactor.Receive(p2p.Envelope{Src: from, ChannelID: consensus.StateChannel, Message: &cmtcons.NewValidBlock{
+		Height: m.Height, BlockPartSetHeader: cmtproto.PartSetHeader{Total: m.Total, Hash: m.Root},
+		BlockParts: &bits.BitArray{Bits: int64(m.Total), Elems: slices.Clone(m.Has)}, IsCommit: true,
+	}})
+	return nil
+}
+
+// blockOf returns the compact block of a part of the current block, or of the last one, nil if it has
+// none. Whole is false while this node lacks parts of the block.
+func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, whole bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.block != nil && r.block.includes(height, p) {
+		return r.block, true
+	}
+	rs := r.round()
+	parts := rs.ProposalBlockParts
+	if parts == nil || rs.Height != height || int64(parts.Header().Total) != p.Proof.Total {
+		return nil, true // CometBFT helps a peer that has fallen behind, or consensus has moved on
+	}
+	if own := parts.GetPart(int(p.Index)); own == nil || !bytes.Equal(own.Proof.LeafHash, p.Proof.LeafHash) {
+		return nil, true
+	}
+	if !parts.BitArray().IsFull() || rs.ProposalBlock == nil {
+		return nil, false
+	}
+	block, err := compact(height, parts, rs.ProposalBlock.Txs, func(raw []byte) hash { return r.pool.HashOf(raw) })
+	if err != nil {
+		r.Logger.Info("block sent in parts", "height", height, "err", err)
+		return nil, true
+	}
+	r.block = block
+	return block, true
+}
+
+// keep keeps a compact block of which every part was rebuilt.
+func (r *BlockReactor) keep(b *compactBlock) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.block = b
+}
+
+// blockPeer is a peer, as CometBFT's gossip of blocks sees it.
+type blockPeer struct {
+	p2p.Peer
+	reactor *BlockReactor
+	compact bool // it has the channel
+
+	mu   sync.Mutex
+	want *PartRequest // its last
+}
+
+// Send implements p2p.Peer. In place of a part it sends the whole block by reference, or nothing
+// while this node lacks parts of it: CometBFT then tries again.
+func (p *blockPeer) Send(m p2p.Envelope) bool {
+	part, ok := m.Message.(*cmtcons.BlockPart)
+	if !ok || !p.compact {
+		return p.Peer.Send(m)
+	}
+	if p.wants(part) {
+		return p.Peer.Send(m)
+	}
+	block, whole := p.reactor.blockOf(part.Height, &part.Part)
+	switch {
+	case !whole:
+		time.Sleep(blockTick)
+		return false
+	case block == nil:
+		return p.Peer.Send(m)
+	}
+	if !p.Peer.Send(p2p.Envelope{ChannelID: blockChannel, Message: &BlockGossip{Block: block.CompactBlock}}) {
+		return false
+	}
+	markWhole(p, block)
+	return true
+}
+
+// wants reports whether the peer has requested a part, which it is sent once for each request.
+func (p *blockPeer) wants(part *cmtcons.BlockPart) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w, i := p.want, part.Part.Index
+	if w == nil || w.Height != part.Height || int64(w.Total) != part.Part.Proof.Total || i >= w.Total ||
+		w.Has[i/64]>>(i%64)&1 == 1 {
+		return false
+	}
+	w.Has[i/64] |= 1 << (i % 64)
+	return true
+}
+
+// markWhole records, as CometBFT does for a part, that a peer has all parts of a block.
+func markWhole(peer p2p.Peer, b *compactBlock) {
+	if s, ok := peer.Get(types.PeerStateKey).(*consensus.PeerState); ok {
+		round := s.GetRoundState().Round
+		for i := range int(b.header.Total) {
+			s.SetHasProposalBlockPart(b.Height, round, i)
+		}
+	}
+}
