@@ -97,9 +97,9 @@ straggler_wait = "{{ .Proposal.StragglerWait }}"
 
 [p2p]
 # How transactions reach the other nodes. "announce": the node that one is submitted to
-# sends it to its peers, the other nodes announce it and send it on request; and a part of
-# a block is forwarded by its first sender. "flood": as CometBFT does, each node sends each
-# to all peers that have not sent it first.
+# sends it to its peers, the other nodes announce it and send it on request; and a block
+# travels as the hashes of its transactions. "flood": as CometBFT does, each node sends each
+# transaction and each part of a block to all peers that have not sent it first.
 gossip = {{ printf "%q" .P2P.Gossip }}
 # Let in the nodes of active members, the persistent peers of config.toml, relays and
 # allowed_peers alone, once every member has registered its nodes. With false, everybody.

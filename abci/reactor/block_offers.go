@@ -165,7 +165,7 @@ func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *
 		has.SetIndex(i, true)
 		a.given.SetIndex(i, true)
 		x.rebuilt++
-		r.Reactor.Receive(p2p.Envelope{Src: x.peer, ChannelID: consensus.DataChannel,
+		r.deliver(p2p.Envelope{Src: x.peer, ChannelID: consensus.DataChannel,
 			Message: &cmtcons.BlockPart{Height: rs.Height, Round: rs.Round, Part: *part}})
 	}
 	if x.rebuilt == int(a.parts.Total()) {

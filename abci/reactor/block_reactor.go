@@ -59,6 +59,7 @@ type BlockReactor struct {
 	trusts  func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is
 	expects func(hash) bool   // whether a transaction is on its way
 	round   func() *cstypes.RoundState
+	deliver func(p2p.Envelope) // hands consensus a part
 	offers  offers
 
 	mu    sync.Mutex
@@ -79,6 +80,7 @@ func (r *BlockReactor) Install(n *cmtnode.Node) {
 		return
 	}
 	r.Reactor = n.ConsensusReactor()
+	r.deliver = r.Reactor.Receive
 	var once sync.Once
 	var state interface{ GetRoundState() *cstypes.RoundState }
 	r.round = func() *cstypes.RoundState {

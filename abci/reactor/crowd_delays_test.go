@@ -69,41 +69,30 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 	}
 }
 
-// TestCrowdDelaysParts: a node has a part from a member's node that is connected to the receiver
-// and withholds the part. Strangers at the receiver delay the part by nothing, and silent members'
-// nodes by two pauses.
+// TestCrowdDelaysParts: peers offer a block first and do not answer requests for the parts that a
+// node cannot rebuild. The honest peer is asked after a number of pauses that is logarithmic in
+// theirs, and at once if they are strangers.
 func TestCrowdDelaysParts(t *testing.T) {
 	for _, strangers := range []bool{false, true} {
 		for _, k := range []int{0, 1, 3, 10, 40} {
-			var worst time.Duration
-			for range 20 {
-				synctest.Test(t, func(t *testing.T) {
-					r := relayingTo(t, 2) // the source and the receiver
-					source, receiver := r.peers[0], r.peers[1]
-					ids := []p2p.ID{r.sw.NodeInfo().ID(), source.ID(), receiver.ID()}
-					known := slices.Clone(ids)
-					for range k {
-						s := mock.NewPeer(nil)
-						ids = append(ids, s.ID())
-						_ = s.Stop()
-					}
-					r.trusts = func(id p2p.ID) bool { return !strangers || slices.Contains(known, id) }
-					r.knows(receiver, ids...)
-					r.knows(source, ids...)
-					r.onPart(source.ID(), partNumber(1))
-					start := time.Now()
-					r.offers(receiver, partNumber(1))
-					require.Eventually(t, func() bool { return len(receiver.got()) == 1 }, time.Minute, time.Millisecond)
-					worst = max(worst, receiver.times[0].Sub(start))
-				})
-			}
-			t.Logf("strangers %t, %2d at the receiver: the part is sent after %v at most", strangers, k,
-				worst.Round(time.Millisecond))
-			bound := 3*relayPause/2 + 10*time.Millisecond
-			if !strangers {
-				bound += maxPauses * relayPause
-			}
-			require.LessOrEqual(t, worst, bound)
+			synctest.Test(t, func(t *testing.T) {
+				r := collecting(t, k+1, 2*partBytes)
+				clear(r.held)
+				honest := r.peers[k]
+				r.trusts = func(id p2p.ID) bool { return !strangers || id == honest.ID() }
+				start := time.Now()
+				for _, p := range r.peers {
+					r.offer(p, r.compact)
+				}
+				r.until(func() bool { return len(honest.wants()) > 0 })
+				delay := time.Since(start)
+				t.Logf("strangers %t, %2d before it: the honest peer is asked after %v", strangers, k, delay)
+				bound := requestPause + 2*blockTick
+				for rest := k; rest > 0 && !strangers; rest /= 2 {
+					bound += answerPause + 2*blockTick
+				}
+				require.LessOrEqual(t, delay, bound)
+			})
 		}
 	}
 }

@@ -4,7 +4,7 @@ package e2e
 
 import (
 	"context"
-	"encoding/hex"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,18 +20,18 @@ import (
 	prototypes "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/statesync"
 	"github.com/cosmos/gogoproto/proto"
-	gogotypes "github.com/cosmos/gogoproto/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/testnet"
 )
 
-const peersChannel = byte(0x54)
+const blockChannel = byte(0x55)
 
 // blockChannels are those of blocks, with what comes over them.
 var blockChannels = map[byte]proto.Message{
 	consensus.StateChannel: &protocons.Message{}, consensus.DataChannel: &protocons.Message{},
-	blocksync.BlocksyncChannel: &protosync.Message{}, peersChannel: &gogotypes.BytesValue{},
+	blocksync.BlocksyncChannel: &protosync.Message{}, blockChannel: &reactor.BlockGossip{},
 	statesync.SnapshotChannel: &protostate.Message{}, statesync.ChunkChannel: &protostate.Message{},
 }
 
@@ -50,17 +50,39 @@ func tell(p p2p.Peer, channel byte, m proto.Message) bool {
 	return p.Send(p2p.Envelope{ChannelID: channel, Message: m})
 }
 
-// tellsOf says that all nodes are its peers.
-func (n *net) tellsOf() func(*adversary, p2p.Peer) {
-	var ids []byte
-	for _, c := range n.clients {
-		s, err := c.RPC().Status(context.Background())
-		require.NoError(n, err)
-		id, err := hex.DecodeString(string(s.NodeInfo.DefaultNodeID))
-		require.NoError(n, err)
-		ids = append(ids, id...)
+// offers says that it has a block at the height of the nodes and some heights above, whose
+// transactions change makes.
+func offers(above int64, change func(*reactor.CompactBlock)) func(*adversary, p2p.Peer) {
+	return repeated(func(_ *adversary, p p2p.Peer) bool {
+		at := heights.Load()
+		if at == nil {
+			time.Sleep(time.Millisecond)
+			return true
+		}
+		m := &reactor.CompactBlock{Height: at.Height + above, Leaves: hashes(1), Literals: [][]byte{{1}, {2}},
+			Hashes: hashes(1), Lengths: []uint32{1000}}
+		change(m)
+		return tell(p, blockChannel, &reactor.BlockGossip{Block: m})
+	})
+}
+
+// falsify sends every compact block back to all with its transactions in another order, or with
+// transactions that do not exist.
+func falsify(v *adversary, m p2p.Envelope) {
+	echo(v, m)
+	g, ok := m.Message.(*reactor.BlockGossip)
+	if !ok || g.Block == nil || len(g.Block.Hashes) < 64 {
+		return
 	}
-	return func(_ *adversary, p p2p.Peer) { tell(p, peersChannel, &gogotypes.BytesValue{Value: ids}) }
+	b := *g.Block
+	if b.Height%2 == 0 {
+		b.Hashes = hashes(len(b.Hashes) / 32)
+	} else {
+		b.Hashes = slices.Concat(b.Hashes[32:], b.Hashes[:32])
+	}
+	for _, p := range v.Switch.Peers().Copy() {
+		p.TrySend(p2p.Envelope{ChannelID: blockChannel, Message: &reactor.BlockGossip{Block: &b}})
+	}
 }
 
 // blockHarms are what a peer can do with blocks.
@@ -69,9 +91,33 @@ var blockHarms = []struct {
 	attack    func(*adversary, p2p.Peer)
 	onMessage func(*adversary, p2p.Envelope)
 }{
-	{"tells of peers without end", repeated(func(_ *adversary, p p2p.Peer) bool {
-		return tell(p, peersChannel, &gogotypes.BytesValue{Value: hashes(640)})
-	}), nil},
+	{"offers blocks of transactions that do not exist", offers(0, func(*reactor.CompactBlock) {}), echo},
+	{"offers blocks of other heights", offers(1<<40, func(*reactor.CompactBlock) {}), echo},
+	{"offers large blocks", offers(0, func(m *reactor.CompactBlock) {
+		m.Leaves, m.Hashes, m.Lengths = hashes(512), hashes(7000), make([]uint32, 7000)
+		m.Lengths[0], m.Literals = 512<<16-2, make([][]byte, 7001)
+		m.Literals[0], m.Literals[7000] = []byte{1}, []byte{2}
+	}), echo},
+	{"falsifies the blocks that it is sent", func(*adversary, p2p.Peer) {}, falsify},
+	{"requests parts without end", repeated(func(_ *adversary, p p2p.Peer) bool {
+		at := heights.Load()
+		if at == nil {
+			time.Sleep(time.Millisecond)
+			return true
+		}
+		return tell(p, blockChannel, &reactor.BlockGossip{Want: &reactor.PartRequest{Height: at.Height, Total: 1,
+			Root: hashes(1), Has: []uint64{0}}})
+	}), echo},
+	{"requests each block again and again", func(*adversary, p2p.Peer) {}, func(v *adversary, m p2p.Envelope) {
+		echo(v, m)
+		if b, ok := m.Message.(*protocons.NewValidBlock); ok {
+			for range 100 {
+				m.Src.TrySend(p2p.Envelope{ChannelID: blockChannel, Message: &reactor.BlockGossip{Want: &reactor.PartRequest{
+					Height: b.Height, Total: b.BlockPartSetHeader.Total, Root: b.BlockPartSetHeader.Hash,
+					Has: make([]uint64, len(b.BlockParts.Elems))}}})
+			}
+		}
+	}},
 	{"sends parts that are none", repeated(func(_ *adversary, p p2p.Peer) bool {
 		at := heights.Load()
 		if at == nil {
@@ -140,10 +186,9 @@ func TestHostileBlockPeers(t *testing.T) {
 	n.sameHashes()
 }
 
-// TestHostileRelayPeers: peers of all nodes of a ring say that all are theirs, and pass on no part
-// of a block. Nodes that leave parts to them send them 200 to 300 ms later: rounds go on, at a
-// quarter of the pace at least, as no round of consensus fails.
-func TestHostileRelayPeers(t *testing.T) {
+// TestHostileOffers: peers of all nodes of a ring send every block back falsified, and answer no
+// request. Rounds go on, at a quarter of the pace at least, as no round of consensus fails.
+func TestHostileOffers(t *testing.T) {
 	const of = 8 * time.Second
 	n := start(t, testnet.Manifest{Validators: 7, Neighbours: 3, Strangers: true})
 	n.reach(3)
@@ -151,11 +196,11 @@ func TestHostileRelayPeers(t *testing.T) {
 	t.Logf("%-36s %+v", "calm", calm)
 	var ends []func()
 	for range 6 {
-		ends = append(ends, n.attackAll(false, n.tellsOf(), echo, blockChannels))
+		ends = append(ends, n.attackAll(false, func(*adversary, p2p.Peer) {}, falsify, blockChannels))
 	}
 	time.Sleep(time.Second)
 	l := n.spend(of)
-	t.Logf("%-36s %+v", "six idle peers of all", l)
+	t.Logf("%-36s %+v", "six peers of all that falsify", l)
 	require.Greater(t, l.rounds, calm.rounds/4)
 	for _, end := range ends {
 		end()

@@ -1,0 +1,262 @@
+package reactor
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cometbft/cometbft/consensus"
+	cstypes "github.com/cometbft/cometbft/consensus/types"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/p2p/mock"
+	cmtcons "github.com/cometbft/cometbft/proto/tendermint/consensus"
+	"github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// neighbour is a peer that records what it receives.
+type neighbour struct {
+	*mock.Peer
+	mu    sync.Mutex
+	got   []p2p.Envelope
+	plain bool // it has no channel of blocks
+}
+
+func (n *neighbour) NodeInfo() p2p.NodeInfo {
+	if n.plain {
+		return p2p.DefaultNodeInfo{}
+	}
+	return p2p.DefaultNodeInfo{Channels: []byte{blockChannel}}
+}
+
+func (n *neighbour) Send(m p2p.Envelope) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.got = append(n.got, m)
+	return true
+}
+
+func (n *neighbour) TrySend(m p2p.Envelope) bool { return n.Send(m) }
+
+// received counts the parts, compact blocks and requests that the peer was sent.
+func (n *neighbour) received() (parts, blocks int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, m := range n.got {
+		switch m := m.Message.(type) {
+		case *cmtcons.BlockPart:
+			parts++
+		case *BlockGossip:
+			if m.Block != nil {
+				blocks++
+			}
+		}
+	}
+	return parts, blocks
+}
+
+func (n *neighbour) wants() (all []*PartRequest) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, m := range n.got {
+		if g, ok := m.Message.(*BlockGossip); ok && g.Want != nil {
+			all = append(all, g.Want)
+		}
+	}
+	return all
+}
+
+// fakeSwitch records the peers that were stopped.
+type fakeSwitch struct {
+	p2p.Switcher
+	stopped map[p2p.ID]error
+}
+
+func (s fakeSwitch) StopPeerForError(p p2p.Peer, reason any) { s.stopped[p.ID()], _ = reason.(error) }
+
+// collector is a reactor whose consensus collects the parts of a block, with its peers and a pool.
+type collector struct {
+	*testing.T
+	*BlockReactor
+	peers   []*neighbour
+	sw      fakeSwitch
+	held    map[hash]*tx.Tx
+	rs      *cstypes.RoundState
+	whole   *types.PartSet // the block's parts
+	compact *CompactBlock
+	state   assembly
+}
+
+func (c *collector) Held(h [32]byte) *tx.Tx     { return c.held[h] }
+func (c *collector) HashOf(raw []byte) [32]byte { return txHash(raw) }
+func (c *collector) State() *app.State          { return nil }
+func (c *collector) offer(p *neighbour, m *CompactBlock) {
+	require.NoError(c, c.onGossip(p, &BlockGossip{Block: sent(c, m)}))
+}
+
+// until lets the reactor work until something holds.
+func (c *collector) until(holds func() bool) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(blockTick) {
+		require.True(c, time.Now().Before(end), "it never holds")
+		c.step(&c.state)
+	}
+}
+
+func (c *collector) complete() bool { return c.rs.ProposalBlockParts.BitArray().IsFull() }
+
+func collecting(t *testing.T, peers int, lengths ...int) *collector {
+	block, whole, held := blockWith(lengths...)
+	made, err := compact(proposed, whole, block.Txs, txHash)
+	require.NoError(t, err)
+	c := &collector{T: t, sw: fakeSwitch{stopped: map[p2p.ID]error{}}, held: held, whole: whole,
+		compact: made.CompactBlock,
+		rs:      &cstypes.RoundState{Height: proposed, ProposalBlockParts: types.NewPartSetFromHeader(whole.Header())}}
+	c.BlockReactor = NewBlockReactor(c, false, nil, func([32]byte) bool { return false }, limit.Messages{})
+	c.BlockReactor.sw, c.round = c.sw, func() *cstypes.RoundState { rs := *c.rs; return &rs }
+	c.Reactor = consensus.NewReactor(new(consensus.State), false)
+	c.deliver = func(m p2p.Envelope) {
+		part, err := types.PartFromProto(&m.Message.(*cmtcons.BlockPart).Part)
+		require.NoError(t, err)
+		_, err = c.rs.ProposalBlockParts.AddPart(part)
+		require.NoError(t, err)
+	}
+	for range peers {
+		p := &neighbour{Peer: mock.NewPeer(nil)}
+		t.Cleanup(func() { _ = p.Stop() })
+		c.InitPeer(p)
+		c.peers = append(c.peers, p)
+	}
+	return c
+}
+
+// part returns a part as CometBFT sends it.
+func (c *collector) part(i int) p2p.Envelope {
+	p, err := c.whole.GetPart(i).ToProto()
+	require.NoError(c, err)
+	return p2p.Envelope{ChannelID: consensus.DataChannel, Message: &cmtcons.BlockPart{Height: proposed, Part: *p}}
+}
+
+// TestBlocksAreRebuilt: a node hands consensus the parts of an offered block, and requests only those
+// with bytes of a transaction that its pool lacks. It needs no answer if the transaction comes.
+func TestBlocksAreRebuilt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := collecting(t, 2, partBytes, 3*partBytes, 500)
+		c.offer(c.peers[0], c.compact)
+		c.until(c.complete)
+		require.Empty(t, c.peers[0].wants())
+		require.NotNil(t, c.block, "it is passed on as it came")
+
+		c = collecting(t, 2, partBytes, 3*partBytes, 500)
+		late := c.held[hash(c.compact.Hashes[32:])]
+		delete(c.held, late.Hash)
+		c.offer(c.peers[0], c.compact)
+		c.until(func() bool { return len(c.peers[0].wants()) == 1 })
+		want := c.peers[0].wants()[0]
+		require.EqualValues(t, 5, want.Total)
+		require.Equal(t, []uint64{0b00001}, want.Has)
+		require.Empty(t, c.peers[1].wants(), "it has not offered the block")
+		c.held[late.Hash] = late
+		c.until(c.complete)
+		require.Empty(t, c.sw.stopped)
+	})
+}
+
+// TestConsensusStartsOver: consensus may drop the parts that it was given, and collect them again
+// later. Nothing is lost.
+func TestConsensusStartsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := collecting(t, 1, partBytes, 500)
+		c.rs.ProposalBlockParts = nil // the proposal comes later than the block
+		c.offer(c.peers[0], c.compact)
+		require.True(t, c.step(&c.state))
+		take := c.deliver
+		c.deliver = func(p2p.Envelope) {}
+		c.rs.ProposalBlockParts = types.NewPartSetFromHeader(c.whole.Header())
+		require.True(t, c.step(&c.state))
+		require.Zero(t, c.rs.ProposalBlockParts.Count())
+		c.deliver = take
+		c.rs.ProposalBlockParts = types.NewPartSetFromHeader(c.whole.Header())
+		c.until(c.complete)
+		c.rs.Height++
+		require.False(t, c.step(&c.state))
+		require.Empty(t, c.offers.list, "of another height")
+	})
+}
+
+// TestLiarsCostNoBlock: peers offer a block with transactions that do not exist, in the wrong order,
+// and at other heights, before an honest peer offers it. The block is rebuilt at once of the honest
+// offer, and those whose parts are false are disconnected. One offer of a peer is kept.
+func TestLiarsCostNoBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := collecting(t, 4, partBytes, 3*partBytes, 3*partBytes)
+		made := func(change func(*CompactBlock)) *CompactBlock {
+			m := sent(t, c.compact)
+			change(m)
+			return m
+		}
+		c.offer(c.peers[0], made(func(m *CompactBlock) { m.Hashes = make([]byte, len(m.Hashes)) }))
+		c.offer(c.peers[1], made(func(m *CompactBlock) { copy(m.Hashes[32:64], m.Hashes[64:]) }))
+		for range 1000 {
+			c.offer(c.peers[2], made(func(m *CompactBlock) { m.Height += 7 }))
+		}
+		require.Len(t, c.offers.list, 3)
+		c.offer(c.peers[3], c.compact)
+		start := time.Now()
+		c.until(c.complete)
+		require.LessOrEqual(t, time.Since(start), 4*blockTick)
+		require.Len(t, c.sw.stopped, 1)
+		require.ErrorIs(t, c.sw.stopped[c.peers[1].ID()], errForged)
+		for _, m := range []*BlockGossip{{}, {Block: c.compact, Want: &PartRequest{}}, {Block: &CompactBlock{}},
+			{Want: &PartRequest{}}, {Want: &PartRequest{Height: 5, Total: 1 << 31, Root: make([]byte, 32)}},
+			{Want: &PartRequest{Height: 5, Total: 1, Root: make([]byte, 32), Has: make([]uint64, 9)}}} {
+			require.Error(t, c.onGossip(c.peers[3], m))
+		}
+	})
+}
+
+// TestPartsGoByReference: a peer is sent the block by reference in place of its first part, once this
+// node has the whole. It is sent the parts that it requests, each once. A peer without the channel,
+// or at an earlier height, is sent each part.
+func TestPartsGoByReference(t *testing.T) {
+	c := collecting(t, 2, partBytes, 500)
+	peer, plain := c.peers[0], &neighbour{Peer: mock.NewPeer(nil), plain: true}
+	c.InitPeer(plain)
+	defer func() { _ = plain.Stop() }()
+	blocks := peer.Get(peerKey).(*blockPeer)
+	first, err := types.PartFromProto(&c.part(0).Message.(*cmtcons.BlockPart).Part)
+	require.NoError(t, err)
+	_, err = c.rs.ProposalBlockParts.AddPart(first)
+	require.NoError(t, err)
+	require.False(t, blocks.Send(c.part(0)), "CometBFT tries again")
+	block, whole, _ := blockWith(partBytes, 500)
+	c.rs.ProposalBlockParts, c.rs.ProposalBlock = whole, block
+	require.True(t, blocks.Send(c.part(0)))
+	parts, compact := peer.received()
+	require.Equal(t, []int{0, 1}, []int{parts, compact})
+
+	require.NoError(t, c.onGossip(peer, &BlockGossip{Want: &PartRequest{Height: proposed, Total: 2, Root: whole.Hash(),
+		Has: []uint64{1}}}))
+	require.True(t, blocks.Send(c.part(1)))
+	parts, compact = peer.received()
+	require.Equal(t, []int{1, 1}, []int{parts, compact})
+	require.True(t, blocks.Send(c.part(1)))
+	parts, compact = peer.received()
+	require.Equal(t, []int{1, 2}, []int{parts, compact}, "each once")
+
+	require.True(t, plain.Get(peerKey).(*blockPeer).Send(c.part(0)))
+	parts, compact = plain.received()
+	require.Equal(t, []int{1, 0}, []int{parts, compact})
+	old := c.part(0)
+	old.Message.(*cmtcons.BlockPart).Height--
+	require.True(t, blocks.Send(old))
+	other := c.part(0)
+	other.Message.(*cmtcons.BlockPart).Part.Proof.LeafHash = make([]byte, 32)
+	require.True(t, blocks.Send(other), "of another block")
+	parts, _ = peer.received()
+	require.Equal(t, 3, parts)
+}
