@@ -17,9 +17,8 @@ const (
 	// measured; 1.10 at N=20, ADR 18).
 	copiesOfGradient = 1.1
 	// copiesOfBlock times the number of peers is the number of times that a block reaches a node if
-	// no link is slow (0.20 to 0.37 measured). A node leaves forwarding a part to the part's
-	// sender, and sends it itself only to a peer that has not voted in time (ADR 18). Over a slow
-	// link each peer sends the whole block, and the votes wait behind it.
+	// no link is slow (0.20 to 0.37 measured when blocks went in parts). It is an upper bound since
+	// they go by reference (ADR 18).
 	copiesOfBlock = 0.25
 	// byteWork is the CPU time for each byte of a gradient, which a node handles by itself and
 	// again in the block: encryption, hashes, the pool, verification, disk.
