@@ -205,8 +205,8 @@ func (a *Application) executable(s *app.State) error {
 	return nil
 }
 
-// restore checks, stores and publishes the received state. A panic is a fault of the snapshot: any
-// peer may offer one.
+// restore checks, stores and publishes the received state. Any peer may offer a snapshot, so a
+// panic is the snapshot's fault, and restore returns it as an error.
 func (a *Application) restore(r *restoring) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

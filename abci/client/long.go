@@ -25,7 +25,8 @@ const (
 	faultPause = 200 * time.Millisecond
 )
 
-// model fetches the answer to /model... in pieces, and checks the parameters against its hash.
+// model fetches the answer to /model... in pieces, and checks the parameters against the hash that
+// the answer gives.
 func (c *Client) model(ctx context.Context, path string) (m query.ModelState, err error) {
 	head, data, err := c.long(ctx, path)
 	if err != nil {

@@ -220,8 +220,9 @@ func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
 	return slices.Compact(keys), nil
 }
 
-// PlainKeys returns the key files of a home with an identity that are not encrypted: an encryption
-// was cut off, or a file was put there since.
+// PlainKeys returns the unencrypted key files of a home that has an identity. There are some if an
+// encryption was interrupted, or if a file was added later. A home without an identity has none to
+// report.
 func PlainKeys(c *config.Config, a AppConfig) (plain []string, err error) {
 	if encrypts, err := NewKeystore(c.RootDir, nil).encrypts(); err != nil || !encrypts {
 		return nil, err

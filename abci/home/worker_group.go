@@ -73,10 +73,10 @@ func journalsOf(c *config.Config, a AppConfig) string {
 	return filepath.Join(filepath.Dir(InHome(c, a.Worker.Journal)), journals)
 }
 
-// WorkerGroup returns the workers of a worker group's home: one for each key file, in the order of
-// their names. The k-th worker takes part worker.part + k of the data, and k is added to its test
-// seed unless that is 0. The data set is read once for all workers, and as many of them compute at
-// once as there are cores.
+// WorkerGroup returns the workers of a worker group's home, one for each key file, in the order of
+// the file names. Worker k, counted from 0, gets part worker.part + k of the data. Its test seed is
+// the configured seed plus k, or 0 if the configured seed is 0. All workers share one copy of the
+// data set, and at most one worker per core computes at a time.
 func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 	log func(string, ...any)) ([]worker.Config, error) {
 	folder := InHome(c, a.Worker.KeyFile)

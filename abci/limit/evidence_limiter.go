@@ -17,14 +17,15 @@ import (
 const (
 	maxPeerPieces = 32
 	piecesPeriod  = 10 * time.Second
-	// maxPieces limits the pieces of all peers together. Beyond it a peer may send fairPieces, so
-	// that a crowd cannot shut out the other peers.
+	// maxPieces limits the pieces of evidence that the node accepts from all peers together in a
+	// period. After that the node still accepts fairPieces from each peer, so that a crowd cannot
+	// shut out the other peers.
 	maxPieces, fairPieces = 96, 2
 )
 
-// evidenceLimiter is CometBFT's evidence reactor with these limits. A message beyond them is
-// dropped: an honest peer sends its evidence again at its next broadcast, and a proposer's block
-// carries its own.
+// evidenceLimiter wraps CometBFT's evidence reactor and drops messages beyond these limits. No
+// evidence is lost: an honest peer sends its evidence again at its next broadcast, and a proposer
+// puts its evidence into its block.
 type evidenceLimiter struct {
 	p2p.Reactor
 	now   func() time.Time
