@@ -66,7 +66,8 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	return &fitted
 }
 
-// AddRelays returns a list of peers with those relays that it does not have, except this node.
+// AddRelays returns the list peers with each relay added that it does not name yet, except this
+// node.
 func AddRelays(peers, relays string, own p2p.ID) string {
 	all := SplitList(peers)
 	named := PersistentPeers(&config.P2PConfig{PersistentPeers: peers})

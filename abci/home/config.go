@@ -45,8 +45,8 @@ func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	return c, nil
 }
 
-// ListenAt returns the address at which a node listens that the others reach at host:port: that of
-// all interfaces at the port, or host:port itself on the loopback.
+// ListenAt returns the listen address of a node whose external address is host:port: host:port
+// itself if the host is the loopback, otherwise that port on all interfaces.
 func ListenAt(external string) string {
 	host, port, _ := net.SplitHostPort(external)
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {

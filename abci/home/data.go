@@ -54,9 +54,9 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// LoadData reads the data for a chain's model: the embedded MNIST for "" and EmbeddedData, a folder
-// of IDX files, or a CSV file if the model's inputs are a table. It fails with inputs.ErrInputs if
-// the path names images and the model takes a table, or the other way round.
+// LoadData reads the data for a chain's model. A path of "" or EmbeddedData means the embedded
+// MNIST. Any other path is a CSV file if the model takes a table, and a folder of IDX files if it
+// takes images. LoadData fails with inputs.ErrInputs if the path and the model do not match.
 func LoadData(path string, m params.Model) (mnist.Data, error) {
 	if embedded(path) {
 		if m.Table != nil {

@@ -161,7 +161,8 @@ func (s *Keystore) Unlock() error {
 	return err
 }
 
-// unlock returns the identity, for which it asks the passphrase the first time.
+// unlock returns the identity. The first call asks for the passphrase, and later calls return the
+// same identity or error.
 func (s *Keystore) unlock() (*age.X25519Identity, error) {
 	if s == nil || s.file == "" {
 		return nil, errors.New("this command takes plain keys alone")

@@ -16,8 +16,8 @@ import (
 )
 
 // execution returns the block of a verified header in the form that a state executes. If the
-// header's hash shows that the block consists of cached transactions, it is not fetched: with a
-// thousand gradients a fetch takes longer than the computation of the next ones.
+// header's hash shows that the block consists of cached transactions, execution reads them from the
+// cache: to fetch a block with a thousand gradients takes longer than to compute the next thousand.
 func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
 	if txs := f.own.blockFromCache(b.Header); txs != nil {

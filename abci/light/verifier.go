@@ -120,8 +120,8 @@ func (f *verifier) save() error {
 	return f.keep(f.last)
 }
 
-// header verifies the header of a height, not below the last one, by the rules of CometBFT's light
-// client. It keeps only the last block.
+// header verifies and returns the header at a height by the rules of CometBFT's light client. The
+// height is not below that of the last verified header. Only the last verified block is kept.
 func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	for at := height; f.last.Height < height; {
 		b, err := f.provider.LightBlock(ctx, at)

@@ -93,7 +93,8 @@ type Hooks struct {
 	Data home.PartOf
 	// Chain wraps the chain of the worker.
 	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
-	// GossipRefused is the application's option of that name, for a node that misbehaves.
+	// GossipRefused sets the application's option of that name: the mempool then passes on
+	// gradients that the application rejects. Only a simulated attacker sets it.
 	GossipRefused bool
 	// Beside starts the services of the process beside the node, which run until ctx ends. It
 	// returns when they are ready, or an error; ended is closed when they have ended, nil if there

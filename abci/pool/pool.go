@@ -46,10 +46,10 @@ func slotOf(t *tx.Tx) slot {
 }
 
 const (
-	// maxPending bounds the pending operations of one kind and sender; all outsiders count as one
-	// sender. It equals the maximum number of operations in a block. A limit of one operation per
-	// subject would be no bound: a participant can make any number of Joins, and carry each in an
-	// approval.
+	// maxPending bounds the pending operations of one kind from one sender; all outsiders count as
+	// one sender. It equals the maximum number of operations in a block. A limit of one operation
+	// per subject would not bound them, because a participant can make up any number of Joins and
+	// send each in an approval.
 	maxPending = 64
 	// maxOperationBytes bounds an operation. The largest operation that rule P2 allows starts an
 	// epoch with an external model of 32 KiB and a ledger. Without the bound, an approval padded to

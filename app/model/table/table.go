@@ -1,5 +1,5 @@
-// Package table reads tables in CSV files: the description of a table that a chain's parameters
-// hold ([Shape]), and by that description the examples of a participant ([Load]). Values become
+// Package table reads tables from CSV files. [Shape] makes the description of a table that a chain's
+// parameters hold, and [Load] reads a participant's examples by that description. Values become
 // levels from 0 to 255, like pixels, so that code for images works on them. An error about a value
 // of a row names the line and the column, and does not quote the value: rows are private.
 package table
