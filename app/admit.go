@@ -170,7 +170,8 @@ func (s *State) checkIncluded(included []tx.Included) error {
 	return nil
 }
 
-// checkDeltaForm applies A7: the digest alone at tolerance 0, the vector alone above.
+// checkDeltaForm applies rule A7. At tolerance 0 an aggregate carries only the digest of Delta; at
+// a higher tolerance it carries only the vector.
 func (s *State) checkDeltaForm(a *tx.Aggregate) error {
 	if s.Params.Rule.Tolerance == 0 {
 		if len(a.Digest) != sha256.Size || len(a.Delta) != 0 {

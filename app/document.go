@@ -43,7 +43,8 @@ func (d *Document) check() error {
 	return cmp.Or(d.Params.Election.Validate(), d.Params.Privacy.ValidateLedger())
 }
 
-// DecodeState is the inverse of Encode, at a height.
+// DecodeState decodes a state that Encode wrote. The document does not hold the height, so the
+// caller gives it.
 func DecodeState(height uint64, data []byte) (*State, error) { return decodeState(height, data, nil) }
 
 // DecodeRest is the inverse of EncodeRest, at a height, with the model.

@@ -113,10 +113,11 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 
 func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
-// ready reports false for signing and VRF keys while a round is open, because a round keeps the
-// keys with which it opened. The boundary of a stalled round does not replace them either: the
-// owner may already have sent a gradient under the old keys, and a second gradient under the new
-// keys would be evidence against it.
+// ready reports whether the rotation may be executed now. A rotation of a signing or VRF key waits
+// while a round is open, because a round keeps the keys with which it opened. It also waits at the
+// height at which a stalled round lets other proposals be enacted: the owner may already have sent
+// a gradient under the old keys, and a second gradient under the new keys would be evidence against
+// it.
 func (r rotate) ready(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.over()
 }

@@ -88,8 +88,8 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 
 // Limits of the effect of passing a leader over.
 const (
-	// minByPassing is the reputation below which passing over takes nothing, because the leader may
-	// only have been cut off.
+	// minByPassing is the lowest reputation to which being passed over can reduce a leader. A
+	// leader at or below it loses no more, because it may only have been cut off.
 	minByPassing = params.One / 10
 	maxPause     = 10 // a leader pauses at most 2^maxPause rounds
 )

@@ -61,9 +61,10 @@ const patience = time.Minute
 // explorer makes at once, rather than the standard library's 2.
 const idleConnections = 16
 
-// New prepares a client for a node's RPC address: tcp://host:port, http://host:port, https://host,
-// with a port or without, or unix:///path for a socket. host:port alone means tcp. It does not
-// connect. No answer is read beyond MaxAnswer bytes.
+// New prepares a client for a node's RPC address and does not connect yet. The address is
+// tcp://host:port, http://host or https://host (each with or without a port), or unix:///path for a
+// socket; host:port without a scheme means tcp. The client reads at most MaxAnswer bytes of an
+// answer.
 func New(address string) (*Client, error) { return open(address, MaxAnswer, patience) }
 
 func open(address string, most int64, patience time.Duration) (*Client, error) {

@@ -37,8 +37,8 @@ func GenesisOf(c *config.Config) (app.Genesis, error) {
 	return app.DecodeGenesis(doc.AppState)
 }
 
-// NewGenesis makes the genesis document: a validator for every participant
-// with a consensus key, and blocks that hold a round.
+// NewGenesis makes the genesis document. Every participant with a consensus key becomes a
+// validator, and the max block size holds a whole round.
 func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc, error) {
 	state, err := g.Encode()
 	if err != nil {

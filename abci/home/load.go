@@ -115,9 +115,10 @@ func readTOML(dir, name, prefix string, into any,
 }
 
 // OneLine turns the error of a TOML decoder, which has a heading and a line for each fault, into
-// one line. For a value of the wrong type the line names the key, the environment variable with the
-// prefix if that set the value, the value, and what is allowed. For an unknown key of into it names
-// the line of the file, and the nearest known key.
+// one line. For a value of the wrong type, that line gives the key, the value and the allowed
+// values, and the environment variable, which begins with prefix, if that set the value. For a key
+// that the struct into does not have, the line gives the key's line in the file and the nearest
+// known key.
 func OneLine(err error, v *viper.Viper, prefix string, into any) error {
 	if err == nil {
 		return nil

@@ -272,7 +272,7 @@ func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, from int) int {
 	return int(raw.Offset + raw.Length)
 }
 
-// lineEnd returns the offset behind the line in which an offset is.
+// lineEnd returns the offset just after the line that contains the offset at.
 func lineEnd(doc []byte, at int) int {
 	if n := bytes.IndexByte(doc[at:], '\n'); n >= 0 {
 		return at + n + 1

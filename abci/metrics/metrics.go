@@ -262,7 +262,8 @@ func (m *Metrics) Contributed(participant uint32, selected bool) {
 	m.contributions.WithLabelValues(m.chainID, index(participant), strconv.FormatBool(selected)).Inc()
 }
 
-// Rejected records a rejection by its verb, its result code and the code's name.
+// Rejected counts a rejection, labelled with the ABCI method that rejected, the result code and the
+// code's name.
 func (m *Metrics) Rejected(verb string, code uint32, reason string) {
 	if m == nil {
 		return

@@ -50,8 +50,8 @@ func (c *evidenceDB) Set(key, value []byte) error {
 	return c.DB.Set(key, value)
 }
 
-// needed returns nil if the state would convict at least one of the validators, and no pending
-// piece is against that validator.
+// needed returns nil if the state would convict at least one of the proven validators and no
+// pending piece of evidence is against that validator. Otherwise it returns errNeedless.
 func (c *evidenceDB) needed(proven []app.Misbehavior) error {
 	state := c.state()
 	proven = slices.DeleteFunc(proven, func(m app.Misbehavior) bool { return state != nil && !state.Convicts(m) })

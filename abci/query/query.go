@@ -356,7 +356,7 @@ func roundArgument(s *app.State, arg string) (epoch, round uint64, err error) {
 	return epoch, round, err
 }
 
-// nonNil makes the JSON of an empty list [].
+// nonNil replaces a nil list by an empty one, so that its JSON is [] and not null.
 func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -107,8 +107,8 @@ func (c *ClockReactor) Receive(m p2p.Envelope) {
 	c.onTime(m.Src.ID(), at)
 }
 
-// Offsets returns the clocks of the peers that are connected and count, each minus this one, by node
-// id.
+// Offsets returns how far the clock of each connected peer that counts is ahead of this node's, in
+// the order of the node ids.
 func (c *ClockReactor) Offsets() []query.PeerClock {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -144,8 +144,9 @@ func (p Params) warnings(n int) (out []string) {
 	return slices.Concat(out, p.Election.warnings(f), p.Privacy.warnings(p.Training.Rounds))
 }
 
-// warnings names the bounds of an election under which f Byzantine participants can hold a round
-// open, or take it over.
+// warnings reports values of quorum_blocks and view_blocks that are too high or too low. If one is
+// too high, one silent participant or leader can hold a round open for long. If one is not above f,
+// f Byzantine validators that propose one after the other can take the round over.
 func (e Election) warnings(f int) (out []string) {
 	if e.QuorumBlocks > patience || e.ViewBlocks > patience {
 		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and "+

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// CheckText rejects text longer than limit bytes, and text that could break a terminal or a table,
-// or that two releases of Go may judge differently: names on the chain are printable ASCII, U+0020
-// to U+007E, because Unicode's tables of printable characters grow from one release to the next. A
-// web page must do its own escaping.
+// CheckText rejects text of more than limit bytes, and text with characters other than printable
+// ASCII, U+0020 to U+007E. Other characters could break a terminal or a table, and nodes built with
+// different releases of Go could disagree about them, because Unicode's tables of printable
+// characters grow. A web page must do its own escaping.
 func CheckText(name, text string, limit int) error {
 	if len(text) > limit {
 		return fmt.Errorf("%s has %d bytes, at most %d", name, len(text), limit)

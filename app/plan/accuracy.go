@@ -12,8 +12,8 @@ import (
 type Accuracy struct {
 	Measured bool  `json:"measured"`
 	Clean    *Band `json:"clean"` // all participants honest
-	// with f Byzantine participants under the worst measured attack; null if not measured, or
-	// without the noise floor
+	// Attacked is the accuracy with f Byzantine participants under the worst measured attack. It is
+	// null if that was not measured, or if the plan has no noise floor.
 	Attacked *Band `json:"attacked"`
 	// Source says where the numbers come from, or why there are none.
 	Source string `json:"source"`

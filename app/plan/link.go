@@ -31,8 +31,8 @@ const (
 	// stepWork is the CPU time of a training step for each example and parameter of a built-in
 	// model.
 	stepWork = 0.55e-9 // seconds
-	// busy is the share of a node's cores that a round uses, because its stages wait for each other
-	// (0.43 to 1 measured).
+	// busy is the assumed share of a node's cores that a round keeps busy. It is below 1 because
+	// the stages of a round wait for each other; 0.43 to 1 was measured.
 	busy = 0.75
 )
 

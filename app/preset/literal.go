@@ -2,11 +2,11 @@ package preset
 
 import "github.com/spdl/spdl/app/params"
 
-// literal returns the preset paper, changed wherever the paper's text differs from it: no momentum
-// and no weight decay, sums of norms that are not squared, the zero vector for a silent
-// participant, a reputation that falls at more than a right angle to Delta and never rises, and one
-// leader for a training. Its noise is still the prototype's. docs/adr/0003-krum-as-published.md has
-// the consequences.
+// literal returns the preset paper with the changes that make it follow the paper's text. It has no
+// momentum and no weight decay. Krum's scores sum norms instead of squared norms. A silent
+// participant counts as the zero vector. A participant loses reputation if its gradient is at more
+// than 90 degrees to Delta, and never regains any. One leader leads the whole training. Only the
+// noise stays the prototype's. docs/adr/0003-krum-as-published.md has the consequences.
 func literal(n, f int) params.Params {
 	p := paper(n, f)
 	p.Training.Momentum, p.Training.WeightDecay = 0, 0

@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// Own holds the settings of a chain that its participants bring themselves. Zero values mean the
-// preset's.
+// Own holds what the participants of a chain choose instead of the preset's settings. For a zero
+// value the preset's setting applies.
 type Own struct {
 	Data     *Data         // the training data; nil for MNIST
 	Model    *params.Model // a model of the kind external, only for the preset external

@@ -143,9 +143,9 @@ func paper(n, f int) params.Params {
 }
 
 // reputation holds the presets' settings (docs/adr/0011-reputation-knows-the-noise.md has the
-// measurements). A gradient that points away from Delta by more than 0.3 of the typical squared
-// norm is an attacker's. An honest gradient does so in no round of the private presets, except in a
-// few at the start of heterogeneous trainings.
+// measurements). A gradient counts as an attacker's if it points away from Delta by more than
+// Margin, 0.3 of the typical squared norm. In the private presets no honest gradient does, except
+// in a few rounds at the start of heterogeneous trainings.
 var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000,
 	PassedOver: 100_000}
 

@@ -57,7 +57,7 @@ type Forger interface {
 	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
 }
 
-// ErrRejected means that the chain rejected a transaction. It is no failure to deliver one.
+// ErrRejected means that a transaction reached the chain and the chain rejected it.
 var ErrRejected = errors.New("transaction rejected")
 
 // ErrUnfit means that the home's data or trainer do not fit the parameters of an epoch.

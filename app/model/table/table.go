@@ -151,7 +151,8 @@ func forTesting(set mnist.Set, row int) bool {
 	return binary.BigEndian.Uint64(hash[:])%parts == 0
 }
 
-// Examples returns about how many rows of a table are not for testing.
+// Examples returns the approximate number of training rows in a table of that many rows. The
+// remaining rows are for testing.
 func Examples(rows int) int { return rows - rows/parts }
 
 // read returns all rows as images of one line.

@@ -26,7 +26,8 @@ type Report struct {
 	Examples int       `json:"examples"`
 	Batch    int       `json:"batch"`   // examples in each whole batch
 	StepMS   float64   `json:"step_ms"` // for one batch
-	// Tensors compares the model of a trainer that names its tensors with the parameters.
+	// Tensors compares the tensors of the trainer's model with those of the parameters. It is empty
+	// if the trainer does not name its tensors.
 	Tensors []Pair `json:"tensors,omitempty"`
 	// Refuted reports that a demand is not met. If it is false, nothing is proven: the trainer was
 	// asked about a few batches only.
@@ -157,7 +158,8 @@ func (i *inspection) note(demand string, err error, note string) {
 	i.report.Findings = append(i.report.Findings, Finding{demand, err == nil, note})
 }
 
-// sum returns the sum over a batch from the trainer's answer; rows are not clipped.
+// sum returns the sum of the gradients of the picked examples, as the trainer computes it. If the
+// trainer answers with one gradient per example, sum adds these without clipping them.
 func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
 	out := make([]float64, len(i.x))
 	if i.t.model.Clipping == params.ClippingSum {

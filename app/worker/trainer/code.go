@@ -23,7 +23,8 @@ const (
 	maxCodeBytes = 1 << 30
 )
 
-// codeFormat begins what is hashed. Other rules get another number.
+// codeFormat is the first input of the hash of a trainer's code. Its number changes with the rules
+// of docs/TRAINER.md that say which files are hashed.
 const codeFormat = "spdl trainer code 1\n"
 
 // CodeFile is a file of a trainer's code.

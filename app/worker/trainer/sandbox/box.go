@@ -29,9 +29,10 @@ const (
 // held by the worker alone: it closes when the worker ends, however it ends.
 const lifelineFD = 3
 
-// Command returns the command that runs a trainer's command line, contained, and the lifeline: the
-// trainer and all that it started are killed once the lifeline is closed. The caller closes both
-// ends of it: theirs after the command's start.
+// Command returns a command that runs a trainer's command line in the sandbox, and the two ends of
+// its lifeline. When the end lifeline closes, the trainer and all processes that it started are
+// killed. The caller closes both ends: theirs as soon as the command has started, lifeline to end
+// the trainer.
 func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeline, theirs *os.File, err error) {
 	if err := s.Validate(); err != nil {
 		return nil, nil, nil, err

@@ -47,8 +47,9 @@ func confine() error {
 	return &os.PathError{Op: "exec", Path: p.Argv[0], Err: err}
 }
 
-// dropCapabilities takes every capability from this thread, for root too. With no new privileges,
-// which restrictFiles sets, executing a program gives none back.
+// dropCapabilities removes all capabilities from this thread, even if it runs as root.
+// restrictFiles sets the kernel's no_new_privs flag, so that no program that the thread executes
+// regains them.
 func dropCapabilities() error {
 	for c := uintptr(0); unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) == nil; c++ {
 	}
@@ -72,8 +73,8 @@ const inScratch = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir | l
 // plainDevices are those that every program may use.
 var plainDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// restrictFiles applies the rule set of the kernel's Landlock: files, and where it has them TCP,
-// abstract Unix sockets and signals.
+// restrictFiles applies a Landlock rule set to this process. It restricts access to files, and to
+// TCP, abstract Unix sockets and signals if the kernel's Landlock supports that.
 func restrictFiles(p policy) error {
 	level := abi()
 	if level == 0 {

@@ -90,8 +90,8 @@ func (s *supervisor) start() (err error) {
 	return closePipes()
 }
 
-// closePipes closes the supervisor's ends of the trainer's standard input and output: each is to be
-// closed when the trainer closes it.
+// closePipes closes the supervisor's copies of the trainer's standard input and output, so that
+// each pipe closes when the trainer closes it.
 func closePipes() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
