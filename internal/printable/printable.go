@@ -16,3 +16,11 @@ func Text(text string) string {
 		return unicode.ReplacementChar
 	}, text)
 }
+
+// Cell returns a text for a cell of a CSV file that no spreadsheet takes for a formula.
+func Cell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

@@ -34,7 +34,9 @@ func (o *Single) State() *app.State { return o.state }
 // Closed is the result of closing a round.
 type Closed struct {
 	Record  *app.Record
-	Refused int // gradients that the chain rejected: their senders count as silent
+	Refused int        // gradients that the chain rejected: their senders count as silent
+	Before  *app.State // the state before the block that closed the round
+	Txs     []*tx.Tx   // of that block
 }
 
 // Round closes the open round with all participants' gradients. While some are missing, it executes
@@ -73,8 +75,10 @@ func (o *Single) Round() (Closed, error) {
 		if err != nil {
 			return closed, err
 		}
+		before := o.state
 		o.state = out.State
-		if closed.Record = out.Record; out.Record != nil {
+		if out.Record != nil {
+			closed.Record, closed.Before, closed.Txs = out.Record, before, txs
 			return closed, nil
 		}
 	}

@@ -64,11 +64,8 @@ func (r *recorder) block(b Executed) {
 
 // transactions adds an entry for each operation, and counts the approvals.
 func (r *recorder) transactions(b Executed) error {
-	for i, raw := range b.Block.Txs {
-		t, err := tx.Decode(raw)
-		if err != nil {
-			return err // it was executed
-		}
+	for i, t := range b.Txs {
+		raw := b.Block.Txs[i]
 		if _, ofRound := tx.PlaceOf(t); ofRound {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/printable"
 )
 
 // csvHeader are the columns of WriteCSV.
@@ -34,7 +35,7 @@ func (l *Log) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	_ = out.Write(csvHeader) // Error returns the first error
 	for _, f := range l.Founders {
-		_ = out.Write([]string{fmt.Sprint(l.First - 1), "", "founder", fmt.Sprint(f.Participant), guarded(f.Moniker),
+		_ = out.Write([]string{fmt.Sprint(l.First - 1), "", "founder", fmt.Sprint(f.Participant), printable.Cell(f.Moniker),
 			"in genesis", "", "", "", "", Applied, fmt.Sprint(l.First - 1), "", "", "", "", "", ""})
 	}
 	for _, e := range l.Entries {
@@ -50,21 +51,13 @@ func (l *Log) WriteCSV(w io.Writer) error {
 		for i, a := range e.Proof.Aunts {
 			aunts[i] = hex.EncodeToString(a)
 		}
-		_ = out.Write([]string{fmt.Sprint(e.Height), e.Time.Format(time.RFC3339Nano), e.Kind, who, guarded(e.Moniker),
-			guarded(e.Summary), guarded(e.detailText()), e.Proposal, e.approvalText(), accepted, e.Result,
-			fmt.Sprint(e.ResultHeight), guarded(e.Why), e.Hash, headers[e.Height], fmt.Sprint(e.Proof.Index),
+		_ = out.Write([]string{fmt.Sprint(e.Height), e.Time.Format(time.RFC3339Nano), e.Kind, who, printable.Cell(e.Moniker),
+			printable.Cell(e.Summary), printable.Cell(e.detailText()), e.Proposal, e.approvalText(), accepted, e.Result,
+			fmt.Sprint(e.ResultHeight), printable.Cell(e.Why), e.Hash, headers[e.Height], fmt.Sprint(e.Proof.Index),
 			fmt.Sprint(e.Proof.Total), strings.Join(aunts, " ")})
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// guarded returns a text that no spreadsheet computes.
-func guarded(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }
 
 // detailText returns the details in the order of their keys.

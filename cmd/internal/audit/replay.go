@@ -36,6 +36,8 @@ type Options struct {
 // Executed is a block that a replay has checked and executed, with its outcome.
 type Executed struct {
 	*app.Outcome
+	Before     *app.State // that the block was executed on
+	Txs        []*tx.Tx   // of the block, decoded
 	Block      *types.Block
 	Commit     *types.Commit       // that the replay verified, nil if none is known
 	Validators *types.ValidatorSet // that the replay derived for the height
@@ -95,6 +97,35 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	}
 	r.report.ReplaySeconds = o.Now().Sub(start).Seconds()
 	return r.report, r.finish()
+}
+
+// Until is Run that gives every executed block to a function and ends at its first error, which it
+// returns.
+func Until(ctx context.Context, src Source, o Options, each func(Executed) error) (*Report, error) {
+	var failed error
+	o.Executed = func(b Executed) {
+		if failed == nil {
+			failed = each(b)
+		}
+	}
+	report, err := Run(ctx, stopped{src, &failed}, o)
+	if failed != nil {
+		return report, failed
+	}
+	return report, err
+}
+
+// stopped is a source that ends with an error once a reader of its blocks has failed.
+type stopped struct {
+	Source
+	failed *error
+}
+
+func (s stopped) Next(ctx context.Context) (*cmtproto.Block, error) {
+	if *s.failed != nil {
+		return nil, *s.failed
+	}
+	return s.Source.Next(ctx)
 }
 
 // At returns the progress at a height, with the time left extrapolated from elapsed.
@@ -297,11 +328,12 @@ func (r *replay) execute(b *block, id types.BlockID, commit *types.Commit) error
 	if err != nil {
 		return r.divergence(b, KindExecution, err.Error())
 	}
+	before := r.state
 	r.state, r.record, r.last = out.State, out.Record, id
 	r.past.add(b.sound, r.validators, r.params.Evidence)
 	r.count(b.sound, out)
 	if r.each != nil {
-		r.each(Executed{out, b.sound, commit, r.validators})
+		r.each(Executed{out, before, txs, b.sound, commit, r.validators})
 	}
 	r.results = sm.TxResultsHash(abci.TxResults(txs, out.Record))
 	if updates := abci.ConsensusUpdates(out); updates != nil {

@@ -21,7 +21,8 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("audit", "Prove a chain by re-executing it", auditReplay(), auditLog(), auditArchive())
+	return command.Group("audit", "Prove a chain by re-executing it", auditReplay(), auditLog(),
+		auditContributions(), auditWithdraw(), auditArchive())
 }
 
 // sourceFlag declares --node, which names the source of blocks.
@@ -95,13 +96,7 @@ func (o *replayOptions) run(r *command.Run, args []string) (err error) {
 	if err := r.Show(found, func(w io.Writer) error { return auditText(w, found) }); err != nil {
 		return err
 	}
-	if found.Divergence != nil {
-		return found.Divergence
-	}
-	if found.OtherVersion != nil {
-		return found.OtherVersion
-	}
-	return nil
+	return verdict(found)
 }
 
 // first returns the first argument, "" if there is none.

@@ -77,11 +77,5 @@ func (o *logOptions) run(r *command.Run, args []string) (err error) {
 	if err := r.Show(log, func(w io.Writer) error { return write(w) }); err != nil {
 		return err
 	}
-	if found.Divergence != nil {
-		return found.Divergence
-	}
-	if found.OtherVersion != nil {
-		return found.OtherVersion
-	}
-	return nil
+	return verdict(found)
 }

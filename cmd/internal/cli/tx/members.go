@@ -170,7 +170,8 @@ func txLeave() *cobra.Command {
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, err
 		})
 	cmd.Long = cmd.Short + ".\nKeep the node running for two more heights, in which its validator still has to vote. " +
-		"Nobody else gets its index."
+		"Nobody else gets its index.\nThe models keep what its gradients taught them: spdl audit withdraw INDEX says since " +
+		"which round,\nand what training again without them costs."
 	return cmd
 }
 

@@ -1,0 +1,112 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/genesis"
+	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/query"
+)
+
+type withdrawOptions struct{ node, genesis string }
+
+func auditWithdraw() *cobra.Command {
+	o := &withdrawOptions{}
+	cmd := command.New(&cobra.Command{
+		Use:   "withdraw PARTICIPANT [ARCHIVE]",
+		Short: "Say what the model holds of a participant that leaves, and what a restart without it costs",
+		Long: `Say what the model holds of a participant that leaves: the rounds that included its
+gradients, the last model without any of them (round, height and hash), and what
+training again from there costs: in rounds, and in the epsilon of each remaining
+participant. Leaving changes no model, and no later model is free of gradients
+that an earlier one held. It changes nothing and proposes nothing.
+
+The blocks are replayed as by audit replay: of a stopped node's --home, of an
+ARCHIVE, or of a running node by --node.`,
+		Example: "  spdl audit withdraw 2 chain.spdl\n  spdl audit withdraw 2 --node tcp://127.0.0.1:26657 -o json",
+		Args:    cobra.RangeArgs(1, 2),
+	}, o.run)
+	sourceFlag(cmd, &o.node)
+	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
+	return cmd
+}
+
+func (o *withdrawOptions) run(r *command.Run, args []string) (err error) {
+	participant, err := query.ParticipantIndex(args[0])
+	if err != nil {
+		return err
+	}
+	src, err := source(r, o.node, first(args[1:]))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	bar := NewBar(r.Err)
+	how := audit.Options{Progress: bar.Show}
+	if o.genesis != "" {
+		if how.Genesis, err = genesis.ReadFile(o.genesis); err != nil {
+			return err
+		}
+	}
+	w, found, err := audit.RunWithdraw(r.Context, src, how, participant)
+	bar.End()
+	if err != nil {
+		return err
+	}
+	if err := r.Show(w, func(out io.Writer) error { return withdrawText(out, w) }); err != nil {
+		return err
+	}
+	return verdict(found)
+}
+
+// withdrawText prints a withdrawal for people.
+func withdrawText(out io.Writer, w *audit.Withdrawal) error {
+	membership := "active"
+	if w.Left != nil {
+		membership = fmt.Sprintf("left at height %d", *w.Left)
+	}
+	fmt.Fprintf(out, "participant   %d %q of %s, %s\n", w.Participant, w.Moniker,
+		command.Plain(w.ChainID), membership)
+	if w.First == nil {
+		_, err := fmt.Fprintf(out, "gradients     none: no model of the chain holds any of it\nmodel         %s\n",
+			pointText(w.Now))
+		return err
+	}
+	fmt.Fprintf(out, "gradients     %d, from %s to %s\n", w.Gradients, pointText(*w.First), pointText(*w.Last))
+	fmt.Fprintf(out, "model         %s: holds what these gradients taught it, and so does every model since epoch %d "+
+		"round %d;\n              the %d rounds since its last gradient do not undo that, and neither does leaving\n",
+		pointText(w.Now), w.First.Epoch, w.First.Round, w.RoundsAfter)
+	fmt.Fprintf(out, "last without  %s, model hash %s\n", pointText(w.Clean), w.Clean.Hash)
+	fmt.Fprintf(out, "a restart     trains %d rounds again; what the chain has published stays published\n\n", w.Repeat)
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "participant\tmoniker\trounds again\tepsilon\tafter\tadded\tbudget")
+	for _, p := range w.Others {
+		budget := fmt.Sprintf("%g", p.Budget)
+		if p.Beyond {
+			budget += ", exceeded: a restart needs a larger one"
+		}
+		fmt.Fprintf(t, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", p.Participant, command.Plain(p.Moniker), p.Rounds, epsilonText(p.Spent),
+			epsilonText(p.After), epsilonText(p.Added), budget)
+	}
+	return t.Flush()
+}
+
+func epsilonText(epsilon *float64) string {
+	if epsilon == nil {
+		return "no ledger"
+	}
+	return fmt.Sprintf("%.4f", *epsilon)
+}
+
+func pointText(p audit.ModelPoint) string {
+	if p.Initial {
+		return "the initial model of genesis"
+	}
+	return fmt.Sprintf("epoch %d round %d (height %d)", p.Epoch, p.Round, p.Height)
+}

@@ -1,0 +1,194 @@
+package contribution
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/mnist"
+)
+
+// Options are the choices of an estimate.
+type Options struct {
+	Test  mnist.Set
+	Pairs int     // of permutations a round, at least 1
+	Seed  uint64  // of the permutations
+	Epoch *uint64 // to measure alone; nil for all
+}
+
+// ErrDiverged means that a model of the chain has no finite loss on the test set.
+var ErrDiverged = errors.New("the model has no finite loss on the test set")
+
+// Estimator adds up the rounds of a chain, in their order.
+type Estimator struct {
+	options Options
+	model   params.Model // that loss measures
+	loss    *testLoss
+	copies  copies
+	members []*member
+	report  Report
+}
+
+// member is a participant's values by round.
+type member struct {
+	shapley, leaveOneOut, weights series
+	copied                        int
+	from                          map[uint32]int // rounds of gradients copied from each participant
+}
+
+// New returns an estimator without rounds.
+func New(o Options) (*Estimator, error) {
+	if o.Pairs < 1 {
+		return nil, fmt.Errorf("%d pairs of permutations, want at least 1", o.Pairs)
+	}
+	return &Estimator{options: o}, nil
+}
+
+// Round adds the round of a block to the estimate. Before is the state that the block was executed
+// on.
+func (e *Estimator) Round(before *app.State, round []*tx.Tx) error {
+	if e.options.Epoch != nil && *e.options.Epoch != before.Progress.Epoch {
+		return nil
+	}
+	applied, err := before.Applied(round)
+	if err != nil {
+		return err
+	}
+	if err := e.measures(before.Params.Model); err != nil {
+		return fmt.Errorf("epoch %d: %w", before.Progress.Epoch, err)
+	}
+	at := fmt.Sprintf("epoch %d round %d", before.Progress.Epoch, before.Progress.Round)
+	origins := e.copies.find(applied.Participants, applied.Vectors)
+	w := weights(applied.Vectors, applied.Delta)
+	g, whole := e.game(before.Params, applied, w, origins)
+	coasted := e.loss.at(applied.Coasted)
+	empty := coasted
+	for _, o := range origins {
+		if o.share > 0 {
+			empty = g.at(nil)
+			break
+		}
+	}
+	leaveOneOut, full := g.leaveOneOut()
+	after := e.loss.at(whole)
+	if !finite(coasted) || !finite(full) || !finite(after) || !finite(empty) {
+		return fmt.Errorf("%s: %w", at, ErrDiverged)
+	}
+	random := rand.New(rand.NewPCG(e.options.Seed, before.Closed()))
+	shapley := g.shapley(e.options.Pairs, random, empty, full)
+	r := &e.report
+	r.Rounds++
+	r.Improvement += coasted - after
+	r.Copied += coasted - empty
+	r.Rest += full - after
+	for i, index := range applied.Participants {
+		m := e.member(index)
+		m.shapley.add(shapley[i])
+		m.leaveOneOut.add(leaveOneOut[i])
+		m.weights.add(w[i])
+		if origins[i].share > 0 {
+			m.copied++
+			m.from[origins[i].participant]++
+		}
+	}
+	return nil
+}
+
+// measures prepares the loss of a chain's models, which may change with an epoch.
+func (e *Estimator) measures(m params.Model) (err error) {
+	if e.loss != nil && e.model.Equal(m) {
+		return nil
+	}
+	if e.loss, err = newLoss(e.options.Test, m); err == nil {
+		e.model = m
+		e.report.TestHash, e.report.TestExamples = e.loss.hash(), e.options.Test.Len()
+	}
+	return err
+}
+
+// game returns the game of a round, and the model to which the whole Delta leads. Copied parts of
+// gradients belong to no player: they are in the base.
+func (e *Estimator) game(p params.Params, a app.Applied, w []float64, origins []origin) (*game, []float64) {
+	scale := -float64(p.Training.LearningRate * p.Grid.Step)
+	d := len(a.Coasted)
+	whole, base := make([]float64, d), make([]float64, d)
+	copy(base, a.Coasted)
+	den := float64(a.Delta.Den)
+	for j := range whole {
+		whole[j] = a.Coasted[j] + float64(scale*float64(float64(a.Delta.Num[j])/den))
+	}
+	g := &game{loss: e.loss, base: base, step: make([][]float64, len(a.Vectors))}
+	for i, v := range a.Vectors {
+		step, own := make([]float64, d), float64(scale*w[i])
+		for j := range step {
+			step[j] = float64(own * float64(v.At(j)))
+		}
+		if o := origins[i]; o.share > 0 {
+			part := float64(own * o.share)
+			for j := range step {
+				moved := float64(part * float64(o.vector.At(j)))
+				step[j] -= moved
+				base[j] += moved
+			}
+		}
+		g.step[i] = step
+	}
+	return g, whole
+}
+
+// member returns the values of a participant.
+func (e *Estimator) member(index uint32) *member {
+	for uint32(len(e.members)) <= index {
+		e.members = append(e.members, &member{from: map[uint32]int{}})
+	}
+	return e.members[index]
+}
+
+// series are the values of a participant in the rounds that included it.
+type series []float64
+
+func (s *series) add(v float64) { *s = append(*s, v) }
+
+// Value is a sum over rounds with half the width of its 95 % interval, null for fewer than 2 rounds.
+type Value struct {
+	Sum  float64  `json:"sum"`
+	Half *float64 `json:"half_width"`
+}
+
+// sum returns the sum, with an interval for what chance makes of it: batches, noise and
+// permutations differ from round to round. The variance of a round is half the mean square of its
+// differences from the rounds before and after it, which a trend hardly changes; the first and the
+// last round have one such difference, which counts twice.
+func (s series) sum() Value {
+	var out Value
+	squares := 0.0
+	for i, v := range s {
+		out.Sum += v
+		if i == 0 {
+			continue
+		}
+		square := float64((v - s[i-1]) * (v - s[i-1]))
+		if squares += square; i == 1 {
+			squares += square
+		}
+		if i == len(s)-1 {
+			squares += square
+		}
+	}
+	if len(s) > 1 {
+		half := 1.96 * math.Sqrt(squares/2)
+		out.Half = &half
+	}
+	return out
+}
+
+func (s series) mean() float64 {
+	if len(s) == 0 {
+		return 0
+	}
+	return s.sum().Sum / float64(len(s))
+}

@@ -1,0 +1,92 @@
+package contribution
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// game is a round as a cooperative game. The value of a coalition is the test loss after a round
+// without gradients minus the loss after a round with the coalition's part of Delta.
+type game struct {
+	loss *testLoss
+	base []float64   // the model after a round without the players' gradients
+	step [][]float64 // what each player's part of Delta adds to the model
+}
+
+// at returns the loss of the model to which the players in order have added their steps.
+func (g *game) at(players []int) float64 {
+	x := slices.Clone(g.base)
+	for _, i := range players {
+		for j, v := range g.step[i] {
+			x[j] += v
+		}
+	}
+	return g.loss.at(x)
+}
+
+// work is about the number of additions that a loss takes, for the choice of goroutines.
+func (g *game) work() int { return len(g.base) * len(g.loss.set.Labels) }
+
+// all returns the players.
+func (g *game) all() []int {
+	players := make([]int, len(g.step))
+	for i := range players {
+		players[i] = i
+	}
+	return players
+}
+
+// leaveOneOut returns by how much the loss would be worse without each player, and the loss with
+// all of them.
+func (g *game) leaveOneOut() (values []float64, full float64) {
+	n := len(g.step)
+	losses := make([]float64, n+1)
+	gradients.InParallel(n+1, g.work(), func(i int) {
+		players := g.all()
+		if i < n {
+			players = slices.Delete(players, i, i+1)
+		}
+		losses[i] = g.at(players)
+	})
+	full = losses[n]
+	for i := range n {
+		losses[i] -= full
+	}
+	return losses[:n], full
+}
+
+// shapley returns an estimate of each player's Shapley value from pairs of permutations, each of
+// which is the other backwards. In every pair each player comes before each other player once and
+// after it once, so the estimate is exact but for terms of the third order in the steps. Empty and
+// full are the losses of nobody and of all.
+func (g *game) shapley(pairs int, random *rand.Rand, empty, full float64) []float64 {
+	n := len(g.step)
+	orders := make([][]int, 0, 2*pairs)
+	for range pairs {
+		order := random.Perm(n)
+		back := slices.Clone(order)
+		slices.Reverse(back)
+		orders = append(orders, order, back)
+	}
+	losses := make([][]float64, len(orders)) // by the number of players, 0 to n
+	for i := range losses {
+		losses[i] = make([]float64, n+1)
+		losses[i][0], losses[i][n] = empty, full
+	}
+	gradients.InParallel(len(orders)*max(0, n-1), g.work(), func(k int) {
+		order, players := k/(n-1), k%(n-1)+1
+		losses[order][players] = g.at(orders[order][:players])
+	})
+	values := make([]float64, n)
+	for o, order := range orders {
+		for k, player := range order {
+			values[player] += losses[o][k] - losses[o][k+1]
+		}
+	}
+	for i := range values {
+		values[i] /= float64(len(orders))
+	}
+	return values
+}
