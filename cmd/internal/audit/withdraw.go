@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // Withdrawal is what the chain's models hold of a participant, and what a restart without it costs.
@@ -171,15 +171,17 @@ func restart(s *app.State, p *app.Participant, repeated []closed) (Restart, erro
 			paid = r.privacy.Pay(paid)
 		}
 	}
-	if !app.Accounted(s.Params, s.Epochs) {
-		return out, nil
+	spent, err := query.SpendOf(s, p)
+	if err != nil || spent.Epsilon == nil {
+		return out, err
 	}
-	spent, err := accountant.ChainEpsilon(p.Spent, priv.Delta)
+	again := *p
+	again.Spent = paid
+	after, err := query.SpendOf(s, &again)
 	if err != nil {
 		return out, err
 	}
-	after, err := accountant.ChainEpsilon(paid, priv.Delta)
-	added := after - spent
-	out.Spent, out.After, out.Added, out.Beyond = &spent, &after, &added, after > priv.Epsilon
-	return out, err
+	added := *after.Epsilon - *spent.Epsilon
+	out.Spent, out.After, out.Added, out.Beyond = spent.Epsilon, after.Epsilon, &added, *after.Epsilon > priv.Epsilon
+	return out, nil
 }

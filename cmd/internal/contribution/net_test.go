@@ -36,7 +36,7 @@ func graded(n int, most float64) []member {
 }
 
 // training is a simulated chain of members. Each member has the same data, batches and noise
-// whoever else takes part.
+// with and without the others.
 type training struct {
 	chain *sim.Single
 	sent  [][]gradients.Vector // by round and participant
