@@ -189,6 +189,12 @@ func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) er
 // mempool. Call it before the node starts.
 func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 
+// SetDeclaration sets the function that says what the node declares of its own home (query.Home), for
+// queries. Call it before the node starts.
+func (a *Application) SetDeclaration(of func(*app.State) (trainer, consent string)) {
+	a.queries.Declaration = of
+}
+
 // SetClocks sets the function that returns the clocks of the node's peers, for queries. Call it
 // before the node starts.
 func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clocks = clocks }

@@ -74,6 +74,7 @@ type WorkerConfig struct {
 	TrainerEnv       []string `mapstructure:"trainer_env"`
 	Devices          []string `mapstructure:"devices"`
 
+	Consent            string  `mapstructure:"consent"`
 	MaxEpsilon         float64 `mapstructure:"max_epsilon"`
 	MinNoiseMultiplier float64 `mapstructure:"min_noise_multiplier"`
 
@@ -151,7 +152,7 @@ func DefaultAppConfig() AppConfig {
 			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
 			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
 			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
-			Sandbox: sandbox.ModeOn, TrainerScratch: sandbox.DefaultScratch, TrainerProcesses: sandbox.DefaultProcesses,
+			Consent: ConsentOff, Sandbox: sandbox.ModeOn, TrainerScratch: sandbox.DefaultScratch, TrainerProcesses: sandbox.DefaultProcesses,
 			Trainers: []string{}, TrainerRead: []string{}, TrainerEnv: []string{}, Devices: []string{},
 		},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
@@ -213,6 +214,9 @@ func (w WorkerConfig) validate() error {
 	}
 	if w.Sandbox != sandbox.ModeOn && w.Sandbox != sandbox.ModeOff {
 		return fmt.Errorf("worker.sandbox is %q, want %q or %q", w.Sandbox, sandbox.ModeOn, sandbox.ModeOff)
+	}
+	if w.Consent != ConsentOff && w.Consent != ConsentAsk {
+		return fmt.Errorf("worker.consent is %q, want %q or %q", w.Consent, ConsentOff, ConsentAsk)
 	}
 	for _, hash := range w.Trainers {
 		if !isHash(hash) {

@@ -72,6 +72,10 @@ step_delay = "{{ .Worker.StepDelay }}"
 # Write the loss of every batch to the log. It is computed from your examples without
 # noise, and no epsilon pays for it: a reader of the log learns of them.
 log_loss = {{ .Worker.LogLoss }}
+# "ask": an epoch trains on this home's data once spdl consent EPOCH has agreed to its parameters;
+# until then, and after spdl consent EPOCH --reject, the participant is absent. "off": every epoch
+# trains that the two bounds below permit.
+consent = {{ printf "%q" .Worker.Consent }}
 # What this home demands of its chain's privacy, whatever the others vote for: the most
 # epsilon that its gradients may spend in all, and the least noise multiplier of an
 # epoch. 0: config/genesis.json decides for the first epoch, the members for later ones.

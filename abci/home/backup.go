@@ -50,7 +50,7 @@ func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]st
 // backupFiles lists the files of a backup: those of the configuration, the keys of the node, the
 // validator and the participant, or of a worker group, with the next and former keys of rotations.
 func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
-	paths := []string{IdentityFile(c.RootDir)}
+	paths := []string{IdentityFile(c.RootDir), consentFile(c)}
 	for _, name := range []string{"config.toml", "app.toml", "genesis.json"} {
 		paths = append(paths, filepath.Join(c.RootDir, "config", name))
 	}

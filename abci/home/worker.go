@@ -38,7 +38,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, keys worker.Keys,
 	path := InHome(c, a.Worker.KeyFile)
 	w = worker.Config{
 		Keys: keys, Reload: func() (worker.Keys, error) { return s.LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal),
-		Policy: policy, Log: log,
+		Policy: policy, Consent: consentOf(c, a.Worker), Log: log,
 		StepDelay: a.Worker.StepDelay, LogLoss: a.Worker.LogLoss,
 	}
 	if w.External, err = externalOf(c, a.Worker, log); err != nil {

@@ -233,6 +233,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
+	r.Application.SetDeclaration(home.Declaration(c, a, options.OwnKey))
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
 		block = p.Block.MaxBytes

@@ -57,6 +57,14 @@ type Status struct {
 	TestChain    bool     `json:"test_chain,omitempty"` // noise may be known: nothing is private
 	// largest epsilon that a participant has spent; null without a guarantee
 	Epsilon *float64 `json:"epsilon"`
+	// what this node says of its own home; nobody can check it, and other homes say it of themselves
+	Home *Home `json:"home,omitempty"`
+}
+
+// Home is what a node says of the home of its own worker.
+type Home struct {
+	Trainer string `json:"trainer,omitempty"` // contained, or not contained; none without a trainer
+	Consent string `json:"consent,omitempty"` // with worker.consent "ask": awaited, consented or rejected
 }
 
 // Lead is the answer to /lead/{participant}: the draft that a leader may sign, and its gradients,
@@ -123,6 +131,8 @@ type Queries struct {
 	Rejections *Rejections
 	Attempts   *Attempts
 	Clocks     func() []PeerClock // nil: not measured
+	// Declaration returns the fields of Home; nil: the node says nothing.
+	Declaration func(*app.State) (trainer, consent string)
 
 	answers    *memo.Bounded[answerKey, []byte]
 	ranges     *memo.Bounded[string, *cachedRange]
@@ -204,7 +214,7 @@ func (q *Queries) queryStatus(s *app.State, _ string) (any, error) {
 		phase = "revealing"
 	}
 	return Status{
-		Phase: phase, Committed: len(s.Progress.Commitments),
+		Home: q.home(s), Phase: phase, Committed: len(s.Progress.Commitments),
 		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
 		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking),
@@ -212,6 +222,18 @@ func (q *Queries) queryStatus(s *app.State, _ string) (any, error) {
 		Pending: len(q.Pool().Senders()), Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Epsilon: q.MaxEpsilon(s),
 		TestChain: app.KnownNoise(s.Params, s.Epochs),
 	}, nil
+}
+
+// home returns what the node says of its home, or nil.
+func (q *Queries) home(s *app.State) *Home {
+	if q.Declaration == nil {
+		return nil
+	}
+	var h Home
+	if h.Trainer, h.Consent = q.Declaration(s); h == (Home{}) {
+		return nil
+	}
+	return &h
 }
 
 func (q *Queries) queryRound(s *app.State, arg string) (any, error) {

@@ -74,6 +74,9 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	t, err := w.journal.gradient(w.task.Epoch, w.task.Round)
 	keys := w.keys
 	w.mu.Unlock()
+	if t == nil && err == nil {
+		err = w.agrees()
+	}
 	if t != nil || err != nil {
 		return t, err
 	}
@@ -135,6 +138,9 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx,
 		}
 	}
 	defer w.turned()
+	if err == nil {
+		err = w.agrees() // withdrawn during the computation
+	}
 	if err != nil {
 		return nil, stats, err
 	}

@@ -21,6 +21,9 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 			return nil, err
 		}
 	}
+	if err := w.consented(ctx); err != nil {
+		return nil, err
+	}
 	build := w.builtIn
 	if w.task.Params.Model.Kind == params.ModelExternal {
 		build = w.external

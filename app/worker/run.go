@@ -33,6 +33,10 @@ type Config struct {
 	// privacy parameters with the cost of a gradient and the budget as the home computes them, or
 	// ErrPolicy. If it is nil, the chain's apply unchecked.
 	Policy func(Task) (params.Privacy, error)
+	// Consent returns nil if the home consents to the training of the task's epoch on its data, or an
+	// ErrConsent that says what is awaited. It is called before the data are read or the External
+	// program starts, and before each gradient is signed. If it is nil, nothing is asked.
+	Consent func(Task) error
 	// Follow makes the worker go on to the next epoch, whenever it opens. Without it the worker
 	// ends with its epoch.
 	Follow bool
@@ -295,6 +299,9 @@ func (w *worker) train(ctx context.Context) error {
 	}
 	done, err := w.rounds(ctx, trainer, epoch)
 	trainer.close()
+	if errors.Is(err, ErrConsent) { // withdrawn: the data are released, and the worker waits
+		return w.train(ctx)
+	}
 	if done || err != nil {
 		return err
 	}

@@ -1,0 +1,95 @@
+package home
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/app/worker/consent"
+)
+
+// The values of worker.consent.
+const (
+	ConsentOff = "off" // every epoch that the home's policy permits trains on its data
+	ConsentAsk = "ask" // those to which spdl consent agrees
+)
+
+// ConsentLog returns the log of a home's decisions about epochs. It is in config/, so that a reset
+// keeps it and a backup has it.
+func ConsentLog(c *config.Config) *consent.Log { return consent.Open(consentFile(c)) }
+
+func consentFile(c *config.Config) string { return filepath.Join(c.RootDir, "config", "consent.jsonl") }
+
+// Decided returns what a participant has decided about an epoch.
+func Decided(log *consent.Log, chainID string, epoch uint64, p params.Params,
+	who app.Participant) (consent.Decision, consent.Record, error) {
+	about, err := consent.About(chainID, epoch, p)
+	if err != nil {
+		return consent.Awaited, consent.Record{}, err
+	}
+	all, err := log.Records()
+	if err != nil {
+		return consent.Awaited, consent.Record{}, err
+	}
+	d, r := consent.Of(all, about, who)
+	return d, r, nil
+}
+
+// consentOf returns the question of a home's worker before it trains, nil if the home asks nobody.
+func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
+	if w.Consent != ConsentAsk {
+		return nil
+	}
+	log := ConsentLog(c)
+	return func(t worker.Task) error {
+		d, _, err := Decided(log, t.ChainID, t.Epoch, t.Params, t.Participant)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w", worker.ErrConsent, err)
+		case d == consent.Rejected:
+			return fmt.Errorf("%w: this home has rejected epoch %d and is absent from it; spdl consent %d consents after all",
+				worker.ErrConsent, t.Epoch, t.Epoch)
+		case d != consent.Consented:
+			return fmt.Errorf("%w: epoch %d awaits that of this home, which is absent until then: spdl consent shows what "+
+				"it is about, spdl consent %d consents, with --reject it is a veto", worker.ErrConsent, t.Epoch, t.Epoch)
+		}
+		return nil
+	}
+}
+
+// Declaration returns what a node says of its own home: whether its trainer is contained, "" if it has
+// none, and what the home has decided about the running epoch, "" if it decides about none.
+func Declaration(c *config.Config, a AppConfig, own []byte) func(*app.State) (trainer, decision string) {
+	log, contained := ConsentLog(c), ""
+	switch {
+	case !a.Worker.Enabled || len(a.Worker.Trainer) == 0:
+	case a.Worker.box().Off:
+		contained = TrainerFree
+	default:
+		contained = TrainerContained
+	}
+	return func(s *app.State) (string, string) {
+		if !a.Worker.Enabled || a.Worker.Consent != ConsentAsk {
+			return contained, ""
+		}
+		who, known := s.Find(own)
+		if !known {
+			return contained, string(consent.Awaited)
+		}
+		d, _, err := Decided(log, s.ChainID, s.Progress.Epoch, s.Params, who)
+		if err != nil {
+			return contained, err.Error()
+		}
+		return contained, string(d)
+	}
+}
+
+// What a node says of its trainer.
+const (
+	TrainerContained = "contained"
+	TrainerFree      = "not contained" // worker.sandbox is "off"
+)

@@ -1,0 +1,96 @@
+package consent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Log is the file of a home's records, a line of JSON each. It is safe for concurrent use.
+type Log struct {
+	path string
+
+	mu     sync.Mutex
+	read   fs.FileInfo // the file as it was when it was read last; nil: there was none
+	known  bool
+	all    []Record
+	reason error
+}
+
+// Open returns the log in a file, which need not exist.
+func Open(path string) *Log { return &Log{path: path} }
+
+// Records returns all records, oldest first, each with a valid signature. It reads the file when it
+// has changed. One bad line makes it fail: the line may be a withdrawal.
+func (l *Log) Records() ([]Record, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	info, err := os.Stat(l.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		l.read, l.known, l.all, l.reason = nil, true, nil, nil
+	case err != nil:
+		return nil, err
+	case !l.known || l.read == nil || !os.SameFile(info, l.read) || info.ModTime() != l.read.ModTime() ||
+		info.Size() != l.read.Size():
+		l.all, l.reason = readRecords(l.path)
+		l.read, l.known = info, true
+	}
+	return l.all, l.reason
+}
+
+func readRecords(path string) (all []Record, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		var r Record
+		dec := json.NewDecoder(bytes.NewReader(line))
+		dec.DisallowUnknownFields()
+		if err = dec.Decode(&r); err != nil {
+			err = fmt.Errorf("%w: %w", ErrRecord, err)
+		} else {
+			err = r.verify()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w; remove the line, and decide again", path, n, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// Add appends records to the file and syncs it to the disk.
+func (l *Log) Add(records ...Record) error {
+	if _, err := l.Records(); err != nil {
+		return err
+	}
+	var lines []byte
+	for _, r := range records {
+		if err := r.verify(); err != nil {
+			return err
+		}
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(lines)
+	return errors.Join(err, f.Sync(), f.Close())
+}

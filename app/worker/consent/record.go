@@ -1,0 +1,110 @@
+package consent
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+)
+
+// ErrRecord means that a record is damaged, or not signed by the key that it names.
+var ErrRecord = errors.New("record of consent")
+
+// Decision is what a home says about an epoch.
+type Decision string
+
+// The decisions. Awaited is the absence of one.
+const (
+	Awaited   Decision = "awaited"
+	Consented Decision = "consented"
+	Rejected  Decision = "rejected"
+)
+
+// Subject is what a decision is about.
+type Subject struct {
+	ChainID string `json:"chain_id"`
+	Epoch   uint64 `json:"epoch"`
+	Params  string `json:"params_hash"` // SHA-256 of the epoch's parameters in protobuf, in hexadecimal
+}
+
+// About returns the subject of an epoch of a chain.
+func About(chainID string, epoch uint64, p params.Params) (Subject, error) {
+	encoded, err := p.Marshal()
+	if err != nil {
+		return Subject{}, fmt.Errorf("parameters of epoch %d: %w", epoch, err)
+	}
+	hash := sha256.Sum256(encoded)
+	return Subject{ChainID: chainID, Epoch: epoch, Params: hex.EncodeToString(hash[:])}, nil
+}
+
+// Record is a signed decision.
+type Record struct {
+	Subject
+	Decision  Decision  `json:"decision"`
+	Time      time.Time `json:"time"`
+	PubKey    []byte    `json:"pub_key"` // of the participant that decides
+	Signature []byte    `json:"signature,omitempty"`
+}
+
+// domain begins the bytes that are signed: no transaction or VRF input begins with it.
+const domain = "spdl/consent/v1\n"
+
+// signed returns the bytes that are signed: the domain and the record's JSON without a signature.
+func (r Record) signed() ([]byte, error) {
+	r.Signature = nil
+	text, err := json.Marshal(r)
+	return append([]byte(domain), text...), err
+}
+
+// Sign returns a signed record. The time is kept to the second.
+func Sign(about Subject, d Decision, at time.Time, key ed25519.PrivateKey) (Record, error) {
+	r := Record{Subject: about, Decision: d, Time: at.UTC().Truncate(time.Second),
+		PubKey: key.Public().(ed25519.PublicKey)}
+	if d != Consented && d != Rejected {
+		return r, fmt.Errorf("%w: the decision is %q, want %q or %q", ErrRecord, d, Consented, Rejected)
+	}
+	text, err := r.signed()
+	if err == nil {
+		r.Signature = ed25519.Sign(key, text)
+	}
+	return r, err
+}
+
+// verify checks the form and the signature of a record.
+func (r Record) verify() error {
+	if len(r.PubKey) != ed25519.PublicKeySize || r.Decision != Consented && r.Decision != Rejected {
+		return fmt.Errorf("%w: a key of %d bytes decides %q, want %d bytes and %q or %q", ErrRecord, len(r.PubKey),
+			r.Decision, ed25519.PublicKeySize, Consented, Rejected)
+	}
+	text, err := r.signed()
+	if err != nil {
+		return err
+	}
+	if !ed25519.Verify(r.PubKey, text, r.Signature) {
+		return fmt.Errorf("%w: the signature about epoch %d is not one of %X", ErrRecord, r.Epoch, r.PubKey)
+	}
+	return nil
+}
+
+// Of returns the decision of a participant about a subject: its last record, signed by its present
+// key or a former one, because a rotation withdraws nothing. The record is empty if it is awaited.
+func Of(all []Record, about Subject, p app.Participant) (Decision, Record) {
+	for _, r := range slices.Backward(all) {
+		if r.Subject == about && belongs(r.PubKey, p) {
+			return r.Decision, r
+		}
+	}
+	return Awaited, Record{}
+}
+
+func belongs(key []byte, p app.Participant) bool {
+	return string(key) == string(p.PubKey) ||
+		slices.ContainsFunc(p.FormerKeys, func(f app.FormerKey) bool { return string(f.PubKey) == string(key) })
+}
