@@ -32,6 +32,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 	want := home.AppConfig{
 		Node: home.NodeConfig{Role: home.RoleMember},
 		Worker: home.WorkerConfig{
+			Consent: home.ConsentAsk,
 			Enabled: true, KeyFile: "k.json", Journal: "j.json", Data: "/some/where", Partition: home.PartitionDirichlet,
 			Alpha: 0.25, Part: 3, Parts: 7, PartitionSeed: 11, TestSeed: 1<<63 - 1, StepDelay: 90 * time.Second,
 			PollInterval: 70 * time.Millisecond,

@@ -6,16 +6,25 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/app/worker/consent"
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
 // The values of worker.consent.
 const (
 	ConsentOff = "off" // every epoch that the home's policy permits trains on its data
 	ConsentAsk = "ask" // those to which spdl consent agrees
+)
+
+// What a home has decided, as its node declares it.
+const (
+	ConsentAwaited  = string(consent.Awaited)
+	ConsentGiven    = string(consent.Consented)
+	ConsentRejected = string(consent.Rejected)
 )
 
 // ConsentLog returns the log of a home's decisions about epochs. It is in config/, so that a reset
@@ -68,9 +77,9 @@ func Declaration(c *config.Config, a AppConfig, own []byte) func(*app.State) (tr
 	switch {
 	case !a.Worker.Enabled || len(a.Worker.Trainer) == 0:
 	case a.Worker.box().Off:
-		contained = TrainerFree
+		contained = query.TrainerFree
 	default:
-		contained = TrainerContained
+		contained = query.TrainerContained
 	}
 	return func(s *app.State) (string, string) {
 		if !a.Worker.Enabled || a.Worker.Consent != ConsentAsk {
@@ -78,7 +87,7 @@ func Declaration(c *config.Config, a AppConfig, own []byte) func(*app.State) (tr
 		}
 		who, known := s.Find(own)
 		if !known {
-			return contained, string(consent.Awaited)
+			return contained, ConsentAwaited
 		}
 		d, _, err := Decided(log, s.ChainID, s.Progress.Epoch, s.Params, who)
 		if err != nil {
@@ -88,8 +97,28 @@ func Declaration(c *config.Config, a AppConfig, own []byte) func(*app.State) (tr
 	}
 }
 
-// What a node says of its trainer.
-const (
-	TrainerContained = "contained"
-	TrainerFree      = "not contained" // worker.sandbox is "off"
-)
+// Containment says by what a trainer is contained here, or why it cannot be.
+func Containment() (means string, err error) {
+	means, _ = sandbox.Describe()
+	return means, sandbox.Supported()
+}
+
+// ParticipantKeys returns the keys of a home's participant, or those of all participants of a worker
+// group.
+func ParticipantKeys(c *config.Config, a AppConfig, s *Keystore) ([]worker.Keys, error) {
+	files := []string{InHome(c, a.Worker.KeyFile)}
+	if IsWorkerGroup(c, a) {
+		var err error
+		if files, err = filepath.Glob(filepath.Join(files[0], "*.json")); err != nil {
+			return nil, err
+		}
+	}
+	all := make([]worker.Keys, len(files))
+	for i, file := range files {
+		var err error
+		if all[i], err = s.LoadKeys(file); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

@@ -61,6 +61,12 @@ type Status struct {
 	Home *Home `json:"home,omitempty"`
 }
 
+// What a node says of its trainer.
+const (
+	TrainerContained = "contained"
+	TrainerFree      = "not contained" // worker.sandbox is "off"
+)
+
 // Home is what a node says of the home of its own worker.
 type Home struct {
 	Trainer string `json:"trainer,omitempty"` // contained, or not contained; none without a trainer

@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/compare"
+	"github.com/spdl/spdl/cmd/internal/cli/consent"
 	"github.com/spdl/spdl/cmd/internal/cli/consortium"
 	"github.com/spdl/spdl/cmd/internal/cli/doctor"
 	"github.com/spdl/spdl/cmd/internal/cli/explorer"
@@ -49,7 +50,8 @@ func Root(out, errs io.Writer) *cobra.Command {
 		{"Start here", []*cobra.Command{testnet.Commands(), plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
 		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), node.Config(), node.Backup(), node.Restore(),
 			node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
-		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands()}},
+		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(),
+			consent.Command()}},
 		{"Look", []*cobra.Command{query.Commands(), query.NodeStatus(), top.Command(), explorer.Command(), doctor.Command(),
 			doctor.Debug(), compare.Command(), compare.TensorBoard()}},
 		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands()}},

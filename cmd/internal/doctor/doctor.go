@@ -61,6 +61,7 @@ var checks = []check{
 	{"databases", databaseLock},
 	{"divergence", divergence},
 	{"journal", journal},
+	{"consent", epochConsent},
 	{"ports", ports},
 	{"peers", peers},
 	{"peer clocks", peerClocks},

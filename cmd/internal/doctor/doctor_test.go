@@ -20,6 +20,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -28,8 +29,7 @@ var healthy = System{
 	Free:        func(string) (uint64, error) { return 1 << 50, nil },
 	Descriptors: func() (uint64, error) { return 1 << 20, nil },
 	Synced:      func() (bool, error) { return true, nil },
-	Landlock:    func() (int, error) { return 4, nil },
-	Seccomp:     func() bool { return true },
+	Contains:    func() (string, error) { return "Landlock", nil },
 }
 
 // stopped returns the first home of a localnet of two, whose nodes were never started, by its RPC
@@ -153,13 +153,17 @@ func TestEachCheckFails(t *testing.T) {
 		{"descriptors", Warn, "may open 256 files", func(_ *testing.T, h *Home) {
 			h.System.Descriptors = func() (uint64, error) { return 256, nil }
 		}},
-		{"kernel", Fail, "cannot contain", func(_ *testing.T, h *Home) {
+		{"kernel", Fail, "it will not be started: the trainer cannot be contained", func(_ *testing.T, h *Home) {
 			h.App.Worker.Trainer = []string{"python3", "train.py"}
-			h.System.Landlock = func() (int, error) { return 0, nil }
+			h.System.Contains = func() (string, error) { return "", sandbox.ErrUnsupported }
 		}},
-		{"kernel", Skip, "only Linux", func(_ *testing.T, h *Home) {
-			h.System.Landlock = func() (int, error) { return 0, errUnknown }
+		{"kernel", Skip, "none could be contained here", func(_ *testing.T, h *Home) {
+			h.System.Contains = func() (string, error) { return "", sandbox.ErrUnsupported }
 		}},
+		{"kernel", Warn, "can read the node's keys", func(_ *testing.T, h *Home) {
+			h.App.Worker.Trainer, h.App.Worker.Sandbox = []string{"python3", "train.py"}, home.SandboxOff
+		}},
+		{"consent", Skip, "lists what awaits consent", func(_ *testing.T, h *Home) { h.App.Worker.Consent = home.ConsentAsk }},
 	} {
 		t.Run(c.check+" "+c.says, func(t *testing.T) {
 			h, _ := stopped(t)

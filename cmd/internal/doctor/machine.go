@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 )
 
@@ -15,8 +16,7 @@ type System struct {
 	Free        func(path string) (bytes uint64, err error) // for the user, on the disk of a path
 	Descriptors func() (uint64, error)                      // that a process of this user may open
 	Synced      func() (bool, error)                        // whether the kernel's clock is synchronised
-	Landlock    func() (abi int, err error)
-	Seccomp     func() bool
+	Contains    func() (means string, err error)            // a trainer
 }
 
 // errUnknown reports that a system does not say.
@@ -135,16 +135,17 @@ func timeSync(_ context.Context, h *Home) Finding {
 
 // kernel asks for what contains a trainer program.
 func kernel(_ context.Context, h *Home) Finding {
-	abi, err := h.System.Landlock()
 	trainer := h.App.Worker.Enabled && len(h.App.Worker.Trainer) > 0
+	means, err := h.System.Contains()
 	switch {
-	case errors.Is(err, errUnknown):
-		return skip("only Linux contains a trainer")
-	case (err != nil || abi < 1 || !h.System.Seccomp()) && trainer:
+	case trainer && h.App.Worker.Sandbox == home.SandboxOff:
+		return warn(`spdl config set worker.sandbox on`,
+			`worker.sandbox is "off": the trainer can read the node's keys and send the data away`)
+	case err != nil && trainer:
 		return fail("Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK and seccomp, and landlock in the boot option lsm=",
-			"worker.trainer is set, and the kernel cannot contain it: Landlock ABI %d, seccomp %t", abi, h.System.Seccomp())
-	case err != nil || abi < 1 || !h.System.Seccomp():
-		return ok("Landlock ABI %d, seccomp %t: no trainer of one's own is configured", abi, h.System.Seccomp())
+			"worker.trainer is set, and it will not be started: %v", err)
+	case err != nil:
+		return skip("no trainer of one's own is configured, and none could be contained here: %v", err)
 	}
-	return ok("Landlock ABI %d, seccomp", abi)
+	return ok("a trainer is contained by %s", means)
 }

@@ -28,7 +28,11 @@ const Version = "spdl/model/v2"
 // ErrFile means that a file is not one that Encode has written.
 var ErrFile = errors.New("not an exported model")
 
-// Card describes a model. All fields except Accuracy and Tested follow from the proof.
+// Uncontained is the only value of Card.ExporterTrainer.
+const Uncontained = "not contained"
+
+// Card describes a model. All fields except Accuracy, Tested and ExporterTrainer follow from the
+// proof.
 type Card struct {
 	Version string `json:"version"`
 	ChainID string `json:"chain_id"`
@@ -58,6 +62,9 @@ type Card struct {
 	// neither: spdl model eval measures it again.
 	Accuracy *float64 `json:"accuracy"`
 	Tested   string   `json:"tested,omitempty"`
+	// ExporterTrainer is Uncontained if the node that exported the model declares that its own trainer
+	// is not. The proof does not cover it, and it says nothing about other participants.
+	ExporterTrainer string `json:"exporter_trainer,omitempty"`
 
 	Height  int64  `json:"height"` // of the header that has the application hash
 	AppHash string `json:"app_hash"`
@@ -104,6 +111,12 @@ func (f *File) Measured(accuracy float64, tested string) {
 	f.Card.seal()
 }
 
+// Declared writes on the card that the exporting node's own trainer is not contained.
+func (f *File) Declared() {
+	f.Card.ExporterTrainer = Uncontained
+	f.Card.seal()
+}
+
 // Check verifies everything that needs no trust: the parameters against the record, the proofs
 // against the header's application hash, the card against what is proven. It does not check that
 // the header is the chain's.
@@ -119,6 +132,9 @@ func (f *File) Check() error {
 		return err
 	}
 	want.Accuracy, want.Tested = f.Card.Accuracy, f.Card.Tested
+	if f.Card.ExporterTrainer == Uncontained {
+		want.ExporterTrainer = Uncontained
+	}
 	want.seal()
 	if a, b := want.encode(), f.Card.encode(); !bytes.Equal(a, b) {
 		return fmt.Errorf("%w: the card says other than its proof: %s", proof.ErrNotProven, difference(want, f.Card))

@@ -39,6 +39,10 @@ func (c *Card) Text(w io.Writer) error {
 		printable.Text(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds,
 		c.Closed, c.Included, printable.Text(c.Preset), printable.Text(c.Rule),
 		c.Participants, c.Height, c.Byzantine, epsilon, accuracy, c.Height, printable.Text(c.ChainID), c.AppHash)
+	if err == nil && c.ExporterTrainer != "" {
+		_, err = fmt.Fprintf(w, "trainer       the exporting node's own is %s (its own word; other participants' are not "+
+			"known)\n", printable.Text(c.ExporterTrainer))
+	}
 	return err
 }
 

@@ -46,6 +46,7 @@ func TestRoundTrips(t *testing.T) {
 		for _, format := range Formats() {
 			f := unproven(m)
 			f.Measured(0.9, "MNIST")
+			f.Declared()
 			data, err := f.Encode(format)
 			require.NoError(t, err)
 			g, which, err := Decode(data)

@@ -101,9 +101,27 @@ func queryStatus() *cobra.Command {
 				if err == nil && s.TestChain {
 					_, err = fmt.Fprintln(w, caveat.TestChain)
 				}
+				if err == nil && s.Home != nil {
+					_, err = fmt.Fprint(w, homeText(*s.Home))
+				}
 				return err
 			}, err
 		}}.command()
+}
+
+// homeText says what a node declares of its own home.
+func homeText(h query.Home) (text string) {
+	if h.Trainer != "" {
+		text += "trainer       " + command.Plain(h.Trainer)
+		if h.Trainer == query.TrainerFree {
+			text += `: it can read the node's keys and send the data away (worker.sandbox is "off")`
+		}
+		text += "\n"
+	}
+	if h.Consent != "" {
+		text += "consent       " + command.Plain(h.Consent) + " (spdl consent)\n"
+	}
+	return text
 }
 
 func queryRound() *cobra.Command {

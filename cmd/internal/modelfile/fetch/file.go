@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
@@ -41,7 +42,11 @@ func File(ctx context.Context, c *client.Client, epoch, round uint64,
 	if err != nil {
 		return nil, err
 	}
-	return modelfile.New(parameters, header, b.Bundle)
+	f, err := modelfile.New(parameters, header, b.Bundle)
+	if err == nil && s.Home != nil && s.Home.Trainer == query.TrainerFree {
+		f.Declared()
+	}
+	return f, err
 }
 
 // parametersAfter returns the parameters after a round: the node's, or computed from its blocks.

@@ -1,0 +1,176 @@
+// Package consent has the command by which a home agrees to the epochs that train on its data, or
+// rejects them.
+package consent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/worker/consent"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+type options struct {
+	node, params string
+	reject       bool
+}
+
+// Command returns the command.
+func Command() *cobra.Command {
+	o := &options{}
+	cmd := command.New(&cobra.Command{
+		Use:   "consent [EPOCH]",
+		Short: "Agree to an epoch that trains on this home's data, or reject it; without EPOCH, list what awaits it",
+		Long: "Agree to an epoch that trains on this home's data, or reject it. The record is signed with the " +
+			"participant's key, is about\n" +
+			"the chain, the epoch and the hash of its parameters alone, and stays in config/consent.jsonl. The last one " +
+			"counts: --reject\n" +
+			"also withdraws, and the worker then signs no more gradients. The participant stays a member: it is absent, as " +
+			"a host that is\n" +
+			"down, while its node votes. With worker.consent = \"ask\" the worker waits for consent, at epoch 0 too.\n\n" +
+			"Without EPOCH it lists the running epoch and those that are proposed, with what the home has decided. A " +
+			"proposed epoch\n" +
+			"can be decided before it opens. Without a node it knows epoch 0 of config/genesis.json.",
+		Example: "  spdl config set worker.consent ask\n  spdl consent\n  spdl consent 1\n  spdl consent 1 --reject",
+		Args:    cobra.MaximumNArgs(1),
+	}, o.run)
+	command.NodeFlag(cmd, &o.node)
+	command.Flag(cmd, &o.reject, "reject", false, "reject the epoch, or withdraw an earlier consent")
+	command.Flag(cmd, &o.params, "params", "", "hash of the parameters that are meant, or its beginning, where two "+
+		"proposals of the epoch wait")
+	command.PassphraseFlag(cmd)
+	return cmd
+}
+
+func (o *options) run(r *command.Run, args []string) error {
+	if len(args) == 0 && (o.reject || o.params != "") {
+		return command.Usage(errors.New("--reject and --params need EPOCH"))
+	}
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return err
+	}
+	all, err := o.offers(r, c)
+	if err != nil {
+		return err
+	}
+	log := home.ConsentLog(c)
+	if err := judge(all, log); err != nil {
+		return err
+	}
+	if a.Worker.Consent != home.ConsentAsk {
+		r.Warn(`worker.consent is "off": this home trains in every epoch without asking (spdl config set worker.consent ask)`)
+	}
+	if len(args) == 0 {
+		return r.Show(all, func(w io.Writer) error { return list(w, all) })
+	}
+	offer, err := choose(all, args[0], o.params)
+	if err != nil {
+		return err
+	}
+	keys, err := home.ParticipantKeys(c, a, r.Keystore())
+	if err != nil {
+		return err
+	}
+	decision := consent.Consented
+	if o.reject {
+		decision = consent.Rejected
+	}
+	var records []consent.Record
+	for _, k := range keys {
+		record, err := consent.Sign(offer.Subject, decision, time.Now(), k.Signing)
+		if err != nil {
+			return err
+		}
+		records = append(records, record)
+	}
+	if err := log.Add(records...); err != nil {
+		return err
+	}
+	offer.Decision, offer.Decided = decision, &records[0].Time
+	return r.Show(offer, func(w io.Writer) error {
+		if err := list(w, []offered{offer}); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "\n%s epoch %d of chain %s with these parameters: %s\n", verb(decision), offer.Epoch, offer.ChainID,
+			offer.Params)
+		return nil
+	})
+}
+
+func verb(d consent.Decision) string {
+	if d == consent.Rejected {
+		return "rejected"
+	}
+	return "consented to"
+}
+
+// judge sets what the home has decided about each offer: by its last record, of whichever of its
+// participants.
+func judge(all []offered, log *consent.Log) error {
+	records, err := log.Records()
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		all[i].Decision = consent.Awaited
+		for _, r := range records {
+			if r.Subject == all[i].Subject {
+				all[i].Decision, all[i].Decided = r.Decision, &r.Time
+			}
+		}
+	}
+	return nil
+}
+
+// choose returns the offer of an epoch whose parameters' hash begins as given.
+func choose(all []offered, epoch, prefix string) (offered, error) {
+	n, err := strconv.ParseUint(epoch, 10, 64)
+	if err != nil {
+		return offered{}, command.Usage(fmt.Errorf("epoch %q is no number", epoch))
+	}
+	var found []offered
+	for _, f := range all {
+		if f.Epoch == n && len(prefix) <= len(f.Params) && f.Params[:len(prefix)] == prefix {
+			found = append(found, f)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return offered{}, fmt.Errorf("epoch %d with parameters %q neither runs nor is proposed: spdl consent lists what is",
+			n, prefix)
+	case 1:
+		return found[0], nil
+	}
+	return offered{}, command.Usage(fmt.Errorf("%d proposals of epoch %d differ in their parameters: name one by --params, "+
+		"as --params %.8s", len(found), n, found[0].Params))
+}
+
+// list prints what there is to decide.
+func list(w io.Writer, all []offered) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "EPOCH\tIT\tCONSENT\tROUNDS\tEPSILON\tNOISE\tRULE\tTRAINER\tPARAMETERS")
+	for _, f := range all {
+		decided := string(f.Decision)
+		if f.Decided != nil {
+			decided += " " + f.Decided.Format(time.DateTime) + " UTC"
+		}
+		trainer := fmt.Sprintf("%.12s", command.Plain(f.Trainer))
+		if trainer == "" {
+			trainer = "any"
+		}
+		if !f.External {
+			trainer = "built in"
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%g\t%g\t%s\t%s\t%.12s\n", f.Epoch, f.State, decided, f.Rounds, f.Epsilon,
+			f.Noise, command.Plain(f.Rule), trainer, f.Params)
+	}
+	return t.Flush()
+}
