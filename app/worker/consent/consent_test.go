@@ -51,8 +51,8 @@ func TestConsentIsToOneThing(t *testing.T) {
 	require.Equal(t, consent.Awaited, decided(subject, own))
 	require.NoError(t, log.Add(sign(t, subject, consent.Consented, key)))
 	require.Equal(t, consent.Consented, decided(subject, own))
-	for name, other := range map[string]consent.Subject{"chain": about(t, "other", 1, 10), "epoch": about(t, "chain", 2, 10),
-		"parameters": about(t, "chain", 1, 11)} {
+	for name, other := range map[string]consent.Subject{"chain": about(t, "other", 1, 10),
+		"epoch": about(t, "chain", 2, 10), "parameters": about(t, "chain", 1, 11)} {
 		require.Equal(t, consent.Awaited, decided(other, own), name)
 	}
 	stranger := app.Participant{PubKey: apptest.Key(1).Public().(ed25519.PublicKey)}

@@ -163,7 +163,9 @@ func TestEachCheckFails(t *testing.T) {
 		{"kernel", Warn, "can read the node's keys", func(_ *testing.T, h *Home) {
 			h.App.Worker.Trainer, h.App.Worker.Sandbox = []string{"python3", "train.py"}, home.SandboxOff
 		}},
-		{"consent", Skip, "lists what awaits consent", func(_ *testing.T, h *Home) { h.App.Worker.Consent = home.ConsentAsk }},
+		{"consent", Skip, "lists what awaits consent", func(_ *testing.T, h *Home) {
+			h.App.Worker.Consent = home.ConsentAsk
+		}},
 	} {
 		t.Run(c.check+" "+c.says, func(t *testing.T) {
 			h, _ := stopped(t)

@@ -19,9 +19,6 @@ type System struct {
 	Contains    func() (means string, err error)            // a trainer
 }
 
-// errUnknown reports that a system does not say.
-var errUnknown = errors.New("this system does not say")
-
 // spare is the space in bytes that every node needs beside its chain.
 const spare = 1 << 30
 

@@ -149,7 +149,7 @@ func choose(all []offered, epoch, prefix string) (offered, error) {
 	case 1:
 		return found[0], nil
 	}
-	return offered{}, command.Usage(fmt.Errorf("%d proposals of epoch %d differ in their parameters: name one by --params, "+
+	return offered{}, command.Usage(fmt.Errorf("%d proposals of epoch %d differ in their parameters: name one, "+
 		"as --params %.8s", len(found), n, found[0].Params))
 }
 
