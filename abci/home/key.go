@@ -5,6 +5,7 @@ import (
 	stded25519 "crypto/ed25519"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -205,6 +206,12 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	to.Height, to.Round, to.Step, to.Signature, to.SignBytes = last.Height, last.Round, last.Step, last.Signature,
 		last.SignBytes
 	return pv, nil
+}
+
+// LockValidator locks the state of a validator for this process until the result is closed. A node
+// and a signer, or two signers, with one state would each sign.
+func LockValidator(c *config.Config) (io.Closer, error) {
+	return worker.Lock(c.PrivValidatorStateFile())
 }
 
 // emptyState writes the state of a validator that has signed nothing.

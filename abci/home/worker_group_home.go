@@ -16,7 +16,7 @@ import (
 // Closer is closed. Otherwise a second process would start, and the lock of each journal would
 // reject its worker.
 func LockWorkerGroup(c *config.Config, a AppConfig) (io.Closer, error) {
-	return worker.Hold(journalsOf(c, a))
+	return worker.Lock(journalsOf(c, a))
 }
 
 // Journals returns the path of a home's journals: the folder of a worker group, or the file of one

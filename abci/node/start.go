@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync/atomic"
 
@@ -75,6 +76,8 @@ type Running struct {
 	databases       databases          // CometBFT's
 	db              dbm.DB             // the application's
 	cancel          context.CancelFunc // stops the goroutines that run beside consensus
+	remote          *remoteValidator   // nil if the home holds the validator's key
+	validatorLock   io.Closer          // nil if another process holds it
 	upgradeHalt     *upgradeHalt
 	worker          chan error
 	regossip        chan struct{} // closed when gossipAgain has ended
@@ -246,7 +249,25 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	}
 	admission.WarnOpen(logger.With("module", "app"), r.admission, all)
 	r.databases.drops = a.Retain.Drops()
-	return r.connect(c, a, h.Keys, options.Metrics, logger)
+	validator := types.PrivValidator(home.NoValidator())
+	switch {
+	case a.IsRelay():
+	case c.PrivValidatorListenAddr != "":
+		if r.remote, err = awaitSigner(c.PrivValidatorListenAddr, doc.ChainID, nodeKey, logger); err != nil {
+			return err
+		}
+		local := *c
+		local.PrivValidatorListenAddr = "" // CometBFT would take the signer's place between it and us
+		c, validator = &local, r.remote
+	default:
+		if r.validatorLock, err = home.LockValidator(c); err != nil {
+			return err
+		}
+		if validator, err = h.Keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()); err != nil {
+			return err
+		}
+	}
+	return r.connect(c, a, validator, h.Keys, options.Metrics, logger)
 }
 
 // options returns the application's options.
@@ -274,8 +295,8 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 
 // connect builds the CometBFT node with our reactors and limits, and connects the application to
 // its mempool.
-func (r *Running) connect(c *config.Config, a home.AppConfig, s *home.Keystore, m *metrics.Metrics,
-	logger log.Logger) (err error) {
+func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
+	m *metrics.Metrics, logger log.Logger) (err error) {
 	r.persistentPeers = c.P2P.PersistentPeers
 	flood, trusts := a.P2P.Gossip == home.GossipFlood, r.admission.Trusts
 	aggregates, clocks := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, trusts)
@@ -283,12 +304,6 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, s *home.Keystore, 
 	r.txReactor = reactor.NewTxReactor(r.Application, flood, trusts, r.limits, m, logger.With("module", "gossip"))
 	blocks := reactor.NewBlockReactor(r.Application, flood, trusts, r.txReactor.Expects, r.limits)
 	r.Application.SetAdmitted(r.txReactor.OnAdmitted)
-	validator := home.NoValidator()
-	if !a.IsRelay() {
-		if validator, err = s.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()); err != nil {
-			return err
-		}
-	}
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
 		&r.databases,
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": aggregates, "CLOCK": clocks}),
@@ -361,6 +376,12 @@ func (r *Running) Stop() error {
 		case err = <-stopped:
 		case <-r.upgradeHalt.held: // consensus is blocked in FinalizeBlock, and all its work is stored
 		}
+	}
+	if r.remote != nil {
+		err = errors.Join(err, r.remote.Close())
+	}
+	if r.validatorLock != nil {
+		err = errors.Join(err, r.validatorLock.Close())
 	}
 	return errors.Join(err, r.databases.Close(), r.db.Close())
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -32,13 +33,13 @@ func damaged(path string, err error) error {
 type Journal struct {
 	path          string
 	entry         entry
-	missing       bool     // there was no file
-	truncated     bool     // the file ended within an entry
-	declaredEmpty bool     // the operator declared that nothing is signed for the open round
-	newHome       bool     // the journal is a new home's, which has signed nothing
-	file          *os.File // open for appending; nil if the next entry begins a new file
-	held          *os.File // the locked lock file
-	size          int      // of the file, in bytes
+	missing       bool      // there was no file
+	truncated     bool      // the file ended within an entry
+	declaredEmpty bool      // the operator declared that nothing is signed for the open round
+	newHome       bool      // the journal is a new home's, which has signed nothing
+	file          *os.File  // open for appending; nil if the next entry begins a new file
+	held          io.Closer // the lock
+	size          int       // of the file, in bytes
 
 	group *GroupSync // syncs the file together with other journals; may be nil
 }
@@ -99,9 +100,9 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
 		return &Journal{entry: entry{ChainID: chainID, ID: id}, newHome: true}, nil
 	}
-	held, err := lock(path)
+	held, err := Lock(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("journal: %w", err)
 	}
 	_ = os.Remove(path + begunSuffix) // left behind if a process was killed
 	j, err := readJournal(path, chainID, id)

@@ -21,6 +21,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/node"
 	"github.com/spdl/spdl/cmd/internal/cli/plan"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/cli/signer"
 	"github.com/spdl/spdl/cmd/internal/cli/testnet"
 	"github.com/spdl/spdl/cmd/internal/cli/top"
 	"github.com/spdl/spdl/cmd/internal/cli/trainer"
@@ -48,7 +49,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"Start here", []*cobra.Command{testnet.Commands(), plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
-		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), node.Config(), node.Backup(), node.Restore(),
+		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), signer.Command(), node.Config(), node.Backup(), node.Restore(),
 			node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
 		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(),
 			consent.Command()}},

@@ -335,7 +335,7 @@ func TestSecondCrowdIsRefusedOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, stderr, code = spdl(t, "worker", "--home", group)
 	require.NotZero(t, code)
-	require.Equal(t, 1, strings.Count(stderr, "another worker uses it"), stderr)
+	require.Equal(t, 1, strings.Count(stderr, "another process uses it"), stderr)
 	require.NoError(t, held.Close())
 	stdout, stderr, code := spdl(t, "unsafe-reset-all", "--home", group, "--yes")
 	require.Zero(t, code, stderr)

@@ -1,0 +1,105 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/cometbft/cometbft/crypto"
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/libs/log"
+	cmtnet "github.com/cometbft/cometbft/libs/net"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/privval"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+)
+
+const (
+	// signerPatience is how long a node waits at its start for the remote signer.
+	signerPatience = 30 * time.Second
+	// signerPause is how long a signature waits for the connection of the remote signer. It is
+	// short, because consensus takes no step before it ends: a node without its signer goes on as
+	// an observer.
+	signerPause = 200 * time.Millisecond
+)
+
+var errNoSigner = errors.New("no signer of the validator's key is connected")
+
+// remoteValidator is a validator whose key another process holds, which connects to
+// priv_validator_laddr of config.toml (spdl signer, or another signer of CometBFT's protocol). That
+// process rejects a second signature for a height, round and step.
+type remoteValidator struct {
+	*privval.SignerClient
+	endpoint *privval.SignerListenerEndpoint
+	key      crypto.PubKey
+}
+
+// awaitSigner listens for the remote signer and returns its validator once it is connected. Over
+// TCP the node proves its node key, so that a signer can sign for this node alone.
+func awaitSigner(at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remoteValidator, error) {
+	endpoint, err := listenForSigner(at, key, logger)
+	if err != nil {
+		return nil, fmt.Errorf("config.toml: priv_validator_laddr: %w", err)
+	}
+	client, err := privval.NewSignerClient(endpoint, chainID)
+	if err != nil {
+		return nil, err
+	}
+	logger.Info("waiting for the signer of the validator's key", "priv_validator_laddr", at)
+	for deadline := time.Now().Add(signerPatience); ; {
+		var key crypto.PubKey
+		if err = client.WaitForConnection(time.Second); err == nil {
+			if key, err = client.GetPubKey(); err == nil {
+				return &remoteValidator{client, endpoint, key}, nil
+			}
+		}
+		if time.Now().After(deadline) {
+			return nil, errors.Join(fmt.Errorf("%w to %s after %v: start it (spdl signer), and see that it reaches this "+
+				"address and knows this node's id: %w", errNoSigner, at, signerPatience, err), endpoint.Stop())
+		}
+	}
+}
+
+// Close closes the connection and the listener.
+func (v *remoteValidator) Close() error { return v.endpoint.Stop() }
+
+func listenForSigner(at string, key *p2p.NodeKey, logger log.Logger) (*privval.SignerListenerEndpoint, error) {
+	protocol, address := cmtnet.ProtocolAndAddress(at)
+	if protocol != "tcp" {
+		return privval.NewSignerListenerFromAddr(at, key.PrivKey, logger)
+	}
+	l, err := net.Listen(protocol, address)
+	if err != nil {
+		return nil, err
+	}
+	return privval.NewSignerListenerEndpoint(logger, privval.NewTCPListener(l, key.PrivKey.(ed25519.PrivKey))), nil
+}
+
+// GetPubKey implements types.PrivValidator. CometBFT asks at each height.
+func (v *remoteValidator) GetPubKey() (crypto.PubKey, error) { return v.key, nil }
+
+// SignVote implements types.PrivValidator.
+func (v *remoteValidator) SignVote(chainID string, vote *cmtproto.Vote) error {
+	return v.ask(func() error { return v.SignerClient.SignVote(chainID, vote) })
+}
+
+// SignProposal implements types.PrivValidator.
+func (v *remoteValidator) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
+	return v.ask(func() error { return v.SignerClient.SignProposal(chainID, proposal) })
+}
+
+// ask asks the signer, and once more if the connection was lost. The signer answers the same
+// question with the same signature.
+func (v *remoteValidator) ask(question func() error) (err error) {
+	for range 2 {
+		if v.WaitForConnection(signerPause) != nil {
+			return errors.Join(errNoSigner, err)
+		}
+		var rejected *privval.RemoteSignerError
+		if err = question(); err == nil || errors.As(err, &rejected) {
+			return err
+		}
+	}
+	return err
+}
