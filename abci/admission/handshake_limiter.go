@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/cometbft/cometbft/p2p"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/time/rate"
 )
 
@@ -18,9 +20,12 @@ var errTooManyHandshakes = errors.New("too many connections from addresses at wh
 const (
 	// Connections from unknown addresses may begin handshakeRate handshakes a second, and
 	// handshakeBurst at once. CometBFT waits six seconds for a silent connection, so these
-	// connections take at most 6*25+50 = 200 of maxHandshakes. A handshake costs half a millisecond
-	// of a core.
-	handshakeRate, handshakeBurst = 25, 50
+	// connections take at most 6*10+50 = 110 of maxHandshakes. A handshake costs half a millisecond
+	// of a core, and CometBFT allocates the buffers of a peer before it asks whether to admit it.
+	handshakeRate, handshakeBurst = 10, 50
+	// addressPause is the minimum time between two such handshakes from one address, so that a
+	// crowd behind a few addresses leaves handshakes to others.
+	addressPause = 10 * time.Second
 	// addressMemory is how long an address stays known, and maxAddresses the max number of known
 	// addresses.
 	addressMemory, maxAddresses = 24 * time.Hour, 1 << 12
@@ -37,12 +42,17 @@ type handshakeLimiter struct {
 	mu    sync.Mutex
 	known map[string]time.Time // when a trusted node was last there
 
-	unknown *rate.Limiter // of handshakes from other addresses
+	unknown *rate.Limiter                     // of handshakes from other addresses
+	recent  *simplelru.LRU[string, time.Time] // their last handshakes
 }
 
 func newHandshakeLimiter() *handshakeLimiter {
-	return &handshakeLimiter{now: time.Now, known: map[string]time.Time{}, unknown: rate.NewLimiter(handshakeRate,
-		handshakeBurst)}
+	recent, err := simplelru.NewLRU[string, time.Time](maxAddresses, nil)
+	if err != nil {
+		panic(err) // of a max below 1
+	}
+	return &handshakeLimiter{now: time.Now, known: map[string]time.Time{}, recent: recent,
+		unknown: rate.NewLimiter(handshakeRate, handshakeBurst)}
 }
 
 // add notes that a trusted node is at an address.
@@ -75,10 +85,24 @@ func (d *handshakeLimiter) admit(address string) error {
 	if at, ok := d.known[host]; ok && now.Sub(at) <= addressMemory {
 		return nil
 	}
-	if !d.unknown.AllowN(now, 1) {
+	place := network(host)
+	if last, ok := d.recent.Get(place); ok && now.Sub(last) < addressPause || !d.unknown.AllowN(now, 1) {
 		return errTooManyHandshakes
 	}
+	d.recent.Add(place, now)
 	return nil
+}
+
+// network returns an IPv4 address, or the /64 of an IPv6 address, all of which one host may have.
+func network(host string) string {
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if a = a.Unmap().WithZone(""); a.Is4() {
+		return a.String()
+	}
+	return netip.PrefixFrom(a, 64).Masked().String()
 }
 
 // addTrusted notes the addresses of the trusted peers.

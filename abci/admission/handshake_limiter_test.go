@@ -31,10 +31,32 @@ func TestDoors(t *testing.T) {
 		require.LessOrEqual(t, opened, handshakeBurst+handshakeRate*ms/1000+1)
 		require.Less(t, handshakeBurst+handshakeRate*ms/1000, maxHandshakes, "and finds a place")
 		at = at.Add(addressMemory)
-		for range handshakeBurst {
-			require.NoError(t, d.admit("10.2.0.1:1"), "later others do, too")
+		for i := range handshakeBurst {
+			require.NoError(t, d.admit(fmt.Sprintf("10.2.0.%d:1", i)), "later others do, too")
 		}
-		require.ErrorIs(t, d.admit("10.2.0.1:1"), errTooManyHandshakes)
+		require.ErrorIs(t, d.admit("10.3.0.1:1"), errTooManyHandshakes)
 		require.ErrorIs(t, d.admit("10.0.0.1:1"), errTooManyHandshakes, "an address is forgotten after a day")
 	}
+}
+
+// TestCrowdBehindFewAddresses: each address begins one handshake in a pause, the addresses of an
+// IPv6 network together, so that a newcomer at an address of its own is not behind the crowd.
+func TestCrowdBehindFewAddresses(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	d := newHandshakeLimiter()
+	d.now = func() time.Time { return at }
+	opened := 0
+	for i := range 60_000 {
+		at = at.Add(time.Millisecond)
+		if d.admit(fmt.Sprintf("10.1.0.%d:%d", i%20, i)) == nil {
+			opened++
+		}
+		if d.admit(fmt.Sprintf("[2001:db8::%x]:1", i)) == nil {
+			opened++
+		}
+	}
+	require.Equal(t, 21*int(time.Minute/addressPause), opened)
+	require.NoError(t, d.admit("10.2.0.1:1"))
+	require.NoError(t, d.admit("[2001:db8:0:1::1]:1"))
+	require.ErrorIs(t, d.admit("[::ffff:10.2.0.1]:2"), errTooManyHandshakes)
 }

@@ -24,11 +24,13 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// visit connects to a node as a key's owner, sends n messages of consensus, and returns when the
-// node has ended the connection, or after the pause.
-func visit(t *testing.T, theirs p2p.DefaultNodeInfo, at string, key ed25519.PrivKey, n int, pause time.Duration) {
+// visit connects to a node from 127.0.0.from as a key's owner, sends n messages of consensus, and
+// returns when the node has ended the connection, or after the pause.
+func visit(t *testing.T, from byte, theirs p2p.DefaultNodeInfo, at string, key ed25519.PrivKey, n int,
+	pause time.Duration) {
 	t.Helper()
-	raw, err := net.Dial("tcp", at)
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, from)}} // an address begins few handshakes
+	raw, err := d.Dial("tcp", at)
 	require.NoError(t, err)
 	defer raw.Close()
 	secret, err := conn.MakeSecretConnection(raw, key)
@@ -85,12 +87,12 @@ func TestStrangerReachesNoReactor(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Stop()) }()
 	info, at := r.Node.NodeInfo().(p2p.DefaultNodeInfo), c.P2P.ListenAddress[len("tcp://"):]
-	for range 20 {
-		visit(t, info, at, ed25519.GenPrivKey(), 100, time.Minute)
+	for i := range 20 {
+		visit(t, byte(2+i), info, at, ed25519.GenPrivKey(), 100, time.Minute)
 	}
 	require.Zero(t, handed(t, registry), "bytes of strangers")
 	require.Zero(t, r.Node.Switch().Peers().Size())
-	go visit(t, info, at, friend, 100, 10*time.Second)
+	go visit(t, 99, info, at, friend, 100, 10*time.Second)
 	require.Eventually(t, func() bool { return handed(t, registry) > 0 }, time.Minute, 10*time.Millisecond)
 }
 
