@@ -105,7 +105,8 @@ func (e *Estimator) measures(m params.Model) (err error) {
 	}
 	if e.loss, err = newLoss(e.options.Test, m); err == nil {
 		e.model = m
-		e.report.TestHash, e.report.TestExamples = e.loss.hash(), e.options.Test.Len()
+		e.report.TestHash, e.report.InputsHash = e.loss.testHash(), e.loss.inputsHash()
+		e.report.TestExamples = e.options.Test.Len()
 	}
 	return err
 }

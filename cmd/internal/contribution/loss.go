@@ -14,11 +14,12 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// testLoss is the mean cross-entropy of a chain's models on a test set, the same number on every
-// CPU. Package model computes the same loss faster, in float32, with kernels that differ between
+// testLoss is the mean cross-entropy of a chain's models on a test set: the same number on every CPU
+// that computes the same inputs. Package model computes the same loss faster, in float32, with kernels that differ between
 // CPUs in the last bits. It is safe for concurrent use.
 type testLoss struct {
 	spec model.Spec
+	test mnist.Set
 	set  mnist.Features
 }
 
@@ -36,11 +37,23 @@ func newLoss(test mnist.Set, m params.Model) (*testLoss, error) {
 		return nil, fmt.Errorf("test set: %w", err)
 	}
 	spec := model.SpecOf(m)
-	return &testLoss{spec, set}, spec.Validate()
+	return &testLoss{spec, test, set}, spec.Validate()
 }
 
-// hash identifies the examples: inputs, as the model gets them, and labels.
-func (l *testLoss) hash() string {
+// testHash identifies the examples, images and labels, whatever the model and the CPU.
+func (l *testLoss) testHash() string {
+	h := sha256.New()
+	for _, n := range []int{l.test.Len(), l.test.Rows, l.test.Cols} {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	}
+	h.Write(l.test.Images)
+	h.Write(l.test.Labels)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// inputsHash identifies the inputs, as the model gets them, and the labels. CPUs round the strokes
+// of one image differently, and pixels alike.
+func (l *testLoss) inputsHash() string {
 	h := sha256.New()
 	for i, label := range l.set.Labels {
 		_ = binary.Write(h, binary.LittleEndian, l.set.Row(i)) // a hash takes all

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,8 @@ type Report struct {
 	ChainID      string   `json:"chain_id"`
 	Rounds       uint64   `json:"rounds"`
 	TestExamples int      `json:"test_examples"`
-	TestHash     string   `json:"test_hash"` // of the inputs as the model gets them, and the labels
+	TestHash     string   `json:"test_hash"`   // of images and labels: what members agree on
+	InputsHash   string   `json:"inputs_hash"` // of the inputs as the model gets them: equal ones give equal reports
 	Permutations int      `json:"permutations"`
 	Seed         uint64   `json:"seed"`
 	Improvement  float64  `json:"improvement"` // by all Deltas, over rounds without gradients
@@ -58,20 +60,30 @@ func (e *Estimator) Report(last *app.State) Report {
 	return r
 }
 
+// tidy returns 0 for what is printed as 0, which else may have a minus sign.
+func tidy(v float64) float64 {
+	if math.Abs(v) < 5e-6 {
+		return 0
+	}
+	return v
+}
+
 // String returns the value with its interval.
 func (v Value) String() string {
 	if v.Half == nil {
-		return fmt.Sprintf("%+.5f", v.Sum)
+		return fmt.Sprintf("%+.5f", tidy(v.Sum))
 	}
-	return fmt.Sprintf("%+.5f ± %.5f", v.Sum, *v.Half)
+	return fmt.Sprintf("%+.5f ± %.5f", tidy(v.Sum), *v.Half)
 }
 
 // Text prints the report as a table.
 func (r Report) Text(w io.Writer) error {
-	fmt.Fprintf(w, "chain         %s, %d rounds\ntest set      %d examples, hash %s\npermutations  %d a round, seed %d\n"+
-		"improvement   %.5f nats by all gradients: %.5f by the members, %.5f by copied gradients, %.5f by what no "+
-		"weighting of gradients explains\n\n", printable.Text(r.ChainID), r.Rounds, r.TestExamples, r.TestHash,
-		r.Permutations, r.Seed, r.Improvement, r.Improvement-r.Copied-r.Rest, r.Copied, r.Rest)
+	fmt.Fprintf(w, "chain         %s, %d rounds\ntest set      %d examples, hash %s\ninputs        hash %s\n"+
+		"permutations  %d a round, seed %d\n", printable.Text(r.ChainID), r.Rounds, r.TestExamples, r.TestHash,
+		r.InputsHash, r.Permutations, r.Seed)
+	fmt.Fprintf(w, "improvement   %+.5f nats by all gradients:\n              %+.5f by the members\n"+
+		"              %+.5f by copied gradients\n              %+.5f by what no weighting of gradients explains\n\n",
+		tidy(r.Improvement), tidy(r.Improvement-r.Copied-r.Rest), tidy(r.Copied), tidy(r.Rest))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\tmoniker\trounds\tweight\tShapley value\tleave-one-out\tcopied")
 	for _, m := range r.Members {

@@ -34,9 +34,12 @@ intervals. The blocks are replayed as by audit replay: of a stopped node's
 --home, of an ARCHIVE, or of a running node by --node. It reads published
 gradients alone, and so costs no epsilon.
 
-Copied gradients are credited to nobody. The same blocks, test set and --seed
-give the same numbers on every machine. docs/CONTRIBUTIONS.md says how to read
-them, and what they cannot tell.`,
+Copied gradients are credited to nobody. The same blocks, --seed and --pairs give
+the same numbers wherever the printed hash of the inputs is the same: for models
+on pixels on every machine. The feature map strokes is rounded as the CPU rounds,
+so that another kind of CPU may print another hash, and values that differ in
+their last digits. docs/CONTRIBUTIONS.md says how to read them, and what they
+cannot tell.`,
 		Example: `  spdl audit contributions chain.spdl --data ./agreed-test-set
   spdl audit contributions --home ./net/node0 --csv > contributions.csv`,
 		Args: cobra.MaximumNArgs(1),
@@ -125,7 +128,11 @@ func (o *contributionsOptions) estimate(r *command.Run, src audit.Source, how au
 	}
 	report := e.Report(last)
 	if report.Rounds == 0 {
-		return found, none, errors.New("no round is closed that could be measured")
+		if o.epoch != nil {
+			return found, none, fmt.Errorf("--epoch: epoch %d has no closed round, the chain is in epoch %d", *o.epoch,
+				last.Progress.Epoch)
+		}
+		return found, none, errors.New("the chain has no closed round to measure")
 	}
 	return found, report, nil
 }

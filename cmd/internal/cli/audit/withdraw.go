@@ -79,13 +79,16 @@ func withdrawText(out io.Writer, w *audit.Withdrawal) error {
 		return err
 	}
 	fmt.Fprintf(out, "gradients     %d, from %s to %s\n", w.Gradients, pointText(*w.First), pointText(*w.Last))
-	fmt.Fprintf(out, "model         %s: holds what these gradients taught it, and so does every model since epoch %d "+
-		"round %d;\n              the %d rounds since its last gradient do not undo that, and neither does leaving\n",
-		pointText(w.Now), w.First.Epoch, w.First.Round, w.RoundsAfter)
+	undone := "leaving does not undo that"
+	if w.RoundsAfter > 0 {
+		undone = fmt.Sprintf("neither leaving nor the rounds since its last gradient (%d) undo that", w.RoundsAfter)
+	}
+	fmt.Fprintf(out, "model         %s: holds what these gradients taught it,\n              as every model does since "+
+		"epoch %d round %d; %s\n", pointText(w.Now), w.First.Epoch, w.First.Round, undone)
 	fmt.Fprintf(out, "last without  %s, model hash %s\n", pointText(w.Clean), w.Clean.Hash)
 	fmt.Fprintf(out, "a restart     trains %d rounds again; what the chain has published stays published\n\n", w.Repeat)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "participant\tmoniker\trounds again\tepsilon\tafter\tadded\tbudget")
+	fmt.Fprintln(t, "participant\tmoniker\trounds again\tepsilon now\tafter a restart\tadded\tbudget")
 	for _, p := range w.Others {
 		budget := fmt.Sprintf("%g", p.Budget)
 		if p.Beyond {

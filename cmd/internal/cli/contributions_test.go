@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/contribution"
+)
+
+// TestContributionsAndWithdrawal: of the home of a small net, both audits print a table, JSON and
+// CSV that agree, and name what was asked for in vain.
+func TestContributionsAndWithdrawal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a net")
+	}
+	net := filepath.Join(t.TempDir(), "net")
+	_, stderr, code := spdl(t, "testnet", "start", "--preset", "pixels", "--inprocess", "--rounds", "2", "--seed", "4",
+		"--no-eval", "--home", net)
+	require.Zero(t, code, stderr)
+	home := filepath.Join(net, "node0")
+	run := func(want int, args ...string) (stdout, stderr string) {
+		stdout, stderr, code := spdl(t, append([]string{"audit", "--home", home}, args...)...)
+		require.Equal(t, want, code, stderr)
+		return stdout, stderr
+	}
+
+	var r contribution.Report
+	stdout, _ := run(0, "contributions", "--pairs", "1", "-o", "json")
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+	require.Equal(t, uint64(2), r.Rounds)
+	require.Len(t, r.Members, 4)
+	sum := r.Copied + r.Rest
+	for _, m := range r.Members {
+		sum += m.Shapley.Sum
+	}
+	require.InDelta(t, r.Improvement, sum, 1e-9)
+	text, _ := run(0, "contributions", "--pairs", "1")
+	require.Contains(t, text, r.TestHash)
+	require.Contains(t, text, r.InputsHash)
+	require.Contains(t, text, r.Members[3].Shapley.String())
+	stdout, _ = run(0, "contributions", "--pairs", "1", "--csv")
+	lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, lines, 5)
+	require.Equal(t, "shapley", lines[0][4])
+	value, err := json.Marshal(r.Members[3].Shapley.Sum)
+	require.NoError(t, err)
+	require.JSONEq(t, string(value), lines[4][4])
+	_, stderr = run(1, "contributions", "--epoch", "3")
+	require.Contains(t, stderr, "epoch 3 has no closed round, the chain is in epoch 0")
+	run(2, "contributions", "--csv", "-o", "json")
+
+	var w audit.Withdrawal
+	stdout, _ = run(0, "withdraw", "2", "-o", "json")
+	require.NoError(t, json.Unmarshal([]byte(stdout), &w))
+	require.Positive(t, w.Gradients)
+	require.Len(t, w.Others, 3)
+	text, _ = run(0, "withdraw", "2")
+	require.Contains(t, text, w.Clean.Hash)
+	require.Contains(t, text, "after a restart")
+	_, stderr = run(1, "withdraw", "9")
+	require.Contains(t, stderr, "no such participant: 9, the chain has had 4")
+}
