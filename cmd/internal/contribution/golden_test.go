@@ -97,5 +97,6 @@ func TestWeights(t *testing.T) {
 	w := weights([]gradients.Vector{a, b, a}, gradients.Mean([]gradients.Vector{a, b}))
 	require.InDeltaSlice(t, []float64{0.25, 0.5, 0.25}, w, 1e-5)
 	zero := gradients.NewVector(gradients.Int8, 4)
-	require.Equal(t, []float64{0.5, 0.5}, weights([]gradients.Vector{zero, zero}, gradients.Mean([]gradients.Vector{zero})))
+	two := []gradients.Vector{zero, zero}
+	require.Equal(t, []float64{0.5, 0.5}, weights(two, gradients.Mean(two)))
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // testLoss is the mean cross-entropy of a chain's models on a test set: the same number on every CPU
-// that computes the same inputs. Package model computes the same loss faster, in float32, with kernels that differ between
-// CPUs in the last bits. It is safe for concurrent use.
+// that computes the same inputs. Package model computes the same loss faster, in float32, with kernels
+// that differ between CPUs in the last bits. It is safe for concurrent use.
 type testLoss struct {
 	spec model.Spec
 	test mnist.Set

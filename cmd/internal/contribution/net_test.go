@@ -78,7 +78,7 @@ func start(t testing.TB, p params.Params, data mnist.Data, members []member, see
 			if len(r.sent) == round {
 				r.sent = append(r.sent, make([]gradients.Vector, len(present)))
 			}
-			v := gradients.Vector{}
+			var v gradients.Vector
 			if send := present[node].send; send != nil {
 				v = send(s, r.sent)
 			} else {

@@ -87,8 +87,8 @@ func (r Report) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\tmoniker\trounds\tweight\tShapley value\tleave-one-out\tcopied")
 	for _, m := range r.Members {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%.4f\t%v\t%v\t%s\n", m.Participant, printable.Text(m.Moniker), m.Rounds, m.Weight, m.Shapley,
-			m.LeaveOneOut, m.copyText())
+		fmt.Fprintf(t, "%d\t%s\t%d\t%.4f\t%v\t%v\t%s\n", m.Participant, printable.Text(m.Moniker), m.Rounds, m.Weight,
+			m.Shapley, m.LeaveOneOut, m.copyText())
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -46,7 +46,8 @@ cannot tell.`,
 	}, o.run)
 	sourceFlag(cmd, &o.node)
 	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
-	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, with the test set (default: the embedded MNIST)")
+	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, with the test set (default: the embedded "+
+		"MNIST)")
 	command.Flag(cmd, &o.pairs, "pairs", 2, "pairs of permutations a round, each with its reverse").Positive()
 	command.Flag(cmd, &o.seed, "seed", 1, "seed of the permutations")
 	command.Optional(cmd, &o.epoch, "epoch", "epoch to measure (default: all)")

@@ -94,8 +94,8 @@ func withdrawText(out io.Writer, w *audit.Withdrawal) error {
 		if p.Beyond {
 			budget += ", exceeded: a restart needs a larger one"
 		}
-		fmt.Fprintf(t, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", p.Participant, command.Plain(p.Moniker), p.Rounds, epsilonText(p.Spent),
-			epsilonText(p.After), epsilonText(p.Added), budget)
+		fmt.Fprintf(t, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", p.Participant, command.Plain(p.Moniker), p.Rounds,
+			epsilonText(p.Spent), epsilonText(p.After), epsilonText(p.Added), budget)
 	}
 	return t.Flush()
 }
