@@ -11,6 +11,7 @@
 // rule is not run again for every coalition.
 //
 // The loss, and all that leads to it, is computed with products that are rounded by themselves and
-// sums in a fixed order, so that all CPUs give the same numbers from the same inputs of the model. All CPUs compute the same
-// inputs from pixels, but not from the feature map strokes, whose float32 they round differently.
+// sums in a fixed order, so that all CPUs give the same numbers from the same inputs of the model.
+// All CPUs compute the same inputs from pixels, but not from the feature map strokes, whose float32
+// they round differently.
 package contribution
