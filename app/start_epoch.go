@@ -44,6 +44,10 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 	if err != nil {
 		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
 	}
+	if p.Privacy.Unit != s.Params.Privacy.Unit { // spends of two units do not add up
+		return p, fmt.Errorf("%w: privacy.unit is %.64q, running %q: it is the same in all epochs", ErrEpochParams,
+			p.Privacy.Unit, s.Params.Privacy.Unit)
+	}
 	if e.KeepModel && !p.Model.Equal(s.Params.Model) {
 		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model,
 			s.Params.Model)

@@ -11,6 +11,7 @@ type Features struct {
 	X      []float32 // Len()*Inputs values, row after row
 	Labels []uint8   // one per row; shared with the Set
 	Inputs int       // length of one row
+	Groups []uint32  // the group of each row, nil if each row is by itself; shared with the Set
 }
 
 // Inputs returns the length of one row of [Set.Features]: rows*cols/pool².
@@ -45,7 +46,7 @@ func (s Set) Features(pool int, mean, scale float64) (Features, error) {
 	for sum := range value {
 		value[sum] = float32((float64(sum)/float64(pool*pool) - mean) / scale)
 	}
-	f := Features{X: make([]float32, 0, s.Len()*inputs), Labels: s.Labels, Inputs: inputs}
+	f := Features{X: make([]float32, 0, s.Len()*inputs), Labels: s.Labels, Inputs: inputs, Groups: s.Groups}
 	for i := range s.Len() {
 		f.X = appendPooled(f.X, s.Image(i), s.Cols, pool, value)
 	}

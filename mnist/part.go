@@ -9,13 +9,44 @@ import (
 // Part chooses examples of a training set by its labels: a participant's share, in its order.
 type Part func(labels []uint8) ([]int, error)
 
-// Part copies the examples that a part chooses.
+// Part copies the examples that a part chooses. If the set has groups, the part chooses among them,
+// each with the label of its first example, and all examples of a chosen group are copied.
 func (s Set) Part(part Part) (Set, error) {
-	index, err := part(s.Labels)
+	if s.Groups == nil {
+		index, err := part(s.Labels)
+		if err != nil {
+			return Set{}, err
+		}
+		return s.Subset(index), nil
+	}
+	groups := ByGroup(s.Groups)
+	labels := make([]uint8, len(groups))
+	for g, members := range groups {
+		labels[g] = s.Labels[members[0]]
+	}
+	chosen, err := part(labels)
 	if err != nil {
 		return Set{}, err
 	}
+	var index []int
+	for _, g := range chosen {
+		index = append(index, groups[g]...)
+	}
 	return s.Subset(index), nil
+}
+
+// ByGroup returns the examples of each group in ascending order, the groups in the order of their
+// first examples.
+func ByGroup(groups []uint32) (members [][]int) {
+	at := map[uint32]int{}
+	for i, g := range groups {
+		if _, known := at[g]; !known {
+			at[g] = len(members)
+			members = append(members, nil)
+		}
+		members[at[g]] = append(members[at[g]], i)
+	}
+	return members
 }
 
 // DecodePart returns the result of [Set.Part] on a set that [Decode] reads. Besides the images of

@@ -10,6 +10,9 @@ type Set struct {
 	Images     []uint8 // Len()*Rows*Cols grey levels, image after image, each row-major; 0 is background
 	Labels     []uint8 // one per image
 	Rows, Cols int     // pixels of one image
+	// Groups numbers the group of each example, for example a patient. It is nil if each example is
+	// by itself.
+	Groups []uint32
 }
 
 // Data is a learning task: a training set, and a test set on which accuracy is measured. Both sets
@@ -52,6 +55,9 @@ func (s Set) Subset(index []int) Set {
 		}
 		sub.Images = append(sub.Images, s.Image(i)...)
 		sub.Labels = append(sub.Labels, s.Labels[i])
+		if s.Groups != nil {
+			sub.Groups = append(sub.Groups, s.Groups[i])
+		}
 	}
 	return sub
 }

@@ -1,6 +1,9 @@
 package privacy
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // ClipScale returns the factor min(1, clip/norm) that brings a gradient of the given Euclidean norm
 // inside the ball of radius clip. A clip of 0 or less does not clip. A norm that is not finite
@@ -35,5 +38,28 @@ func Project(sum []float64, radius float64) {
 	}
 	for j := range sum {
 		sum[j] *= radius / norm
+	}
+}
+
+// groupMargin keeps a clipped sum within the clip norm after the float64 roundings of at most 2^21
+// squares and coordinates.
+const groupMargin = 1.0 / (1 << 30)
+
+// AddClipped adds v, scaled to a Euclidean norm of at most clip, to sum. A v that is not finite adds
+// nothing. It panics if the lengths differ.
+func AddClipped(sum, v []float64, clip float64) {
+	if len(sum) != len(v) {
+		panic(fmt.Sprintf("privacy: a vector of %d, want %d", len(v), len(sum)))
+	}
+	square := 0.0
+	for _, x := range v {
+		square += x * x
+	}
+	factor := ClipScale(math.Sqrt(square), clip*(1-groupMargin))
+	if factor == 0 { // 0 times infinity is not 0
+		return
+	}
+	for j, x := range v {
+		sum[j] += x * factor
 	}
 }

@@ -85,6 +85,9 @@ data = {{ printf "%q" .Data }}
 {{- if .Label }}
 label = {{ printf "%q" .Label }}
 {{- end }}
+{{- if .Group }}
+group = {{ printf "%q" .Group }}
+{{- end }}
 {{- if .Model }}
 model = {{ printf "%q" .Model }}
 {{- end }}

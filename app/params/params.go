@@ -48,6 +48,7 @@ func (p Params) Validate(n int) (warnings []string, err error) {
 		p.Training.validate,
 		p.Privacy.validate,
 		p.Privacy.ValidateLedger,
+		p.validateUnit,
 		p.validateStep,
 		p.validateFloor,
 		p.Reputation.validate,

@@ -34,6 +34,9 @@ func (t *Table) Validate(m Model) error {
 		return err
 	}
 	names := []string{t.Label}
+	if t.Group != "" {
+		names = append(names, t.Group)
+	}
 	for _, c := range t.Columns {
 		names = append(names, c.Name)
 		if !(c.Low < c.High) || math.IsInf(c.High-c.Low, 0) {
@@ -41,7 +44,7 @@ func (t *Table) Validate(m Model) error {
 				c.Low, c.High)
 		}
 	}
-	if err := nameOnce("model.table.columns and label", names); err != nil {
+	if err := nameOnce("model.table.columns, label and group", names); err != nil {
 		return err
 	}
 	if n := m.Size(); n > maxModel {

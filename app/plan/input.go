@@ -36,7 +36,9 @@ type Input struct {
 	Link         Link
 	Config       Config
 
-	Samples      int     // examples of a participant
+	Units        string  // what Samples counts: "examples" or "groups"; empty for examples
+	Neighbours   string  // between which data sets epsilon holds, in a sentence
+	Samples      int     // examples of a participant, or groups
 	SamplingRate float64 // q; 0 takes Batch/Samples
 	// B, the expected batch size; 0 means q*Samples. Exactly one of q and B is given, except that q
 	// = 1 with a B is a fixed batch size.

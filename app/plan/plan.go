@@ -1,20 +1,23 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/privacy"
 )
 
-// Plan is the plan for an [Input]. Adjacency is adding or removing one example of one participant;
-// epsilon is that participant's, over all rounds.
+// Plan is the plan for an [Input]. Adjacency is what Neighbours says; epsilon is one participant's,
+// over all rounds.
 type Plan struct {
 	Participants int     `json:"participants"`
 	Byzantine    int     `json:"byzantine"`
 	Model        string  `json:"model"`
 	Parameters   int     `json:"parameters"`
 	Samples      int     `json:"samples"`
+	Units        string  `json:"units"`      // what Samples counts
+	Neighbours   string  `json:"neighbours"` // between which data sets epsilon holds
 	SamplingRate float64 `json:"sampling_rate"`
 	Batch        int     `json:"batch"`
 	Clip         float64 `json:"clip"`
@@ -78,7 +81,7 @@ func Make(in Input) (Plan, error) {
 	}
 	p := Plan{
 		Participants: in.Participants, Byzantine: in.Byzantine, Model: name, Parameters: d,
-		Samples: in.Samples, SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
+		Samples: in.Samples, Units: cmp.Or(in.Units, "examples"), Neighbours: in.Neighbours, SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
 		Rounds:     in.Rounds,
 		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp,
 		Guarantee: in.Accountant != Lemma1,

@@ -16,13 +16,16 @@ func (p Plan) Write(w io.Writer) error {
 	row("rule", "%s, %s", p.Rule.Name, map[bool]string{true: "its condition holds",
 		false: "OUTSIDE its theorem"}[p.Rule.Holds])
 	row("model", "%s, %d parameters", p.Model, p.Parameters)
-	row("training", "%d rounds, %d samples a participant, sampling rate %.4g (batch %d), clip %v, worker momentum %v",
-		p.Rounds, p.Samples, p.SamplingRate, p.Batch, p.Clip, p.Momentum)
+	row("training", "%d rounds, %d %s a participant, sampling rate %.4g (batch %d), clip %v, worker momentum %v",
+		p.Rounds, p.Samples, p.Units, p.SamplingRate, p.Batch, p.Clip, p.Momentum)
 	if p.Guarantee {
 		row("privacy", "epsilon %.4g at delta %v by %s", p.Epsilon, p.Delta, p.Accountant)
 	} else {
 		row("privacy", "NO GUARANTEE: lemma1 calls it epsilon %.4g at delta %v; by RDP it is %.4g", p.Epsilon, p.Delta,
 			p.RDPEpsilon)
+	}
+	if p.Neighbours != "" {
+		row("unit", "%s", p.Neighbours)
 	}
 	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", p.NoiseMultiplier, p.SumStd,
 		p.SubmittedStd)

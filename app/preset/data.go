@@ -14,15 +14,15 @@ import (
 
 // Data holds the properties of data other than MNIST on which parameters depend.
 type Data struct {
-	Examples   int           // in the training set
+	Examples   int           // in the training set; groups if the table has them
 	Table      *params.Table // nil for images
 	Rows, Cols int           // of images, in pixels
 	Classes    int
 }
 
 // ReadData returns the properties of the images in a folder of IDX files, or of the table in a CSV
-// file, with its labels in the named column.
-func ReadData(path, label string) (Data, error) {
+// file, with its labels and, if group is not empty, its groups in the named columns.
+func ReadData(path, label, group string) (Data, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -30,8 +30,11 @@ func ReadData(path, label string) (Data, error) {
 	case !info.IsDir() && label == "":
 		return Data{}, fmt.Errorf("%s is a table: name the column of its labels, as in --label diagnosis", path)
 	case !info.IsDir():
-		t, rows, err := table.Shape(path, label)
-		return Data{Examples: table.Examples(rows), Table: &t, Classes: len(t.Classes)}, err
+		t, units, err := table.Shape(path, label, group)
+		return Data{Examples: table.Examples(units), Table: &t, Classes: len(t.Classes)}, err
+	case group != "":
+		return Data{}, fmt.Errorf("%s is a folder of images, which have no groups: a column of groups, here %q, is for a "+
+			"CSV file", path, group)
 	case label != "":
 		return Data{}, fmt.Errorf("%s is a folder of images, whose labels are in a file of their own: a column of labels, "+
 			"here %q, is for a CSV file", path, label)

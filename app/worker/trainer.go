@@ -40,7 +40,7 @@ type Trainer struct {
 	clipped   func(ctx context.Context, dst, x []float64, picked []int) (model.Stats, error)
 	external  bool // another program computes the steps: they may fail, and take long
 	close     func()
-	have      int     // examples
+	have      int     // examples, or groups if they are the unit of privacy
 	radius    float64 // radius of the ball onto which the sum is projected; infinite if there is no bound
 	mechanism *privacy.Mechanism
 	source    privacy.UniformSource // of the batches
@@ -60,6 +60,9 @@ func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*
 	}
 	if data.Len() == 0 || data.Inputs != int(p.Model.Inputs) {
 		return nil, fmt.Errorf("%d examples of %d inputs, want at least 1 of %d", data.Len(), data.Inputs, p.Model.Inputs)
+	}
+	if p.Privacy.Unit == params.UnitGroup {
+		return newGrouped(p, m, data, source)
 	}
 	t, err := newTrainer(p, data.Len(), source)
 	if err != nil {

@@ -23,10 +23,11 @@ var ErrTable = errors.New("bad table")
 // parts is the number of parts of a table, one of which is the test set.
 const parts = 5
 
-// Shape returns the parameters' description of the table in a file, and its number of rows: the
-// name of the label column, the other columns as inputs in the file's order with the min and the
-// max value of each, and the texts of the labels as classes, in the order of their bytes.
-func Shape(path, label string) (t params.Table, rows int, err error) {
+// Shape returns the parameters' description of the table in a file, and its number of units: of
+// groups, or of rows if group is empty. The description has the names of the label and the group
+// column, the other columns as inputs in the file's order with the min and the max value of each,
+// and the texts of the labels as classes, in the order of their bytes.
+func Shape(path, label, group string) (t params.Table, units int, err error) {
 	f, err := open(path)
 	if err != nil {
 		return t, 0, err
@@ -40,12 +41,16 @@ func Shape(path, label string) (t params.Table, rows int, err error) {
 		if err := params.CheckName(fmt.Sprintf("column %d of the header", i+1), name); err != nil {
 			return t, 0, fmt.Errorf("%w: %s: %w", ErrTable, f.name, err)
 		}
-		if i != at {
+		if i != at && name != group {
 			t.Columns = append(t.Columns, params.Column{Name: name, Low: math.Inf(1), High: math.Inf(-1)})
 		}
 	}
-	t.Label = label
-	for ; ; rows++ {
+	t.Label, t.Group = label, group
+	n, err := f.numbering(group)
+	if err != nil {
+		return t, 0, err
+	}
+	for {
 		more, err := f.next()
 		if err != nil {
 			return t, 0, err
@@ -56,9 +61,12 @@ func Shape(path, label string) (t params.Table, rows int, err error) {
 		if err := widen(&t, f, at); err != nil {
 			return t, 0, err
 		}
+		if _, err := n.of(f); err != nil {
+			return t, 0, err
+		}
 	}
 	slices.Sort(t.Classes)
-	return t, rows, check(t, f.name)
+	return t, n.units(f), check(t, f.name)
 }
 
 // widen extends a table's ranges and classes to hold a row.
@@ -77,7 +85,7 @@ func widen(t *params.Table, f *file, label int) error {
 		t.Classes = append(t.Classes, class)
 	}
 	for i, k := 0, 0; i < len(f.header); i++ {
-		if i == label {
+		if i == label || f.header[i] == t.Group {
 			continue
 		}
 		x, err := f.number(i)
@@ -115,21 +123,27 @@ func check(t params.Table, name string) error {
 
 // Load reads the examples of a file by a chain's table. It finds the columns of the chain's table
 // by name and ignores all others. About a fifth of the rows are the test set, chosen by a hash of
-// each row, so that adding or removing a row moves no other row between the two sets.
+// each row, so that adding or removing a row moves no other row between the two sets. With groups
+// the hash is that of the group's name: all rows of a group are in one set, whatever others there
+// are.
 func Load(path string, t params.Table) (mnist.Data, error) {
 	f, err := open(path)
 	if err != nil {
 		return mnist.Data{}, err
 	}
 	defer f.close()
-	set, err := f.read(t)
+	n, err := f.numbering(t.Group)
+	if err != nil {
+		return mnist.Data{}, err
+	}
+	set, err := f.read(t, n)
 	if err != nil {
 		return mnist.Data{}, err
 	}
 	var sides [2][]int // to train on, to test on
 	for i := range set.Len() {
 		side := 0
-		if forTesting(set, i) {
+		if n.forTesting(set, i) {
 			side = 1
 		}
 		sides[side] = append(sides[side], i)
@@ -145,18 +159,20 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 // forTesting reports whether a row is for testing: whether the first eight bytes, big endian, of
 // the SHA-256 of a prefix, its class and its levels are divisible by parts.
 func forTesting(set mnist.Set, row int) bool {
-	width := set.Rows * set.Cols
-	content := append([]byte("spdl/table/v1"), set.Labels[row])
-	hash := sha256.Sum256(append(content, set.Images[row*width:(row+1)*width]...))
+	return fifth(append(append([]byte("spdl/table/v1"), set.Labels[row]), set.Image(row)...))
+}
+
+func fifth(content []byte) bool {
+	hash := sha256.Sum256(content)
 	return binary.BigEndian.Uint64(hash[:])%parts == 0
 }
 
-// Examples returns the approximate number of training rows in a table of that many rows. The
-// remaining rows are for testing.
-func Examples(rows int) int { return rows - rows/parts }
+// Examples returns the approximate number of training units, rows or groups, in a table of that many
+// units. The remaining units are for testing.
+func Examples(units int) int { return units - units/parts }
 
 // read returns all rows as images of one line.
-func (f *file) read(t params.Table) (set mnist.Set, err error) {
+func (f *file) read(t params.Table, n *numbering) (set mnist.Set, err error) {
 	label, err := f.column(t.Label)
 	if err != nil {
 		return set, err
@@ -186,6 +202,13 @@ func (f *file) read(t params.Table) (set mnist.Set, err error) {
 			return set, f.errorf(label, "the label is none of the chain's classes: %s", strings.Join(t.Classes, ", "))
 		}
 		set.Labels = append(set.Labels, class)
+		group, err := n.of(f)
+		if err != nil {
+			return set, err
+		}
+		if n != nil {
+			set.Groups = append(set.Groups, group)
+		}
 		for i, c := range t.Columns {
 			x, err := f.number(at[i])
 			if err != nil {

@@ -42,7 +42,7 @@ func shape() params.Table {
 
 func TestShape(t *testing.T) {
 	for _, mark := range []string{"", "\xef\xbb\xbf"} {
-		got, rows, err := table.Shape(file(t, mark+patients), "diagnosis")
+		got, rows, err := table.Shape(file(t, mark+patients), "diagnosis", "")
 		require.NoError(t, err)
 		require.Equal(t, shape(), got)
 		require.Equal(t, 5, rows)
@@ -52,7 +52,7 @@ func TestShape(t *testing.T) {
 
 // TestClassesAreInTheOrderOfTheirBytes: the order of the rows does not matter.
 func TestClassesAreInTheOrderOfTheirBytes(t *testing.T) {
-	got, _, err := table.Shape(file(t, "x,y\n1,b\n2,10\n3,B\n4,9\n"), "y")
+	got, _, err := table.Shape(file(t, "x,y\n1,b\n2,10\n3,B\n4,9\n"), "y", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"10", "9", "B", "b"}, got.Classes)
 }
@@ -124,7 +124,7 @@ func TestTheTestSetHasAllClasses(t *testing.T) {
 			text.WriteString(strconv.Itoa(i) + "," + strconv.Itoa(of(i)) + "\n")
 		}
 		path := file(t, text.String())
-		s, _, err := table.Shape(path, "y")
+		s, _, err := table.Shape(path, "y", "")
 		require.NoError(t, err)
 		data, err := table.Load(path, s)
 		require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestRefuses(t *testing.T) {
 		{"UTF-16", "a\x00,\x00b\x00\n", "must be UTF-8 or ASCII, not UTF-16"},
 		{"constant", "age,diagnosis,dose\n1,ill,2\n2,well,2\n", `column "dose" of patients.csv is 2 in every row`},
 	} {
-		_, _, err := table.Shape(file(t, c.text), "diagnosis")
+		_, _, err := table.Shape(file(t, c.text), "diagnosis", "")
 		require.ErrorIs(t, err, table.ErrTable, c.name)
 		require.ErrorContains(t, err, c.want, c.name)
 	}
@@ -177,7 +177,7 @@ func TestRefuses(t *testing.T) {
 	for i := range 257 {
 		many.WriteString("1,c" + strconv.Itoa(i) + "\n")
 	}
-	_, _, err := table.Shape(file(t, many.String()), "diagnosis")
+	_, _, err := table.Shape(file(t, many.String()), "diagnosis", "")
 	require.ErrorContains(t, err, `line 258, column "diagnosis": one class more than 256`)
 
 	for _, c := range []struct{ name, text, want string }{
@@ -202,7 +202,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("dose,diagnosis,age\n1,ill,\"2\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := file(t, string(text))
-		if s, _, err := table.Shape(path, "diagnosis"); err == nil {
+		if s, _, err := table.Shape(path, "diagnosis", ""); err == nil {
 			for _, c := range s.Columns {
 				require.Less(t, c.Low, c.High)
 			}
@@ -232,7 +232,7 @@ func TestAHeaderOfManyColumns(t *testing.T) {
 		{header.String() + "diagnosis\n1," + row.String() + "ill\n",
 			`line 2 has 200002 values, the header has 200001 columns`},
 	} {
-		_, _, err := table.Shape(file(t, c.text), "diagnosis")
+		_, _, err := table.Shape(file(t, c.text), "diagnosis", "")
 		require.ErrorContains(t, err, c.want)
 		require.Less(t, len(err.Error()), 2_000)
 	}

@@ -72,7 +72,7 @@ func TestNewModule(t *testing.T) {
 		Tensors  []struct{ Name string }
 	}
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
-	own, err := preset.ReadData(csv, "diagnosis")
+	own, err := preset.ReadData(csv, "diagnosis", "")
 	require.NoError(t, err)
 	data, err := table.Load(csv, *own.Table)
 	require.NoError(t, err)

@@ -70,7 +70,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 // options are the flags: fields of the plan's input, and what its other fields follow from.
 type options struct {
 	plan.Input
-	preset, model, data, label, rate string
+	preset, model, data, label, group, rate string
 }
 
 func (o *options) declare(cmd *cobra.Command) {
@@ -80,6 +80,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, which the participants share evenly "+
 		"(default: MNIST)")
 	command.Flag(cmd, &o.label, "label", "", "column of the labels in the CSV file")
+	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as patient_id: the unit of privacy is then a "+
+		"group and not an example")
 	command.Flag(cmd, &o.Participants, "participants,n", 4, "participants, N")
 	command.Flag(cmd, &o.Byzantine, "byzantine,f", 0, "Byzantine participants to withstand (default: (N-1)/3)")
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
@@ -162,7 +164,7 @@ func (o *options) take(p params.Params, examples int) {
 	if o.Model = model.SpecOf(p.Model); p.Model.Kind == params.ModelExternal {
 		o.Model, o.External = model.Spec{}, p.Model.Dim()
 	}
-	o.SamplingRate = p.Privacy.SamplingRate
+	o.SamplingRate, o.Units, o.Neighbours = p.Privacy.SamplingRate, p.Privacy.Units(), p.Privacy.Neighbours()
 	if o.SamplingRate == 0 { // batches of fixed size count as the whole data set
 		o.SamplingRate, o.Batch = 1, int(p.Privacy.Batch)
 	}
@@ -194,9 +196,12 @@ func (o *options) own() (own preset.Own, err error) {
 		if o.label != "" {
 			return own, fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.label)
 		}
+		if o.group != "" {
+			return own, fmt.Errorf("--group %q names a column of a CSV file: name the file with --data", o.group)
+		}
 		return own, nil
 	}
-	d, err := preset.ReadData(o.data, o.label)
+	d, err := preset.ReadData(o.data, o.label, o.group)
 	own.Data = &d
 	return own, err
 }

@@ -19,7 +19,7 @@ import (
 
 // Options shape the parameters of an epoch.
 type Options struct {
-	params, preset, model, data, label, rule string
+	params, preset, model, data, label, group, rule string
 
 	examples, byzantine *int
 	batch               *int
@@ -40,6 +40,8 @@ func (o *Options) Flags(cmd *cobra.Command, base string) {
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's "+
 		"model gets; of a table also the ends of its columns, which are then public")
 	command.Flag(cmd, &o.label, "label", "", "column of the labels in the CSV file")
+	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as patient_id: the unit of privacy is then a "+
+		"group and not an example")
 	command.Optional(cmd, &o.examples, "examples", "examples of each participant (default: as many as the data give)").
 		Positive()
 	command.Optional(cmd, &o.rounds, "rounds", "rounds"+same).Positive()
@@ -62,13 +64,15 @@ func (o *Options) Check() error {
 	switch {
 	case o.preset != "" && o.params != "":
 		return command.Usage(errors.New("--params and --preset: one of them"))
-	case o.params != "" && (o.data+o.label+o.model != "" || o.examples != nil):
-		return command.Usage(errors.New("--params with --data, --label, --model or --examples, which are for a preset: " +
+	case o.params != "" && (o.data+o.label+o.group+o.model != "" || o.examples != nil):
+		return command.Usage(errors.New("--params with --data, --label, --group, --model or --examples, which are for a preset: " +
 			"the parameters have them"))
 	case o.preset+o.data == "" && (o.model != "" || o.examples != nil):
 		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))
 	case o.label != "" && o.data == "":
 		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.label))
+	case o.group != "" && o.data == "":
+		return command.Usage(fmt.Errorf("--group %q names a column of a CSV file: name the file with --data", o.group))
 	case o.byzantine != nil && *o.byzantine < 0:
 		return command.Usage(fmt.Errorf("--byzantine is %d, want at least 0", *o.byzantine))
 	}
@@ -132,7 +136,7 @@ func (o *Options) fromPreset(n int) (params.Params, error) {
 		own.Model = &m
 	}
 	if o.data != "" {
-		d, err := preset.ReadData(o.data, o.label)
+		d, err := preset.ReadData(o.data, o.label, o.group)
 		if err != nil {
 			return params.Params{}, fmt.Errorf("--data: %w", err)
 		}

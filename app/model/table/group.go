@@ -1,0 +1,54 @@
+package table
+
+import "github.com/spdl/spdl/mnist"
+
+// numbering numbers the groups of a file in the order of their first rows. A nil numbering is that
+// of a file without groups.
+type numbering struct {
+	column  int
+	numbers map[string]uint32
+	names   []string // by number
+}
+
+// numbering returns the numbering by the named column, nil if the name is empty.
+func (f *file) numbering(column string) (*numbering, error) {
+	if column == "" {
+		return nil, nil
+	}
+	at, err := f.column(column)
+	return &numbering{column: at, numbers: map[string]uint32{}}, err
+}
+
+// of returns the number of the group of the file's row.
+func (n *numbering) of(f *file) (uint32, error) {
+	if n == nil {
+		return 0, nil
+	}
+	name, err := f.text(n.column)
+	if err != nil {
+		return 0, err
+	}
+	number, known := n.numbers[name]
+	if !known {
+		number = uint32(len(n.names))
+		n.numbers[name], n.names = number, append(n.names, name)
+	}
+	return number, nil
+}
+
+// units returns the number of groups so far, of a file without groups that of its rows.
+func (n *numbering) units(f *file) int {
+	if n == nil {
+		return f.rows
+	}
+	return len(n.names)
+}
+
+// forTesting reports whether a row is for testing: by a hash of its group's name, or without groups
+// by one of the row.
+func (n *numbering) forTesting(set mnist.Set, row int) bool {
+	if n == nil {
+		return forTesting(set, row)
+	}
+	return fifth(append([]byte("spdl/group/v1"), n.names[set.Groups[row]]...))
+}

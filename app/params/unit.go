@@ -1,0 +1,49 @@
+package params
+
+import "fmt"
+
+// UnitGroup is the unit of privacy of a chain whose tables have groups. An empty unit is one example.
+const UnitGroup = "group"
+
+// Neighbours says in one sentence between which data sets the guarantee holds.
+func (p Privacy) Neighbours() string {
+	switch {
+	case p.Unit == UnitGroup:
+		return "neighbouring data sets differ by one group of one participant, all its examples added or removed together"
+	case p.SamplingRate == 0:
+		return "neighbouring data sets differ by one example of one participant, replaced by one whose gradient is zero"
+	}
+	return "neighbouring data sets differ by one example of one participant, added or removed"
+}
+
+// Units names what is sampled, clipped and counted.
+func (p Privacy) Units() string {
+	if p.Unit == UnitGroup {
+		return "groups"
+	}
+	return "examples"
+}
+
+// validateUnit checks the unit of privacy, and that the table has groups for it.
+func (p Params) validateUnit() error {
+	grouped := p.Model.Table != nil && p.Model.Table.Group != ""
+	switch unit := p.Privacy.Unit; {
+	case unit != "" && unit != UnitGroup:
+		return fmt.Errorf("privacy.unit is %.64q, want %q, or nothing for an example", unit, UnitGroup)
+	case unit == "" && grouped:
+		return fmt.Errorf("model.table.group is %.64q without privacy.unit %q: the groups would not be protected",
+			p.Model.Table.Group, UnitGroup)
+	case unit == "":
+		return nil
+	case p.Model.Kind == ModelExternal:
+		return fmt.Errorf("privacy.unit is %q with model.kind %q: the trainer protocol asks for gradients of examples and "+
+			"knows no groups", unit, p.Model.Kind)
+	case !grouped:
+		return fmt.Errorf("privacy.unit is %q and model.table names no column group", unit)
+	case p.Privacy.Mechanism != MechanismGaussian:
+		return fmt.Errorf("privacy.unit is %q with mechanism %q, want %q", unit, p.Privacy.Mechanism, MechanismGaussian)
+	case p.Privacy.SamplingRate == 0:
+		return fmt.Errorf("privacy.unit is %q with batches of fixed size: want privacy.sampling_rate above 0", unit)
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/privacy"
+)
+
+// newGrouped prepares the steps of an epoch whose unit of privacy is a group: a step picks groups,
+// sums the gradients of all examples of each, and clips each sum once. One group more or less moves
+// the sum of a step by at most the clip norm, however many examples it has.
+func newGrouped(p params.Params, m *model.Model, data mnist.Features, source *privacy.Source) (*Trainer, error) {
+	if len(data.Groups) != data.Len() {
+		return nil, fmt.Errorf("%d examples with %d groups, want one group for each example", data.Len(), len(data.Groups))
+	}
+	groups := mnist.ByGroup(data.Groups)
+	t, err := newTrainer(p, len(groups), source)
+	if err != nil {
+		return nil, err
+	}
+	var x []float32 // the examples of a group
+	var labels []uint8
+	one := make([]float64, m.Dim())
+	t.clipped = func(_ context.Context, dst, at []float64, picked []int) (all model.Stats, err error) {
+		clear(dst)
+		for _, g := range picked {
+			x, labels = data.Batch(x[:0], labels[:0], groups[g])
+			s := m.ClippedSum(one, at, x, labels, 0)
+			privacy.AddClipped(dst, one, p.Privacy.Clip)
+			all.Loss += s.Loss / float64(len(picked))
+			all.NonFinite += s.NonFinite
+		}
+		return all, nil
+	}
+	t.close = func() {}
+	return t, nil
+}
