@@ -22,6 +22,8 @@ type Spend struct {
 	// TrainerClips says that the guarantee also relies on clipping by the participants' own
 	// programs, in this epoch or an earlier one.
 	TrainerClips bool `json:"trainer_clips,omitempty"`
+	// Unit is the unit of privacy, empty for an example.
+	Unit string `json:"unit,omitempty"`
 	// Lemma1Epsilon is the epsilon that the paper's Lemma 1 claims for all rounds, if the noise
 	// follows it: never a guarantee, whatever Guarantee says of Epsilon.
 	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
@@ -32,7 +34,7 @@ func SpendOf(s *app.State, p *app.Participant) (Spend, error) {
 	priv := s.Params.Privacy
 	out := Spend{
 		Participant: p.Index, Moniker: p.Moniker, Participations: p.Participations, Delta: priv.Delta, Budget: priv.Epsilon,
-		Lemma1Epsilon: priv.Lemma1Epsilon,
+		Unit: priv.Unit, Lemma1Epsilon: priv.Lemma1Epsilon,
 	}
 	if !app.Accounted(s.Params, s.Epochs) {
 		return out, nil

@@ -237,3 +237,36 @@ func TestAHeaderOfManyColumns(t *testing.T) {
 		require.Less(t, len(err.Error()), 2_000)
 	}
 }
+
+// TestGroups: Shape counts groups and leaves their column out of the inputs. All rows of a group are
+// on one side, and one group less moves no other.
+func TestGroups(t *testing.T) {
+	lines := make([]string, 600)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("%d,p%d,%d\n", i%97, i%200, i%2)
+	}
+	path := file(t, "a,id,y\n"+strings.Join(lines, ""))
+	shape, units, err := table.Shape(path, "y", "id")
+	require.NoError(t, err)
+	require.Equal(t, 200, units)
+	require.Equal(t, []params.Column{{Name: "a", High: 96}}, shape.Columns)
+	sides := func(lines []string) (train, test mnist.Set) {
+		data, err := table.Load(file(t, "a,id,y\n"+strings.Join(lines, "")), shape)
+		require.NoError(t, err)
+		return data.Train, data.Test
+	}
+	train, test := sides(lines)
+	require.Len(t, mnist.ByGroup(train.Groups), 200-len(mnist.ByGroup(test.Groups)))
+	require.Equal(t, 3*len(mnist.ByGroup(test.Groups)), test.Len())
+	less, lessTest := sides(slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.Contains(l, "p7,") }))
+	require.Equal(t, 597, less.Len()+lessTest.Len())
+	require.True(t, within(less, train) && within(lessTest, test))
+
+	half, err := train.Part(func(labels []uint8) ([]int, error) { return []int{1, 3}, nil })
+	require.NoError(t, err)
+	require.Equal(t, 6, half.Len(), "two groups of three rows")
+	_, _, err = table.Shape(path, "y", "patient")
+	require.ErrorContains(t, err, "no column \"patient\"")
+	_, _, err = table.Shape(file(t, "a,id,y\n1,p,0\n2,,1\n"), "y", "id")
+	require.ErrorContains(t, err, "the value is missing")
+}

@@ -55,6 +55,8 @@ type Card struct {
 	Epsilon   *float64 `json:"epsilon"`
 	Delta     float64  `json:"delta,omitempty"`
 	TestChain bool     `json:"test_chain,omitempty"`
+	// Unit is the unit of privacy, empty for an example.
+	Unit string `json:"unit,omitempty"`
 	// Lemma1Epsilon is the epsilon that the paper's Lemma 1 claims, 0 unless the epoch's noise
 	// follows the lemma. It is never a guarantee.
 	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
@@ -197,6 +199,7 @@ func derive(b Bundle) (Card, error) {
 		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash),
 		Mechanism: p.Privacy.Mechanism,
 		Height:    header.Height, AppHash: hex.EncodeToString(hash), Proof: b, TestChain: app.KnownNoise(running, ended),
+		Unit:          p.Privacy.Unit,
 		Lemma1Epsilon: p.Privacy.Lemma1Epsilon,
 	}
 	if app.Accounted(running, ended) {

@@ -21,6 +21,9 @@ func (c *Card) Text(w io.Writer) error {
 	if c.Epsilon != nil {
 		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant up to height %d", *c.Epsilon, c.Delta, c.Height)
 	}
+	if c.Unit == params.UnitGroup {
+		epsilon += "; " + caveat.Groups
+	}
 	if c.Lemma1Epsilon != 0 {
 		epsilon += "; " + caveat.Lemma1(c.Lemma1Epsilon)
 	}

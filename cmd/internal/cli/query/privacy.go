@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/caveat"
 )
 
@@ -65,6 +66,11 @@ func PrivacyText(w io.Writer, all []query.Spend) error {
 	}
 	if slices.ContainsFunc(all, func(s query.Spend) bool { return s.TrainerClips }) {
 		if _, err := fmt.Fprintln(w, caveat.TrainerClips); err != nil {
+			return err
+		}
+	}
+	if len(all) > 0 && all[0].Unit == params.UnitGroup {
+		if _, err := fmt.Fprintln(w, caveat.Groups); err != nil {
 			return err
 		}
 	}
