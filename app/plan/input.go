@@ -57,6 +57,25 @@ type Input struct {
 	LearningRate    float64 // gamma, for Lemma 1 only; 0 takes 0.01, the prototype's, because the paper states none
 }
 
+// grouped reports whether Samples counts groups.
+func (in Input) grouped() bool { return in.Units == "groups" }
+
+// counted is the noun for what Samples counts.
+func (in Input) counted() string {
+	if in.grouped() {
+		return in.Units
+	}
+	return "samples"
+}
+
+// unit is the noun for what the guarantee hides.
+func (in Input) unit() string {
+	if in.grouped() {
+		return "group"
+	}
+	return "example"
+}
+
 // complete checks an input and fills in the fields that follow from others.
 func (in Input) complete() (Input, rules.Rule, error) {
 	if err := in.check(); err != nil {
@@ -92,10 +111,10 @@ func (in Input) check() error {
 	return cmp.Or(
 		want(n >= 1 && n <= gradients.MaxParticipants, "%d participants, want 1 to %d", n, gradients.MaxParticipants),
 		want(f >= 0 && n >= 3*f+1, "%d Byzantine of %d participants, want 0 to %d (N >= 3f+1)", f, n, (n-1)/3),
-		want(in.Samples >= 1, "%d samples a participant, want at least 1", in.Samples),
+		want(in.Samples >= 1, "%d %s a participant, want at least 1", in.Samples, in.counted()),
 		want((in.SamplingRate == 0) != (in.Batch == 0) || in.SamplingRate == 1,
 			"sampling rate %v and batch %d, want one of them", in.SamplingRate, in.Batch),
-		want(in.Batch >= 0 && in.Batch <= in.Samples, "batch %d, want 1 to the %d samples", in.Batch, in.Samples),
+		want(in.Batch >= 0 && in.Batch <= in.Samples, "batch %d, want 1 to the %d %s", in.Batch, in.Samples, in.counted()),
 		want(in.Clip > 0 && !math.IsInf(in.Clip, 1), "clip norm %v, want a positive finite number", in.Clip),
 		want(in.Momentum >= 0 && in.Momentum < 1, "worker momentum %v, want 0 or more and below 1", in.Momentum),
 		want(in.Rounds >= 1, "%d rounds, want at least 1", in.Rounds),

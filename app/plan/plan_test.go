@@ -226,6 +226,8 @@ func TestWarnings(t *testing.T) {
 		{"epsilon", func(in *Input) { in.NoiseMultiplier = 0.9 }, "is weak, at most 8 says something"},
 		{"delta", func(in *Input) { in.Delta = 1e-3 }, "delta 0.001 is above 1/samples = 0.00033: publishing one example " +
 			"in full would be within it; take 3e-05 or less"},
+		{"delta of groups", func(in *Input) { in.Delta, in.Units = 1e-3, "groups" }, "delta 0.001 is above 1/groups = " +
+			"0.00033: publishing one group in full would be within it; take 3e-05 or less"},
 		{"ledger", func(in *Input) { in.Accountant, in.NoiseMultiplier, in.Epsilon = PLD, 0, 4 },
 			"of 100 rounds with a budget of epsilon 4: a budget of epsilon 4."},
 		{"floor", func(in *Input) { in.NoiseFloor = false }, "no noise floor: a vector without noise is admitted"},
@@ -288,6 +290,7 @@ func TestErrors(t *testing.T) {
 		{func(in *Input) { in.Byzantine = 2 }, "2 Byzantine of 4 participants, want 0 to 1 (N >= 3f+1)"},
 		{func(in *Input) { in.Byzantine = -1 }, "-1 Byzantine"},
 		{func(in *Input) { in.Samples = 0 }, "0 samples"},
+		{func(in *Input) { in.Samples, in.Units = 0, "groups" }, "0 groups"},
 		{func(in *Input) { in.Batch = 10 }, "sampling rate 0.1 and batch 10, want one of them"},
 		{func(in *Input) { in.SamplingRate = 0 }, "want one of them"},
 		{func(in *Input) { in.SamplingRate, in.Batch = 0, 15001 }, "batch 15001, want 1 to the 15000 samples"},

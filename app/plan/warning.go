@@ -35,17 +35,17 @@ func (in Input) warnings(p Plan) []string {
 	if r := p.NoiseToGradient; r > largeNoise {
 		batch := math.Ceil(float64(in.Batch) * r / largeNoise)
 		parameters := math.Floor(float64(p.Parameters) * (largeNoise / r) * (largeNoise / r))
-		add("noise is %.2g times the clip norm, above %v it drowns the gradient: a batch of %.0f (%.0f samples a "+
+		add("noise is %.2g times the clip norm, above %v it drowns the gradient: a batch of %.0f (%.0f %s a "+
 			"participant at this sampling rate), a model of at most %.0f parameters, fewer rounds or a larger epsilon",
-			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), parameters)
+			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.counted(), parameters)
 	}
 	if p.RDPEpsilon > weakEpsilon && p.Epsilon > weakEpsilon || !p.Guarantee && p.RDPEpsilon > weakEpsilon {
-		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more samples at a smaller "+
-			"sampling rate", guaranteed(p), weakEpsilon)
+		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more %s at a smaller "+
+			"sampling rate", guaranteed(p), weakEpsilon, in.counted())
 	}
 	if most := 1 / float64(in.Samples); in.Delta > most {
-		add("delta %v is above 1/samples = %.2g: publishing one example in full would be within it; take %.0e or less",
-			in.Delta, most, most/10)
+		add("delta %v is above 1/%s = %.2g: publishing one %s in full would be within it; take %.0e or less",
+			in.Delta, in.counted(), most, in.unit(), most/10)
 	}
 	if l := p.Ledger; l.Rounds != nil && *l.Rounds < uint64(in.Rounds) {
 		cure := fmt.Sprintf("a budget of epsilon %.4g", math.Ceil(l.Epsilon*1e3)/1e3)
@@ -56,9 +56,9 @@ func (in Input) warnings(p Plan) []string {
 			in.Rounds, in.Epsilon, cure)
 	}
 	if in.Fits != 0 {
-		add("the preset's batch is for %d samples a participant, not for %d: make the genesis with --examples %d, or "+
+		add("the preset's batch is for %d %s a participant, not for %d: make the genesis with --examples %d, or "+
 			"steps take longer and count no more, or count less",
-			in.Fits, in.Samples, in.Samples)
+			in.Fits, in.counted(), in.Samples, in.Samples)
 	}
 	if !in.NoiseFloor {
 		add("no noise floor: a vector without noise is admitted, and by distance it can beat the honest ones; no accuracy " +
