@@ -234,6 +234,40 @@ func TestEpochRules(t *testing.T) {
 	require.NoError(t, many.Admit(another(many, false, true, func(p *params.Params) { p.Model.Inputs = 1_000_000 })))
 }
 
+// TestEpochKeepsTheUnit: an epoch has the unit of privacy of the running one, also with a new model
+// that suits the other unit.
+func TestEpochKeepsTheUnit(t *testing.T) {
+	example := func(p *params.Params) {
+		p.Privacy.Unit = ""
+		p.Model.Table = &params.Table{Label: "y", Classes: []string{"no", "yes"},
+			Columns: []params.Column{{Name: "a", High: 1}, {Name: "b", High: 1}, {Name: "c", High: 1}}}
+	}
+	group := func(p *params.Params) {
+		example(p)
+		p.Privacy.Unit, p.Model.Table.Group = params.UnitGroup, "patient"
+	}
+	for _, c := range []struct {
+		name                 string
+		running, same, other func(*params.Params)
+	}{
+		{"example", example, example, group},
+		{"group", group, group, example},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := round(t, apptest.State(4, c.running)).State
+			for _, keep := range []bool{false, true} {
+				x := another(s, keep, true, c.other)
+				refused(t, s, app.ErrEpochParams, x)
+				require.ErrorContains(t, s.Admit(x), "privacy.unit")
+			}
+			x := another(s, true, true, c.same)
+			out := round(t, s, agreed(x)...)
+			require.Equal(t, []app.Enactment{{Kind: tx.KindStartEpoch, Participant: 0, Proposal: id(x)}}, out.Enacted)
+			require.Equal(t, s.Params.Privacy.Unit, out.State.Params.Privacy.Unit)
+		})
+	}
+}
+
 // TestEpochGrowsBlocks: block.max_bytes rises if N or the model needs it.
 func TestEpochGrowsBlocks(t *testing.T) {
 	s, err := app.NewState(apptest.ChainID, 1, 1<<20, apptest.Genesis(4, apptest.Params(4)))
