@@ -81,7 +81,8 @@ func Make(in Input) (Plan, error) {
 	}
 	p := Plan{
 		Participants: in.Participants, Byzantine: in.Byzantine, Model: name, Parameters: d,
-		Samples: in.Samples, Units: cmp.Or(in.Units, "examples"), Neighbours: in.Neighbours, SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
+		Samples: in.Samples, Units: cmp.Or(in.Units, "examples"), Neighbours: in.Neighbours,
+		SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
 		Rounds:     in.Rounds,
 		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp,
 		Guarantee: in.Accountant != Lemma1,

@@ -258,7 +258,9 @@ func TestGroups(t *testing.T) {
 	train, test := sides(lines)
 	require.Len(t, mnist.ByGroup(train.Groups), 200-len(mnist.ByGroup(test.Groups)))
 	require.Equal(t, 3*len(mnist.ByGroup(test.Groups)), test.Len())
-	less, lessTest := sides(slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.Contains(l, "p7,") }))
+	less, lessTest := sides(slices.DeleteFunc(slices.Clone(lines), func(l string) bool {
+		return strings.Contains(l, "p7,")
+	}))
 	require.Equal(t, 597, less.Len()+lessTest.Len())
 	require.True(t, within(less, train) && within(lessTest, test))
 

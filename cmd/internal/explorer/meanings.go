@@ -42,8 +42,9 @@ var meanings = map[string]meaning{
 	"training.momentum":      {"", "share of the last step that is added to the next"},
 	"training.weight_decay":  {"", "share of the model that is added to Delta"},
 
-	"privacy.mechanism":         {"", "gaussian: noise with a proven guarantee; prototype and none have no guarantee"},
-	"privacy.unit":              {"", "whose presence the guarantee hides: empty for one example, group for all rows of a group"},
+	"privacy.mechanism": {"", "gaussian: noise with a proven guarantee; prototype and none have no guarantee"},
+	"privacy.unit": {"", "whose presence the guarantee hides: empty for one example, " +
+		"group for all rows of a group"},
 	"privacy.clip":              {"gradient norm", "bound on the gradient of one example"},
 	"privacy.noise_multiplier":  {"", "standard deviation of the noise over the bound"},
 	"privacy.sampling_rate":     {"of the examples", "share that a gradient is computed on; each round draws another"},

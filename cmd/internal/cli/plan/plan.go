@@ -80,7 +80,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, which the participants share evenly "+
 		"(default: MNIST)")
 	command.Flag(cmd, &o.label, "label", "", "column of the labels in the CSV file")
-	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as patient_id: the unit of privacy is then a "+
+	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as "+
+		"patient_id: the unit of privacy is then a "+
 		"group and not an example")
 	command.Flag(cmd, &o.Participants, "participants,n", 4, "participants, N")
 	command.Flag(cmd, &o.Byzantine, "byzantine,f", 0, "Byzantine participants to withstand (default: (N-1)/3)")

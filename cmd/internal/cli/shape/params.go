@@ -40,7 +40,8 @@ func (o *Options) Flags(cmd *cobra.Command, base string) {
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's "+
 		"model gets; of a table also the ends of its columns, which are then public")
 	command.Flag(cmd, &o.label, "label", "", "column of the labels in the CSV file")
-	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as patient_id: the unit of privacy is then a "+
+	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as "+
+		"patient_id: the unit of privacy is then a "+
 		"group and not an example")
 	command.Optional(cmd, &o.examples, "examples", "examples of each participant (default: as many as the data give)").
 		Positive()
@@ -65,7 +66,8 @@ func (o *Options) Check() error {
 	case o.preset != "" && o.params != "":
 		return command.Usage(errors.New("--params and --preset: one of them"))
 	case o.params != "" && (o.data+o.label+o.group+o.model != "" || o.examples != nil):
-		return command.Usage(errors.New("--params with --data, --label, --group, --model or --examples, which are for a preset: " +
+		return command.Usage(errors.New("--params with --data, --label, --group, --model or --examples, which are for a " +
+			"preset: " +
 			"the parameters have them"))
 	case o.preset+o.data == "" && (o.model != "" || o.examples != nil):
 		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))

@@ -66,7 +66,8 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &m.Data, "data", "", "folder of IDX files in MNIST's format, or CSV file (default: the embedded "+
 		"MNIST)")
 	command.Flag(cmd, &m.Label, "label", "", "column of the labels in the CSV file")
-	command.Flag(cmd, &m.Group, "group", "", "column of the CSV file that names the group of a row, as patient_id: the unit of privacy is then a "+
+	command.Flag(cmd, &m.Group, "group", "", "column of the CSV file that names the group of a row, as "+
+		"patient_id: the unit of privacy is then a "+
 		"group and not an example")
 	command.Flag(cmd, &m.Partition, "partition", testnet.Partitions[0], "how the training set is dealt out: "+
 		strings.Join(testnet.Partitions, " or ")).Values(testnet.Partitions...)
