@@ -2,6 +2,7 @@
 package signer
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -43,8 +44,7 @@ func Command() *cobra.Command {
 			"  spdl signer --home ./vault --connect unix:///run/spdl/signer.sock",
 		Args: cobra.NoArgs,
 	}, o.run)
-	command.Flag(cmd, &o.connect, "connect", "", "address of the node, its priv_validator_laddr: host:port or unix:///path").
-		Required()
+	command.Flag(cmd, &o.connect, "connect", "", "the node's priv_validator_laddr: host:port or unix:///path").Required()
 	command.Flag(cmd, &o.nodeID, "node-id", "", "id of the node that may ask for signatures, for an address host:port")
 	command.PassphraseFlag(cmd)
 	command.Flag(cmd, &o.level, "log-level", "info", "log level")
@@ -110,7 +110,7 @@ func (o *options) dialer() (privval.SocketDialer, error) {
 			return nil, err
 		}
 		if id := p2p.PubKeyToID(c.(*conn.SecretConnection).RemotePubKey()); string(id) != strings.ToLower(o.nodeID) {
-			return nil, fmt.Errorf("node id %s answers at %s, want %s (closed: %v)", id, address, o.nodeID, c.Close())
+			return nil, errors.Join(fmt.Errorf("node id %s answers at %s, want %s", id, address, o.nodeID), c.Close())
 		}
 		return c, nil
 	}, nil
