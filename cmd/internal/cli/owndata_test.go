@@ -166,7 +166,7 @@ func TestOwnDataInGenesis(t *testing.T) {
 	stdout, stderr, code = spdl(t, "plan", "--data", table, "--label", "diagnosis")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "3-3, 12 parameters")
-	require.Contains(t, stdout, "20 samples a participant")
+	require.Contains(t, stdout, "20 examples a participant")
 
 	bad := filepath.Join(t.TempDir(), "bad.csv")
 	require.NoError(t, os.WriteFile(bad, []byte("age,diagnosis\n1,flu\nx,cold\n"), 0o600))
