@@ -84,3 +84,27 @@ func TestLoadPartReadsTheTrainingSetAlone(t *testing.T) {
 	_, err = mnist.LoadPart(t.TempDir(), of(0))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// TestPartOfGroups: a part of a set with groups chooses whole groups, in the order of their first
+// examples, by the label of that example.
+func TestPartOfGroups(t *testing.T) {
+	s := mnist.Set{Images: []uint8{10, 11, 12, 13, 14}, Labels: []uint8{1, 0, 1, 2, 0}, Rows: 1, Cols: 1,
+		Groups: []uint32{7, 3, 7, 5, 3}}
+	require.Equal(t, [][]int{{0, 2}, {1, 4}, {3}}, mnist.ByGroup(s.Groups))
+	part, err := s.Part(func(labels []uint8) ([]int, error) {
+		require.Equal(t, []uint8{1, 0, 2}, labels)
+		return []int{2, 1}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, mnist.Set{Images: []uint8{13, 11, 14}, Labels: []uint8{2, 0, 0}, Rows: 1, Cols: 1,
+		Groups: []uint32{5, 3, 3}}, part)
+	failed := errors.New("no such part")
+	_, err = s.Part(func([]uint8) ([]int, error) { return nil, failed })
+	require.ErrorIs(t, err, failed)
+	s.Groups = nil
+	part, err = s.Part(func([]uint8) ([]int, error) { return []int{4}, nil })
+	require.NoError(t, err)
+	require.Equal(t, []uint8{14}, part.Images)
+	_, err = s.Part(func([]uint8) ([]int, error) { return nil, failed })
+	require.ErrorIs(t, err, failed)
+}

@@ -43,3 +43,33 @@ func TestUnit(t *testing.T) {
 		require.Equal(t, p, again)
 	}
 }
+
+// TestNeighbours: each unit names what it samples, and between which data sets its guarantee holds.
+func TestNeighbours(t *testing.T) {
+	for _, c := range []struct {
+		p           params.Privacy
+		says, units string
+	}{
+		{params.Privacy{Unit: params.UnitGroup, SamplingRate: 0.1}, "one group of one participant, all its examples",
+			"groups"},
+		{params.Privacy{SamplingRate: 0.1}, "one example of one participant, added or removed", "examples"},
+		{params.Privacy{}, "replaced by one whose gradient is zero", "examples"},
+	} {
+		require.Contains(t, c.p.Neighbours(), c.says)
+		require.Equal(t, c.units, c.p.Units())
+	}
+}
+
+// TestFits: a batch is meant for batch/rate examples, give or take a factor of two; a batch of fixed
+// size fits any number.
+func TestFits(t *testing.T) {
+	p := params.Privacy{Batch: 30, SamplingRate: 0.1}
+	for examples, fits := range map[int]bool{149: false, 150: true, 300: true, 600: true, 601: false} {
+		n, ok := p.Fits(examples)
+		require.Equal(t, 300, n)
+		require.Equal(t, fits, ok, examples)
+	}
+	n, ok := params.Privacy{Batch: 30}.Fits(7)
+	require.Equal(t, 7, n)
+	require.True(t, ok)
+}
