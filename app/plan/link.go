@@ -18,7 +18,7 @@ const (
 	copiesOfGradient = 1.1
 	// copiesOfBlock times the number of peers is the number of times that a block reaches a node if
 	// no link is slow (0.20 to 0.37 measured when blocks went in parts). It is an upper bound since
-	// blocks go by reference (ADR 18); slow links add the bytes of their own that Make counts.
+	// blocks go by reference (ADR 18). Over a slow link each peer is taken to send all of the block.
 	copiesOfBlock = 0.25
 	// byteWork is the CPU time for each byte of a gradient, which a node handles by itself and
 	// again in the block: encryption, hashes, the pool, verification, disk.

@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/contribution"
 )
 
-// TestContributionsAndWithdrawal: of the home of a small net, both audits print a table, JSON and
-// CSV that agree, and name what was asked for in vain.
+// TestContributionsAndWithdrawal: both audits of a small net's home print a table and JSON that
+// agree, and CSV of the contributions. An error names the epoch or participant that does not exist.
 func TestContributionsAndWithdrawal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a net")

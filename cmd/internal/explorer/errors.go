@@ -76,7 +76,7 @@ func plainly(r *http.Request, code int, text string) (title string, page errorPa
 	return http.StatusText(code), errorPage{sentence, ""}
 }
 
-// missing says what a path asked for in vain.
+// missing names the thing of a path that this node does not have.
 func missing(path string) string {
 	kind, what, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	what = short(what, 80)
