@@ -76,21 +76,11 @@ func auditReplay() *cobra.Command {
 type replayOptions struct{ node, genesis string }
 
 func (o *replayOptions) run(r *command.Run, args []string) (err error) {
-	src, err := source(r, o.node, first(args))
-	if err != nil {
+	var found *audit.Report
+	if err := withSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
+		found, err = audit.Run(r.Context, src, how)
 		return err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	bar := NewBar(r.Err)
-	how := audit.Options{Progress: bar.Show}
-	if o.genesis != "" {
-		if how.Genesis, err = genesis.ReadFile(o.genesis); err != nil {
-			return err
-		}
-	}
-	found, err := audit.Run(r.Context, src, how)
-	bar.End()
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	if err := r.Show(found, func(w io.Writer) error { return auditText(w, found) }); err != nil {
@@ -260,4 +250,25 @@ func (o *archiveOptions) run(r *command.Run, _ []string) (err error) {
 		_, err := fmt.Fprintf(w, "%s: %d blocks, %d bytes\n", made.File, made.Blocks, made.Bytes)
 		return err
 	})
+}
+
+// withSource opens the archive, node or home that a command line names, and calls use with it, the
+// genesis document of a file, if one is named, and a progress bar, which ends with use.
+func withSource(r *command.Run, node, genesisFile string, args []string,
+	use func(src audit.Source, how audit.Options) error) (err error) {
+	src, err := source(r, node, first(args))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	bar := NewBar(r.Err)
+	how := audit.Options{Progress: bar.Show}
+	if genesisFile != "" {
+		if how.Genesis, err = genesis.ReadFile(genesisFile); err != nil {
+			return err
+		}
+	}
+	err = use(src, how)
+	bar.End()
+	return err
 }

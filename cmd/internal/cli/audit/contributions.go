@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/audit"
@@ -65,21 +64,12 @@ func (o *contributionsOptions) run(r *command.Run, args []string) (err error) {
 	case o.pairs > maxPairs:
 		return command.Usage(fmt.Errorf("--pairs is %d, at most %d", o.pairs, maxPairs))
 	}
-	src, err := source(r, o.node, first(args))
-	if err != nil {
+	var found *audit.Report
+	var report contribution.Report
+	if err := withSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
+		found, report, err = o.estimate(r, src, how)
 		return err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	bar := NewBar(r.Err)
-	how := audit.Options{Progress: bar.Show}
-	if o.genesis != "" {
-		if how.Genesis, err = genesis.ReadFile(o.genesis); err != nil {
-			return err
-		}
-	}
-	found, report, err := o.estimate(r, src, how)
-	bar.End()
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	text := report.Text

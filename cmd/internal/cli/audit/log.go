@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
@@ -50,21 +49,12 @@ func (o *logOptions) run(r *command.Run, args []string) (err error) {
 	if len(o.kinds) > 0 && r.JSON {
 		return command.Usage(errors.New("--kind and -o json: a log in JSON is whole, its reader chooses"))
 	}
-	src, err := source(r, o.node, first(args))
-	if err != nil {
+	var log *audit.Log
+	var found *audit.Report
+	if err := withSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
+		log, found, err = audit.RunLog(r.Context, src, how)
 		return err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	bar := NewBar(r.Err)
-	how := audit.Options{Progress: bar.Show}
-	if o.genesis != "" {
-		if how.Genesis, err = genesis.ReadFile(o.genesis); err != nil {
-			return err
-		}
-	}
-	log, found, err := audit.RunLog(r.Context, src, how)
-	bar.End()
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	if err := log.Keep(o.kinds); err != nil {

@@ -1,14 +1,12 @@
 package audit
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
@@ -42,21 +40,12 @@ func (o *withdrawOptions) run(r *command.Run, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	src, err := source(r, o.node, first(args[1:]))
-	if err != nil {
+	var w *audit.Withdrawal
+	var found *audit.Report
+	if err := withSource(r, o.node, o.genesis, args[1:], func(src audit.Source, how audit.Options) (err error) {
+		w, found, err = audit.RunWithdraw(r.Context, src, how, participant)
 		return err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	bar := NewBar(r.Err)
-	how := audit.Options{Progress: bar.Show}
-	if o.genesis != "" {
-		if how.Genesis, err = genesis.ReadFile(o.genesis); err != nil {
-			return err
-		}
-	}
-	w, found, err := audit.RunWithdraw(r.Context, src, how, participant)
-	bar.End()
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	if err := r.Show(w, func(out io.Writer) error { return withdrawText(out, w) }); err != nil {
