@@ -201,18 +201,19 @@ func TestNodeKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, node.Start())
 	defer func() { _ = node.Process.Kill() }()
-	daemon := 0
-	for lines := bufio.NewScanner(out); lines.Scan(); {
+	late := time.AfterFunc(2*time.Minute, func() { _ = node.Process.Kill() }) // ends the loop if a line never comes
+	defer late.Stop()
+	daemon, done := 0, false // the trainer's lines and the node's come in either order
+	for lines := bufio.NewScanner(out); (daemon == 0 || !done) && lines.Scan(); {
 		t.Log(lines.Text())
 		if _, pid, found := strings.Cut(lines.Text(), "trainer: daemon "); found {
 			_, err := fmt.Sscan(pid, &daemon)
 			require.NoError(t, err)
 		}
-		if strings.HasPrefix(lines.Text(), "node: ") {
-			break
-		}
+		done = done || strings.HasPrefix(lines.Text(), "node: ")
 	}
 	require.NotZero(t, daemon)
+	require.True(t, late.Stop(), "the node ran until now")
 	require.NoError(t, syscall.Kill(daemon, 0), "it runs while the node does")
 	require.NoError(t, node.Process.Kill())
 	require.Eventually(t, func() bool { return syscall.Kill(daemon, 0) == syscall.ESRCH }, 2*time.Minute,
