@@ -94,6 +94,10 @@ figures: build ## every figure of the paper and ours into build/figures, with re
 	$(FIGURES) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),$(if $(QUICK),1,3))
 	$(FIGURES) report $(BUILD)/figures$(if $(QUICK),-quick)
 
+.PHONY: canaries
+canaries: ## advantage of an attack on a person with 1, 5 and 20 rows, by unit of privacy (QUICK=1: 1 minute; SEEDS=3)
+	$(GO) test ./privacy/inference -run '^$$' -bench Copies -benchtime 1x -timeout 2h -trials $(if $(QUICK),30,200) -samples $(if $(QUICK),100,600) -seeds $(or $(SEEDS),$(if $(QUICK),1,3))
+
 .PHONY: picture
 picture: build ## docs/images/demo.svg, the recording of make demo
 	$(GO) run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" $(SPDL) testnet start --validators 4

@@ -5,10 +5,11 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
-	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/privacy"
 )
 
@@ -18,7 +19,6 @@ var kernels gonum.Implementation
 // Attack is an observer of a setting. It is not safe for concurrent use.
 type Attack struct {
 	setting Setting
-	member  mnist.Features // the data with the canary
 	model   *model.Model
 	tests   []test // one a round
 }
@@ -41,15 +41,10 @@ func New(s Setting) (*Attack, error) {
 		return nil, err
 	}
 	a := &Attack{setting: s, model: m, tests: make([]test, len(s.Models))}
-	a.member = mnist.Features{
-		X:      append(append([]float32(nil), s.Data.X...), s.Canary.X...),
-		Labels: append(append([]uint8(nil), s.Data.Labels...), s.Canary.Labels...),
-		Inputs: s.Data.Inputs,
-	}
-	if _, err := newVictim(m, a.member, s.Rate, s.Mechanism, s.Grid, privacy.NewTestSource(0)); err != nil {
+	if _, err := newVictimOf(s, m, true, privacy.NewTestSource(0)); err != nil {
 		return nil, err
 	}
-	rows := make([]float32, a.member.Len()*m.Dim())
+	rows := make([]float32, (s.Data.Len()+1)*m.Dim())
 	for t, x := range s.Models {
 		if len(x) != m.Dim() {
 			return nil, fmt.Errorf("%w: %d parameters in round %d, want %d", ErrSetting, len(x), t, m.Dim())
@@ -63,8 +58,8 @@ func New(s Setting) (*Attack, error) {
 func (a *Attack) prepare(x []float64, rows []float32) test {
 	d, n := a.model.Dim(), a.setting.Data.Len()
 	g := make([]float64, d)
-	for i, label := range a.member.Labels {
-		a.model.ClippedSum(g, x, a.member.Row(i), []uint8{label}, a.setting.Mechanism.Clip)
+	for i := range n + 1 {
+		a.unit(g, x, i)
 		row := rows[i*d : (i+1)*d]
 		for j, v := range g {
 			row[j] = float32(v)
@@ -78,6 +73,24 @@ func (a *Attack) prepare(x []float64, rows []float32) test {
 		t.expected += q * dot(u, rows[i*d:(i+1)*d])
 	}
 	return t
+}
+
+// unit sets g to what the i-th of the other examples adds to a sum if it is drawn, and the canary
+// behind them: one of its rows, or with groups all of them, clipped once.
+func (a *Attack) unit(g, x []float64, i int) {
+	s := a.setting
+	if i < s.Data.Len() {
+		a.model.ClippedSum(g, x, s.Data.Row(i), s.Data.Labels[i:i+1], s.Mechanism.Clip)
+		return
+	}
+	a.model.ClippedSum(g, x, s.Canary.X, s.Canary.Labels, s.Mechanism.Clip)
+	if s.Unit == params.UnitGroup {
+		a.model.ClippedSum(g, x, s.Canary.X, s.Canary.Labels, 0)
+		for j := range g {
+			g[j] *= float64(s.copies())
+		}
+		privacy.Project(g, s.Mechanism.Clip)
+	}
 }
 
 // noise returns the variance of each coordinate of a residual that does not come from sampling: the
@@ -137,9 +150,25 @@ func (a *Attack) Score(released []gradients.Vector) float64 {
 			s += float64(u) * (m - beta*before[j])
 			before[j] = m
 		}
-		score += likelihood(a.scale()*s-test.expected, test.power, a.setting.Rate)
+		s = a.scale()*s - test.expected
+		if a.setting.Unit == params.UnitGroup {
+			score += likelihood(s, test.power, a.setting.Rate)
+		} else {
+			score += likelihoodOf(a.setting.copies(), s, test.power, a.setting.Rate)
+		}
 	}
 	return score
+}
+
+// likelihoodOf returns the log-likelihood ratio of k rows that are drawn one by one: the logarithm of
+// the sum of binomial(j, k, q) exp(js - j²power/2) over j.
+func likelihoodOf(k int, s, power, q float64) float64 {
+	terms := make([]float64, k+1)
+	for j := range terms {
+		n := float64(j)
+		terms[j] = math.Log(binomial(j, k, q)) + n*s - n*n*power/2
+	}
+	return floats.LogSumExp(terms)
 }
 
 // likelihood returns log(1 - q + q exp(s - k/2)), without overflow.
@@ -154,12 +183,8 @@ func likelihood(s, k, q float64) float64 {
 // Play runs the victim through all rounds, with the canary among its examples or without, and
 // returns what it releases.
 func (a *Attack) Play(member bool, source *privacy.Source) []gradients.Vector {
-	data := a.setting.Data
-	if member {
-		data = a.member
-	}
 	// New has tried these very arguments.
-	v, _ := newVictim(a.model, data, a.setting.Rate, a.setting.Mechanism, a.setting.Grid, source)
+	v, _ := newVictimOf(a.setting, a.model, member, source)
 	released := make([]gradients.Vector, len(a.setting.Models))
 	for t, x := range a.setting.Models {
 		released[t] = v.release(x)

@@ -3,12 +3,14 @@ package inference
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
@@ -79,6 +81,42 @@ func TestAttackIsStrong(t *testing.T) {
 	t.Logf("%v, at most %.3f", r, best)
 	assert.LessOrEqual(t, r.Advantage.Low, best)
 	assert.Greater(t, r.Advantage.Value, best/2)
+}
+
+// A person with 20 equal rows is plain to see where the unit of privacy is an example, in spite of the
+// noise. Where it is a group, the attack stays within the bound of one unit.
+func TestGroupHidesAPerson(t *testing.T) {
+	stage.NotShort(t, "plays 240 games")
+	trials := stage.Pick(0, 40, 100)
+	run := func(unit string) Result {
+		o := Options{Samples: 100, Rounds: rounds, NoiseMultiplier: noise, Canary: Crafted, Copies: 20, Unit: unit, Seed: 1}
+		r := prepare(t, o).Run(trials, 2)
+		t.Logf("unit %q: %v, epsilon is at least %.2f", unit, r, r.Epsilon(delta))
+		return r
+	}
+	example := run("")
+	assert.Greater(t, example.Advantage.Low, MaxAdvantage(epsilon, delta))
+	assert.Greater(t, example.Epsilon(delta), float64(epsilon))
+	group := run(params.UnitGroup)
+	assert.Less(t, group.Advantage.High, MaxAdvantage(epsilon, delta))
+	assert.LessOrEqual(t, group.Epsilon(delta), float64(epsilon))
+}
+
+// The promise of one row holds for k rows k times as weakly, and for one row as it is.
+func TestOfGroup(t *testing.T) {
+	e, d := OfGroup(1, epsilon, delta)
+	assert.Equal(t, []float64{epsilon, delta}, []float64{e, d})
+	e, d = OfGroup(3, 1, 1e-3)
+	assert.Equal(t, 3.0, e)
+	assert.InDelta(t, 1e-3*(1+math.E+math.E*math.E), d, 1e-12)
+	_, d = OfGroup(20, epsilon, delta)
+	assert.Equal(t, 1.0, d) // it promises nothing
+	// All right of 100 with and 100 without refute what 0.0366 of the rates does.
+	high := proportion(0, 100, miss/2).High
+	r := measure(slices.Repeat([]float64{2}, 100), slices.Repeat([]float64{1}, 100), 1.5)
+	assert.InDelta(t, math.Log((1-high)/high), r.Epsilon(0), 1e-9)
+	assert.False(t, r.Breaks(r.Epsilon(delta)+1e-9, delta))
+	assert.True(t, r.Breaks(r.Epsilon(delta)-1e-9, delta))
 }
 
 // Every kind of canary, and the same numbers each time.
@@ -203,6 +241,8 @@ func TestSettingErrors(t *testing.T) {
 		{func(s *Setting) { s.Data = mnist.Features{Inputs: 196} }, ErrSetting},
 		{func(s *Setting) { s.Canary = s.Data }, ErrSetting},
 		{func(s *Setting) { s.Models = nil }, ErrSetting},
+		{func(s *Setting) { s.Copies = -1 }, ErrSetting},
+		{func(s *Setting) { s.Unit = "person" }, ErrSetting},
 		{func(s *Setting) { s.Models[1] = nil }, ErrSetting},
 		{func(s *Setting) { s.Rate = math.NaN() }, ErrSetting},
 		{func(s *Setting) { s.Mechanism = privacy.Config{Kind: privacy.Prototype} }, ErrSetting},

@@ -35,6 +35,8 @@ func TestSeparateAndMeasure(t *testing.T) {
 func TestLikelihood(t *testing.T) {
 	for _, s := range []float64{-800, -3, 0, 0.4, 3} {
 		assert.InDelta(t, math.Log(0.9+0.1*math.Exp(s-0.5)), likelihood(s, 1, 0.1), 1e-12)
+		assert.InDelta(t, likelihood(s, 1, 0.1), likelihoodOf(1, s, 1, 0.1), 1e-12)
+		assert.InDelta(t, math.Log(0.81+0.18*math.Exp(s-0.5)+0.01*math.Exp(2*s-2)), likelihoodOf(2, s, 1, 0.1), 1e-12)
 	}
 	assert.InDelta(t, 2000+math.Log(0.1), likelihood(2000.5, 1, 0.1), 1e-9)
 	assert.InDelta(t, 7.5, likelihood(8, 1, 1), 1e-12)

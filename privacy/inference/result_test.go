@@ -35,6 +35,20 @@ func (r Result) Breaks(epsilon, delta float64) bool {
 	return r.TPR.Low > MaxTPR(r.FPR.High, epsilon, delta)
 }
 
+// Epsilon returns the least epsilon that the rates do not refute, at 95 %, for a mechanism with this
+// delta: 0 if they refute none.
+func (r Result) Epsilon(delta float64) float64 {
+	named := max(r.TPR.Low-delta, 0) / r.FPR.High
+	cleared := max(1-r.FPR.High-delta, 0) / (1 - r.TPR.Low)
+	return math.Log(max(1, named, cleared))
+}
+
+// OfGroup returns what (epsilon, delta)-privacy of one row promises to a person with k rows.
+func OfGroup(k int, epsilon, delta float64) (float64, float64) {
+	n := float64(k)
+	return n * epsilon, min(1, delta*math.Expm1(n*epsilon)/math.Expm1(epsilon))
+}
+
 // MaxTPR bounds the true positives of any attack with a rate of false positives, under (epsilon,
 // delta)-privacy: TPR <= exp(epsilon) FPR + delta, and the same for those that it clears, 1 - FPR
 // <= exp(epsilon) (1 - TPR) + delta.

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/features"
@@ -20,6 +22,8 @@ type Setting struct {
 	Model     model.Spec
 	Data      mnist.Features // the victim's examples without the canary
 	Canary    mnist.Features // one row
+	Copies    int            // of the canary, all of one person; 0 for 1
+	Unit      string         // of privacy: empty for an example, or params.UnitGroup
 	Models    [][]float64    // the parameters of each round
 	Rate      float64        // q
 	Mechanism privacy.Config
@@ -34,6 +38,9 @@ func (s Setting) validate() error {
 	case s.Canary.Len() != 1 || s.Canary.Inputs != s.Model.Inputs:
 		return fmt.Errorf("%w: %d canaries of %d inputs, want 1 of %d", ErrSetting, s.Canary.Len(), s.Canary.Inputs,
 			s.Model.Inputs)
+	case s.Copies < 0 || s.Unit != "" && s.Unit != params.UnitGroup:
+		return fmt.Errorf("%w: %d copies with unit %q, want at least 1 and %q or none", ErrSetting, s.Copies, s.Unit,
+			params.UnitGroup)
 	case len(s.Models) == 0:
 		return fmt.Errorf("%w: no rounds", ErrSetting)
 	case !(s.Rate > 0 && s.Rate <= 1):
@@ -42,6 +49,39 @@ func (s Setting) validate() error {
 		return fmt.Errorf("%w: mechanism %q, whose noise depends on the batch", ErrSetting, s.Mechanism.Kind)
 	}
 	return nil
+}
+
+// copies returns the number of the canary's rows.
+func (s Setting) copies() int { return max(1, s.Copies) }
+
+// member returns the victim's data with the canary's rows behind them. Every other example is a group
+// of its own, and the rows of the canary are one.
+func (s Setting) member() mnist.Features {
+	n := s.Data.Len()
+	f := mnist.Features{X: slices.Clone(s.Data.X), Labels: slices.Clone(s.Data.Labels), Inputs: s.Data.Inputs}
+	for range s.copies() {
+		f.X, f.Labels = append(f.X, s.Canary.X...), append(f.Labels, s.Canary.Labels...)
+	}
+	for i := range f.Labels {
+		f.Groups = append(f.Groups, uint32(min(i, n)))
+	}
+	return f
+}
+
+// params returns the parameters of a chain whose worker the victim is.
+func (s Setting) params() params.Params {
+	kind := params.ModelSoftmax
+	if s.Model.Hidden > 0 {
+		kind = params.ModelMLP
+	}
+	return params.Params{
+		Model: params.Model{Kind: kind, Inputs: uint32(s.Model.Inputs), Hidden: uint32(s.Model.Hidden),
+			Classes: uint32(s.Model.Classes), NoBias: s.Model.NoBias},
+		Privacy: params.Privacy{Unit: s.Unit, Mechanism: string(s.Mechanism.Kind), Clip: s.Mechanism.Clip,
+			NoiseMultiplier: s.Mechanism.NoiseMultiplier, Batch: uint32(s.Mechanism.ExpectedBatch), SamplingRate: s.Rate,
+			WorkerMomentum: s.Mechanism.Momentum},
+		Grid: params.Grid{Width: uint32(s.Grid.Width), Step: s.Grid.Step},
+	}
 }
 
 // Canary is a kind of example whose membership is in question.
@@ -64,6 +104,8 @@ type Options struct {
 	Rounds          int
 	NoiseMultiplier float64 // of the victim; 0 for none
 	Canary          Canary
+	Copies          int    // of the canary; 0 for 1
+	Unit            string // of privacy
 	Seed            uint64 // of the partition and the training
 }
 
@@ -112,7 +154,7 @@ func OnMNIST(train mnist.Set, o Options) (Setting, error) {
 	}
 	s := Setting{
 		Model: model.Spec{Inputs: sets[2].Inputs, Hidden: o.Hidden, Classes: mnist.Classes, NoBias: o.Strokes},
-		Data:  sets[0], Canary: sets[2], Rate: rate,
+		Data:  sets[0], Canary: sets[2], Copies: o.Copies, Unit: o.Unit, Rate: rate,
 		Mechanism: config(o.Samples, o.NoiseMultiplier),
 		Grid:      gradients.Grid{Width: gradients.Int16, Step: fineStep},
 	}

@@ -4,13 +4,16 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/privacy"
 )
 
-// victim is a worker: what app/worker.Trainer does in a round.
+// victim is a worker. With groups it is app/worker's own trainer, and else what that does in a round.
 type victim struct {
+	grouped *worker.Trainer // nil if the unit of privacy is an example
+
 	data   mnist.Features
 	rate   float64
 	clip   float64
@@ -34,8 +37,26 @@ func newVictim(m *model.Model, data mnist.Features, rate float64, c privacy.Conf
 		sum: make([]float64, m.Dim())}, nil
 }
 
+// newVictimOf returns the victim of a setting with the canary among its examples, or without.
+func newVictimOf(s Setting, m *model.Model, member bool, source *privacy.Source) (*victim, error) {
+	data := s.member()
+	if !member {
+		n := s.Data.Len()
+		data.X, data.Labels, data.Groups = data.X[:n*data.Inputs], data.Labels[:n], data.Groups[:n]
+	}
+	if s.Unit == "" {
+		return newVictim(m, data, s.Rate, s.Mechanism, s.Grid, source)
+	}
+	grouped, err := worker.NewTrainer(s.params(), data, source)
+	return &victim{grouped: grouped}, err
+}
+
 // release returns what leaves the worker in a round that begins at the parameters x.
 func (v *victim) release(x []float64) gradients.Vector {
+	if v.grouped != nil {
+		vector, _ := v.grouped.Step(x)
+		return vector
+	}
 	v.picked = privacy.PoissonSample(v.picked[:0], v.data.Len(), v.rate, v.source)
 	v.x, v.labels = v.data.Batch(v.x[:0], v.labels[:0], v.picked)
 	v.model.ClippedSum(v.sum, x, v.x, v.labels, v.clip)
