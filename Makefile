@@ -66,8 +66,8 @@ determinism: ## the golden hashes with and without assembly, both VNNI and AVX2,
 	@.ci/determinism
 
 .PHONY: e2e
-e2e: verify-page build ## end-to-end runs: localnets, kill -9, hostile clients, a browser where chromium is installed
-	$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
+e2e: verify-page build ## end-to-end runs: localnets, kill -9, hostile clients, a browser, where chromium is installed (LONG=1: all cases)
+	$(if $(LONG),SPDL_LONG=1 )$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
 	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/internal/explorer
 
 .PHONY: chaos

@@ -1,6 +1,7 @@
 package preset_test
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -72,6 +73,9 @@ func (c *crowd) round(t *testing.T) (gradients.Fraction, int64) {
 	return out.Delta, squares[(len(squares)-1)/2]
 }
 
+// honestRounds is the number of rounds in the long stage.
+var honestRounds = flag.Int("rounds", 10_000, "rounds of TestHonestKeepReputationUnderAgnosticMean in the long stage")
+
 // TestHonestKeepReputationUnderAgnosticMean plays rounds of honest participants with the default
 // preset's rule and noise, with a model that is pulled back a little or much. If none of k
 // gradients opposes Delta, the probability that one does is below 20/k, except with probability
@@ -89,7 +93,7 @@ func TestHonestKeepReputationUnderAgnosticMean(t *testing.T) {
 				for i := range reputation {
 					reputation[i] = r.Initial
 				}
-				rounds := stage.Pick(20, 400, long)
+				rounds := stage.Pick(20, 400, *honestRounds)
 				for range rounds {
 					delta, typical := c.round(t)
 					for i, v := range c.vectors {

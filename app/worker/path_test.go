@@ -125,7 +125,7 @@ func TestOneRowFromFileToSum(t *testing.T) {
 			whole := w.open(t, -1)
 			sides := map[int]int{}
 			rows := []int{0, 1, w.rows / 3, w.rows / 2, w.rows - 1}
-			for k := 2; w.place != nil && k < stage.Pick(6, 12, 40); k++ {
+			for k := 2; w.place != nil && k < stage.Pick(6, 8, 20); k++ {
 				rows = append(rows, k*w.rows/41)
 			}
 			if name == "embedded" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -68,7 +69,8 @@ func TestOneAwayOfFour(t *testing.T) {
 }
 
 func oneAway(t *testing.T, reveal bool) {
-	const away, rounds = 3, 60
+	const away = 3
+	rounds := stage.Pick[uint64](30, 30, 60)
 	n := start(t, testnet.Manifest{Validators: 4, CommitReveal: &reveal})
 	from := n.record(0, 10).Round
 	n.record(0, from+rounds)

@@ -21,6 +21,7 @@ import (
 	tmp2p "github.com/cometbft/cometbft/proto/tendermint/p2p"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -155,7 +156,8 @@ func TestStrangersAtEverySlot(t *testing.T) {
 // of the machine as a flood from elsewhere does not. Rounds go on, and members stay connected. The
 // log has the rounds and the CPU of the nodes.
 func TestFlood(t *testing.T) {
-	const turns, of = 4, 5 * time.Second
+	const of = 5 * time.Second
+	turns := stage.Pick(1, 2, 4)
 	n := start(t, testnet.Manifest{Validators: 4})
 	n.reach(3)
 	nowhere := make([]string, 4)
@@ -196,10 +198,11 @@ func TestFlood(t *testing.T) {
 	for i := range n.clients {
 		require.Len(t, n.peers(i), 3, "members stay, and nobody else is there")
 	}
+	watched := time.Duration(turns) * of
 	for i, who := range []string{"calm", "strangers elsewhere", "flood"} {
-		all[i].rounds = max(1, all[i].rounds)
-		t.Logf("%-19s in %v: %d rounds, a round %v and %v of CPU of the nodes; the test %v", who, turns*of, all[i].rounds,
-			turns*of/time.Duration(all[i].rounds), all[i].cpu/time.Duration(all[i].rounds), strangers[i])
+		rounds := time.Duration(max(1, all[i].rounds))
+		t.Logf("%-19s in %v: %d rounds, a round %v and %v of CPU of the nodes; the test %v", who, watched, all[i].rounds,
+			watched/rounds, all[i].cpu/rounds, strangers[i])
 	}
 	t.Logf("a round in the flood beside strangers elsewhere: times %.2f, its CPU times %.2f",
 		float64(all[1].rounds)/float64(all[2].rounds),
@@ -241,7 +244,7 @@ func TestUnfinishedMessages(t *testing.T) {
 		info := n.infos()[0]
 		t.Logf("let in %t, calm %+v", strangers, n.spend(3*time.Second))
 		for _, sizes := range []map[int32]int{unended, withinBounds} {
-			for _, k := range []int{1, 3, 10, 40} {
+			for _, k := range stage.Pick([]int{40}, []int{3, 40}, []int{1, 3, 10, 40}) {
 				before, most := resident(n.PID(0)), n.unfinished(k, info, sizes)
 				t.Logf("let in %t, %2d connections of unfinished messages: %d MiB before, at most %d MiB", strangers, k, before>>20,
 					most>>20)

@@ -9,14 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
-// TestKill kills a node of four with SIGKILL 30 times, at moments from a fixed
+// TestKill kills a node of four with SIGKILL 10 or 30 times, at moments from a fixed
 // seed, and starts it again: it rejoins, the training goes on without it, and
 // all nodes agree on the application hash at every height.
 func TestKill(t *testing.T) {
-	const kills = 30
+	kills := stage.Pick(5, 10, 30)
 	n := start(t, testnet.Manifest{Validators: 4})
 	n.reach(3)
 	rng := rand.New(rand.NewPCG(20, 26))

@@ -24,6 +24,7 @@ import (
 
 	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -305,7 +306,7 @@ func resident(pid int) (bytes int64) {
 // transactions. Rounds go on, with the gradients of all; no node grows or ends, and no node leaves
 // another.
 func TestHostilePeers(t *testing.T) {
-	const of = 5 * time.Second
+	of := stage.Pick(3*time.Second, 3*time.Second, 5*time.Second)
 	n := start(t, testnet.Manifest{Validators: 4, Strangers: true})
 	n.reach(3)
 	began := time.Now()
