@@ -40,7 +40,7 @@ type Metrics struct {
 	reputation, epsilon, left                       *prometheus.GaugeVec
 	contributions                                   *prometheus.CounterVec
 	clock, build                                    *prometheus.GaugeVec
-	received                                        *prometheus.CounterVec
+	received, parts                                 *prometheus.CounterVec
 
 	chainID string
 	mu      sync.Mutex
@@ -106,6 +106,11 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	for _, what := range []string{ReceivedNew, ReceivedKnown, ReceivedRefused, ReceivedAnnouncement} {
 		m.received.WithLabelValues(chainID, what)
 	}
+	m.parts = counter("block_parts_total", "Parts of proposed blocks that this node rebuilt from its pool, or "+
+		"requested from its peers.", "how")
+	for _, how := range []string{PartsRebuilt, PartsRequested} {
+		m.parts.WithLabelValues(chainID, how)
+	}
 	m.rounds.WithLabelValues(chainID)
 	m.views.WithLabelValues(chainID)
 	m.included.WithLabelValues(chainID)
@@ -131,6 +136,19 @@ const (
 func (m *Metrics) Received(what string, bytes int) {
 	if m != nil {
 		m.received.WithLabelValues(m.chainID, what).Add(float64(bytes))
+	}
+}
+
+// How parts of proposed blocks come to a node.
+const (
+	PartsRebuilt   = "rebuilt"
+	PartsRequested = "requested"
+)
+
+// BlockParts counts parts of a proposed block.
+func (m *Metrics) BlockParts(how string, parts int) {
+	if m != nil {
+		m.parts.WithLabelValues(m.chainID, how).Add(float64(parts))
 	}
 }
 

@@ -302,7 +302,7 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	aggregates, clocks := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, trusts)
 	r.Application.SetClocks(clocks.Offsets)
 	r.txReactor = reactor.NewTxReactor(r.Application, flood, trusts, r.limits, m, logger.With("module", "gossip"))
-	blocks := reactor.NewBlockReactor(r.Application, flood, trusts, r.txReactor.Expects, r.limits)
+	blocks := reactor.NewBlockReactor(r.Application, flood, trusts, r.txReactor.Expects, r.limits, m)
 	r.Application.SetAdmitted(r.txReactor.OnAdmitted)
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
 		&r.databases,

@@ -14,6 +14,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -165,6 +166,7 @@ func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *
 		has.SetIndex(i, true)
 		a.given.SetIndex(i, true)
 		x.rebuilt++
+		r.metrics.BlockParts(metrics.PartsRebuilt, 1)
 		r.deliver(p2p.Envelope{Src: x.peer, ChannelID: consensus.DataChannel,
 			Message: &cmtcons.BlockPart{Height: rs.Height, Round: rs.Round, Part: *part}})
 	}
@@ -197,6 +199,9 @@ func (r *BlockReactor) request(a *assembly, list []*offer, has *bits.BitArray) {
 			Has: bitmap}
 		for _, x := range list[:min(len(list), 1<<min(a.requests, 16))] {
 			x.peer.TrySend(p2p.Envelope{ChannelID: blockChannel, Message: &BlockGossip{Want: want}})
+		}
+		if a.requests == 0 {
+			r.metrics.BlockParts(metrics.PartsRequested, int(a.parts.Total())-count)
 		}
 		a.requests++
 		a.askAt = now.Add(r.answerPause())

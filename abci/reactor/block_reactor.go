@@ -19,6 +19,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -61,6 +62,7 @@ type BlockReactor struct {
 	round   func() *cstypes.RoundState
 	deliver func(p2p.Envelope) // hands consensus a part
 	offers  offers
+	metrics *metrics.Metrics
 
 	mu    sync.Mutex
 	block *compactBlock // the last whole block
@@ -69,9 +71,9 @@ type BlockReactor struct {
 // NewBlockReactor returns the reactor for a pool. Trusts reports whether a peer is a known node, and
 // may be nil. Expects reports whether a transaction is on its way to this node.
 func NewBlockReactor(pool BlockPool, flood bool, trusts func(p2p.ID) bool, expects func([32]byte) bool,
-	b limit.Messages) *BlockReactor {
+	b limit.Messages, m *metrics.Metrics) *BlockReactor {
 	return &BlockReactor{pool: pool, flood: flood, trusts: trusts, expects: func(h hash) bool { return expects(h) },
-		Messages: b, offers: offers{wake: make(chan struct{}, 1)}}
+		Messages: b, offers: offers{wake: make(chan struct{}, 1)}, metrics: m}
 }
 
 // Install is a node option that replaces the consensus reactor.

@@ -12,9 +12,11 @@ import (
 	"github.com/cometbft/cometbft/p2p/mock"
 	cmtcons "github.com/cometbft/cometbft/proto/tendermint/consensus"
 	"github.com/cometbft/cometbft/types"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -90,6 +92,8 @@ type collector struct {
 	whole   *types.PartSet // the block's parts
 	compact *CompactBlock
 	state   assembly
+
+	registry *prometheus.Registry
 }
 
 func (c *collector) Held(h [32]byte) *tx.Tx     { return c.held[h] }
@@ -107,6 +111,23 @@ func (c *collector) until(holds func() bool) {
 	}
 }
 
+// counted returns the node's count of parts that came to it in a way.
+func (c *collector) counted(how string) float64 {
+	families, err := c.registry.Gather()
+	require.NoError(c, err)
+	for _, family := range families {
+		if family.GetName() == "spdl_block_parts_total" {
+			for _, metric := range family.Metric {
+				if metric.Label[1].GetValue() == how {
+					return metric.Counter.GetValue()
+				}
+			}
+		}
+	}
+	c.Fatalf("no count of parts %s", how)
+	return 0
+}
+
 func (c *collector) complete() bool { return c.rs.ProposalBlockParts.BitArray().IsFull() }
 
 func collecting(t *testing.T, peers int, lengths ...int) *collector {
@@ -114,9 +135,10 @@ func collecting(t *testing.T, peers int, lengths ...int) *collector {
 	made, err := compact(proposed, whole, block.Txs, txHash)
 	require.NoError(t, err)
 	c := &collector{T: t, sw: fakeSwitch{stopped: map[p2p.ID]error{}}, held: held, whole: whole,
-		compact: made.CompactBlock,
-		rs:      &cstypes.RoundState{Height: proposed, ProposalBlockParts: types.NewPartSetFromHeader(whole.Header())}}
-	c.BlockReactor = NewBlockReactor(c, false, nil, func([32]byte) bool { return false }, limit.Messages{})
+		compact: made.CompactBlock, registry: prometheus.NewRegistry(),
+		rs: &cstypes.RoundState{Height: proposed, ProposalBlockParts: types.NewPartSetFromHeader(whole.Header())}}
+	c.BlockReactor = NewBlockReactor(c, false, nil, func([32]byte) bool { return false }, limit.Messages{},
+		metrics.New(c.registry, "c"))
 	c.BlockReactor.sw, c.round = c.sw, func() *cstypes.RoundState { rs := *c.rs; return &rs }
 	c.Reactor = consensus.NewReactor(new(consensus.State), false)
 	c.deliver = func(m p2p.Envelope) {
@@ -150,6 +172,8 @@ func TestBlocksAreRebuilt(t *testing.T) {
 		c.until(c.complete)
 		require.Empty(t, c.peers[0].wants())
 		require.NotNil(t, c.block, "it is passed on as it came")
+		require.Equal(t, 5., c.counted(metrics.PartsRebuilt))
+		require.Zero(t, c.counted(metrics.PartsRequested))
 
 		c = collecting(t, 2, partBytes, 3*partBytes, 500)
 		late := c.held[hash(c.compact.Hashes[32:])]
@@ -160,6 +184,7 @@ func TestBlocksAreRebuilt(t *testing.T) {
 		require.EqualValues(t, 5, want.Total)
 		require.Equal(t, []uint64{0b00001}, want.Has)
 		require.Empty(t, c.peers[1].wants(), "it has not offered the block")
+		require.Equal(t, 4., c.counted(metrics.PartsRequested))
 		c.held[late.Hash] = late
 		c.until(c.complete)
 		require.Empty(t, c.sw.stopped)
