@@ -365,7 +365,7 @@ func (m *Manifest) askTrainer(model params.Model) (int, error) {
 	}
 	w := home.DefaultAppConfig().Worker
 	m.worker(&w, 0)
-	t, err := trainer.Start(context.Background(), home.TrainerOf(home.DefaultConfig(), w, nil), model, 0)
+	t, err := trainer.Start(context.Background(), home.TrainerOf(home.DefaultConfig(), w, nil), model, params.Privacy{})
 	if err != nil {
 		return 0, fmt.Errorf("how many examples a participant has is not known: give it as --examples, or as examples in "+
 			"the manifest; the trainer did not say it: %w", err)

@@ -67,7 +67,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, p params.Params, x []float64) 
 
 func (e *Evaluator) byTrainer(ctx context.Context, x []float64) (model.Eval, error) {
 	if e.program == nil {
-		program, err := trainer.Start(ctx, e.trainer, e.of.Model, e.of.Privacy.Clip)
+		program, err := trainer.Start(ctx, e.trainer, e.of.Model, params.Privacy{Clip: e.of.Privacy.Clip})
 		if err != nil {
 			return model.Eval{}, err
 		}

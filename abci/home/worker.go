@@ -134,7 +134,7 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	}
 	sayContainment(conf.Sandbox, log)
 	return func(ctx context.Context, t worker.Task) (worker.Examples, error) {
-		program, err := trainer.Start(ctx, conf, t.Params.Model, t.Params.Privacy.Clip)
+		program, err := trainer.Start(ctx, conf, t.Params.Model, t.Params.Privacy)
 		if err != nil { // return a nil interface, not an interface that holds a nil pointer
 			return nil, err
 		}

@@ -24,7 +24,8 @@ func (p Privacy) Units() string {
 	return "examples"
 }
 
-// validateUnit checks the unit of privacy, and that the table has groups for it.
+// validateUnit checks the unit of privacy, and that the table has groups for it. The trainer of an
+// external model says itself which groups its examples have.
 func (p Params) validateUnit() error {
 	grouped := p.Model.Table != nil && p.Model.Table.Group != ""
 	switch unit := p.Privacy.Unit; {
@@ -35,10 +36,7 @@ func (p Params) validateUnit() error {
 			p.Model.Table.Group, UnitGroup)
 	case unit == "":
 		return nil
-	case p.Model.Kind == ModelExternal:
-		return fmt.Errorf("privacy.unit is %q with model.kind %q: the trainer protocol asks for gradients of examples and "+
-			"knows no groups", unit, p.Model.Kind)
-	case !grouped:
+	case !grouped && p.Model.Kind != ModelExternal:
 		return fmt.Errorf("privacy.unit is %q and model.table names no column group", unit)
 	case p.Privacy.Mechanism != MechanismGaussian:
 		return fmt.Errorf("privacy.unit is %q with mechanism %q, want %q", unit, p.Privacy.Mechanism, MechanismGaussian)

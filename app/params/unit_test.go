@@ -24,6 +24,8 @@ func TestUnit(t *testing.T) {
 		{"names no column group", func(p *params.Params) { p.Model.Table.Group = "" }},
 		{`"y" stands there twice`, func(p *params.Params) { p.Model.Table.Group = "y" }},
 		{"batches of fixed size", func(p *params.Params) { p.Privacy.SamplingRate = 0 }},
+		{"", func(p *params.Params) { p.Model = externalModel() }},
+		{"batches of fixed size", func(p *params.Params) { p.Model, p.Privacy.SamplingRate = externalModel(), 0 }},
 		{"", func(p *params.Params) { p.Privacy.Unit, p.Model.Table.Group = "", "" }},
 	} {
 		p, err := preset.Make("default", 4, own)
@@ -42,6 +44,12 @@ func TestUnit(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, p, again)
 	}
+}
+
+// externalModel is a model whose trainer knows the groups.
+func externalModel() params.Model {
+	return params.Model{Kind: params.ModelExternal, Clipping: params.ClippingSum, Tensors: []params.Tensor{
+		{Name: "w", Shape: []uint32{2, 4}, Init: params.InitNormal}}}
 }
 
 // TestNeighbours: each unit names what it samples, and between which data sets its guarantee holds.

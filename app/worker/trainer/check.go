@@ -1,12 +1,12 @@
 package trainer
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/spdl/spdl/app/params"
@@ -23,9 +23,10 @@ type Finding struct {
 // Report is the result of Inspect.
 type Report struct {
 	Findings []Finding `json:"findings"`
-	Examples int       `json:"examples"`
-	Batch    int       `json:"batch"`   // examples in each whole batch
-	StepMS   float64   `json:"step_ms"` // for one batch
+	Protocol int       `json:"protocol"`
+	Examples int       `json:"examples"` // or groups, if they are the unit of privacy
+	Batch    int       `json:"batch"`    // of them in each whole batch
+	StepMS   float64   `json:"step_ms"`  // for one batch
 	// Tensors compares the tensors of the trainer's model with those of the parameters. It is empty
 	// if the trainer does not name its tensors.
 	Tensors []Pair `json:"tensors,omitempty"`
@@ -80,11 +81,15 @@ func unstarted(err error, m params.Model) Report {
 const (
 	tolerance = 1e-3
 	looks     = 8 // examples that are examined one by one
+	equal     = 5 // equal rows of a group
+	// lateAnswer is the time in which a trainer must say nothing after the last answer.
+	lateAnswer = 500 * time.Millisecond
 )
 
 // inspection is a running check.
 type inspection struct {
 	t      *Trainer
+	config Config
 	x      []float64
 	batch  []int
 	random *rand.Rand
@@ -94,32 +99,49 @@ type inspection struct {
 // Inspect starts a trainer and sends it requests to which a trainer that breaks the guarantee would
 // give wrong answers. The error is about the trainer's configuration; the trainer's own faults are
 // in the report.
-func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch int, seed uint64) (Report, error) {
+func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, batch int, seed uint64) (Report,
+	error) {
 	if err := c.Check(); err != nil {
 		return Report{}, err
 	}
 	c.Pause = time.Nanosecond // the next request restarts it at once
-	t, err := Start(ctx, c, m, clip)
+	t, err := Start(ctx, c, m, p)
 	if err != nil {
 		return unstarted(err, m), nil
 	}
 	defer t.Close()
-	i := &inspection{t: t, random: rand.New(rand.NewPCG(seed, 0))}
+	i := &inspection{t: t, config: c, random: rand.New(rand.NewPCG(seed, 0))}
 	i.x = make([]float64, m.Dim())
 	for j := range i.x {
 		i.x[j] = 0.1 * i.random.NormFloat64()
 	}
 	i.batch = pick(i.random, t.Len(), min(max(batch, 2), t.Len()))
-	i.report.Examples, i.report.Batch = t.Len(), len(i.batch)
+	i.report.Protocol, i.report.Examples, i.report.Batch = t.answer.Protocol, t.Len(), len(i.batch)
 	i.report.Tensors = pairs(t.answer.Tensors, m.Tensors)
-	i.note("it starts and answers HELLO", nil, fmt.Sprintf("%d examples", t.Len()))
+	i.note("it starts and answers HELLO", nil, fmt.Sprintf("protocol %d, %d examples%s", t.answer.Protocol,
+		t.answer.Examples, t.inGroups()))
 	if n := len(i.report.Tensors); n > 0 {
 		i.note("its tensors are those of the parameters", nil, fmt.Sprintf("%d of the same names and shapes", n))
 	}
-	for _, look := range []struct {
-		demand string
-		of     func(context.Context) (string, error)
-	}{
+	for _, look := range i.looks() {
+		note, err := look.of(ctx)
+		if ctx.Err() != nil {
+			return i.report, ctx.Err()
+		}
+		i.note(look.demand, err, note)
+	}
+	return i.report, nil
+}
+
+// demand is one demand on a trainer, and how it is checked.
+type demand struct {
+	demand string
+	of     func(context.Context) (string, error)
+}
+
+// looks returns the demands that concern the unit of privacy.
+func (i *inspection) looks() []demand {
+	all := []demand{
 		{"an empty batch gives 0", i.empty},
 		{"a batch is answered in time", i.whole},
 		{"the same question gets the same answer", i.repeated},
@@ -128,14 +150,17 @@ func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch 
 		{"without one example the sum changes by that example's gradient", i.without},
 		{"examples differ in their gradients", i.distinct},
 		{"EVALUATE", i.evaluated},
-	} {
-		note, err := look.of(ctx)
-		if ctx.Err() != nil {
-			return i.report, ctx.Err()
-		}
-		i.note(look.demand, err, note)
+		{"it answers each question once", i.once},
 	}
-	return i.report, nil
+	if i.t.unit != params.UnitGroup {
+		return all
+	}
+	groups := strings.NewReplacer("an example", "a group", "example", "group")
+	for k := range all { // a batch is of groups
+		all[k].demand = groups.Replace(all[k].demand)
+	}
+	return append(all, demand{"a group is the sum of its examples, clipped once", i.summed},
+		demand{"equal rows of a group add up, and are clipped together", i.equalRows})
 }
 
 // pick returns k of n indices. Its memory does not grow with n, which the trainer chooses.
@@ -165,8 +190,11 @@ func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
 	if i.t.model.Clipping == params.ClippingSum {
 		return out, i.t.ClippedSum(ctx, out, i.x, picked)
 	}
+	if i.t.unit == params.UnitGroup {
+		picked = flatten(i.t.members(picked))
+	}
 	err := i.t.use(ctx, func(ctx context.Context, k *child) error {
-		return k.ask(ctx, frameGradient, request(i.x, picked), func(r *bufio.Reader) error {
+		return k.ask(ctx, frameGradient, request(i.x, picked), func(r *reply) error {
 			return i.t.each(r, len(out), len(picked), func(row []float64, _ float64) {
 				for j, v := range row {
 					out[j] += v
@@ -180,7 +208,7 @@ func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
 func (i *inspection) empty(ctx context.Context) (string, error) {
 	s, err := i.sum(ctx, nil)
 	if err == nil && norm(s) != 0 {
-		err = fmt.Errorf("the sum of no example has norm %g: something is added that is no example's", norm(s))
+		err = fmt.Errorf("the sum of no %[2]s has norm %[1]g: something is added that is no %[2]s's", norm(s), i.unit())
 	}
 	return "", err
 }
@@ -189,7 +217,7 @@ func (i *inspection) whole(ctx context.Context) (string, error) {
 	start := time.Now()
 	_, err := i.sum(ctx, i.batch)
 	i.report.StepMS = float64(time.Since(start).Microseconds()) / 1000
-	return fmt.Sprintf("%d examples took %.0f ms", len(i.batch), i.report.StepMS), err
+	return fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unit(), i.report.StepMS), err
 }
 
 // same compares the trainer's sum over the batch with its sum over other, which lists the same
@@ -259,9 +287,9 @@ func (i *inspection) without(ctx context.Context) (string, error) {
 		}
 		worst = max(worst, norm(change))
 		if !near(change, one, max(norm(one), norm(whole))) {
-			return "", fmt.Errorf("example %d changes the sum of %d by norm %.4g, alone it has %.4g, and the two are %.4g "+
-				"apart: an example's gradient depends on the others (batch normalisation, a mean over the batch)",
-				k, len(i.batch), norm(change), norm(one), distance(change, one))
+			return "", fmt.Errorf("%s %d changes the sum of %d by norm %.4g, alone it has %.4g, and the two are %.4g "+
+				"apart: its gradient depends on the others (batch normalisation, a mean over the batch)", i.unit(), k,
+				len(i.batch), norm(change), norm(one), distance(change, one))
 		}
 	}
 	return fmt.Sprintf("the largest change is %.4g", worst), nil
@@ -283,8 +311,8 @@ func (i *inspection) distinct(ctx context.Context) (string, error) {
 			return "", nil
 		}
 	}
-	return "", fmt.Errorf("%d examples have one and the same gradient: the trainer does not look at the indices",
-		min(looks, len(i.batch)))
+	return "", fmt.Errorf("%d %ss have one and the same gradient: the trainer does not look at the indices",
+		min(looks, len(i.batch)), i.unit())
 }
 
 func (i *inspection) evaluated(ctx context.Context) (string, error) {
@@ -293,6 +321,23 @@ func (i *inspection) evaluated(ctx context.Context) (string, error) {
 		return "not offered: the accuracy is shown as not measured", nil
 	}
 	return fmt.Sprintf("accuracy %.4f on %d examples at random parameters", e.Accuracy, e.Examples), err
+}
+
+// once waits for another answer after the last.
+func (i *inspection) once(ctx context.Context) (string, error) {
+	err := i.t.use(ctx, func(_ context.Context, k *child) error { return k.silent(lateAnswer) })
+	if err == nil && i.t.answer.Protocol < protocolSecond {
+		return "protocol 1: a late answer would be taken for that to the next question", nil
+	}
+	return "", err
+}
+
+// unit names the unit of privacy.
+func (i *inspection) unit() string {
+	if i.t.unit == params.UnitGroup {
+		return "group"
+	}
+	return "example"
 }
 
 // near reports whether two vectors are equal up to the rounding of float32.

@@ -3,9 +3,11 @@ package trainer
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"syscall"
@@ -39,8 +41,12 @@ type child struct {
 	in   *os.File // its standard input
 	out  *os.File // its standard output
 	read *bufio.Reader
-	said *lines        // its standard error
-	done chan struct{} // closed when the process has ended
+	// protocol is the version that it answered HELLO with, 0 before; asked is the number of the last
+	// question. The first is drawn, so that a trainer that counts by itself is found.
+	protocol int
+	asked    uint32
+	said     *lines        // its standard error
+	done     chan struct{} // closed when the process has ended
 }
 
 // command returns the command of a trainer, and what keeps it alive if it is contained: a lifeline,
@@ -96,7 +102,7 @@ func launch(c Config) (k *child, err error) {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	k = &child{cmd: cmd, life: life, in: in, out: out, read: bufio.NewReaderSize(out, 1<<20), said: heard,
-		done: make(chan struct{})}
+		done: make(chan struct{}), asked: rand.Uint32()}
 	go func() {
 		_ = cmd.Wait() // ProcessState says how it ended
 		heard.end()
@@ -106,15 +112,22 @@ func launch(c Config) (k *child, err error) {
 	return k, nil
 }
 
-// ask writes a frame and reads the answer, both before ctx ends.
-func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*bufio.Reader) error) error {
-	err := k.silent()
+// ask writes a frame and reads the answer, both before ctx ends. From version 2 the frame begins with
+// a number of its own, which the answer repeats.
+func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*reply) error) error {
+	r := &reply{Reader: k.read, numbered: k.protocol >= protocolSecond}
+	if r.numbered {
+		k.asked++
+		r.question = k.asked
+		body = append(binary.LittleEndian.AppendUint32(make([]byte, 0, numberBytes+len(body)), r.question), body...)
+	}
+	err := k.silent(unasked)
 	if err == nil {
 		err = k.limited(ctx, func() error {
 			if err := writeFrame(k.in, kind, body); err != nil {
 				return err
 			}
-			return answer(k.read)
+			return answer(r)
 		})
 	}
 	switch {
@@ -131,10 +144,10 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*bu
 	return err
 }
 
-// silent returns an error if a child has written output without a request: it would be read as the
-// answer to the next request, which is about another batch.
-func (k *child) silent() error {
-	if k.in.SetDeadline(time.Time{}) != nil || k.out.SetReadDeadline(time.Now().Add(unasked)) != nil {
+// silent returns an error if a child has written output without a request, or does so within a time:
+// it would be read as the answer to the next request, which is about another batch.
+func (k *child) silent(within time.Duration) error {
+	if k.in.SetDeadline(time.Time{}) != nil || k.out.SetReadDeadline(time.Now().Add(within)) != nil {
 		return nil // no deadlines on this system's pipes
 	}
 	_, err := k.read.Peek(1)

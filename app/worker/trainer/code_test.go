@@ -104,7 +104,7 @@ func TestApprovedCode(t *testing.T) {
 	require.NoError(t, err)
 	m := linear(params.ClippingRows)
 	m.Trainer = strings.ToUpper(code.Hash)
-	p, err := Start(t.Context(), c, m, 1)
+	p, err := Start(t.Context(), c, m, params.Privacy{Clip: 1})
 	require.NoError(t, err, h)
 	t.Cleanup(p.Close)
 	require.NoError(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}))
@@ -127,7 +127,7 @@ func TestApprovedCode(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	c.Approved = []string{changed.Hash}
-	own, err := Start(t.Context(), c, m, 1)
+	own, err := Start(t.Context(), c, m, params.Privacy{Clip: 1})
 	require.NoError(t, err, "the home approves it")
 	own.Close()
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "spdl-code-*", "study.py"))

@@ -315,7 +315,7 @@ func act(what string) {
 // runs until it is killed.
 func node(trainer string) {
 	_, err := Start(context.Background(), Config{Argv: []string{trainer, "escape", "leave a daemon behind", "{}"},
-		Log: func(line string, _ ...any) { fmt.Println(line) }}, linear(params.ClippingRows), 1)
+		Log: func(line string, _ ...any) { fmt.Println(line) }}, linear(params.ClippingRows), params.Privacy{Clip: 1})
 	fmt.Println("node:", err)
 	time.Sleep(10 * time.Minute)
 }

@@ -3,13 +3,19 @@ package trainer
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"strings"
 )
 
-// protocol is the version of docs/TRAINER.md that this package speaks.
-const protocol = 1
+// The versions of docs/TRAINER.md that this package speaks. The second numbers the questions, so that
+// the answer to another question is told apart, and knows groups.
+const (
+	protocolFirst  = 1
+	protocolSecond = 2
+)
 
 // The types of frames. A frame is its type, the length of its body as four bytes in
 // little endian, and the body.
@@ -17,6 +23,7 @@ const (
 	frameHello    = 'H' // both ways
 	frameGradient = 'G' // to the trainer
 	frameEvaluate = 'E' // both ways
+	frameGroups   = 'U' // both ways, from version 2
 	frameBye      = 'B' // to the trainer
 	frameRows     = 'R' // from the trainer
 	frameSum      = 'S' // from the trainer
@@ -29,7 +36,11 @@ const (
 	maxRows = 16 << 20 // bytes of a frame of rows, unless one row is longer
 )
 
-const headerBytes = 5
+const (
+	headerBytes = 5
+	numberBytes = 4 // of a question, from version 2
+	fromTrainer = "HEURSX"
+)
 
 // fault is the text of a FAULT frame.
 type fault string
@@ -45,9 +56,16 @@ func writeFrame(w io.Writer, kind byte, body []byte) error {
 	return err
 }
 
-// readFrame reads a frame of the wanted type with a body of at most most bytes. It returns a FAULT
-// frame as an error.
-func readFrame(r *bufio.Reader, want byte, most int) ([]byte, error) {
+// reply reads the answer to one question.
+type reply struct {
+	*bufio.Reader
+	numbered bool   // each frame begins its body with the number of the question that it answers
+	question uint32 // its number
+}
+
+// frame reads a frame of the wanted type with a body of at most most bytes, without the number of the
+// question. It returns a FAULT frame, and the answer to another question, as an error.
+func (r *reply) frame(want byte, most int) ([]byte, error) {
 	header := make([]byte, headerBytes)
 	if n, err := io.ReadFull(r, header); err != nil {
 		if n > 0 {
@@ -56,6 +74,12 @@ func readFrame(r *bufio.Reader, want byte, most int) ([]byte, error) {
 		return nil, err
 	}
 	kind, length := header[0], uint64(binary.LittleEndian.Uint32(header[1:]))
+	if r.numbered && strings.IndexByte(fromTrainer, kind) >= 0 {
+		if err := r.number(kind, length); err != nil {
+			return nil, err
+		}
+		length -= numberBytes
+	}
 	switch {
 	case kind == frameFault && length <= maxText:
 		text := make([]byte, length)
@@ -76,14 +100,53 @@ func readFrame(r *bufio.Reader, want byte, most int) ([]byte, error) {
 	return body, err
 }
 
+// number reads the number of the question that a frame answers. It returns an error if that is not
+// the reply's.
+func (r *reply) number(kind byte, length uint64) error {
+	if length < numberBytes {
+		return fmt.Errorf("the answer is a frame of type %q of %d bytes, want at least the %d of the question's number", kind,
+			length, numberBytes)
+	}
+	var number [numberBytes]byte
+	if _, err := io.ReadFull(r, number[:]); err != nil {
+		return err
+	}
+	if n := binary.LittleEndian.Uint32(number[:]); n != r.question {
+		return fmt.Errorf("%w: a frame of type %q names question %d, and question %d was asked", errQuestion, kind, n,
+			r.question)
+	}
+	return nil
+}
+
+// errQuestion means that an answer is to another question than the one asked: it is late, or a second
+// one, or the trainer does not repeat the number.
+var errQuestion = errors.New("the answer is to another question")
+
 // request returns the body of a GRADIENT frame: the number of indices, the indices, the parameters.
 func request(x []float64, picked []int) []byte {
 	body := make([]byte, 0, 4+4*len(picked)+8*len(x))
 	body = binary.LittleEndian.AppendUint32(body, uint32(len(picked)))
-	for _, i := range picked {
-		body = binary.LittleEndian.AppendUint32(body, uint32(i))
+	return appendFloats(appendInts(body, picked), x)
+}
+
+// groupRequest returns the body of a GRADIENT frame for groups that the trainer clips: the number of
+// groups, that of all indices, the sizes of the groups, the indices group by group, the parameters.
+func groupRequest(x []float64, groups [][]int) []byte {
+	sizes, all := make([]int, len(groups)), flatten(groups)
+	for i, g := range groups {
+		sizes[i] = len(g)
 	}
-	return appendFloats(body, x)
+	body := make([]byte, 0, 8+4*len(sizes)+4*len(all)+8*len(x))
+	body = binary.LittleEndian.AppendUint32(body, uint32(len(sizes)))
+	body = binary.LittleEndian.AppendUint32(body, uint32(len(all)))
+	return appendFloats(appendInts(appendInts(body, sizes), all), x)
+}
+
+func appendInts(body []byte, values []int) []byte {
+	for _, v := range values {
+		body = binary.LittleEndian.AppendUint32(body, uint32(v))
+	}
+	return body
 }
 
 func appendFloats(body []byte, x []float64) []byte {

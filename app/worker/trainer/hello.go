@@ -22,7 +22,9 @@ type Share struct {
 
 // hello is the body of the HELLO frame, the first one that a trainer gets.
 type hello struct {
-	Protocol  int             `json:"protocol"`
+	Protocol  int             `json:"protocol"`       // that of version 1, which knows no other key for it
+	Protocols []int           `json:"protocols"`      // all that the worker speaks
+	Unit      string          `json:"unit,omitempty"` // of privacy: "group", or nothing for an example
 	Dimension int             `json:"dimension"`
 	Clip      float64         `json:"clip"`     // 0: nothing is clipped
 	Clipping  string          `json:"clipping"` // "rows" or "sum"
@@ -46,13 +48,18 @@ type answer struct {
 	Tensors []Tensor `json:"tensors,omitempty"`
 }
 
-func decodeAnswer(body []byte) (a answer, err error) {
+func decodeAnswer(body []byte, unit string) (a answer, err error) {
 	if err := json.Unmarshal(body, &a); err != nil {
 		return a, fmt.Errorf("its answer to HELLO is no JSON: %w", err)
 	}
 	switch {
-	case a.Protocol != protocol:
-		return a, fmt.Errorf("it speaks protocol %d, this program %d", a.Protocol, protocol)
+	case a.Protocol != protocolFirst && a.Protocol != protocolSecond:
+		return a, fmt.Errorf("it speaks protocol %d, this program %d and %d", a.Protocol, protocolFirst, protocolSecond)
+	case a.Protocol < protocolSecond && unit == params.UnitGroup:
+		return a, fmt.Errorf("it speaks protocol %d, which knows no groups, and privacy.unit is %q: want a trainer of "+
+			"protocol %d (docs/TRAINER.md), as spdl new writes", a.Protocol, unit, protocolSecond)
+	case unit == params.UnitGroup && a.Examples > maxGrouped:
+		return a, fmt.Errorf("it has %d examples in groups, at most %d", a.Examples, maxGrouped)
 	case a.Examples < 1 || a.Examples > math.MaxInt32:
 		return a, fmt.Errorf("it has %d examples, want 1 to %d", a.Examples, math.MaxInt32)
 	}

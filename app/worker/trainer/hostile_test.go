@@ -17,7 +17,7 @@ func hostile(t *testing.T, mode ...string) (*Trainer, *heard) {
 	t.Helper()
 	c, h := study(t, mode...)
 	c.Argv[1] = "testdata/hostile.py"
-	p, err := Start(t.Context(), c, linear(params.ClippingRows), 1)
+	p, err := Start(t.Context(), c, linear(params.ClippingRows), params.Privacy{Clip: 1})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
 	return p, h
@@ -74,7 +74,7 @@ func TestInspectWhatATrainerSaysOfItsExamples(t *testing.T) {
 	for _, mode := range []string{"many", "one"} {
 		c, _ := study(t, mode)
 		c.Argv[1] = "testdata/hostile.py"
-		report, err := Inspect(t.Context(), c, linear(params.ClippingRows), 1, 20, 1)
+		report, err := Inspect(t.Context(), c, linear(params.ClippingRows), params.Privacy{Clip: 1}, 20, 1)
 		require.NoError(t, err)
 		require.False(t, report.Refuted, "%s: %+v", mode, report)
 	}

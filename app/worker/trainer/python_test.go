@@ -53,7 +53,7 @@ func TestOtherTensors(t *testing.T) {
 			[]Pair{{"w", nil, []uint32{2, 3}}, {"weight", []uint32{2, 3}, nil}}},
 	} {
 		conf, _ := study(t, "tensors")
-		report, err := Inspect(t.Context(), conf, c.model, 1, 5, 1)
+		report, err := Inspect(t.Context(), conf, c.model, params.Privacy{Clip: 1}, 5, 1)
 		require.NoError(t, err)
 		require.Equal(t, c.pairs, report.Tensors)
 		if c.want == "" {
@@ -64,7 +64,7 @@ func TestOtherTensors(t *testing.T) {
 		var wrong *TensorError
 		require.ErrorAs(t, report.Failure, &wrong)
 		require.ErrorContains(t, wrong, c.want)
-		_, err = Start(t.Context(), conf, c.model, 1)
+		_, err = Start(t.Context(), conf, c.model, params.Privacy{Clip: 1})
 		require.ErrorIs(t, err, ErrTrainer)
 		require.ErrorContains(t, err, c.want)
 	}
@@ -81,7 +81,7 @@ func TestNotStarted(t *testing.T) {
 	for mode, module := range map[string]string{"import": "no_such_module", "import-late": "no_such_module",
 		"crash-at-start": ""} {
 		conf, _ := study(t, mode)
-		_, err := Start(t.Context(), conf, linear(params.ClippingRows), 1)
+		_, err := Start(t.Context(), conf, linear(params.ClippingRows), params.Privacy{Clip: 1})
 		var start *StartError
 		require.ErrorAs(t, err, &start, mode)
 		require.Equal(t, module, start.Module, mode)
@@ -94,7 +94,7 @@ func TestNotStarted(t *testing.T) {
 	require.Equal(t, "", MissingModule("ValueError: No module named 'numpy'"))
 	conf, _ := study(t, "leak")
 	conf.Timeout = 5 * time.Second
-	_, err := Start(t.Context(), conf, linear(params.ClippingRows), 1)
+	_, err := Start(t.Context(), conf, linear(params.ClippingRows), params.Privacy{Clip: 1})
 	var start *StartError
 	require.NotErrorAs(t, err, &start, "it has started")
 	require.ErrorContains(t, Config{Argv: []string{"no-such-program"}}.Check(), `there is no program "no-such-program"`)

@@ -140,7 +140,7 @@ func run(t *testing.T, e escape, contained bool) outcome {
 		Timeout: 3 * time.Minute, Log: h.say,
 		Sandbox: sandbox.Settings{Off: !contained, Memory: maxMemory, Scratch: maxScratch, Processes: maxProcesses,
 			Secret: []string{p.Home}},
-	}, linear(params.ClippingRows), 1)
+	}, linear(params.ClippingRows), params.Privacy{Clip: 1})
 	if err == nil {
 		trainer.Close()
 	} else {
@@ -231,7 +231,8 @@ func BenchmarkStep(b *testing.B) {
 	}
 	for i := range all {
 		p, err := Start(b.Context(), Config{Argv: []string{stage.Tool(b, "python3"), "testdata/study.py", "right"},
-			Sandbox: sandbox.Settings{Off: i == 0, Read: []string{"python"}}}, linear(params.ClippingRows), 1)
+			Sandbox: sandbox.Settings{Off: i == 0, Read: []string{"python"}}}, linear(params.ClippingRows),
+			params.Privacy{Clip: 1})
 		require.NoError(b, err)
 		defer p.Close()
 		all[i] = p

@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -92,17 +91,20 @@ type Trainer struct {
 	config Config
 	model  params.Model
 	clip   float64
+	unit   string // of privacy
 
 	mu       sync.Mutex
 	child    *child // nil if none runs
 	answer   answer
+	grouped  []uint32  // the group of each example, if groups are the unit
+	groups   [][]int   // their examples
 	failures int       // since the last success
 	after    time.Time // no start before this time
 }
 
-// Start starts the trainer of a model. Each example's gradient is clipped to the norm clip; 0 does
-// not clip.
-func Start(ctx context.Context, c Config, m params.Model, clip float64) (*Trainer, error) {
+// Start starts the trainer of a model. The gradient of each unit of privacy, an example or a group, is
+// clipped to the norm p.Clip; 0 does not clip.
+func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Trainer, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -122,17 +124,20 @@ func Start(ctx context.Context, c Config, m params.Model, clip float64) (*Traine
 	for i, hash := range c.Approved {
 		c.Approved[i] = strings.ToLower(hash)
 	}
-	t := &Trainer{config: c, model: m, clip: clip}
+	t := &Trainer{config: c, model: m, clip: p.Clip, unit: p.Unit}
 	if err := t.use(ctx, func(context.Context, *child) error { return nil }); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// Len returns the number of examples.
+// Len returns the number of units of privacy: examples, or groups.
 func (t *Trainer) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.unit == params.UnitGroup {
+		return len(t.groups)
+	}
 	return t.answer.Examples
 }
 
@@ -146,15 +151,18 @@ func (t *Trainer) Close() {
 	}
 }
 
-// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each within the clip
+// ClippedSum sets dst to the sum of the gradients at x of the picked units, each within the clip
 // norm. If it fails, the content of dst is undefined.
 func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int) error {
-	take := t.rows
-	if t.model.Clipping == params.ClippingSum {
-		take = t.sum
-	}
 	return t.use(ctx, func(ctx context.Context, k *child) error {
-		return k.ask(ctx, frameGradient, request(x, picked), func(r *bufio.Reader) error {
+		if t.unit == params.UnitGroup {
+			return t.groupSum(ctx, k, dst, x, t.members(picked))
+		}
+		take := t.rows
+		if t.model.Clipping == params.ClippingSum {
+			take = t.sum
+		}
+		return k.ask(ctx, frameGradient, request(x, picked), func(r *reply) error {
 			clear(dst)
 			return take(r, dst, len(picked))
 		})
@@ -168,8 +176,8 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 		if measured = t.answer.Evaluates; !measured {
 			return nil
 		}
-		return k.ask(ctx, frameEvaluate, appendFloats(nil, x), func(r *bufio.Reader) error {
-			body, err := readFrame(r, frameEvaluate, maxText)
+		return k.ask(ctx, frameEvaluate, appendFloats(nil, x), func(r *reply) error {
+			body, err := r.frame(frameEvaluate, maxText)
 			if err == nil {
 				e, err = decodeEval(body)
 			}
@@ -219,8 +227,8 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 		return nil
 	}
 	body, err := json.Marshal(hello{
-		Protocol: protocol, Dimension: t.model.Dim(), Clip: t.clip, Clipping: t.model.Clipping, Tensors: t.model.Tensors,
-		Config: t.model.Config, Share: t.config.Share,
+		Protocol: protocolFirst, Protocols: []int{protocolFirst, protocolSecond}, Unit: t.unit, Dimension: t.model.Dim(),
+		Clip: t.clip, Clipping: t.model.Clipping, Tensors: t.model.Tensors, Config: t.model.Config, Share: t.config.Share,
 	})
 	if err != nil {
 		return err
@@ -228,12 +236,12 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 	if t.child, err = launch(t.config); err != nil {
 		return &StartError{err: err}
 	}
-	err = t.child.ask(ctx, frameHello, body, func(r *bufio.Reader) error {
-		body, err := readFrame(r, frameHello, maxText)
+	err = t.child.ask(ctx, frameHello, body, func(r *reply) error {
+		body, err := r.frame(frameHello, maxText)
 		if err != nil {
 			return err
 		}
-		a, err := decodeAnswer(body)
+		a, err := decodeAnswer(body, t.unit)
 		if err == nil && t.answer.Examples > 0 && a.Examples != t.answer.Examples {
 			err = fmt.Errorf("it has %d examples after its restart, before %d", a.Examples, t.answer.Examples)
 		}
@@ -241,10 +249,13 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 			err = compare(a.Tensors, t.model.Tensors)
 		}
 		if err == nil {
-			t.answer = a
+			t.answer, t.child.protocol = a, a.Protocol
 		}
 		return err
 	})
+	if err == nil && t.unit == params.UnitGroup {
+		err = t.askGroups(ctx)
+	}
 	return t.notStarted(err)
 }
 
@@ -253,7 +264,7 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 const clipMargin = 1.0 / (1 << 40)
 
 // rows clips n rows and adds them to dst. They come in one or more frames of whole rows.
-func (t *Trainer) rows(r *bufio.Reader, dst []float64, n int) error {
+func (t *Trainer) rows(r *reply, dst []float64, n int) error {
 	return t.each(r, len(dst), n, func(row []float64, norm float64) {
 		factor := privacy.ClipScale(norm, t.clip*(1-clipMargin))
 		for j, v := range row {
@@ -263,10 +274,10 @@ func (t *Trainer) rows(r *bufio.Reader, dst []float64, n int) error {
 }
 
 // each calls do with every row and its norm.
-func (t *Trainer) each(r *bufio.Reader, d, n int, do func(row []float64, norm float64)) error {
+func (t *Trainer) each(r *reply, d, n int, do func(row []float64, norm float64)) error {
 	row := make([]float64, d)
 	for got, first := 0, true; got < n || first; first = false {
-		body, err := readFrame(r, frameRows, max(maxRows, 4*d))
+		body, err := r.frame(frameRows, max(maxRows, 4*d))
 		if err != nil {
 			return err
 		}
@@ -296,8 +307,8 @@ func (t *Trainer) each(r *bufio.Reader, d, n int, do func(row []float64, norm fl
 const overClip = 1e-5
 
 // sum reads a sum of n clipped gradients into dst.
-func (t *Trainer) sum(r *bufio.Reader, dst []float64, n int) error {
-	body, err := readFrame(r, frameSum, 8*len(dst))
+func (t *Trainer) sum(r *reply, dst []float64, n int) error {
+	body, err := r.frame(frameSum, 8*len(dst))
 	if err != nil {
 		return err
 	}
@@ -314,8 +325,8 @@ func (t *Trainer) sum(r *bufio.Reader, dst []float64, n int) error {
 	case math.IsNaN(norm) || math.IsInf(norm, 0):
 		return fmt.Errorf("the sum has a coordinate that is no finite number")
 	case t.clip > 0 && norm > most*(1+overClip):
-		return fmt.Errorf("the sum of %d examples has norm %g, clipped to %g each it is at most %g: the trainer "+
-			"does not clip", n, norm, t.clip, most)
+		return fmt.Errorf("the sum of %d %s has norm %g, clipped to %g each it is at most %g: the trainer "+
+			"does not clip", n, params.Privacy{Unit: t.unit}.Units(), norm, t.clip, most)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func study(t *testing.T, mode ...string) (Config, *heard) {
 func start(t *testing.T, clipping string, mode ...string) *Trainer {
 	t.Helper()
 	c, h := study(t, mode...)
-	p, err := Start(t.Context(), c, linear(clipping), 1)
+	p, err := Start(t.Context(), c, linear(clipping), params.Privacy{Clip: 1})
 	require.NoError(t, err, h)
 	t.Cleanup(p.Close)
 	return p
@@ -118,7 +118,7 @@ func TestEvaluate(t *testing.T) {
 // the log.
 func TestHello(t *testing.T) {
 	c, h := study(t, "share")
-	p, err := Start(t.Context(), c, linear(params.ClippingRows), 1)
+	p, err := Start(t.Context(), c, linear(params.ClippingRows), params.Privacy{Clip: 1})
 	require.NoError(t, err)
 	p.Close()
 	require.Contains(t, h.String(), "trainer: share {'data': 'd', 'part': 1, 'parts': 4, 'partition': 'iid', 'alpha': "+
@@ -160,12 +160,13 @@ func TestFailedStarts(t *testing.T) {
 		"huge":           "is a frame of type 'H' of 4294967295 bytes, at most 65536",
 	} {
 		c, _ := study(t, mode)
-		_, err := Start(t.Context(), c, linear(params.ClippingRows), 1)
+		_, err := Start(t.Context(), c, linear(params.ClippingRows), params.Privacy{Clip: 1})
 		require.ErrorContains(t, err, want, mode)
 	}
-	_, err := Start(t.Context(), Config{Argv: []string{"/no/such/program"}}, linear(params.ClippingRows), 1)
+	_, err := Start(t.Context(), Config{Argv: []string{"/no/such/program"}}, linear(params.ClippingRows),
+		params.Privacy{Clip: 1})
 	require.ErrorContains(t, err, "permission to be executed")
-	_, err = Start(t.Context(), Config{}, linear(params.ClippingRows), 1)
+	_, err = Start(t.Context(), Config{}, linear(params.ClippingRows), params.Privacy{Clip: 1})
 	require.ErrorContains(t, err, "no trainer is named")
 }
 
@@ -266,7 +267,7 @@ func TestInspect(t *testing.T) {
 			if c.mode == "slow-once" {
 				conf.Timeout = 5 * time.Second // python3 must start within it, while other tests run
 			}
-			report, err := Inspect(t.Context(), conf, linear(c.clipping), 1, 20, 1)
+			report, err := Inspect(t.Context(), conf, linear(c.clipping), params.Privacy{Clip: 1}, 20, 1)
 			require.NoError(t, err)
 			if c.demand == "" {
 				require.False(t, report.Refuted, "%+v", report)
@@ -290,16 +291,19 @@ func TestBytes(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/TRAINER.md")
 	require.NoError(t, err)
 	var frame bytes.Buffer
-	require.NoError(t, writeFrame(&frame, frameGradient, request([]float64{1, -0.5}, []int{7, 258})))
+	nine := []byte{9, 0, 0, 0}
+	require.NoError(t, writeFrame(&frame, frameGradient, append(nine, request([]float64{1, -0.5}, []int{7, 258})...)))
 	require.Contains(t, string(text), spaced(frame.Bytes()))
-	rows := binary.LittleEndian.AppendUint32([]byte{frameRows}, 16)
+	group := append(nine, groupRequest(nil, [][]int{{7, 258}})...)
+	require.Contains(t, strings.ReplaceAll(string(text), "\n", " "), spaced(group[:16]))
+	rows := append(binary.LittleEndian.AppendUint32([]byte{frameRows}, 20), nine...)
 	for _, v := range []float32{0.5, 0, 3, 4} {
 		rows = binary.LittleEndian.AppendUint32(rows, math.Float32bits(v))
 	}
 	require.Contains(t, string(text), spaced(rows))
 	sum := make([]float64, 2)
 	p := &Trainer{clip: 1}
-	require.NoError(t, p.rows(bufio.NewReader(bytes.NewReader(rows)), sum, 2))
+	require.NoError(t, p.rows(&reply{Reader: bufio.NewReader(bytes.NewReader(rows)), numbered: true, question: 9}, sum, 2))
 	require.InDeltaSlice(t, []float64{0.5 + 0.6, 0.8}, sum, 1e-9)
 	require.Contains(t, string(text), "(1.1, 0.8)")
 }
@@ -324,7 +328,7 @@ func FuzzRows(f *testing.F) {
 		if rows {
 			take = p.rows
 		}
-		if err := take(bufio.NewReader(bytes.NewReader(data)), sum, 2); err == nil {
+		if err := take(&reply{Reader: bufio.NewReader(bytes.NewReader(data))}, sum, 2); err == nil {
 			require.LessOrEqual(t, norm(sum), 2*(1+overClip))
 		}
 	})

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/internal/stage"
+	"github.com/spdl/spdl/mnist"
 )
 
 // linearModel is a file whose functions build linear models, and one that cannot be trained.
@@ -22,6 +25,12 @@ def forest():
     return object()
 def fails():
     raise RuntimeError("no luck")
+`
+
+// groupedModel is a file whose function builds a linear model of a table of two columns.
+const groupedModel = `import numpy as np
+def build():
+    return {"w": np.zeros((2, 2)), "b": np.zeros(2)}
 `
 
 // ownData is a model's file that loads its data: from where the study keeps them, or itself.
@@ -90,6 +99,41 @@ def build():
 	require.Contains(t, stderr, "the trainer's model is not that of the parameters: tensor b of the parameters")
 }
 
+// TestNewGroupedModule: a study of a table with groups has the groups of the built-in models and keeps
+// its promises with them in both ways of clipping.
+func TestNewGroupedModule(t *testing.T) {
+	python, my := stage.Python(t, "numpy"), written(t, "my.py", groupedModel)
+	var text strings.Builder
+	text.WriteString("patient,age,weight,ill\n")
+	for i := range 400 {
+		fmt.Fprintf(&text, "p%d,%d,%d,%s\n", i*i%130, i*7%80, i*13%60, []string{"no", "yes"}[i%2])
+	}
+	csv := written(t, "visits.csv", text.String())
+	own, err := preset.ReadData(csv, "ill", "patient")
+	require.NoError(t, err)
+	data, err := table.Load(csv, *own.Table)
+	require.NoError(t, err)
+	for clipping, says := range map[string]string{"rows": "SPDL clips each group's gradient",
+		"sum": "the trainer clips each group's gradient"} {
+		dir := filepath.Join(t.TempDir(), "study")
+		stdout, stderr, code := spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", csv, "--label",
+			"ill", "--group", "patient", "--clipping", clipping)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, says)
+		p, err := preset.Load(filepath.Join(dir, "params.json"))
+		require.NoError(t, err)
+		_, err = p.Validate(4)
+		require.NoError(t, err)
+		require.Equal(t, params.UnitGroup, p.Privacy.Unit)
+		stdout, stderr, code = spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python, "-o", "json")
+		require.Zero(t, code, stdout+stderr)
+		var report struct{ Examples, Protocol int }
+		require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+		require.Equal(t, len(mnist.ByGroup(data.Train.Groups)), report.Examples, "the groups of the built-in models")
+		require.Equal(t, 2, report.Protocol)
+	}
+}
+
 // TestModuleLoads: a study has MNIST unless its load makes the data itself, and is right either way.
 func TestModuleLoads(t *testing.T) {
 	python := stage.Python(t, "numpy")
@@ -117,7 +161,8 @@ func TestModulesThatAreNone(t *testing.T) {
 		{"want FILE.py:FUNCTION", 2, []string{"--module", my}},
 		{"the study has a train of its own", 2, []string{"--module", "train.py:build"}},
 		{"names a column of a CSV file", 2, []string{"--module", my + ":build", "--label", "x"}},
-		{"--data and --label are for --module", 2, []string{"--data", my}},
+		{"--group \"p\" names a column of a CSV file: name its labels", 2, []string{"--module", my + ":build", "--group", "p"}},
+		{"--data, --label and --group are for --module", 2, []string{"--data", my}},
 		{"build returns a object, want a torch.nn.Module", 1, []string{"--module", my + ":forest"}},
 		{"has no function none", 1, []string{"--module", my + ":none"}},
 		{"my.py:fails fails: RuntimeError: no luck", 1, []string{"--module", my + ":fails"}},

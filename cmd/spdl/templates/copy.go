@@ -31,7 +31,7 @@ func (m Module) copyData(dir string) (string, error) {
 		c.Data += filepath.Ext(m.Data)
 		if m.Label != "" {
 			var d preset.Data
-			d, err = preset.ReadData(m.Data, m.Label, "")
+			d, err = preset.ReadData(m.Data, m.Label, m.Group)
 			c.Table = d.Table
 		}
 		if err == nil {

@@ -18,6 +18,7 @@ type Module struct {
 	Source string // FILE.py:FUNCTION
 	Data   string // file or folder, which is copied into the study; "" for MNIST
 	Label  string // the column of the labels, if Data is a table
+	Group  string // the column of the groups, which are then the unit of privacy; "" for none
 }
 
 // source is the form of Module.Source. The file is imported by its name.
@@ -110,6 +111,9 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	}
 	if p, err = d.params(config, o); err != nil {
 		return p, err
+	}
+	if m.Group != "" {
+		p.Privacy.Unit = params.UnitGroup
 	}
 	script, err := files.ReadFile("module/train.py")
 	if err != nil {

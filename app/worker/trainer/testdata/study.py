@@ -31,6 +31,8 @@ class Study:
             self.examples = N + os.path.exists(marker)
             open(marker, "w").close()
         self.calls = 0
+        if MODE != "no-groups":
+            self.groups = ["patient %d" % (i // 4 if MODE != "alone" else i) for i in range(N)]
         self.x = [[((7 * i + 3 * j) % 11) / 5 - 1 for j in range(D)] for i in range(N)]
         self.y = [i % 3 - 1.0 for i in range(N)]
 
@@ -82,6 +84,22 @@ class Study:
             total.append(0)
         if MODE == "momentum":
             total = [t * 0.9 ** self.calls for t in total]
+        return total
+
+
+    def clipped_group_sum(self, parameters, groups, clip):
+        total = [0.0] * D
+        for g in groups:
+            rows = self.rows(parameters, g)
+            if MODE == "first":
+                rows = rows[:1]
+            if MODE in ("clip-rows", "clip-both") and clip:
+                rows = [[v * min(1, clip / max(norm(r), 1e-9)) for v in r] for r in rows]
+            one = [sum(c) for c in zip(*rows)]
+            if MODE == "mean":
+                one = [v / len(rows) for v in one]
+            factor = min(1, clip * 0.999999 / max(norm(one), 1e-9)) if clip and MODE != "clip-rows" else 1
+            total = [t + v * factor for t, v in zip(total, one)]
         return total
 
 

@@ -181,7 +181,7 @@ func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Model
 	if config.Sandbox.Off, err = command.SandboxOff(o.Sandbox, ""); err != nil {
 		return 0, "", err
 	}
-	t, err := trainer.Start(ctx, config, f.Card.Model, 0)
+	t, err := trainer.Start(ctx, config, f.Card.Model, params.Privacy{})
 	if err != nil {
 		return 0, "", err
 	}

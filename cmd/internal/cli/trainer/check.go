@@ -27,9 +27,11 @@ func checkCommand() *cobra.Command {
 		Short: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly",
 		Long: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly: batches that are empty, " +
 			"single, shuffled,\n" +
-			"repeated and without one example. It can refute that a trainer is sound, and cannot prove it. The model is " +
-			"that of the\n" +
-			"parameters. Exit codes: 0 nothing was refuted, 1 something was, 2 wrong use.",
+			"repeated and without one example, and where the unit of privacy is a group, groups of equal rows. It can " +
+			"refute that a\n" +
+			"trainer is sound, and cannot prove it. The model is that of the parameters. Exit codes: 0 nothing was refuted, " +
+			"1 something\n" +
+			"was, 2 wrong use.",
 		Example: "  spdl trainer check ./train.py\n  spdl trainer check study/train.py --python /usr/bin/python3",
 		Args:    cobra.MinimumNArgs(1),
 	}, o.run)
@@ -88,17 +90,17 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return command.Usage(err)
 	}
-	report, err := trainer.Inspect(r.Context, config, p.Model, p.Privacy.Clip, o.batch, o.seed)
+	report, err := trainer.Inspect(r.Context, config, p.Model, p.Privacy, o.batch, o.seed)
 	if err != nil {
 		return command.Usage(err)
 	}
 	if fits, ok := p.Privacy.Fits(report.Examples); !ok && report.Examples > 0 {
-		r.Warn(fmt.Sprintf("the trainer has %d examples as part %d of %d, and privacy.batch of %s is for %d: with more, a "+
+		r.Warn(fmt.Sprintf("the trainer has %d %s as part %d of %d, and privacy.batch of %s is for %d: with more, a "+
 			"step takes longer and counts no more; with fewer, it counts less. Make the parameters with --examples, or "+
 			"say --parts",
-			report.Examples, config.Share.Part, config.Share.Parts, o.file, fits))
+			report.Examples, p.Privacy.Units(), config.Share.Part, config.Share.Parts, o.file, fits))
 	}
-	if err := r.Show(report, func(w io.Writer) error { return reportText(w, report, p.Model.Clipping) }); err != nil {
+	if err := r.Show(report, func(w io.Writer) error { return reportText(w, report, p) }); err != nil {
 		return err
 	}
 	return verdict(r.Context, report)
@@ -167,7 +169,7 @@ func script(args []string) string {
 	return args[0]
 }
 
-func reportText(w io.Writer, report trainer.Report, clipping string) error {
+func reportText(w io.Writer, report trainer.Report, p params.Params) error {
 	if err := tensorText(w, report.Tensors); err != nil {
 		return err
 	}
@@ -186,8 +188,12 @@ func reportText(w io.Writer, report trainer.Report, clipping string) error {
 		return nil
 	}
 	rests := "SPDL clips: the guarantee rests on rows that depend on their own example alone."
-	if clipping == params.ClippingSum {
+	switch {
+	case p.Model.Clipping == params.ClippingSum:
 		rests = "The trainer clips: the guarantee rests on the trainer."
+	case p.Privacy.Unit == params.UnitGroup:
+		rests = "SPDL clips: the guarantee rests on rows that depend on their own group alone, and on the groups that the " +
+			"trainer names."
 	}
 	_, err := fmt.Fprintln(w, rests, "This check can refute a trainer, not prove it.")
 	return err

@@ -39,6 +39,8 @@ func New() *cobra.Command {
 	command.Flag(cmd, &o.module.Data, "data", "", "data for --module, which are copied: a folder of IDX files, a CSV "+
 		"file with --label, or what load(hello) of its file reads (default: MNIST)")
 	command.Flag(cmd, &o.module.Label, "label", "", "column of the labels in the CSV file")
+	command.Flag(cmd, &o.module.Group, "group", "", "column of the CSV file that names the group of a row, as "+
+		"patient_id: privacy is then for a group and not an example")
 	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").
 		Positive()
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the template's)").Positive()
@@ -65,8 +67,8 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 	if o.module.Source != "" {
 		return o.study(r, args[0])
 	}
-	if o.module.Data+o.module.Label != "" {
-		return command.Usage(errors.New("--data and --label are for --module: a template has data of its own"))
+	if o.module.Data+o.module.Label+o.module.Group != "" {
+		return command.Usage(errors.New("--data, --label and --group are for --module: a template has data of its own"))
 	}
 	for _, t := range templates.All() {
 		if t.Name != o.template {
@@ -84,6 +86,9 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 // study writes the study of the user's own model.
 func (o *newOptions) study(r *command.Run, dir string) error {
 	m := o.module
+	if m.Group != "" && m.Label == "" {
+		return command.Usage(fmt.Errorf("--group %q names a column of a CSV file: name its labels with --label", m.Group))
+	}
 	if m.Label != "" && m.Data == "" {
 		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", m.Label))
 	}
@@ -102,11 +107,12 @@ func (o *newOptions) study(r *command.Run, dir string) error {
 		r.Warn("the ends of the columns and the names of the classes are public in params.json: for a real chain set " +
 			"bounds that do not depend on anybody's rows")
 	}
-	return showStudy(r, dir, p, modelText(p.Model))
+	return showStudy(r, dir, p, modelText(p))
 }
 
 // modelText lists the tensors, and says who clips.
-func modelText(m params.Model) string {
+func modelText(p params.Params) string {
+	m, unit := p.Model, strings.TrimSuffix(p.Privacy.Units(), "s")
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TENSOR\tSHAPE\tBEGINS AS")
@@ -114,11 +120,11 @@ func modelText(m params.Model) string {
 		fmt.Fprintf(t, "%s\t%v\t%s\n", tensor.Name, tensor.Shape, tensor.Init)
 	}
 	_ = t.Flush() // into memory
-	who := "SPDL clips each example's gradient"
+	who, why := "SPDL", ""
 	if m.Clipping == params.ClippingSum {
-		who = "the trainer clips each example's gradient: its rows are too large for a pipe, or --clipping says so"
+		who, why = "the trainer", ": its rows are too large for a pipe, or --clipping says so"
 	}
-	return text.String() + "\n" + who + ".\n"
+	return fmt.Sprintf("%s\n%s clips each %s's gradient%s.\n", text.String(), who, unit, why)
 }
 
 // showStudy says what was written and what comes next.

@@ -8,7 +8,7 @@ from spdl_trainer.data import images
 from spdl_trainer.pytorch import ModuleStudy
 
 
-def build():
+def build() -> nn.Module:
     """The module, whose parameters have the names and shapes of params.json. No batch
     normalisation: it would mix the examples."""
     return nn.Sequential(

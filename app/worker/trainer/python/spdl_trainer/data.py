@@ -11,10 +11,10 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 
 from .hello import Hello
-from .split import level_for_testing
+from .split import group_for_testing, level_for_testing
 
 Array = Any  # numpy.ndarray, or a tensor of PyTorch
-Data = Tuple[Array, Array, Array, Array]
+Data = Tuple[Array, ...]  # x, y, x_test, y_test, and if there are groups that of each row of x
 
 
 def load(hello: Hello) -> Data:
@@ -52,21 +52,26 @@ def _finite(text: str) -> float:
 
 def table(path: str, described: Dict[str, Any]) -> Data:
     """The rows of a CSV file by a description as genesis has it for the built-in models: label,
-    classes, columns with name, low and high. Inputs are float32 in [-1, 1], labels the positions of
-    classes. Scaling and test rows are those of the built-in models (docs/MODELS.md)."""
+    classes, columns with name, low and high, and perhaps group, the column of groups. Inputs are
+    float32 in [-1, 1], labels the positions of classes. Scaling and test rows are those of the
+    built-in models (docs/MODELS.md)."""
     columns, classes = described["columns"], {c: i for i, c in enumerate(described["classes"])}
     values: List[List[float]] = []
     labels: List[int] = []
+    groups: List[str] = []
     with open(path, newline="", encoding="utf-8-sig") as f:
         rows = csv.reader(f)
         header = [name.strip() for name in next(rows)]
         at = [header.index(c["name"]) for c in columns]
         label = header.index(described["label"])
+        group = header.index(described["group"]) if described.get("group") else None
         for row in rows:
             if row:
                 try:  # an error without the value, which is private
                     values.append([_finite(row[i]) for i in at])
                     labels.append(classes[row[label].strip()])
+                    if group is not None:
+                        groups.append(row[group].strip())
                 except (ValueError, KeyError, IndexError):
                     raise ValueError("%s line %d: want a finite number in each column and a label of %s"
                                      % (path, rows.line_num, ", ".join(classes))) from None
@@ -74,5 +79,8 @@ def table(path: str, described: Dict[str, Any]) -> Data:
     share = (np.clip(np.array(values), low, high) - low) / (high - low)
     levels = np.floor(share * 255 + 0.5).astype(np.uint8)
     x, y = ((levels.astype(float) - 127.5) / 127.5).astype(np.float32), np.array(labels, dtype=np.int64)
+    if group is not None:
+        tested = np.array([group_for_testing(name) for name in groups], dtype=bool)
+        return x[~tested], y[~tested], x[tested], y[tested], np.array(groups)[~tested]
     tested = np.array([level_for_testing(c, r.tobytes()) for c, r in zip(labels, levels)], dtype=bool)
     return x[~tested], y[~tested], x[tested], y[tested]

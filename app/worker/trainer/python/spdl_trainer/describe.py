@@ -12,6 +12,7 @@ import sys
 import sysconfig
 from typing import Any, Dict, List
 
+from .groups import numbered
 from .hello import Hello
 from .study import make
 from .tensors import Unsuitable, size
@@ -20,7 +21,8 @@ UNSUITABLE = 3  # exit code
 
 
 def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]:
-    """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, whether
+    """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, or of their
+    groups if they have some, whether
     they come from the data of the configuration, and the files beside it that it imports. most
     bounds the parameters."""
     path, _, name = source.rpartition(":")
@@ -40,7 +42,8 @@ def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]
         raise Unsuitable("the model has %d parameters, at most %d: the largest tensor is %s with %d"
                          % (hello.dimension, most, largest["name"], size(largest["shape"])))
     study.trial()
-    return {"tensors": hello.tensors, "examples": study.examples, "reads": hello.asked, "files": _beside(path)}
+    examples = len(set(numbered(study.groups))) if hasattr(study, "groups") else study.examples
+    return {"tensors": hello.tensors, "examples": examples, "reads": hello.asked, "files": _beside(path)}
 
 
 def _load(path: str) -> Any:

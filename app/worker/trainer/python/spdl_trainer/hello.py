@@ -7,12 +7,14 @@ import random
 import sys
 from typing import Any, Dict, List, Optional
 
+from .groups import members
 from .tensors import Tensor, size
 
 
 class Hello:
     """The body of HELLO: dimension (the number of parameters), clip (the norm; 0 does not clip),
-    clipping ("rows" or "sum"), tensors, config (of genesis, decoded) and share (of the data)."""
+    clipping ("rows" or "sum"), tensors, config (of genesis, decoded), share (of the data) and unit (of
+    privacy: "group", or "" for an example)."""
 
     def __init__(self, said: Dict[str, Any], folder: Optional[str] = None) -> None:
         self.dimension: int = said["dimension"]
@@ -20,6 +22,7 @@ class Hello:
         self.clipping: str = said["clipping"]
         self.tensors: List[Tensor] = said["tensors"]
         self.share: Dict[str, Any] = said["share"]
+        self.unit: str = said.get("unit", "")
         self.config: Any = json.loads(said["config"]) if said["config"] else {}
         self._folder = folder
         self.asked = False  # for the path of the data
@@ -44,9 +47,13 @@ class Hello:
             at += n
         return out
 
-    def part(self, n: int) -> List[int]:
+    def part(self, n: int, groups: Any = None) -> List[int]:
         """The indices, of n, that are this participant's in a data set that all have. With data of
-        its own a participant has all, in their order: one row more or less moves no other."""
+        its own a participant has all, in their order: one row more or less moves no other. With the
+        group of each row, whole groups are dealt out."""
+        if groups is not None:
+            everyone = members(groups)
+            return sorted(i for g in self.part(len(everyone)) for i in everyone[g])
         order = list(range(n))
         if self.share["parts"] == 1:
             return order

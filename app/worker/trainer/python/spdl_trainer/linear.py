@@ -28,9 +28,12 @@ class LinearStudy:
 
     def __init__(self, hello: Hello, model: Any, data: Data) -> None:
         self.hello = hello
-        x, y, x_test, y_test = (np.asarray(a) for a in data)
+        x, y, x_test, y_test = (np.asarray(a) for a in data[:4])
         self.x_test, self.y_test = x_test.reshape(len(x_test), -1), y_test
-        mine = hello.part(len(x))
+        groups = np.asarray(data[4]) if len(data) > 4 else None
+        mine = hello.part(len(x), groups)
+        if groups is not None:
+            self.groups = groups[mine]
         self.x, self.y = x.reshape(len(x), -1)[mine], y[mine]
         self.examples = len(mine)
         named = names(model)
@@ -65,13 +68,22 @@ class LinearStudy:
         return np.concatenate([parts[t["name"]] for t in self.hello.tensors], axis=1)
 
     def clipped_sum(self, parameters: Any, indices: Sequence[int], clip: float) -> Array:
-        rows = self.gradients(parameters, indices)
-        if clip > 0:
-            norms = np.linalg.norm(rows, axis=1, keepdims=True)
-            rows = rows * np.minimum(1, clip * (1 - 1e-6) / np.maximum(norms, 1e-30))
-        return rows.sum(axis=0)
+        return _clipped(self.gradients(parameters, indices), clip).sum(axis=0)
+
+    def clipped_group_sum(self, parameters: Any, groups: Sequence[Sequence[int]], clip: float) -> Array:
+        rows = self.gradients(parameters, [i for g in groups for i in g])
+        starts = np.cumsum([0] + [len(g) for g in groups[:-1]])
+        return _clipped(np.add.reduceat(rows, starts, axis=0), clip).sum(axis=0)
 
     def evaluate(self, parameters: Any) -> Tuple[float, float, int]:
         p, y = self.probabilities(parameters, self.x_test), self.y_test
         loss = -np.log(np.maximum(p[np.arange(len(y)), y], 1e-30)).mean()
         return float(loss), float((p.argmax(axis=1) == y).mean()), len(y)
+
+
+def _clipped(rows: Array, clip: float) -> Array:
+    """Rows of at most norm clip each; 0 does not clip."""
+    if clip > 0:
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows * np.minimum(1, clip * (1 - 1e-6) / np.maximum(norms, 1e-30))
+    return rows

@@ -1,4 +1,4 @@
-"""The protocol of docs/TRAINER.md, version 1, with the standard library alone.
+"""The protocol of docs/TRAINER.md, versions 1 and 2, with the standard library alone.
 
 A study is made of what HELLO says, and has
 
@@ -8,10 +8,15 @@ A study is made of what HELLO says, and has
     evaluate(parameters)                  optional: (loss, accuracy, examples of the test set)
     shapes                                optional: the shapes of the model's tensors by name, which
                                           are compared with those of HELLO
+    groups                                where the unit of privacy is a group: the group of each
+                                          example, by any name that can be a key
+    clipped_group_sum(parameters, groups, clip)   the same with clipping "sum": of each group, a list
+                                          of indices, the sum of its gradients, clipped once to norm
+                                          clip, and the sum of these
 
 Row i must depend on example i and the parameters alone: no batch normalisation, no mean over the
-batch, nothing kept from one call to the next. SPDL picks the examples, clips rows, adds noise and
-signs. What the study prints goes to the log of the worker.
+batch, nothing kept from one call to the next. SPDL picks the examples or the groups, clips rows, or
+with groups the sum of a group's rows, adds noise and signs. What the study prints goes to the log of the worker.
 """
 from __future__ import annotations
 
@@ -22,10 +27,11 @@ import sys
 from typing import Any, BinaryIO, Callable, Dict, Optional
 
 from .floats import decode, encode
+from .groups import numbered
 from .hello import Hello
 from .tensors import Mismatch, described, difference
 
-PROTOCOL = 1
+PROTOCOLS = (2, 1)  # the best first
 MAX_ROWS = 16 << 20  # bytes of a frame of rows
 MAX_TEXT = 1 << 16  # bytes of JSON
 
@@ -53,17 +59,24 @@ class _Session:
         self.make, self.out = make, out
         self.hello: Optional[Hello] = None
         self.study: Any = None
+        self.protocol = 1
         self.wrong: Optional[str] = None  # with the model's tensors
+        self.number = b""  # of the question, which the answer repeats; from version 2
 
     def answer(self, kind: bytes, body: bytes) -> None:
         if kind == b"H":
             self.greet(json.loads(body))
             return
-        if kind not in (b"G", b"E"):
+        if self.protocol > 1:
+            self.number, body = body[:4], body[4:]
+        if kind not in (b"G", b"E", b"U"):
             raise RuntimeError("unknown frame %r" % kind)
         if self.wrong:
             raise Mismatch(self.wrong)
-        if kind == b"G":
+        if kind == b"U":
+            numbers = numbered(self.study.groups)
+            self.send(b"U", struct.pack("<%dI" % len(numbers), *numbers))
+        elif kind == b"G":
             self.gradient(body)
         else:
             loss, accuracy, n = self.study.evaluate(decode(body))
@@ -72,11 +85,14 @@ class _Session:
     def greet(self, said: Dict[str, Any]) -> None:
         """Answers HELLO with the model's tensors. SPDL compares them with its own and shows both; a
         version of SPDL that does not know them meets Mismatch at its next question."""
-        if said["protocol"] != PROTOCOL:
-            raise RuntimeError("protocol %s, this file speaks %d" % (said["protocol"], PROTOCOL))
+        offered = said.get("protocols", [said["protocol"]])
+        self.protocol = next((p for p in PROTOCOLS if p in offered), 0)
+        if not self.protocol:
+            raise RuntimeError("protocol %s, this file speaks 1 and 2" % ", ".join(map(str, offered)))
         self.hello = Hello(said)
         self.study = self.make(self.hello)
-        answer = {"protocol": PROTOCOL, "examples": self.study.examples, "evaluates": hasattr(self.study, "evaluate")}
+        self.grouped()
+        answer = {"protocol": self.protocol, "examples": self.study.examples, "evaluates": hasattr(self.study, "evaluate")}
         shapes = getattr(self.study, "shapes", None)
         if shapes is not None:
             self.wrong = difference(shapes, self.hello.tensors)
@@ -85,22 +101,55 @@ class _Session:
                 answer = named
         self.json(b"H", answer)
 
+    def grouped(self) -> None:
+        """Raises an error if the unit of privacy is a group, and the study does not know groups."""
+        assert self.hello is not None
+        if self.hello.unit not in ("", "group"):
+            raise RuntimeError("the unit of privacy is %r, this file knows examples and groups" % self.hello.unit)
+        if not self.hello.unit:
+            return
+        groups = getattr(self.study, "groups", None)
+        if groups is None or len(groups) != self.study.examples:
+            raise RuntimeError("the unit of privacy is a group, and the study has %s: groups is the group of each of "
+                               "its %d examples" % ("no groups" if groups is None else "%d groups" % len(groups),
+                                                    self.study.examples))
+        if self.hello.clipping == "sum" and not hasattr(self.study, "clipped_group_sum"):
+            raise RuntimeError("the unit of privacy is a group, and the study has no clipped_group_sum, which clips the "
+                               "sum of each group")
+
     def gradient(self, body: bytes) -> None:
         assert self.hello is not None
+        if self.hello.unit and self.hello.clipping == "sum":
+            self.group_sum(body)
+            return
         (n,) = struct.unpack_from("<I", body)
         indices = list(struct.unpack_from("<%dI" % n, body, 4))
         x = decode(body[4 + 4 * n:])
         if self.hello.clipping == "sum":
             total = self.study.clipped_sum(x, indices, self.hello.clip) if n else [0.0] * self.hello.dimension
-            _write(self.out, b"S", encode(total, "d"))
+            self.send(b"S", encode(total, "d"))
             return
         step = max(1, MAX_ROWS // (4 * self.hello.dimension))
         for at in range(0, max(n, 1), step):
             rows = encode(self.study.gradients(x, indices[at:at + step]), "f") if n else b""
-            _write(self.out, b"R", rows)
+            self.send(b"R", rows)
+
+    def group_sum(self, body: bytes) -> None:
+        assert self.hello is not None
+        n, m = struct.unpack_from("<II", body)
+        sizes = struct.unpack_from("<%dI" % n, body, 8)
+        indices = iter(struct.unpack_from("<%dI" % m, body, 8 + 4 * n))
+        groups = [[next(indices) for _ in range(size)] for size in sizes]
+        x = decode(body[8 + 4 * (n + m):])
+        total = self.study.clipped_group_sum(x, groups, self.hello.clip) if n else [0.0] * self.hello.dimension
+        self.send(b"S", encode(total, "d"))
 
     def json(self, kind: bytes, value: Dict[str, Any]) -> None:
-        _write(self.out, kind, json.dumps(value).encode())
+        self.send(kind, json.dumps(value).encode())
+
+    def send(self, kind: bytes, body: bytes) -> None:
+        """Writes an answer, with the number of the question that it answers."""
+        _write(self.out, kind, self.number + body)
 
 
 def serve(make: Callable[[Hello], Any]) -> None:
@@ -118,5 +167,5 @@ def serve(make: Callable[[Hello], Any]) -> None:
         try:
             session.answer(kind, body)
         except Exception as e:  # SPDL logs it, skips the round and starts the trainer again
-            _write(out, b"X", ("%s: %s" % (type(e).__name__, e)).encode()[:60000])
+            session.send(b"X", ("%s: %s" % (type(e).__name__, e)).encode()[:60000])
             raise

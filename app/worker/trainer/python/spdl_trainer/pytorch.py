@@ -42,8 +42,11 @@ class ModuleStudy:
         self.shapes = shapes_of(module)
         self.types = {name: p.dtype for name, p in module.named_parameters()}
         floating = next(iter(self.types.values()))
-        x, y, x_test, y_test = (torch.as_tensor(a) for a in data)
-        mine = torch.tensor(hello.part(len(x)), dtype=torch.long)
+        x, y, x_test, y_test = (torch.as_tensor(a) for a in data[:4])
+        part = hello.part(len(x), data[4] if len(data) > 4 else None)
+        if len(data) > 4:
+            self.groups = [data[4][i] for i in part]
+        mine = torch.tensor(part, dtype=torch.long)
         self.x, self.y = _as(x[mine], floating), y[mine]
         self.x_test, self.y_test = _as(x_test, floating), y_test
         self.examples = len(mine)
@@ -76,6 +79,21 @@ class ModuleStudy:
             if clip > 0:
                 rows = rows * (clip * (1 - 1e-6) / rows.norm(dim=1, keepdim=True)).clamp(max=1)
             total += rows.sum(0).double()
+        return total
+
+    def clipped_group_sum(self, parameters: Any, groups: Sequence[Sequence[int]], clip: float) -> torch.Tensor:
+        total = torch.zeros(self.hello.dimension, dtype=torch.float64)
+        one = torch.zeros_like(total)  # of the group to which the next row belongs
+        group, left = 0, len(groups[0]) if groups else 0  # that group, and its rows that are to come
+        for rows in self.blocks(parameters, [i for g in groups for i in g]):
+            while len(rows):
+                one += rows[:left].double().sum(0)
+                rows, left = rows[left:], left - min(left, len(rows))
+                if not left:
+                    total += one * (clip * (1 - 1e-6) / one.norm()).clamp(max=1) if clip > 0 else one
+                    one.zero_()
+                    group += 1
+                    left = len(groups[group]) if group < len(groups) else 0
         return total
 
     def evaluate(self, parameters: Any) -> Tuple[float, float, int]:

@@ -18,5 +18,10 @@ def level_for_testing(label: int, levels: bytes) -> bool:
     return _fifth(b"spdl/table/v1" + bytes([label]) + levels)
 
 
+def group_for_testing(name: str) -> bool:
+    """The same for all rows of a group, by a hash of its name, as the built-in models split it."""
+    return _fifth(b"spdl/group/v1" + name.encode())
+
+
 def _fifth(content: bytes) -> bool:
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "big") % 5 == 0

@@ -11,7 +11,7 @@ from .tensors import Unsuitable
 def make(hello: Hello, build: Callable[[], Any]) -> Any:
     """The study of the model that build returns: a PyTorch module, or a linear model of NumPy or
     scikit-learn. The data are those of load(hello) in build's file, if it has this function, or of
-    data.load: (x, y, x_test, y_test), the same for all participants of a localnet, who share it."""
+    data.load: (x, y, x_test, y_test), with groups as a fifth if they are the unit of privacy, the same for all participants of a localnet, who share it."""
     from . import data
     load = getattr(sys.modules[build.__module__], "load", data.load)
     model = build()

@@ -7,10 +7,10 @@ def has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def hello(tensors=(), clipping="rows", config="", part=0, parts=1, folder=None):
+def hello(tensors=(), clipping="rows", config="", part=0, parts=1, folder=None, unit=""):
     """A Hello of these tensors."""
     from spdl_trainer import Hello
     from spdl_trainer.tensors import size
     share = {"data": "", "part": part, "parts": parts, "partition": "iid", "alpha": 1, "seed": 5}
     return Hello({"protocol": 1, "dimension": sum(size(t["shape"]) for t in tensors), "clip": 1, "clipping": clipping,
-                  "tensors": list(tensors), "config": config, "share": share}, folder)
+                  "tensors": list(tensors), "config": config, "share": share, "unit": unit}, folder)

@@ -61,6 +61,32 @@ class TestNumPy(unittest.TestCase):
             self.assertAlmostEqual(np.linalg.norm(total), 0.5, places=5)
             np.testing.assert_allclose(study.clipped_sum(array.array("d", p), [7], 0), row)
 
+    def test_groups_of_a_table(self):
+        described = dict(TABLE, group="who")
+        text = "who,a,ill,b\n" + "".join("p%d,0,no,%d\n" % (i % 40, i % 9) for i in range(120))
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "t.csv"), "w") as f:
+                f.write(text)
+            x, _, x_test, _, groups = data.table(os.path.join(folder, "t.csv"), described)
+        self.assertEqual((len(x) + len(x_test), len(groups)), (120, len(x)))
+        self.assertEqual(len(x), 3 * len(set(groups)))  # all rows of a group are on one side
+        self.assertTrue(20 < len(set(groups)) < 40)
+
+    def test_groups_are_summed_and_clipped_once(self):
+        random = np.random.default_rng(3)
+        d = (random.normal(size=(20, 4)), random.integers(0, 3, 20),
+             random.normal(size=(5, 4)), np.array([0, 1, 2, 0, 1]), ["p%d" % (i // 3) for i in range(20)])
+        h = hello()
+        study = LinearStudy(h, {"b": np.zeros(3), "w": np.zeros((3, 4))}, d)
+        h.tensors, h.dimension = study.tensors(), 15
+        self.assertEqual(list(study.groups), d[4])
+        p = array.array("d", random.normal(size=15))
+        rows, groups = study.gradients(p, range(20)), [[0, 1, 2], [19], [4, 4, 4, 4]]
+        sums = [rows[g].sum(axis=0) for g in groups]
+        np.testing.assert_allclose(study.clipped_group_sum(p, groups, 0), sum(sums), rtol=1e-9)
+        want = sum(s * min(1, 0.3 / np.linalg.norm(s)) for s in sums)
+        np.testing.assert_allclose(study.clipped_group_sum(p, groups, 0.3), want, rtol=1e-5)
+
     def test_models_that_are_not_linear(self):
         for model in (object(), {"w": 1}, {"w": np.zeros((2, 3)), "v": np.zeros((2, 3))}):
             self.assertIsNone(names(model))

@@ -8,12 +8,15 @@ from spdl_trainer import Mismatch
 from spdl_trainer.floats import decode, encode
 from spdl_trainer.protocol import MAX_TEXT, _Session
 from spdl_trainer.tensors import difference
+from tests import hello
 
 TENSORS = [{"name": "w", "shape": [2, 2], "init": "zeros"}, {"name": "b", "shape": [2], "init": "zeros"}]
 
 
 class Study:
     examples = 7
+
+    groups = ["b", "a", "b", 3, 3, "a", "c"]
 
     def __init__(self, shapes):
         if shapes is not None:
@@ -25,13 +28,16 @@ class Study:
     def clipped_sum(self, parameters, indices, clip):
         return [clip] * len(parameters)
 
+    def clipped_group_sum(self, parameters, groups, clip):
+        return [100 * len(g) + sum(g) + clip for g in groups] + [0] * (len(parameters) - len(groups))
 
-def session(shapes, clipping="rows"):
+
+def session(shapes, clipping="rows", made=Study, **more):
     out = io.BytesIO()
-    s = _Session(lambda hello: Study(shapes), out)
+    s = _Session(lambda hello: made(shapes), out)
     said = {"protocol": 1, "dimension": 6, "clip": 2, "clipping": clipping, "tensors": TENSORS, "config": "",
             "share": {"data": "", "part": 0, "parts": 1, "partition": "iid", "alpha": 1, "seed": 0}}
-    s.answer(b"H", json.dumps(said).encode())
+    s.answer(b"H", json.dumps(dict(said, **more)).encode())
     return s, json.loads(taken(out)[1])
 
 
@@ -88,6 +94,59 @@ class TestProtocol(unittest.TestCase):
         self.assertEqual(list(decode(taken(s.out)[1])), [2.0] * 6)
         s.answer(b"G", question())
         self.assertEqual(list(decode(taken(s.out)[1])), [0.0] * 6)
+
+    def test_the_best_version_is_spoken(self):
+        self.assertEqual(session(None)[1]["protocol"], 1)
+        self.assertEqual(session(None, protocols=[1])[1]["protocol"], 1)
+        self.assertEqual(session(None, protocols=[1, 2, 3])[1]["protocol"], 2)
+        with self.assertRaisesRegex(RuntimeError, "protocol 3, this file speaks 1 and 2"):
+            session(None, protocols=[3])
+
+    def test_answers_repeat_the_number_of_the_question(self):
+        s, _ = session(None, protocols=[1, 2])
+        for number in (b"\1\0\0\0", b"\xff\xff\xff\xff"):
+            s.answer(b"G", number + question(1))
+            self.assertEqual(taken(s.out), (b"R", number + encode([1, 2, 3, 4, 5, 6], "f")))
+            s.send(b"X", b"why")
+            self.assertEqual(taken(s.out), (b"X", number + b"why"))
+
+    def test_groups(self):
+        for clipping in ("rows", "sum"):
+            s, _ = session(None, clipping, protocols=[1, 2], unit="group")
+            s.answer(b"U", b"\5\0\0\0")
+            self.assertEqual(taken(s.out), (b"U", b"\5\0\0\0" + struct.pack("<7I", 0, 1, 0, 2, 2, 1, 3)))
+        body = struct.pack("<8I", 9, 2, 3, 2, 1, 0, 2, 6) + encode([0, 1, 2, 3, 4, 5], "d")
+        s.answer(b"G", body)  # the groups (0, 2) and (6)
+        self.assertEqual(list(decode(taken(s.out)[1][4:])), [204.0, 108.0, 0, 0, 0, 0])
+        s.answer(b"G", struct.pack("<3I", 9, 0, 0) + encode([0] * 6, "d"))
+        self.assertEqual(list(decode(taken(s.out)[1][4:])), [0.0] * 6)
+
+    def test_a_study_without_groups(self):
+        class None_(Study):
+            groups = None
+
+        class Few(Study):
+            groups = [1, 2]
+
+        class Rows(Study):
+            clipped_group_sum = property()
+
+        for made, want in ((None_, "the study has no groups"), (Few, "the study has 2 groups: groups is the group of each"),
+                           (Rows, "no clipped_group_sum")):
+            with self.assertRaisesRegex(RuntimeError, want):
+                session(None, "sum", made, protocols=[1, 2], unit="group")
+            session(None, "sum", made, protocols=[1, 2])
+        with self.assertRaisesRegex(RuntimeError, "the unit of privacy is 'household'"):
+            session(None, unit="household")
+
+    def test_whole_groups_are_dealt_out(self):
+        groups = [g for g in range(30) for _ in range(g % 4 + 1)]
+        parts = [hello(part=i, parts=3).part(len(groups), groups) for i in range(3)]
+        self.assertEqual(sorted(sum(parts, [])), list(range(len(groups))))
+        of = [{groups[i] for i in part} for part in parts]
+        self.assertEqual([len(g) for g in of], [10, 10, 10])
+        self.assertEqual(len(set.union(*of)), 30)
+        self.assertEqual(hello().part(len(groups), groups), list(range(len(groups))))
 
     def test_difference_names_the_first_of_hello(self):
         self.assertIsNone(difference({"b": [2], "w": [2, 2]}, TENSORS))

@@ -1,0 +1,78 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/privacy"
+)
+
+// summed compares the trainer's sums over some of its own groups, the largest first, with those of
+// their examples.
+func (i *inspection) summed(ctx context.Context) (string, error) {
+	groups := slices.Clone(i.t.groups)
+	slices.SortStableFunc(groups, func(a, b []int) int { return len(b) - len(a) })
+	groups = groups[:min(looks, len(groups))]
+	return fmt.Sprintf("%d groups of %d to %d examples", len(groups), len(groups[len(groups)-1]), len(groups[0])),
+		i.compared(ctx, groups)
+}
+
+// equalRows compares groups of one example several times over with that example. A trainer that clips
+// rows one by one answers with a sum beyond the clip norm, and one that takes a mean, or one row of a
+// group, with less than it should.
+func (i *inspection) equalRows(ctx context.Context) (string, error) {
+	var groups [][]int
+	for _, g := range i.batch[:min(looks, len(i.batch))] {
+		groups = append(groups, slices.Repeat(i.t.groups[g][:1], equal))
+	}
+	return fmt.Sprintf("%d groups of one example %d times", len(groups), equal), i.compared(ctx, groups)
+}
+
+// compared compares the trainer's sum over each group with that of the gradients of its examples,
+// clipped once. Those come from a second process, which is told not to clip.
+func (i *inspection) compared(ctx context.Context, groups [][]int) error {
+	open, err := Start(ctx, i.config, i.t.model, params.Privacy{Unit: i.t.unit})
+	if err != nil {
+		return err
+	}
+	defer open.Close()
+	for _, g := range groups {
+		whole, err := i.groupOf(ctx, i.t, g)
+		if err != nil {
+			if i.t.model.Clipping == params.ClippingSum && !errors.Is(err, errQuestion) {
+				err = fmt.Errorf("a group of %d examples: %w: it clips the examples of a group one by one, or not at all, "+
+					"so a person with %[1]d rows is not protected", len(g), err)
+			}
+			return err
+		}
+		sum, want := make([]float64, len(i.x)), make([]float64, len(i.x))
+		for _, at := range g {
+			one, err := i.groupOf(ctx, open, []int{at})
+			if err != nil {
+				return err
+			}
+			for j, v := range one {
+				sum[j] += v
+			}
+		}
+		privacy.AddClipped(want, sum, i.t.clip)
+		if !near(whole, want, norm(want)) {
+			return fmt.Errorf("a group of %d examples has norm %.4g, and the sum of its examples, clipped once, %.4g, %.4g "+
+				"apart: the trainer takes a mean or some of the rows, or clips them before it adds", len(g), norm(whole),
+				norm(want), distance(whole, want))
+		}
+	}
+	return nil
+}
+
+// groupOf asks a trainer for the sum over one group of these examples.
+func (i *inspection) groupOf(ctx context.Context, t *Trainer, examples []int) ([]float64, error) {
+	out := make([]float64, len(i.x))
+	err := t.use(ctx, func(ctx context.Context, k *child) error {
+		return t.groupSum(ctx, k, out, i.x, [][]int{examples})
+	})
+	return out, err
+}

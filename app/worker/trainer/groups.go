@@ -1,0 +1,113 @@
+package trainer
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/privacy"
+)
+
+// maxGrouped is the max number of examples of a trainer whose examples have groups.
+const maxGrouped = 1 << 24
+
+// askGroups asks the running child for the group of each example. The worker draws groups, so it
+// must know them, and they must be the same after a restart.
+func (t *Trainer) askGroups(ctx context.Context) error {
+	return t.child.ask(ctx, frameGroups, nil, func(r *reply) error {
+		body, err := r.frame(frameGroups, 4*t.answer.Examples)
+		if err != nil {
+			return err
+		}
+		grouped, err := decodeGroups(body, t.answer.Examples)
+		if err != nil {
+			return err
+		}
+		if t.grouped != nil && !slices.Equal(grouped, t.grouped) {
+			return fmt.Errorf("its examples are in other groups after its restart")
+		}
+		t.grouped, t.groups = grouped, mnist.ByGroup(grouped)
+		return nil
+	})
+}
+
+// members returns the examples of each of the picked groups.
+func (t *Trainer) members(picked []int) [][]int {
+	groups := make([][]int, len(picked))
+	for i, g := range picked {
+		groups[i] = t.groups[g]
+	}
+	return groups
+}
+
+// inGroups says how the examples are grouped, if they are.
+func (t *Trainer) inGroups() string {
+	if t.unit != params.UnitGroup {
+		return ""
+	}
+	most := 0
+	for _, g := range t.groups {
+		most = max(most, len(g))
+	}
+	if most == 1 {
+		return ", each a group of its own: if somebody has two of them, the trainer's groups are wrong"
+	}
+	return fmt.Sprintf(" in %d groups of 1 to %d", len(t.groups), most)
+}
+
+// decodeGroups decodes the group of each of n examples. Groups are numbered from 0 in the order of
+// their first examples, so that the worker's numbers are the trainer's.
+func decodeGroups(body []byte, n int) ([]uint32, error) {
+	if len(body) != 4*n {
+		return nil, fmt.Errorf("the groups of %d examples have %d bytes, want %d (a u32 for each example)", n, len(body), 4*n)
+	}
+	grouped, next := make([]uint32, n), uint32(0)
+	for i := range grouped {
+		grouped[i] = binary.LittleEndian.Uint32(body[4*i:])
+		if grouped[i] > next {
+			return nil, fmt.Errorf("example %d is in group %d, and the groups before it are %d: want at most that number, "+
+				"groups are numbered from 0 in the order of their first examples", i, grouped[i], next)
+		}
+		next = max(next, grouped[i]+1)
+	}
+	return grouped, nil
+}
+
+// groupSum sets dst to the sum of the gradients of groups, each the sum of its examples' and within
+// the clip norm. With clipping "rows" the trainer gives the gradient of each example, and SPDL sums
+// them by group and clips; with "sum" the trainer does both.
+func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, groups [][]int) error {
+	if t.model.Clipping == params.ClippingSum {
+		return k.ask(ctx, frameGradient, groupRequest(x, groups), func(r *reply) error {
+			clear(dst)
+			return t.sum(r, dst, len(groups))
+		})
+	}
+	all, one := flatten(groups), make([]float64, len(dst))
+	return k.ask(ctx, frameGradient, request(x, all), func(r *reply) error {
+		clear(dst)
+		at, left := -1, 0 // the group, and how many of its rows are to come
+		err := t.each(r, len(dst), len(all), func(row []float64, _ float64) {
+			if left == 0 {
+				at++
+				left = len(groups[at])
+				clear(one)
+			}
+			for j, v := range row {
+				one[j] += v
+			}
+			if left--; left == 0 {
+				privacy.AddClipped(dst, one, t.clip)
+			}
+		})
+		return err
+	})
+}
+
+// flatten lists the examples of groups, group by group.
+func flatten(groups [][]int) []int {
+	return slices.Concat(groups...)
+}
