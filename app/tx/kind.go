@@ -2,7 +2,9 @@ package tx
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -37,8 +39,8 @@ var registry = sync.OnceValue(func() known {
 	return k
 })
 
-// kindOf returns the kind of a body, KindNone for a message without a kind.
-func kindOf(body Body) Kind { return registry().kinds[reflect.TypeOf(body)] }
+// KindOf returns the kind of a body, KindNone for a message without a kind.
+func KindOf(body Body) Kind { return registry().kinds[reflect.TypeOf(body)] }
 
 // String returns the name in lower case, its words separated by hyphens.
 func (k Kind) String() string {
@@ -55,6 +57,9 @@ func (k Kind) String() string {
 	}
 	return b.String()
 }
+
+// Kinds returns the kinds that have a message, in the order of their numbers.
+func Kinds() []Kind { return slices.Sorted(maps.Keys(registry().messages)) }
 
 // Signed reports whether transactions of the kind carry a signature. Evidence carries the
 // signatures of its two statements, and needs no other.

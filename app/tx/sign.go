@@ -32,7 +32,7 @@ func (t *Tx) ID() [32]byte {
 // Sign returns the transaction of body on the chain, signed with key. Evidence is not signed; its
 // key is nil.
 func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
-	kind := kindOf(body)
+	kind := KindOf(body)
 	if kind == KindNone {
 		return nil, fmt.Errorf("%w: %T is the content of none", ErrUnknownKind, body)
 	}

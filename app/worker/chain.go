@@ -55,6 +55,8 @@ type Chain interface {
 // to, in place of the worker's, or nil to send none.
 type Forger interface {
 	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
+	// Sign signs the commitment to what Forge returned, which no honest signer signs.
+	Sign(chainID string, body tx.Body) (*tx.Tx, error)
 }
 
 // ErrRejected means that a transaction reached the chain and the chain rejected it.
@@ -65,6 +67,18 @@ var ErrUnfit = errors.New("this participant cannot take part in the epoch")
 
 // ErrPolicy means that an epoch's parameters give less privacy than the home requires.
 var ErrPolicy = errors.New("the epoch gives less privacy than this home demands")
+
+// ErrSigner means that the signer does not answer, or fails. What it signed last is then unknown.
+var ErrSigner = errors.New("the signer does not answer")
+
+// ErrForeign means that a signer was asked for another chain or participant than its own.
+var ErrForeign = errors.New("the signer signs for another chain or participant")
+
+// ErrRate means that a signer was asked too often. It has signed nothing, and is asked again later.
+var ErrRate = errors.New("the signer is asked too often")
+
+// ErrSigned means that a signer has signed other bytes for the same place, or must not sign these.
+var ErrSigned = errors.New("the signer rejects the request")
 
 // ErrDraft means that this worker must not sign an aggregate.
 var ErrDraft = errors.New("draft is not to be signed")

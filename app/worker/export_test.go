@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/privacy"
 )
 
@@ -27,4 +28,11 @@ func (t *Trainer) Sum(ctx context.Context, coins privacy.UniformSource, x []floa
 	t.source, t.drawn = coins, nil
 	_, err := t.compute(ctx, params.RoundID{}, x)
 	return append([]float64(nil), t.sum...), err
+}
+
+// putGradient stores a signed gradient as a signer does.
+func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, counted uint64) error {
+	r := &GradientRequest{Place: Place{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round}, Spent: spent, Counted: counted}
+	r.keep(after)
+	return j.add(r.addition(t, j.Entry))
 }

@@ -2,15 +2,12 @@ package worker
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/privacy"
 )
 
 // Computed is the message that a worker logs for every gradient.
@@ -70,10 +67,10 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 			return nil, err
 		}
 	}
-	w.mu.Lock()
-	t, err := w.journal.gradient(w.task.Epoch, w.task.Round)
-	keys := w.keys
-	w.mu.Unlock()
+	if err := w.refresh(ctx, trainer); err != nil {
+		return nil, err
+	}
+	t, err := w.record.gradient(w.task.Epoch, w.task.Round)
 	if t == nil && err == nil {
 		err = w.agrees()
 	}
@@ -81,9 +78,7 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 		return t, err
 	}
 	privately := w.task.Params.Privacy
-	w.mu.Lock()
-	spent := w.journal.spent(w.task.Participant.Spent)
-	w.mu.Unlock()
+	spent := w.record.spent(w.task.Participant.Spent)
 	if privately.Participations(spent) == 0 {
 		return nil, fmt.Errorf("%w: epsilon %g at delta %g pays for no gradient after the %d that the chain counts; this "+
 			"worker sends no more",
@@ -98,17 +93,8 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	if err := sleep(ctx, w.StepDelay); err != nil {
 		return nil, err
 	}
-	t, stats, err := w.make(ctx, trainer, keys)
+	t, stats, err := w.make(ctx, trainer, spent)
 	if err != nil {
-		return nil, err
-	}
-	var after privacy.Snapshot // without momentum the mechanism has no state
-	if w.task.Params.Privacy.WorkerMomentum > 0 {
-		after = trainer.mechanism.Snapshot()
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.journal.putGradient(t, after, w.own.Pay(spent), w.task.Participant.Participations); err != nil {
 		return nil, err
 	}
 	said := []any{"round", w.task.Round, "took", time.Since(start)}
@@ -119,8 +105,9 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	return t, nil
 }
 
-// make computes the round's gradient and signs it, when it is the worker's turn.
-func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx, model.Stats, error) {
+// make computes the round's gradient and has it signed, when it is the worker's turn. spent is the
+// privacy costs before it.
+func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*tx.Tx, model.Stats, error) {
 	if err := w.turn(ctx); err != nil {
 		return nil, model.Stats{}, err
 	}
@@ -144,15 +131,19 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx,
 	if err != nil {
 		return nil, stats, err
 	}
+	before := trainer.mechanism.Snapshot()
 	v := trainer.release()
-	input := leader.Input(w.task.ChainID, w.task.Epoch, w.task.Round, w.task.Seed)
-	body := &tx.Gradient{
-		Epoch: w.task.Epoch, Round: w.task.Round, Participant: w.task.Participant.Index, Payload: v.Encode(),
-		VrfProof: leader.Prove(keys.VRF, input),
+	request := &GradientRequest{
+		Place: Place{w.task.ChainID, w.task.Participant.Id, w.task.Epoch, w.task.Round}, Seed: w.task.Seed,
+		Participant: w.task.Participant.Index, Payload: v.Encode(), Spent: w.own.Pay(spent),
+		Counted: w.task.Participant.Participations,
 	}
-	t, err := tx.Sign(w.task.ChainID, body, keys.Signing)
-	if err == nil {
-		t.Vouch(keys.VRF.Public().(ed25519.PublicKey), input)
+	if w.task.Params.Privacy.WorkerMomentum > 0 { // without momentum the mechanism has no state
+		request.keep(trainer.mechanism.Snapshot())
+	}
+	t, err := w.signGradient(ctx, request)
+	if errors.Is(err, errNoGradient) {
+		err = errors.Join(err, trainer.mechanism.Restore(before))
 	}
 	return t, stats, err
 }

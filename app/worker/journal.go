@@ -8,9 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/privacy"
 )
 
 // ErrJournal means that a journal belongs to another chain or participant.
@@ -31,15 +29,10 @@ func damaged(path string, err error) error {
 // disk before its transaction is sent, so a restarted worker sends the same bytes again. Two
 // gradients for one round would spend the privacy budget twice, and are evidence of equivocation.
 type Journal struct {
-	path          string
-	entry         entry
-	missing       bool      // there was no file
-	truncated     bool      // the file ended within an entry
-	declaredEmpty bool      // the operator declared that nothing is signed for the open round
-	newHome       bool      // the journal is a new home's, which has signed nothing
-	file          *os.File  // open for appending; nil if the next entry begins a new file
-	held          io.Closer // the lock
-	size          int       // of the file, in bytes
+	Record
+	file *os.File  // open for appending; nil if the next entry begins a new file
+	held io.Closer // the lock
+	size int       // of the file, in bytes
 
 	group *GroupSync // syncs the file together with other journals; may be nil
 }
@@ -85,7 +78,7 @@ func NewJournal(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	j := &Journal{path: path}
+	j := &Journal{Record: Record{Path: path}}
 	if err := j.begin(entry{New: true}); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -98,7 +91,7 @@ func NewJournal(path string) error {
 // memory, for simulations only. The file is locked until Close.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
-		return &Journal{entry: entry{ChainID: chainID, ID: id}, newHome: true}, nil
+		return &Journal{Record: Record{Entry: entry{ChainID: chainID, ID: id}, NewHome: true}}, nil
 	}
 	held, err := Lock(path)
 	if err != nil {
@@ -114,108 +107,32 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 }
 
 func readJournal(path, chainID string, id []byte) (*Journal, error) {
-	j := &Journal{path: path, entry: entry{ChainID: chainID, ID: id}}
+	j := &Journal{Record: Record{Path: path, Entry: entry{ChainID: chainID, ID: id}}}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		j.missing = true
+		j.Missing = true
 		return j, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	if j.declaredEmpty = string(bytes.TrimSpace(data)) == "{}"; j.declaredEmpty {
+	if j.DeclaredEmpty = string(bytes.TrimSpace(data)) == "{}"; j.DeclaredEmpty {
 		return j, nil
 	}
 	e, torn, err := readEntries(data)
 	if err != nil {
 		return nil, damaged(path, err)
 	}
-	j.truncated, j.newHome = torn, e.New
-	if j.newHome {
+	j.Truncated, j.NewHome = torn, e.New
+	if j.NewHome {
 		return j, nil
 	}
 	if e.ChainID != chainID || string(e.ID) != string(id) {
 		return nil, fmt.Errorf("%w: %s is for chain %q and participant %X, want %q and %X", ErrJournal, path, e.ChainID, e.ID,
 			chainID, id)
 	}
-	j.entry = e
+	j.Entry = e
 	return j, nil
-}
-
-// lost reports whether signed gradients are, or may be, missing from this journal: there was no
-// file, the file ends within an entry, or the chain counts more gradients than the journal. A crash
-// that cuts an entry short loses nothing, because its transaction was not sent yet; but a truncated
-// copy of a journal looks the same.
-func (j *Journal) lost(counted uint64) bool {
-	return !j.declaredEmpty && (j.missing || j.truncated || counted > j.entry.Signed)
-}
-
-// covers reports whether the journal tells what was signed for a round: it holds the round's
-// gradient, or it is a new home's, which has signed nothing. Otherwise it may be an old copy.
-func (j *Journal) covers(epoch, round uint64) bool {
-	g := j.entry.Gradient
-	return j.declaredEmpty || j.newHome || g != nil && g.Epoch == epoch && g.Round == round
-}
-
-// gradient returns the gradient signed for a round, or nil. It fails if a gradient of a later round
-// is signed: the chain is then behind the journal.
-func (j *Journal) gradient(epoch, round uint64) (*tx.Tx, error) {
-	g := j.entry.Gradient
-	switch {
-	case g == nil || epoch > g.Epoch || epoch == g.Epoch && round > g.Round:
-		return nil, nil
-	case epoch == g.Epoch && round == g.Round:
-		return j.decode(g)
-	}
-	return nil, fmt.Errorf("%w: a gradient for epoch %d round %d is signed, the chain is at epoch %d round %d", ErrJournal,
-		g.Epoch, g.Round, epoch, round)
-}
-
-// spent returns the larger of the chain's ledger and the worker's own, at each order.
-func (j *Journal) spent(chain []uint64) []uint64 {
-	out := slices.Clone(chain)
-	for i, own := range j.entry.Spent {
-		if i < len(out) {
-			out[i] = max(out[i], own)
-		} else {
-			out = append(out, own)
-		}
-	}
-	return out
-}
-
-// putGradient stores a gradient, the mechanism's state after it, and the privacy costs spent
-// including it. counted is the number of the participant's gradients that the chain has counted.
-func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, counted uint64) error {
-	return j.add(entry{
-		Spent: spent, Signed: max(j.entry.Signed, counted) + 1,
-		Gradient:  &signed{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Raw: t.Raw},
-		Mechanism: &mechanism{app.EncodeParameters(after.Momentum), after.Releases, after.NoiseVariance},
-	})
-}
-
-// aggregate returns the aggregate signed for a round and view, or nil. It fails for rounds before
-// the last one with an aggregate: the journal no longer knows what was signed for them.
-func (j *Journal) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
-	for _, s := range j.entry.Aggregates {
-		switch {
-		case a.Epoch < s.Epoch || a.Epoch == s.Epoch && a.Round < s.Round:
-			return nil, fmt.Errorf("%w: it is for epoch %d round %d, an aggregate of epoch %d round %d is signed", ErrDraft,
-				a.Epoch, a.Round, s.Epoch, s.Round)
-		case a.Epoch == s.Epoch && a.Round == s.Round && a.View == s.View:
-			return j.decode(s)
-		}
-	}
-	return nil, nil
-}
-
-// decode reads a stored transaction.
-func (j *Journal) decode(s *signed) (*tx.Tx, error) {
-	t, err := tx.Decode(s.Raw)
-	if err != nil {
-		return nil, damaged(j.path, err)
-	}
-	return t, nil
 }
 
 func (j *Journal) putAggregate(t *tx.Tx) error {
@@ -240,24 +157,10 @@ func (e entry) with(added entry) entry {
 // add writes an addition to the disk and then to the journal. If it fails, its transaction must not
 // be sent.
 func (j *Journal) add(added entry) error {
-	whole := j.entry.with(added)
+	whole := j.Entry.with(added)
 	if err := j.save(whole, added); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	j.entry = whole
+	j.Entry = whole
 	return nil
-}
-
-// snapshot returns the mechanism's state after the last gradient of an epoch,
-// if there is one.
-func (j *Journal) snapshot(epoch uint64) (s privacy.Snapshot, ok bool, err error) {
-	m := j.entry.Mechanism
-	if m == nil || m.Releases == 0 || j.entry.Gradient == nil || j.entry.Gradient.Epoch != epoch {
-		return s, false, nil
-	}
-	momentum, err := app.DecodeParameters(m.Momentum)
-	if err != nil {
-		return s, false, damaged(j.path, err)
-	}
-	return privacy.Snapshot{Momentum: momentum, Releases: m.Releases, NoiseVariance: m.NoiseVariance}, true, nil
 }

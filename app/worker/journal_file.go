@@ -112,7 +112,7 @@ var (
 // failed write the file gets no further entries.
 func (j *Journal) save(whole, added entry) error {
 	switch {
-	case j.path == "":
+	case j.Path == "":
 		return nil
 	case j.file == nil || j.size >= mostJournal:
 		return errors.Join(j.closeFile(), j.begin(whole))
@@ -151,7 +151,7 @@ func (j *Journal) begin(whole entry) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(j.path+begunSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(j.Path+begunSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -159,10 +159,10 @@ func (j *Journal) begin(whole entry) error {
 		err = syncFile(f)
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), j.path)
+		err = os.Rename(f.Name(), j.Path)
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(j.path))
+		err = syncFolder(filepath.Dir(j.Path))
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // removes nothing if the rename succeeded

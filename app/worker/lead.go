@@ -10,7 +10,7 @@ import (
 
 // lead signs and sends an aggregate whenever the participant may lead.
 func (w *worker) lead(ctx context.Context, chainID string, participant uint32) error {
-	for {
+	for said := ""; ; {
 		draft, err := w.chain.Lead(ctx, participant)
 		if err == nil && w.skips(draft.Epoch, draft.Round) {
 			if err := w.pause(ctx); err != nil {
@@ -20,11 +20,12 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 		}
 		if err == nil {
 			var t *tx.Tx
-			t, err = w.sign(chainID, participant, draft)
+			t, err = w.sign(ctx, chainID, participant, draft)
 			switch {
 			case err == nil:
 				err = w.chain.Submit(ctx, t)
-			case !errors.Is(err, ErrDraft): // the journal cannot be written
+			case errors.Is(err, ErrDraft) || errors.Is(err, ErrSigner) || errors.Is(err, ErrRate):
+			default: // the journal cannot be written
 				return err
 			}
 		}
@@ -32,7 +33,10 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 			return ctx.Err()
 		}
 		if err != nil {
-			w.Log("aggregate not delivered", "err", err)
+			if text := err.Error(); text != said {
+				said = text
+				w.Log("aggregate not delivered", "err", err)
+			}
 			if err := w.pause(ctx); err != nil {
 				return err
 			}
@@ -40,20 +44,11 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 	}
 }
 
-// sign signs a draft: at most one for each view of a round, and none for a round before the last
+// sign has a draft signed: at most one for each view of a round, and none for a round before the last
 // one signed.
-func (w *worker) sign(chainID string, participant uint32, draft *tx.Aggregate) (*tx.Tx, error) {
+func (w *worker) sign(ctx context.Context, chainID string, participant uint32, draft *tx.Aggregate) (*tx.Tx, error) {
 	if draft.Leader != participant {
 		return nil, fmt.Errorf("%w: it is participant %d's, this is %d", ErrDraft, draft.Leader, participant)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	t, err := w.journal.aggregate(draft)
-	if t != nil || err != nil {
-		return t, err
-	}
-	if t, err = tx.Sign(chainID, draft, w.keys.Signing); err != nil {
-		return nil, err
-	}
-	return t, w.journal.putAggregate(t)
+	return w.signer.Aggregate(ctx, chainID, draft)
 }

@@ -94,9 +94,7 @@ func (w *worker) external(ctx context.Context) (*Trainer, error) {
 
 // resume restores a trainer's momentum from the epoch's gradients that are already signed.
 func (w *worker) resume(trainer *Trainer) error {
-	w.mu.Lock()
-	s, ok, err := w.journal.snapshot(w.task.Epoch)
-	w.mu.Unlock()
+	s, ok, err := w.record.snapshot(w.task.Epoch)
 	if err == nil && ok {
 		err = trainer.mechanism.Restore(s)
 	}

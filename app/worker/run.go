@@ -22,7 +22,9 @@ func (k Keys) Public() ed25519.PublicKey { return k.Signing.Public().(ed25519.Pu
 
 // Config is one worker.
 type Config struct {
-	Keys Keys
+	// Signer signs; nil is a Local one with Keys, Reload, Journal and GroupSync.
+	Signer Signer
+	Keys   Keys
 	// Reload reads the keys again when the chain no longer knows them, after a rotation. It may be
 	// nil.
 	Reload  func() (Keys, error)
@@ -65,13 +67,17 @@ type Config struct {
 	Log func(message string, keyvals ...any)
 }
 
-// worker is the running worker. The two loops share the journal and the keys.
+// worker is the running worker. Its two loops share the signer.
 type worker struct {
 	Config
 	chain Chain
 	task  *Task
 	last  string         // the last message of once
 	own   params.Privacy // what Policy returned for the epoch
+
+	signer Signer
+	record *Record // the journal's, as far as this worker knows
+	stale  bool    // the signer may have signed what the record does not say
 
 	mu sync.Mutex // guards the fields below
 	// skipped is the round that the worker sits out, nil if there is none. It is the round that was
@@ -80,8 +86,7 @@ type worker struct {
 	// part once the round is overdue.
 	skipped      *params.RoundID
 	untilOverdue bool
-	journal      *Journal
-	keys         Keys
+	keys         PublicKeys
 }
 
 // Run follows the chain until the epoch's training is finished or ctx is done. An unreachable chain
@@ -99,18 +104,17 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	case c.Source == nil:
 		c.Source = privacy.NewSecureSource()
 	}
-	w := &worker{Config: c, chain: chain, keys: c.Keys}
-	if err := w.await(ctx); err != nil {
+	if c.Signer == nil {
+		c.Signer = NewLocal(c.Keys, c.Reload, c.Journal, c.GroupSync)
+	}
+	w := &worker{Config: c, chain: chain, signer: c.Signer}
+	if err := w.begin(ctx); err != nil {
 		return err
 	}
-	journal, err := OpenJournal(c.Journal, w.task.ChainID, w.task.Participant.Id)
-	if err != nil {
-		return err
-	}
-	w.journal, journal.group = journal, c.GroupSync
-	defer func() { _ = journal.Close() }() // every entry is on the disk already
+	defer func() { _ = w.signer.Close() }() // every entry is on the disk already
 	w.skipOpenRound()
 	ctx, cancel := context.WithCancelCause(ctx)
+	var err error
 	var wg sync.WaitGroup
 	chainID, index := w.task.ChainID, w.task.Participant.Index // follow changes the task
 	wg.Go(func() { cancel(w.lead(ctx, chainID, index)) })
@@ -131,8 +135,8 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 // they sit it out only until it is overdue. A worker whose journal is known to lack entries sits
 // out the whole round.
 func (w *worker) skipOpenRound() {
-	lost := w.journal.lost(w.task.Participant.Participations)
-	if w.task.Finished || !lost && w.journal.covers(w.task.Epoch, w.task.Round) {
+	lost := w.record.lost(w.task.Participant.Participations)
+	if w.task.Finished || !lost && w.record.covers(w.task.Epoch, w.task.Round) {
 		return
 	}
 	w.skipped, w.untilOverdue = &params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}, !lost
@@ -145,7 +149,7 @@ func (w *worker) skipOpenRound() {
 	w.Log("no journal, or one that is older than the chain or ends within an entry: this worker sits the open round "+
 		"out, for which it may have signed a gradient; "+
 		"if it has certainly signed none, stop it, write {} into the journal's file and start it again",
-		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.Journal, "signed", w.journal.entry.Signed,
+		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.record.Path, "signed", w.record.Entry.Signed,
 		"participations", w.task.Participant.Participations)
 }
 
@@ -184,10 +188,10 @@ func (w *worker) await(ctx context.Context) error {
 		task, err := w.chain.Await(ctx, w.public(), w.task)
 		if err == nil {
 			w.task, w.last = task, ""
-			w.rotated()
+			w.rotated(ctx)
 			return nil
 		}
-		w.waiting(err)
+		w.waiting(ctx, err)
 		if err := w.pause(ctx); err != nil {
 			return err
 		}
@@ -197,7 +201,7 @@ func (w *worker) await(ctx context.Context) error {
 func (w *worker) public() ed25519.PublicKey {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.keys.Public()
+	return w.keys.Signing
 }
 
 // once logs a text, unless it is the same as the last one.
@@ -209,7 +213,7 @@ func (w *worker) once(text string, keyvals ...any) {
 }
 
 // waiting logs once why the worker waits, and reloads the keys if the chain does not know them.
-func (w *worker) waiting(err error) {
+func (w *worker) waiting(ctx context.Context, err error) {
 	if errors.Is(err, context.Canceled) { // the worker is told to end
 		return
 	}
@@ -218,24 +222,21 @@ func (w *worker) waiting(err error) {
 		return
 	}
 	w.once("waiting for membership: " + err.Error() + "; spdl tx join asks for it, and the members approve")
-	if w.Reload == nil {
-		return
-	}
-	w.reload()
+	w.reload(ctx)
 }
 
 // rotated reloads the keys if the chain has another VRF key for the participant.
-func (w *worker) rotated() {
+func (w *worker) rotated(ctx context.Context) {
 	w.mu.Lock()
-	known := w.keys.VRF.Public().(ed25519.PublicKey).Equal(ed25519.PublicKey(w.task.Participant.VrfKey))
+	known := w.keys.VRF.Equal(ed25519.PublicKey(w.task.Participant.VrfKey))
 	w.mu.Unlock()
-	if !known && w.Reload != nil {
-		w.reload()
+	if !known {
+		w.reload(ctx)
 	}
 }
 
-func (w *worker) reload() {
-	keys, err := w.Reload()
+func (w *worker) reload(ctx context.Context) {
+	keys, err := w.signer.Keys(ctx, true)
 	if err != nil {
 		return
 	}
@@ -243,7 +244,7 @@ func (w *worker) reload() {
 	defer w.mu.Unlock()
 	if !keys.Signing.Equal(w.keys.Signing) || !keys.VRF.Equal(w.keys.VRF) {
 		w.keys = keys
-		w.Log("new keys", "pub_key", fmt.Sprintf("%X", keys.Public()))
+		w.Log("new keys", "pub_key", fmt.Sprintf("%X", []byte(keys.Signing)))
 	}
 }
 
@@ -334,7 +335,7 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 			}
 			w.once(err.Error())
 		case errors.Is(err, ErrJournal): // the node is catching up
-			w.waiting(err)
+			w.waiting(ctx, err)
 			if err := w.pause(ctx); err != nil {
 				return false, err
 			}
@@ -377,12 +378,12 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 			return false, ctx.Err()
 		}
 	}
-	if g := t.Gradient; w.task.Phase == Commit {
-		w.mu.Lock()
-		key := w.keys.Signing
-		w.mu.Unlock()
-		t, err = tx.Sign(w.task.ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant,
-			Hash: t.Content[:]}, key)
+	if w.task.Phase == Commit {
+		t, err = w.commit(ctx, t)
+		if errors.Is(err, ErrSigner) || errors.Is(err, ErrRate) {
+			w.once("commitment not delivered: " + err.Error())
+			return false, ctx.Err()
+		}
 		if err != nil {
 			return false, err
 		}
@@ -407,13 +408,13 @@ func (w *worker) next(ctx context.Context, d time.Duration) (bool, error) {
 	switch {
 	case err == nil:
 		w.task = task
-		w.rotated()
+		w.rotated(ctx)
 		return true, nil
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		return false, nil
 	}
-	w.waiting(err)
+	w.waiting(ctx, err)
 	return false, w.pause(ctx)
 }

@@ -27,7 +27,7 @@ func TestJournalIsOnDiskBeforeItsTransactionLeaves(t *testing.T) {
 	syncFile = func(f *os.File) error {
 		content, err := os.ReadFile(f.Name())
 		if errors.Is(err, os.ErrNotExist) { // the file was renamed
-			content, err = os.ReadFile(j.path)
+			content, err = os.ReadFile(j.Path)
 		}
 		require.NoError(t, err)
 		require.Equal(t, byte('\n'), content[len(content)-1], "the write comes first")
@@ -35,7 +35,7 @@ func TestJournalIsOnDiskBeforeItsTransactionLeaves(t *testing.T) {
 		return file(f)
 	}
 	syncFolder = func(path string) error {
-		require.FileExists(t, j.path, "the rename comes first")
+		require.FileExists(t, j.Path, "the rename comes first")
 		require.Equal(t, dir, path)
 		synced = append(synced, "folder")
 		return folder(path)
@@ -70,7 +70,7 @@ func written(t *testing.T) (files [][]byte, said []entry) {
 		require.NoError(t, err)
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
-		files, said = append(files, content), append(said, j.entry)
+		files, said = append(files, content), append(said, j.Entry)
 	}
 	for round := range uint64(3) {
 		after := privacy.Snapshot{Momentum: []float64{float64(round), -1}, Releases: int(round) + 1, NoiseVariance: 2}
@@ -99,19 +99,19 @@ func TestTornJournal(t *testing.T) {
 		for n+1 < len(files) && len(files[n+1]) <= cut {
 			n++
 		}
-		require.Equal(t, said[n], j.entry, "cut at %d", cut)
-		require.Equal(t, len(files[n]) < cut, j.lost(j.entry.Signed), "cut at %d", cut)
+		require.Equal(t, said[n], j.Entry, "cut at %d", cut)
+		require.Equal(t, len(files[n]) < cut, j.lost(j.Entry.Signed), "cut at %d", cut)
 		require.NoError(t, j.Close())
 	}
 	torn, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
-	torn.truncated = true
+	torn.Truncated = true
 	require.NoError(t, torn.putAggregate(apptest.Sign(0, &tx.Aggregate{Round: 2, View: 3})))
 	require.NoError(t, torn.Close())
 	again, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
-	require.Equal(t, torn.entry, again.entry)
-	require.False(t, again.lost(again.entry.Signed), "the file was started over")
+	require.Equal(t, torn.Entry, again.Entry)
+	require.False(t, again.lost(again.Entry.Signed), "the file was started over")
 }
 
 // TestFlippedJournal: no changed byte changes the content of a journal. The journal is then
@@ -130,7 +130,7 @@ func TestFlippedJournal(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		require.Equal(t, said[len(said)-2], j.entry)
+		require.Equal(t, said[len(said)-2], j.Entry)
 		require.True(t, j.lost(0))
 		require.NoError(t, j.Close())
 	}
@@ -153,7 +153,7 @@ func TestJournalIsBegunAnew(t *testing.T) {
 	require.NoError(t, j.Close())
 	again, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
-	require.Equal(t, j.entry, again.entry)
+	require.Equal(t, j.Entry, again.Entry)
 }
 
 // TestAJournalHasOneWorker: while a worker has a journal open, no other worker can open it, whether

@@ -42,6 +42,11 @@ func (d scriptedChain) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	return replace(d.keys, task.ChainID, *t.Gradient, v)
 }
 
+// Sign signs with the participant's key.
+func (d scriptedChain) Sign(chainID string, body tx.Body) (*tx.Tx, error) {
+	return tx.Sign(chainID, body, d.keys.Signing)
+}
+
 // replace returns a gradient with another vector, signed again.
 func replace(keys worker.Keys, chainID string, g tx.Gradient, v gradients.Vector) (*tx.Tx, error) {
 	g.Payload = v.Encode()

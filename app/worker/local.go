@@ -1,0 +1,166 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Local is a Signer with the keys in this process. Its methods may be called at once.
+type Local struct {
+	path    string
+	reload  func() (Keys, error)
+	group   *GroupSync
+	mu      sync.Mutex
+	keys    Keys
+	journal *Journal // nil until it is open
+}
+
+// NewLocal returns a signer with keys and the journal at a path. reload, which may be nil, reads the
+// keys again; group, which may be nil, syncs the journals of a process together.
+func NewLocal(keys Keys, reload func() (Keys, error), journal string, group *GroupSync) *Local {
+	return &Local{path: journal, reload: reload, group: group, keys: keys}
+}
+
+// Keys implements Signer.
+func (l *Local) Keys(_ context.Context, reload bool) (PublicKeys, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if reload && l.reload != nil {
+		if keys, err := l.reload(); err == nil { // a file that is being replaced is read later
+			l.keys = keys
+		}
+	}
+	return PublicKeys{l.keys.Public(), l.keys.VRF.Public().(ed25519.PublicKey)}, nil
+}
+
+// Open implements Signer.
+func (l *Local) Open(_ context.Context, chainID string, id []byte) (*Record, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.open(chainID, id); err != nil {
+		return nil, err
+	}
+	record := l.journal.Record
+	return &record, nil
+}
+
+// open opens the journal, or checks that the open one is that of the chain and the participant.
+func (l *Local) open(chainID string, id []byte) error {
+	if l.journal == nil {
+		journal, err := OpenJournal(l.path, chainID, id)
+		if err != nil {
+			return err
+		}
+		l.journal, journal.group = journal, l.group
+		return nil
+	}
+	if e := l.journal.Entry; e.ChainID != chainID || !bytes.Equal(e.ID, id) {
+		return fmt.Errorf("%w: its journal is open for chain %q and participant %X, the request is for %q and %X", ErrForeign,
+			e.ChainID, e.ID, chainID, id)
+	}
+	return nil
+}
+
+// opened rejects a request for a chain that the journal is not open for.
+func (l *Local) opened(chainID string) error {
+	if l.journal == nil {
+		return fmt.Errorf("%w: its journal is not open", ErrSigner) // the caller opens it again
+	}
+	return l.open(chainID, l.journal.Entry.ID)
+}
+
+// Gradient implements Signer. The entry is on the disk before the signature is returned.
+func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.opened(r.ChainID), l.open(r.ChainID, r.ID)); err != nil {
+		return nil, err
+	}
+	before, err := l.journal.gradient(r.Epoch, r.Round)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		if g := before.Gradient; g.Participant != r.Participant || !bytes.Equal(g.Payload, r.Payload) {
+			return nil, fmt.Errorf("%w: another gradient is signed for epoch %d round %d", ErrSigned, r.Epoch, r.Round)
+		}
+		return before, nil
+	}
+	for i, spent := range l.journal.Entry.Spent {
+		if i >= len(r.Spent) || r.Spent[i] < spent {
+			return nil, fmt.Errorf("%w: the request's ledger is below the journal's at order %d", ErrSigned, i)
+		}
+	}
+	t, err := tx.Sign(r.ChainID, &tx.Gradient{
+		Epoch: r.Epoch, Round: r.Round, Participant: r.Participant, Payload: r.Payload,
+		VrfProof: leader.Prove(l.keys.VRF, r.input()),
+	}, l.keys.Signing)
+	if err != nil {
+		return nil, err
+	}
+	return t, l.journal.add(r.addition(t, l.journal.Entry))
+}
+
+// Commit implements Signer. It needs no entry in the journal: the gradient's decides it.
+func (l *Local) Commit(_ context.Context, chainID string, c *tx.Commit) (*tx.Tx, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.opened(chainID); err != nil {
+		return nil, err
+	}
+	t, err := l.journal.gradient(c.Epoch, c.Round)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil || t.Gradient.Participant != c.Participant || !bytes.Equal(t.Content[:], c.Hash) {
+		return nil, fmt.Errorf("%w: the commitment for epoch %d round %d is to no gradient that is signed", ErrSigned,
+			c.Epoch, c.Round)
+	}
+	return tx.Sign(chainID, c, l.keys.Signing)
+}
+
+// Aggregate implements Signer. The entry is on the disk before the signature is returned. A request for
+// another aggregate of a view gets the first one: a worker that was started again has another draft,
+// and sends what was signed before.
+func (l *Local) Aggregate(_ context.Context, chainID string, a *tx.Aggregate) (*tx.Tx, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.opened(chainID); err != nil {
+		return nil, err
+	}
+	before, err := l.journal.aggregate(a)
+	if before != nil || err != nil {
+		return before, err
+	}
+	t, err := tx.Sign(chainID, a, l.keys.Signing)
+	if err != nil {
+		return nil, err
+	}
+	return t, l.journal.putAggregate(t)
+}
+
+// Close implements Signer.
+func (l *Local) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.journal == nil {
+		return nil
+	}
+	err := l.journal.Close()
+	l.journal = nil
+	return err
+}
+
+// With calls f with the keys, for what no journal counts: operations, and records of consent.
+func (l *Local) With(f func(Keys) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return f(l.keys)
+}

@@ -1,0 +1,99 @@
+package worker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/privacy"
+)
+
+// Record is what a journal says. A worker keeps a copy of its signer's.
+type Record struct {
+	Path          string `json:"path"`
+	Entry         entry  `json:"entry"`
+	Missing       bool   `json:"missing"`        // there was no file
+	Truncated     bool   `json:"truncated"`      // the file ended within an entry
+	DeclaredEmpty bool   `json:"declared_empty"` // the operator declared that nothing is signed for the open round
+	NewHome       bool   `json:"new_home"`       // the journal is a new home's, which has signed nothing
+}
+
+// lost reports whether signed gradients are, or may be, missing from the journal: there was no
+// file, the file ends within an entry, or the chain counts more gradients than the journal. The
+// transaction of an entry that a crash cut short was not sent, but a truncated copy looks the same.
+func (r *Record) lost(counted uint64) bool {
+	return !r.DeclaredEmpty && (r.Missing || r.Truncated || counted > r.Entry.Signed)
+}
+
+// covers reports whether the journal says what was signed for a round: it has the gradient, or it
+// is a new home's, which has signed nothing. A journal without the entry may be an old copy.
+func (r *Record) covers(epoch, round uint64) bool {
+	g := r.Entry.Gradient
+	return r.DeclaredEmpty || r.NewHome || g != nil && g.Epoch == epoch && g.Round == round
+}
+
+// gradient returns the gradient signed for a round, or nil. It fails if a gradient of a later round
+// is signed: the chain is then behind the journal.
+func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
+	g := r.Entry.Gradient
+	switch {
+	case g == nil || epoch > g.Epoch || epoch == g.Epoch && round > g.Round:
+		return nil, nil
+	case epoch == g.Epoch && round == g.Round:
+		return r.decode(g)
+	}
+	return nil, fmt.Errorf("%w: a gradient for epoch %d round %d is signed, the chain is at epoch %d round %d", ErrJournal,
+		g.Epoch, g.Round, epoch, round)
+}
+
+// spent returns the larger of the chain's ledger and the worker's own, at each order.
+func (r *Record) spent(chain []uint64) []uint64 {
+	out := slices.Clone(chain)
+	for i, own := range r.Entry.Spent {
+		if i < len(out) {
+			out[i] = max(out[i], own)
+		} else {
+			out = append(out, own)
+		}
+	}
+	return out
+}
+
+// aggregate returns the aggregate signed for a round and view, or nil. It fails for rounds before
+// the last one with an aggregate: the journal no longer knows what was signed for them.
+func (r *Record) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
+	for _, s := range r.Entry.Aggregates {
+		switch {
+		case a.Epoch < s.Epoch || a.Epoch == s.Epoch && a.Round < s.Round:
+			return nil, fmt.Errorf("%w: it is for epoch %d round %d, an aggregate of epoch %d round %d is signed", ErrDraft,
+				a.Epoch, a.Round, s.Epoch, s.Round)
+		case a.Epoch == s.Epoch && a.Round == s.Round && a.View == s.View:
+			return r.decode(s)
+		}
+	}
+	return nil, nil
+}
+
+// decode reads a stored transaction.
+func (r *Record) decode(s *signed) (*tx.Tx, error) {
+	t, err := tx.Decode(s.Raw)
+	if err != nil {
+		return nil, damaged(r.Path, err)
+	}
+	return t, nil
+}
+
+// snapshot returns the mechanism's state after the last gradient of an epoch,
+// if there is one.
+func (r *Record) snapshot(epoch uint64) (s privacy.Snapshot, ok bool, err error) {
+	m := r.Entry.Mechanism
+	if m == nil || m.Releases == 0 || r.Entry.Gradient == nil || r.Entry.Gradient.Epoch != epoch {
+		return s, false, nil
+	}
+	momentum, err := app.DecodeParameters(m.Momentum)
+	if err != nil {
+		return s, false, damaged(r.Path, err)
+	}
+	return privacy.Snapshot{Momentum: momentum, Releases: m.Releases, NoiseVariance: m.NoiseVariance}, true, nil
+}

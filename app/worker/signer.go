@@ -1,0 +1,197 @@
+package worker
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/privacy"
+)
+
+// Signer holds a participant's keys and the journal of what they have signed. It signs one gradient
+// for a round, the commitment to it, and one aggregate for a view of a round. The same gradient gets
+// the same signature again, and another one ErrSigned; any aggregate of a view gets the first.
+// Local is a Signer in this process, and signer.Client asks another process. It fails with ErrSigner
+// while that does not answer.
+type Signer interface {
+	// Keys returns the public keys. reload reads the key file again, for a rotation.
+	Keys(ctx context.Context, reload bool) (PublicKeys, error)
+	// Open opens the journal for the participant with an id on a chain, unless it is open, and
+	// returns what it says.
+	Open(ctx context.Context, chainID string, id []byte) (*Record, error)
+	// Gradient signs the gradient of a round.
+	Gradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error)
+	// Commit signs the commitment to the gradient that it signed for the round.
+	Commit(ctx context.Context, chainID string, c *tx.Commit) (*tx.Tx, error)
+	// Aggregate signs the aggregate of a view of a round.
+	Aggregate(ctx context.Context, chainID string, a *tx.Aggregate) (*tx.Tx, error)
+	Close() error
+}
+
+// PublicKeys are the public sides of Keys.
+type PublicKeys struct {
+	Signing ed25519.PublicKey `json:"signing"`
+	VRF     ed25519.PublicKey `json:"vrf"`
+}
+
+// Place is a round of a chain, and the participant that signs for it.
+type Place struct {
+	ChainID string `json:"chain_id"`
+	ID      []byte `json:"participant_id"`
+	Epoch   uint64 `json:"epoch"`
+	Round   uint64 `json:"round"`
+}
+
+// GradientRequest asks for the signature of a gradient. The signer makes the VRF proof of the round
+// itself: a proof leaves it in a gradient alone, and so once for a round.
+type GradientRequest struct {
+	Place
+	Seed        []byte     `json:"seed"` // part of the input of the VRF proof
+	Participant uint32     `json:"participant"`
+	Payload     []byte     `json:"payload"`
+	Mechanism   *mechanism `json:"mechanism,omitempty"` // the state after the gradient
+	Spent       []uint64   `json:"spent"`               // privacy costs, including the gradient's
+	Counted     uint64     `json:"counted"`             // gradients that the chain has counted
+}
+
+func (r *GradientRequest) keep(s privacy.Snapshot) {
+	r.Mechanism = &mechanism{app.EncodeParameters(s.Momentum), s.Releases, s.NoiseVariance}
+}
+
+// input returns the input of the round's VRF proof.
+func (r *GradientRequest) input() []byte { return leader.Input(r.ChainID, r.Epoch, r.Round, r.Seed) }
+
+// addition returns the journal's entry of the signed gradient, in addition to a record.
+func (r *GradientRequest) addition(t *tx.Tx, before entry) entry {
+	kept := r.Mechanism
+	if kept == nil {
+		kept = &mechanism{Momentum: app.EncodeParameters(nil)}
+	}
+	return entry{
+		Spent: r.Spent, Signed: max(before.Signed, r.Counted) + 1,
+		Gradient:  &signed{Epoch: r.Epoch, Round: r.Round, Raw: t.Raw},
+		Mechanism: kept,
+	}
+}
+
+// begin gets the public keys, waits for the first task, and opens the journal, however long the
+// signer does not answer.
+func (w *worker) begin(ctx context.Context) error {
+	err := w.ask(ctx, func() (err error) {
+		keys, err := w.signer.Keys(ctx, false)
+		if err == nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.keys = keys
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.await(ctx); err != nil {
+		return err
+	}
+	return w.ask(ctx, func() (err error) {
+		w.record, err = w.signer.Open(ctx, w.task.ChainID, w.task.Participant.Id)
+		return err
+	})
+}
+
+// ask calls f again while the signer does not answer.
+func (w *worker) ask(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if !errors.Is(err, ErrSigner) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		w.once("waiting for the signer: " + err.Error())
+		if err := w.pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// refresh asks a signer that did not answer what it has signed, before anything is computed for it.
+// It fails with errNoGradient while the signer does not answer.
+func (w *worker) refresh(ctx context.Context, trainer *Trainer) error {
+	if !w.stale {
+		if _, err := w.signer.Keys(ctx, false); err == nil || !errors.Is(err, ErrSigner) {
+			return nil
+		}
+	}
+	record, err := w.signer.Open(ctx, w.task.ChainID, w.task.Participant.Id)
+	if errors.Is(err, ErrSigner) {
+		w.stale = true
+		return fmt.Errorf("%w: %w", errNoGradient, err)
+	}
+	if err != nil {
+		return err
+	}
+	w.record, w.stale = record, false
+	w.Log("the signer answers again", "signed", record.Entry.Signed)
+	return w.resume(trainer)
+}
+
+// signGradient has a gradient signed and adds it to the record. It fails with errNoGradient if the
+// signer does not answer, or has signed another gradient for the round: the record is then read
+// again.
+func (w *worker) signGradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error) {
+	ask, end := w.whileOpen(ctx)
+	t, err := w.signer.Gradient(ask, r)
+	late := ask.Err() != nil
+	end()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && late:
+		w.stale = true
+		return nil, fmt.Errorf("%w: the round closed before the signer answered", errNoGradient)
+	case errors.Is(err, ErrRate):
+		return nil, fmt.Errorf("%w: %w", errNoGradient, err)
+	case errors.Is(err, ErrSigner) || errors.Is(err, ErrSigned):
+		w.stale = true
+		return nil, fmt.Errorf("%w: %w", errNoGradient, err)
+	case err != nil:
+		return nil, err
+	}
+	w.record.Entry = w.record.Entry.with(r.addition(t, w.record.Entry))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t.Vouch(w.keys.VRF, r.input())
+	return t, nil
+}
+
+// whileOpen returns a context that ends when the task's round closes, for a request to a signer in
+// another process, which may hang. end waits until nothing more uses the chain.
+func (w *worker) whileOpen(ctx context.Context) (ask context.Context, end func()) {
+	if _, local := w.signer.(*Local); local {
+		return ctx, func() {}
+	}
+	ask, cancel := context.WithCancel(ctx)
+	pub, task := w.public(), w.task
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.closes(ask, pub, task)
+		cancel()
+	}()
+	return ask, func() { cancel(); <-ended }
+}
+
+// commit has the commitment to a gradient signed.
+func (w *worker) commit(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
+	g := t.Gradient
+	c := &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]}
+	if f, ok := w.chain.(Forger); ok {
+		return f.Sign(w.task.ChainID, c)
+	}
+	return w.signer.Commit(ctx, w.task.ChainID, c)
+}
