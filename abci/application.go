@@ -191,7 +191,7 @@ func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 
 // SetDeclaration sets the function that says what the node declares of its own home (query.Home), for
 // queries. Call it before the node starts.
-func (a *Application) SetDeclaration(of func(*app.State) (trainer, consent string)) {
+func (a *Application) SetDeclaration(of func(*app.State) query.Home) {
 	a.queries.Declaration = of
 }
 

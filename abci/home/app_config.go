@@ -13,6 +13,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app/worker/signer"
 	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
@@ -22,6 +23,7 @@ import (
 type AppConfig struct {
 	Node     NodeConfig     `mapstructure:"node"`
 	Worker   WorkerConfig   `mapstructure:"worker"`
+	Signer   SignerConfig   `mapstructure:"signer"`
 	Proposal ProposalConfig `mapstructure:"proposal"`
 	P2P      P2PConfig      `mapstructure:"p2p"`
 	Pool     PoolConfig     `mapstructure:"pool"`
@@ -50,6 +52,8 @@ type WorkerConfig struct {
 	Enabled       bool          `mapstructure:"enabled"`
 	KeyFile       string        `mapstructure:"key_file"`
 	Journal       string        `mapstructure:"journal"`
+	Signer        string        `mapstructure:"signer"`
+	SignerCerts   string        `mapstructure:"signer_certificates"`
 	Data          string        `mapstructure:"data"`
 	Partition     string        `mapstructure:"partition"`
 	Alpha         float64       `mapstructure:"alpha"`
@@ -82,6 +86,18 @@ type WorkerConfig struct {
 	TrustHash   string        `mapstructure:"trust_hash"`
 	TrustPeriod time.Duration `mapstructure:"trust_period"`
 	MaxAge      time.Duration `mapstructure:"max_age"`
+}
+
+// SignerConfig is the section of spdl signer, a process that holds the keys of this home for a node
+// elsewhere.
+type SignerConfig struct {
+	Connect      string   `mapstructure:"connect"`
+	NodeID       string   `mapstructure:"node_id"`
+	Listen       string   `mapstructure:"listen"`
+	Certificates string   `mapstructure:"certificates"`
+	Users        []string `mapstructure:"users"`
+	Allow        []string `mapstructure:"allow"`
+	Rate         float64  `mapstructure:"rate"`
 }
 
 // ProposalConfig bounds how long a proposer and a leader wait.
@@ -150,12 +166,15 @@ func DefaultAppConfig() AppConfig {
 		Node: NodeConfig{Role: RoleMember},
 		Worker: WorkerConfig{
 			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
-			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
+			SignerCerts: defaultCertificates,
+			Partition:   PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
 			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
 			Consent: ConsentOff,
 			Sandbox: sandbox.ModeOn, TrainerScratch: sandbox.DefaultScratch, TrainerProcesses: sandbox.DefaultProcesses,
 			Trainers: []string{}, TrainerRead: []string{}, TrainerEnv: []string{}, Devices: []string{},
 		},
+		Signer: SignerConfig{Certificates: defaultCertificates, Users: []string{}, Allow: []string{},
+			Rate: 100},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
 		P2P:      P2PConfig{Gossip: GossipAnnounce, MembersOnly: true},
 		Pool:     PoolConfig{MaxBytes: 256 << 20},
@@ -168,6 +187,9 @@ func DefaultAppConfig() AppConfig {
 // Validate checks the settings.
 func (c AppConfig) Validate() error {
 	if err := c.Worker.validate(); err != nil {
+		return err
+	}
+	if err := c.Signer.Validate(); err != nil {
 		return err
 	}
 	if err := cmp.Or(admission.CheckPeerIDs(c.P2P.AllowedPeers), admission.CheckRelays(c.P2P.Relays)); err != nil {
@@ -218,6 +240,11 @@ func (w WorkerConfig) validate() error {
 	}
 	if w.Consent != ConsentOff && w.Consent != ConsentAsk {
 		return fmt.Errorf("worker.consent is %q, want %q or %q", w.Consent, ConsentOff, ConsentAsk)
+	}
+	if w.Signer != "" {
+		if err := signer.CheckAddress(w.Signer); err != nil {
+			return fmt.Errorf("worker.signer: %w", err)
+		}
 	}
 	for _, hash := range w.Trainers {
 		if !isHash(hash) {

@@ -26,6 +26,11 @@ enabled = {{ .Worker.Enabled }}
 # gradients for one round. Relative to the home. Of a folder "spdl worker" takes every key.
 key_file = {{ printf "%q" .Worker.KeyFile }}
 journal = {{ printf "%q" .Worker.Journal }}
+# Where the participant's keys and journal are, if not in this home: at spdl signer, as
+# unix:///run/spdl/signer.sock or tcp://host:port. "": in this home. Over TCP both sides have
+# certificates, in a folder that spdl signer init makes.
+signer = {{ printf "%q" .Worker.Signer }}
+signer_certificates = {{ printf "%q" .Worker.SignerCerts }}
 # What it trains on: a folder with four IDX files of MNIST's format, plain or gzip, or a CSV
 # file for a chain whose genesis names the columns of a table. "embedded" is the embedded
 # MNIST. Empty is the same on a chain with one participant; on others the worker refuses to
@@ -91,6 +96,23 @@ trust_height = {{ .Worker.TrustHeight }}
 trust_hash = {{ printf "%q" .Worker.TrustHash }}
 trust_period = "{{ .Worker.TrustPeriod }}"
 max_age = "{{ .Worker.MaxAge }}"
+
+[signer]
+# For spdl signer, which holds the keys of this home for a node elsewhere. With connect it signs
+# blocks: the priv_validator_laddr of the node, whose id is node_id for an address of TCP.
+connect = {{ printf "%q" .Signer.Connect }}
+node_id = {{ printf "%q" .Signer.NodeID }}
+# With listen it signs for the participant: the address of the node's worker.signer, as
+# unix:///run/spdl/signer.sock or tcp://host:port.
+listen = {{ printf "%q" .Signer.Listen }}
+certificates = {{ printf "%q" .Signer.Certificates }}
+# Users of this host, by name or number, that may connect to the socket beside its own.
+users = {{ list .Signer.Users }}
+# What it signs beside gradients, aggregates and their commitments: kinds of operations, as
+# "approve", and "consent".
+allow = {{ list .Signer.Allow }}
+# Most signatures a second, on average.
+rate = {{ .Signer.Rate }}
 
 [proposal]
 # How long this node, as proposer, waits for the round to be whole. Keep it

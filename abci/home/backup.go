@@ -13,6 +13,8 @@ import (
 
 	"filippo.io/age"
 	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app/worker/signer"
 )
 
 // maxBackup bounds the bytes of a backup's files.
@@ -50,7 +52,10 @@ func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]st
 // backupFiles lists the files of a backup: those of the configuration, the keys of the node, the
 // validator and the participant, or of a worker group, with the next and former keys of rotations.
 func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
-	paths := []string{IdentityFile(c.RootDir), consentFile(c)}
+	paths := []string{IdentityFile(c.RootDir), consentFile(c), publicFile(c)}
+	for _, folder := range []string{a.Worker.SignerCerts, a.Signer.Certificates} {
+		paths = append(paths, signer.Files(InHome(c, folder))...)
+	}
 	for _, name := range []string{"config.toml", "app.toml", "genesis.json"} {
 		paths = append(paths, filepath.Join(c.RootDir, "config", name))
 	}
@@ -62,7 +67,8 @@ func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(InHome(c, a.Worker.KeyFile)); errors.Is(err, os.ErrNotExist) && !a.IsRelay() {
+	needed := !a.IsRelay() && a.Worker.Signer == ""
+	if _, err := os.Stat(InHome(c, a.Worker.KeyFile)); errors.Is(err, os.ErrNotExist) && needed {
 		return nil, fmt.Errorf("worker.key_file is %q, and there is no such file", a.Worker.KeyFile)
 	}
 	var names []string

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -70,10 +71,9 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	}
 }
 
-// Declaration returns what a node says of its own home: whether its trainer is contained, "" if it has
-// none, and what the home has decided about the running epoch, "" if it decides about none.
-func Declaration(c *config.Config, a AppConfig, own []byte) func(*app.State) (trainer, decision string) {
-	log, contained := ConsentLog(c), ""
+// Declaration returns what a node says of its own home.
+func Declaration(c *config.Config, a AppConfig, p Participant) func(*app.State) query.Home {
+	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {
 	case !a.Worker.Enabled || len(a.Worker.Trainer) == 0:
 	case a.Worker.box().Off:
@@ -81,19 +81,32 @@ func Declaration(c *config.Config, a AppConfig, own []byte) func(*app.State) (tr
 	default:
 		contained = query.TrainerContained
 	}
-	return func(s *app.State) (string, string) {
-		if !a.Worker.Enabled || a.Worker.Consent != ConsentAsk {
-			return contained, ""
+	return func(s *app.State) query.Home {
+		h := query.Home{Trainer: contained, Consent: decided(s)}
+		if p.Signer != nil && a.Worker.Enabled {
+			if h.Signer = query.SignerAnswers; p.Signer.Away() != "" {
+				h.Signer = query.SignerAway
+			}
 		}
-		who, known := s.Find(own)
+		return h
+	}
+}
+
+// decision returns what a home has decided about the running epoch, "" if it decides about none.
+func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) string {
+	if !a.Worker.Enabled || a.Worker.Consent != ConsentAsk {
+		return func(*app.State) string { return "" }
+	}
+	return func(s *app.State) string {
+		who, known := s.Find(p.Signing)
 		if !known {
-			return contained, ConsentAwaited
+			return ConsentAwaited
 		}
 		d, _, err := Decided(log, s.ChainID, s.Progress.Epoch, s.Params, who)
 		if err != nil {
-			return contained, err.Error()
+			return err.Error()
 		}
-		return contained, string(d)
+		return string(d)
 	}
 }
 
@@ -103,22 +116,23 @@ func Containment() (means string, err error) {
 	return means, sandbox.Supported()
 }
 
-// ParticipantKeys returns the keys of a home's participant, or those of all participants of a worker
-// group.
-func ParticipantKeys(c *config.Config, a AppConfig, s *Keystore) ([]worker.Keys, error) {
-	files := []string{InHome(c, a.Worker.KeyFile)}
-	if IsWorkerGroup(c, a) {
-		var err error
-		if files, err = filepath.Glob(filepath.Join(files[0], "*.json")); err != nil {
-			return nil, err
-		}
+// Participants returns a home's participant, or all those of a worker group.
+func Participants(ctx context.Context, c *config.Config, a AppConfig, s *Keystore) ([]Participant, error) {
+	if !IsWorkerGroup(c, a) {
+		p, err := OpenParticipant(ctx, c, a, s)
+		return []Participant{p}, err
 	}
-	all := make([]worker.Keys, len(files))
+	files, err := filepath.Glob(filepath.Join(InHome(c, a.Worker.KeyFile), "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Participant, len(files))
 	for i, file := range files {
-		var err error
-		if all[i], err = s.LoadKeys(file); err != nil {
+		keys, err := s.LoadKeys(file)
+		if err != nil {
 			return nil, err
 		}
+		all[i] = Holding(keys)
 	}
 	return all, nil
 }

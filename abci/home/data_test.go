@@ -57,7 +57,7 @@ func TestDataOfTheOtherKind(t *testing.T) {
 	ask := func(data string, m params.Model) (int, error) {
 		home := a
 		home.Worker.Data, home.Worker.Parts = data, 2
-		w, err := WorkerOf(c, home, new(Keystore), worker.Keys{}, LoadPart, func(string, ...any) {})
+		w, err := WorkerOf(c, home, new(Keystore), Participant{}, LoadPart, func(string, ...any) {})
 		require.NoError(t, err)
 		f, err := w.Data(worker.Task{Active: 4, Params: params.Params{Model: m}})
 		return f.Len(), err
@@ -88,7 +88,7 @@ func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	read := func(data string, members int) error {
 		home := a
 		home.Worker.Data = data
-		w, err := WorkerOf(c, home, new(Keystore), worker.Keys{}, func(string, params.Model, mnist.Part) (mnist.Set,
+		w, err := WorkerOf(c, home, new(Keystore), Participant{}, func(string, params.Model, mnist.Part) (mnist.Set,
 			error) {
 			return mnist.Set{}, errors.New("read")
 		}, func(string, ...any) {})

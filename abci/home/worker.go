@@ -24,22 +24,25 @@ const features = "data/features"
 
 // WorkerOf returns a home's worker: its key, journal, policy, share of the data and
 // source of noise.
-func WorkerOf(c *config.Config, a AppConfig, s *Keystore, keys worker.Keys, data PartOf,
+func WorkerOf(c *config.Config, a AppConfig, s *Keystore, p Participant, data PartOf,
 	log func(string, ...any)) (worker.Config, error) {
 	policy, err := homePolicy(c, a.Worker)
 	if err != nil {
 		return worker.Config{}, err
 	}
-	return workerOf(c, a, s, keys, policy, data, log)
+	return workerOf(c, a, s, p, policy, data, log)
 }
 
-func workerOf(c *config.Config, a AppConfig, s *Keystore, keys worker.Keys,
+func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 	policy func(worker.Task) (params.Privacy, error), data PartOf, log func(string, ...any)) (w worker.Config, err error) {
 	path := InHome(c, a.Worker.KeyFile)
 	w = worker.Config{
-		Keys: keys, Reload: func() (worker.Keys, error) { return s.LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal),
+		Keys: p.Keys, Reload: func() (worker.Keys, error) { return s.LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal),
 		Policy: policy, Consent: consentOf(c, a.Worker), Log: log,
 		StepDelay: a.Worker.StepDelay, LogLoss: a.Worker.LogLoss,
+	}
+	if p.Signer != nil { // not an interface that holds a nil pointer
+		w.Signer = p.Signer
 	}
 	if w.External, err = externalOf(c, a.Worker, log); err != nil {
 		return worker.Config{}, err
@@ -103,7 +106,7 @@ func (w WorkerConfig) box() sandbox.Settings {
 // journal and databases from it.
 func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
 	s := w.box()
-	for _, secret := range []string{"config", "data", w.KeyFile, w.Journal} {
+	for _, secret := range []string{"config", "data", w.KeyFile, w.Journal, w.SignerCerts} {
 		s.Secret = append(s.Secret, InHome(c, secret))
 	}
 	return s

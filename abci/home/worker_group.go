@@ -111,7 +111,7 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 		if err != nil {
 			return nil, err
 		}
-		w, err := workerOf(c, one, s, keys, policy, parts, log)
+		w, err := workerOf(c, one, s, Holding(keys), policy, parts, log)
 		if err != nil {
 			return nil, err
 		}

@@ -42,15 +42,16 @@ type Metrics struct {
 	clock, build                                    *prometheus.GaugeVec
 	received, parts                                 *prometheus.CounterVec
 
-	chainID string
-	mu      sync.Mutex
-	known   map[uint32]bool // the participants that have a gauge
+	registry prometheus.Registerer
+	chainID  string
+	mu       sync.Mutex
+	known    map[uint32]bool // the participants that have a gauge
 }
 
 // New registers the metrics of a chain's node, labelled with the chain's id. It reuses collectors
 // that are registered already, so the nodes of one process share them.
 func New(r prometheus.Registerer, chainID string) *Metrics {
-	m := &Metrics{chainID: chainID, known: map[uint32]bool{}}
+	m := &Metrics{registry: r, chainID: chainID, known: map[uint32]bool{}}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help},
 			withChain(labels)))
@@ -122,6 +123,21 @@ func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
 	if m != nil {
 		m.build.WithLabelValues(m.chainID, version, strconv.FormatUint(stateMachine, 10), cometbft).Set(1)
 	}
+}
+
+// Signer registers whether the signer of the participant's keys answers.
+func (m *Metrics) Signer(away func() bool) {
+	if m == nil {
+		return
+	}
+	register[prometheus.Collector](m.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace,
+		Name: "signer_answers", Help: "1 while the signer of the participant's keys answers, else 0; absent without " +
+			"worker.signer.", ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, func() float64 {
+		if away() {
+			return 0
+		}
+		return 1
+	}))
 }
 
 // The kinds of bytes that gossip receives.

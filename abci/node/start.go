@@ -126,7 +126,7 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 			return nil, err
 		}
 	}
-	keys, err := h.Keys.LoadKeys(home.InHome(c, a.Worker.KeyFile))
+	own, err := home.OpenParticipant(context.Background(), c, a, h.Keys)
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
-	if err := r.start(ctx, c, a, keys, logger, h); err != nil {
+	if err := r.start(ctx, c, a, own, logger, h); err != nil {
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil
@@ -167,14 +167,14 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 
 // start makes the node and its application, starts them, and runs the services of the hooks and of
 // app.toml. If it fails, Stop stops the parts that are running.
-func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig, keys worker.Keys, logger log.Logger,
-	h Hooks) error {
+func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig, own home.Participant,
+	logger log.Logger, h Hooks) error {
 	g, err := home.GenesisOf(c)
 	if err != nil {
 		return err
 	}
 	c, a = home.Tune(c, a, g)
-	if err := r.assemble(c, a, keys, logger, h); err != nil {
+	if err := r.assemble(c, a, own, logger, h); err != nil {
 		return err
 	}
 	if err := r.Node.Start(); err != nil {
@@ -211,12 +211,12 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 			return err
 		}
 	}
-	return r.startWorker(ctx, c, a, keys, logger.With("module", "worker"), h)
+	return r.startWorker(ctx, c, a, own, logger.With("module", "worker"), h)
 }
 
 // assemble makes the application and the CometBFT node around it, and connects them. It starts
 // nothing.
-func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
+func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Participant, logger log.Logger, h Hooks) error {
 	doc, err := home.ReadGenesis(c)
 	if err != nil {
 		return err
@@ -232,11 +232,11 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	policy := admission.Policy{Open: !a.P2P.MembersOnly, Allowed: a.P2P.AllowedPeers, Relays: a.P2P.Relays}
 	r.admission = admission.New(c, policy, g.Participants,
 		func() *app.State { return stateOf(r.Application) })
-	options := r.options(c, a, doc, keys, logger, h)
+	options := r.options(c, a, doc, own, logger, h)
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
-	r.Application.SetDeclaration(home.Declaration(c, a, options.OwnKey))
+	r.Application.SetDeclaration(home.Declaration(c, a, own))
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
 		block = p.Block.MaxBytes
@@ -271,7 +271,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 }
 
 // options returns the application's options.
-func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.GenesisDoc, keys worker.Keys,
+func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.GenesisDoc, own home.Participant,
 	logger log.Logger, h Hooks) abci.Options {
 	options := abci.Options{
 		ChainID: doc.ChainID, Admits: r.admission.Admit, Opens: r.admission.AdmitAddress,
@@ -284,9 +284,10 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
 		options.Metrics.Build(abci.Version, app.Version, version.TMCoreSemVer)
 	}
-	if keys.Signing != nil {
-		options.OwnKey = keys.Public()
+	if own.Signer != nil && a.Worker.Enabled {
+		options.Metrics.Signer(func() bool { return own.Signer.Away() != "" })
 	}
+	options.OwnKey = own.Signing
 	if p := doc.ConsensusParams; p != nil {
 		options.GenesisVersion = p.Version.App
 	}

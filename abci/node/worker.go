@@ -12,7 +12,7 @@ import (
 )
 
 // startWorker runs the worker in the node's process, if app.toml enables it.
-func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppConfig, keys worker.Keys,
+func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppConfig, own home.Participant,
 	logger log.Logger, h Hooks) (err error) {
 	if !a.Worker.Enabled {
 		r.worker <- nil
@@ -20,12 +20,12 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 	}
 	chain := r.Application.Local()
 	if h.Chain != nil {
-		if chain, err = h.Chain(chain, keys); err != nil {
+		if chain, err = h.Chain(chain, own.Keys); err != nil {
 			r.worker <- err
 			return err
 		}
 	}
-	conf, err := home.WorkerOf(c, a, h.Keys, keys, h.Data, logger.Info)
+	conf, err := home.WorkerOf(c, a, h.Keys, own, h.Data, logger.Info)
 	if err != nil {
 		r.worker <- err
 		return err
@@ -37,7 +37,8 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 
 // work runs the worker in the node's process, once the node has caught up: a gradient for a round
 // that closed long ago would be of no use. A worker whose journal is damaged, belongs elsewhere or
-// is in use stops alone, without the validator; any other error stops the node.
+// is in use, or whose signer signs for another, stops alone, without the validator; any other error
+// stops the node.
 func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
 	err := r.synced(ctx)
 	if err == nil {
@@ -45,7 +46,8 @@ func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Conf
 	}
 	switch {
 	case err == nil || ctx.Err() != nil:
-	case errors.Is(err, worker.ErrDamaged) || errors.Is(err, worker.ErrJournal) || errors.Is(err, worker.ErrBusy):
+	case errors.Is(err, worker.ErrDamaged) || errors.Is(err, worker.ErrJournal) || errors.Is(err, worker.ErrBusy) ||
+		errors.Is(err, worker.ErrForeign):
 		logger.Error("worker stopped, the validator goes on without it", "err", err)
 	default:
 		logger.Error("worker stopped", "err", err)

@@ -67,10 +67,17 @@ const (
 	TrainerFree      = "not contained" // worker.sandbox is "off"
 )
 
+// What a node says of the signer of its participant's keys.
+const (
+	SignerAnswers = "answers"
+	SignerAway    = "away"
+)
+
 // Home is what a node says of the home of its own worker.
 type Home struct {
 	Trainer string `json:"trainer,omitempty"` // contained, or not contained; none without a trainer
 	Consent string `json:"consent,omitempty"` // with worker.consent "ask": awaited, consented or rejected
+	Signer  string `json:"signer,omitempty"`  // with worker.signer: answers or away
 }
 
 // Lead is the answer to /lead/{participant}: the draft that a leader may sign, and its gradients,
@@ -138,7 +145,7 @@ type Queries struct {
 	Attempts   *Attempts
 	Clocks     func() []PeerClock // nil: not measured
 	// Declaration returns the fields of Home; nil: the node says nothing.
-	Declaration func(*app.State) (trainer, consent string)
+	Declaration func(*app.State) Home
 
 	answers    *memo.Bounded[answerKey, []byte]
 	ranges     *memo.Bounded[string, *cachedRange]
@@ -235,8 +242,8 @@ func (q *Queries) home(s *app.State) *Home {
 	if q.Declaration == nil {
 		return nil
 	}
-	var h Home
-	if h.Trainer, h.Consent = q.Declaration(s); h == (Home{}) {
+	h := q.Declaration(s)
+	if h == (Home{}) {
 		return nil
 	}
 	return &h

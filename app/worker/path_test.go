@@ -50,7 +50,7 @@ func (w way) open(t *testing.T, gone int) *worker.Trainer {
 	if w.part != nil {
 		data = w.part(gone)
 	}
-	conf, err := home.WorkerOf(c, a, new(home.Keystore), worker.Keys{}, data, func(string, ...any) {})
+	conf, err := home.WorkerOf(c, a, new(home.Keystore), home.Participant{}, data, func(string, ...any) {})
 	require.NoError(t, err)
 	conf.Log = func(string, ...any) {}
 	trainer, err := worker.Open(t.Context(), conf, worker.Task{Active: 1, Params: w.params})

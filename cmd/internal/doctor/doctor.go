@@ -61,6 +61,7 @@ var checks = []check{
 	{"databases", databaseLock},
 	{"divergence", divergence},
 	{"journal", journal},
+	{"signer", participantSigner},
 	{"consent", epochConsent},
 	{"ports", ports},
 	{"peers", peers},

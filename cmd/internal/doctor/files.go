@@ -102,6 +102,8 @@ func journal(ctx context.Context, h *Home) Finding {
 		return skip("a worker group: each of its workers checks its own")
 	case h.NoGenesis != nil:
 		return skip("the home has no genesis")
+	case h.App.Worker.Signer != "":
+		return skip("the signer of the participant's keys has it")
 	}
 	path := home.Journals(h.Config, h.App)
 	info, err := worker.ReadJournalInfo(path)

@@ -75,7 +75,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	keys, err := home.ParticipantKeys(c, a, r.Keystore())
+	deciding, err := home.Participants(r.Context, c, a, r.Keystore())
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func (o *options) run(r *command.Run, args []string) error {
 		decision = consent.Rejected
 	}
 	var records []consent.Record
-	for _, k := range keys {
-		record, err := consent.Sign(offer.Subject, decision, time.Now(), k.Signing)
+	for _, p := range deciding {
+		record, err := p.Consent(r.Context, offer.Subject, decision)
 		if err != nil {
 			return err
 		}

@@ -53,6 +53,10 @@ func (o IdentityOptions) Identity(r *command.Run, key string) (app.Identity, wor
 		return app.Identity{}, worker.Keys{}, err
 	}
 	store := r.Keystore()
+	if key == "" && a.Worker.Signer != "" {
+		return app.Identity{}, worker.Keys{}, fmt.Errorf("the participant's keys are at its signer, %s, and this takes "+
+			"their proofs of possession: do it before spdl signer init, or with --key FILE", a.Worker.Signer)
+	}
 	keys, err := store.LoadKeys(File(key, c, a))
 	if err != nil {
 		return app.Identity{}, keys, err

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -45,12 +46,28 @@ func public(key ed25519.PublicKey) publicKey {
 	return publicKey{hex.EncodeToString(key), base64.StdEncoding.EncodeToString(key)}
 }
 
-func publicOf(file string, keys worker.Keys) publicKeys {
-	id := app.ParticipantID(keys.Public())
+func publicOf(file string, keys worker.PublicKeys) publicKeys {
+	id := app.ParticipantID(keys.Signing)
 	return publicKeys{
-		File: file, Participant: hex.EncodeToString(id[:]), Signing: public(keys.Public()),
-		VRF: public(keys.VRF.Public().(ed25519.PublicKey)),
+		File: file, Participant: hex.EncodeToString(id[:]), Signing: public(keys.Signing), VRF: public(keys.VRF),
 	}
+}
+
+// shown returns the public keys of --key, of the home, or of its signer, and where they are.
+func shown(r *command.Run, key string, c *config.Config, a home.AppConfig) (file string, _ worker.PublicKeys, _ error) {
+	if key != "" || a.Worker.Signer == "" {
+		file = File(key, c, a)
+		keys, err := r.Keystore().LoadKeys(file)
+		if err != nil {
+			return file, worker.PublicKeys{}, err
+		}
+		return file, home.Holding(keys).PublicKeys, nil
+	}
+	p, err := home.OpenParticipant(r.Context, c, a, r.Keystore())
+	if err == nil {
+		err = p.Known()
+	}
+	return a.Worker.Signer, p.PublicKeys, err
 }
 
 func (k publicKeys) text(w io.Writer) error {
@@ -79,9 +96,8 @@ func keysShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		file := File(key, c, a)
 		store := r.Keystore()
-		keys, err := store.LoadKeys(file)
+		file, keys, err := shown(r, key, c, a)
 		if err != nil {
 			return err
 		}
@@ -115,7 +131,7 @@ func keysNew() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		k := publicOf(args[0], keys)
+		k := publicOf(args[0], home.Holding(keys).PublicKeys)
 		return r.Show(k, k.text)
 	})
 }

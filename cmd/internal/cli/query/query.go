@@ -118,6 +118,13 @@ func homeText(h query.Home) (text string) {
 		}
 		text += "\n"
 	}
+	if h.Signer != "" {
+		text += "signer        " + command.Plain(h.Signer)
+		if h.Signer == query.SignerAway {
+			text += ": nothing is signed, and the rounds close without this home (spdl doctor)"
+		}
+		text += "\n"
+	}
 	if h.Consent != "" {
 		text += "consent       " + command.Plain(h.Consent) + " (spdl consent)\n"
 	}

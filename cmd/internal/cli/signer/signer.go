@@ -1,15 +1,17 @@
-// Package signer has the command that signs blocks for a node elsewhere.
+// Package signer has the commands that hold keys in a process of their own, for a node elsewhere.
 package signer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/p2p/conn"
 	"github.com/cometbft/cometbft/privval"
@@ -17,6 +19,8 @@ import (
 
 	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/app/worker/signer"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -29,65 +33,145 @@ const (
 	silence = 5 * time.Second
 )
 
-// Command returns the command, which holds a validator's key in a process of its own.
+// Command returns the command, which holds a validator's or a participant's keys in a process of its
+// own.
 func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "signer",
-		Short: "Hold the validator's key in a process of its own, on this or another host",
-		Long: "Sign blocks for a node that does not hold the validator's key. The home of the signer has\n" +
-			"config/priv_validator_key.json, data/priv_validator_state.json and config/genesis.json, and the\n" +
-			"node's config.toml names the address at which it listens for the signer, priv_validator_laddr.\n" +
-			"The signer connects to it again whenever the connection is lost. It signs one proposal and one\n" +
-			"vote of each kind for a height and round, also after kill -9, so never run two on one key.",
-		Example: "  spdl signer --home ./vault --connect 127.0.0.1:26659 --node-id $(spdl show-node-id --home ./node)\n" +
-			"  spdl signer --home ./vault --connect unix:///run/spdl/signer.sock",
+		Short: "Hold the participant's or the validator's keys in a process of its own, on this or another host",
+		Long: "Sign for a node that does not hold the keys. spdl signer init makes the home of a signer from that of a\n" +
+			"node; the section [signer] of its app.toml says for whom it signs, and the flags override it.\n\n" +
+			"With signer.listen it holds the participant's keys and the journal: it signs one gradient for a round, " +
+			"its\n" +
+			"commitment, one aggregate for a view, and of operations what signer.allow names. The node's worker.signer\n" +
+			"names its address. While it is away, the participant is absent from rounds.\n\n" +
+			"With signer.connect it holds the validator's key, config/priv_validator_key.json, and its last signature,\n" +
+			"data/priv_validator_state.json: it connects to the node's priv_validator_laddr, again whenever the " +
+			"connection is\n" +
+			"lost, and signs one proposal and one vote of each kind for a height and round.\n\n" +
+			"Both hold after kill -9. Never run two signers on copies of one home.",
+		Example: "  spdl signer --home ./vault\n" +
+			"  spdl signer --home ./vault --listen unix:///run/spdl/signer.sock\n" +
+			"  spdl signer --home ./vault --connect 127.0.0.1:26659 --node-id $(spdl show-node-id --home ./node)",
 		Args: cobra.NoArgs,
 	}, o.run)
-	command.Flag(cmd, &o.connect, "connect", "", "the node's priv_validator_laddr: host:port or unix:///path").Required()
-	command.Flag(cmd, &o.nodeID, "node-id", "", "id of the node that may ask for signatures, for an address host:port")
+	command.Flag(cmd, &o.listen, "listen", "", "address for the node's worker, for the participant's keys: "+
+		"unix:///path or tcp://host:port (default: signer.listen of app.toml)")
+	command.Flag(cmd, &o.connect, "connect", "", "the node's priv_validator_laddr, for the validator's key: host:port or "+
+		"unix:///path (default: signer.connect of app.toml)")
+	command.Flag(cmd, &o.nodeID, "node-id", "", "id of the node that may ask for blocks, for an address host:port "+
+		"(default: signer.node_id of app.toml)")
 	command.PassphraseFlag(cmd)
 	command.Flag(cmd, &o.level, "log-level", "info", "log level")
+	cmd.AddCommand(initCommand())
 	return cmd
 }
 
-type options struct{ connect, nodeID, level string }
+type options struct{ listen, connect, nodeID, level string }
 
 func (o *options) run(r *command.Run, _ []string) error {
 	logger, err := r.LogAt(o.level, "info")
 	if err != nil {
 		return err
 	}
-	dial, err := o.dialer()
+	c, a, err := r.LoadHome()
 	if err != nil {
+		return err
+	}
+	a.Signer.Listen = cmp.Or(o.listen, a.Signer.Listen)
+	o.connect, o.nodeID = cmp.Or(o.connect, a.Signer.Connect), cmp.Or(o.nodeID, a.Signer.NodeID)
+	if o.connect == "" && a.Signer.Listen == "" {
+		return command.Usage(errors.New("signer.listen and signer.connect of app.toml are empty: name an address by " +
+			"--listen or --connect"))
+	}
+	if err := a.Validate(); err != nil {
 		return command.Usage(err)
 	}
-	c, _, err := r.LoadHome()
+	doc, err := genesis.ReadFile(c.GenesisFile())
 	if err != nil {
 		return err
 	}
-	doc, err := genesis.ReadFile(filepath.Join(r.Home, "config", "genesis.json"))
+	if err := signer.Contain(); err != nil {
+		return err
+	}
+	if o.connect != "" {
+		stop, err := o.signBlocks(r, c, doc.ChainID, logger)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	if a.Signer.Listen != "" {
+		return signForParticipant(r, c, a, doc.ChainID, logger)
+	}
+	<-r.Context.Done()
+	return nil
+}
+
+// signForParticipant signs for the participant until the run ends.
+func signForParticipant(r *command.Run, c *config.Config, a home.AppConfig, chainID string, logger log.Logger) error {
+	if home.IsWorkerGroup(c, a) {
+		return errors.New("worker.key_file is a folder: a signer holds the keys of one participant")
+	}
+	file, journal := home.InHome(c, a.Worker.KeyFile), home.InHome(c, a.Worker.Journal)
+	home.WarnReadable(logger, file)
+	keys, err := r.Keystore().LoadKeys(file)
 	if err != nil {
 		return err
+	}
+	local := worker.NewLocal(keys, func() (worker.Keys, error) { return r.Keystore().LoadKeys(file) }, journal, nil)
+	known, err := worker.ReadJournalInfo(journal)
+	if err != nil {
+		return err
+	}
+	if known.ID != nil { // otherwise the node's first request opens it
+		if _, err := local.Open(r.Context, chainID, known.ID); err != nil {
+			return err
+		}
+	}
+	defer func() { _ = local.Close() }()
+	users, err := a.Signer.UserIDs()
+	if err != nil {
+		return err
+	}
+	l, err := signer.Listen(a.Signer.Listen, home.InHome(c, a.Signer.Certificates), users, logger.Warn)
+	if err != nil {
+		return fmt.Errorf("signer.listen: %w", err)
+	}
+	logger.Info("signing for the participant", "participant", fmt.Sprintf("%X", []byte(keys.Public())), "chain", chainID,
+		"address", a.Signer.Listen, "signed", known.Signed, "allow", a.Signer.Allow)
+	policy := signer.Policy{ChainID: chainID, Allow: a.Signer.Allow, Rate: a.Signer.Rate}
+	return signer.NewServer(local, policy, logger.Info).Serve(r.Context, l)
+}
+
+// signBlocks signs for the validator until stop is called.
+func (o *options) signBlocks(r *command.Run, c *config.Config, chainID string, logger log.Logger) (stop func(),
+	err error) {
+	connect, err := o.dialer()
+	if err != nil {
+		return nil, command.Usage(err)
+	}
+	dial := func() (net.Conn, error) {
+		c, err := connect()
+		return reconnecting{c}, err
 	}
 	held, err := home.LockValidator(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = held.Close() }()
 	key, err := r.Keystore().LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	if err != nil {
-		return err
+		return nil, errors.Join(err, held.Close())
 	}
 	server := privval.NewSignerServer(privval.NewSignerDialerEndpoint(logger.With("module", "signer"), dial,
 		privval.SignerDialerEndpointConnRetries(dialTries), privval.SignerDialerEndpointRetryWaitInterval(dialPause),
-		privval.SignerDialerEndpointTimeoutReadWrite(silence)), doc.ChainID, key)
+		privval.SignerDialerEndpointTimeoutReadWrite(silence)), chainID, key)
 	if err := server.Start(); err != nil {
-		return err
+		return nil, errors.Join(err, held.Close())
 	}
-	logger.Info("signing blocks", "validator", key.Key.Address, "chain", doc.ChainID, "node", o.connect)
-	<-r.Context.Done()
-	return server.Stop()
+	logger.Info("signing blocks", "validator", key.Key.Address, "chain", chainID, "node", o.connect)
+	return func() { _ = errors.Join(server.Stop(), held.Close()) }, nil // the last signature is on the disk
 }
 
 // dialer returns the function that connects to the node. Over TCP it rejects another node than that
@@ -115,3 +199,20 @@ func (o *options) dialer() (privval.SocketDialer, error) {
 		return c, nil
 	}, nil
 }
+
+// reconnecting is a connection whose failed reads look like timeouts: CometBFT's endpoint connects
+// again after those alone. After the end of a stream, as when the node was killed, it would read the
+// same connection again, without a pause and without end.
+type reconnecting struct{ net.Conn }
+
+func (c reconnecting) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		err = lostError{err}
+	}
+	return n, err
+}
+
+type lostError struct{ error }
+
+func (lostError) Timeout() bool { return true }

@@ -68,7 +68,7 @@ type rotation struct {
 // newRotation reads the options, and the next keys of an interrupted rotation. It generates no
 // keys: the home may be no participant's.
 func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
-	r := &rotation{sender: s, signing: o.signing, vrf: o.vrf, next: s.keys}
+	r := &rotation{sender: s, signing: o.signing, vrf: o.vrf, next: s.own.Keys}
 	file, asked := o.consensusKeyFile, o.consensus
 	if asked != (file != "") {
 		return nil, command.Usage(errors.New("--consensus and --consensus-key-file: both or none"))
@@ -94,9 +94,9 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case next.Signing.Equal(s.keys.Signing) == r.signing || next.VRF.Equal(s.keys.VRF) == r.vrf:
+	case next.Signing.Equal(s.own.Keys.Signing) == r.signing || next.VRF.Equal(s.own.Keys.VRF) == r.vrf:
 		return nil, fmt.Errorf("%s is of a rotation that changes signing %t, vrf %t: ask for that one to end it", path,
-			!next.Signing.Equal(s.keys.Signing), !next.VRF.Equal(s.keys.VRF))
+			!next.Signing.Equal(s.own.Keys.Signing), !next.VRF.Equal(s.own.Keys.VRF))
 	default:
 		r.next, r.made = next, true
 	}
@@ -134,10 +134,10 @@ func (r *rotation) holder(ctx context.Context) (app.Participant, error) {
 	if err != nil {
 		return app.Participant{}, err
 	}
-	if p, err := holder(all, home.NextKeyFile(r.keyFile), r.next); err == nil {
+	if p, err := holder(all, home.NextKeyFile(r.keyFile), r.next.Public()); err == nil {
 		return p, nil
 	}
-	return holder(all, r.keyFile, r.keys)
+	return holder(all, r.keyFile, r.own.Signing)
 }
 
 // body returns the transaction's body, with the proofs that the sender holds the new
@@ -164,6 +164,10 @@ func (o *rotateOptions) run(run *command.Run, _ []string) error {
 	s, err := newSender(run, &o.signOptions)
 	if err != nil {
 		return err
+	}
+	if s.own.Signer != nil {
+		return fmt.Errorf("the keys are at the signer, %s: rotate them there, with its home: spdl tx rotate --home SIGNER "+
+			"--node RPC", s.keyFile)
 	}
 	r, err := newRotation(s, o)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/genesis"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -83,17 +84,17 @@ func transact(cmd *cobra.Command, o *signOptions, body func(ctx context.Context,
 	return cmd
 }
 
-// sender holds the keys that sign a transaction, and a client of the node that receives it.
+// sender holds the participant that signs a transaction, and a client of the node that receives it.
 type sender struct {
 	*client.Client
 	run     *command.Run
 	options *signOptions
 	keyFile string
-	keys    worker.Keys
+	own     home.Participant
 	about   string // kind and summary of the proposal that the transaction approves
 }
 
-// newSender reads the key file. An absolute --key needs no home.
+// newSender reads the key file, or finds the home's signer. An absolute --key needs no home.
 func newSender(r *command.Run, o *signOptions) (*sender, error) {
 	c, err := r.Client(o.node)
 	if err != nil {
@@ -105,10 +106,21 @@ func newSender(r *command.Run, o *signOptions) (*sender, error) {
 		if err != nil {
 			return nil, err
 		}
+		if o.key == "" && a.Worker.Signer != "" {
+			s.keyFile = a.Worker.Signer
+			if s.own, err = home.OpenParticipant(r.Context, c, a, r.Keystore()); err == nil {
+				err = s.own.Known()
+			}
+			return s, err
+		}
 		s.keyFile = keys.File(o.key, c, a)
 	}
-	s.keys, err = r.Keystore().LoadKeys(s.keyFile)
-	return s, err
+	held, err := r.Keystore().LoadKeys(s.keyFile)
+	if err != nil {
+		return nil, err
+	}
+	s.own = home.Holding(held)
+	return s, nil
 }
 
 // chain returns the id of the chain that the signature is for.
@@ -141,7 +153,7 @@ func (s *sender) sign(ctx context.Context, body func(context.Context) (tx.Body, 
 	if err != nil {
 		return nil, err
 	}
-	return tx.Sign(chainID, b, s.keys.Signing)
+	return s.own.Sign(ctx, chainID, b)
 }
 
 // self returns the active participant with the sender's key.
@@ -150,12 +162,11 @@ func (s *sender) self(ctx context.Context) (app.Participant, error) {
 	if err != nil {
 		return app.Participant{}, err
 	}
-	return holder(all, s.keyFile, s.keys)
+	return holder(all, s.keyFile, s.own.Signing)
 }
 
-// holder finds the active participant with the keys of a file.
-func holder(all []app.Participant, file string, keys worker.Keys) (app.Participant, error) {
-	pub := keys.Public()
+// holder finds the active participant with the public key of a file or of a signer.
+func holder(all []app.Participant, file string, pub []byte) (app.Participant, error) {
 	for _, p := range all {
 		if bytes.Equal(p.PubKey, pub) && p.Active {
 			return p, nil

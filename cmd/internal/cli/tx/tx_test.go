@@ -52,12 +52,12 @@ func TestHolder(t *testing.T) {
 		{Index: 0, PubKey: a.Public()},
 		{Index: 1, PubKey: b.Public(), FormerKeys: []app.FormerKey{{PubKey: c.Public()}}, Active: true},
 	}
-	p, err := holder(all, "file", b)
+	p, err := holder(all, "file", b.Public())
 	require.NoError(t, err)
 	require.Equal(t, uint32(1), p.Index)
 	for says, keys := range map[string]worker.Keys{"has left": a, "former key of participant 1": c,
 		"tx join": home.GenerateKeys()} {
-		_, err = holder(all, "file", keys)
+		_, err = holder(all, "file", keys.Public())
 		require.ErrorIs(t, err, worker.ErrNotParticipant)
 		require.ErrorContains(t, err, says)
 	}

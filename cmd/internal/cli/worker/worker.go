@@ -67,7 +67,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 			return err
 		}
 	}
-	confs, err := workers(c, a, r.Keystore(), logger.With("module", "worker"))
+	confs, err := workers(r.Context, c, a, r.Keystore(), logger.With("module", "worker"))
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,8 @@ func runAll(ctx context.Context, chain worker.Chain, confs []worker.Config, logg
 
 // workers returns the configuration of the home's worker, or of one for each participant of a
 // worker group.
-func workers(c *config.Config, a home.AppConfig, s *home.Keystore, logger log.Logger) ([]worker.Config, error) {
+func workers(ctx context.Context, c *config.Config, a home.AppConfig, s *home.Keystore,
+	logger log.Logger) ([]worker.Config, error) {
 	if home.IsWorkerGroup(c, a) {
 		return home.WorkerGroup(c, a, s, home.LoadData, func(message string, keyvals ...any) {
 			if message == worker.Computed { // by each worker, in every round
@@ -127,11 +128,11 @@ func workers(c *config.Config, a home.AppConfig, s *home.Keystore, logger log.Lo
 			logger.Info(message, keyvals...)
 		})
 	}
-	keys, err := s.LoadKeys(home.InHome(c, a.Worker.KeyFile))
+	own, err := home.OpenParticipant(ctx, c, a, s)
 	if err != nil {
 		return nil, err
 	}
-	conf, err := home.WorkerOf(c, a, s, keys, home.LoadPart, logger.Info)
+	conf, err := home.WorkerOf(c, a, s, own, home.LoadPart, logger.Info)
 	return []worker.Config{conf}, err
 }
 

@@ -1,0 +1,171 @@
+package home
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/app/worker/signer"
+)
+
+// partSuffix ends the name of a signer's home while it is being made.
+const partSuffix = ".part"
+
+// SignerMove says how a participant's keys and journal move from a node's home to a signer's.
+type SignerMove struct {
+	To      string       // the signer's home, which must not exist
+	Signer  SignerConfig // its settings
+	Address string       // where the node finds it
+}
+
+// MoveToSigner makes a signer's home with the participant's keys and journal of a home, whose node is
+// stopped, and removes them there. At no time do two homes start that have the keys: the new one gets
+// its name after the node's app.toml names the signer, and a node with both does not start. Run again
+// after a crash, it goes on.
+func MoveToSigner(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
+	file, journal := InHome(c, a.Worker.KeyFile), InHome(c, a.Worker.Journal)
+	if a.IsRelay() || IsWorkerGroup(c, a) {
+		return errors.New("this home is a relay's or a worker group's: a signer holds the keys of one participant")
+	}
+	switch _, err := os.Stat(file); {
+	case err != nil && a.Worker.Signer != "":
+		return fmt.Errorf("the keys of this home are at its signer, %s", a.Worker.Signer)
+	case err != nil:
+		return err
+	}
+	held, err := worker.Lock(journal)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	defer func() { _ = held.Close() }()
+	if a.Worker.Signer == "" {
+		if err := beginMove(c, a, s, m); err != nil {
+			return err
+		}
+	}
+	return endMove(c, a, m.To)
+}
+
+// beginMove makes the signer's home under another name, and has the node's home name the signer.
+func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
+	if _, err := os.Lstat(m.To); !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s exists already: a signer's home is a new one", m.To))
+	}
+	keys, err := s.LoadKeys(InHome(c, a.Worker.KeyFile))
+	if err != nil {
+		return err
+	}
+	part := m.To + partSuffix
+	if err := os.RemoveAll(part); err != nil {
+		return err
+	}
+	for _, folder := range []string{"config", "data"} {
+		if err := os.MkdirAll(filepath.Join(part, folder), 0o700); err != nil {
+			return err
+		}
+	}
+	own := DefaultAppConfig()
+	own.Worker.Enabled, own.Signer, own.Proposal = false, m.Signer, a.Proposal // which must fit config.toml
+	if err := errors.Join(own.Validate(), own.WriteFile(part)); err != nil {
+		return err
+	}
+	if err := copyParticipant(c, a, own.Worker, part); err != nil {
+		return err
+	}
+	if signer.NeedsCertificates(m.Address) {
+		if err := signer.MakePair(InHome(c, a.Worker.SignerCerts), filepath.Join(part, m.Signer.Certificates)); err != nil {
+			return err
+		}
+	}
+	public := worker.PublicKeys{Signing: keys.Public(), VRF: keys.VRF.Public().(ed25519.PublicKey)}
+	if err := writePublic(publicFile(c), public); err != nil {
+		return err
+	}
+	_, err = Set(c.RootDir, "worker.signer", m.Address)
+	return err
+}
+
+// copyParticipant copies a participant's keys, their next and former ones, the journal, and what
+// commands read beside them.
+func copyParticipant(c *config.Config, a AppConfig, to WorkerConfig, part string) error {
+	files, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*")
+	if err != nil {
+		return err
+	}
+	names := map[string]string{InHome(c, a.Worker.Journal): to.Journal, c.GenesisFile(): "config/genesis.json",
+		filepath.Join(c.RootDir, "config", "config.toml"): "config/config.toml",
+		IdentityFile(c.RootDir):                           "config/identity.age"}
+	base := filepath.Base(a.Worker.KeyFile)
+	for _, file := range files {
+		names[file] = to.KeyFile + filepath.Base(file)[len(base):]
+	}
+	for from, name := range names {
+		if err := copySecret(from, filepath.Join(part, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// copySecret copies a file to a new one for its owner alone, synced to the disk.
+func copySecret(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close(), SyncFolder(to))
+}
+
+// endMove gives the signer's home its name, and removes the keys and the journal of the node's.
+func endMove(c *config.Config, a AppConfig, to string) error {
+	if _, err := os.Lstat(to); errors.Is(err, os.ErrNotExist) {
+		if err := os.Rename(to+partSuffix, to); err != nil {
+			return fmt.Errorf("a move to a signer's home was cut off, and it is not %s: %w", to, err)
+		}
+		if err := SyncFolder(to); err != nil {
+			return err
+		}
+	}
+	file := InHome(c, a.Worker.KeyFile)
+	files, err := filepath.Glob(file + "*")
+	if err != nil {
+		return err
+	}
+	kept := DefaultAppConfig().Worker.KeyFile
+	for _, f := range files {
+		if err := equalFiles(f, filepath.Join(to, kept+f[len(file):])); err != nil {
+			return err
+		}
+	}
+	for _, f := range append(files, InHome(c, a.Worker.Journal)) {
+		if err := os.Remove(f); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return errors.Join(SyncFolder(file), SyncFolder(InHome(c, a.Worker.Journal)))
+}
+
+// equalFiles returns an error if two files differ.
+func equalFiles(a, b string) error {
+	first, err := os.ReadFile(a)
+	if err != nil {
+		return err
+	}
+	second, err := os.ReadFile(b)
+	if err == nil && string(first) != string(second) {
+		err = fmt.Errorf("%s and %s differ: %s is another signer's home", a, b, filepath.Dir(filepath.Dir(b)))
+	}
+	return err
+}

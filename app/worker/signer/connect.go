@@ -1,0 +1,206 @@
+package signer
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The files of a folder of certificates: the own one with its key, and that of the other side.
+const (
+	OwnCertificate  = "own.crt"
+	OwnKey          = "own.key"
+	PeerCertificate = "peer.crt"
+)
+
+// Files returns the paths of a folder's certificates.
+func Files(folder string) []string {
+	return []string{filepath.Join(folder, OwnCertificate), filepath.Join(folder, OwnKey),
+		filepath.Join(folder, PeerCertificate)}
+}
+
+// split returns the scheme and the rest of an address.
+func split(address string) (scheme, at string, err error) {
+	scheme, at, ok := strings.Cut(address, "://")
+	switch {
+	case ok && scheme == "unix" && filepath.IsAbs(at):
+		return scheme, at, nil
+	case ok && scheme == "tcp":
+		if _, _, err := net.SplitHostPort(at); err == nil {
+			return scheme, at, nil
+		}
+	}
+	return "", "", fmt.Errorf("signer's address is %q, want unix:///run/spdl/signer.sock or tcp://host:port", address)
+}
+
+// CheckAddress rejects an address of neither form.
+func CheckAddress(address string) error {
+	_, _, err := split(address)
+	return err
+}
+
+// NeedsCertificates reports whether an address is of TCP.
+func NeedsCertificates(address string) bool { return strings.HasPrefix(address, "tcp://") }
+
+// dialer returns a function that connects to an address: to a Unix socket, or by TLS over TCP.
+func dialer(address, certificates string) (func(context.Context) (net.Conn, error), error) {
+	scheme, at, err := split(address)
+	if err != nil {
+		return nil, err
+	}
+	dial := &net.Dialer{}
+	if scheme == "unix" {
+		return func(ctx context.Context) (net.Conn, error) { return dial.DialContext(ctx, "unix", at) }, nil
+	}
+	conf, err := tlsConfig(certificates)
+	if err != nil {
+		return nil, err
+	}
+	over := &tls.Dialer{NetDialer: dial, Config: conf}
+	return func(ctx context.Context) (net.Conn, error) { return over.DialContext(ctx, "tcp", at) }, nil
+}
+
+// Listen listens at an address: on a Unix socket for processes of this user and of users, by their
+// ids, or over TLS for the peer of a folder of certificates. log takes what is turned away.
+func Listen(address, certificates string, users []uint32, log func(string, ...any)) (net.Listener, error) {
+	scheme, at, err := split(address)
+	if err != nil {
+		return nil, err
+	}
+	if scheme == "tcp" {
+		conf, err := tlsConfig(certificates)
+		if err != nil {
+			return nil, err
+		}
+		return tls.Listen("tcp", at, conf)
+	}
+	return listenUnix(at, users, log)
+}
+
+// listenUnix listens on a socket file, in place of one that no process listens on.
+func listenUnix(path string, users []uint32, log func(string, ...any)) (net.Listener, error) {
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		return nil, errors.Join(c.Close(), fmt.Errorf("%s: another signer listens there", path))
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if err := os.Remove(path); err != nil { // of a killed signer
+			return nil, err
+		}
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	mode := os.FileMode(0o600)
+	if len(users) > 0 { // the kernel names the user of each connection
+		mode = 0o666
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &byUser{l.(*net.UnixListener), append(users, uint32(os.Getuid())), log}, nil
+}
+
+// byUser accepts the connections of some users alone.
+type byUser struct {
+	*net.UnixListener
+	users []uint32
+	log   func(string, ...any)
+}
+
+// tlsConfig returns the configuration of either side: TLS 1.3 between two certificates, each of
+// which is compared with the file, byte for byte.
+func tlsConfig(folder string) (*tls.Config, error) {
+	own, err := tls.LoadX509KeyPair(filepath.Join(folder, OwnCertificate), filepath.Join(folder, OwnKey))
+	if err != nil {
+		return nil, fmt.Errorf("signer's certificates: %w (spdl signer init makes them)", err)
+	}
+	path := filepath.Join(folder, PeerCertificate)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("signer's certificates: %w: it is the %s of the other side", err, OwnCertificate)
+	}
+	block, _ := pem.Decode(data)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return nil, fmt.Errorf("%s holds no certificate", path)
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own}, ClientAuth: tls.RequireAnyClientCert,
+		InsecureSkipVerify: true, // names and issuers prove nothing here: VerifyConnection compares the certificate
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if len(s.PeerCertificates) == 0 || !bytes.Equal(s.PeerCertificates[0].Raw, block.Bytes) {
+				return errors.New("the other side's certificate is not the one of " + path)
+			}
+			return nil
+		},
+	}, nil
+}
+
+// MakePair makes the certificates of a node and a signer in a folder each, in place of earlier ones.
+func MakePair(node, signer string) error {
+	for _, folder := range []string{node, signer} {
+		for _, file := range Files(folder) {
+			if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	ofNode, err := makeCertificate(node)
+	if err != nil {
+		return err
+	}
+	ofSigner, err := makeCertificate(signer)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeNew(filepath.Join(node, PeerCertificate), "CERTIFICATE", ofSigner, 0o644),
+		writeNew(filepath.Join(signer, PeerCertificate), "CERTIFICATE", ofNode, 0o644))
+}
+
+// makeCertificate makes a key and its certificate in a folder, and returns the certificate.
+func makeCertificate(folder string) ([]byte, error) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "spdl signer"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(100, 0, 0)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	return der, errors.Join(writeNew(filepath.Join(folder, OwnKey), "PRIVATE KEY", key, 0o600),
+		writeNew(filepath.Join(folder, OwnCertificate), "CERTIFICATE", der, 0o644))
+}
+
+func writeNew(path, kind string, data []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pem.Encode(f, &pem.Block{Type: kind, Bytes: data}), f.Sync(), f.Close())
+}

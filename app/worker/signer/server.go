@@ -1,0 +1,219 @@
+package signer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/app/worker/consent"
+)
+
+// Policy says what a Server signs.
+type Policy struct {
+	ChainID string // the only chain
+	// Allow has the kinds of operations that are signed, as "approve", and Consent. Gradients,
+	// commitments and aggregates are signed without it.
+	Allow []string
+	// Rate limits the signatures a second of all clients, on average.
+	Rate float64
+}
+
+// Server serves a signer.
+type Server struct {
+	signer *worker.Local
+	policy Policy
+	limit  *rate.Limiter
+	log    func(message string, keyvals ...any)
+}
+
+// NewServer returns the server of a local signer.
+func NewServer(s *worker.Local, p Policy, log func(string, ...any)) *Server {
+	burst := max(1, int(4*p.Rate))
+	return &Server{signer: s, policy: p, limit: rate.NewLimiter(rate.Limit(p.Rate), burst), log: log}
+}
+
+// Serve answers the requests of a listener until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+pathKeys, handle(s, s.keys))
+	mux.HandleFunc("POST "+pathOpen, handle(s, s.open))
+	mux.HandleFunc("POST "+pathGradient, handle(s, s.gradient))
+	mux.HandleFunc("POST "+pathCommit, handle(s, s.commit))
+	mux.HandleFunc("POST "+pathAggregate, handle(s, s.aggregate))
+	mux.HandleFunc("POST "+pathOperation, handle(s, s.operation))
+	mux.HandleFunc("POST "+pathConsent, handle(s, s.consent))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute,
+		WriteTimeout: time.Minute, IdleTimeout: 5 * time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = server.Shutdown(wait) // a request that takes longer is cut off
+		close(ended)
+	})
+	err := server.Serve(l)
+	if !stop() {
+		<-ended
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// handle decodes a request, which must have no unknown field, and answers it with what f returns.
+func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
+		d.DisallowUnknownFields()
+		request := new(Q)
+		var out any
+		err := d.Decode(request)
+		if err == nil {
+			out, err = f(r.Context(), request)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if err != nil {
+			s.log("request rejected", "path", r.URL.Path, "err", err)
+			w.WriteHeader(http.StatusConflict)
+			out = refusal{err.Error(), kindOf(err)}
+		}
+		_ = json.NewEncoder(w).Encode(out) // the client asks again
+	}
+}
+
+// checkChain rejects another chain than the policy's.
+func (s *Server) checkChain(chainID string) error {
+	if chainID != s.policy.ChainID {
+		return fmt.Errorf("%w: the request is for chain %q, this signer signs for %q", worker.ErrForeign, chainID,
+			s.policy.ChainID)
+	}
+	return nil
+}
+
+// admit rejects a signature for another chain, and one beyond the rate.
+func (s *Server) admit(chainID string) error {
+	if err := s.checkChain(chainID); err != nil {
+		return err
+	}
+	if !s.limit.Allow() {
+		return fmt.Errorf("%w: more than %g signatures a second (signer.rate of its app.toml)", worker.ErrRate, s.policy.Rate)
+	}
+	return nil
+}
+
+func (s *Server) keys(ctx context.Context, r *keysRequest) (worker.PublicKeys, error) {
+	return s.signer.Keys(ctx, r.Reload)
+}
+
+func (s *Server) open(ctx context.Context, r *openRequest) (*worker.Record, error) {
+	if err := s.checkChain(r.ChainID); err != nil {
+		return nil, err
+	}
+	return s.signer.Open(ctx, r.ChainID, r.ID)
+}
+
+func (s *Server) gradient(ctx context.Context, r *worker.GradientRequest) (answer, error) {
+	if err := s.admit(r.ChainID); err != nil {
+		return answer{}, err
+	}
+	return answered(s.signer.Gradient(ctx, r))
+}
+
+func (s *Server) commit(ctx context.Context, r *contentRequest) (answer, error) {
+	c, err := message[*tx.Commit](s, r, tx.KindCommit)
+	if err != nil {
+		return answer{}, err
+	}
+	return answered(s.signer.Commit(ctx, r.ChainID, c))
+}
+
+func (s *Server) aggregate(ctx context.Context, r *contentRequest) (answer, error) {
+	a, err := message[*tx.Aggregate](s, r, tx.KindAggregate)
+	if err != nil {
+		return answer{}, err
+	}
+	return answered(s.signer.Aggregate(ctx, r.ChainID, a))
+}
+
+// operation signs an operation of a kind that the policy allows.
+func (s *Server) operation(_ context.Context, r *contentRequest) (answer, error) {
+	if ofRound(r.Kind) {
+		return answer{}, fmt.Errorf("%w: a %s is no operation", ErrDenied, r.Kind)
+	}
+	if err := s.allowed(r.Kind.String()); err != nil {
+		return answer{}, err
+	}
+	body, err := message[tx.Body](s, r, r.Kind)
+	if err != nil {
+		return answer{}, err
+	}
+	var t *tx.Tx
+	err = s.signer.With(func(k worker.Keys) error {
+		t, err = tx.Sign(r.ChainID, body, k.Signing)
+		return err
+	})
+	if err == nil {
+		s.log("operation signed", "kind", r.Kind, "content", body)
+	}
+	return answered(t, err)
+}
+
+// consent signs a record of consent.
+func (s *Server) consent(_ context.Context, r *consentRequest) (out consent.Record, err error) {
+	if err := s.allowed(Consent); err != nil {
+		return out, err
+	}
+	if err := s.admit(r.Subject.ChainID); err != nil {
+		return out, err
+	}
+	err = s.signer.With(func(k worker.Keys) error {
+		out, err = consent.Sign(r.Subject, r.Decision, time.Now(), k.Signing)
+		return err
+	})
+	if err == nil {
+		s.log("consent signed", "epoch", r.Subject.Epoch, "parameters", r.Subject.Params, "decision", r.Decision)
+	}
+	return out, err
+}
+
+// allowed rejects what the policy does not name.
+func (s *Server) allowed(word string) error {
+	if !slices.Contains(s.policy.Allow, word) {
+		return fmt.Errorf("%w: signer.allow of its app.toml has no %q", ErrDenied, word)
+	}
+	return nil
+}
+
+// message admits a request and decodes its message of a kind.
+func message[B tx.Body](s *Server, r *contentRequest, kind tx.Kind) (b B, err error) {
+	if err := s.admit(r.ChainID); err != nil {
+		return b, err
+	}
+	if r.Kind != kind {
+		return b, fmt.Errorf("%w: a %s, want a %s", ErrDenied, r.Kind, kind)
+	}
+	body, err := tx.DecodeBody(kind, r.Content)
+	if err != nil {
+		return b, err
+	}
+	return body.(B), nil
+}
+
+func answered(t *tx.Tx, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{t.Raw}, nil
+}

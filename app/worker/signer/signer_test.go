@@ -1,0 +1,283 @@
+package signer_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/app/worker/consent"
+	"github.com/spdl/spdl/app/worker/signer"
+)
+
+var id = []byte{7}
+
+// served is a server that a test kills and starts again. Its journal is released as when its process
+// ends.
+type served struct {
+	*testing.T
+	address, certificates, journal string
+	policy                         signer.Policy
+	stop                           func()
+}
+
+func serve(t *testing.T, address, certificates string) *served {
+	t.Helper()
+	s := &served{T: t, address: address, certificates: certificates, journal: filepath.Join(t.TempDir(), "journal.json"),
+		policy: signer.Policy{ChainID: apptest.ChainID, Allow: []string{"approve", signer.Consent}, Rate: 1000}}
+	require.NoError(t, worker.NewJournal(s.journal))
+	s.start()
+	t.Cleanup(func() { s.stop() })
+	return s
+}
+
+func (s *served) start() {
+	s.Helper()
+	nothing := func(string, ...any) {}
+	l, err := signer.Listen(s.address, s.certificates, nil, nothing)
+	require.NoError(s, err)
+	local := worker.NewLocal(worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, nil, s.journal, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- signer.NewServer(local, s.policy, nothing).Serve(ctx, l) }()
+	s.stop = func() {
+		cancel()
+		require.NoError(s, <-done)
+		require.NoError(s, local.Close())
+	}
+}
+
+func onSocket(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "s") // a socket's path has at most 107 bytes
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return "unix://" + filepath.Join(dir, "s.sock")
+}
+
+func dial(t *testing.T, address, certificates string) *signer.Client {
+	t.Helper()
+	c, err := signer.New(address, certificates)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func request(round uint64, payload byte) *worker.GradientRequest {
+	return &worker.GradientRequest{Place: worker.Place{ChainID: apptest.ChainID, ID: id, Round: round}, Seed: []byte{1},
+		Payload: []byte{payload}}
+}
+
+// TestOneSignatureAPlace: a node cannot get two gradients, aggregates or commitments for one place,
+// nor anything for another chain, whatever is restarted; the same bytes get the same signature.
+func TestOneSignatureAPlace(t *testing.T) {
+	s := serve(t, onSocket(t), "")
+	c, ctx := dial(t, s.address, ""), context.Background()
+	keys, err := c.Keys(ctx, false)
+	require.NoError(t, err)
+	require.Equal(t, apptest.Identity(0).PubKey, []byte(keys.Signing))
+	_, err = c.Gradient(ctx, request(3, 1))
+	require.ErrorIs(t, err, worker.ErrSigner, "the journal is not open yet")
+	record, err := c.Open(ctx, apptest.ChainID, id)
+	require.NoError(t, err)
+	require.True(t, record.NewHome)
+
+	first, err := c.Gradient(ctx, request(3, 1))
+	require.NoError(t, err)
+	require.NoError(t, first.Verify(apptest.ChainID, keys.Signing))
+	_, err = first.VerifyVRF(keys.VRF, leader.Input(apptest.ChainID, 0, 3, []byte{1}))
+	require.NoError(t, err)
+	lead := &tx.Aggregate{Round: 3, Digest: make([]byte, 32)}
+	aggregate, err := c.Aggregate(ctx, apptest.ChainID, lead)
+	require.NoError(t, err)
+	other := &tx.Aggregate{Round: 3, Digest: append(make([]byte, 31), 1)}
+	for range 2 {
+		again, err := c.Gradient(ctx, request(3, 1))
+		require.NoError(t, err)
+		require.Equal(t, first.Raw, again.Raw)
+		_, err = c.Gradient(ctx, request(3, 2))
+		require.ErrorIs(t, err, worker.ErrSigned)
+		_, err = c.Gradient(ctx, request(2, 1))
+		require.ErrorIs(t, err, worker.ErrJournal)
+		seed := request(3, 1)
+		seed.Seed = []byte{9}
+		again, err = c.Gradient(ctx, seed)
+		require.NoError(t, err)
+		require.Equal(t, first.Raw, again.Raw, "a round has one VRF proof")
+
+		same, err := c.Aggregate(ctx, apptest.ChainID, other)
+		require.NoError(t, err)
+		require.Equal(t, aggregate.Raw, same.Raw, "a view has one aggregate")
+
+		_, err = c.Commit(ctx, apptest.ChainID, &tx.Commit{Round: 3, Hash: make([]byte, 32)})
+		require.ErrorIs(t, err, worker.ErrSigned)
+		_, err = c.Commit(ctx, apptest.ChainID, &tx.Commit{Round: 3, Hash: first.Content[:]})
+		require.NoError(t, err)
+
+		s.stop()
+		_, err = c.Gradient(ctx, request(4, 1))
+		require.ErrorIs(t, err, worker.ErrSigner)
+		s.start()
+		record, err = c.Open(ctx, apptest.ChainID, id)
+		require.NoError(t, err)
+		require.Equal(t, first.Raw, record.Entry.Gradient.Raw)
+	}
+
+	foreign := request(5, 1)
+	foreign.ChainID = "another"
+	_, err = c.Gradient(ctx, foreign)
+	require.ErrorIs(t, err, worker.ErrForeign)
+	require.NotErrorIs(t, err, worker.ErrSigned)
+	require.ErrorContains(t, err, `for chain "another"`)
+	_, err = c.Open(ctx, "another", id)
+	require.ErrorContains(t, err, `for chain "another"`)
+	_, err = c.Open(ctx, apptest.ChainID, []byte{8})
+	require.ErrorIs(t, err, worker.ErrForeign)
+	poorer := request(5, 1)
+	poorer.Spent = []uint64{7}
+	_, err = c.Gradient(ctx, poorer)
+	require.NoError(t, err)
+	poorer = request(6, 1)
+	poorer.Spent = []uint64{6}
+	_, err = c.Gradient(ctx, poorer)
+	require.ErrorContains(t, err, "below the journal's")
+}
+
+// TestOperationsByAllowList: only kinds on the list are signed, and none as an operation that a round
+// takes.
+func TestOperationsByAllowList(t *testing.T) {
+	s := serve(t, onSocket(t), "")
+	c, ctx := dial(t, s.address, ""), context.Background()
+	approve := &tx.Approve{Proposal: make([]byte, 32)}
+	signed, err := c.Operation(ctx, apptest.ChainID, approve)
+	require.NoError(t, err)
+	require.NoError(t, signed.Verify(apptest.ChainID, apptest.Identity(0).PubKey))
+	_, err = c.Operation(ctx, "another", approve)
+	require.ErrorIs(t, err, worker.ErrForeign)
+	require.NotErrorIs(t, err, worker.ErrSigned)
+	_, err = c.Operation(ctx, apptest.ChainID, &tx.Remove{})
+	require.ErrorIs(t, err, signer.ErrDenied)
+	require.ErrorContains(t, err, `signer.allow of its app.toml has no "remove"`)
+	for _, round := range []tx.Body{&tx.Gradient{}, &tx.Aggregate{}, &tx.Commit{}} {
+		_, err = c.Operation(ctx, apptest.ChainID, round)
+		require.ErrorIs(t, err, signer.ErrDenied)
+		require.ErrorContains(t, err, "is no operation")
+	}
+	require.NotContains(t, signer.Kinds(), "gradient")
+}
+
+// TestConsentBySigner: the signer makes the record, for its own chain, and only if it may.
+func TestConsentBySigner(t *testing.T) {
+	s := serve(t, onSocket(t), "")
+	c, ctx := dial(t, s.address, ""), context.Background()
+	about, err := consent.About(apptest.ChainID, 1, apptest.Params(1))
+	require.NoError(t, err)
+	record, err := c.Consent(ctx, about, consent.Rejected)
+	require.NoError(t, err)
+	require.Equal(t, about, record.Subject)
+	require.Equal(t, apptest.Identity(0).PubKey, record.PubKey)
+	require.NoError(t, consent.Open(filepath.Join(t.TempDir(), "consent.jsonl")).Add(record), "the signature is valid")
+	foreign := about
+	foreign.ChainID = "another"
+	_, err = c.Consent(ctx, foreign, consent.Consented)
+	require.ErrorIs(t, err, worker.ErrForeign)
+	s.stop()
+	s.policy.Allow = nil
+	s.start()
+	_, err = c.Consent(ctx, about, consent.Consented)
+	require.ErrorIs(t, err, signer.ErrDenied)
+}
+
+// TestHungSigner: a signer that takes the connection and never answers holds a request no longer than
+// its context, and is away.
+func TestHungSigner(t *testing.T) {
+	address := onSocket(t)
+	l, err := net.Listen("unix", address[len("unix://"):])
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			if _, err := l.Accept(); err != nil {
+				return
+			}
+		}
+	}()
+	c := dial(t, address, "")
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_, err = c.Gradient(ctx, request(1, 1))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, l.Close())
+	_, err = c.Keys(context.Background(), false)
+	require.ErrorIs(t, err, worker.ErrSigner)
+	require.Contains(t, c.Away(), "the signer does not answer at unix://")
+}
+
+// TestRate: a node that asks too often gets an error, and its signer answers later.
+func TestRate(t *testing.T) {
+	s := serve(t, onSocket(t), "")
+	s.stop()
+	s.policy.Rate = 1
+	s.start()
+	c, ctx := dial(t, s.address, ""), context.Background()
+	_, err := c.Open(ctx, apptest.ChainID, id)
+	require.NoError(t, err)
+	rejected := false
+	for round := uint64(1); round < 50 && !rejected; round++ {
+		_, err = c.Gradient(ctx, request(round, 1))
+		rejected = err != nil
+	}
+	require.ErrorIs(t, err, worker.ErrRate)
+	require.NotErrorIs(t, err, worker.ErrSigner)
+	require.ErrorContains(t, err, "more than 1 signatures a second")
+	require.Eventually(t, func() bool {
+		_, err := c.Gradient(ctx, request(60, 1))
+		return err == nil
+	}, time.Minute, 50*time.Millisecond)
+}
+
+// TestPinnedCertificates: either side takes the certificate in its folder alone.
+func TestPinnedCertificates(t *testing.T) {
+	root := t.TempDir()
+	folder := func(name string) string { return filepath.Join(root, name) }
+	require.NoError(t, signer.MakePair(folder("stranger"), folder("other")))
+	require.NoError(t, signer.MakePair(folder("node"), folder("signer")))
+	pin := func(of, at string) {
+		data, err := os.ReadFile(filepath.Join(folder(of), signer.OwnCertificate))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder(at), signer.PeerCertificate), data, 0o600))
+	}
+	pin("signer", "stranger")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := "tcp://" + l.Addr().String()
+	require.NoError(t, l.Close())
+	serve(t, address, folder("signer"))
+	ctx := context.Background()
+	_, err = dial(t, address, folder("node")).Keys(ctx, false)
+	require.NoError(t, err)
+	_, err = dial(t, address, folder("stranger")).Keys(ctx, false)
+	require.ErrorIs(t, err, worker.ErrSigner)
+	pin("stranger", "node")
+	_, err = dial(t, address, folder("node")).Keys(ctx, false)
+	require.ErrorIs(t, err, worker.ErrSigner)
+	require.ErrorContains(t, err, "is not the one of")
+}
+
+func TestAddresses(t *testing.T) {
+	for _, bad := range []string{"", "unix://s.sock", "tls://127.0.0.1:1", "tcp://host", "/run/s.sock"} {
+		require.ErrorContains(t, signer.CheckAddress(bad), "want unix:///run/spdl/signer.sock or tcp://host:port", bad)
+	}
+	address := onSocket(t)
+	require.NoError(t, signer.CheckAddress(address))
+	serve(t, address, "")
+	_, err := signer.Listen(address, "", nil, nil)
+	require.ErrorContains(t, err, "another signer listens there")
+}
