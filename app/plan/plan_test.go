@@ -226,6 +226,10 @@ func TestWarnings(t *testing.T) {
 		{"epsilon", func(in *Input) { in.NoiseMultiplier = 0.9 }, "is weak, at most 8 says something"},
 		{"delta", func(in *Input) { in.Delta = 1e-3 }, "delta 0.001 is above 1/samples = 0.00033: publishing one example " +
 			"in full would be within it; take 3e-05 or less"},
+		{"batch", func(in *Input) { in.Fits = 99 }, "for 99 samples a participant, not for 3000: make the genesis with " +
+			"--examples 3000, or"},
+		{"batch of groups", func(in *Input) { in.Fits, in.Units = 99, "groups" }, "make the genesis with --data and " +
+			"--group of such a table, or --examples 3000, which counts groups, or steps"},
 		{"delta of groups", func(in *Input) { in.Delta, in.Units = 1e-3, "groups" }, "delta 0.001 is above 1/groups = " +
 			"0.00033: publishing one group in full would be within it; take 3e-05 or less"},
 		{"ledger", func(in *Input) { in.Accountant, in.NoiseMultiplier, in.Epsilon = PLD, 0, 4 },

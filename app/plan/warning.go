@@ -56,9 +56,13 @@ func (in Input) warnings(p Plan) []string {
 			in.Rounds, in.Epsilon, cure)
 	}
 	if in.Fits != 0 {
-		add("the preset's batch is for %d %s a participant, not for %d: make the genesis with --examples %d, or "+
+		cure := fmt.Sprintf("--examples %d", in.Samples)
+		if in.grouped() {
+			cure = "--data and --group of such a table, or " + cure + ", which counts groups"
+		}
+		add("the preset's batch is for %d %s a participant, not for %d: make the genesis with %s, or "+
 			"steps take longer and count no more, or count less",
-			in.Fits, in.counted(), in.Samples, in.Samples)
+			in.Fits, in.counted(), in.Samples, cure)
 	}
 	if !in.NoiseFloor {
 		add("no noise floor: a vector without noise is admitted, and by distance it can beat the honest ones; no accuracy " +

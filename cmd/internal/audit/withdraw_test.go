@@ -8,6 +8,8 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/audit"
 )
@@ -50,4 +52,67 @@ func TestWithdraw(t *testing.T) {
 
 	_, _, err = audit.RunWithdraw(t.Context(), c.source(), audit.Options{}, 5)
 	require.ErrorIs(t, err, audit.ErrParticipant)
+}
+
+// paid gives each participant the budget of 8 gradients by the accountant.
+func paid(p *params.Params) {
+	p.Training.Rounds, p.Privacy.Delta = 8, 1e-6
+	if err := preset.Account(p); err != nil {
+		panic(err)
+	}
+	p.Training.Rounds = 50
+}
+
+// TestRestartIsPaid: repeating the rounds costs the others what twice as many gradients cost, and the
+// report says whose budget does not pay for that.
+func TestRestartIsPaid(t *testing.T) {
+	c := newChain(t, 5, paid)
+	c.add()
+	withdraw := func() *audit.Withdrawal {
+		w, _, err := audit.RunWithdraw(t.Context(), c.source(), audit.Options{}, 4)
+		require.NoError(t, err)
+		require.Len(t, w.Others, 4)
+		return w
+	}
+	c.close(3)
+	early := withdraw().Others[0]
+	require.Positive(t, *early.Spent)
+	require.InDelta(t, *early.After-*early.Spent, *early.Added, 1e-12)
+	require.LessOrEqual(t, *early.After, early.Budget)
+	require.False(t, early.Beyond, "6 of 8 gradients are paid for")
+
+	c.close(3)
+	late := withdraw().Others[0]
+	require.Equal(t, *early.After, *late.Spent, "3 rounds and 3 repeated cost what 6 cost")
+	require.Greater(t, *late.After, late.Budget)
+	require.True(t, late.Beyond, "12 of 8 gradients are not")
+	require.Less(t, *late.Added, 2**early.Added, "the accountant's epsilon grows more slowly than the rounds")
+}
+
+// TestLateJoiner: the last model without a participant that joined later is the one before its first
+// gradient, and a restart repeats only the rounds since then.
+func TestLateJoiner(t *testing.T) {
+	c := newChain(t, 5, paid)
+	c.add()
+	c.close(2)
+	join := apptest.Join(5)
+	c.add(join)
+	for i := range 4 {
+		c.add(apptest.Approve(i, join))
+	}
+	c.close(1) // its boundary ends with the new member
+	require.Len(t, c.state.Participants, 6)
+	c.close(2)
+	w, _, err := audit.RunWithdraw(t.Context(), c.source(), audit.Options{}, 5)
+	require.NoError(t, err)
+	require.False(t, w.Clean.Initial)
+	require.Equal(t, uint64(2), w.Clean.Round)
+	require.Equal(t, hex.EncodeToString(c.records[2].ModelHash), w.Clean.Hash)
+	require.Equal(t, []uint64{2, 2, 0}, []uint64{w.Gradients, w.Repeat, w.RoundsAfter})
+	require.Equal(t, uint64(3), w.First.Round)
+	for _, other := range w.Others {
+		require.Equal(t, uint64(2), other.Rounds)
+		require.Less(t, *other.Added, *other.Spent, "2 rounds on top of 5")
+		require.False(t, other.Beyond)
+	}
 }
