@@ -73,6 +73,12 @@ func DecodeParticipants(list []byte) ([]Participant, error) {
 // DecodeEpochs decodes a list of epochs from an untrusted source.
 func DecodeEpochs(list []byte) ([]Epoch, error) { return decodeList[Epoch](list, nil) }
 
+// DecodeOffences decodes a list of offences from an untrusted source.
+func DecodeOffences(list []byte) ([]Offence, error) { return decodeList[Offence](list, nil) }
+
+// DecodeProposals decodes a list of proposals from an untrusted source.
+func DecodeProposals(list []byte) ([]Proposal, error) { return decodeList[Proposal](list, nil) }
+
 func decodeList[M any, P interface {
 	*M
 	Unmarshal([]byte) error

@@ -8,18 +8,22 @@ import (
 	"slices"
 
 	"github.com/cometbft/cometbft/crypto/merkle"
-	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
 
 // RunLog replays the chain of a source and returns the log of what it held, with the report. Entries
-// end where the replay does.
+// end where the replay does. Options.Executed is called too, after a block's entries are made.
 func RunLog(ctx context.Context, src Source, o Options) (*Log, *Report, error) {
 	rec := recorder{log: &Log{Founders: []Founder{}, Entries: []Entry{}, Headers: []Header{}},
 		proposals: map[string]int{}}
-	o.Executed = rec.block
+	also := o.Executed
+	o.Executed = func(b Executed) {
+		if rec.block(b); also != nil {
+			also(b)
+		}
+	}
 	report, err := Run(ctx, src, o)
 	if err = errors.Join(err, rec.err); err != nil {
 		return nil, report, err
@@ -185,11 +189,7 @@ func (r *recorder) header(b Executed) error {
 	if b.Commit == nil || r.kept == b.Block.Height {
 		return nil
 	}
-	set := b.Validators.Copy()
-	set.GetProposer() // chooses one, which the form needs and no verification reads
-	light := types.LightBlock{SignedHeader: &types.SignedHeader{Header: &b.Block.Header, Commit: b.Commit},
-		ValidatorSet: set}
-	p, err := light.ToProto()
+	p, err := b.Light().ToProto()
 	if err != nil {
 		return fmt.Errorf("header of height %d: %w", b.Block.Height, err)
 	}

@@ -43,6 +43,14 @@ type Executed struct {
 	Validators *types.ValidatorSet // that the replay derived for the height
 }
 
+// Light returns the block's header with its signatures and validators. Commit must not be nil.
+func (b Executed) Light() *types.LightBlock {
+	set := b.Validators.Copy()
+	set.GetProposer() // chooses one, which the form needs and no verification reads
+	return &types.LightBlock{SignedHeader: &types.SignedHeader{Header: &b.Block.Header, Commit: b.Commit},
+		ValidatorSet: set}
+}
+
 // A replay re-executes a chain.
 type replay struct {
 	src    Source

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/consent"
 	"github.com/spdl/spdl/cmd/internal/cli/consortium"
 	"github.com/spdl/spdl/cmd/internal/cli/doctor"
+	"github.com/spdl/spdl/cmd/internal/cli/dossier"
 	"github.com/spdl/spdl/cmd/internal/cli/explorer"
 	"github.com/spdl/spdl/cmd/internal/cli/genesis"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
@@ -55,7 +56,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 			consent.Command()}},
 		{"Look", []*cobra.Command{query.Commands(), query.NodeStatus(), top.Command(), explorer.Command(), doctor.Command(),
 			doctor.Debug(), compare.Command(), compare.TensorBoard()}},
-		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands()}},
+		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands(), dossier.Command()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, c := range g.commands {

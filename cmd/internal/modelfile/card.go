@@ -84,6 +84,18 @@ type Bundle struct {
 	proof.Bundle
 }
 
+// NewBundle returns the bundle of values that are proven for the state of a header.
+func NewBundle(header *types.LightBlock, proven proof.Bundle) (Bundle, error) {
+	encoded, err := encodeHeader(header)
+	return Bundle{Header: encoded, Bundle: proven}, err
+}
+
+// Block returns the light block that the bundle carries.
+func (b Bundle) Block() (*types.LightBlock, error) { return decodeHeader(b.Header) }
+
+// Describe verifies the bundle against its own header and returns the card that follows, unsealed.
+func (b Bundle) Describe() (Card, error) { return derive(b) }
+
 // File is an exported model.
 type File struct {
 	Card       Card
@@ -93,13 +105,12 @@ type File struct {
 // New returns the file of a model and its proof, to which it adds the header. It fails if the model
 // does not follow from the proof.
 func New(parameters []float64, header *types.LightBlock, proven proof.Bundle) (*File, error) {
-	encoded, err := encodeHeader(header)
+	bundle, err := NewBundle(header, proven)
 	if err != nil {
 		return nil, err
 	}
-	bundle := Bundle{Header: encoded, Bundle: proven}
 	f := &File{Parameters: parameters}
-	f.Card, err = derive(bundle)
+	f.Card, err = bundle.Describe()
 	if err != nil {
 		return nil, err
 	}

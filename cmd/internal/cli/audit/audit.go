@@ -25,8 +25,8 @@ func Commands() *cobra.Command {
 		auditContributions(), auditWithdraw(), auditArchive())
 }
 
-// sourceFlag declares --node, which names the source of blocks.
-func sourceFlag(cmd *cobra.Command, node *string) {
+// SourceFlag declares --node, which names the source of blocks.
+func SourceFlag(cmd *cobra.Command, node *string) {
 	command.Flag(cmd, node, "node", "", "RPC address of a node to ask (default: the databases of --home, whose node "+
 		"must not run)")
 }
@@ -68,7 +68,7 @@ func auditReplay() *cobra.Command {
 			"replayed: what agrees is printed, with exit code 4. An auditor should bring a copy of the genesis: --genesis.",
 		Args: cobra.MaximumNArgs(1),
 	}, o.run)
-	sourceFlag(cmd, &o.node)
+	SourceFlag(cmd, &o.node)
 	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
 	return cmd
 }
@@ -77,7 +77,7 @@ type replayOptions struct{ node, genesis string }
 
 func (o *replayOptions) run(r *command.Run, args []string) (err error) {
 	var found *audit.Report
-	if err := withSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
+	if err := WithSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
 		found, err = audit.Run(r.Context, src, how)
 		return err
 	}); err != nil {
@@ -86,7 +86,7 @@ func (o *replayOptions) run(r *command.Run, args []string) (err error) {
 	if err := r.Show(found, func(w io.Writer) error { return auditText(w, found) }); err != nil {
 		return err
 	}
-	return verdict(found)
+	return Verdict(found)
 }
 
 // first returns the first argument, "" if there is none.
@@ -202,7 +202,7 @@ func auditArchive() *cobra.Command {
 		Long: "Write genesis and all blocks into one file, for audit replay elsewhere: gzip over one protobuf message, as\n" +
 			"docs/TROUBLESHOOTING.md describes. Writing checks nothing; the replay of the archive checks everything.",
 	}, o.run)
-	sourceFlag(cmd, &o.node)
+	SourceFlag(cmd, &o.node)
 	command.Flag(cmd, &o.out, "out", "", "file to write; it must not exist").Required()
 	return cmd
 }
@@ -252,9 +252,9 @@ func (o *archiveOptions) run(r *command.Run, _ []string) (err error) {
 	})
 }
 
-// withSource opens the archive, node or home that a command line names, and calls use with it, the
+// WithSource opens the archive, node or home that a command line names, and calls use with it, the
 // genesis document of a file, if one is named, and a progress bar, which ends with use.
-func withSource(r *command.Run, node, genesisFile string, args []string,
+func WithSource(r *command.Run, node, genesisFile string, args []string,
 	use func(src audit.Source, how audit.Options) error) (err error) {
 	src, err := source(r, node, first(args))
 	if err != nil {

@@ -43,7 +43,7 @@ cannot tell.`,
   spdl audit contributions --home ./net/node0 --csv > contributions.csv`,
 		Args: cobra.MaximumNArgs(1),
 	}, o.run)
-	sourceFlag(cmd, &o.node)
+	SourceFlag(cmd, &o.node)
 	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, with the test set (default: the embedded "+
 		"MNIST)")
@@ -66,7 +66,7 @@ func (o *contributionsOptions) run(r *command.Run, args []string) (err error) {
 	}
 	var found *audit.Report
 	var report contribution.Report
-	if err := withSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
+	if err := WithSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
 		found, report, err = o.estimate(r, src, how)
 		return err
 	}); err != nil {
@@ -79,7 +79,7 @@ func (o *contributionsOptions) run(r *command.Run, args []string) (err error) {
 	if err := r.Show(report, func(w io.Writer) error { return text(w) }); err != nil {
 		return err
 	}
-	return verdict(found)
+	return Verdict(found)
 }
 
 // estimate replays the chain and adds up its rounds.
@@ -128,8 +128,8 @@ func (o *contributionsOptions) estimate(r *command.Run, src audit.Source, how au
 	return found, report, nil
 }
 
-// verdict returns why a replay ended before the end of the chain, or nil.
-func verdict(found *audit.Report) error {
+// Verdict returns why a replay ended before the end of the chain, or nil.
+func Verdict(found *audit.Report) error {
 	if found.Divergence != nil {
 		return found.Divergence
 	}

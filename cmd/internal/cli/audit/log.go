@@ -34,7 +34,7 @@ func auditLog() *cobra.Command {
 		Example: "  spdl audit log chain.spdl -o json > log.json && spdl verify log log.json --genesis genesis.json",
 		Args:    cobra.MaximumNArgs(1),
 	}, o.run)
-	sourceFlag(cmd, &o.node)
+	SourceFlag(cmd, &o.node)
 	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
 	command.Flag(cmd, &o.csv, "csv", false, "write CSV: a line for each founder and each entry")
 	command.Flag(cmd, &o.kinds, "kind", nil, "kinds to print in the table and in CSV, as join,approve (default: "+
@@ -51,7 +51,7 @@ func (o *logOptions) run(r *command.Run, args []string) (err error) {
 	}
 	var log *audit.Log
 	var found *audit.Report
-	if err := withSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
+	if err := WithSource(r, o.node, o.genesis, args, func(src audit.Source, how audit.Options) (err error) {
 		log, found, err = audit.RunLog(r.Context, src, how)
 		return err
 	}); err != nil {
@@ -67,5 +67,5 @@ func (o *logOptions) run(r *command.Run, args []string) (err error) {
 	if err := r.Show(log, func(w io.Writer) error { return write(w) }); err != nil {
 		return err
 	}
-	return verdict(found)
+	return Verdict(found)
 }

@@ -30,7 +30,7 @@ ARCHIVE, or of a running node by --node.`,
 		Example: "  spdl audit withdraw 2 chain.spdl\n  spdl audit withdraw 2 --node tcp://127.0.0.1:26657 -o json",
 		Args:    cobra.RangeArgs(1, 2),
 	}, o.run)
-	sourceFlag(cmd, &o.node)
+	SourceFlag(cmd, &o.node)
 	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
 	return cmd
 }
@@ -42,7 +42,7 @@ func (o *withdrawOptions) run(r *command.Run, args []string) (err error) {
 	}
 	var w *audit.Withdrawal
 	var found *audit.Report
-	if err := withSource(r, o.node, o.genesis, args[1:], func(src audit.Source, how audit.Options) (err error) {
+	if err := WithSource(r, o.node, o.genesis, args[1:], func(src audit.Source, how audit.Options) (err error) {
 		w, found, err = audit.RunWithdraw(r.Context, src, how, participant)
 		return err
 	}); err != nil {
@@ -51,7 +51,7 @@ func (o *withdrawOptions) run(r *command.Run, args []string) (err error) {
 	if err := r.Show(w, func(out io.Writer) error { return withdrawText(out, w) }); err != nil {
 		return err
 	}
-	return verdict(found)
+	return Verdict(found)
 }
 
 // withdrawText prints a withdrawal for people.

@@ -25,7 +25,7 @@ import (
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte",
-		verifyModel(), verifyRound(), verifyParticipant(), verifyLog())
+		verifyModel(), verifyRound(), verifyParticipant(), verifyLog(), verifyDossier())
 }
 
 // trustOptions are the trusted header, and the node and witnesses to ask.

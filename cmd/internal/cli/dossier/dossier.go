@@ -1,0 +1,158 @@
+// Package dossier has the command that writes the dossier of a training.
+package dossier
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	source "github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/cli/audit"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/dossier"
+	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
+	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
+)
+
+type options struct {
+	node, genesis, out string
+	sheets             []string
+	template           bool
+}
+
+// Command returns the command.
+func Command() *cobra.Command {
+	o := &options{}
+	cmd := command.New(&cobra.Command{
+		Use:   "dossier [ARCHIVE]",
+		Short: "Write a signed dossier of the training, of which every sentence is proven or declared",
+		Long: `Write a signed dossier of the training: a model card, a privacy statement for
+each participant, membership and approvals with dates, incidents and offences,
+whether the resilience condition held in each round, data sheets of the members,
+and what supports the points of the AI Act's Annex IV and of the GDPR's Articles
+30 and 35. It is an archive with one page, in HTML and in Markdown, the claims as
+JSON, and the evidence. Every sentence names its proof, or is declared.
+
+The chain is replayed as by audit replay: of the stopped node of --home, of an
+ARCHIVE, or of a running node by --node. The participant's key of --home signs.
+spdl verify dossier checks the file without a node, against the hash of one block.
+docs/DOSSIER.md says what each section is.`,
+		Example: "  spdl dossier --template > sheet.toml\n  spdl dossier --node tcp://127.0.0.1:26657 --data-sheet sheet.toml " +
+			"--out ours.dossier.zip\n  spdl verify dossier ours.dossier.zip --trust-height 10 --trust-hash 5F2B...",
+		Args: cobra.MaximumNArgs(1),
+	}, o.run)
+	audit.SourceFlag(cmd, &o.node)
+	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
+	command.Flag(cmd, &o.out, "out", "", "file to write; it must not exist (default: CHAIN.dossier.zip)")
+	command.Flag(cmd, &o.sheets, "data-sheet", nil, "data sheet of a member, in TOML; may be repeated")
+	command.Flag(cmd, &o.template, "template", false, "print a data sheet to fill in, and nothing else")
+	command.PassphraseFlag(cmd)
+	return cmd
+}
+
+// made is the result of the command.
+type made struct {
+	File     string `json:"file"`
+	Bytes    int    `json:"bytes"`
+	ChainID  string `json:"chain_id"`
+	Height   int64  `json:"height"` // of the header that the proofs lead to
+	Header   string `json:"header"` // its hash
+	Rounds   int    `json:"rounds"`
+	Proven   int    `json:"proven"`
+	Declared int    `json:"declared"`
+}
+
+func (o *options) run(r *command.Run, args []string) error {
+	if o.template {
+		return r.Show(map[string]string{"template": sheet.Template()}, command.Line(sheet.Template()))
+	}
+	sheets, err := o.readSheets()
+	if err != nil {
+		return err
+	}
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return fmt.Errorf("--home names the home whose participant signs the dossier: %w", err)
+	}
+	keys, err := home.ParticipantKeys(c, a, r.Keystore())
+	if err == nil && len(keys) == 0 {
+		err = fmt.Errorf("%s has no participant key, which signs the dossier", r.Home)
+	}
+	if err != nil {
+		return err
+	}
+	program, err := command.Build()
+	if err != nil {
+		return err
+	}
+	var gathered *evidence.Evidence
+	var found *source.Report
+	if err := audit.WithSource(r, o.node, o.genesis, args, func(src source.Source, how source.Options) (err error) {
+		gathered, found, err = evidence.Collect(r.Context, src, how)
+		return err
+	}); err != nil {
+		return err
+	}
+	data, page, err := dossier.Write(r.Context, gathered, "spdl "+program, sheets, keys[0].Signing)
+	if err != nil {
+		return err
+	}
+	chain, err := gathered.Chain()
+	if err != nil {
+		return err
+	}
+	m := made{File: cmp.Or(o.out, filepath.Base(chain.Last().ChainID)+".dossier.zip"), Bytes: len(data),
+		ChainID: chain.Last().ChainID, Height: chain.Last().Height, Header: fmt.Sprintf("%x", []byte(chain.Last().Hash())),
+		Rounds: len(gathered.Records)}
+	m.Proven, m.Declared = page.Count()
+	if err := write(m.File, data); err != nil {
+		return err
+	}
+	if err := r.Show(m, m.text); err != nil {
+		return err
+	}
+	return audit.Verdict(found)
+}
+
+// write writes a new file.
+func write(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// readSheets reads the data sheets, in the order of their participants.
+func (o *options) readSheets() ([]sheet.Sheet, error) {
+	var all []sheet.Sheet
+	for _, path := range o.sheets {
+		s, err := sheet.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("--data-sheet: %w", err)
+		}
+		if slices.ContainsFunc(all, func(other sheet.Sheet) bool { return other.Participant == s.Participant }) {
+			return nil, command.Usage(fmt.Errorf("--data-sheet: %s is a second one of participant %d", path, s.Participant))
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b sheet.Sheet) int { return cmp.Compare(a.Participant, b.Participant) })
+	return all, nil
+}
+
+func (m made) text(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s: %d bytes, %d rounds, %d sentences proven and %d declared\nspdl verify dossier %s "+
+		"--trust-height %d --trust-hash %s\n", m.File, m.Bytes, m.Rounds, m.Proven, m.Declared, m.File, m.Height, m.Header)
+	return err
+}

@@ -1,0 +1,108 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/cometbft/cometbft/types"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/genesis"
+	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/dossier"
+)
+
+type dossierOptions struct {
+	trust                  int64
+	hash, genesis, chainID string
+}
+
+func verifyDossier() *cobra.Command {
+	o := &dossierOptions{}
+	cmd := command.New(&cobra.Command{
+		Use:   "dossier FILE",
+		Short: "Check a dossier of spdl dossier, without a node: every sentence, proof, hash and the signature",
+		Long: `Check a dossier that spdl dossier wrote, without a node: the headers follow from
+the trusted one, the values and operations are proven for these headers, the page
+is what they render to, and the archive is whole and signed. A sentence that was
+edited is named.
+
+--trust-height and --trust-hash name any block between the dossier's first and
+last; with --genesis the validators of that genesis signed the first.`,
+		Example: "  spdl verify dossier ours.dossier.zip --trust-height 10 --trust-hash 5F2B...\n" +
+			"  spdl verify dossier ours.dossier.zip --genesis genesis.json -o json",
+		Args: cobra.ExactArgs(1),
+	}, o.run)
+	command.Flag(cmd, &o.trust, "trust-height", 0, "height of a header that you trust")
+	command.Flag(cmd, &o.hash, "trust-hash", "", "its hash, 64 hex digits, from somebody whom you trust")
+	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust, in place of a header")
+	command.Flag(cmd, &o.chainID, "chain-id", "", "chain that the dossier must be of (default: any)")
+	return cmd
+}
+
+func (o *dossierOptions) run(r *command.Run, args []string) error {
+	root, err := o.root()
+	if err != nil {
+		return err
+	}
+	data, err := readDossier(args[0])
+	if err != nil {
+		return err
+	}
+	v, err := dossier.Verify(r.Context, data, root)
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	return r.Show(v, func(w io.Writer) error {
+		signer := "of no participant"
+		if v.Participant != nil {
+			signer = fmt.Sprintf("of participant %d", *v.Participant)
+		}
+		_, err := fmt.Fprintf(w, "verified  %d sentences by proofs; %d are declared, which nobody proves\nchain     %s, heights "+
+			"%d to %d, %d rounds\nheader    %d, hash %s\ntime      %s\ntrusted   from height %d\nsigned    by %s, %s\n",
+			v.Proven, v.Declared, command.Plain(v.ChainID), v.First, v.Height, v.Rounds, v.Height, v.Header,
+			v.Time.Format(time.RFC3339), v.Trusted, v.Signer, signer)
+		return err
+	})
+}
+
+// root returns the trusted header of the options.
+func (o *dossierOptions) root() (dossier.Root, error) {
+	if o.genesis != "" {
+		if o.hash != "" {
+			return nil, command.Usage(errors.New("--genesis and --trust-hash: one of them"))
+		}
+		doc, err := genesis.ReadFile(o.genesis)
+		if err != nil {
+			return nil, err
+		}
+		return func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(doc, first) }, nil
+	}
+	header := trustOptions{hash: o.hash, trust: light.Trust{Height: o.trust}}
+	t, err := header.check(false)
+	if err != nil {
+		return nil, err
+	}
+	return func(chainID string, _ *types.LightBlock) (light.Trust, error) {
+		if t.ChainID = chainID; o.chainID != "" {
+			t.ChainID = o.chainID
+		}
+		return t, nil
+	}, nil
+}
+
+// readDossier reads a file of at most the size of a dossier.
+func readDossier(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > dossier.MaxBytes {
+		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d", path, dossier.ErrDossier, info.Size(), int64(dossier.MaxBytes))
+	}
+	return os.ReadFile(path)
+}

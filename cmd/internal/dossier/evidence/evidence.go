@@ -1,0 +1,93 @@
+// Package evidence gathers what a dossier proves of a training, and proves it again for a reader.
+//
+//	Collect           replays a chain and gathers the evidence
+//	Evidence.Chain    the headers, chained by their hashes: one that is trusted proves all before
+//	                  it, and the signatures of validators prove those after it
+//	Evidence.Prove    the facts, from trusted headers
+//
+// It adds no form of proof: values of the state are proven by abci/proof and modelfile, operations by
+// the audit log.
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
+)
+
+// Version is the version of the form of a dossier.
+const Version = "spdl/dossier/v1"
+
+// ErrDossier wraps every reason why a file is no dossier, or does not say what its evidence proves.
+var ErrDossier = errors.New("dossier does not verify")
+
+// Evidence is what the page of a dossier is rendered from.
+type Evidence struct {
+	Version string `json:"version"`
+	// Bundle proves the card of the last model. Its header is the dossier's: the values below are
+	// proven for the same state.
+	Bundle    modelfile.Bundle `json:"bundle"`
+	Closed    proof.Proven     `json:"closed"`
+	History   proof.Proven     `json:"history"`
+	Offences  proof.Proven     `json:"offences"`
+	Proposals proof.Proven     `json:"proposals"`
+	Records   [][]byte         `json:"records"` // of all closed rounds: the leaves of History
+	Members   []Members        `json:"members"` // on both sides of each change of members or their keys
+	Headers   [][]byte         `json:"headers"` // of all heights up to the bundle's, in protobuf
+	Log       *audit.Log       `json:"log"`
+	Declared  Declaration      `json:"declared"`
+}
+
+// Members are all participants, proven for the application hash in the header of a height.
+type Members struct {
+	Height uint64       `json:"height"`
+	Proven proof.Proven `json:"participants"`
+}
+
+// Declaration is what the author of a dossier says without proof.
+type Declaration struct {
+	Signer  []byte        `json:"signer"`  // public key that signs the archive
+	Program string        `json:"program"` // that made the dossier
+	Results []Result      `json:"results"` // of the log's entries, in their order, by the author's replay
+	Sheets  []sheet.Sheet `json:"sheets"`  // by participant
+}
+
+// Result is what became of an entry of the log.
+type Result struct {
+	Result string `json:"result"`
+	Height uint64 `json:"height"`
+	Why    string `json:"why,omitempty"`
+}
+
+// Encode returns the evidence in JSON.
+func (e *Evidence) Encode() ([]byte, error) { return json.Marshal(e) }
+
+// Decode decodes evidence. It takes the bytes that Encode writes, and no others.
+func Decode(data []byte) (*Evidence, error) {
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.DisallowUnknownFields()
+	e := new(Evidence)
+	if err := in.Decode(e); err != nil {
+		return nil, fmt.Errorf("%w: evidence: %w", ErrDossier, err)
+	}
+	if e.Version != Version {
+		return nil, fmt.Errorf("%w: its version is %.40q, this program reads %q", ErrDossier, e.Version, Version)
+	}
+	again, err := e.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("%w: evidence: %w", ErrDossier, err)
+	}
+	if !bytes.Equal(again, data) {
+		return nil, fmt.Errorf("%w: the evidence is not in the form in which it was written", ErrDossier)
+	}
+	if e.Log == nil {
+		return nil, fmt.Errorf("%w: it has no log of operations", ErrDossier)
+	}
+	return e, nil
+}

@@ -1,0 +1,89 @@
+package evidence
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spdl/spdl/app"
+)
+
+// membership returns a text that changes when a participant joins, leaves or replaces a key. A former
+// member does not return and an index is not used again, so between two states of equal membership
+// nobody joined, left or rotated.
+func membership(all []app.Participant) string {
+	var out strings.Builder
+	for i := range all {
+		p := &all[i]
+		fmt.Fprintf(&out, "%d %t %x %x %x %d %d\n", p.Index, p.Active, p.PubKey, p.VrfKey, p.ConsensusKey, len(p.FormerKeys),
+			len(p.FormerValidators))
+	}
+	return out.String()
+}
+
+// Snapshot is the members that the header of a height proves.
+type Snapshot struct {
+	Height uint64
+	All    []app.Participant
+}
+
+// Active returns the number of active participants in the state on which the block of a height was
+// executed.
+func (f *Facts) Active(height uint64) (n int) {
+	all := f.Members[0].All
+	for _, s := range f.Members {
+		if s.Height <= height {
+			all = s.All
+		}
+	}
+	for _, p := range all {
+		if p.Active {
+			n++
+		}
+	}
+	return n
+}
+
+// Change is what happened to a participant between two states.
+type Change struct {
+	Participant uint32
+	What        string
+	Height      uint64 // of the block that changed it
+}
+
+// Changes returns all changes of members, in their order.
+func (f *Facts) Changes() (out []Change) {
+	for i := 1; i < len(f.Members); i++ {
+		before, after := f.Members[i-1], f.Members[i]
+		for j, p := range after.All {
+			if j >= len(before.All) {
+				out = append(out, Change{p.Index, "became a member", before.Height})
+				continue
+			}
+			for _, what := range differs(before.All[j], p) {
+				out = append(out, Change{p.Index, what, before.Height})
+			}
+		}
+	}
+	return out
+}
+
+// differs says what happened to a participant between two states.
+func differs(a, b app.Participant) (out []string) {
+	if a.Active && !b.Active {
+		out = append(out, "left")
+	}
+	if string(a.PubKey) != string(b.PubKey) {
+		out = append(out, "rotated its signing key")
+	}
+	if string(a.VrfKey) != string(b.VrfKey) {
+		out = append(out, "rotated its VRF key")
+	}
+	switch {
+	case string(a.ConsensusKey) == string(b.ConsensusKey):
+	case len(b.ConsensusKey) == 0:
+		out = append(out, "lost its validator")
+	default:
+		out = append(out, "changed the key of its validator")
+	}
+	return out
+}

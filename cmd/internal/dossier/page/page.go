@@ -1,0 +1,167 @@
+// Package page holds the sentences of a dossier, each with what it rests on, and writes them as a page
+// in HTML and in Markdown. Equal sentences give equal bytes.
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	htmltemplate "html/template"
+	"strings"
+	"text/template"
+
+	"github.com/spdl/spdl/internal/printable"
+)
+
+// The kinds of a basis. All but Declared are proven.
+const (
+	State       = "state"       // a value of the state, by a Merkle path to a header's application hash
+	Transaction = "transaction" // a transaction, by a Merkle path to a header's data or evidence hash
+	Header      = "header"      // a field of a header
+	Recomputed  = "recomputed"  // computed again from proven values alone
+	Declared    = "declared"    // somebody's word
+)
+
+// Basis is what a sentence rests on.
+type Basis struct {
+	Kind   string `json:"kind"`
+	Of     string `json:"of"`               // the key of the state, the transaction, the source of a declaration
+	Height uint64 `json:"height,omitempty"` // of the header that the proof leads to
+}
+
+// Proven reports whether the basis is a proof.
+func (b Basis) Proven() bool { return b.Kind != Declared }
+
+func (b Basis) String() string {
+	switch {
+	case b.Kind == Header:
+		return fmt.Sprintf("proof: header %d", b.Height)
+	case b.Kind == Recomputed:
+		return "proof: recomputed from " + b.Of
+	case b.Kind != Declared:
+		return fmt.Sprintf("proof: %s %s, header %d", b.Kind, b.Of, b.Height)
+	}
+	return "declared: " + b.Of
+}
+
+// Claim is one sentence of a page, or one row of a table.
+type Claim struct {
+	ID    string   `json:"id"` // the number of its section, a point, and its own
+	Text  string   `json:"text,omitempty"`
+	Cells []string `json:"cells,omitempty"` // of a row, in place of Text
+	Basis Basis    `json:"basis"`
+}
+
+// Section is a part of a page: sentences, and then rows if it has a head.
+type Section struct {
+	Title  string   `json:"title"`
+	Head   []string `json:"head,omitempty"`
+	Claims []Claim  `json:"claims"`
+}
+
+// Sentences returns the claims that are no rows.
+func (s Section) Sentences() (out []Claim) {
+	for _, c := range s.Claims {
+		if c.Cells == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Rows returns the claims that are rows.
+func (s Section) Rows() (out []Claim) {
+	for _, c := range s.Claims {
+		if c.Cells != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Page is a whole page. It is built with Section, Say and Row.
+type Page struct {
+	Title    string    `json:"title"`
+	Sections []Section `json:"sections"`
+}
+
+// Section begins a section, with the head of its table if it has one.
+func (p *Page) Section(title string, head ...string) {
+	p.Sections = append(p.Sections, Section{Title: title, Head: head, Claims: []Claim{}})
+}
+
+// Say adds a sentence to the section.
+func (p *Page) Say(b Basis, format string, args ...any) {
+	p.add(Claim{Text: clean(fmt.Sprintf(format, args...)), Basis: b})
+}
+
+// Row adds a row to the section's table.
+func (p *Page) Row(b Basis, cells ...string) {
+	for i := range cells {
+		cells[i] = clean(cells[i])
+	}
+	p.add(Claim{Cells: cells, Basis: b})
+}
+
+func (p *Page) add(c Claim) {
+	s := &p.Sections[len(p.Sections)-1]
+	c.ID = fmt.Sprintf("%d.%d", len(p.Sections), len(s.Claims)+1)
+	s.Claims = append(s.Claims, c)
+}
+
+// Count returns how many claims are proven and how many are declared.
+func (p *Page) Count() (proven, declared int) {
+	for _, s := range p.Sections {
+		for _, c := range s.Claims {
+			if c.Basis.Proven() {
+				proven++
+			} else {
+				declared++
+			}
+		}
+	}
+	return proven, declared
+}
+
+// clean makes a text one line that is safe to print: a claim is one line of a page.
+func clean(text string) string { return strings.Join(strings.Fields(printable.Text(text)), " ") }
+
+// JSON returns the claims as JSON.
+func (p *Page) JSON() ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetIndent("", " ")
+	err := enc.Encode(p)
+	return out.Bytes(), err
+}
+
+var (
+	//go:embed page.html
+	htmlText string
+	//go:embed page.md
+	markdownText string
+
+	htmlPage     = htmltemplate.Must(htmltemplate.New("html").Parse(htmlText))
+	markdownPage = template.Must(template.New("markdown").Funcs(template.FuncMap{"md": markdown}).Parse(markdownText))
+)
+
+// HTML returns the page in HTML: one file that loads nothing, without a script.
+func (p *Page) HTML() ([]byte, error) {
+	var out bytes.Buffer
+	err := htmlPage.Execute(&out, p)
+	return out.Bytes(), err
+}
+
+// Markdown returns the page in Markdown.
+func (p *Page) Markdown() ([]byte, error) {
+	var out bytes.Buffer
+	err := markdownPage.Execute(&out, p)
+	return out.Bytes(), err
+}
+
+var special = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
+	"#", `\#`, "|", `\|`, "&", `\&`)
+
+// markdown escapes a text: a participant's name must not become markup.
+func markdown(text any) string { return special.Replace(fmt.Sprint(text)) }

@@ -1,0 +1,41 @@
+package dossier
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
+)
+
+// sheets are the data sheets of the members.
+func (w *writer) sheets() {
+	w.Section("Data sheets of the members", "participant", "about", "declared")
+	given := map[uint32]bool{}
+	for _, s := range w.declared.Sheets {
+		given[s.Participant] = true
+		by := declared(fmt.Sprintf("participant %d, as handed to the author", s.Participant))
+		for i, f := range sheet.Fields {
+			if s.Texts[i] != "" {
+				w.Row(by, w.who(s.Participant), f.Asks, s.Texts[i])
+			}
+		}
+	}
+	for _, p := range w.State.Participants {
+		if !given[p.Index] {
+			w.Say(declared("the author"), "Open: there is no data sheet of %s.", w.who(p.Index))
+		}
+	}
+}
+
+// answered returns how many members have a data sheet that answers a point.
+func (w *writer) answered(point string) (n int) {
+	for _, s := range w.declared.Sheets {
+		for i, f := range sheet.Fields {
+			if s.Texts[i] != "" && slices.Contains(f.Supports, point) {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}

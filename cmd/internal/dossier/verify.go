@@ -1,0 +1,101 @@
+package dossier
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
+	"github.com/spdl/spdl/cmd/internal/dossier/page"
+)
+
+// Verdict is the result of a verification.
+type Verdict struct {
+	Verified bool      `json:"verified"`
+	ChainID  string    `json:"chain_id"`
+	First    int64     `json:"first_height"`
+	Height   int64     `json:"height"` // of the header that the proofs lead to
+	Header   string    `json:"header"` // its hash
+	Time     time.Time `json:"time"`
+	Trusted  int64     `json:"trusted_height"`
+	Rounds   int       `json:"rounds"`
+	Proven   int       `json:"proven"`   // sentences and rows
+	Declared int       `json:"declared"` // sentences and rows: nobody proves these
+	Signer   string    `json:"signer"`
+	// Participant signed the archive; null if the key is of no participant.
+	Participant *uint32 `json:"participant"`
+}
+
+// A Root gives the header that a reader trusts, from the signed headers of a dossier and its chain's id.
+type Root func(chainID string, first *types.LightBlock) (light.Trust, error)
+
+// Verify checks the bytes of an archive against a trusted header: its headers, its proofs, every
+// sentence of its page, its files' hashes and its signature. It asks no node.
+func Verify(ctx context.Context, data []byte, root Root) (Verdict, error) {
+	contents, err := unpack(data)
+	if err != nil {
+		return Verdict{}, err
+	}
+	e, err := evidence.Decode(contents[evidenceFile])
+	if err != nil {
+		return Verdict{}, err
+	}
+	c, err := e.Chain()
+	if err != nil {
+		return Verdict{}, err
+	}
+	t, err := root(c.Last().ChainID, c.Signed[0])
+	if err != nil {
+		return Verdict{}, err
+	}
+	if err := c.Trust(t); err != nil {
+		return Verdict{}, err
+	}
+	f, err := e.Prove(ctx, c)
+	if err != nil {
+		return Verdict{}, err
+	}
+	p, proven, err := render(f, e.Declared)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("%w: %w", ErrDossier, err)
+	}
+	for _, name := range []string{markdownFile, htmlFile, claimsFile} {
+		if changed := page.Changed(proven[name], contents[name]); changed != nil {
+			return Verdict{}, fmt.Errorf("%w: %s: %s", ErrDossier, name, strings.Join(changed, "; "))
+		}
+	}
+	if err := manifestOf(f, contents, e.Declared.Signer).check(contents[manifestFile]); err != nil {
+		return Verdict{}, err
+	}
+	if err := whole(data, contents); err != nil {
+		return Verdict{}, err
+	}
+	v := Verdict{Verified: true, ChainID: f.Last().ChainID, First: f.First(), Height: f.Last().Height,
+		Header: hex.EncodeToString(f.Last().Hash()), Time: f.Last().Time, Trusted: t.Height, Rounds: len(f.Records),
+		Signer: hex.EncodeToString(e.Declared.Signer)}
+	v.Proven, v.Declared = p.Count()
+	if who, known := signerOf(f, e.Declared.Signer); known {
+		v.Participant = &who
+	}
+	return v, nil
+}
+
+// signerOf returns the participant that has, or had, a key.
+func signerOf(f *evidence.Facts, key []byte) (uint32, bool) {
+	for _, p := range f.State.Participants {
+		if string(p.PubKey) == string(key) {
+			return p.Index, true
+		}
+		for _, former := range p.FormerKeys {
+			if string(former.PubKey) == string(key) {
+				return p.Index, true
+			}
+		}
+	}
+	return 0, false
+}
