@@ -34,55 +34,55 @@ func run(t *testing.T, src audit.Source) *audit.Report {
 // joins with its validator and one that leaves.
 func eventful(t *testing.T) *chain {
 	c := newChain(t, 4)
-	c.close(3)
-	for c.state.Height+1 < apptest.Opens(c.state, 1) {
-		c.add()
+	c.Close(3)
+	for c.State.Height+1 < apptest.Opens(c.State, 1) {
+		c.Add()
 	}
-	pending := apptest.Gradients(c.state, apptest.All(4)...)
-	second := int(c.state.Progress.Ranking[1])
-	a, err := c.state.DraftAggregate(c.state.Height+1, uint32(second), pending)
+	pending := apptest.Gradients(c.State, apptest.All(4)...)
+	second := int(c.State.Progress.Ranking[1])
+	a, err := c.State.DraftAggregate(c.State.Height+1, uint32(second), pending)
 	require.NoError(t, err)
 	require.Equal(t, uint32(1), a.View)
-	c.add(c.state.Assemble(c.state.Height+1, append(pending, apptest.Sign(second, a)), 0)...)
+	c.Add(c.State.Assemble(c.State.Height+1, append(pending, apptest.Sign(second, a)), 0)...)
 
-	first := apptest.Gradient(c.state, 3)
+	first := apptest.Gradient(c.State, 3)
 	other := *first.Gradient
 	other.Payload = append([]byte(nil), other.Payload...)
 	other.Payload[0] ^= 1
 	proof, err := tx.NewEvidence(first, apptest.Sign(3, &other))
 	require.NoError(t, err)
-	c.add(proof)
-	c.close(2)
+	c.Add(proof)
+	c.Close(2)
 
 	join := apptest.Join(4)
-	c.add(join, apptest.Approve(0, join), apptest.Approve(1, join), apptest.Approve(2, join))
-	c.close(4)
-	c.add(apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 1, Nonce: 1}))
-	c.close(4)
+	c.Add(join, apptest.Approve(0, join), apptest.Approve(1, join), apptest.Approve(2, join))
+	c.Close(4)
+	c.Add(apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 1, Nonce: 1}))
+	c.Close(4)
 	return c
 }
 
 func TestReplay(t *testing.T) {
 	c := eventful(t)
-	passed := c.records[3].Ranking[0]
+	passed := c.Records[3].Ranking[0]
 	var seen []audit.Progress
-	r, err := audit.Run(ctx, c.source(), audit.Options{Progress: func(p audit.Progress) { seen = append(seen, p) }})
+	r, err := audit.Run(ctx, c.Source(), audit.Options{Progress: func(p audit.Progress) { seen = append(seen, p) }})
 	require.NoError(t, err)
 	require.Nil(t, r.Divergence)
 	require.True(t, r.TipChecked)
-	require.Equal(t, c.state.Height, r.Last)
+	require.Equal(t, c.State.Height, r.Last)
 	require.Equal(t, uint64(14), r.Rounds)
-	require.Equal(t, uint64(len(c.blocks)), r.Blocks)
-	hash := c.state.Hash()
+	require.Equal(t, uint64(len(c.Blocks)), r.Blocks)
+	hash := c.State.Hash()
 	require.Equal(t, hex.EncodeToString(hash[:]), r.AppHash)
-	require.Equal(t, []audit.BadLeader{{Round: 3, Height: 8, Participant: passed, View: 0, ClosedBy: c.records[3].Leader}},
+	require.Equal(t, []audit.BadLeader{{Round: 3, Height: 8, Participant: passed, View: 0, ClosedBy: c.Records[3].Leader}},
 		r.BadLeaders)
 	require.Len(t, r.Offences, 1)
 	require.Equal(t, uint32(3), r.Offences[0].Participant)
 	require.Len(t, r.Spend, 5)
 	require.Greater(t, r.Signatures, 4*r.Blocks-1)
 	require.InDelta(t, 0.1*float64(r.Blocks-1), r.ChainSeconds, 0.2)
-	require.Len(t, seen, len(c.blocks))
+	require.Len(t, seen, len(c.Blocks))
 	require.Equal(t, 1.0, seen[len(seen)-1].Done)
 	require.Zero(t, seen[len(seen)-1].Left)
 }
@@ -91,8 +91,8 @@ func TestReplay(t *testing.T) {
 // one gradient changed, at the right height and by name.
 func TestHundredRounds(t *testing.T) {
 	c := newChain(t, 4, func(p *params.Params) { p.Training.Rounds = 100 })
-	c.close(100)
-	r := run(t, c.source())
+	c.Close(100)
+	r := run(t, c.Source())
 	require.Nil(t, r.Divergence)
 	require.Equal(t, uint64(100), r.Rounds)
 	require.Less(t, r.Ratio, 1.0)
@@ -100,11 +100,11 @@ func TestHundredRounds(t *testing.T) {
 		r.Ratio)
 
 	const height, index = 57, 3 // the aggregate is first, then participants 0, 1, 2
-	raw := c.blocks[height-1].Data.Txs[index]
+	raw := c.Blocks[height-1].Data.Txs[index]
 	at := bytes.Index(raw, mustDecode(t, raw).Gradient.Payload)
 	require.Positive(t, at)
 	raw[at+2] ^= 4
-	r = run(t, c.source())
+	r = run(t, c.Source())
 	d := r.Divergence
 	require.NotNil(t, d)
 	require.Equal(t, uint64(height), d.Height)
@@ -159,9 +159,9 @@ func TestTampered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			chain := newChain(t, 4)
-			chain.close(10)
-			c.change(t, chain.blocks[height-1])
-			d := run(t, chain.source()).Divergence
+			chain.Close(10)
+			c.change(t, chain.Blocks[height-1])
+			d := run(t, chain.Source()).Divergence
 			require.NotNil(t, d)
 			require.Equal(t, uint64(height), d.Height)
 			require.Equal(t, c.kind, d.Kind, d.Reason)
@@ -179,15 +179,15 @@ func rehash(t *testing.T, b *cmtproto.Block) {
 // TestAnyBit changes one bit anywhere in one block of the archive.
 func TestAnyBit(t *testing.T) {
 	c := newChain(t, 4)
-	c.close(6)
+	c.Close(6)
 	rng := rand.New(rand.NewPCG(3, 5))
 	for range 200 {
-		height := 1 + rng.IntN(len(c.blocks))
-		data, err := c.blocks[height-1].Marshal()
+		height := 1 + rng.IntN(len(c.Blocks))
+		data, err := c.Blocks[height-1].Marshal()
 		require.NoError(t, err)
 		bit := rng.IntN(8 * len(data))
 		data[bit/8] ^= 1 << (bit % 8)
-		d := run(t, damaged{c.source(), height, data}).Divergence
+		d := run(t, damaged{c.Source(), height, data}).Divergence
 		require.NotNil(t, d, "height %d bit %d", height, bit)
 		if d.Kind == audit.KindCommit && d.Height == uint64(height-1) {
 			require.Contains(t, d.Reason, "its commit, which the next block holds",
@@ -207,7 +207,7 @@ type damaged struct {
 
 func (d damaged) Next(ctx context.Context) (*cmtproto.Block, error) {
 	b, err := d.memory.Next(ctx)
-	if err != nil || d.next != d.height {
+	if err != nil || d.At != d.height {
 		return b, err
 	}
 	b = new(cmtproto.Block)
@@ -221,12 +221,12 @@ func (d damaged) Next(ctx context.Context) (*cmtproto.Block, error) {
 // at which height, and in which part the node's own account differs.
 func TestConspiracy(t *testing.T) {
 	c := newChain(t, 4)
-	c.close(5)
-	hash := bytes.Clone(c.comet.AppHash)
+	c.Close(5)
+	hash := bytes.Clone(c.Comet.AppHash)
 	hash[0] ^= 1
-	c.comet.AppHash = hash
-	c.close(3)
-	d := run(t, witness{c.source(), func(r *app.Record) { r.Contributions[2].Reputation = 1 }}).Divergence
+	c.Comet.AppHash = hash
+	c.Close(3)
+	d := run(t, witness{c.Source(), func(r *app.Record) { r.Contributions[2].Reputation = 1 }}).Divergence
 	require.NotNil(t, d)
 	require.Equal(t, uint64(5), d.Height)
 	require.Equal(t, audit.KindAppHash, d.Kind)
@@ -237,9 +237,9 @@ func TestConspiracy(t *testing.T) {
 
 	// The same of the last block, which no header follows.
 	c = newChain(t, 4)
-	c.close(5)
-	c.comet.AppHash = hash
-	d = run(t, c.source()).Divergence
+	c.Close(5)
+	c.Comet.AppHash = hash
+	d = run(t, c.Source()).Divergence
 	require.NotNil(t, d)
 	require.Equal(t, uint64(5), d.Height)
 	require.Equal(t, audit.KindAppHash, d.Kind)
@@ -248,11 +248,11 @@ func TestConspiracy(t *testing.T) {
 // TestFewSignatures: a commit that a third of the validators signed is none.
 func TestFewSignatures(t *testing.T) {
 	c := newChain(t, 4)
-	c.close(3)
+	c.Close(3)
 	for i := range 2 {
-		c.commit.Signatures[i] = types.NewCommitSigAbsent()
+		c.Commit.Signatures[i] = types.NewCommitSigAbsent()
 	}
-	d := run(t, c.source()).Divergence
+	d := run(t, c.Source()).Divergence
 	require.NotNil(t, d)
 	require.Equal(t, uint64(3), d.Height)
 	require.Equal(t, audit.KindCommit, d.Kind)
@@ -262,8 +262,8 @@ func TestFewSignatures(t *testing.T) {
 // TestOtherGenesis: blocks of a chain do not pass for another's.
 func TestOtherGenesis(t *testing.T) {
 	c, other := newChain(t, 4), newChain(t, 4, func(p *params.Params) { p.Training.LearningRate = 0.25 })
-	c.close(3)
-	r, err := audit.Run(ctx, c.source(), audit.Options{Genesis: other.doc})
+	c.Close(3)
+	r, err := audit.Run(ctx, c.Source(), audit.Options{Genesis: other.Doc})
 	require.NoError(t, err)
 	require.NotNil(t, r.Divergence)
 	require.Equal(t, uint64(0), r.Divergence.Height, "the state before the first block")
@@ -273,27 +273,27 @@ func TestOtherGenesis(t *testing.T) {
 // TestHostileGenesis: a genesis that CometBFT would panic on is an error.
 func TestHostileGenesis(t *testing.T) {
 	c := newChain(t, 4)
-	c.close(1)
-	c.doc.Validators = append(c.doc.Validators, c.doc.Validators[0])
-	_, err := audit.Run(ctx, c.source(), audit.Options{})
+	c.Close(1)
+	c.Doc.Validators = append(c.Doc.Validators, c.Doc.Validators[0])
+	_, err := audit.Run(ctx, c.Source(), audit.Options{})
 	require.ErrorContains(t, err, "duplicate entry")
 }
 
 // TestReplayRefusesWhatANodeRefuses: a participant's consensus key that is no genesis validator's.
 func TestReplayRefusesWhatANodeRefuses(t *testing.T) {
 	c := newChain(t, 4)
-	c.close(1)
-	c.doc.Validators = c.doc.Validators[1:]
-	_, err := audit.Run(ctx, c.source(), audit.Options{})
+	c.Close(1)
+	c.Doc.Validators = c.Doc.Validators[1:]
+	_, err := audit.Run(ctx, c.Source(), audit.Options{})
 	require.ErrorContains(t, err, "names a consensus key whose validator has power 0")
 }
 
 func archive(t *testing.T, c *chain) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	blocks, err := audit.WriteArchive(ctx, &out, c.source(), nil)
+	blocks, err := audit.WriteArchive(ctx, &out, c.Source(), nil)
 	require.NoError(t, err)
-	require.Equal(t, uint64(len(c.blocks)), blocks)
+	require.Equal(t, uint64(len(c.Blocks)), blocks)
 	return out.Bytes()
 }
 
@@ -302,7 +302,7 @@ func TestArchive(t *testing.T) {
 	data := archive(t, c)
 	a, err := audit.NewArchive(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
-	from, to := run(t, c.source()), run(t, a)
+	from, to := run(t, c.Source()), run(t, a)
 	for _, r := range []*audit.Report{from, to} {
 		r.ReplaySeconds, r.Ratio = 0, 0
 	}
@@ -375,16 +375,16 @@ func TestDifferences(t *testing.T) {
 // another's begin, and executes none of them.
 func TestUpgradeEndsTheReplay(t *testing.T) {
 	c := newChain(t, 4)
-	c.comet.Version.Consensus.App = app.Version
+	c.Comet.Version.Consensus.App = app.Version
 	x := apptest.Sign(0, &tx.Upgrade{Participant: 0, Nonce: 1, Name: "next", Height: 30, Version: app.Version + 1})
-	c.add(append(apptest.Close(c.state, 1), x, apptest.Approve(1, x), apptest.Approve(2, x))...)
-	c.close(1)
-	for c.state.Height < 29 {
-		c.add()
+	c.Add(append(apptest.Close(c.State, 1), x, apptest.Approve(1, x), apptest.Approve(2, x))...)
+	c.Close(1)
+	for c.State.Height < 29 {
+		c.Add()
 	}
-	c.state, c.comet.Version.Consensus.App = c.state.As(app.Version+1), app.Version+1
-	c.close(2)
-	r, err := audit.Run(context.Background(), c.source(), audit.Options{})
+	c.State, c.Comet.Version.Consensus.App = c.State.As(app.Version+1), app.Version+1
+	c.Close(2)
+	r, err := audit.Run(context.Background(), c.Source(), audit.Options{})
 	require.NoError(t, err)
 	require.Nil(t, r.Divergence)
 	require.Equal(t, &audit.OtherVersion{Height: 30, Version: app.Version + 1, Program: app.Version}, r.OtherVersion)

@@ -13,21 +13,21 @@ import (
 )
 
 // doubleVote is evidence that validator i has voted twice at the last height.
-func (c *chain) doubleVote(i int32) *types.DuplicateVoteEvidence {
-	set := c.comet.LastValidators
+func doubleVote(c *chain, i int32) *types.DuplicateVoteEvidence {
+	set := c.Comet.LastValidators
 	v := set.Validators[i]
 	vote := func(of byte) *types.Vote {
 		id := types.BlockID{Hash: bytes.Repeat([]byte{of}, 32), PartSetHeader: types.PartSetHeader{Total: 1,
 			Hash: bytes.Repeat([]byte{of}, 32)}}
-		vote := &types.Vote{Type: 2, Height: int64(c.state.Height), BlockID: id, Timestamp: c.comet.LastBlockTime,
+		vote := &types.Vote{Type: 2, Height: int64(c.State.Height), BlockID: id, Timestamp: c.Comet.LastBlockTime,
 			ValidatorAddress: v.Address, ValidatorIndex: i}
-		sig, err := c.keys[string(v.Address)].Sign(types.VoteSignBytes(c.doc.ChainID, vote.ToProto()))
-		require.NoError(c.t, err)
+		sig, err := c.Keys[string(v.Address)].Sign(types.VoteSignBytes(c.Doc.ChainID, vote.ToProto()))
+		require.NoError(c.T, err)
 		vote.Signature = sig
 		return vote
 	}
-	e, err := types.NewDuplicateVoteEvidence(vote(1), vote(2), c.comet.LastBlockTime, set)
-	require.NoError(c.t, err)
+	e, err := types.NewDuplicateVoteEvidence(vote(1), vote(2), c.Comet.LastBlockTime, set)
+	require.NoError(c.T, err)
 	return e
 }
 
@@ -48,12 +48,12 @@ func TestEvidenceIsVerified(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newChain(t, 4)
-			c.close(3)
-			e := c.doubleVote(1)
+			c.Close(3)
+			e := doubleVote(c, 1)
 			forge(e)
-			c.block(types.EvidenceList{e}, nil)
-			c.add()
-			r := run(t, c.source())
+			c.Block(types.EvidenceList{e}, nil)
+			c.Add()
+			r := run(t, c.Source())
 			if name == "" {
 				require.Nil(t, r.Divergence)
 				require.Len(t, r.Offences, 1)
@@ -67,15 +67,15 @@ func TestEvidenceIsVerified(t *testing.T) {
 	for name, blocks := range map[string]int{"one block": 1, "two blocks": 2} {
 		t.Run("twice in "+name, func(t *testing.T) {
 			c := newChain(t, 4)
-			c.close(3)
-			e := c.doubleVote(1)
+			c.Close(3)
+			e := doubleVote(c, 1)
 			if blocks == 1 {
-				c.block(types.EvidenceList{e, e}, nil)
+				c.Block(types.EvidenceList{e, e}, nil)
 			} else {
-				c.block(types.EvidenceList{e}, nil)
-				c.block(types.EvidenceList{e}, nil)
+				c.Block(types.EvidenceList{e}, nil)
+				c.Block(types.EvidenceList{e}, nil)
 			}
-			d := run(t, c.source()).Divergence
+			d := run(t, c.Source()).Divergence
 			require.NotNil(t, d)
 			require.Equal(t, uint64(3+blocks), d.Height)
 			require.Contains(t, d.Reason, "on the chain already")
@@ -85,13 +85,13 @@ func TestEvidenceIsVerified(t *testing.T) {
 
 // lunatic is evidence that three of four validators have signed a header of height 3 that does not
 // follow from the chain; the light client trusted height 2.
-func (c *chain) lunatic() *types.LightClientAttackEvidence {
+func lunatic(c *chain) *types.LightClientAttackEvidence {
 	header := func(height int64) *types.Header {
-		h, err := types.HeaderFromProto(&c.blocks[height-1].Header)
-		require.NoError(c.t, err)
+		h, err := types.HeaderFromProto(&c.Blocks[height-1].Header)
+		require.NoError(c.T, err)
 		return &h
 	}
-	set, trusted, lie := c.comet.LastValidators, header(3), header(3)
+	set, trusted, lie := c.Comet.LastValidators, header(3), header(3)
 	lie.AppHash = bytes.Repeat([]byte{1}, 32)
 	commit := &types.Commit{Height: 3, BlockID: types.BlockID{Hash: lie.Hash(),
 		PartSetHeader: types.PartSetHeader{Total: 1, Hash: make([]byte, 32)}}}
@@ -102,8 +102,8 @@ func (c *chain) lunatic() *types.LightClientAttackEvidence {
 		}
 		commit.Signatures[i] = types.CommitSig{BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address,
 			Timestamp: lie.Time}
-		sig, err := c.keys[string(v.Address)].Sign(commit.VoteSignBytes(c.doc.ChainID, int32(i)))
-		require.NoError(c.t, err)
+		sig, err := c.Keys[string(v.Address)].Sign(commit.VoteSignBytes(c.Doc.ChainID, int32(i)))
+		require.NoError(c.T, err)
 		commit.Signatures[i].Signature = sig
 	}
 	e := &types.LightClientAttackEvidence{
@@ -112,7 +112,7 @@ func (c *chain) lunatic() *types.LightClientAttackEvidence {
 		CommonHeight: 2, TotalVotingPower: set.TotalVotingPower(), Timestamp: header(2).Time,
 	}
 	e.ByzantineValidators = e.GetByzantineValidators(set, &types.SignedHeader{Header: trusted})
-	require.Len(c.t, e.ByzantineValidators, 3)
+	require.Len(c.T, e.ByzantineValidators, 3)
 	return e
 }
 
@@ -135,12 +135,12 @@ func TestAttacksOnLightClientsAreVerified(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newChain(t, 4)
-			c.close(4)
-			e := c.lunatic()
+			c.Close(4)
+			e := lunatic(c)
 			forge(e)
-			c.block(types.EvidenceList{e}, nil)
-			c.add()
-			r := run(t, c.source())
+			c.Block(types.EvidenceList{e}, nil)
+			c.Add()
+			r := run(t, c.Source())
 			if name == "" {
 				require.Nil(t, r.Divergence)
 				require.Len(t, r.Offences, 3)
@@ -164,9 +164,9 @@ func TestHeaderFollows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newChain(t, 4)
-			c.close(3)
-			c.block(nil, forge)
-			d := run(t, c.source()).Divergence
+			c.Close(3)
+			c.Block(nil, forge)
+			d := run(t, c.Source()).Divergence
 			require.NotNil(t, d)
 			require.Equal(t, uint64(4), d.Height)
 			require.Equal(t, audit.KindBlock, d.Kind)

@@ -23,7 +23,7 @@ import (
 // logged returns the log of a chain, as a reader of its file has it.
 func logged(t *testing.T, c *chain) *audit.Log {
 	t.Helper()
-	made, report, err := audit.RunLog(ctx, c.source(), audit.Options{})
+	made, report, err := audit.RunLog(ctx, c.Source(), audit.Options{})
 	require.NoError(t, err)
 	require.Nil(t, report.Divergence)
 	return copied(t, made)
@@ -43,7 +43,7 @@ func trusted(t *testing.T, c *chain, l *audit.Log) light.Headers {
 	t.Helper()
 	blocks, err := l.Blocks()
 	require.NoError(t, err)
-	trust, err := light.Genesis(c.doc, blocks[0])
+	trust, err := light.Genesis(c.Doc, blocks[0])
 	require.NoError(t, err)
 	h, err := light.Held(trust, blocks)
 	require.NoError(t, err)
@@ -55,26 +55,26 @@ func trusted(t *testing.T, c *chain, l *audit.Log) light.Headers {
 func governed(t *testing.T) *chain {
 	c := eventful(t)
 	var votes [2]*types.Vote
-	accused, _ := c.comet.Validators.GetByAddress(ed25519.PubKey(apptest.ConsensusKey(3)).Address())
-	key := c.keys[string(ed25519.PubKey(apptest.ConsensusKey(3)).Address())]
-	height := int64(c.state.Height)
+	accused, _ := c.Comet.Validators.GetByAddress(ed25519.PubKey(apptest.ConsensusKey(3)).Address())
+	key := c.Keys[string(ed25519.PubKey(apptest.ConsensusKey(3)).Address())]
+	height := int64(c.State.Height)
 	for i := range votes {
 		v := &types.Vote{Type: cmtproto.PrevoteType, Height: height, ValidatorIndex: accused,
 			ValidatorAddress: key.PubKey().Address(), Timestamp: began,
 			BlockID: types.BlockID{Hash: bytes.Repeat([]byte{byte(i + 1)}, 32), PartSetHeader: types.PartSetHeader{Total: 1,
 				Hash: bytes.Repeat([]byte{1}, 32)}}}
-		sig, err := key.Sign(types.VoteSignBytes(c.doc.ChainID, v.ToProto()))
+		sig, err := key.Sign(types.VoteSignBytes(c.Doc.ChainID, v.ToProto()))
 		require.NoError(t, err)
 		v.Signature, votes[i] = sig, v
 	}
-	ev, err := types.NewDuplicateVoteEvidence(votes[0], votes[1], c.comet.LastBlockTime, c.comet.LastValidators)
+	ev, err := types.NewDuplicateVoteEvidence(votes[0], votes[1], c.Comet.LastBlockTime, c.Comet.LastValidators)
 	require.NoError(t, err)
-	c.block(types.EvidenceList{ev}, nil)
+	c.Block(types.EvidenceList{ev}, nil)
 	join := apptest.Join(5)
 	id := join.ID()
-	c.add(apptest.Sign(0, &tx.Approve{Participant: 0, Proposal: id[:], Join: join.Raw}),
+	c.Add(apptest.Sign(0, &tx.Approve{Participant: 0, Proposal: id[:], Join: join.Raw}),
 		apptest.Sign(2, &tx.Remove{Participant: 2, Subject: 3, Nonce: 1}))
-	c.close(1)
+	c.Close(1)
 	return c
 }
 
@@ -174,10 +174,10 @@ func TestForgedHeaders(t *testing.T) {
 	l := logged(t, c)
 	blocks, err := l.Blocks()
 	require.NoError(t, err)
-	trust, err := light.Genesis(c.doc, blocks[0])
+	trust, err := light.Genesis(c.Doc, blocks[0])
 	require.NoError(t, err)
 
-	_, err = light.Genesis(newChain(t, 7).doc, blocks[0])
+	_, err = light.Genesis(newChain(t, 7).Doc, blocks[0])
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 
 	late := trust

@@ -19,10 +19,10 @@ import (
 // rounds on top of what they spent.
 func TestWithdraw(t *testing.T) {
 	c := newChain(t, 5)
-	c.add()
-	initial := app.ModelHash(c.state.Model)
-	c.close(3)
-	w, _, err := audit.RunWithdraw(t.Context(), c.source(), audit.Options{}, 4)
+	c.Add()
+	initial := app.ModelHash(c.State.Model)
+	c.Close(3)
+	w, _, err := audit.RunWithdraw(t.Context(), c.Source(), audit.Options{}, 4)
 	require.NoError(t, err)
 	require.True(t, w.Active)
 	require.Nil(t, w.Left)
@@ -37,20 +37,20 @@ func TestWithdraw(t *testing.T) {
 
 	// it leaves: the boundary of the next round ends its membership, and later models still hold
 	// what it taught them
-	c.add(apptest.Sign(4, &tx.Remove{Participant: 4, Subject: 4, Nonce: 1}))
-	c.close(3)
-	w, _, err = audit.RunWithdraw(t.Context(), c.source(), audit.Options{}, 4)
+	c.Add(apptest.Sign(4, &tx.Remove{Participant: 4, Subject: 4, Nonce: 1}))
+	c.Close(3)
+	w, _, err = audit.RunWithdraw(t.Context(), c.Source(), audit.Options{}, 4)
 	require.NoError(t, err)
 	require.False(t, w.Active)
 	require.NotNil(t, w.Left)
-	require.Equal(t, c.records[w.Last.Round].Height, *w.Left)
+	require.Equal(t, c.Records[w.Last.Round].Height, *w.Left)
 	require.Equal(t, uint64(6), w.Repeat)
 	require.Equal(t, uint64(6)-w.Gradients, w.RoundsAfter)
 	require.Positive(t, w.RoundsAfter)
-	hash := app.ModelHash(c.state.Model)
+	hash := app.ModelHash(c.State.Model)
 	require.Equal(t, hex.EncodeToString(hash[:]), w.Now.Hash)
 
-	_, _, err = audit.RunWithdraw(t.Context(), c.source(), audit.Options{}, 5)
+	_, _, err = audit.RunWithdraw(t.Context(), c.Source(), audit.Options{}, 5)
 	require.ErrorIs(t, err, audit.ErrParticipant)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,6 +65,26 @@ func TestContributionsAndWithdrawal(t *testing.T) {
 	text, _ = run(0, "withdraw", "2")
 	require.Contains(t, text, w.Clean.Hash)
 	require.Contains(t, text, "after a restart")
+	// a dossier of the same home
+	file := filepath.Join(net, "d.zip")
+	made, stderr, code := spdl(t, "dossier", "--home", home, "--out", file, "-o", "json")
+	require.Zero(t, code, stderr)
+	var d struct {
+		Height int64  `json:"height"`
+		Header string `json:"header"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(made), &d))
+	text, stderr, code = spdl(t, "verify", "dossier", file, "--trust-height", strconv.FormatInt(d.Height, 10),
+		"--trust-hash", d.Header)
+	require.Zero(t, code, stderr)
+	require.Contains(t, text, "of participant 0")
+	_, stderr, code = spdl(t, "verify", "dossier", file, "--trust-height", "1", "--trust-hash", d.Header)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "header is not trusted")
+	_, stderr, code = spdl(t, "dossier", "--home", home, "--out", file)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "exists")
+
 	_, stderr = run(1, "withdraw", "9")
 	require.Contains(t, stderr, "no such participant: 9, the chain has had 4")
 }

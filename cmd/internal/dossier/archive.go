@@ -74,8 +74,8 @@ func unpack(data []byte) (map[string][]byte, error) {
 	return contents, nil
 }
 
-// whole returns an error unless an archive is, byte for byte, what pack makes of its contents.
-func whole(data []byte, contents map[string][]byte) error {
+// canonical returns an error unless an archive is, byte for byte, what pack makes of its contents.
+func canonical(data []byte, contents map[string][]byte) error {
 	again, err := pack(contents)
 	if err != nil || bytes.Equal(again, data) {
 		return err

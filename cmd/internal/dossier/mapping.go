@@ -1,9 +1,12 @@
 package dossier
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A point is one of a regulation's list. Sections names what of the page supports it with proofs, ""
-// if nothing does. The data sheets may answer it too.
+// if nothing does; they fill a part of it, except the points of whole. Data sheets may answer it too.
 type point struct{ key, name, sections string }
 
 var annexIV = []point{
@@ -46,6 +49,9 @@ var gdpr = []point{
 	{"35(7)(d)", "measures that address the risks", "3, 5, 6"},
 }
 
+// whole lists the points that proven facts fill.
+var whole = []string{"IV 1(c)", "IV 6"}
+
 // annexIV maps the dossier to Annex IV of the AI Act.
 func (w *writer) annexIV() { w.mapping("Points of the AI Act's Annex IV", annexIV) }
 
@@ -55,15 +61,18 @@ func (w *writer) gdpr() { w.mapping("Points of the GDPR's Articles 30 and 35", g
 func (w *writer) mapping(title string, points []point) {
 	w.Section(title, "point", "about", "this dossier supports it by", "state")
 	w.Say(manual, "The table says what of this dossier supports a point, never that a point is fulfilled: filled has proven "+
-		"facts, declared has data sheets alone, open has neither.")
+		"facts, in part where these answer some of the point; declared has data sheets alone, open has neither.")
 	for _, p := range points {
-		state, by := "open", "nothing"
+		state, by, filled := "open", "nothing", "filled in part"
+		if slices.Contains(whole, p.key) {
+			filled = "filled"
+		}
 		n := w.answered(p.key)
 		switch {
 		case p.sections != "" && n > 0:
-			state, by = "filled, and declared", fmt.Sprintf("sections %s; data sheets of %d members", p.sections, n)
+			state, by = filled+", and declared", fmt.Sprintf("sections %s; data sheets of %d members", p.sections, n)
 		case p.sections != "":
-			state, by = "filled", "sections "+p.sections
+			state, by = filled, "sections "+p.sections
 		case n > 0:
 			state, by = "declared", fmt.Sprintf("data sheets of %d members", n)
 		}

@@ -36,11 +36,11 @@ func (w *writer) software() {
 // commands says how a reader checks each kind of claim.
 func (w *writer) commands() {
 	w.Section("Commands that verify", "basis", "command")
-	whole := fmt.Sprintf("spdl verify dossier FILE --trust-height %d --trust-hash %x", w.Height, []byte(w.Last().Hash()))
+	here := fmt.Sprintf("spdl verify dossier FILE --trust-height %d --trust-hash %x", w.Height, []byte(w.Last().Hash()))
 	w.Say(manual, "Take the trusted hash from somebody other than the author; that of any height from %d to %d will do.",
 		w.First(), w.Height)
 	for _, c := range [][2]string{
-		{"every sentence, without a node", whole},
+		{"every sentence, without a node", here},
 		{"a value of the state, from a node", "spdl query participants --prove; spdl verify participant INDEX --trust-height H " +
 			"--trust-hash X"},
 		{"the record of a round, from a node", "spdl verify round EPOCH ROUND --trust-height H --trust-hash X"},

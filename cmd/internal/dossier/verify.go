@@ -72,7 +72,7 @@ func Verify(ctx context.Context, data []byte, root Root) (Verdict, error) {
 	if err := manifestOf(f, contents, e.Declared.Signer).check(contents[manifestFile]); err != nil {
 		return Verdict{}, err
 	}
-	if err := whole(data, contents); err != nil {
+	if err := canonical(data, contents); err != nil {
 		return Verdict{}, err
 	}
 	v := Verdict{Verified: true, ChainID: f.Last().ChainID, First: f.First(), Height: f.Last().Height,

@@ -1,0 +1,303 @@
+package dossier_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/audit/audittest"
+	"github.com/spdl/spdl/cmd/internal/dossier"
+	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
+	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
+)
+
+// eventful is a chain with an equivocation, a member that joins and one that leaves, a rotation of a
+// validator's key, and an upgrade that is planned.
+func eventful(t testing.TB) *audittest.Chain {
+	c := audittest.New(t, 4, apptest.Budgeted(100))
+	c.Comet.Version.Consensus.App = app.Version
+	c.Close(3)
+	first := apptest.Gradient(c.State, 3)
+	other := *first.Gradient
+	other.Payload = bytes.Clone(other.Payload)
+	other.Payload[0] ^= 1
+	proof, err := tx.NewEvidence(first, apptest.Sign(3, &other))
+	require.NoError(t, err)
+	c.Add(proof)
+	c.Close(2)
+	join := apptest.Join(4)
+	c.Add(join, apptest.Approve(0, join), apptest.Approve(1, join), apptest.Approve(2, join))
+	c.Close(4)
+	c.Add(apptest.Sign(2, &tx.Rotate{Participant: 2, Nonce: 1, ConsensusKey: apptest.ConsensusKey(6),
+		ConsensusProof: apptest.ConsensusProof(6, 2)}))
+	c.Close(3)
+	c.Add(apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 1, Nonce: 1}))
+	c.Close(4)
+	x := apptest.Sign(0, &tx.Upgrade{Participant: 0, Nonce: 1, Name: "next", Height: 100, Version: app.Version + 1})
+	c.Add(x, apptest.Approve(2, x), apptest.Approve(3, x))
+	c.Close(2)
+	return c
+}
+
+// dossierOf returns the dossier of a chain, signed by participant 0.
+func dossierOf(t testing.TB, c *audittest.Chain) []byte {
+	e, report, err := evidence.Collect(t.Context(), c.Source(), audit.Options{})
+	require.NoError(t, err)
+	require.Nil(t, report.Divergence)
+	s, err := sheet.Read([]byte("participant = 2\norigin = \"two *wards* of <one> hospital\"\nrisks = \"\"\"few\nrecords\"\"\"\n"))
+	require.NoError(t, err)
+	data, _, err := dossier.Write(t.Context(), e, "spdl test", []sheet.Sheet{s}, apptest.Key(0))
+	require.NoError(t, err)
+	return data
+}
+
+// root trusts the header of a height of a chain.
+func root(c *audittest.Chain, height int64) dossier.Root {
+	return func(chainID string, _ *types.LightBlock) (light.Trust, error) {
+		b, err := types.BlockFromProto(c.Blocks[height-1])
+		if err != nil {
+			return light.Trust{}, err
+		}
+		return light.Trust{ChainID: chainID, Height: height, Hash: b.Hash()}, nil
+	}
+}
+
+// contents returns the files of an archive.
+func contents(t testing.TB, data []byte) map[string]string {
+	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	require.NoError(t, err)
+	out := map[string]string{}
+	for _, f := range r.File {
+		in, err := f.Open()
+		require.NoError(t, err)
+		content, err := io.ReadAll(in)
+		require.NoError(t, err)
+		out[f.Name] = string(content)
+	}
+	return out
+}
+
+// packed returns an archive of files in their order: names and contents by turns.
+func packed(t testing.TB, method uint16, files ...string) []byte {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		f, err := w.CreateHeader(&zip.FileHeader{Name: files[i], Method: method})
+		require.NoError(t, err)
+		_, err = f.Write([]byte(files[i+1]))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+func repacked(t testing.TB, c map[string]string) []byte {
+	var files []string
+	for _, name := range []string{"dossier.html", "dossier.md", "claims.json", "evidence.json", "manifest.json"} {
+		files = append(files, name, c[name])
+	}
+	return packed(t, zip.Store, files...)
+}
+
+// TestDossier: any header of the chain is enough, or its genesis; the page says what happened, and
+// the same chain gives the same bytes.
+func TestDossier(t *testing.T) {
+	c := eventful(t)
+	data := dossierOf(t, c)
+	last := int64(len(c.Blocks))
+	for height := int64(1); height <= last; height++ {
+		v, err := dossier.Verify(t.Context(), data, root(c, height))
+		require.NoError(t, err, height)
+		require.Equal(t, last, v.Height)
+		require.Equal(t, int(c.State.Closed())-1, v.Rounds, "the last header does not prove the last round")
+		require.EqualValues(t, 0, *v.Participant)
+	}
+	v, err := dossier.Verify(t.Context(), data, func(_ string, first *types.LightBlock) (light.Trust, error) {
+		return light.Genesis(c.Doc, first)
+	})
+	require.NoError(t, err)
+	require.Greater(t, v.Proven, 40)
+	require.Positive(t, v.Declared)
+	require.Equal(t, data, dossierOf(t, c))
+
+	page := contents(t, data)["dossier.md"]
+	for _, want := range []string{
+		`participant 3 "node3" committed an offence (gradient) in round 3 of epoch 0`,
+		`participant 4 "node4" became a member with the block of height`,
+		`participant 1 "node1" left with the block of height`,
+		`participant 2 "node2" changed the key of its validator with the block of height`,
+		`The upgrade "next" to version`, "two \\*wards\\* of \\<one\\> hospital", "few records",
+		"Unit of privacy: one example of one participant, added or removed.",
+		"| IV 8 |", "| 35(7)(c) |", "filled in part, and declared",
+	} {
+		require.Contains(t, page, want)
+	}
+	require.NotRegexp(t, `(?i)\bcompl(y|ies|iant)\b`, page)
+	for _, line := range strings.Split(page, "\n") {
+		if regexp.MustCompile(`^(- \*\*|\| \d)`).MatchString(line) {
+			require.Regexp(t, `(proof|declared): `, line)
+		}
+	}
+}
+
+// TestBitFlips: no bit of an archive can change.
+func TestBitFlips(t *testing.T) {
+	c := eventful(t)
+	data := dossierOf(t, c)
+	r := rand.New(rand.NewPCG(28, 240))
+	for range 240 {
+		bit := r.IntN(8 * len(data))
+		forged := bytes.Clone(data)
+		forged[bit/8] ^= 1 << (bit % 8)
+		_, err := dossier.Verify(t.Context(), forged, root(c, 5))
+		require.Error(t, err, "bit %d of byte %d", bit%8, bit/8)
+	}
+}
+
+// TestEditedSentences: a sentence that says something else is named, in the page that has it.
+func TestEditedSentences(t *testing.T) {
+	c := eventful(t)
+	data := dossierOf(t, c)
+	r := rand.New(rand.NewPCG(28, 20))
+	claim := regexp.MustCompile(`^(?:- \*\*|\| |<p id="c|<tr id="c)(\d+\.\d+)`)
+	for i := range 20 {
+		name := []string{"dossier.md", "dossier.html"}[i%2]
+		files := contents(t, data)
+		lines := strings.Split(files[name], "\n")
+		var at []int
+		for j, line := range lines {
+			if claim.MatchString(line) && strings.ContainsAny(line[20:], "0123456789") {
+				at = append(at, j)
+			}
+		}
+		j := at[r.IntN(len(at))]
+		id := claim.FindStringSubmatch(lines[j])[1]
+		digits := regexp.MustCompile(`\d`).FindAllStringIndex(lines[j][20:], -1)
+		d := 20 + digits[r.IntN(len(digits))][0]
+		lines[j] = lines[j][:d] + string('0'+(lines[j][d]-'0'+1)%10) + lines[j][d+1:]
+		files[name] = strings.Join(lines, "\n")
+		_, err := dossier.Verify(t.Context(), repacked(t, files), root(c, 5))
+		require.ErrorIs(t, err, dossier.ErrDossier)
+		require.ErrorContains(t, err, name+": sentence "+id+" says")
+		if i == 0 {
+			t.Log(err)
+		}
+	}
+	files := contents(t, data)
+	files["dossier.md"] += "- **2.1** It was never attacked. *(proof: header 3)*\n"
+	_, err := dossier.Verify(t.Context(), repacked(t, files), root(c, 5))
+	require.ErrorContains(t, err, "does not follow from the proofs")
+}
+
+// TestWrongTrust: another hash, a height that is not there, another chain.
+func TestWrongTrust(t *testing.T) {
+	c := eventful(t)
+	data := dossierOf(t, c)
+	other := audittest.New(t, 7)
+	other.Close(6)
+	_, err := dossier.Verify(t.Context(), data, root(other, 5))
+	require.ErrorIs(t, err, light.ErrNotTrusted)
+	for _, trust := range []light.Trust{{ChainID: "other", Height: 5}, {ChainID: apptest.ChainID, Height: 5000},
+		{ChainID: apptest.ChainID, Height: -1}, {ChainID: apptest.ChainID, Height: 5, Hash: make([]byte, 32)}} {
+		_, err := dossier.Verify(t.Context(), data, func(string, *types.LightBlock) (light.Trust, error) { return trust, nil })
+		require.ErrorIs(t, err, light.ErrNotTrusted, fmt.Sprint(trust))
+	}
+	_, err = dossier.Verify(t.Context(), data, func(_ string, first *types.LightBlock) (light.Trust, error) {
+		return light.Genesis(other.Doc, first)
+	})
+	require.ErrorIs(t, err, light.ErrNotTrusted)
+}
+
+// TestNothingToReport: a chain without a closed round has no dossier.
+func TestNothingToReport(t *testing.T) {
+	c := audittest.New(t, 4)
+	c.Add()
+	c.Close(1)
+	_, _, err := evidence.Collect(t.Context(), c.Source(), audit.Options{})
+	require.ErrorIs(t, err, evidence.ErrNoRound)
+}
+
+// TestUpgradedChain: the dossier ends where another version executes the chain.
+func TestUpgradedChain(t *testing.T) {
+	c := audittest.New(t, 4)
+	c.Comet.Version.Consensus.App = app.Version
+	x := apptest.Sign(0, &tx.Upgrade{Participant: 0, Nonce: 1, Name: "next", Height: 30, Version: app.Version + 1})
+	c.Add(append(apptest.Close(c.State, 1), x, apptest.Approve(1, x), apptest.Approve(2, x))...)
+	c.Close(1)
+	for c.State.Height < 29 {
+		c.Add()
+	}
+	c.State, c.Comet.Version.Consensus.App = c.State.As(app.Version+1), app.Version+1
+	c.Close(2)
+	v, err := dossier.Verify(t.Context(), dossierOf(t, c), root(c, 3))
+	require.NoError(t, err)
+	require.EqualValues(t, 29, v.Height)
+}
+
+// TestHostileArchives: what is no dossier is rejected, and nothing is inflated.
+func TestHostileArchives(t *testing.T) {
+	c := eventful(t)
+	data := dossierOf(t, c)
+	files := contents(t, data)
+	bomb := packed(t, zip.Deflate, "dossier.html", strings.Repeat("0", 64<<20), "dossier.md", "", "claims.json", "",
+		"evidence.json", "", "manifest.json", "")
+	for name, hostile := range map[string][]byte{
+		"empty": nil, "text": []byte("dossier"), "cut off": data[:len(data)/2], "cut at the end": data[:len(data)-1],
+		"more behind its end": append(bytes.Clone(data), 0), "before its beginning": append([]byte{0}, data...),
+		"bomb": bomb, "path": packed(t, zip.Store, "../../dossier.html", "", "dossier.md", "", "claims.json", "",
+			"evidence.json", "", "manifest.json", ""),
+		"other files": packed(t, zip.Store, "dossier.html", ""),
+		"null":        repacked(t, with(files, "evidence.json", "null")),
+		"no evidence": repacked(t, with(files, "evidence.json", "{}")),
+		"deep":        repacked(t, with(files, "evidence.json", strings.Repeat("[", 1<<20))),
+		"no log": repacked(t, with(files, "evidence.json", regexp.MustCompile(`"log":.*"declared"`).ReplaceAllString(
+			files["evidence.json"], `"log":null,"declared"`))),
+		"counts": repacked(t, with(files, "evidence.json", strings.ReplaceAll(files["evidence.json"], `"total":`,
+			`"total":99999999`))),
+		"no headers": repacked(t, with(files, "evidence.json", regexp.MustCompile(`"headers":\["[^\]]*\],"log"`).
+			ReplaceAllString(files["evidence.json"], `"headers":[],"log"`))),
+		"no members": repacked(t, with(files, "evidence.json", regexp.MustCompile(`"members":.*,"headers":\["C`).
+			ReplaceAllString(files["evidence.json"], `"members":[],"headers":["C`))),
+		"manifest": repacked(t, with(files, "manifest.json", "{}")),
+	} {
+		require.NotEqual(t, data, hostile, name)
+		_, err := dossier.Verify(t.Context(), hostile, root(c, 5))
+		require.ErrorIs(t, err, dossier.ErrDossier, name)
+	}
+}
+
+func with(files map[string]string, name, content string) map[string]string {
+	out := map[string]string{name: content}
+	for n, c := range files {
+		if n != name {
+			out[n] = c
+		}
+	}
+	return out
+}
+
+func FuzzVerify(f *testing.F) {
+	c := audittest.New(f, 4)
+	c.Close(3)
+	data := dossierOf(f, c)
+	f.Add(data)
+	f.Add(data[:100])
+	f.Fuzz(func(t *testing.T, fuzzed []byte) {
+		if _, err := dossier.Verify(t.Context(), fuzzed, root(c, 2)); err == nil {
+			require.Equal(t, data, fuzzed)
+		}
+	})
+}
