@@ -4,16 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
-	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/dossier"
+	"github.com/spdl/spdl/cmd/internal/verify"
 )
 
 type dossierOptions struct {
@@ -45,17 +42,13 @@ last; with --genesis the validators of that genesis signed the first.`,
 }
 
 func (o *dossierOptions) run(r *command.Run, args []string) error {
-	root, err := o.root()
+	t, err := o.trusted()
 	if err != nil {
 		return err
 	}
-	data, err := readDossier(args[0])
+	v, err := verify.Dossier(r.Context, args[0], t, o.genesis)
 	if err != nil {
 		return err
-	}
-	v, err := dossier.Verify(r.Context, data, root)
-	if err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	return r.Show(v, func(w io.Writer) error {
 		signer := "of no participant"
@@ -70,39 +63,17 @@ func (o *dossierOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// root returns the trusted header of the options.
-func (o *dossierOptions) root() (dossier.Root, error) {
+// trusted returns the trusted header of the options, none if they name a genesis.
+func (o *dossierOptions) trusted() (light.Trust, error) {
 	if o.genesis != "" {
-		if o.hash != "" {
-			return nil, command.Usage(errors.New("--genesis and --trust-hash: one of them"))
+		if o.hash != "" || o.chainID != "" {
+			return light.Trust{}, command.Usage(errors.New("--genesis names the chain and its first header: without " +
+				"--trust-hash and --chain-id"))
 		}
-		doc, err := genesis.ReadFile(o.genesis)
-		if err != nil {
-			return nil, err
-		}
-		return func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(doc, first) }, nil
+		return light.Trust{}, nil
 	}
 	header := trustOptions{hash: o.hash, trust: light.Trust{Height: o.trust}}
 	t, err := header.check(false)
-	if err != nil {
-		return nil, err
-	}
-	return func(chainID string, _ *types.LightBlock) (light.Trust, error) {
-		if t.ChainID = chainID; o.chainID != "" {
-			t.ChainID = o.chainID
-		}
-		return t, nil
-	}, nil
-}
-
-// readDossier reads a file of at most the size of a dossier.
-func readDossier(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > dossier.MaxBytes {
-		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d", path, dossier.ErrDossier, info.Size(), int64(dossier.MaxBytes))
-	}
-	return os.ReadFile(path)
+	t.ChainID = o.chainID
+	return t, err
 }

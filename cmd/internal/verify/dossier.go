@@ -1,0 +1,50 @@
+//go:build !js
+
+package verify
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/genesis"
+	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/cmd/internal/dossier"
+)
+
+// Dossier verifies the file of a dossier against a trusted header, of any chain if it names none, or, if
+// a file with the genesis is named, against that.
+func Dossier(ctx context.Context, path string, t light.Trust, genesisFile string) (dossier.Verdict, error) {
+	root := func(chainID string, _ *types.LightBlock) (light.Trust, error) {
+		if t.ChainID == "" {
+			t.ChainID = chainID
+		}
+		return t, nil
+	}
+	if genesisFile != "" {
+		doc, err := genesis.ReadFile(genesisFile)
+		if err != nil {
+			return dossier.Verdict{}, err
+		}
+		root = func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(doc, first) }
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return dossier.Verdict{}, err
+	}
+	if info.Size() > dossier.MaxBytes {
+		return dossier.Verdict{}, fmt.Errorf("%s: %w: %d bytes, at most %d", path, dossier.ErrDossier, info.Size(),
+			int64(dossier.MaxBytes))
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return dossier.Verdict{}, err
+	}
+	v, err := dossier.Verify(ctx, data, root)
+	if err != nil {
+		return v, fmt.Errorf("%s: %w", path, err)
+	}
+	return v, nil
+}
