@@ -67,21 +67,21 @@ func paid(p *params.Params) {
 // report says whose budget does not pay for that.
 func TestRestartIsPaid(t *testing.T) {
 	c := newChain(t, 5, paid)
-	c.add()
+	c.Add()
 	withdraw := func() *audit.Withdrawal {
-		w, _, err := audit.RunWithdraw(t.Context(), c.source(), audit.Options{}, 4)
+		w, _, err := audit.RunWithdraw(t.Context(), c.Source(), audit.Options{}, 4)
 		require.NoError(t, err)
 		require.Len(t, w.Others, 4)
 		return w
 	}
-	c.close(3)
+	c.Close(3)
 	early := withdraw().Others[0]
 	require.Positive(t, *early.Spent)
 	require.InDelta(t, *early.After-*early.Spent, *early.Added, 1e-12)
 	require.LessOrEqual(t, *early.After, early.Budget)
 	require.False(t, early.Beyond, "6 of 8 gradients are paid for")
 
-	c.close(3)
+	c.Close(3)
 	late := withdraw().Others[0]
 	require.Equal(t, *early.After, *late.Spent, "3 rounds and 3 repeated cost what 6 cost")
 	require.Greater(t, *late.After, late.Budget)
@@ -93,21 +93,21 @@ func TestRestartIsPaid(t *testing.T) {
 // gradient, and a restart repeats only the rounds since then.
 func TestLateJoiner(t *testing.T) {
 	c := newChain(t, 5, paid)
-	c.add()
-	c.close(2)
+	c.Add()
+	c.Close(2)
 	join := apptest.Join(5)
-	c.add(join)
+	c.Add(join)
 	for i := range 4 {
-		c.add(apptest.Approve(i, join))
+		c.Add(apptest.Approve(i, join))
 	}
-	c.close(1) // its boundary ends with the new member
-	require.Len(t, c.state.Participants, 6)
-	c.close(2)
-	w, _, err := audit.RunWithdraw(t.Context(), c.source(), audit.Options{}, 5)
+	c.Close(1) // its boundary ends with the new member
+	require.Len(t, c.State.Participants, 6)
+	c.Close(2)
+	w, _, err := audit.RunWithdraw(t.Context(), c.Source(), audit.Options{}, 5)
 	require.NoError(t, err)
 	require.False(t, w.Clean.Initial)
 	require.Equal(t, uint64(2), w.Clean.Round)
-	require.Equal(t, hex.EncodeToString(c.records[2].ModelHash), w.Clean.Hash)
+	require.Equal(t, hex.EncodeToString(c.Records[2].ModelHash), w.Clean.Hash)
 	require.Equal(t, []uint64{2, 2, 0}, []uint64{w.Gradients, w.Repeat, w.RoundsAfter})
 	require.Equal(t, uint64(3), w.First.Round)
 	for _, other := range w.Others {

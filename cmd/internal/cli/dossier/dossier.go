@@ -81,12 +81,12 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err != nil {
 		return fmt.Errorf("--home names the home whose participant signs the dossier: %w", err)
 	}
-	keys, err := home.ParticipantKeys(c, a, r.Keystore())
-	if err == nil && len(keys) == 0 {
-		err = fmt.Errorf("%s has no participant key, which signs the dossier", r.Home)
-	}
+	signers, err := home.Participants(r.Context, c, a, r.Keystore())
 	if err != nil {
 		return err
+	}
+	if len(signers) == 0 || signers[0].Keys.Signing == nil {
+		return fmt.Errorf("%s has no participant key, which signs the dossier; a participant's signer signs none", r.Home)
 	}
 	program, err := command.Build()
 	if err != nil {
@@ -100,7 +100,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	}); err != nil {
 		return err
 	}
-	data, page, err := dossier.Write(r.Context, gathered, "spdl "+program, sheets, keys[0].Signing)
+	data, page, err := dossier.Write(r.Context, gathered, "spdl "+program, sheets, signers[0].Keys.Signing)
 	if err != nil {
 		return err
 	}
