@@ -150,7 +150,8 @@ func (s *State) committed(height uint64) bool {
 	return have >= s.Active()-s.F() && (missing == 0 || height >= s.Progress.Opened+s.Params.Election.QuorumBlocks)
 }
 
-// reveal opens the second phase if the block ends the first. The state is not published yet.
+// reveal begins the reveal phase of the open round if the block at s.Height ends the commit phase,
+// and reports whether it did. It may change s, which only the caller has so far.
 func (s *State) reveal() bool {
 	if !s.committed(s.Height) {
 		return false

@@ -15,8 +15,9 @@ func (e evidence) sender() sender {
 	return proofAgainst(at.Participant)
 }
 
-// check applies E1 to E3: a participant signed two statements for one place, and has neither been
-// restored since nor been punished for an offence since its last restore.
+// check applies E1 to E3. A participant signed two different statements for one tx.Place. The place
+// is not before the participant's last restore, and the participant has no offence for this place
+// and none that was recorded after that restore.
 func (e evidence) check(s *State) error {
 	at, err := e.Conflict()
 	if err != nil {

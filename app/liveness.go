@@ -45,8 +45,8 @@ func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
 }
 
-// MissingRequired returns how many required participants are not among the present ones, whose
-// gradients the open round has.
+// MissingRequired returns the number of required participants that are not among the present ones.
+// Present are those whose gradient, or in the commit phase whose commitment, the caller counts.
 func (s *State) MissingRequired(present []uint32) int {
 	has := make([]bool, len(s.Participants))
 	for _, index := range present {

@@ -15,9 +15,9 @@ const (
 	maxJoins      = 2
 )
 
-// operation is a transaction that is no part of a round, of one kind. A kind is one file and one
-// row of the table operations. checkOperation authenticates the sender and checks its nonce, for
-// all kinds.
+// operation is a transaction that is no part of a round. Each kind of operation is one type, in a
+// file of its own, and one row of the table named operations. For all kinds, checkOperation
+// authenticates the sender and checks the nonce.
 type operation interface {
 	// sender returns the sender, and how it is authenticated. The zero sender is rejected.
 	sender() sender

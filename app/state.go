@@ -65,8 +65,8 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 	return s, s.finalize()
 }
 
-// finalize sets the derived fields of a state whose other fields and roots are set, among them the
-// rule and the hash.
+// finalize computes the derived fields of a state, such as the rule and the hash. The caller has
+// set the other fields and the Merkle roots of Model and Velocity.
 func (s *State) finalize() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)

@@ -105,9 +105,9 @@ func CheckRelays(list string) error {
 	return nil
 }
 
-// Addresses returns the registered addresses of active members' nodes, except this node. A member
-// may register any text as its address: addresses leaves out an entry that does not name one of the
-// member's own nodes.
+// Addresses returns the registered addresses of the nodes of active members, except this node's. A
+// member may register any text as its address: Addresses leaves out a text that is not the address
+// of one of the member's registered nodes.
 func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	for i := range all {
 		p := &all[i]

@@ -49,8 +49,10 @@ func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]st
 	return names, errors.Join(archive.Close(), sealed.Close())
 }
 
-// backupFiles lists the files of a backup: those of the configuration, the keys of the node, the
-// validator and the participant, or of a worker group, with the next and former keys of rotations.
+// backupFiles lists the existing files of a backup: the configuration and the genesis, the identity
+// and the consent, the files of a founding in progress, and the keys with the next and former keys
+// of rotations. The keys are those of the node and the validator, and those of the participant or
+// of all participants of a worker group.
 func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 	paths := []string{IdentityFile(c.RootDir), consentFile(c), publicFile(c)}
 	for _, folder := range []string{a.Worker.SignerCerts, a.Signer.Certificates} {

@@ -38,11 +38,11 @@ func extendTimeouts(c *config.Config, a AppConfig, more time.Duration) (*config.
 	return &fitted, a
 }
 
-// TuneSizes returns a configuration whose mempool takes the largest transaction of a round, from
-// peers and by RPC, where it is in base64, and holds the transactions of two rounds. Larger values
-// in the files stay. CometBFT fixes the message size of a channel between peers by max_tx_bytes
-// when the node starts: an epoch with larger transactions than those of genesis and of the state
-// needs a restart.
+// TuneSizes returns a configuration whose mempool accepts the largest transaction of a round and
+// holds the transactions of two rounds. The RPC accepts that transaction too, in base64. Larger
+// values in the files stay. When the node starts, CometBFT derives the message size of the
+// mempool's channel between peers from max_tx_bytes. So a later epoch with larger transactions
+// needs a restart of the node.
 func TuneSizes(c *config.Config, p params.Params, n int) *config.Config {
 	fitted, mempool, rpc := *c, *c.Mempool, *c.RPC
 	fitted.Mempool, fitted.RPC = &mempool, &rpc

@@ -7,9 +7,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// transferRate is the assumed rate, in bytes a second, at which nodes transfer and verify: each
-// participant's gradient and the block go to all validators. It is less than half of what a gigabit
-// a second carries, as a margin for slower links and for nodes that share two cores.
+// transferRate is the assumed rate, in bytes a second, at which nodes transfer and verify a round's
+// transactions. The bytes of the round count once for each validator. The rate is less than half of
+// what a link of 1 Gbit/s carries, as a margin for slower links and for nodes that share two cores.
 const transferRate = 50_000_000
 
 // TransferTime returns the estimated time until a round's bytes have reached all validators, when

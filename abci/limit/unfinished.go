@@ -22,7 +22,8 @@ const (
 	// maxUnfinished bounds the bytes of unfinished messages of all peers together, in addition to
 	// those of a round.
 	maxUnfinished = 4 << 20
-	// toleratedUnfinished is the number of unfinished bytes that a peer may have for any time.
+	// toleratedUnfinished is the number of unfinished bytes up to which a peer gathers no weight,
+	// however long the bytes stay unfinished.
 	toleratedUnfinished = 4 << 10
 	// peerBytesKey is the key of a peer's peerBytes in its attributes.
 	peerBytesKey = "spdl.unfinished"
@@ -60,9 +61,9 @@ func (u *unfinished) Finished(from p2p.Peer, channel byte, bytes int) {
 	}
 }
 
-// packetPayload is the smallest payload of a packet, CometBFT's default. A whole message is counted
-// as if it came in such packets. This program's packets are larger, so a message takes fewer of
-// them.
+// packetPayload is CometBFT's default for the payload of a packet, in bytes. onWire assumes it for
+// every peer. The packets of this program have a larger payload, so a message takes fewer packets
+// than onWire assumes, and the result of onWire is too high rather than too low.
 const packetPayload = 1024
 
 // onWire returns the bytes of a message on the wire, in packets of packetPayload.

@@ -29,8 +29,9 @@ const maxTimings = 256
 
 type Moments struct {
 	Opened, Own, whole, led, closed time.Time
-	// OwnAt and QuorumAt are the next height at the time when this node's own gradient arrived, and
-	// when the gradient that completed N-f arrived; 0 if the node did not see it.
+	// OwnAt is the height that followed the last block when this node's own gradient arrived.
+	// QuorumAt is that height when the gradient arrived that completed N-f. A field is 0 if this
+	// node did not see the arrival.
 	OwnAt, QuorumAt uint64
 	// Slow says that this node's commitment came when the round could already go on without it.
 	Slow bool

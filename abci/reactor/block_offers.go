@@ -84,7 +84,7 @@ func (o *offers) at(height int64, parts *types.PartSet) (list []*offer, others b
 type assembly struct {
 	parts    *types.PartSet
 	given    *bits.BitArray // parts handed to consensus, which may not have taken them yet
-	count    int            // parts that it had at the last look
+	count    int            // parts that consensus had or was handed, at the last call of request
 	askAt    time.Time
 	requests int // the number of times that peers were asked
 }

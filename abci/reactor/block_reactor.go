@@ -239,8 +239,10 @@ type blockPeer struct {
 	want *PartRequest // its last
 }
 
-// Send implements p2p.Peer. In place of a part it sends the whole block by reference, or nothing
-// while this node lacks parts of it: CometBFT then tries again.
+// Send implements p2p.Peer. Instead of a block's part it sends the compact block, from which the
+// peer rebuilds all parts. It sends the part itself if the peer has requested it or does not have
+// the channel of compact blocks, or if there is no compact block of it. While this node lacks parts
+// of the block, Send sends nothing and returns false, and CometBFT tries again.
 func (p *blockPeer) Send(m p2p.Envelope) bool {
 	part, ok := m.Message.(*cmtcons.BlockPart)
 	if !ok || !p.compact {
@@ -264,7 +266,8 @@ func (p *blockPeer) Send(m p2p.Envelope) bool {
 	return true
 }
 
-// wants reports whether the peer has requested a part, which it is sent once for each request.
+// wants reports whether the peer has requested a part that was not sent since the request. It then
+// marks the part as sent, so a request brings the peer each part once.
 func (p *blockPeer) wants(part *cmtcons.BlockPart) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

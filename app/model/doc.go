@@ -21,14 +21,17 @@
 //
 // # Precision
 //
-// Parameters are rounded to float32 and all but norms, losses and the running sum is computed in
-// float32. Results are not the same bits on every machine and need not be: a gradient is private to
-// the worker that submits it, and everything that others recompute starts from its quantised form.
-// Norms are computed in float64 from the very float32 numbers that are accumulated, and clipped a
-// relative 2^-15 = 3e-5 short of the clip norm. 2^-22 of that covers the two roundings of a
-// product. The rest covers the rounding of the accumulation, which depends on the other examples of
-// the batch: at a batch of 1,500 the sum is off by 1.5e-5 clip norms. Without the margin, adding
-// one example was seen to move the sum by 1.0000008 clip norms.
+// Parameters are rounded to float32, and everything but norms, losses and the running sum is
+// computed in float32. Two machines may compute different bits, which does no harm: a gradient is
+// private to the worker that submits it, and everything that others recompute starts from the
+// gradient's quantised form.
+//
+// The norm of a gradient is computed in float64, from the same float32 numbers that are summed. A
+// gradient is clipped to (1 - 2^-15) times the clip norm; 2^-15 is 3e-5. This margin covers two
+// errors. The two roundings of each product take 2^-22 clip norms. The rest is for the rounding of
+// the accumulation, which depends on the other examples of the batch: at a batch of 1,500 the sum
+// is off by 1.5e-5 clip norms. Without the margin, one more example was seen to move the sum by
+// 1.0000008 clip norms.
 //
 // # What does not live here
 //

@@ -62,8 +62,8 @@ var (
 
 // Noise multipliers for delta 1e-6. The first seven give epsilon 8, 4, 2, 1, 0.5, 0.25 and 0.1 at q
 // = 0.1 and T = 100; the last two give epsilon 8 and 4 at q = 1/30 and T = 300. The multipliers for
-// q = 1/30 and T = 100 are in their series. TestMeasuredNoise compares all of them with the
-// accountant.
+// q = 1/30 and T = 100 have no constants: the variable measured holds them as numbers.
+// TestMeasuredNoise compares all multipliers with the accountant.
 const (
 	z8, z4, z2, z1       = 1.06, 1.603, 2.670, 4.78
 	zHalf, zQuarter, z01 = 8.9, 16.9, 39.7

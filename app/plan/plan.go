@@ -109,9 +109,10 @@ func Make(in Input) (Plan, error) {
 	return p, nil
 }
 
-// spend returns the accountant's result and the chain's ledger. For a target epsilon by RDP, which
-// is the ledger's own accountant, it raises the noise until the ledger pays for all rounds: the
-// ledger has fewer orders, and rounds costs up.
+// spend returns the accountant's result and the chain's ledger. The ledger is an RDP accountant
+// too, but it has fewer orders and rounds each cost up, so its epsilon is higher. For a target
+// epsilon and the RDP accountant, spend therefore raises the noise until the target epsilon pays for
+// all rounds in the ledger, if less than twice the noise is enough.
 func (in Input) spend() (spent, Ledger, error) {
 	s, err := in.account()
 	if err != nil {

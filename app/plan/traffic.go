@@ -2,9 +2,9 @@ package plan
 
 import "time"
 
-// Bounds on the bytes of a round's transactions without the vectors, as params.Params.RoundBytes
-// counts them at tolerance 0: the signature, VRF proof and header of a gradient; an aggregate's own
-// bytes, and its entry for each gradient.
+// envelopeBytes bounds a gradient without its vector (signature, VRF proof and header), and an
+// aggregate without its entries. includedBytes bounds an aggregate's entry for one gradient. They
+// are the values with which params.Params.RoundBytes counts, here at tolerance 0.
 const (
 	envelopeBytes = 512
 	includedBytes = 48

@@ -22,8 +22,9 @@ func lemma1(n, f int) params.Params {
 	return p
 }
 
-// WithLemma1 replaces the noise of the preset paper or paper-literal by the noise for which the
-// paper's Lemma 1 claims an epsilon. [Account] computes it.
+// WithLemma1 changes parameters of the preset named paper or paper-literal to the noise of the
+// paper's Lemma 1. claim is the epsilon that Lemma 1 claims for this noise. [Account] computes the
+// noise multiplier later.
 func WithLemma1(p *params.Params, claim float64) {
 	p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = params.MechanismGaussian, 0
 	p.Privacy.Clip, p.Privacy.Lemma1Epsilon, p.Privacy.Epsilon = lemma1Clip, claim, 0

@@ -126,7 +126,7 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*t
 	}
 	defer w.turned()
 	if err == nil {
-		err = w.agrees() // withdrawn during the computation
+		err = w.agrees() // the home may have withdrawn its consent during the computation
 	}
 	if err != nil {
 		return nil, stats, err

@@ -167,8 +167,8 @@ func fifth(content []byte) bool {
 	return binary.BigEndian.Uint64(hash[:])%parts == 0
 }
 
-// Examples returns the approximate number of training units, rows or groups, in a table of that many
-// units. The remaining units are for testing.
+// Examples returns the approximate size of the training set of a table with the given number of
+// units. A unit is a row, or a group if the table has groups. The other units are for testing.
 func Examples(units int) int { return units - units/parts }
 
 // read returns all rows as images of one line.

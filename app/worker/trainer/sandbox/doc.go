@@ -1,6 +1,6 @@
-// Package sandbox contains a participant's training program on Linux: it reads its own folder, its
-// interpreter and its data, writes one scratch folder, has no network, and ends with the worker,
-// together with every process that it started.
+// Package sandbox confines the trainer, which is a participant's training program, on Linux. The
+// trainer reads its own folder, its interpreter and its data, writes one scratch folder, and has no
+// network. The trainer and every process that it started end with the worker.
 //
 // A program that links this package can start itself again in two roles, which init recognises by
 // the name of the process. The supervisor owns the scratch folder, watches the limits, and outlives

@@ -82,8 +82,9 @@ func descendants(root int) (found []int) {
 	return found
 }
 
-// childrenByParent reads the children that the kernel lists for each thread. ok is false if it
-// lists none (CONFIG_PROC_CHILDREN).
+// childrenByParent returns a function that reads the children of a process from its files
+// /proc/PID/task/TID/children. ok is false if root has no such file, as in a kernel without
+// CONFIG_PROC_CHILDREN.
 func childrenByParent(root int) (children func(int) []int, ok bool) {
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d/children", root, root)); err != nil {
 		return nil, false
@@ -128,8 +129,8 @@ func taken(pid int) (threads int, memory int64) {
 		field(status, "VmSwap:"))
 }
 
-// proportional returns the memory of a process where each page counts as one part in as many as
-// share it.
+// proportional returns the bytes of memory that a process does not share with a file. A page that n
+// processes share counts as 1/n of a page.
 func proportional(pid int) int64 {
 	rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	return 1024 * (field(rollup, "Pss_Anon:") + field(rollup, "Pss_Shmem:") + field(rollup, "SwapPss:"))
