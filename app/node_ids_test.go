@@ -19,7 +19,7 @@ func nodeID(i int) string { return fmt.Sprintf("%040x", i) }
 // closed.
 func TestNodeIDs(t *testing.T) {
 	s := apptest.State(4)
-	ids, only := app.Nodes(s.Participants)
+	ids, only := app.Nodes(s.Participants, s.Height)
 	require.Empty(t, ids)
 	require.False(t, only, "a chain whose members have named no node is open")
 
@@ -30,13 +30,13 @@ func TestNodeIDs(t *testing.T) {
 		s = step(t, s, rename(uint32(i), nodeID(i), nodeID(10+i))).State
 	}
 	s = round(t, s).State
-	_, only = app.Nodes(s.Participants)
+	_, only = app.Nodes(s.Participants, s.Height)
 	require.False(t, only, "one member has named none")
 	worker := joinAs(4, func(j *tx.Join) { j.ConsensusKey, j.ConsensusProof = nil, nil })
 	require.NoError(t, s.Admit(apptest.Join(9)), "an open chain takes a validator without node ids")
 
 	s = round(t, s, append([]*tx.Tx{rename(3, nodeID(3))}, votes(worker, 0, 1, 2)...)...).State
-	ids, only = app.Nodes(s.Participants)
+	ids, only = app.Nodes(s.Participants, s.Height)
 	require.True(t, only, "a worker alone has no node to name")
 	require.ElementsMatch(t, []string{nodeID(0), nodeID(1), nodeID(2), nodeID(3), nodeID(10), nodeID(11), nodeID(12)}, ids)
 
@@ -51,9 +51,16 @@ func TestNodeIDs(t *testing.T) {
 	require.Equal(t, s.Participants, again.Participants)
 
 	s = round(t, s, leave(5)).State
-	ids, only = app.Nodes(s.Participants)
+	for range 2 {
+		ids, only = app.Nodes(s.Participants, s.Height)
+		require.True(t, only)
+		require.Contains(t, ids, nodeID(5), "the validator of a leaver votes on one more block")
+		require.False(t, s.Participants[5].Active)
+		s = step(t, s).State
+	}
+	ids, only = app.Nodes(s.Participants, s.Height)
 	require.True(t, only)
-	require.NotContains(t, ids, nodeID(5), "nobody lets in who has left")
+	require.NotContains(t, ids, nodeID(5))
 }
 
 // TestNodeIDRules applies M1 to node ids, in operations and in genesis.

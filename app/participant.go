@@ -106,11 +106,13 @@ func closed(all []Participant) bool {
 	return validators > 0
 }
 
-// Nodes returns the node ids of the active participants, unsorted. only reports whether a node must
-// admit no other nodes.
-func Nodes(all []Participant) (ids []string, only bool) {
+// Nodes returns, unsorted, the node ids of the active participants, and of those former ones whose
+// validator still votes on the block after height: without its votes the chain could stand. only
+// reports whether a node must admit no other nodes.
+func Nodes(all []Participant, height uint64) (ids []string, only bool) {
 	for i := range all {
-		if all[i].Active {
+		votes := func(v FormerValidator) bool { return height < v.Height }
+		if all[i].Active || slices.ContainsFunc(all[i].FormerValidators, votes) {
 			ids = append(ids, all[i].NodeIds...)
 		}
 	}

@@ -85,11 +85,11 @@ func (ad *Control) update() {
 	if ad.members != nil && s == ad.membersOf {
 		return
 	}
-	all := ad.genesis
+	all, height := ad.genesis, uint64(0)
 	if s != nil {
-		all = s.Participants
+		all, height = s.Participants, s.Height
 	}
-	ids, closed := app.Nodes(all)
+	ids, closed := app.Nodes(all, height)
 	ad.members, ad.membersOnly, ad.membersOf = make(map[p2p.ID]bool, len(ids)), closed, s
 	for _, id := range ids {
 		ad.members[p2p.ID(id)] = true
