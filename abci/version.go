@@ -45,3 +45,16 @@ func noted(info *debug.BuildInfo, ok bool) string {
 
 // pseudo matches Go's pseudo-versions, made of a time and a commit.
 var pseudo = regexp.MustCompile(`[.-][0-9]{14}-[0-9a-f]{12}`)
+
+// CometVersion returns the version of CometBFT that was linked. CometBFT's own constant says 0.39.0
+// in v0.40.0.
+func CometVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == "github.com/cometbft/cometbft" {
+				return strings.TrimPrefix(m.Version, "v")
+			}
+		}
+	}
+	return "unknown"
+}

@@ -1,13 +1,17 @@
 package node
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/cometbft/cometbft/config"
+	cmtjson "github.com/cometbft/cometbft/libs/json"
 	cmtnode "github.com/cometbft/cometbft/node"
 	sm "github.com/cometbft/cometbft/state"
+	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/home"
@@ -56,6 +60,41 @@ func checkOwnVersion(c *config.Config, own *app.State) error {
 		return err
 	}
 	return sameVersion(doc.ConsensusParams.Version.App, own.Height)
+}
+
+// errOtherGenesis reports databases of another chain than that of genesis.json.
+var errOtherGenesis = errors.New("genesis.json is not the genesis of this home's data")
+
+// checkGenesis rejects a genesis.json that was replaced since the home's first start. CometBFT would
+// go on with the genesis of the first start, and this program's worker would use the file.
+func checkGenesis(c *config.Config, d *databases) error {
+	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
+	if err != nil {
+		return nil // NewNode opens it again, and returns an error that names the database
+	}
+	raw, err := db.Get([]byte(genesisKey))
+	if err != nil || len(raw) == 0 {
+		return err
+	}
+	var first types.GenesisDoc
+	if err := cmtjson.Unmarshal(raw, &first); err != nil {
+		return fmt.Errorf("genesis in the state database in %s: %w", c.DBDir(), err)
+	}
+	file, err := home.ReadGenesis(c)
+	if err != nil {
+		return err
+	}
+	one, err := cmtjson.Marshal(&first)
+	if err != nil {
+		return err
+	}
+	other, err := cmtjson.Marshal(file)
+	if err != nil || bytes.Equal(one, other) {
+		return err
+	}
+	return fmt.Errorf("%w: %s began with chain %s (%.8x), the file is of chain %s (%.8x): put the former file back, or let "+
+		"spdl unsafe-reset-all --yes delete the data and keep the keys", errOtherGenesis, c.DBDir(), first.ChainID,
+		sha256.Sum256(one), file.ChainID, sha256.Sum256(other))
 }
 
 // sameVersion rejects the version of a chain after a height unless it is this program's.

@@ -14,6 +14,8 @@ const (
 	saidCommittedInvalid = "+2/3 committed an invalid block: "
 	saidWrongHeader      = "wrong Block.Header."
 	saidFuture           = "too far in the future"
+	// The key of the state database under which CometBFT keeps the genesis of the first start.
+	genesisKey = "genesisDoc"
 )
 
 // disagreements are parts of the CometBFT errors which say that its databases are at different

@@ -28,7 +28,7 @@ func TestCometBFTSaysSo(t *testing.T) {
 			}))
 	}
 	for _, said := range append([]string{saidHalted, saidInvalid, saidSyncFailed, saidCommittedInvalid, saidWrongHeader,
-		saidFuture, saidNotDialed, saidPeerStopped}, disagreements...) {
+		saidFuture, saidNotDialed, saidPeerStopped, genesisKey}, disagreements...) {
 		require.Contains(t, strings.ToLower(source.String()), strings.ToLower(said))
 	}
 }

@@ -135,6 +135,30 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "version.app is 77")
 }
 
+// TestReplacedGenesisIsRefused: a home that has been started once goes on with no other genesis.
+func TestReplacedGenesisIsRefused(t *testing.T) {
+	c, a := alone(t, 5)
+	first, err := os.ReadFile(c.GenesisFile())
+	require.NoError(t, err)
+	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err)
+	require.NoError(t, r.Stop())
+
+	require.NoError(t, os.WriteFile(c.GenesisFile(), bytes.Replace(first, []byte(`"chain_id"`), []byte(`  "chain_id"`), 1),
+		0o600))
+	r, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err, "white space does not count")
+	require.NoError(t, r.Stop())
+
+	doc, err := home.ReadGenesis(c)
+	require.NoError(t, err)
+	doc.ChainID = "another"
+	require.NoError(t, doc.SaveAs(c.GenesisFile()))
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorIs(t, err, errOtherGenesis)
+	require.ErrorContains(t, err, "chain another")
+}
+
 // TestDatabasesThatDisagree: if the block store, the state or the application are at different
 // heights, the start fails with an error that names the remedy, and without a panic.
 func TestDatabasesThatDisagree(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/cometbft/cometbft/types"
-	"github.com/cometbft/cometbft/version"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spdl/spdl/abci"
@@ -47,6 +46,9 @@ func build(c *config.Config, application abcitypes.Application, validator types.
 	d.state = func() *app.State { return stateOf(application) }
 	nodeKey, err := s.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
+		return nil, err
+	}
+	if err := checkGenesis(c, d); err != nil {
 		return nil, err
 	}
 	if err := checkVersion(c, d, stateOf(application)); err != nil {
@@ -282,7 +284,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT's listener serves the default registry
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
-		options.Metrics.Build(abci.Version, app.Version, version.TMCoreSemVer)
+		options.Metrics.Build(abci.Version, app.Version, abci.CometVersion())
 	}
 	if own.Signer != nil && a.Worker.Enabled {
 		options.Metrics.Signer(func() bool { return own.Signer.Away() != "" })

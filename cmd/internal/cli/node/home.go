@@ -3,8 +3,6 @@ package node
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
-	"strings"
 
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
@@ -64,23 +62,10 @@ func Version() *cobra.Command {
 				Version  string `json:"version"`
 				App      uint64 `json:"app_version"`
 				CometBFT string `json:"cometbft"`
-			}{abci.Version, app.Version, cometVersion()}
+			}{abci.Version, app.Version, abci.CometVersion()}
 			return r.Show(v, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "spdl %s, state machine %d, CometBFT %s\n", v.Version, v.App, v.CometBFT)
 				return err
 			})
 		})
-}
-
-// cometVersion returns the version of CometBFT that was linked. CometBFT's own constant says 0.39.0
-// in v0.40.0.
-func cometVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == "github.com/cometbft/cometbft" {
-				return strings.TrimPrefix(m.Version, "v")
-			}
-		}
-	}
-	return "unknown"
 }
