@@ -48,6 +48,10 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 		return p, fmt.Errorf("%w: privacy.unit is %.64q, running %q: it is the same in all epochs", ErrEpochParams,
 			p.Privacy.Unit, s.Params.Privacy.Unit)
 	}
+	if p.Model.Table.Prepares() && !s.Params.Model.Table.Prepares() { // programs from before table schemas reject it too
+		return p, fmt.Errorf("%w: model.table has values, missing or weights, and the running epoch's has none: only "+
+			"a new chain can begin with them", ErrEpochParams)
+	}
 	if e.KeepModel && !p.Model.Equal(s.Params.Model) {
 		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model,
 			s.Params.Model)

@@ -268,6 +268,25 @@ func TestEpochKeepsTheUnit(t *testing.T) {
 	}
 }
 
+// TestEpochHasNoNewSchema: only a chain that began with a schema takes an epoch with one.
+func TestEpochHasNoNewSchema(t *testing.T) {
+	plain := func(p *params.Params) {
+		p.Model.Table = &params.Table{Label: "y", Classes: []string{"no", "yes"},
+			Columns: []params.Column{{Name: "a", High: 1}, {Name: "b", High: 1}, {Name: "c", High: 1}}}
+	}
+	schema := func(p *params.Params) {
+		plain(p)
+		p.Model.Table.Columns = []params.Column{{Name: "a", High: 1}, {Name: "b", Values: []string{"u", "v"}}}
+	}
+	s := round(t, apptest.State(4, plain)).State
+	x := another(s, false, true, schema)
+	refused(t, s, app.ErrEpochParams, x)
+	require.ErrorContains(t, s.Admit(x), "only a new chain can begin with them")
+	s = round(t, apptest.State(4, schema)).State
+	require.NoError(t, s.Admit(another(s, false, true, schema)))
+	require.NoError(t, s.Admit(another(s, false, true, plain)))
+}
+
 // TestEpochGrowsBlocks: block.max_bytes rises if N or the model needs it.
 func TestEpochGrowsBlocks(t *testing.T) {
 	s, err := app.NewState(apptest.ChainID, 1, 1<<20, apptest.Genesis(4, apptest.Params(4)))

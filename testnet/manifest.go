@@ -71,6 +71,9 @@ type Manifest struct {
 	// Group is the column of the CSV file that names the group of each row, for example the patient.
 	// It makes groups the unit of privacy.
 	Group string `mapstructure:"group"`
+	// Schema is a JSON file of the table: columns, bounds, categories and what stands for a missing
+	// value, in place of Label, Group and the file's own bounds.
+	Schema string `mapstructure:"schema"`
 	// Model is a JSON file of the model for the preset "external". Examples is the number of
 	// training examples of each participant, for a preset whose data do not determine it.
 	Model    string `mapstructure:"model"`
@@ -315,12 +318,12 @@ func (m *Manifest) UseTrainer(line string) (err error) {
 
 // base returns the parameters before the manifest's own changes.
 func (m *Manifest) base() (params.Params, error) {
-	if m.Params != "" && m.Label+m.Group+m.Model == "" && m.Examples == 0 {
+	if m.Params != "" && m.Label+m.Group+m.Schema+m.Model == "" && m.Examples == 0 {
 		return preset.Load(m.Params)
 	}
 	if m.Params != "" {
-		return params.Params{}, fmt.Errorf("params %q with label %q, group %q, model %q or %d examples, which are for a "+
-			"preset: the parameters have them", m.Params, m.Label, m.Group, m.Model, m.Examples)
+		return params.Params{}, fmt.Errorf("params %q with label %q, group %q, schema %q, model %q or %d examples, which are for a "+
+			"preset: the parameters have them", m.Params, m.Label, m.Group, m.Schema, m.Model, m.Examples)
 	}
 	own, err := m.own()
 	if err != nil {
@@ -347,13 +350,13 @@ func (m *Manifest) own() (preset.Own, error) {
 		m.Examples = o.Examples // saved in the homes' manifest, so that the trainer is asked only once
 	}
 	if !m.ownData() {
-		if m.Label+m.Group != "" {
-			return o, fmt.Errorf("label %q, group %q and no table to read it from: name the CSV file as data, and no "+
-				"trainer, which reads its data itself", m.Label, m.Group)
+		if m.Label+m.Group+m.Schema != "" {
+			return o, fmt.Errorf("label %q, group %q, schema %q and no table to read it from: name the CSV file as data, and no "+
+				"trainer, which reads its data itself", m.Label, m.Group, m.Schema)
 		}
 		return o, nil
 	}
-	d, err := preset.ReadData(m.Data, m.Label, m.Group)
+	d, err := preset.Source{Path: m.Data, Label: m.Label, Group: m.Group, Schema: m.Schema}.Read()
 	o.Data = &d
 	return o, err
 }

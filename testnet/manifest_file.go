@@ -40,7 +40,7 @@ func (m *Manifest) absolute(dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, file := range []*string{&m.Params, &m.Model, &m.Data} {
+	for _, file := range []*string{&m.Params, &m.Model, &m.Data, &m.Schema} {
 		if *file != "" && *file != home.EmbeddedData && !filepath.IsAbs(*file) {
 			*file = filepath.Join(dir, *file)
 		}
@@ -84,6 +84,9 @@ chain_id = {{ printf "%q" .ChainID }}
 data = {{ printf "%q" .Data }}
 {{- if .Label }}
 label = {{ printf "%q" .Label }}
+{{- end }}
+{{- if .Schema }}
+schema = {{ printf "%q" .Schema }}
 {{- end }}
 {{- if .Group }}
 group = {{ printf "%q" .Group }}

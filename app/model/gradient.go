@@ -27,7 +27,8 @@ const (
 )
 
 // ClippedSum sets dst to the sum over examples of g_i*min(1, clip/‖g_i‖), where g_i is the gradient
-// of example i's cross-entropy loss at params, both of length Dim. Clip <= 0 does not clip. The
+// of example i's cross-entropy loss at params, times its class's weight if [Model.Weigh] set one;
+// dst and params have length Dim. Clip <= 0 does not clip. The
 // batch x is row-major, Inputs values for each of the labels; it may be empty.
 //
 // The sum changes by at most clip when one example is added or removed, whatever params and x are:
@@ -58,6 +59,9 @@ func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, c
 func (m *Model) add(stats *Stats, x []float32, label uint8, clip float64) {
 	fed := m.forward(x)
 	loss := residual(m.logits, label)
+	if len(m.weights) > 0 {
+		scale(m.logits, m.weights[label])
+	}
 	square := squareNorm(m.logits) * m.output.squareNorm(fed)
 	if m.spec.Hidden > 0 {
 		m.backward()

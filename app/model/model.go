@@ -12,6 +12,7 @@ type Model struct {
 	hidden layer // unused if spec.Hidden is 0
 	output layer
 
+	weights    []float64 // of each class; nil for 1
 	params     []float32 // the caller's parameters, rounded
 	sum        []float32 // gradient sum of the rows since the last flush
 	logits     []float32 // of one example; residual turns them into the output deltas in place
@@ -40,6 +41,16 @@ func New(s Spec) (*Model, error) {
 	m.hidden = layer{in: s.Inputs, out: s.Hidden, noBias: s.NoBias}
 	m.output = layer{in: s.Hidden, out: s.Classes, at: m.hidden.size(), noBias: s.NoBias}
 	return m, nil
+}
+
+// Weigh multiplies the gradient of each example in [Model.ClippedSum] by the weight of its class,
+// before it is clipped, so that the bound of the sum stays. Nil stands for weights of 1. It panics
+// unless there is one for each class.
+func (m *Model) Weigh(weights []float64) {
+	if n := len(weights); n != 0 && n != m.spec.Classes {
+		panic(fmt.Sprintf("model: %d weights, want one for each of %d classes", n, m.spec.Classes))
+	}
+	m.weights = weights
 }
 
 // Spec returns the model's spec.

@@ -2,7 +2,6 @@ package params
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -22,9 +21,9 @@ func (t *Table) Validate(m Model) error {
 	switch {
 	case t == nil:
 		return nil
-	case int(m.Inputs) != len(t.Columns) || int(m.Classes) != len(t.Classes):
-		return fmt.Errorf("model.table has %d columns and %d classes, and model.inputs is %d and classes %d, want the same",
-			len(t.Columns), len(t.Classes), m.Inputs, m.Classes)
+	case int(m.Inputs) != t.Inputs() || int(m.Classes) != len(t.Classes):
+		return fmt.Errorf("model.table has %d columns and %d classes, and model.inputs is %d and classes %d, want the "+
+			"same: the columns give %d inputs", len(t.Columns), len(t.Classes), m.Inputs, m.Classes, t.Inputs())
 	case len(t.Classes) > MaxTableClasses:
 		return fmt.Errorf("model.table has %d classes, at most %d", len(t.Classes), MaxTableClasses)
 	case m.Pool != 1 || m.Features != Features{}:
@@ -39,12 +38,14 @@ func (t *Table) Validate(m Model) error {
 	}
 	for _, c := range t.Columns {
 		names = append(names, c.Name)
-		if !(c.Low < c.High) || math.IsInf(c.High-c.Low, 0) {
-			return fmt.Errorf("model.table column %.64q is from %g to %g, want numbers of which the second is larger", c.Name,
-				c.Low, c.High)
+		if err := c.validate(); err != nil {
+			return err
 		}
 	}
 	if err := nameOnce("model.table.columns, label and group", names); err != nil {
+		return err
+	}
+	if err := t.validateWeights(); err != nil {
 		return err
 	}
 	if n := m.Size(); n > maxModel {

@@ -20,15 +20,27 @@ type Data struct {
 	Classes    int
 }
 
-// ReadData returns the properties of the images in a folder of IDX files, or of the table in a CSV
-// file, with its labels and, if group is not empty, its groups in the named columns.
-func ReadData(path, label, group string) (Data, error) {
+// Source names data, and how a table is read.
+type Source struct {
+	Path         string // a folder of IDX files, or a CSV file
+	Label, Group string // columns of a table whose bounds and classes are those of the file
+	Schema       string // a JSON file of a table, in the form that it has in parameters, in place of both
+}
+
+// Read returns the properties of the images in a folder, or of a table. With a schema the table is
+// the schema's and the file, if there is one, must fit it; without a file Examples is 0.
+func (s Source) Read() (Data, error) {
+	if s.Schema != "" {
+		return s.bySchema()
+	}
+	path, label, group := s.Path, s.Label, s.Group
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return Data{}, err
 	case !info.IsDir() && label == "":
-		return Data{}, fmt.Errorf("%s is a table: name the column of its labels, as in --label diagnosis", path)
+		return Data{}, fmt.Errorf("%s is a table: name the column of its labels, as in --label diagnosis, or the members' "+
+			"--schema", path)
 	case !info.IsDir():
 		t, units, err := table.Shape(path, label, group)
 		return Data{Examples: table.Examples(units), Table: &t, Classes: len(t.Classes)}, err
@@ -44,11 +56,32 @@ func ReadData(path, label, group string) (Data, error) {
 		Classes: max(d.Train.Classes(), d.Test.Classes())}, err
 }
 
+// bySchema returns the table of a schema, with the number of examples in a file.
+func (s Source) bySchema() (Data, error) {
+	if s.Label+s.Group != "" {
+		return Data{}, fmt.Errorf("label %q, group %q and schema %s: the schema names both columns", s.Label, s.Group, s.Schema)
+	}
+	t, err := load[params.Table](s.Schema)
+	if err != nil {
+		return Data{}, err
+	}
+	d := Data{Table: &t, Classes: len(t.Classes)}
+	if err := d.fit(&params.Model{}); err != nil {
+		return Data{}, fmt.Errorf("%s: %w", s.Schema, err)
+	}
+	if s.Path == "" {
+		return d, nil
+	}
+	units, err := table.Units(s.Path, t)
+	d.Examples = table.Examples(units)
+	return d, err
+}
+
 // fit adapts the model to the data.
 func (d Data) fit(m *params.Model) error {
 	m.Classes = uint32(d.Classes)
 	if d.Table != nil {
-		m.Table, m.Inputs, m.Pool = d.Table, uint32(len(d.Table.Columns)), 1
+		m.Table, m.Inputs, m.Pool = d.Table, uint32(d.Table.Inputs()), 1
 		m.PixelMean, m.PixelScale = params.TableMean, params.TableScale
 		return m.Table.Validate(*m)
 	}

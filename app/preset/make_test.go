@@ -132,14 +132,14 @@ func TestReadData(t *testing.T) {
 	}
 	file := filepath.Join(dir, "t.csv")
 	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
-	d, err := preset.ReadData(file, "y", "")
+	d, err := preset.Source{Path: file, Label: "y"}.Read()
 	require.NoError(t, err)
 	require.Equal(t, preset.Data{Examples: 9, Classes: 3, Table: &params.Table{Label: "y",
 		Classes: []string{"a", "b", "c"}, Columns: []params.Column{{Name: "x", High: 10}}}}, d)
-	_, err = preset.ReadData(file, "", "")
+	_, err = preset.Source{Path: file}.Read()
 	require.ErrorContains(t, err, "name the column of its labels, as in --label")
-	_, err = preset.ReadData(dir, "y", "")
+	_, err = preset.Source{Path: dir, Label: "y"}.Read()
 	require.ErrorContains(t, err, "folder of images")
-	_, err = preset.ReadData(dir, "", "")
+	_, err = preset.Source{Path: dir}.Read()
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

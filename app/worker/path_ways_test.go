@@ -133,7 +133,7 @@ func csvFile(t *testing.T) way {
 			random.IntN(1000)))
 	}
 	l.write(t, l.rows)
-	data, err := preset.ReadData(l.file, "diagnosis", "")
+	data, err := preset.Source{Path: l.file, Label: "diagnosis"}.Read()
 	require.NoError(t, err)
 	return l.of(way{params: fitted(t, "pixels", 456, &data), home: func(w *home.WorkerConfig) { w.Data = l.file }})
 }

@@ -58,6 +58,9 @@ func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*
 	if err != nil {
 		return nil, err
 	}
+	if p.Model.Table != nil {
+		m.Weigh(p.Model.Table.Weights)
+	}
 	if data.Len() == 0 || data.Inputs != int(p.Model.Inputs) {
 		return nil, fmt.Errorf("%d examples of %d inputs, want at least 1 of %d", data.Len(), data.Inputs, p.Model.Inputs)
 	}

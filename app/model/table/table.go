@@ -121,6 +121,24 @@ func check(t params.Table, name string) error {
 	return nil
 }
 
+// Units returns the number of groups in a file, or of rows if the table has no groups, after reading
+// the whole file by the table.
+func Units(path string, t params.Table) (int, error) {
+	f, err := open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.close()
+	n, err := f.numbering(t.Group)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := f.read(t, n); err != nil {
+		return 0, err
+	}
+	return n.units(f), nil
+}
+
 // Load reads the examples of a file by a chain's table. It finds the columns of the chain's table
 // by name and ignores all others. About a fifth of the rows are the test set, chosen by a hash of
 // each row, so that adding or removing a row moves no other row between the two sets. With groups
@@ -187,7 +205,7 @@ func (f *file) read(t params.Table, n *numbering) (set mnist.Set, err error) {
 	for i, class := range t.Classes {
 		classes[class] = uint8(i)
 	}
-	set.Rows, set.Cols = 1, len(at)
+	set.Rows, set.Cols = 1, t.Inputs()
 	for {
 		more, err := f.next()
 		if err != nil || !more {
@@ -210,18 +228,9 @@ func (f *file) read(t params.Table, n *numbering) (set mnist.Set, err error) {
 			set.Groups = append(set.Groups, group)
 		}
 		for i, c := range t.Columns {
-			x, err := f.number(at[i])
-			if err != nil {
+			if set.Images, err = f.levels(set.Images, at[i], c); err != nil {
 				return set, err
 			}
-			set.Images = append(set.Images, level(x, c))
 		}
 	}
-}
-
-// level returns the position of a value between the ends of its column, in 255ths. A value beyond
-// an end counts as that end.
-func level(x float64, c params.Column) uint8 {
-	share := (min(max(x, c.Low), c.High) - c.Low) / (c.High - c.Low)
-	return uint8(math.Round(share * math.MaxUint8))
 }

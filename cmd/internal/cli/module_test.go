@@ -81,7 +81,7 @@ func TestNewModule(t *testing.T) {
 		Tensors  []struct{ Name string }
 	}
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
-	own, err := preset.ReadData(csv, "diagnosis", "")
+	own, err := preset.Source{Path: csv, Label: "diagnosis"}.Read()
 	require.NoError(t, err)
 	data, err := table.Load(csv, *own.Table)
 	require.NoError(t, err)

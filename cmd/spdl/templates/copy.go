@@ -31,7 +31,7 @@ func (m Module) copyData(dir string) (string, error) {
 		c.Data += filepath.Ext(m.Data)
 		if m.Label != "" {
 			var d preset.Data
-			d, err = preset.ReadData(m.Data, m.Label, m.Group)
+			d, err = preset.Source{Path: m.Data, Label: m.Label, Group: m.Group}.Read()
 			c.Table = d.Table
 		}
 		if err == nil {

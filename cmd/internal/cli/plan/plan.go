@@ -70,7 +70,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 // options are the flags: fields of the plan's input, and what its other fields follow from.
 type options struct {
 	plan.Input
-	preset, model, data, label, group, rate string
+	preset, model, data, label, group, schema, rate string
 }
 
 func (o *options) declare(cmd *cobra.Command) {
@@ -83,6 +83,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as "+
 		"patient_id: the unit of privacy is then a "+
 		"group and not an example")
+	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
+		"categories, classes; in place of --label and --group")
 	command.Flag(cmd, &o.Participants, "participants,n", 4, "participants, N")
 	command.Flag(cmd, &o.Byzantine, "byzantine,f", 0, "Byzantine participants to withstand (default: (N-1)/3)")
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
@@ -183,7 +185,7 @@ func config(p params.Params, n int) plan.Config {
 
 // own returns the data and the model that the flags name.
 func (o *options) own() (own preset.Own, err error) {
-	if o.model+o.data != "" { // otherwise complete applies these flags to the finished preset
+	if o.model+o.data+o.schema != "" { // otherwise complete applies these flags to the finished preset
 		own.Examples, own.Epsilon, own.Rounds = max(0, o.Samples), o.Epsilon, uint64(max(0, o.Rounds))
 	}
 	if o.model != "" {
@@ -193,7 +195,7 @@ func (o *options) own() (own preset.Own, err error) {
 		}
 		own.Model = &m
 	}
-	if o.data == "" {
+	if o.data+o.schema == "" {
 		if o.label != "" {
 			return own, fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.label)
 		}
@@ -202,8 +204,13 @@ func (o *options) own() (own preset.Own, err error) {
 		}
 		return own, nil
 	}
-	d, err := preset.ReadData(o.data, o.label, o.group)
-	own.Data = &d
+	d, err := preset.Source{Path: o.data, Label: o.label, Group: o.group, Schema: o.schema}.Read()
+	if own.Data = &d; err == nil && d.Examples == 0 {
+		if o.Samples == 0 {
+			return own, errors.New("--schema without --data: give the examples of a participant with --examples")
+		}
+		d.Examples = o.Samples * o.Participants
+	}
 	return own, err
 }
 
@@ -216,7 +223,7 @@ func (o *options) privacy(r *command.Run, preset params.Privacy) error {
 		return errors.New("--sampling-rate and --batch: one of them")
 	case epsilon && noise:
 		return errors.New("--epsilon and --noise-multiplier: one of them")
-	case !epsilon && !noise && !r.Given(&o.preset) && o.data == "":
+	case !epsilon && !noise && !r.Given(&o.preset) && o.data+o.schema == "":
 		return errors.New("--epsilon, --noise-multiplier, --preset or --data is needed")
 	}
 	switch fixed := preset.SamplingRate == 0; {

@@ -19,7 +19,7 @@ import (
 
 // Options shape the parameters of an epoch.
 type Options struct {
-	params, preset, model, data, label, group, rule string
+	params, preset, model, data, label, group, schema, rule string
 
 	examples, byzantine *int
 	batch               *int
@@ -43,6 +43,8 @@ func (o *Options) Flags(cmd *cobra.Command, base string) {
 	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as "+
 		"patient_id: the unit of privacy is then a "+
 		"group and not an example")
+	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
+		"categories, classes; in place of --label and --group, and without --data no file is read")
 	command.Optional(cmd, &o.examples, "examples", "examples of each participant (default: as many as the data give)").
 		Positive()
 	command.Optional(cmd, &o.rounds, "rounds", "rounds"+same).Positive()
@@ -65,14 +67,16 @@ func (o *Options) Check() error {
 	switch {
 	case o.preset != "" && o.params != "":
 		return command.Usage(errors.New("--params and --preset: one of them"))
-	case o.params != "" && (o.data+o.label+o.group+o.model != "" || o.examples != nil):
-		return command.Usage(errors.New("--params with --data, --label, --group, --model or --examples, which are for a " +
+	case o.params != "" && (o.data+o.label+o.group+o.schema+o.model != "" || o.examples != nil):
+		return command.Usage(errors.New("--params with --data, --label, --group, --schema, --model or --examples, which are for a " +
 			"preset: " +
 			"the parameters have them"))
-	case o.preset+o.data == "" && (o.model != "" || o.examples != nil):
+	case o.preset+o.data+o.schema == "" && (o.model != "" || o.examples != nil):
 		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))
 	case o.label != "" && o.data == "":
 		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.label))
+	case o.schema != "" && o.data == "" && o.examples == nil:
+		return command.Usage(errors.New("--schema without --data: give the examples of each participant with --examples"))
 	case o.group != "" && o.data == "":
 		return command.Usage(fmt.Errorf("--group %q names a column of a CSV file: name the file with --data", o.group))
 	case o.byzantine != nil && *o.byzantine < 0:
@@ -100,7 +104,7 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 	switch {
 	case o.params != "":
 		p, err = readParams(o.params)
-	case o.preset+o.data != "":
+	case o.preset+o.data+o.schema != "":
 		if p, err = o.fromPreset(n); err != nil {
 			err = command.Usage(err)
 		}
@@ -137,10 +141,10 @@ func (o *Options) fromPreset(n int) (params.Params, error) {
 		}
 		own.Model = &m
 	}
-	if o.data != "" {
-		d, err := preset.ReadData(o.data, o.label, o.group)
+	if o.data+o.schema != "" {
+		d, err := preset.Source{Path: o.data, Label: o.label, Group: o.group, Schema: o.schema}.Read()
 		if err != nil {
-			return params.Params{}, fmt.Errorf("--data: %w", err)
+			return params.Params{}, fmt.Errorf("%s: %w", cmp.Or(o.schema, o.data), err)
 		}
 		if own.Data = &d; own.Examples == 0 {
 			own.Examples = d.Examples // the data are those of one participant

@@ -66,6 +66,8 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &m.Data, "data", "", "folder of IDX files in MNIST's format, or CSV file (default: the embedded "+
 		"MNIST)")
 	command.Flag(cmd, &m.Label, "label", "", "column of the labels in the CSV file")
+	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
+		"categories, classes; in place of --label and --group")
 	command.Flag(cmd, &m.Group, "group", "", "column of the CSV file that names the group of a row, as "+
 		"patient_id: the unit of privacy is then a "+
 		"group and not an example")

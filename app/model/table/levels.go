@@ -1,0 +1,60 @@
+package table
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/app/params"
+)
+
+// The levels of an input that says yes or no: no is the input nearest to 0, so that the inputs of
+// categories that a row does not have hardly lengthen its gradient; yes is 1.
+const (
+	no  = 128
+	yes = math.MaxUint8
+)
+
+// levels appends the levels of the current row's value in a column: one of a number, and one that
+// says whether it is missing if the column has that indicator; or one of each category.
+func (f *file) levels(dst []uint8, at int, c params.Column) ([]uint8, error) {
+	text := strings.TrimSpace(f.row[at])
+	if len(c.Values) > 0 {
+		which := slices.Index(c.Values, text)
+		if which < 0 && !c.Others {
+			return dst, f.errorf(at, "the value is none of the chain's: %s", some(c.Values))
+		}
+		for i := range c.Values {
+			dst = append(dst, said(i == which))
+		}
+		return dst, nil
+	}
+	x, missing := 0.0, c.Missing != nil && (text == "" || text == "NA")
+	if missing {
+		x = c.Missing.Fill
+	} else {
+		var err error
+		if x, err = f.number(at); err != nil {
+			return dst, err
+		}
+	}
+	dst = append(dst, level(x, c))
+	if c.Inputs() > 1 {
+		dst = append(dst, said(missing))
+	}
+	return dst, nil
+}
+
+func said(it bool) uint8 {
+	if it {
+		return yes
+	}
+	return no
+}
+
+// level returns the position of a value between the ends of its column, in 255ths. A value beyond
+// an end counts as that end.
+func level(x float64, c params.Column) uint8 {
+	share := (min(max(x, c.Low), c.High) - c.Low) / (c.High - c.Low)
+	return uint8(math.Round(share * math.MaxUint8))
+}

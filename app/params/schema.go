@@ -1,0 +1,78 @@
+package params
+
+import (
+	"fmt"
+	"math"
+)
+
+// maxWeight bounds the weights of a table's classes, and its inverse bounds them from below.
+const maxWeight = 1000
+
+// Inputs returns the number of a model's inputs that the columns give.
+func (t *Table) Inputs() (n int) {
+	for _, c := range t.Columns {
+		n += c.Inputs()
+	}
+	return n
+}
+
+// Inputs returns the number of inputs of a column: one for each of its categories; or one for its
+// numbers, and one more if it has an indicator of missing numbers.
+func (c Column) Inputs() int {
+	switch {
+	case len(c.Values) > 0:
+		return len(c.Values)
+	case c.Missing != nil && c.Missing.Indicator:
+		return 2
+	}
+	return 1
+}
+
+// Prepares reports whether the table has categories, missing values or weights of classes, which
+// programs before them cannot read.
+func (t *Table) Prepares() bool {
+	if t == nil {
+		return false
+	}
+	for _, c := range t.Columns {
+		if len(c.Values) > 0 || c.Others || c.Missing != nil {
+			return true
+		}
+	}
+	return len(t.Weights) > 0
+}
+
+// validate checks the bounds of a column of numbers, or the categories of another.
+func (c Column) validate() error {
+	if len(c.Values) > 0 {
+		if c.Low != 0 || c.High != 0 || c.Missing != nil {
+			return fmt.Errorf("model.table column %.64q has values and also ends or a fill, which are for numbers: others is "+
+				"for a missing category", c.Name)
+		}
+		return nameOnce(fmt.Sprintf("model.table column %.64q values", c.Name), c.Values)
+	}
+	switch m := c.Missing; {
+	case c.Others:
+		return fmt.Errorf("model.table column %.64q has others without values", c.Name)
+	case !(c.Low < c.High) || math.IsInf(c.High-c.Low, 0):
+		return fmt.Errorf("model.table column %.64q is from %g to %g, want numbers of which the second is larger", c.Name,
+			c.Low, c.High)
+	case m != nil && !(c.Low <= m.Fill && m.Fill <= c.High):
+		return fmt.Errorf("model.table column %.64q has fill %g, want it within the column's ends, %g to %g", c.Name, m.Fill,
+			c.Low, c.High)
+	}
+	return nil
+}
+
+// validateWeights checks the weights of the classes.
+func (t *Table) validateWeights() error {
+	if n := len(t.Weights); n != 0 && n != len(t.Classes) {
+		return fmt.Errorf("model.table has %d weights, want one for each of the %d classes, or none", n, len(t.Classes))
+	}
+	for i, w := range t.Weights {
+		if !(w >= 1./maxWeight && w <= maxWeight) {
+			return fmt.Errorf("model.table has weight %g for class %.64q, want %g to %d", w, t.Classes[i], 1./maxWeight, maxWeight)
+		}
+	}
+	return nil
+}
