@@ -71,7 +71,8 @@ func (t *Table) validateWeights() error {
 	}
 	for i, w := range t.Weights {
 		if !(w >= 1./maxWeight && w <= maxWeight) {
-			return fmt.Errorf("model.table has weight %g for class %.64q, want %g to %d", w, t.Classes[i], 1./maxWeight, maxWeight)
+			return fmt.Errorf("model.table has weight %g for class %.64q, want %g to %d", w, t.Classes[i], 1./maxWeight,
+				maxWeight)
 		}
 	}
 	return nil

@@ -20,7 +20,8 @@ func TestSchema(t *testing.T) {
 		return path
 	}
 	schema := write("table.json", `{"label": "y", "classes": ["0", "1"], "group": "id", "columns": [
-		{"name": "a", "low": 0, "high": 1, "missing": {"fill": 0.5, "indicator": true}}, {"name": "c", "values": ["u", "v"]}]}`)
+		{"name": "a", "low": 0, "high": 1, "missing": {"fill": 0.5, "indicator": true}},
+		{"name": "c", "values": ["u", "v"]}]}`)
 	rows := write("rows.csv", "id,a,c,y\np,0,u,0\np,,v,1\nq,1,u,0\nr,1,v,1\ns,0,u,0\nt,0,u,1\n")
 	d, err := preset.Source{Schema: schema}.Read()
 	require.NoError(t, err)
@@ -38,8 +39,9 @@ func TestSchema(t *testing.T) {
 	for want, s := range map[string]preset.Source{
 		"the schema names both columns": {Path: rows, Schema: schema, Label: "y"},
 		`unknown field "lable"`:         {Schema: write("typo.json", `{"lable": "y"}`)},
-		"has fill 2":                    {Schema: write("fill.json", `{"label": "y", "classes": ["0", "1"], "columns": [{"name": "a", "high": 1, "missing": {"fill": 2}}]}`)},
-		"the value is none":             {Path: write("bad.csv", "id,a,c,y\np,0,w,0\n"), Schema: schema},
+		"has fill 2": {Schema: write("fill.json", `{"label": "y", "classes": ["0", "1"], "columns": [
+			{"name": "a", "high": 1, "missing": {"fill": 2}}]}`)},
+		"the value is none": {Path: write("bad.csv", "id,a,c,y\np,0,w,0\n"), Schema: schema},
 	} {
 		_, err := s.Read()
 		require.ErrorContains(t, err, want)

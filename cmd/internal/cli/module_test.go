@@ -109,7 +109,7 @@ func TestNewGroupedModule(t *testing.T) {
 		fmt.Fprintf(&text, "p%d,%d,%d,%s\n", i*i%130, i*7%80, i*13%60, []string{"no", "yes"}[i%2])
 	}
 	csv := written(t, "visits.csv", text.String())
-	own, err := preset.ReadData(csv, "ill", "patient")
+	own, err := preset.Source{Path: csv, Label: "ill", Group: "patient"}.Read()
 	require.NoError(t, err)
 	data, err := table.Load(csv, *own.Table)
 	require.NoError(t, err)

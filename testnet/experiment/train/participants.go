@@ -78,7 +78,7 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 			return nil, err
 		}
 	}
-	parts := mnist.PartitionIID(train.Len(), spec.Nodes, spec.Seed)
+	parts := evenly(train, spec)
 	if spec.Alpha > 0 {
 		if parts, err = mnist.PartitionDirichlet(train.Labels, mnist.Classes, spec.Nodes, spec.Alpha, spec.Seed); err != nil {
 			return nil, err
@@ -93,6 +93,11 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	for i, part := range parts {
 		x, labels := whole.Batch(nil, nil, enough(part, spec.Params.Privacy))
 		data := mnist.Features{X: x, Labels: labels, Inputs: whole.Inputs}
+		if whole.Groups != nil {
+			for _, row := range part {
+				data.Groups = append(data.Groups, whole.Groups[row])
+			}
+		}
 		if i < spec.Byzantine && poison != nil {
 			for k, label := range labels { // a copy of the set's
 				labels[k] = poison.Poison(label, mnist.Classes)
@@ -108,6 +113,23 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 		}
 	}
 	return p, nil
+}
+
+// evenly deals the examples out, those of a group to one participant.
+func evenly(train mnist.Set, spec Spec) [][]int {
+	if train.Groups == nil {
+		return mnist.PartitionIID(train.Len(), spec.Nodes, spec.Seed)
+	}
+	groups := mnist.ByGroup(train.Groups)
+	parts := mnist.PartitionIID(len(groups), spec.Nodes, spec.Seed)
+	for i, part := range parts {
+		var rows []int
+		for _, g := range part {
+			rows = append(rows, groups[g]...)
+		}
+		parts[i] = rows
+	}
+	return parts
 }
 
 // enough repeats the examples of a part that is too small for the chain's fixed batch, as in
