@@ -57,7 +57,8 @@ func dossierOf(t testing.TB, c *audittest.Chain) []byte {
 	e, report, err := evidence.Collect(t.Context(), c.Source(), audit.Options{})
 	require.NoError(t, err)
 	require.Nil(t, report.Divergence)
-	s, err := sheet.Read([]byte("participant = 2\norigin = \"two *wards* of <one> hospital\"\nrisks = \"\"\"few\nrecords\"\"\"\n"))
+	s, err := sheet.Read([]byte("participant = 2\norigin = \"two *wards* of <one> hospital\"\n" +
+		"risks = \"\"\"few\nrecords\"\"\"\n"))
 	require.NoError(t, err)
 	data, _, err := dossier.Write(t.Context(), e, "spdl test", []sheet.Sheet{s}, apptest.Key(0))
 	require.NoError(t, err)
@@ -212,7 +213,9 @@ func TestWrongTrust(t *testing.T) {
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 	for _, trust := range []light.Trust{{ChainID: "other", Height: 5}, {ChainID: apptest.ChainID, Height: 5000},
 		{ChainID: apptest.ChainID, Height: -1}, {ChainID: apptest.ChainID, Height: 5, Hash: make([]byte, 32)}} {
-		_, err := dossier.Verify(t.Context(), data, func(string, *types.LightBlock) (light.Trust, error) { return trust, nil })
+		_, err := dossier.Verify(t.Context(), data, func(string, *types.LightBlock) (light.Trust, error) {
+			return trust, nil
+		})
 		require.ErrorIs(t, err, light.ErrNotTrusted, fmt.Sprint(trust))
 	}
 	_, err = dossier.Verify(t.Context(), data, func(_ string, first *types.LightBlock) (light.Trust, error) {

@@ -17,7 +17,8 @@ func (w *writer) incidents() {
 		w.Say(w.state("offences"), "No offence was proven.")
 	}
 	for i, o := range w.State.Offences {
-		w.Say(w.state(fmt.Sprintf("offences/%d", i)), "%s committed an offence (%s) in round %d of epoch %d, proven at %s.",
+		w.Say(w.state(fmt.Sprintf("offences/%d", i)),
+			"%s committed an offence (%s) in round %d of epoch %d, proven at %s.",
 			w.who(o.Participant), o.Cause(), o.Round, o.Epoch, w.at(o.Height))
 	}
 	by := map[uint32]*conduct{}
@@ -51,13 +52,16 @@ func (w *writer) incidents() {
 			}
 		}
 	}
-	w.Say(recomputed("the records of all closed rounds"), "In %d of %d rounds the first leader did not close the round, and "+
-		"a later one did.", late, len(w.Records))
-	w.Say(manual, "A rule that selects some gradients leaves honest ones out too; only offences are proofs of misconduct.")
+	w.Say(recomputed("the records of all closed rounds"),
+		"In %d of %d rounds the first leader did not close the round, and "+
+			"a later one did.", late, len(w.Records))
+	w.Say(manual,
+		"A rule that selects some gradients leaves honest ones out too; only offences are proofs of misconduct.")
 	for _, p := range w.State.Participants {
 		c := of(p.Index)
 		w.Row(recomputed(fmt.Sprintf("the records of all closed rounds, participants/%d", p.Index)), w.who(p.Index),
-			fmt.Sprint(c.included), fmt.Sprint(c.selected), fmt.Sprint(c.opposed), fmt.Sprint(c.withheld), fmt.Sprint(c.missed),
+			fmt.Sprint(c.included), fmt.Sprint(c.selected), fmt.Sprint(c.opposed), fmt.Sprint(c.withheld),
+			fmt.Sprint(c.missed),
 			fmt.Sprintf("%.3f", float64(p.Reputation)/params.One))
 	}
 }

@@ -72,7 +72,8 @@ func (m Manifest) check(data []byte) error {
 	}
 	for i, f := range said.Files {
 		if i < len(m.Files) && f != m.Files[i] {
-			return fmt.Errorf("%w: %.80s has %d bytes of hash %s, the manifest says %d of %.64s", ErrDossier, m.Files[i].Name,
+			return fmt.Errorf("%w: %.80s has %d bytes of hash %s, the manifest says %d of %.64s", ErrDossier,
+				m.Files[i].Name,
 				m.Files[i].Bytes, m.Files[i].SHA256, f.Bytes, f.SHA256)
 		}
 	}

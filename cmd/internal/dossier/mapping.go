@@ -60,8 +60,9 @@ func (w *writer) gdpr() { w.mapping("Points of the GDPR's Articles 30 and 35", g
 
 func (w *writer) mapping(title string, points []point) {
 	w.Section(title, "point", "about", "this dossier supports it by", "state")
-	w.Say(manual, "The table says what of this dossier supports a point, never that a point is fulfilled: filled has proven "+
-		"facts, in part where these answer some of the point; declared has data sheets alone, open has neither.")
+	w.Say(manual,
+		"The table says what of this dossier supports a point, never that a point is fulfilled: filled has proven "+
+			"facts, in part where these answer some of the point; declared has data sheets alone, open has neither.")
 	for _, p := range points {
 		state, by, filled := "open", "nothing", "filled in part"
 		if slices.Contains(whole, p.key) {

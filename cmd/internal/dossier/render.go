@@ -85,9 +85,11 @@ func (w *writer) about() {
 	w.Say(w.state("history, closed"), "%d rounds are closed, in epochs 0 to %d.", len(w.Records), w.State.Progress.Epoch)
 	signer := fmt.Sprintf("The key %X, which signs this archive, is of no participant of the chain.", w.declared.Signer)
 	if index, known := signerOf(w.Facts, w.declared.Signer); known {
-		signer = fmt.Sprintf("The key %X, which signs this archive, is or was that of %s.", w.declared.Signer, w.who(index))
+		signer = fmt.Sprintf("The key %X, which signs this archive, is or was that of %s.", w.declared.Signer,
+			w.who(index))
 	}
 	w.Say(w.state("participants"), "%s", signer)
-	w.Say(manual, "Each sentence ends with its proof, or with the word declared and whose word it is; a proof shows what the "+
-		"chain holds, not that a participant's machine did what it should.")
+	w.Say(manual,
+		"Each sentence ends with its proof, or with the word declared and whose word it is; a proof shows what the "+
+			"chain holds, not that a participant's machine did what it should.")
 }

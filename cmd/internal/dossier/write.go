@@ -11,7 +11,8 @@ import (
 )
 
 // Write returns the archive of evidence, with the declarations of its author, signed by a key.
-func Write(ctx context.Context, e *evidence.Evidence, program string, sheets []sheet.Sheet, key ed25519.PrivateKey) ([]byte,
+func Write(ctx context.Context, e *evidence.Evidence, program string, sheets []sheet.Sheet,
+	key ed25519.PrivateKey) ([]byte,
 	*page.Page, error) {
 	e.Declared.Signer, e.Declared.Program = key.Public().(ed25519.PublicKey), program
 	e.Declared.Sheets = append([]sheet.Sheet{}, sheets...)

@@ -51,7 +51,8 @@ func (c *collector) block(b audit.Executed) {
 	if c.last.Block == nil {
 		c.members(uint64(b.Block.Height), b.Before)
 	}
-	if before := c.last; before.Block != nil && membership(before.Before.Participants) != membership(b.Before.Participants) {
+	if before := c.last; before.Block != nil &&
+		membership(before.Before.Participants) != membership(b.Before.Participants) {
 		c.members(uint64(before.Block.Height), before.Before)
 		c.members(uint64(b.Block.Height), b.Before)
 	}

@@ -96,11 +96,12 @@ func (c Chain) Trust(t light.Trust) error {
 	}
 	h := c.At(uint64(max(t.Height, 0)))
 	if h == nil {
-		return fmt.Errorf("%w: trusted is height %d, the dossier has the headers from %d to %d: take the hash of one of these",
+		return fmt.Errorf("%w: trusted is height %d, the dossier has the headers from %d to %d: take one of these",
 			light.ErrNotTrusted, t.Height, c.First(), c.Last().Height)
 	}
 	if !bytes.Equal(h.Hash(), t.Hash) {
-		return fmt.Errorf("%w: header of height %d has hash %X, trusted is %X", light.ErrNotTrusted, t.Height, h.Hash(), t.Hash)
+		return fmt.Errorf("%w: header of height %d has hash %X, trusted is %X", light.ErrNotTrusted, t.Height,
+			h.Hash(), t.Hash)
 	}
 	var from *types.LightBlock
 	for _, b := range c.Signed {

@@ -160,7 +160,8 @@ func (p *Page) Markdown() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-var special = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
+var special = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`,
+	"[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
 	"#", `\#`, "|", `\|`, "&", `\&`)
 
 // markdown escapes a text: a participant's name must not become markup.
