@@ -45,7 +45,8 @@ ARCHIVE, or of a running node by --node. The participant's key of --home signs.
 spdl verify dossier checks the file without a node, against the hash of one block.
 docs/DOSSIER.md says what each section is.`,
 		Example: "  spdl dossier --template > sheet.toml\n" +
-			"  spdl dossier --node tcp://127.0.0.1:26657 --data-sheet sheet.toml --out ours.dossier.zip\n  spdl verify dossier ours.dossier.zip --trust-height 10 --trust-hash 5F2B...",
+			"  spdl dossier --node tcp://127.0.0.1:26657 --data-sheet sheet.toml --out ours.dossier.zip\n" +
+			"  spdl verify dossier ours.dossier.zip --trust-height 10 --trust-hash 5F2B...",
 		Args: cobra.MaximumNArgs(1),
 	}, o.run)
 	audit.SourceFlag(cmd, &o.node)
