@@ -16,6 +16,16 @@ func Made(home string) bool {
 	return err == nil
 }
 
+// Stopped returns an error if a process runs the net.
+func (n *Net) Stopped() error {
+	held, err := home.LockValidator(n.Nodes[0].home.Config)
+	if err != nil {
+		return fmt.Errorf("the net in %s runs already (ask it with --home %s, or stop it first): %w", n.Manifest.Home,
+			n.Nodes[0].Home, err)
+	}
+	return held.Close()
+}
+
 // Misbehaving returns the net and the number of the node with that home, if the manifest in the
 // parent folder lists an attack by the node. Nothing else makes a node misbehave.
 func Misbehaving(home string) (*Net, int, error) {

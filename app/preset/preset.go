@@ -57,7 +57,7 @@ func New(name string, n int) (params.Params, error) {
 			return p, err
 		}
 	}
-	return params.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(Names(), ", "))
+	return params.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(AllNames(), ", "))
 }
 
 // strokes returns the preset of softmax regression without bias on the public feature map:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -57,6 +58,10 @@ func (c Config) Check() error {
 	path := c.Argv[0]
 	if !strings.ContainsRune(path, filepath.Separator) {
 		if _, err := exec.LookPath(path); err != nil {
+			if _, err := os.Stat(filepath.Join(c.Dir, path)); err == nil {
+				return fmt.Errorf("%q is no program in $PATH: name the file as ./%s, or let spdl new --module FILE.py:FUNCTION "+
+					"make a trainer of a PyTorch module", path, path)
+			}
 			return fmt.Errorf("there is no program %q: name one in $PATH, or its path: %w", path, err)
 		}
 		return nil

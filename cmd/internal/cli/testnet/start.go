@@ -108,7 +108,7 @@ func (o *startOptions) net(r *command.Run, home string) (*testnet.Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n, o.perturbable(n.Manifest)
+	return n, errors.Join(n.Stopped(), o.perturbable(n.Manifest))
 }
 
 // perturbable rejects --inprocess for a net with workers or perturbations, which need processes.
