@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// A chart is a line chart of one figure by round. Its y axis begins at 0 and ends at a bound that is
-// not the largest value, so that no change looks larger than it is.
+// A chart is a line chart of one figure by round. Its y axis ends at a bound that is not the largest
+// value, and begins at 0, but that of shares at a round share below the smallest, which the legend
+// names: otherwise the last rounds of a training look alike.
 type chart struct {
 	Name, Title  string
 	Unit         string // "%" shows shares as per cent
@@ -21,7 +22,7 @@ type chart struct {
 	Lines        []line // of a chart with a line for each participant
 	dots         []dot
 	from, until  uint64  // rounds of the frame
-	top          float64 // value of its upper edge
+	base, top    float64 // values of its lower and its upper edge
 }
 
 // A line is one participant's in a chart of several.
@@ -72,10 +73,16 @@ func chartOf(page, name, title, unit string, top float64, points []Point, of fun
 	if !(highest <= top) {
 		top = roundUp(highest)
 	}
+	if unit == "%" {
+		c.base = shareBelow(lowest)
+	}
 	c.draw(top)
 	first, last := c.dots[0], c.dots[c.Count-1]
 	c.Legend = fmt.Sprintf("%s after round %d; between %s and %s since round %d", c.text(last.value), last.round,
 		c.text(lowest), c.text(highest), first.round)
+	if c.base > 0 {
+		c.Legend += "; the axis begins at " + c.label(c.base)
+	}
 	return c
 }
 
@@ -91,7 +98,7 @@ func (c *chart) axes(from, until uint64, top float64) {
 	c.from, c.until, c.top = from, until, top
 	for k := range 5 {
 		share := float64(k) / 4
-		c.Ticks = append(c.Ticks, tick{frameBottom - (frameBottom-frameTop)*share, c.label(top * share)})
+		c.Ticks = append(c.Ticks, tick{frameBottom - (frameBottom-frameTop)*share, c.label(c.base + (top-c.base)*share)})
 	}
 	for _, round := range []uint64{from, (from + until) / 2, until} {
 		if n := len(c.Rounds); n == 0 || c.across(round)-c.Rounds[n-1].At > 30 {
@@ -106,7 +113,7 @@ func (c *chart) across(round uint64) float64 {
 }
 
 func (c *chart) up(value float64) float64 {
-	return frameBottom - (frameBottom-frameTop)*min(1, max(0, value/c.top))
+	return frameBottom - (frameBottom-frameTop)*min(1, max(0, (value-c.base)/(c.top-c.base)))
 }
 
 func (c *chart) polyline(dots []dot) string {
@@ -120,7 +127,7 @@ func (c *chart) polyline(dots []dot) string {
 // label returns a value of an axis.
 func (c *chart) label(x float64) string {
 	if c.Unit == "%" {
-		return fmt.Sprintf("%.0f %%", 100*x)
+		return fmt.Sprintf("%.4g %%", 100*x)
 	}
 	return fmt.Sprintf("%.3g", x)
 }
@@ -146,6 +153,17 @@ func roundUp(x float64) float64 {
 		}
 	}
 	return 10 * unit
+}
+
+// shareBelow returns the greatest of a few round shares that is below x, 0 if there is none.
+func shareBelow(x float64) float64 {
+	below := 0.0
+	for _, share := range []float64{0.2, 0.4, 0.6, 0.8, 0.9, 0.96} {
+		if share < x {
+			below = share
+		}
+	}
+	return below
 }
 
 // table returns the values.

@@ -18,14 +18,17 @@ func accuracies(values ...float64) []Point {
 	return out
 }
 
-// TestAccuracyIsNotExaggerated: the axis is the whole of 0 to 100 %, so that a rise from 93 to 98 %
-// is a twentieth of it.
-func TestAccuracyIsNotExaggerated(t *testing.T) {
-	c := chartOf("/training", "accuracy", "Test accuracy", "%", 1, accuracies(0.93, 0.98),
-		func(p Point) *float64 { return p.Accuracy })
-	require.Equal(t, []string{"0 %", "25 %", "50 %", "75 %", "100 %"}, labels(c.Ticks))
-	require.Equal(t, "44.0,19.1 296.0,12.6", c.Points)
-	require.Equal(t, "98 % after round 1; between 93 % and 98 % since round 0", c.Legend)
+// TestAccuracyShowsLearning: the axis begins at a round share below the smallest, which the legend
+// names, and at 0 if there is none.
+func TestAccuracyShowsLearning(t *testing.T) {
+	accuracy := func(p Point) *float64 { return p.Accuracy }
+	c := chartOf("/training", "accuracy", "Test accuracy", "%", 1, accuracies(0.93, 0.98), accuracy)
+	require.Equal(t, []string{"90 %", "92.5 %", "95 %", "97.5 %", "100 %"}, labels(c.Ticks))
+	require.Equal(t, "44.0,101.0 296.0,36.0", c.Points)
+	require.Equal(t, "98 % after round 1; between 93 % and 98 % since round 0; the axis begins at 90 %", c.Legend)
+	whole := chartOf("/training", "accuracy", "Test accuracy", "%", 1, accuracies(0.1, 0.98), accuracy)
+	require.Equal(t, []string{"0 %", "25 %", "50 %", "75 %", "100 %"}, labels(whole.Ticks))
+	require.NotContains(t, whole.Legend, "axis")
 	loss := chartOf("/training", "loss", "Test loss", "", 0, accuracies(0.31, 0.11),
 		func(p Point) *float64 { return p.Accuracy })
 	require.Equal(t, []string{"0", "0.1", "0.2", "0.3", "0.4"}, labels(loss.Ticks))
@@ -84,7 +87,8 @@ func TestHomeSaysHowLong(t *testing.T) {
 	require.Contains(t, page, `id="news" role="status"`)
 }
 
-// TestRoundsWithTrouble: the filter keeps rounds in which something was wrong, and a member that was
+// TestRoundsWithTrouble: the filter keeps rounds in which something was wrong, also round 0, for
+// which participant 3 is convicted, and a member that was
 // absent before is no news.
 func TestRoundsWithTrouble(t *testing.T) {
 	s := over(t, newFake(60, "x"), Options{})
@@ -103,11 +107,11 @@ func TestRoundsWithTrouble(t *testing.T) {
 	page := get(s, "/rounds?trouble=1").Body.String()
 	for _, p := range s.tail.points {
 		row := `<th scope="row"><a href="/round/0/` + strings.TrimSpace(labelOf(p.Round)) + `">`
-		require.Equal(t, p.Round == 7 || p.Round == 20, strings.Contains(page, row), p.Round)
+		require.Equal(t, p.Round == 0 || p.Round == 7 || p.Round == 20, strings.Contains(page, row), p.Round)
 	}
 	require.Contains(t, page, "All rounds")
 	csv := get(s, "/rounds/rounds.csv?trouble=1").Body.String()
-	require.Equal(t, 3, strings.Count(csv, "\n"), csv)
+	require.Equal(t, 4, strings.Count(csv, "\n"), csv)
 	require.True(t, strings.HasPrefix(csv, "epoch,round,height,leader,view,included,left_out,opposed,rejected,"+
 		"failed_to_lead,"))
 	require.Equal(t, 61, strings.Count(get(s, "/rounds/rounds.csv").Body.String(), "\n"), "not one page alone")

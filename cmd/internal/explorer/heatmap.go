@@ -28,6 +28,7 @@ type cell struct {
 	Y     int
 	Class string // selected, left-out, opposed, refused, absent
 	Sign  string
+	Lead  string // the sign of a leader, where another sign has the middle of the cell
 	Title string
 }
 
@@ -95,14 +96,13 @@ func cellOf(p Point, row heatRow) cell {
 	switch {
 	case p.Leader == who:
 		c.Title += ", leader"
-		if c.Sign == "" {
-			c.Sign = "★"
-		}
+		c.Lead = "★"
 	case has(p.Passed, who) > 0:
 		c.Title += ", failed to lead"
-		if c.Sign == "" {
-			c.Sign = "↷"
-		}
+		c.Lead = "↷"
+	}
+	if c.Sign == "" {
+		c.Sign, c.Lead = c.Lead, ""
 	}
 	return c
 }

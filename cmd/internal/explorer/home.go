@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -70,7 +71,12 @@ func (s *Server) home(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
+	offences, err := known[[]app.Offence](r.Context(), s.source, "/evidence")
+	if err != nil {
+		return content{}, err
+	}
 	for i := range b.Rounds {
+		b.Rounds[i].Offenders = offendersIn(b.Rounds[i], offences)
 		b.Rounds[i].Missing, _ = missingIn(b.Rounds[i], b.Rounds[i], people)
 	}
 	if b.Lead, err = s.lead(r.Context(), status); err != nil {

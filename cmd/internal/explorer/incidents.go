@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -14,7 +15,8 @@ type incident struct {
 	Tag           string
 	First, Last   uint64 // rounds
 	Epoch         uint64
-	Count         int // of rounds
+	offence       *app.Offence // proven, nil for what the rounds show
+	Count         int          // of rounds
 	What          string
 	rounds        []uint64
 	reputation    []int64 // after each of the rounds, where it is known
@@ -22,7 +24,38 @@ type incident struct {
 }
 
 // Rounds names the rounds of the incident.
-func (i incident) Rounds() string { return roundsText(i.rounds) }
+func (i incident) Rounds() string {
+	if o := i.offence; o != nil && o.Misbehavior != 0 {
+		return fmt.Sprintf("height %d", o.Voted)
+	}
+	return roundsText(i.rounds)
+}
+
+// Address is the page of the first of the rounds, or of the block of a validator's offence.
+func (i incident) Address() string {
+	if o := i.offence; o != nil && o.Misbehavior != 0 {
+		return fmt.Sprintf("/block/%d", o.Voted)
+	}
+	return fmt.Sprintf("/round/%d/%d", i.Epoch, i.First)
+}
+
+// Proven is the height of the block that proved the offence, 0 for what the rounds show.
+func (i incident) Proven() uint64 {
+	if i.offence == nil {
+		return 0
+	}
+	return i.offence.Height
+}
+
+// proven tells the proven offences of a participant, the newest first.
+func proven(offences []app.Offence) (out []incident) {
+	for _, o := range slices.Backward(offences) {
+		out = append(out, incident{Class: "opposed", Tag: "✕ proven offence", First: o.Round, Last: o.Round,
+			Epoch: o.Epoch, Count: 1, rounds: []uint64{o.Round}, offence: &o, What: "two different statements (" +
+				o.Cause() + "); it cost the whole reputation"})
+	}
+	return out
+}
 
 // apart is the number of rounds without the same trouble after which it is told as a new incident.
 const apart = 5
@@ -161,5 +194,6 @@ func spansOf(results []result) []span {
 }
 
 func alike(a, b Verdict) bool {
-	return a.Fate == b.Fate && a.Opposed == b.Opposed && a.Passed == b.Passed
+	return a.Fate == b.Fate && a.Opposed == b.Opposed && a.Passed == b.Passed && a.Offence == b.Offence &&
+		a.convicted == b.convicted
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -124,4 +125,41 @@ func TestParticipantInShares(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, 13, strings.Count(w.Body.String(), "\n"))
 	require.Equal(t, http.StatusNotFound, get(s, "/participant/9/rounds.csv").Code)
+}
+
+// TestProvenOffenceIsAnIncident: it comes first, with its evidence, and the round that lost the
+// reputation to it says so and is a row of its own.
+func TestProvenOffenceIsAnIncident(t *testing.T) {
+	s := over(t, newFake(12, "x"), Options{}) // participant 3: two gradients for round 0, proven in block 2
+	page := get(s, "/participant/3").Body.String()
+	incidents := between(t, page, `id="incidents"`, "</div>")
+	offence, opposed := strings.Index(incidents, "✕ proven offence"), strings.Index(incidents, "✕ opposed")
+	require.Positive(t, offence)
+	require.Less(t, offence, opposed)
+	for _, text := range []string{`<a href="/round/0/0">round 0</a>: two different statements (gradient)`,
+		`proven in <a href="/block/2">block 2</a>, see the <a href="/evidence">evidence</a>`} {
+		require.Contains(t, incidents, text)
+	}
+	rows := between(t, page, `id="history"`, "</table>")
+	require.Contains(t, rows, "Two different statements of it for this round (gradient) are proven in block 2.")
+	require.Contains(t, rows, "the evidence in block 2 set it to 0")
+	require.Equal(t, 3, strings.Count(rows, "<tr class"), "round 0, round 1, and the rest")
+
+	require.Contains(t, get(s, "/round/0/0").Body.String(), "✕ offence")
+	require.NotContains(t, get(s, "/round/0/1").Body.String(), "✕ offence")
+	require.Contains(t, get(s, "/round/0/1").Body.String(), "the evidence in block 2 set it to 0")
+	require.Equal(t, 1, strings.Count(get(s, "/rounds").Body.String(), "✕ offence"))
+	vote := proven([]app.Offence{{Misbehavior: 1, Voted: 7, Height: 9}})[0]
+	require.Equal(t, []string{"height 7", "/block/7"}, []string{vote.Rounds(), vote.Address()})
+}
+
+// TestALeaderKeepsItsStar: a cell has the sign of the fate and that of the leader.
+func TestALeaderKeepsItsStar(t *testing.T) {
+	row := heatRow{Standing: Standing{Participant: 5}}
+	p := Point{Leader: 5, included: []uint32{5}, Opposed: []uint32{5}}
+	c := cellOf(p, row)
+	require.Equal(t, []string{"✕", "★"}, []string{c.Sign, c.Lead})
+	p.Opposed = nil
+	c = cellOf(p, row)
+	require.Equal(t, []string{"★", ""}, []string{c.Sign, c.Lead})
 }

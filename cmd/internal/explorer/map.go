@@ -37,7 +37,7 @@ type mapRow struct {
 
 // The width of the picture and its largest height, the margin, the room for names on the right, the
 // least distance of two names, and the room for the scale below.
-const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 120.0, 14.0, 40.0
+const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 120.0, 18.0, 40.0
 
 // farPoint is a gradient that is far from the others: Times the usual distance.
 type farPoint struct {

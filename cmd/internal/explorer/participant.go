@@ -92,6 +92,13 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	if b.Rounds, err = s.results(r.Context(), people, closed, whole, uint32(index)); err != nil {
 		return content{}, err
 	}
+	for i := range b.Rounds {
+		f, before := &b.Rounds[i], uint64(0)
+		if i > 0 {
+			before = b.Rounds[i-1].Height
+		}
+		f.Verdict.convict(f.Point, before, b.Offences)
+	}
 	b.Verify = s.verifying(r.Context(), fmt.Sprintf("participant %d", index))
 	b.summarise(fmt.Sprintf("/participant/%d", index))
 	return content{"participant", fmt.Sprintf("Participant %d", index), b}, nil
@@ -117,7 +124,7 @@ func (b *participantPage) summarise(page string) {
 		func(p Point) *float64 { return reputation[p.Round] })
 	b.Spent = chartOf(page, "epsilon", "Epsilon spent", "", b.Spend.Budget, points,
 		func(p Point) *float64 { return spent[p.Round] })
-	b.Incidents = incidentsOf(b.Rounds)
+	b.Incidents = append(proven(b.Offences), incidentsOf(b.Rounds)...)
 	slices.Reverse(b.Rounds)
 	b.Spans = spansOf(b.Rounds)
 }

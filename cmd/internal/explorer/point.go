@@ -28,6 +28,8 @@ type Point struct {
 
 	At      time.Time `json:"-"` // time of the block; zero if the page does not need it
 	Missing int       `json:"-"` // members without a gradient, if the page needs it
+	// Offenders have a proven offence for the round, if the page needs them.
+	Offenders []uint32 `json:"-"`
 
 	included []uint32
 	refusals []query.Rejection // of participants whose gradients are not included

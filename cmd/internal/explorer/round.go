@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -28,6 +29,8 @@ type roundPage struct {
 	Note         string // on the rule, if it gives no score
 	Verify       string // the command
 	Point        Point
+	Epsilon      *float64 // the largest spend after it; nil if the node has dropped the block's events
+	Budget       float64  // 0 for none, or of another epoch
 }
 
 // fateRow is a verdict with what the shape of the round adds to it.
@@ -104,11 +107,23 @@ func (s *Server) round(r *http.Request) (content, error) {
 		before := at.Round - 1
 		b.Before = &before
 	}
-	status, _, _, _ := s.tail.now()
+	status, running, _, _ := s.tail.now()
+	b.Epsilon = s.epsilonOf(r.Context(), at, story.Height)
+	if at.Epoch == status.Epoch {
+		b.Budget = running.Privacy.Epsilon
+	}
 	if next := at.Round + 1; at.Epoch < status.Epoch || next < status.Round {
 		b.Next = &next
 	}
 	return content{"round", fmt.Sprintf("Round %d of epoch %d", at.Round, at.Epoch), b}, nil
+}
+
+// epsilonOf returns the largest spend after a round, as its block's event says it.
+func (s *Server) epsilonOf(ctx context.Context, at params.RoundID, height uint64) *float64 {
+	if p, ok := s.tail.known()[at]; ok && p.Epsilon != nil {
+		return p.Epsilon
+	}
+	return s.source.epsilonAt(ctx, height)
 }
 
 // measureRound sets the rows of a page of verdicts, and the map.
@@ -217,7 +232,7 @@ func placeOf(r *http.Request) (at params.RoundID, err error) {
 func firstFates(all []Verdict) []Verdict {
 	rank := func(v Verdict) int {
 		switch {
-		case v.Opposed:
+		case v.Opposed || v.Offence:
 			return 0
 		case v.Fate == Refused:
 			return 1

@@ -121,6 +121,10 @@ func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) erro
 	if b.Epoch != b.Epochs[len(b.Epochs)-1].Epoch {
 		people = nil // the members of that epoch are not known
 	}
+	offences, err := known[[]app.Offence](ctx, s.source, "/evidence")
+	if err != nil {
+		return err
+	}
 	points := s.tail.known()
 	for b.From = b.Until; b.From > 0 && b.Until-b.From < searched && (whole || len(b.Points) < shown); b.From-- {
 		p, err := s.pointAt(ctx, points, params.RoundID{Epoch: b.Epoch, Round: b.From - 1})
@@ -135,7 +139,8 @@ func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) erro
 		}
 		fresh := 0
 		p.Missing, fresh = missingIn(p, before, people)
-		if b.Trouble && len(p.Opposed)+len(p.Refused)+len(p.Passed)+fresh == 0 {
+		p.Offenders = offendersIn(p, offences)
+		if b.Trouble && len(p.Offenders)+len(p.Opposed)+len(p.Refused)+len(p.Passed)+fresh == 0 {
 			continue
 		}
 		b.All = append(b.All, p)
@@ -156,6 +161,16 @@ func (s *Server) pointAt(ctx context.Context, known map[params.RoundID]Point, at
 		return Point{}, err
 	}
 	return pointOf(record), nil
+}
+
+// offendersIn returns the participants that are convicted of two statements for a round.
+func offendersIn(p Point, offences []app.Offence) (out []uint32) {
+	for _, o := range offences {
+		if o.Misbehavior == 0 && o.Epoch == p.Epoch && o.Round == p.Round && !slices.Contains(out, o.Participant) {
+			out = append(out, o.Participant)
+		}
+	}
+	return out
 }
 
 // missingIn returns the number of members without a gradient in a round, and the number of those

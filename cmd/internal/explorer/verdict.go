@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"github.com/spdl/spdl/app"
@@ -37,6 +38,29 @@ type Verdict struct {
 	Change     *int64   `json:"change"`     // by the round; null if the reputation before it is unknown
 	VRFOutput  string   `json:"vrf_output"`
 	Why        string   `json:"why"`
+
+	Offence   bool `json:"-"` // two different statements of it for the round are proven
+	convicted bool // evidence took its reputation between the round before and this one
+}
+
+// convict adds what proven offences say of the verdict: whether one is for the round, and whether
+// the reputation after it is that of a conviction since a height, that of the round before. An
+// offence in the block that closes a round counts from the next round on.
+func (v *Verdict) convict(p Point, before uint64, offences []app.Offence) {
+	for _, o := range offences {
+		if o.Participant != v.Participant {
+			continue
+		}
+		if o.Misbehavior == 0 && o.Epoch == p.Epoch && o.Round == p.Round {
+			v.Offence = true
+			v.Why += fmt.Sprintf(" Two different statements of it for this round (%s) are proven in block %d.", o.Cause(),
+				o.Height)
+		}
+		if v.Reputation != nil && before <= o.Height && o.Height < p.Height {
+			v.convicted = true
+			v.Why += fmt.Sprintf(" Its reputation is that of a conviction: the evidence in block %d set it to 0.", o.Height)
+		}
+	}
 }
 
 // A Story is a closed round with the verdict on every participant.
@@ -69,12 +93,17 @@ func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := map[uint32]int64{}
+	before, since := map[uint32]int64{}, uint64(0)
+	offences, err := known[[]app.Offence](ctx, s.source, "/evidence")
+	if err != nil {
+		return nil, err
+	}
 	if at.Round > 0 {
 		last, err := s.source.record(ctx, params.RoundID{Epoch: at.Epoch, Round: at.Round - 1})
 		if err != nil {
 			return nil, err
 		}
+		since = last.Height
 		for _, c := range last.Contributions {
 			before[c.Participant] = c.Reputation
 		}
@@ -87,6 +116,9 @@ func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 		Verdicts: verdicts(r, people, before, nil),
 	}
 	s.seen(ctx, r).tell(out.Verdicts, r)
+	for i := range out.Verdicts {
+		out.Verdicts[i].convict(pointOf(r), since, offences)
+	}
 	_, _, points, _ := s.tail.now()
 	for i := range points {
 		if points[i].Epoch == r.Epoch && points[i].Round == r.Round {
