@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cometbft/cometbft/types"
-
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
@@ -212,8 +210,8 @@ func (m *Manifest) checkSettings() error {
 		return fmt.Errorf("alpha is %g, want a number above 0", m.Alpha)
 	case m.StepDelay < 0 || m.StepDelay > maxStepDelay:
 		return fmt.Errorf("step_delay is %v, want 0 to %v", m.StepDelay, maxStepDelay)
-	case len(m.ChainID) > types.MaxChainIDLen:
-		return fmt.Errorf("chain_id %q has %d bytes, at most %d", m.ChainID, len(m.ChainID), types.MaxChainIDLen)
+	case m.ChainID != "" && home.CheckChainID(m.ChainID) != nil:
+		return home.CheckChainID(m.ChainID)
 	case m.Preset != "" && m.Params != "":
 		return fmt.Errorf("preset %q and params %q, want one of them", m.Preset, m.Params)
 	case m.Home == "":

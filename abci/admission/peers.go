@@ -91,14 +91,18 @@ func SplitList(list string) (entries []string) {
 
 // CheckRelays rejects a list of relays, separated by commas, unless each is id@host:port. A name
 // of a host need not have an address yet.
-func CheckRelays(list string) error {
-	for _, relay := range SplitList(list) {
-		id, at, ok := strings.Cut(relay, "@")
+func CheckRelays(list string) error { return CheckAddresses("p2p.relays", list) }
+
+// CheckAddresses rejects the list of nodes of a key, separated by commas, unless each is
+// id@host:port.
+func CheckAddresses(key, list string) error {
+	for _, node := range SplitList(list) {
+		id, at, ok := strings.Cut(node, "@")
 		host, port, err := net.SplitHostPort(at)
 		n, number := strconv.ParseUint(port, 10, 16)
-		if !ok || err != nil || number != nil || host == "" || n == 0 || strings.Contains(relay, " ") ||
+		if !ok || err != nil || number != nil || host == "" || n == 0 || strings.Contains(node, " ") ||
 			checkPeerID(strings.ToLower(id)) != nil {
-			return fmt.Errorf("p2p.relays names %q, want id@host:port with an id of %d hex digits, separated by commas", relay,
+			return fmt.Errorf("%s names %q, want id@host:port with an id of %d hex digits, separated by commas", key, node,
 				2*p2p.IDByteLength)
 		}
 	}

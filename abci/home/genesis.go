@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
@@ -35,6 +36,19 @@ func GenesisOf(c *config.Config) (app.Genesis, error) {
 		return app.Genesis{}, err
 	}
 	return app.DecodeGenesis(doc.AppState)
+}
+
+// chainIDs matches the ids that a new chain may have.
+var chainIDs = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9._-]{1,%d}$`, types.MaxChainIDLen))
+
+// CheckChainID rejects an id for a new chain that is no plain word. A genesis that exists may have
+// another id.
+func CheckChainID(id string) error {
+	if !chainIDs.MatchString(id) {
+		return fmt.Errorf("chain id %q has %d bytes, want 1 to %d letters, digits, ., _ and -", id, len(id),
+			types.MaxChainIDLen)
+	}
+	return nil
 }
 
 // NewGenesis makes the genesis document. Every participant with a consensus key becomes a

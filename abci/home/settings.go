@@ -17,6 +17,8 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/tempfile"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/spdl/spdl/abci/admission"
 )
 
 // Setting is a key of config.toml or app.toml, as section.key, and its value.
@@ -103,6 +105,9 @@ func Set(dir, key, text string) (Setting, error) {
 	if err != nil {
 		return s, err
 	}
+	if err := checkAddress(key, text); err != nil {
+		return s, configError{fmt.Errorf("%s: %w", s.File, err)}
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return s, err
@@ -111,6 +116,26 @@ func Set(dir, key, text string) (Setting, error) {
 		return s, err
 	}
 	return Find(Settings(c, a), key)
+}
+
+// checkAddress rejects an address, or a list of nodes, with which CometBFT's node would not start.
+func checkAddress(key, text string) error {
+	switch key {
+	case "p2p.persistent_peers", "p2p.seeds":
+		return admission.CheckAddresses(key, text)
+	case "p2p.laddr", "p2p.external_address":
+	case "rpc.laddr", "rpc.grpc_laddr", "rpc.pprof_laddr", "priv_validator_laddr",
+		"instrumentation.prometheus_listen_addr":
+		if strings.HasPrefix(text, "unix://") {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if text != "" && !listenable(text) {
+		return fmt.Errorf("%s is %q, want an address with a port from 0 to 65535, as tcp://127.0.0.1:26656", key, text)
+	}
+	return nil
 }
 
 // loadWith returns the configuration of a home as if one of its files had the given content.

@@ -45,6 +45,8 @@ func TestSet(t *testing.T) {
 		{"app.toml", "p2p.allowed_peers", strings.Repeat("ab", 20), `allowed_peers = ""`, `allowed_peers = "` +
 			strings.Repeat("ab", 20) + `"`},
 		{"config.toml", "p2p.external_address", "a.example:1", `external_address = ""`, `external_address = "a.example:1"`},
+		{"config.toml", "p2p.persistent_peers", strings.Repeat("ab", 20) + "@a.example:1", `persistent_peers = ""`,
+			`persistent_peers = "` + strings.Repeat("ab", 20) + `@a.example:1"`},
 		{"config.toml", "consensus.timeout_prevote", "2s", `timeout_prevote = "100ms"`, `timeout_prevote = "2s"`},
 		{"config.toml", "log_level", "error", `log_level = "app:info,worker:info,*:error"`, `log_level = "error"`},
 	} {
@@ -80,6 +82,9 @@ func TestSetRejects(t *testing.T) {
 		"mempool.type":                  {"app", "mempool.type"},
 		"p2p.libp2p.scaler.overrides":   {"x", "list of tables"},
 		"instrumentation.max_open_conn": {"x", "no key"},
+		"rpc.laddr":                     {"tcp://127.0.0.1:99999", "port from 0 to 65535"},
+		"p2p.laddr":                     {"127.0.0.7", `p2p.laddr is "127.0.0.7"`},
+		"p2p.persistent_peers":          {"foo@1.2.3.4:26656", `p2p.persistent_peers names "foo@1.2.3.4:26656"`},
 	} {
 		t.Setenv("SPDL_WORKER_PARTS", "4") // the file has to be valid by itself
 		_, err := home.Set(dir, key, c.value)

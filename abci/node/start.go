@@ -179,10 +179,10 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	if err := r.assemble(c, a, own, logger, h); err != nil {
 		return err
 	}
+	r.announce(c, logger.With("module", "app"))
 	if err := r.Node.Start(); err != nil {
 		return err
 	}
-	logger.Info("the node has started", "module", "app", "rpc", c.RPC.ListenAddress, "p2p", c.P2P.ListenAddress)
 	consensus, err := consensusOf(r.Node)
 	if err != nil {
 		return err
@@ -191,6 +191,9 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	go r.watchSizes(ctx, logger.With("module", "app"))
 	go r.limits.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
 	go r.admission.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
+	if validators(r.Application.State()) > 1 {
+		go reportNoPeers(ctx, r.Node.Switch().Peers().Size, noPeersAfter, logger.With("module", "app"))
+	}
 	if sw, ok := r.Node.Switch().(dialer); ok {
 		go redial(ctx, sw, r.persistentPeers, logger.With("module", "app"))
 	}

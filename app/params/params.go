@@ -129,11 +129,6 @@ func (p Params) warnings(n int) (out []string) {
 		out = append(out, "test_chain: TEST CHAIN ONLY, workers may draw their noise from a known seed and "+
 			"nothing is private")
 	}
-	if t := p.Model.Table; t != nil {
-		out = append(out, fmt.Sprintf("model.table: the names and ends of %d columns and the names of %d classes are "+
-			"public, and no epsilon pays for ends that are the least and greatest of somebody's rows: agree on bounds instead",
-			len(t.Columns), len(t.Classes)))
-	}
 	if p.Rule.Zeros {
 		out = append(out, "rule.zeros: a silent participant counts as the zero vector; one of ten makes Krum choose it in "+
 			"most rounds")

@@ -3,12 +3,12 @@ package founding
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"time"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
@@ -41,8 +41,8 @@ func (p Proposal) Check() error {
 			return fmt.Errorf("member %q is named twice", name)
 		}
 	}
-	if p.ChainID == "" {
-		return errors.New("the proposal has no chain_id")
+	if err := home.CheckChainID(p.ChainID); err != nil {
+		return fmt.Errorf("the proposal's chain_id: %w", err)
 	}
 	if _, err := p.Params.Validate(len(p.Members)); err != nil {
 		return fmt.Errorf("params for %d members: %w", len(p.Members), err)

@@ -8,8 +8,8 @@ import (
 
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
 	"github.com/cometbft/cometbft/libs/log"
-	"github.com/cometbft/cometbft/types"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/internal/printable"
 )
 
@@ -58,10 +58,10 @@ func (r *Run) LogAt(level, otherwise string) (log.Logger, error) {
 	return logger, nil
 }
 
-// CheckChainID applies CometBFT's length limit to --chain-id.
+// CheckChainID rejects a --chain-id that home.CheckChainID rejects.
 func CheckChainID(id string) error {
-	if len(id) > types.MaxChainIDLen {
-		return Usage(fmt.Errorf("--chain-id %q has %d bytes, at most %d", id, len(id), types.MaxChainIDLen))
+	if err := home.CheckChainID(id); err != nil {
+		return Usage(fmt.Errorf("--chain-id: %w", err))
 	}
 	return nil
 }

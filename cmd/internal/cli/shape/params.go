@@ -105,7 +105,7 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 	case o.params != "":
 		p, err = readParams(o.params)
 	case o.preset+o.data+o.schema != "":
-		if p, err = o.fromPreset(n); err != nil {
+		if p, err = o.fromPreset(n, warn); err != nil {
 			err = command.Usage(err)
 		}
 	default:
@@ -130,8 +130,9 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 	return p, nil
 }
 
-// fromPreset returns the parameters of a preset, with the data and the model of the options.
-func (o *Options) fromPreset(n int) (params.Params, error) {
+// fromPreset returns the parameters of a preset, with the data and the model of the options. It
+// warns if a participant's rows set the ends of a table's columns.
+func (o *Options) fromPreset(n int, warn func(string)) (params.Params, error) {
 	own := preset.Own{Examples: command.Or(o.examples, 0), Rounds: command.Or(o.rounds, 0),
 		Epsilon: command.Or(o.epsilon, 0)}
 	if o.model != "" {
@@ -145,6 +146,12 @@ func (o *Options) fromPreset(n int) (params.Params, error) {
 		d, err := preset.Source{Path: o.data, Label: o.label, Group: o.group, Schema: o.schema}.Read()
 		if err != nil {
 			return params.Params{}, fmt.Errorf("%s: %w", cmp.Or(o.schema, o.data), err)
+		}
+		// a file with fewer examples than a participant has is no participant's table, but agreed bounds
+		if d.Table != nil && o.schema == "" && command.Or(o.examples, 0) <= d.Examples {
+			warn(fmt.Sprintf("%s: the ends of %d columns are the least and greatest of its rows, and public with the names of "+
+				"%d classes; no epsilon pays for them: agree on bounds instead (--schema)", o.data,
+				len(d.Table.Columns), len(d.Table.Classes)))
 		}
 		if own.Data = &d; own.Examples == 0 {
 			own.Examples = d.Examples // the data are those of one participant

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,4 +33,20 @@ func TestReadParams(t *testing.T) {
 	require.ErrorAs(t, err, &command.UsageError{})
 	_, err = readParams(file + "x")
 	require.ErrorAs(t, err, &command.UsageError{})
+}
+
+// TestEndsOfRows: only a table of somebody's rows brings a warning about the ends of its columns.
+func TestEndsOfRows(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bounds.csv")
+	require.NoError(t, os.WriteFile(file, []byte("age,dose,diagnosis\n0,0,cold\n120,50,flu\n"), 0o600))
+	warned := func(examples *int) string {
+		o := Options{data: file, label: "diagnosis", examples: examples}
+		var said []string
+		_, err := o.fromPreset(4, func(w string) { said = append(said, w) })
+		t.Log(err) // two rows alone are too few for a preset, and the warning comes before
+		return strings.Join(said, "\n")
+	}
+	agreed := 2000
+	require.Empty(t, warned(&agreed))
+	require.Contains(t, warned(nil), "no epsilon pays for them")
 }
