@@ -57,14 +57,15 @@ func (s Section) Details() []figure.Note {
 	return slices.DeleteFunc(slices.Clone(s.Notes), func(n figure.Note) bool { return n.Name == "title" })
 }
 
-// Page returns an HTML file that loads no other files. Warnings stand out.
-func Page(title, about string, warnings []string, sections []Section) ([]byte, error) {
+// Page returns an HTML file that loads no other files. Verdict is the result in a line, "" for none.
+// Warnings stand out.
+func Page(title, verdict, about string, warnings []string, sections []Section) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, struct {
-		Title, About string
-		Warnings     []string
-		Sections     []Section
-	}{title, about, warnings, sections})
+		Title, Verdict, About string
+		Warnings              []string
+		Sections              []Section
+	}{title, verdict, about, warnings, sections})
 	return out.Bytes(), err
 }
 
@@ -118,6 +119,6 @@ func Report(dir string) ([]byte, error) {
 	if len(sections) == 0 {
 		return nil, fmt.Errorf("%s holds no experiment; make one with `spdl-figures experiment NAME --out %s`", dir, dir)
 	}
-	return Page("SPDL: experiments", "PURE is the mean without noise, DP the mean with noise, SPDL a resilient rule "+
+	return Page("SPDL: experiments", "", "PURE is the mean without noise, DP the mean with noise, SPDL a resilient rule "+
 		"with noise.", nil, sections)
 }

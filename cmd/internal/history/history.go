@@ -23,6 +23,7 @@ type Chain struct {
 	Rounds []Round
 	State  *app.State    // after the last block
 	Count  []Tally       // by participant
+	Runs   []Run         // of opposed gradients, in the order of their first rounds
 	Params params.Params // of the last epoch that closed a round
 
 	// Unmeasured is why external models were not measured, "" where all of them were.
@@ -55,6 +56,34 @@ type Round struct {
 
 // Tally counts what a participant did in all rounds.
 type Tally struct{ Included, Selected, Opposed, Led int }
+
+// Run is a run of rounds in which a participant's gradient was opposed to Delta. It goes on over at
+// most apart rounds in which it was not.
+type Run struct {
+	Participant            uint32
+	Epoch, First, Last     uint64 // rounds
+	FromHeight, LastHeight uint64
+	Count                  uint64 // of opposed gradients
+}
+
+// apart is the number of rounds without opposition after which a run is told as a new one.
+const apart = 5
+
+// oppose adds an opposed gradient to its participant's run.
+func (c *Chain) oppose(r *app.Record, participant uint32) {
+	for i := len(c.Runs) - 1; i >= 0; i-- {
+		run := &c.Runs[i]
+		if run.Participant != participant {
+			continue
+		}
+		if run.Epoch != r.Epoch || r.Round-run.Last > apart {
+			break
+		}
+		run.Last, run.LastHeight, run.Count = r.Round, r.Height, run.Count+1
+		return
+	}
+	c.Runs = append(c.Runs, Run{participant, r.Epoch, r.Round, r.Round, r.Height, r.Height, 1})
+}
 
 // Most bounds the number of rounds in a report, so that it can be read, and measured while one waits.
 const Most = 400
@@ -129,6 +158,7 @@ func (c *Chain) add(r *app.Record) {
 		}
 		if x.Opposed {
 			t.Opposed++
+			c.oppose(r, x.Participant)
 		}
 	}
 }

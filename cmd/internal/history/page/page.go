@@ -43,10 +43,13 @@ func Of(h *history.Chain, command, version string) ([]byte, error) {
 	if app.KnownNoise(c.State.Params, c.State.Epochs) {
 		warnings = append(warnings, "A TEST CHAIN: its noise may be known, so epsilon is on paper only.")
 	}
+	if accused := c.suspects(); accused != "" {
+		warnings = append(warnings, accused)
+	}
 	var sections []experiment.Section
 	if t := c.incidents(); len(t.Rows) > 0 {
 		sections = append(sections, experiment.Section{Summary: experiment.Summary{Name: "incidents",
-			Title: "Proven offences, and leaders passed over", Table: t}})
+			Title: "Proven offences, opposed gradients and leaders passed over", Table: t}})
 	}
 	sections = append(sections, experiment.Section{SVG: svg, Summary: experiment.Summary{Name: "participants",
 		Title: "Training and participants", Notes: notes, Table: c.participants()}})
@@ -56,7 +59,7 @@ func Of(h *history.Chain, command, version string) ([]byte, error) {
 	}
 	sections = append(sections, experiment.Section{Folded: true, Summary: experiment.Summary{Name: "rounds", Title: title,
 		Table: c.table()}})
-	return experiment.Page("SPDL: chain "+c.Audit.ChainID, about, warnings, sections)
+	return experiment.Page("SPDL: chain "+c.Audit.ChainID, c.verdict(), about, warnings, sections)
 }
 
 // line returns a number of each round.
@@ -138,18 +141,31 @@ func (c chain) participants() experiment.Table {
 	return t
 }
 
-// incidents returns a row for each proven offence and each leader that was passed over.
+// incidents returns a row for each proven offence, each run of opposed gradients and each leader
+// that was passed over.
 func (c chain) incidents() experiment.Table {
 	t := experiment.Table{Head: []string{"what", "participant", "epoch", "round", "view", "height"}}
 	for _, o := range c.Audit.Offences {
 		t.Rows = append(t.Rows, []string{"equivocated", fmt.Sprint(o.Participant), fmt.Sprint(o.Epoch), fmt.Sprint(o.Round),
 			fmt.Sprint(o.View), fmt.Sprint(o.Height)})
 	}
+	for _, r := range c.Runs {
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("opposed to Delta in %d of %d rounds", r.Count, r.Last-r.First+1),
+			fmt.Sprint(r.Participant), fmt.Sprint(r.Epoch), span(r.First, r.Last), "-", span(r.FromHeight, r.LastHeight)})
+	}
 	for _, b := range c.Audit.BadLeaders {
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("did not lead; %d did", b.ClosedBy), fmt.Sprint(b.Participant),
 			fmt.Sprint(b.Epoch), fmt.Sprint(b.Round), fmt.Sprint(b.View), fmt.Sprint(b.Height)})
 	}
 	return t
+}
+
+// span names the numbers from one to another.
+func span(from, to uint64) string {
+	if from == to {
+		return fmt.Sprint(from)
+	}
+	return fmt.Sprintf("%d to %d", from, to)
 }
 
 // table returns a row for each round of the report.

@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/history"
 )
 
-// TestIncidentsComeFirst: offences, then leaders that were passed over, before everything else; and
+// TestIncidentsComeFirst: the verdict, who looks like an attacker, offences, opposed runs, then leaders that were passed over, before everything else; and
 // each participant's line says how often it was.
 func TestIncidentsComeFirst(t *testing.T) {
 	h := &history.Chain{
@@ -19,18 +20,32 @@ func TestIncidentsComeFirst(t *testing.T) {
 			ChainID: "c", BadLeaders: []audit.BadLeader{{Participant: 1, Round: 3}, {Participant: 1, Round: 5}},
 			Offences: []app.Offence{{Participant: 0, Round: 4}},
 		},
+		Runs:  []history.Run{{Participant: 1, First: 0, Last: 19, FromHeight: 2, LastHeight: 40, Count: 20}},
+		Count: []history.Tally{{Included: 20}, {Included: 20, Opposed: 20}},
 		State: &app.State{Participants: []app.Participant{{Index: 0, Active: true, Moniker: "zero"},
 			{Index: 1, Active: true, Moniker: "one"}}},
-		Rounds: []history.Round{{At: 1, Reputations: []float64{1, 1}}, {At: 2, Reputations: []float64{1, 1}}},
+		Rounds: []history.Round{{At: 1, Reputations: []float64{1, 1}},
+			{Record: app.Record{Round: 19}, At: 2, Reputations: []float64{1, 1}, Accuracy: 0.9712, Tested: 10000,
+				Epsilon: 1.745}},
+		Params: params.Params{Privacy: params.Privacy{Epsilon: 4}},
 	}
 	raw, err := Of(h, "command", "version")
 	require.NoError(t, err)
 	page := string(raw)
+	verdict := strings.Index(page, "<strong>After round 19 of epoch 0: test accuracy 97.12 % of 10000 rows, "+
+		"epsilon 1.745 of 4.</strong>")
+	accused := strings.Index(page, "2 participants look like attackers: zero (#0): proven offences: 1; reputation 0. "+
+		"one (#1): reputation 0; opposed to Delta in 20 of 20.")
+	opposed := strings.Index(page, "<td>opposed to Delta in 20 of 20 rounds</td><td>1</td><td>0</td><td>0 to 19</td>")
 	equivocated, passed, training := strings.Index(page, "equivocated"), strings.Index(page, "did not lead"),
 		strings.Index(page, "Training and participants")
 	require.Positive(t, equivocated)
-	require.Less(t, equivocated, passed)
+	require.Positive(t, verdict)
+	require.Less(t, verdict, accused)
+	require.Less(t, accused, equivocated)
+	require.Less(t, equivocated, opposed)
+	require.Less(t, opposed, passed)
 	require.Less(t, passed, training)
-	require.Equal(t, []string{"1", "one", "yes", "0.000", "0", "0", "0", "0", "2", "-", "-"},
+	require.Equal(t, []string{"1", "one", "yes", "0.000", "20", "0", "20", "0", "2", "-", "-"},
 		chain{h}.participants().Rows[1])
 }

@@ -1,0 +1,23 @@
+package history
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+)
+
+// TestRunsOfOpposition: a run goes on over few rounds without opposition, ends with its epoch, and is
+// one participant's.
+func TestRunsOfOpposition(t *testing.T) {
+	c := &Chain{State: &app.State{Participants: make([]app.Participant, 2)}}
+	for round := range uint64(20) {
+		r := &app.Record{Round: round, Height: 10 + round, Contributions: []app.Contribution{
+			{Participant: 0, Opposed: round < 3 || round == 7 || round == 19}, {Participant: 1, Opposed: true}}}
+		c.add(r)
+	}
+	c.add(&app.Record{Epoch: 1, Height: 40, Contributions: []app.Contribution{{Participant: 1, Opposed: true}}})
+	require.Equal(t, []Run{{0, 0, 0, 7, 10, 17, 4}, {1, 0, 0, 19, 10, 29, 20}, {0, 0, 19, 19, 29, 29, 1},
+		{1, 1, 0, 0, 40, 40, 1}}, c.Runs)
+}
