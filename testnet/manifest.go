@@ -320,8 +320,8 @@ func (m *Manifest) base() (params.Params, error) {
 		return preset.Load(m.Params)
 	}
 	if m.Params != "" {
-		return params.Params{}, fmt.Errorf("params %q with label %q, group %q, schema %q, model %q or %d examples, which are for a "+
-			"preset: the parameters have them", m.Params, m.Label, m.Group, m.Schema, m.Model, m.Examples)
+		return params.Params{}, fmt.Errorf("params %q with label %q, group %q, schema %q, model %q or %d examples, which are for "+
+			"a preset: the parameters have them", m.Params, m.Label, m.Group, m.Schema, m.Model, m.Examples)
 	}
 	own, err := m.own()
 	if err != nil {
@@ -349,8 +349,8 @@ func (m *Manifest) own() (preset.Own, error) {
 	}
 	if !m.ownData() {
 		if m.Label+m.Group+m.Schema != "" {
-			return o, fmt.Errorf("label %q, group %q, schema %q and no table to read it from: name the CSV file as data, and no "+
-				"trainer, which reads its data itself", m.Label, m.Group, m.Schema)
+			return o, fmt.Errorf("label %q, group %q, schema %q and no table to read it from: name the CSV file as data, and "+
+				"no trainer, which reads its data itself", m.Label, m.Group, m.Schema)
 		}
 		return o, nil
 	}

@@ -92,8 +92,8 @@ func checkGenesis(c *config.Config, d *databases) error {
 	if err != nil || bytes.Equal(one, other) {
 		return err
 	}
-	return fmt.Errorf("%w: %s began with chain %s (%.8x), the file is of chain %s (%.8x): put the former file back, or let "+
-		"spdl unsafe-reset-all --yes delete the data and keep the keys", errOtherGenesis, c.DBDir(), first.ChainID,
+	return fmt.Errorf("%w: %s began with chain %s (%.8x), the file is of chain %s (%.8x): put the former file back, or "+
+		"let spdl unsafe-reset-all --yes delete the data and keep the keys", errOtherGenesis, c.DBDir(), first.ChainID,
 		sha256.Sum256(one), file.ChainID, sha256.Sum256(other))
 }
 

@@ -59,7 +59,8 @@ func (s Source) Read() (Data, error) {
 // bySchema returns the table of a schema, with the number of examples in a file.
 func (s Source) bySchema() (Data, error) {
 	if s.Label+s.Group != "" {
-		return Data{}, fmt.Errorf("label %q, group %q and schema %s: the schema names both columns", s.Label, s.Group, s.Schema)
+		return Data{}, fmt.Errorf("label %q, group %q and schema %s: the schema names both columns", s.Label, s.Group,
+			s.Schema)
 	}
 	t, err := load[params.Table](s.Schema)
 	if err != nil {

@@ -78,8 +78,8 @@ func (s *sender) enacted(ctx context.Context, height int64, proposal string) (do
 	case e.Refused != "":
 		return true, "", fmt.Errorf("dropped at the round boundary of height %d: %s", e.Height, e.Refused)
 	case e.Kind == tx.KindRemove.String():
-		return true, fmt.Sprintf("in force since height %d; the validator still votes on the next block: stop its node after "+
-			"height %d", e.Height, e.Height+1), nil
+		return true, fmt.Sprintf("in force since height %d; the validator still votes on the next block: stop its node "+
+			"after height %d", e.Height, e.Height+1), nil
 	case e.Kind == tx.KindUpgrade.String():
 		return true, fmt.Sprintf("agreed since height %d, for the height of the upgrade: spdl query upgrade", e.Height), nil
 	}
