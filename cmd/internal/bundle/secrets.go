@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spdl/spdl/abci/home"
 )
@@ -109,6 +110,9 @@ func privateIn(v any, private bool, add func(string)) {
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:
+		if _, err := time.ParseDuration(v); err == nil {
+			return nil // a duration is no text
+		}
 		return []string{v}
 	case []string:
 		return v

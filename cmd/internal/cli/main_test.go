@@ -143,6 +143,8 @@ func TestExitCodes(t *testing.T) {
 		{"keys new " + empty, 1, "exists already"},
 		{"consortium new", 2, "accepts 1 arg"},
 		{"consortium new " + empty + " --members a --chain-id id!", 2, `chain id "id!"`},
+		{"query foo --help", 2, `unknown command "foo" for "spdl query"`},
+		{"submit --help", 2, `unknown command "submit" for "spdl"`},
 		{"consortium new " + empty, 2, "--chain-id and --members are needed"},
 		{"consortium new " + empty + " --chain-id c --members a --deadline soon", 2, `--deadline is "soon", want a duration`},
 		{"consortium new " + empty + " --chain-id c --members a --deadline -1h", 2, "above 0"},

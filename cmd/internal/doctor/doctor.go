@@ -65,6 +65,7 @@ var checks = []check{
 	{"consent", epochConsent},
 	{"ports", ports},
 	{"peers", peers},
+	{"last block", lastBlock},
 	{"peer clocks", peerClocks},
 	{"time sync", timeSync},
 	{"disk", disk},

@@ -57,7 +57,7 @@ func Exit(err error) int {
 // PrintError writes an error to standard error: as a line, or with -o json as one
 // line with an object.
 func PrintError(w io.Writer, args []string, err error) {
-	text := Plain(textOf(err))
+	text := Plain(TextOf(err))
 	if !wantsJSON(args) {
 		fmt.Fprintln(w, "spdl:", text)
 		return
@@ -83,9 +83,9 @@ func absent(err error) *fs.PathError {
 	return nil
 }
 
-// textOf returns the text of an error, with that of a missing file in one form, whatever was done
+// TextOf returns the text of an error, with that of a missing file in one form, whatever was done
 // with the file.
-func textOf(err error) string {
+func TextOf(err error) string {
 	if file := absent(err); file != nil {
 		return strings.Replace(err.Error(), file.Error(), "there is no file "+file.Path, 1)
 	}

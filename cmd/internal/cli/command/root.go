@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -11,12 +13,27 @@ import (
 // progress, logs and errors to its error output.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := unknownBeforeHelp(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return 0
 	}
 	PrintError(root.ErrOrStderr(), args, err)
 	return Exit(err)
+}
+
+// unknownBeforeHelp rejects --help of a command that does not exist. Cobra prints the help of the
+// group instead.
+func unknownBeforeHelp(root *cobra.Command, args []string) error {
+	cmd, rest, err := root.Find(args)
+	help := slices.Contains(rest, "--help") || slices.Contains(rest, "-h")
+	if err != nil || !help || !cmd.HasSubCommands() || strings.HasPrefix(rest[0], "-") ||
+		strings.HasPrefix(rest[0], "__") { // as cobra's own command of completion
+		return nil
+	}
+	return Usage(UnknownCommand(cmd, rest[0]))
 }
 
 // Complete adds cobra's own commands to a root with all its commands, and returns it.

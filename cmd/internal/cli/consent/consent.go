@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/worker/consent"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -144,6 +145,10 @@ func choose(all []offered, epoch, prefix string) (offered, error) {
 	}
 	switch len(found) {
 	case 0:
+		if len(all) == 1 && all[0].State == stateBegins {
+			return offered{}, fmt.Errorf("%w: without it only epoch 0 of config/genesis.json is known, and asked is epoch %d "+
+				"with parameters %q", client.ErrUnreachable, n, prefix)
+		}
 		return offered{}, fmt.Errorf("epoch %d with parameters %q neither runs nor is proposed: spdl consent lists what is",
 			n, prefix)
 	case 1:

@@ -31,6 +31,9 @@ type offered struct {
 	Decided  *time.Time       `json:"decided,omitempty"`
 }
 
+// stateBegins is the state of epoch 0 of the genesis, where no node answers.
+const stateBegins = "begins"
+
 func offer(chainID string, epoch uint64, p params.Params, state string) (offered, error) {
 	about, err := consent.About(chainID, epoch, p)
 	return offered{Subject: about, State: state, Rounds: p.Training.Rounds, Epsilon: p.Privacy.Epsilon,
@@ -59,7 +62,7 @@ func (o *options) offers(r *command.Run, c *config.Config) ([]offered, error) {
 			return nil, err
 		}
 		r.Warn("the node does not answer: epoch 0 is that of config/genesis.json, and others are not known")
-		first, err := offer(doc.ChainID, 0, g.Params, "begins")
+		first, err := offer(doc.ChainID, 0, g.Params, stateBegins)
 		return []offered{first}, err
 	}
 	if err != nil {

@@ -55,7 +55,7 @@ func joinCommand() *cobra.Command {
 	command.Flag(cmd, &o.dialOnly, "dial-only", false, "listen nowhere: the node dials the relays, and members that "+
 		"listen, and accepts nobody")
 	command.Flag(cmd, &o.relays, "relays", "", "relays that all members are to dial, as id@host:port, separated by "+
-		"commas: `spdl init --relay` prints one")
+		"commas; spdl init --relay prints one")
 	return cmd
 }
 

@@ -71,7 +71,11 @@ func (o *options) look(r *command.Run) (*doctor.Home, error) {
 	if err != nil {
 		rpc = "" // the checks say why
 	}
-	return doctor.Look(r.Context, r.Home, rpc, witnesses), nil
+	h := doctor.Look(r.Context, r.Home, rpc, witnesses)
+	if h.Invalid != nil {
+		h.Invalid = errors.New(command.TextOf(h.Invalid))
+	}
+	return h, nil
 }
 
 // text prints the findings.

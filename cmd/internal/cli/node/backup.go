@@ -56,6 +56,9 @@ func (o *backupOptions) run(r *command.Run, _ []string) error {
 		return err
 	}
 	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		err = fmt.Errorf("%w: name another file with --out, or remove it", err)
+	}
 	if err != nil {
 		return err
 	}

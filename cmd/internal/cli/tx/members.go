@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
@@ -164,15 +166,44 @@ func unique(what, prefix string, ids []string) (int, error) {
 }
 
 func txLeave() *cobra.Command {
+	yes := false
 	cmd := transact(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary"}, &signOptions{},
 		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 			p, err := s.self(ctx)
-			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, err
+			if err != nil {
+				return nil, err
+			}
+			m, err := s.Membership(ctx)
+			if err != nil {
+				return nil, err
+			}
+			cost, fallsToZero := leaveCost(m, len(p.ConsensusKey) > 0)
+			if fallsToZero && !yes && !s.options.dryRun {
+				return nil, command.Usage(fmt.Errorf("%s: the others would withstand no fault; leave with --yes", cost))
+			}
+			fmt.Fprintln(s.run.Err, cost)
+			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, nil
 		})
+	command.Flag(cmd, &yes, "yes", false, "leave even if f falls to 0")
 	cmd.Long = cmd.Short + ".\nKeep the node running for two more heights, in which its validator still has to vote. " +
 		"Nobody else gets its index.\nThe models keep what its gradients taught them: spdl audit withdraw INDEX says since " +
 		"which round,\nand what training again without them costs."
 	return cmd
+}
+
+// leaveCost returns N and f before and after a participant leaves, of the learning and, if it is a
+// validator, of consensus; and whether one of both f falls to 0.
+func leaveCost(m query.Membership, validator bool) (text string, fallsToZero bool) {
+	n := m.Participants - 1
+	f := min(m.Byzantine, params.MaxByzantine(n))
+	text = fmt.Sprintf("after it N is %d (now %d) and f %d (now %d)", n, m.Participants, f, m.Byzantine)
+	fallsToZero = f == 0 && m.Byzantine > 0
+	if validator {
+		before, after := params.MaxByzantine(m.Validators), params.MaxByzantine(m.Validators-1)
+		text += fmt.Sprintf("; of validators %d (now %d) and f %d (now %d)", m.Validators-1, m.Validators, after, before)
+		fallsToZero = fallsToZero || after == 0 && before > 0
+	}
+	return text, fallsToZero
 }
 
 func txRestore() *cobra.Command {
