@@ -3,8 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -13,10 +11,9 @@ import (
 // progress, logs and errors to its error output.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
-	err := unknownBeforeHelp(root, args)
-	if err == nil {
-		err = root.ExecuteContext(ctx)
-	}
+	var unknown error
+	rejectUnknownHelp(root, &unknown)
+	err := errors.Join(root.ExecuteContext(ctx), unknown)
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return 0
 	}
@@ -24,16 +21,17 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	return Exit(err)
 }
 
-// unknownBeforeHelp rejects --help of a command that does not exist. Cobra prints the help of the
-// group instead.
-func unknownBeforeHelp(root *cobra.Command, args []string) error {
-	cmd, rest, err := root.Find(args)
-	help := slices.Contains(rest, "--help") || slices.Contains(rest, "-h")
-	if err != nil || !help || !cmd.HasSubCommands() || strings.HasPrefix(rest[0], "-") ||
-		strings.HasPrefix(rest[0], "__") { // as cobra's own command of completion
-		return nil
-	}
-	return Usage(UnknownCommand(cmd, rest[0]))
+// rejectUnknownHelp stores an error if --help is given with a command that does not exist. Cobra
+// prints the help of the group instead.
+func rejectUnknownHelp(root *cobra.Command, unknown *error) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if given := cmd.Flags().Args(); cmd.HasSubCommands() && len(given) > 0 {
+			*unknown = Usage(UnknownCommand(cmd, given[0]))
+			return
+		}
+		help(cmd, args)
+	})
 }
 
 // Complete adds cobra's own commands to a root with all its commands, and returns it.
