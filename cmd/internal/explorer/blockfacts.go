@@ -2,13 +2,15 @@ package explorer
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmttypes "github.com/cometbft/cometbft/types"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
 )
 
 // epsilonAt returns the epsilon in the event of the round that a block closed, nil if the node does
@@ -19,17 +21,27 @@ func (s *source) epsilonAt(ctx context.Context, height uint64) *float64 {
 	if err != nil {
 		return nil
 	}
-	for _, e := range results.FinalizeBlockEvents {
-		for _, a := range e.Attributes {
-			if e.Type != "round" || a.Key != "epsilon" {
-				continue
-			}
-			if x, err := strconv.ParseFloat(a.Value, 64); err == nil {
-				return finite(x)
-			}
+	return client.EpsilonIn(results.FinalizeBlockEvents)
+}
+
+// commitsIn returns the round that the commitments of a block are for, nil if it has none or the node
+// does not have the block. Commitments come first in a block, and all are for one round.
+func (s *source) commitsIn(ctx context.Context, height int64) *params.RoundID {
+	if at, ok := s.committed.Cached(height); ok {
+		return at
+	}
+	got, err := s.blocks.Block(ctx, &height)
+	if err != nil || got.Block == nil {
+		return nil
+	}
+	var at *params.RoundID
+	if txs := got.Block.Txs; len(txs) > 0 {
+		if t, err := tx.Decode(txs[0]); err == nil && t.Commit != nil {
+			at = &params.RoundID{Epoch: t.Commit.Epoch, Round: t.Commit.Round}
 		}
 	}
-	return nil
+	s.committed.Put(height, at)
+	return at
 }
 
 // times returns the times of the blocks in a short range of heights, without blocks that the node

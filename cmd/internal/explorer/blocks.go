@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // The max number of lines of the list of blocks, and of blocks that it reads for them.
@@ -24,6 +25,7 @@ type blockLine struct {
 	Proposer string
 	Who      *app.Participant // the proposer, nil if it is unknown
 	Round    *Point           // the round that it closed
+	Commits  *params.RoundID  // the round that its commitments are for
 }
 
 // Run returns the number of blocks of the line.
@@ -51,6 +53,11 @@ func (s *Server) blocks(r *http.Request) (content, error) {
 	}{Newer: until <= status.Height}
 	if b.Lines, b.Older, err = s.blockLines(r, int64(until)-1); err != nil {
 		return content{}, err
+	}
+	for i := range b.Lines {
+		if l := &b.Lines[i]; l.Txs > 0 && l.Round == nil {
+			l.Commits = s.source.commitsIn(r.Context(), l.Height)
+		}
 	}
 	return content{"blocks", "Blocks", b}, nil
 }

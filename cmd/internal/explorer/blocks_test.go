@@ -7,7 +7,11 @@ import (
 	"testing"
 
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
+	cmttypes "github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
 )
 
 // idle is a node whose blocks are empty, but for every hundredth.
@@ -61,4 +65,34 @@ func TestBlockPage(t *testing.T) {
 		require.Contains(t, page, text)
 	}
 	require.NotContains(t, get(s, "/block/7").Body.String(), `rel="next"`, "the last block")
+}
+
+// committing is a node whose block 1 has a commitment.
+type committing struct{ *fake }
+
+func (n committing) Block(ctx context.Context, h *int64) (*ctypes.ResultBlock, error) {
+	got, err := n.fake.Block(ctx, h)
+	if *h != 1 {
+		return got, err
+	}
+	content, err := (&tx.Commit{Round: 7, Participant: 1, Hash: make([]byte, 32)}).Marshal()
+	if err != nil {
+		return nil, err
+	}
+	e := tx.Envelope{Kind: uint32(tx.KindCommit), Content: content, Signature: make([]byte, 64)}
+	raw, err := e.Marshal()
+	got.Block.Txs = cmttypes.Txs{raw}
+	return got, err
+}
+
+// TestCommitmentsSayTheirRound: a block with transactions that closes no round says what they are for.
+func TestCommitmentsSayTheirRound(t *testing.T) {
+	n := committing{newFake(6, "x")}
+	s := New(n, n, Options{})
+	for range 2 {
+		require.Equal(t, &params.RoundID{Round: 7}, s.source.commitsIn(t.Context(), 1))
+	}
+	require.Nil(t, s.source.commitsIn(t.Context(), 4), "a block of operations")
+	require.NoError(t, s.tail.look(t.Context()))
+	require.Equal(t, 1, strings.Count(get(s, "/blocks").Body.String(), "commits for round 0/7"))
 }

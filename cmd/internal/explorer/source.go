@@ -58,6 +58,8 @@ type source struct {
 	outcomes *memo.Bounded[string, *outcome] // of proposals, by id
 	proofs   *memo.Bounded[string, *proof]   // of offences, by evidence and heights
 	shapes   *memo.Bounded[params.RoundID, *shape]
+
+	committed *memo.Bounded[int64, *params.RoundID] // by the blocks of heights; nil by those without commitments
 }
 
 // The max sizes of the caches: contributions in records, parameters in models (16 MiB), signatures
@@ -76,13 +78,14 @@ func newSource(a Asker, b Blocks) *source {
 			func(m *query.ModelState) int { return 1 + len(m.Parameters)/8 }),
 		commits: memo.NewWeighed[int64](keptSignatures, func(by map[string]bool) int { return 1 + len(by) }),
 		headers: memo.New[int64, *cmttypes.BlockMeta](keptHeaders), outcomes: memo.New[string, *outcome](keptOutcomes),
-		proofs: memo.New[string, *proof](keptOutcomes), shapes: memo.New[params.RoundID, *shape](keptShapes)}
+		proofs: memo.New[string, *proof](keptOutcomes), shapes: memo.New[params.RoundID, *shape](keptShapes),
+		committed: memo.New[int64, *params.RoundID](keptHeaders)}
 }
 
 // forget empties the caches: the node now belongs to another chain.
 func (s *source) forget() {
 	for _, cache := range []interface{ Clear() }{s.records, s.models, s.commits, s.headers, s.outcomes, s.proofs, s.shapes,
-		s.answers.values} {
+		s.committed, s.answers.values} {
 		cache.Clear()
 	}
 }

@@ -132,15 +132,19 @@ func homeText(h query.Home) (text string) {
 }
 
 func queryRound() *cobra.Command {
-	return question{use: "round [[epoch] round]", short: "A closed round: leader, view, every gradient's score and " +
-		"fate (default: the last)", args: RoundArgs, path: ofRound("round"),
+	return question{use: "round [[epoch] round]", short: "A closed round: leader, view, epsilon, every gradient's score " +
+		"and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
 				return nil, nil, err
 			}
 			r, err := c.RoundOf(ctx, epoch, t)
-			return r, func(w io.Writer) error { return RoundText(w, r) }, err
+			if err != nil {
+				return nil, nil, err
+			}
+			p, err := priced(ctx, c, r)
+			return p, func(w io.Writer) error { return RoundText(w, r, p.cost()) }, err
 		}}.command()
 }
 
@@ -244,12 +248,16 @@ func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 	return 0, 0, fmt.Errorf("no round is closed yet")
 }
 
-// RoundText prints the record of a closed round.
-func RoundText(w io.Writer, r app.Record) error {
+// RoundText prints the record of a closed round, with what it cost, "" if that is not shown.
+func RoundText(w io.Writer, r app.Record, cost string) error {
 	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     "+
-		"%s, margin %d\nDelta    %s\nmodel    %s\n\n",
+		"%s, margin %d\nDelta    %s\nmodel    %s\n",
 		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, r.Rule, r.Margin,
 		hex.EncodeToString(r.DeltaDigest), hex.EncodeToString(r.ModelHash))
+	if cost != "" {
+		fmt.Fprintf(w, "epsilon  %s\n", cost)
+	}
+	fmt.Fprintln(w)
 	if len(r.Withheld) > 0 {
 		fmt.Fprintf(w, "committed and not included: %v\n\n", r.Withheld)
 	}

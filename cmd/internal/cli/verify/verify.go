@@ -221,7 +221,7 @@ func verifyRound() *cobra.Command {
 		func(value []byte) (any, func(io.Writer) error, error) {
 			var r app.Record
 			err := r.Unmarshal(value)
-			return r, func(w io.Writer) error { return query.RoundText(w, r) }, err
+			return r, func(w io.Writer) error { return query.RoundText(w, r, "") }, err
 		})
 }
 

@@ -1,0 +1,43 @@
+package query
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+)
+
+// pricedRound is the record of a closed round with its cost, which the record leaves out.
+type pricedRound struct {
+	app.Record
+	Epsilon *float64 `json:"epsilon"` // the largest spend after the round; null if unknown or without a guarantee
+
+	budget float64 // of the running epoch; 0 for none, or if the round is of another one
+}
+
+// priced adds to a record what its block's event says of the spend.
+func priced(ctx context.Context, c *client.Client, r app.Record) (p pricedRound, err error) {
+	p.Record = r
+	if p.Epsilon, err = c.EpsilonAt(ctx, r.Height); err != nil || p.Epsilon == nil {
+		return p, err
+	}
+	status, err := c.Status(ctx)
+	if err != nil || status.Epoch != r.Epoch {
+		return p, err
+	}
+	running, err := c.Params(ctx)
+	p.budget = running.Privacy.Epsilon
+	return p, err
+}
+
+// cost says what the round and those before it have cost.
+func (p pricedRound) cost() string {
+	switch {
+	case p.Epsilon == nil:
+		return "unknown: no DP guarantee, or the node has dropped the block's events"
+	case p.budget > 0:
+		return fmt.Sprintf("%.3f of %g", *p.Epsilon, p.budget)
+	}
+	return fmt.Sprintf("%.3f", *p.Epsilon)
+}
