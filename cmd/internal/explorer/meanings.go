@@ -27,6 +27,7 @@ var meanings = map[string]meaning{
 	"model.table.classes": {"", "values of that column, in the order of the outputs"},
 	"model.table.columns": {"", "inputs of the model, with the values that become 0 and 255"},
 	"model.table.group":   {"", "column that names the group of a row, where groups are the unit of privacy"},
+	"model.table.weights": {"", "factor of the gradients of each class, before they are clipped; empty for 1"},
 
 	"grid.width": {"bytes", "size of a coordinate of a gradient"},
 	"grid.step":  {"gradient units", "size of one grid step: a gradient is rounded to whole steps"},
