@@ -12,8 +12,9 @@ import (
 	"github.com/spdl/spdl/cmd/internal/history"
 )
 
-// TestIncidentsComeFirst: the verdict, who looks like an attacker, offences, opposed runs, then leaders that were passed over, before everything else; and
-// each participant's line says how often it was.
+// TestIncidentsComeFirst: before everything else come the verdict, the participants that look like
+// attackers, offences, opposed runs, and leaders that were passed over; each participant's line says
+// how often it was.
 func TestIncidentsComeFirst(t *testing.T) {
 	h := &history.Chain{
 		Audit: &audit.Report{
