@@ -17,7 +17,7 @@ import (
 func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
 		Validators: 7, Workers: 5, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, Epsilon: 1.5, LearningRate: 2,
-		StepDelay: 1500 * time.Millisecond, ChainID: `c"h`, Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
+		StepDelay: 1500 * time.Millisecond, ChainID: "c-h", Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Gossip: "flood", Memory: true,
 		Perturb: []Perturbation{
 			{Node: 1, Round: 3, After: 250 * time.Millisecond, Action: Kill, For: 2 * time.Second},
@@ -138,7 +138,7 @@ func TestInitOfNothing(t *testing.T) {
 		"alpha is -1":                  {Alpha: -1},
 		"alpha is NaN":                 {Alpha: math.NaN()},
 		"alpha is +Inf":                {Alpha: math.Inf(1), Partition: "dirichlet"},
-		"has 51 bytes, at most 50":     {ChainID: strings.Repeat("c", 51)},
+		"has 51 bytes, want 1 to 50":   {ChainID: strings.Repeat("c", 51)},
 		"rule.tolerance is -1":         {Tolerance: -1},
 		"want at most 16":              {Tolerance: 17},
 		"without a clip norm":          {Tolerance: 1, Preset: "paper"},

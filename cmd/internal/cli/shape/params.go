@@ -146,8 +146,8 @@ func (o *Options) fromPreset(n int, warn func(string)) (params.Params, error) {
 		if err != nil {
 			return params.Params{}, fmt.Errorf("%s: %w", cmp.Or(o.schema, o.data), err)
 		}
-		// a file with fewer examples than a participant has is no participant's table, but agreed bounds
-		if d.Table != nil && o.schema == "" && command.Or(o.examples, 0) <= d.Examples {
+		// A file of no more rows than two ends, or all classes, need holds agreed bounds.
+		if d.Table != nil && o.schema == "" && d.Examples > max(2, len(d.Table.Classes)) {
 			warn(fmt.Sprintf("%s: the ends of %d columns are the least and greatest of its rows, and public with the names of "+
 				"%d classes; no epsilon pays for them: agree on bounds instead (--schema)", o.data,
 				len(d.Table.Columns), len(d.Table.Classes)))
