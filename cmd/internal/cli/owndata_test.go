@@ -145,7 +145,7 @@ func TestOwnDataInGenesis(t *testing.T) {
 	table := patients(t, 100)
 	g, stderr := founds(t, "--data", table, "--label", "diagnosis", "--examples", "5000", "--rounds", "40", "--epsilon",
 		"1")
-	require.Contains(t, stderr, "ends of 3 columns and the names of 3 classes are public")
+	require.Contains(t, stderr, "the ends of 3 columns are the least and greatest of its rows")
 	m := g.Params.Model
 	require.Equal(t, []string{"cold", "flu", "none"}, m.Table.Classes)
 	require.Equal(t, "temperature", m.Table.Columns[1].Name)
