@@ -320,8 +320,8 @@ func (m *Manifest) base() (params.Params, error) {
 		return preset.Load(m.Params)
 	}
 	if m.Params != "" {
-		return params.Params{}, fmt.Errorf("params %q with label %q, group %q, schema %q, model %q or %d examples, which are for "+
-			"a preset: the parameters have them", m.Params, m.Label, m.Group, m.Schema, m.Model, m.Examples)
+		return params.Params{}, fmt.Errorf("params %q with label %q, group %q, schema %q, model %q or %d examples, which are "+
+			"for a preset: the parameters have them", m.Params, m.Label, m.Group, m.Schema, m.Model, m.Examples)
 	}
 	own, err := m.own()
 	if err != nil {
