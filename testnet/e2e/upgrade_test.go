@@ -125,7 +125,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	n.refuses(binary, 0, fmt.Sprintf("Put a release in place whose spdl version prints state machine %d", v+1))
 	n.goesOn(next, first+3, 0, 1, 2)
-	n.refuses(third, 3, fmt.Sprintf("this program (0.1.0) executes version %d", v+2))
+	n.refuses(third, 3, fmt.Sprintf("executes version %d", v+2))
 	n.goesOn(next, first+3, 3)
 
 	second := n.plan("second", v+2, 60)
@@ -197,5 +197,5 @@ func TestUpgradePerturbation(t *testing.T) {
 	n.sameHashes()
 	log, err := os.ReadFile(n.Net.Nodes[3].LogFile())
 	require.NoError(t, err)
-	require.Contains(t, string(log), fmt.Sprintf("this program (0.1.0) executes version %d", v+2))
+	require.Contains(t, string(log), fmt.Sprintf("executes version %d", v+2))
 }

@@ -291,16 +291,3 @@ func with(files map[string]string, name, content string) map[string]string {
 	}
 	return out
 }
-
-func FuzzVerify(f *testing.F) {
-	c := audittest.New(f, 4)
-	c.Close(3)
-	data := dossierOf(f, c)
-	f.Add(data)
-	f.Add(data[:100])
-	f.Fuzz(func(t *testing.T, fuzzed []byte) {
-		if _, err := dossier.Verify(t.Context(), fuzzed, root(c, 2)); err == nil {
-			require.Equal(t, data, fuzzed)
-		}
-	})
-}
