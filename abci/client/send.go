@@ -81,15 +81,8 @@ type Enactment struct {
 // EnactmentAt returns the enactment of a proposal by the block at a height. It returns nil if the
 // block did not enact the proposal, or the node does not have the block's results.
 func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string) (*Enactment, error) {
-	r, err := c.rpc.BlockResults(ctx, &height)
-	var answer *rpctypes.RPCError
-	switch {
-	case errors.As(err, &answer):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	return EnactmentIn(r.FinalizeBlockEvents, height, proposal), nil
+	events, err := c.events(ctx, height)
+	return EnactmentIn(events, height, proposal), err
 }
 
 // EnactmentIn returns the enactment of a proposal in the events of the block at a height, nil if there

@@ -55,7 +55,7 @@ func (c Column) validate() error {
 	case c.Others:
 		return fmt.Errorf("model.table column %.64q has others without values", c.Name)
 	case !(c.Low < c.High) || math.IsInf(c.High-c.Low, 0):
-		return fmt.Errorf("model.table column %.64q is from %g to %g, want numbers of which the second is larger", c.Name,
+		return fmt.Errorf("model.table column %.64q is from %g to %g, want numbers, the larger one second", c.Name,
 			c.Low, c.High)
 	case m != nil && !(c.Low <= m.Fill && m.Fill <= c.High):
 		return fmt.Errorf("model.table column %.64q has fill %g, want it within the column's ends, %g to %g", c.Name, m.Fill,

@@ -113,7 +113,8 @@ func TestParticipantSigner(t *testing.T) {
 	takesPart := func() {
 		t.Helper()
 		before := n.participant(victim).Participations
-		n.eventually(func() bool { return n.participant(victim).Participations > before }, "the signer's gradients do not count")
+		n.eventually(func() bool { return n.participant(victim).Participations > before },
+			"the signer's gradients do not count")
 	}
 	goesOn := func() {
 		t.Helper()

@@ -10,15 +10,15 @@ import (
 	"github.com/cometbft/cometbft/crypto/ed25519"
 )
 
-// A chain without a block for this number of timeouts of a proposal, and for this time, is said to
-// stand.
+// The chain has stopped if its last block is older than staleAfter and than staleProposals times the
+// timeout of a proposal.
 const (
 	staleProposals = 10
 	staleAfter     = time.Minute
 )
 
-// lastBlock finds a chain that stands, and names the validators of which the node has no recent
-// vote.
+// lastBlock warns of a chain that has stopped, and names the validators whose recent votes the node
+// lacks.
 func lastBlock(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
 		return skip("the node is stopped")
@@ -49,7 +49,7 @@ func lastBlock(ctx context.Context, h *Home) Finding {
 // recentRounds is the number of consensus rounds in which a validator has to have voted.
 const recentRounds = 3
 
-// silentValidators returns the names of the validators of which the node has no vote in the recent
+// silentValidators returns the names of the validators whose votes the node lacks in the recent
 // rounds of the height that is being decided, and the number of all validators.
 func (h *Home) silentValidators(ctx context.Context) (silent []string, all int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)

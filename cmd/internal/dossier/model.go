@@ -17,8 +17,8 @@ func (w *writer) model() {
 			"have the hash %s.", c.Round, c.Epoch, w.at(c.Closed), c.Included, c.ModelHash)
 	w.Say(w.state("params"), "%s", modelText(c.Model))
 	w.Say(recomputed("params, epochs, participants"),
-		"It was trained by rule %s; at the last height %d participants are "+
-			"active, of which the rule withstands %d.", c.Rule, c.Participants, c.Byzantine)
+		"It was trained by rule %s; at the last height it has %d active "+
+			"participants, and the rule withstands %d Byzantine ones.", c.Rule, c.Participants, c.Byzantine)
 	if c.Epsilon == nil {
 		w.Say(recomputed("params, epochs, participants"), "NO DP GUARANTEE: an epoch has no ledger.")
 	} else {

@@ -174,7 +174,7 @@ func ids(groups []uint32) map[uint32]bool {
 	return out
 }
 
-// madeUp writes rows in the form of the table pima, of which the label depends on two columns.
+// madeUp writes a table in the form of pima whose labels depend on two of its columns.
 func madeUp(path string) error {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var text strings.Builder

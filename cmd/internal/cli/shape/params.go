@@ -68,8 +68,8 @@ func (o *Options) Check() error {
 	case o.preset != "" && o.params != "":
 		return command.Usage(errors.New("--params and --preset: one of them"))
 	case o.params != "" && (o.data+o.label+o.group+o.schema+o.model != "" || o.examples != nil):
-		return command.Usage(errors.New("--params with --data, --label, --group, --schema, --model or --examples, which are " +
-			"for a preset: the parameters have them"))
+		return command.Usage(errors.New("--params with --data, --label, --group, --schema, --model or --examples, " +
+			"which are for a preset: the parameters have them"))
 	case o.preset+o.data+o.schema == "" && (o.model != "" || o.examples != nil):
 		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))
 	case o.label != "" && o.data == "":

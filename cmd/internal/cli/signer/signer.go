@@ -41,7 +41,7 @@ func Command() *cobra.Command {
 		Use:   "signer",
 		Short: "Hold the participant's or the validator's keys in a process of its own, on this or another host",
 		Long: "Sign for a node that does not hold the keys. spdl signer init makes the home of a signer from that of a\n" +
-			"node; the section [signer] of its app.toml says for whom it signs, and the flags override it.\n\n" +
+			"node; the section [signer] of its app.toml configures it, and flags override that section.\n\n" +
 			"With signer.listen it holds the participant's keys and the journal: it signs one gradient for a round, " +
 			"its\n" +
 			"commitment, one aggregate for a view, and of operations what signer.allow names. The node's worker.signer\n" +

@@ -24,7 +24,7 @@ var Fields = []Field{
 	{"amount", "how many examples and persons, from when to when", []string{"IV 2(d)"}},
 	{"preparation", "cleaning, missing values, outliers, duplicates", []string{"IV 2(d)"}},
 	{"known_bias", "groups that are rare or missing, known errors", []string{"IV 2(d)", "IV 3"}},
-	{"recipients", "to whom data or results are disclosed", []string{"30(1)(d)"}},
+	{"recipients", "the recipients of data or results", []string{"30(1)(d)"}},
 	{"transfers", "transfers to third countries, and their safeguards", []string{"30(1)(e)"}},
 	{"retention", "when which data are erased", []string{"30(1)(f)"}},
 	{"security", "technical and organisational measures on this member's hosts",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -14,8 +15,14 @@ import (
 // EpsilonAt returns the largest spend of a participant after the round that the block at a height
 // closed. It returns nil without a guarantee, or if the node does not have the block's results.
 func (c *Client) EpsilonAt(ctx context.Context, height uint64) (*float64, error) {
-	h := int64(height)
-	r, err := c.rpc.BlockResults(ctx, &h)
+	events, err := c.events(ctx, int64(height))
+	return EpsilonIn(events), err
+}
+
+// events returns the events of the block at a height, none if the node does not have the block's
+// results.
+func (c *Client) events(ctx context.Context, height int64) ([]abcitypes.Event, error) {
+	r, err := c.rpc.BlockResults(ctx, &height)
 	var answer *rpctypes.RPCError
 	switch {
 	case errors.As(err, &answer):
@@ -23,21 +30,20 @@ func (c *Client) EpsilonAt(ctx context.Context, height uint64) (*float64, error)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	return EpsilonIn(r.FinalizeBlockEvents), nil
+	return r.FinalizeBlockEvents, nil
 }
 
 // EpsilonIn returns the epsilon in a block's event of a closed round, nil if there is none, or no
 // guarantee.
 func EpsilonIn(events []abcitypes.Event) *float64 {
-	for _, e := range events {
-		for _, a := range e.Attributes {
-			if e.Type != "round" || a.Key != "epsilon" {
-				continue
-			}
-			x, err := strconv.ParseFloat(a.Value, 64)
-			if err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
-				return &x
-			}
+	at := slices.IndexFunc(events, func(e abcitypes.Event) bool { return e.Type == "round" })
+	if at < 0 {
+		return nil
+	}
+	for _, a := range events[at].Attributes {
+		x, err := strconv.ParseFloat(a.Value, 64)
+		if a.Key == "epsilon" && err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
+			return &x
 		}
 	}
 	return nil

@@ -1,0 +1,130 @@
+package testnet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker/trainer"
+)
+
+// UseTrainer sets the trainer by a command line, which starts in the working directory.
+func (m *Manifest) UseTrainer(line string) (err error) {
+	m.Trainer = trainer.Argv(line)
+	m.TrainerDir, err = os.Getwd()
+	return err
+}
+
+// base returns the parameters before the manifest's own changes.
+func (m *Manifest) base() (params.Params, error) {
+	if m.Params != "" && m.Label+m.Group+m.Schema+m.Model == "" && m.Examples == 0 {
+		return preset.Load(m.Params)
+	}
+	if m.Params != "" {
+		return params.Params{}, fmt.Errorf("params %q with label %q, group %q, schema %q, model %q or %d examples, "+
+			"which are for a preset: the parameters have them", m.Params, m.Label, m.Group, m.Schema, m.Model, m.Examples)
+	}
+	own, err := m.own()
+	if err != nil {
+		return params.Params{}, err
+	}
+	return preset.Make(m.Preset, m.participants(), own)
+}
+
+// own returns the chain's settings that do not come from the preset.
+func (m *Manifest) own() (preset.Own, error) {
+	o := preset.Own{Examples: m.Examples, Rounds: m.Rounds}
+	if m.Model != "" {
+		model, err := preset.LoadModel(m.Model)
+		if err != nil {
+			return o, err
+		}
+		o.Model = &model
+	}
+	if m.Preset == preset.NameExternal && o.Model != nil && o.Examples == 0 && len(m.Trainer) > 0 {
+		var err error
+		if o.Examples, err = m.askTrainer(*o.Model); err != nil {
+			return o, err
+		}
+		m.Examples = o.Examples // saved in the homes' manifest, so that the trainer is asked only once
+	}
+	if !m.ownData() {
+		if m.Label+m.Group+m.Schema != "" {
+			return o, fmt.Errorf("label %q, group %q, schema %q and no table to read it from: name the CSV file as data, and "+
+				"no trainer, which reads its data itself", m.Label, m.Group, m.Schema)
+		}
+		return o, nil
+	}
+	d, err := preset.Source{Path: m.Data, Label: m.Label, Group: m.Group, Schema: m.Schema}.Read()
+	o.Data = &d
+	return o, err
+}
+
+// askTrainer returns the number of examples that the first participant's trainer reports.
+func (m *Manifest) askTrainer(model params.Model) (int, error) {
+	if err := model.ValidateExternal(); err != nil {
+		return 0, err
+	}
+	w := home.DefaultAppConfig().Worker
+	m.worker(&w, 0)
+	t, err := trainer.Start(context.Background(), home.TrainerOf(home.DefaultConfig(), w, nil), model, params.Privacy{})
+	if err != nil {
+		return 0, fmt.Errorf("how many examples a participant has is not known: give it as --examples, or as examples in "+
+			"the manifest; the trainer did not say it: %w", err)
+	}
+	defer t.Close()
+	return t.Len(), nil
+}
+
+// ownData reports whether the nodes read data that are not the embedded MNIST.
+func (m *Manifest) ownData() bool {
+	return m.Data != "" && m.Data != home.EmbeddedData && len(m.Trainer) == 0
+}
+
+// params returns the chain's parameters.
+func (m *Manifest) params() (params.Params, error) {
+	p, err := m.base()
+	if err != nil {
+		return p, err
+	}
+	if external := p.Model.Kind == params.ModelExternal; external != (len(m.Trainer) > 0) {
+		return p, fmt.Errorf("model.kind is %q and trainer %q: a model of kind %q, and no other, needs a trainer",
+			p.Model.Kind, m.Trainer, params.ModelExternal)
+	}
+	if m.Rounds > 0 {
+		preset.SetRounds(&p, m.Rounds)
+	}
+	if m.Epsilon != 0 {
+		if err := preset.SetEpsilon(&p, m.Epsilon); err != nil {
+			return p, err
+		}
+	}
+	if m.Batch != 0 {
+		if err := preset.SetBatch(&p, m.Batch); err != nil {
+			return p, err
+		}
+	}
+	p.Training.LearningRate = cmp.Or(m.LearningRate, p.Training.LearningRate)
+	if m.Rule != "" {
+		p.Rule.Name = m.Rule
+	}
+	if m.Tolerance != 0 {
+		p.Rule.Tolerance = m.Tolerance
+	}
+	if m.CommitReveal != nil {
+		p.Election.CommitReveal = *m.CommitReveal
+	}
+	if m.Workers > 0 { // only validators propose: f of them in a row may leave an aggregate out
+		preset.SetProposers(&p.Election, m.byzantine())
+	}
+	p.TestChain = m.Seed != 0
+	if m.Adjust != nil {
+		m.Adjust(&p)
+	}
+	err = preset.Account(&p)
+	return p, err
+}
