@@ -26,25 +26,28 @@ var page = template.Must(template.New("report").Parse(reportPage))
 // Section is one experiment on the page, or a part of a chain's page.
 type Section struct {
 	Summary
-	SVG    []byte // may be nil
-	Lines  int    // of the CSV's data
-	Folded bool   // the table is collapsed until the reader opens it
+	Drawings []Drawing
+	Lines    int  // of the CSV's data
+	Folded   bool // the table is collapsed until the reader opens it
+}
+
+// Drawing is one picture of a section. Title says what it shows, for readers who do not see it.
+type Drawing struct {
+	Title string
+	SVG   []byte
 }
 
 // Image returns the drawing as a data URL for the page.
-func (s Section) Image() template.URL {
-	if s.SVG == nil {
-		return ""
-	}
-	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(s.SVG))
+func (d Drawing) Image() template.URL {
+	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(d.SVG))
 }
 
 // drawn finds the width in the head of a drawing, in points.
 var drawn = regexp.MustCompile(`<svg [^>]*?width="([0-9.]+)pt"`)
 
 // Width returns the drawing's own width, in CSS pixels.
-func (s Section) Width() int {
-	found := drawn.FindSubmatch(s.SVG)
+func (d Drawing) Width() int {
+	found := drawn.FindSubmatch(d.SVG)
 	if found == nil {
 		return 900
 	}
@@ -57,8 +60,8 @@ func (s Section) Details() []figure.Note {
 	return slices.DeleteFunc(slices.Clone(s.Notes), func(n figure.Note) bool { return n.Name == "title" })
 }
 
-// Page returns an HTML file that loads no other files. Verdict is the result in a line, "" for none.
-// Warnings stand out.
+// Page returns an HTML file that loads no other files. It begins with the verdict, which is the result
+// in a line or "", and with warnings.
 func Page(title, verdict, about string, warnings []string, sections []Section) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, struct {
@@ -104,13 +107,15 @@ func Report(dir string) ([]byte, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if s.SVG, err = os.ReadFile(filepath.Join(dir, e.Name+".svg")); err != nil {
+		svg, err := os.ReadFile(filepath.Join(dir, e.Name+".svg"))
+		if err != nil {
 			return nil, err
 		}
-		if !bytes.Contains(s.SVG, []byte("<svg")) {
+		if !bytes.Contains(svg, []byte("<svg")) {
 			return nil, fmt.Errorf("%s is no drawing; `spdl-figures experiment %s --out %s` makes it again",
 				filepath.Join(dir, e.Name+".svg"), e.Name, dir)
 		}
+		s.Drawings = []Drawing{{s.Title, svg}}
 		if table, err := os.ReadFile(filepath.Join(dir, e.Name+".csv")); err == nil {
 			s.Lines = max(0, bytes.Count(table, []byte("\n"))-len(s.Notes)-1)
 		}

@@ -83,15 +83,15 @@ func (l *legend) entries() []entry {
 		[]plot.Thumbnailer{&plotter.Polygon{Color: color.Gray{215}}}})
 }
 
-// The size of an entry: a name's letters are 5 points wide on average.
-const thumbWidth, letterWidth, entryHeight = 34, 5, 16 // points
+// The size of an entry: a name's letters are 5.5 points wide on average.
+const thumbWidth, letterWidth, entryHeight = 34, 5.5, 16 // points
 
 func (l *legend) entryWidth() vg.Length {
 	longest := 0
 	for _, e := range l.entries() {
 		longest = max(longest, len(e.name))
 	}
-	return vg.Length(thumbWidth + 16 + letterWidth*longest)
+	return vg.Length(thumbWidth + 16 + letterWidth*float64(longest))
 }
 
 func (l *legend) columns(w vg.Length) int { return max(1, int(w/l.entryWidth())) }

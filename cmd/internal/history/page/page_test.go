@@ -33,13 +33,14 @@ func TestIncidentsComeFirst(t *testing.T) {
 	raw, err := Of(h, "command", "version")
 	require.NoError(t, err)
 	page := string(raw)
-	verdict := strings.Index(page, "<strong>After round 19 of epoch 0: test accuracy 97.12 % of 10000 rows, "+
-		"epsilon 1.745 of 4.</strong>")
+	verdict := strings.Index(page, `<p class="verdict">After round 19 of epoch 0: test accuracy 97.12 % of 10000 rows, `+
+		`epsilon 1.745 of 4.</p>`)
 	accused := strings.Index(page, "2 participants look like attackers: zero (#0): proven offences: 1; reputation 0. "+
 		"one (#1): reputation 0; opposed to Delta in 20 of 20.")
-	opposed := strings.Index(page, "<td>opposed to Delta in 20 of 20 rounds</td><td>1</td><td>0</td><td>0 to 19</td>")
-	equivocated, passed, training := strings.Index(page, "equivocated"), strings.Index(page, "did not lead"),
-		strings.Index(page, "Training and participants")
+	opposed := strings.Index(page, `<th scope="row">opposed to Delta in 20 of 20 rounds</th>`+
+		`<td data-l="participant">one (#1)</td><td data-l="epoch">0</td><td data-l="round">0 to 19</td>`)
+	equivocated, passed, training := strings.Index(page, ">equivocated<"), strings.Index(page, ">did not lead; "),
+		strings.Index(page, "<h2>Training and participants")
 	require.Positive(t, equivocated)
 	require.Positive(t, verdict)
 	require.Less(t, verdict, accused)
@@ -47,6 +48,6 @@ func TestIncidentsComeFirst(t *testing.T) {
 	require.Less(t, equivocated, opposed)
 	require.Less(t, opposed, passed)
 	require.Less(t, passed, training)
-	require.Equal(t, []string{"1", "one", "yes", "0.000", "20", "0", "20", "0", "2", "-", "-"},
+	require.Equal(t, []string{"one (#1)", "yes", "0.000", "20", "0", "20", "0", "2", "-", "-"},
 		chain{h}.participants().Rows[1])
 }

@@ -56,7 +56,7 @@ func (c chain) suspects() string {
 			reasons = append(reasons, fmt.Sprintf("opposed to Delta in %d of %d", n.Opposed, n.Included))
 		}
 		if len(reasons) > 0 {
-			all = append(all, fmt.Sprintf("%s (#%d): %s", p.Moniker, p.Index, strings.Join(reasons, "; ")))
+			all = append(all, c.name(p.Index)+": "+strings.Join(reasons, "; "))
 		}
 	}
 	switch len(all) {
