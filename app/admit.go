@@ -44,7 +44,7 @@ func (s *State) admitGradient(t *tx.Tx) error {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round,
 			s.Progress.Epoch, open, last)
 	}
-	if n := len(g.VrfProof); n != leader.ProofSize { // a proof for the next round cannot be verified yet
+	if n := len(g.VrfProof); n != leader.ProofSize { // a proof for the next round is over a seed not known yet
 		return fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof, g.Participant, g.Epoch,
 			g.Round, n, leader.ProofSize)
 	}
@@ -60,8 +60,8 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	return err
 }
 
-// checkGradient applies G2 to G4, G6 and G7, the same for the open round and the next one, and
-// returns the grid vector.
+// checkGradient applies the rules for gradients of the open round and of the next one, G2 to G4, G6
+// and G7, and returns the decoded vector.
 func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	g := t.Gradient
 	p := s.participant(g.Participant)
@@ -124,10 +124,15 @@ func (s *State) checkAggregate(t *tx.Tx) error {
 	return s.checkDeltaForm(a)
 }
 
-// mayLead applies A2. In a view v below the length of the ranking, the participant of rank v may
-// lead. In the view after the last rank, every participant with a reputation may. In the view after
-// that, the last one, every active participant may, because all participants with a reputation may
-// be silent. If no active participant has a reputation, every one may lead in every view.
+// mayLead applies A2: whether a participant may sign the aggregate of a view. With a ranking of k
+// participants:
+//
+//   - in view v < k, the participant of rank v may;
+//   - in view k, every active participant with a reputation may;
+//   - in view k+1, the last one, every active participant may, because all participants with a
+//     reputation may be silent.
+//
+// If no active participant has a reputation, every active participant may lead in every view.
 func (s *State) mayLead(index, view uint32) error {
 	p, ranking := s.participant(index), s.Progress.Ranking
 	switch {
@@ -170,8 +175,8 @@ func (s *State) checkIncluded(included []tx.Included) error {
 	return nil
 }
 
-// checkDeltaForm applies rule A7. At tolerance 0 an aggregate carries only the digest of Delta; at
-// a higher tolerance it carries only the vector.
+// checkDeltaForm applies rule A7: at tolerance 0 an aggregate carries the digest of Delta and no
+// vector, at a higher tolerance the vector and no digest.
 func (s *State) checkDeltaForm(a *tx.Aggregate) error {
 	if s.Params.Rule.Tolerance == 0 {
 		if len(a.Digest) != sha256.Size || len(a.Delta) != 0 {
@@ -194,7 +199,7 @@ func (s *State) decodeDelta(a *tx.Aggregate) (gradients.Fraction, error) {
 	return gradients.DecodeFraction(s.Grid().Width, len(s.Model), s.denominator(len(a.Included)), a.Delta)
 }
 
-// denominator returns the Den of Delta over a number of included gradients.
+// denominator returns the denominator of Delta, which depends on the number of included gradients.
 func (s *State) denominator(included int) int64 {
 	n := s.Active()
 	if s.Params.Rule.Zeros {
@@ -203,18 +208,18 @@ func (s *State) denominator(included int) int64 {
 	return s.rule.Denominator(n, s.F(), included)
 }
 
-// OpenView returns the highest view that may close the round at a height (A3). Views are counted
-// from the height at which the round can close whatever gradients f participants withhold. If they
-// were counted from an earlier height, f Byzantine proposers in a row could let an honest leader's
-// view pass.
+// OpenView returns the highest view that may close the round at a height (A3). The first view
+// begins at the first height at which the round can close even if f participants withhold their
+// gradients. If it began earlier, f Byzantine proposers in a row could use up the view of an honest
+// leader.
 func (s *State) OpenView(height uint64) uint64 {
 	e := s.Params.Election
 	closes := s.Progress.Opened + e.QuorumBlocks
 	return (max(height, closes) - closes) / e.ViewBlocks
 }
 
-// mayCloseWith applies A5: a round may close at once with the gradients of all awaited
-// participants, and with fewer only after quorum_blocks heights.
+// mayCloseWith applies A5: a round may close at once if the gradients of all required participants
+// are included, and otherwise only after quorum_blocks heights.
 func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	quorum := s.Progress.Opened + s.Params.Election.QuorumBlocks
 	if height >= quorum {
@@ -227,7 +232,7 @@ func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	return nil
 }
 
-// sameGradient reports whether t is the gradient named by the aggregate's entry in.
+// sameGradient reports whether t is the gradient that the aggregate's entry in names.
 func sameGradient(in tx.Included, t *tx.Tx) bool {
 	return t.Gradient != nil && t.Gradient.Participant == in.Participant && bytes.Equal(t.Content[:], in.Hash)
 }

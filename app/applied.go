@@ -7,18 +7,19 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Applied is what a round did to the model, by its parts.
+// Applied holds the parts of the change that a round made to the model.
 type Applied struct {
-	Participants []uint32           // included, ascending
-	Vectors      []gradients.Vector // their gradients, in this order
-	Delta        gradients.Fraction // that was applied
-	// Coasted is the model after the round if Delta had been zero: momentum and weight decay alone.
+	Participants []uint32           // the included participants, ascending
+	Vectors      []gradients.Vector // their gradients, in the order of Participants
+	Delta        gradients.Fraction // the Delta that the model update used
+	// Coasted is the model that the round would have left with a Delta of zero: only momentum and
+	// weight decay changed it.
 	Coasted []float64
 }
 
-// Applied returns what the round of a block does to the model of the state before that block. The
-// caller has executed the block on this state, or trusts the reason why it is valid: signatures are
-// not verified here.
+// Applied returns the change that the round of a block makes to the model of s, the state before
+// that block. It does not verify signatures: the caller has executed the block on s, or trusts the
+// block for another reason.
 func (s *State) Applied(round []*tx.Tx) (Applied, error) {
 	if len(round) == 0 || round[0].Aggregate == nil {
 		return Applied{}, fmt.Errorf("%w: the block closes no round", ErrMismatch)

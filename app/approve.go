@@ -36,7 +36,7 @@ func (a approve) check(s *State) error {
 	return nil
 }
 
-// brought returns the Join that the approval carries, or the reason why that Join is not valid.
+// brought returns the Join that the approval carries, or an error if that Join is not valid.
 func (a approve) brought(s *State) (*tx.Tx, error) {
 	t, err := a.carried()
 	if err != nil {
@@ -54,7 +54,7 @@ func (a approve) apply(s *State, _ *tx.Tx) {
 	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {
 		t, err := a.brought(s)
 		if err != nil {
-			panic(err) // check has accepted it
+			panic(err) // check has accepted this Join
 		}
 		s.enqueue(join{t.Body.(*tx.Join)}, t, nil, false)
 	}

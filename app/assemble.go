@@ -6,12 +6,14 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Assemble picks the round's transactions of the block at a height from the pending ones: the
-// aggregate of the lowest view that can close the round, and exactly its gradients. It returns nil
-// if there is none. The result is within limit bytes as CometBFT counts them; zero means no limit.
-// The proposer only chooses inclusion, so Execute accepts the result unless Delta is wrong. In that
-// case the caller removes the aggregate from pending and calls Assemble again. Operations adds the
-// rest of the block.
+// Assemble picks the transactions of a round for the block at a height: of the pending aggregates
+// that can close the round, the one of the lowest view, and exactly its gradients. It returns nil
+// if no aggregate can close the round. The result has at most limit bytes as CometBFT counts them;
+// zero means no limit.
+//
+// The proposer only chooses the included gradients, so Execute rejects the result only if Delta is
+// wrong. In that case the caller removes the aggregate from pending and calls Assemble again.
+// Operations picks the rest of the block.
 func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() {
 		return nil
@@ -48,8 +50,8 @@ func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
 	return by
 }
 
-// Operations picks the operations that may follow a round in the block, as many
-// as fit into limit bytes behind the taken transactions; zero means no limit.
+// Operations picks the pending operations that may follow the taken transactions in the block. All
+// together have at most limit bytes as CometBFT counts them; zero means no limit.
 func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 	var out []*tx.Tx
 	used := size(taken)
@@ -93,8 +95,8 @@ func gather(t *tx.Tx, byParticipant map[uint32][]*tx.Tx) []*tx.Tx {
 	return block
 }
 
-// size returns the protobuf size of transactions in a block: each with one byte of
-// tag and the length as a varint.
+// size returns the size of transactions in the protobuf encoding of a block: for each one a byte of
+// tag, its length as a varint, and its bytes.
 func size(txs []*tx.Tx) int64 {
 	var total int64
 	for _, t := range txs {

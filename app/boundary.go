@@ -6,19 +6,19 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Enactment is the result of an accepted proposal at a round boundary.
+// Enactment is the result of a round boundary for one accepted proposal.
 type Enactment struct {
 	Kind tx.Kind
-	// the participant that joined, left, rotated or was restored, or that proposed the epoch or
-	// upgrade
+	// the participant that joined, left, rotated its keys or was restored, or the proposer of the
+	// epoch or upgrade
 	Participant uint32
 	Proposal    []byte
-	Refused     error // why it was not enacted; nil if it was
+	Refused     error // the reason why the proposal was not enacted; nil if it was
 }
 
 // stallViews is the number of further views whose time must pass after the last view before an open
-// round counts as stalled. Accepted proposals are then enacted, because the round may need them to
-// close.
+// round counts as stalled. A stalled round has a boundary although it is open, because it may need
+// the accepted proposals to close.
 const stallViews = 4
 
 // stalled reports whether all views of the open round, and stallViews more, are over at a height.
@@ -28,7 +28,8 @@ func (s *State) stalled(height uint64) bool {
 		stallViews)
 }
 
-// due reports whether a boundary would remove a validator or execute a waiting proposal.
+// due reports whether a boundary would change the state: it would remove a validator or execute a
+// waiting proposal.
 func (s *State) due() bool {
 	return len(s.toJail()) > 0 || slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
 		s.count(&p)
@@ -36,10 +37,10 @@ func (s *State) due() bool {
 	})
 }
 
-// boundary runs between two rounds, in any block after training has finished, and when a round has
-// stalled. It removes the validators that toJail names, enacts the accepted proposals, and drops
-// stale ones. It takes the proposals in the order of their arrival, and judges each against the
-// state that the previous one left.
+// boundary runs between two rounds, in any block after training has finished, and in a block of a
+// stalled round. It removes the validators that toJail names, enacts the accepted proposals, and
+// drops expired ones. It takes the proposals in the order of their arrival, and checks each against
+// the state that the previous one left.
 func (s *State) boundary() []Enactment {
 	for _, index := range s.toJail() {
 		s.Participants[index] = s.Participants[index].withoutValidator(s.Height)
@@ -47,7 +48,7 @@ func (s *State) boundary() []Enactment {
 	var enacted []Enactment
 	var kept []Proposal
 	all := s.Proposals
-	s.Proposals = nil // a proposal is judged without the other waiting proposals
+	s.Proposals = nil // execute must not see the other waiting proposals
 	for i := range all {
 		p := all[i]
 		s.count(&p)
@@ -67,14 +68,14 @@ func (s *State) boundary() []Enactment {
 	return enacted
 }
 
-// expired reports whether a proposal that still waits after a boundary can no longer pass.
+// expired reports whether a proposal that still waits after a boundary can never be enacted.
 func (s *State) expired(p Proposal) bool {
 	op := p.operation()
 	return !p.Accepted && s.deserted(p, op.sender()) || op.expired(s)
 }
 
-// deserted reports whether the proposer of p, which is the sender from, has left, or all approvers
-// of p have left.
+// deserted reports whether p has lost its support: its proposer, which is the sender from, has
+// left, or all its approvers have left.
 func (s *State) deserted(p Proposal, from sender) bool {
 	gone := func(index uint32) bool { return s.participant(index) == nil }
 	return from.auth == authMember && gone(from.index) ||

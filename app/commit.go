@@ -10,18 +10,18 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// With election.commit_reveal an open round has two phases. In the first phase it takes
-// commitments: hashes of gradients that only their senders know. In the second phase it takes those
-// gradients. Progress.Opened is the first height of the current phase, and all waits are counted
-// from it.
+// With election.commit_reveal an open round has two phases. In the commit phase blocks take
+// commitments: hashes of gradients that only their senders know. In the reveal phase they take
+// those gradients. Progress.Opened is the first height of the current phase, and all waits are
+// counted from it.
 
-// Committing reports whether the open round takes commitments and no gradients yet.
+// Committing reports whether the open round is in its commit phase.
 func (s *State) Committing() bool {
 	return s.Params.Election.CommitReveal && !s.Progress.Revealing
 }
 
-// Commitment returns the hash that an active participant has committed itself to in the open round,
-// nil if there is none.
+// Commitment returns the hash to which an active participant has committed itself in the open
+// round, or nil.
 func (s *State) Commitment(participant uint32) []byte {
 	all := s.Progress.Commitments
 	i, ok := slices.BinarySearchFunc(all, participant, func(c Commitment, p uint32) int {
@@ -34,15 +34,16 @@ func (s *State) Commitment(participant uint32) []byte {
 	return all[i].Hash
 }
 
-// TakesCommits reports whether a block at a height may carry commitments: in the first phase, and
-// in the second once f+1 leaders could have closed the round with N-f gradients. If the round is
-// still open then, some participants withhold their gradients and others missed the first phase.
+// TakesCommits reports whether a block at a height may carry commitments: in the commit phase
+// always, and in the reveal phase once the round is overdue. Some participants then withhold the
+// gradients that they committed to, and the round needs the gradients of participants that missed
+// the commit phase.
 func (s *State) TakesCommits(height uint64) bool {
 	return s.Committing() || s.Params.Election.CommitReveal && s.Overdue(height)
 }
 
-// Overdue reports whether f+1 leaders could have closed the open round before a height if they had
-// N-f gradients.
+// Overdue reports whether the round had time to close before a height: with N-f gradients, each of
+// f+1 leaders had a view.
 func (s *State) Overdue(height uint64) bool {
 	e := s.Params.Election
 	return height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)
@@ -72,8 +73,9 @@ func (s *State) admitCommit(t *tx.Tx) error {
 	return nil
 }
 
-// checkCommitted applies G8 to a gradient of the open round. In the first phase it accepts every
-// gradient: no block takes it yet, but a faster peer may have revealed it to the pool.
+// checkCommitted applies G8 to a gradient of the open round. In the commit phase it accepts every
+// gradient: no block takes the gradient yet, but a faster peer may already have sent it to the
+// pool.
 func (s *State) checkCommitted(t *tx.Tx) error {
 	if !s.Progress.Revealing {
 		return nil
@@ -85,7 +87,7 @@ func (s *State) checkCommitted(t *tx.Tx) error {
 	return nil
 }
 
-// checkRevealed applies A8.
+// checkRevealed applies A8: every included gradient is the one that its participant committed to.
 func (s *State) checkRevealed(included []tx.Included) error {
 	if s.Committing() {
 		return fmt.Errorf("%w: %d commitments at height %d", ErrUnrevealed, len(s.Progress.Commitments), s.Height)
@@ -101,9 +103,9 @@ func (s *State) checkRevealed(included []tx.Included) error {
 	return nil
 }
 
-// takeCommits applies C1 to C6 to a block's commitments and adds them to Progress. The part of C5
-// that the block closes no round is checked by executeTxs. The state is not published yet and has
-// the block's height.
+// takeCommits applies C1 to C6 to a block's commitments and adds them to Progress. One part of C5,
+// that the block closes no round, is up to executeTxs. The caller is the only owner of s, and has
+// set its height to the block's.
 func (s *State) takeCommits(commits []*tx.Tx) error {
 	if len(commits) == 0 {
 		return nil
@@ -130,7 +132,7 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 	return nil
 }
 
-// committed reports whether a block at a height ends the first phase. It does if at least N-f
+// committed reports whether a block at a height ends the commit phase. It does if at least N-f
 // participants have a commitment, and either all required participants have one or quorum_blocks
 // heights have passed.
 func (s *State) committed(height uint64) bool {
@@ -151,7 +153,7 @@ func (s *State) committed(height uint64) bool {
 }
 
 // reveal begins the reveal phase of the open round if the block at s.Height ends the commit phase,
-// and reports whether it did. It may change s, which only the caller has so far.
+// and reports whether it did. It may change s, so the caller must be the only owner of s.
 func (s *State) reveal() bool {
 	if !s.committed(s.Height) {
 		return false
@@ -160,7 +162,7 @@ func (s *State) reveal() bool {
 	return true
 }
 
-// openRound opens a round at the next height.
+// openRound opens a round: its first height is the next one.
 func (s *State) openRound(round uint64) {
 	s.Progress.Round, s.Progress.Opened = round, s.Height+1
 	s.Progress.Commitments, s.Progress.Revealing = nil, false

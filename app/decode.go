@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	leastParticipant = tx.MinSizes{13: {Bytes: 32}, 22: {Bytes: 32}} // former keys
+	leastParticipant = tx.MinSizes{13: {Bytes: 32}, 22: {Bytes: 32}} // former keys of 32 bytes
 	leastProgress    = tx.MinSizes{
 		9:  {Bytes: 7},  // upgrades: a name, a height and a version
 		10: {Bytes: 32}, // commitments: a hash
@@ -25,7 +25,8 @@ var (
 	leastRecord = tx.MinSizes{7: {Bytes: 64}} // contributions: a VRF output
 )
 
-// leastElement is the min size of a list's element in bytes: each element holds a hash or a key.
+// leastElement is the min size in bytes of an entry in a list that holds nothing but hashes or
+// keys.
 const leastElement = 32
 
 // DecodeRecord decodes a round's record from an untrusted source.

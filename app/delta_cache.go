@@ -8,16 +8,17 @@ import (
 )
 
 // aggregated caches the last result of the rule over a state's gradients. A leader drafts, verifies
-// and executes the same round, and the rule is most of the cost of each step. The list of an
-// aggregate determines the result, because it has the hashes of the gradients.
+// and executes the same round, and the rule is most of the cost of each of these steps. The list of
+// an aggregate is the cache's key: it has the hashes of the gradients, so it determines the result.
 type aggregated struct {
 	mu   sync.Mutex
-	of   []tx.Included // nil at first
+	of   []tx.Included // the included gradients of the result; nil before the first
 	last rules.Output
 }
 
-// in returns the rule's result over the included gradients, which run computes unless it is cached.
-// Concurrent callers wait for each other. A caller must not change the result.
+// in returns the rule's result over the included gradients: the cached one, or the result of run,
+// which it then caches. Concurrent callers wait for each other. A caller must not change the
+// result.
 func (a *aggregated) in(included []tx.Included, run func() (rules.Output, error)) (rules.Output, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -28,7 +29,7 @@ func (a *aggregated) in(included []tx.Included, run func() (rules.Output, error)
 	if err != nil {
 		return out, err
 	}
-	out.Neighbours = nil // the neighbours, up to n for each of n gradients, would fill memory, and no caller reads them
+	out.Neighbours = nil // no caller reads the neighbours, and they would fill memory: up to n for each of n gradients
 	a.of, a.last = included, out
 	return out, nil
 }

@@ -11,9 +11,9 @@ import (
 // Description describes an operation for events, the explorer and the command line.
 type Description struct {
 	Participant uint32      // the sender, or the accused participant of evidence; 0 for an outsider
-	Sent        bool        // whether Participant is the sender
+	Sent        bool        // whether Participant is the sender of the operation
 	Summary     string      // one line
-	Attributes  []Attribute // for search
+	Attributes  []Attribute // indexed by events, so that a search finds the operation
 	Details     []Attribute // for display only
 }
 
@@ -66,8 +66,9 @@ func (d Description) Value(key string) string {
 	return ""
 }
 
-// About describes the change that a proposal requests: members compare the keys before they approve
-// it. A value of several words is quoted, so that it cannot imitate another attribute.
+// About describes the change that a proposal requests, with all keys that it registers, because
+// members compare these before they approve it. A value of several words is quoted, so that it
+// cannot imitate another attribute.
 func (p *Proposal) About() (string, error) {
 	op, err := p.decode()
 	if err != nil {

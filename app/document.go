@@ -6,11 +6,11 @@ import (
 	"math/bits"
 )
 
-// Encode returns the encoded state without the height, which changes with every
-// block, even if the rest does not.
+// Encode returns the encoded state without its height: the height changes with every block, even if
+// nothing else does.
 func (s *State) Encode() []byte { return s.encode(s.Model) }
 
-// EncodeRest is Encode without the model, which the store keeps in a record of its own.
+// EncodeRest is Encode without the model, which the store keeps in a separate entry.
 func (s *State) EncodeRest() []byte { return s.encode(nil) }
 
 func (s *State) encode(model []float64) []byte {
@@ -25,8 +25,8 @@ func (s *State) encode(model []float64) []byte {
 	return mustMarshal(&d)
 }
 
-// check rejects a document with lengths or parameters that no state has, or that would cause a
-// panic. The document may come from a malicious peer or node.
+// check rejects a document with lengths or parameters that no valid state has, or that would cause
+// a panic later. The document may come from a malicious peer or node.
 func (d *Document) check() error {
 	want, velocity, peaks := d.Params.Model.Dim(), 0, bits.OnesCount64(d.Closed)
 	if d.Params.Training.Momentum != 0 {
@@ -52,7 +52,8 @@ func DecodeRest(height uint64, data []byte, model []float64) (*State, error) {
 	return decodeState(height, data, model)
 }
 
-// decodeState decodes a document that holds its model, or one without it, for the given model.
+// decodeState decodes a document. If model is not nil, the document was encoded without its model,
+// and model takes its place.
 func decodeState(height uint64, data []byte, model []float64) (*State, error) {
 	if err := leastDocument.Check(data); err != nil {
 		return nil, fmt.Errorf("stored state: %w", err)
@@ -99,8 +100,8 @@ func decodeState(height uint64, data []byte, model []float64) (*State, error) {
 
 type marshaler interface{ Marshal() ([]byte, error) }
 
-// mustMarshal encodes one of our messages, which cannot fail because they have no
-// pointers and no required fields.
+// mustMarshal encodes one of the generated messages. Encoding fails only for messages with pointers
+// or required fields, which these do not have.
 func mustMarshal(m marshaler) []byte {
 	data, err := m.Marshal()
 	if err != nil {

@@ -2,7 +2,8 @@ package app
 
 import "errors"
 
-// The validity rules of SPEC.md as sentinels. Every rejection wraps one.
+// These sentinels are the validity rules of SPEC.md. The error of every rejection wraps one of
+// them.
 var (
 	ErrWrongRound     = errors.New("G1: gradient is not for the open round")
 	ErrNotParticipant = errors.New("G2: sender is not an active participant")

@@ -6,8 +6,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// evidence proves an equivocation: a participant signed two different statements for one tx.Place.
-// Any node may send it without a signature of its own, because the two signatures are the proof.
+// evidence proves an equivocation: one participant signed two different statements for one
+// tx.Place. The two signatures are the proof, so the transaction needs no signature of its own, and
+// any node may send it.
 type evidence struct{ *tx.Evidence }
 
 func (e evidence) sender() sender {
@@ -15,9 +16,9 @@ func (e evidence) sender() sender {
 	return proofAgainst(at.Participant)
 }
 
-// check applies E1 to E3. A participant signed two different statements for one tx.Place. The place
-// is not before the participant's last restore, and the participant has no offence for this place
-// and none that was recorded after that restore.
+// check applies E1 to E3: one participant signed two different statements for one tx.Place. That
+// place is not before the participant's last restore. The participant has no offence yet for this
+// place, and none that was recorded after that restore.
 func (e evidence) check(s *State) error {
 	at, err := e.Conflict()
 	if err != nil {
@@ -53,11 +54,11 @@ func earlier(epoch, round, thanEpoch, thanRound uint64) bool {
 	return epoch < thanEpoch || epoch == thanEpoch && round < thanRound
 }
 
-// apply takes the equivocator's whole reputation.
+// apply sets the equivocator's reputation to 0 and records the offence.
 func (e evidence) apply(s *State, t *tx.Tx) {
 	at, err := e.Conflict()
 	if err != nil {
-		panic(err) // check has accepted it
+		panic(err) // check has accepted the conflict
 	}
 	s.punish(Offence{
 		Participant: at.Participant, Kind: uint32(at.Kind), Epoch: at.Epoch, Round: at.Round, View: at.View,
@@ -80,7 +81,7 @@ func (e evidence) describe() Description {
 	}
 }
 
-// punish takes a participant's whole reputation and records the offence.
+// punish sets a participant's reputation to 0 and records the offence.
 func (s *State) punish(o Offence) {
 	s.Participants[o.Participant].Reputation = 0
 	s.Offences = append(s.Offences, o)

@@ -9,14 +9,14 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Block is the input of Execute: the decoded transactions of one height, and the misbehaviour of
-// validators that CometBFT has proven. That evidence is never a reason to reject a block.
+// Block is the input of Execute: the decoded transactions of one height, and CometBFT's evidence of
+// misbehaviour. That evidence is never a reason to reject a block.
 type Block struct {
 	Height      uint64
 	Txs         []*tx.Tx
 	Misbehavior []Misbehavior
-	// Closed is the result of the block's round, if another block of this height with the same
-	// round was executed before. If it is nil, Execute runs the round.
+	// Closed is the result of the block's round from an earlier block of this height with the same
+	// round. If it is nil, Execute runs the round.
 	Closed *Closed
 }
 
@@ -24,19 +24,18 @@ type Block struct {
 type Outcome struct {
 	// State is the state after the block.
 	State *State
-	// Record is the record of the round that the block closed, nil if it closed none.
+	// Record is the record of the round that the block closed, nil for a block that closed none.
 	Record *Record
-	// Closed is the result of the round alone, nil if the block closed none.
+	// Closed is the part of the outcome that the round alone determines, nil for a block that
+	// closed no round.
 	Closed *Closed
-	// Committed lists the participants that committed themselves to a gradient in the block.
-	// Revealing reports whether these commitments, or the height, ended the first phase of the
-	// round.
+	// Committed lists the participants whose commitments the block carries. Revealing reports
+	// whether the block ended the commit phase.
 	Committed []uint32
 	Revealing bool
-	// Enacted are the accepted proposals that a round boundary tried to enact, each with the error
-	// if it failed.
+	// Enacted has one entry for each accepted proposal that the block's boundary tried to enact.
 	Enacted []Enactment
-	// Offences are the new offences that CometBFT's evidence in the block proves.
+	// Offences are the new offences that follow from CometBFT's evidence in the block.
 	Offences []Offence
 	// Validators are the changes of CometBFT's validator set.
 	Validators []ValidatorUpdate
@@ -48,15 +47,15 @@ type Outcome struct {
 
 // Closed is the result of closing the open round. It depends only on the block's aggregate and
 // gradients, so blocks of one height that begin with the same round share it: the rule is most of
-// their cost.
+// the cost of such a block.
 type Closed struct {
-	state      *State // after the round, before the operations; never changed again
+	state      *State // the state after the round and before the operations; immutable
 	record     *Record
 	contenders []leader.Contender // the verified VRF outputs
 }
 
-// Round returns the aggregate and the gradients at the start of a block, nil if it has no
-// aggregate, and the transactions that follow them.
+// Round returns the aggregate and the gradients at the start of a block, nil if the block has no
+// aggregate, and the operations that follow them.
 func (b Block) Round() (round, operations []*tx.Tx) {
 	if len(b.Txs) == 0 || b.Txs[0].Aggregate == nil {
 		return nil, b.Txs
@@ -75,9 +74,8 @@ func (b Block) Commits() (commits, operations []*tx.Tx) {
 	return rest[:n:n], rest[n:]
 }
 
-// Execute judges a block and computes its outcome. Any error is a reason to
-// reject the block; it wraps one of the rules of SPEC.md. The receiver is not
-// changed.
+// Execute verifies a block and computes its outcome. Every error is a reason to reject the block,
+// and wraps one of the rules of SPEC.md. Execute does not change s.
 func (s *State) Execute(b Block) (*Outcome, error) {
 	if b.Height != s.Height+1 {
 		return nil, fmt.Errorf("%w: got %d, want %d", ErrHeight, b.Height, s.Height+1)
@@ -114,8 +112,9 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 	return &Closed{state: next, record: record, contenders: contenders}, err
 }
 
-// finish executes the part of a block that follows its round, if it has one: commitments,
-// operations, CometBFT's evidence, the boundary, the election and the phase.
+// finish executes the part of a block after its round: commitments, operations, CometBFT's
+// evidence, the boundary, the election and the change of phase. The receiver is the state after the
+// round, or the state before the block if the block closes none.
 func (s *State) finish(b Block) (*Outcome, error) {
 	stalled := s.stalled(b.Height)
 	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.committed(b.Height) && (!stalled && !s.Finished() || !s.due()) {
@@ -160,7 +159,7 @@ func (s *State) executeTxs(b Block) (committed []uint32, err error) {
 	return committed, s.executeOperations(operations)
 }
 
-// SafeExecute is Execute with a panic turned into an error of the block. Input from an outsider
+// SafeExecute is Execute that returns an error where Execute would panic. Input from an outsider
 // must stop neither a node nor a reader of an archive.
 func (s *State) SafeExecute(b Block) (out *Outcome, err error) {
 	defer func() {
@@ -171,8 +170,8 @@ func (s *State) SafeExecute(b Block) (out *Outcome, err error) {
 	return s.Execute(b)
 }
 
-// checkRound applies all rules except the tolerance (B3) and the VRF proofs (G5) to an aggregate
-// and the gradients after it, in a block at a height. It returns the vectors in participant order.
+// checkRound applies all rules except the tolerance (B3) and the VRF proofs (G5) to a block's
+// aggregate and the gradients after it. It returns the vectors in participant order.
 func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, error) {
 	if s.Finished() {
 		return nil, fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
@@ -209,7 +208,8 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 	return vectors, nil
 }
 
-// checkListed applies B1, B2 and G1 to the transaction for entry i of the aggregate's list.
+// checkListed applies B1, B2 and G1 to t, the transaction in the block for entry i of the
+// aggregate's list.
 func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 	switch {
 	case t.Gradient == nil:
@@ -228,9 +228,9 @@ func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 // additions.
 const verifyCost = 1 << 16
 
-// verifyAll verifies the signatures and VRF proofs of gradients on all cores. A transaction caches
-// a success. A failure is not reported here: the caller's sequential checks find it again, so the
-// verdict does not depend on the scheduling.
+// verifyAll verifies the signatures and VRF proofs of gradients on all cores. Each transaction
+// caches its success. A failure is not reported here: the caller checks the transactions again one
+// after the other, so the verdict does not depend on the scheduling.
 func (s *State) verifyAll(round []*tx.Tx) {
 	gradients.InParallel(len(round), verifyCost, func(i int) {
 		t := round[i]
@@ -253,8 +253,8 @@ func (s *State) contenders(round []*tx.Tx) ([]leader.Contender, error) {
 	return contenders, nil
 }
 
-// growBlocks raises CometBFT's block.max_bytes if the consortium needs it, and
-// returns the new value, or 0.
+// growBlocks raises CometBFT's block.max_bytes if the active participants need larger blocks. It
+// returns the new value, or 0 if there is no change.
 func (s *State) growBlocks() int64 {
 	need := s.Params.BlockBytes(s.Active())
 	if s.Progress.BlockBytes < 0 || s.Progress.BlockBytes >= need {
@@ -264,8 +264,8 @@ func (s *State) growBlocks() int64 {
 	return need
 }
 
-// DigestError is the error of an aggregate whose digest is not that of the recomputed Delta. It
-// wraps ErrTolerance. Both digests have 32 bytes.
+// DigestError is the error of an aggregate whose digest is not the digest of the recomputed Delta.
+// It wraps ErrTolerance. Both digests have 32 bytes.
 type DigestError struct{ Digest, Recomputed []byte }
 
 func (e *DigestError) Error() string {
@@ -275,8 +275,8 @@ func (e *DigestError) Error() string {
 func (e *DigestError) Unwrap() error { return ErrTolerance }
 
 // checkTolerance applies B3, the paper's Delta~ within (Delta-delta, Delta+delta). At tolerance 0
-// it compares the digest; above 0 it compares each coordinate. It returns the Delta to apply: the
-// recomputed one at tolerance 0, otherwise the aggregate's.
+// it compares digests; above 0 it compares each coordinate. It returns the Delta that the model
+// update uses: at tolerance 0 the recomputed one, above 0 the aggregate's.
 func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (gradients.Fraction, error) {
 	tolerance := s.Params.Rule.Tolerance
 	if tolerance == 0 {
@@ -296,8 +296,8 @@ func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (
 	return given, nil
 }
 
-// closeRound aggregates, checks the tolerance and applies Delta to the next
-// state: the model update, the reputations, the record of the round.
+// closeRound runs the rule, checks the tolerance, and changes next, the state after the round: the
+// model update, the reputations and the history. It returns the record of the round.
 func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vector,
 	contenders []leader.Contender) (*Record, error) {
 	out, err := s.aggregate(a.Included, vectors)

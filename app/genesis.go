@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// HexBytes are bytes that JSON shows in hexadecimal.
+// HexBytes are bytes that are hexadecimal digits in JSON.
 type HexBytes []byte
 
 // MarshalText encodes b as lower-case hexadecimal.
@@ -27,12 +27,12 @@ func (b *HexBytes) UnmarshalText(text []byte) (err error) {
 // Genesis is the app_state of the genesis file.
 type Genesis struct {
 	Params       params.Params `json:"params"`
-	Seed         HexBytes      `json:"seed"` // 32 bytes, for the first election and the initial model
+	Seed         HexBytes      `json:"seed"` // 32 bytes, from which the first election and the initial model follow
 	Participants []Participant `json:"participants"`
 }
 
-// DecodeGenesis reads and validates the app_state JSON. Unknown and ambiguous
-// names are rejected: a misspelt parameter must not become its zero value.
+// DecodeGenesis decodes and validates the app_state JSON. It rejects unknown and ambiguous names,
+// because a misspelt parameter would silently be zero.
 func DecodeGenesis(appState []byte) (Genesis, error) {
 	var g Genesis
 	if err := strictjson.Decode(appState, &g); err != nil {
@@ -45,8 +45,8 @@ func DecodeGenesis(appState []byte) (Genesis, error) {
 // Encode returns the app_state JSON.
 func (g Genesis) Encode() ([]byte, error) { return json.MarshalIndent(g, "", "  ") }
 
-// Contenders returns the contenders of the first election on a chain. It verifies their VRF proofs
-// over the genesis seed, which are part of their registration.
+// Contenders returns the contenders of a chain's first election. It verifies the VRF proof in each
+// participant's registration, which is over the genesis seed.
 func (g Genesis) Contenders(chainID string) ([]leader.Contender, error) {
 	contenders := make([]leader.Contender, len(g.Participants))
 	input := leader.Input(chainID, 0, 0, g.Seed)
@@ -97,9 +97,9 @@ func (g Genesis) Validate() (warnings []string, err error) {
 	return warnings, err
 }
 
-// CheckValidators rejects a genesis in which a participant's consensus key is not the key of a
-// validator with voting power Power: CometBFT would halt when such a key is removed. The argument
-// maps the ed25519 keys of the genesis validators to their voting power.
+// CheckValidators rejects a genesis in which a participant's consensus key belongs to no genesis
+// validator of voting power Power: CometBFT would halt when the chain removes such a key. The
+// argument maps the ed25519 keys of the genesis validators to their voting power.
 func (g Genesis) CheckValidators(power map[string]int64) error {
 	for _, p := range g.Participants {
 		if got := power[string(p.ConsensusKey)]; len(p.ConsensusKey) > 0 && got != Power {
@@ -128,7 +128,7 @@ func (p Participant) validate(i int, r params.Reputation) error {
 	return p.untouched()
 }
 
-// untouched rejects a participant in which a field is set that only a running chain sets.
+// untouched rejects a participant with a field that only a running chain sets.
 func (p Participant) untouched() error {
 	switch {
 	case p.Releases != 0 || len(p.Spent) > 0:

@@ -8,12 +8,12 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// initialModel returns x^(0), the same on every machine:
+// initialModel returns x^(0), with the same bits on every machine:
 //
-//   - for softmax regression, zero;
+//   - for softmax regression, zeros;
 //   - for the MLP, the weights of each layer uniform in +-sqrt(6/(in+out)) (Glorot and Bengio
-//     2010), drawn from the genesis seed, and zero biases, if there are any;
-//   - for an external model, what the Init of each tensor says.
+//     2010), drawn from the genesis seed, and zero biases, if it has biases;
+//   - for an external model, the values that the Init of each tensor names.
 func initialModel(m params.Model, seed []byte) []float64 {
 	x := make([]float64, m.Dim())
 	u := uniform{seed: seed}
@@ -35,7 +35,7 @@ func initialModel(m params.Model, seed []byte) []float64 {
 
 func glorot(in, out int) float64 { return math.Sqrt(6 / float64(in+out)) }
 
-// tensor sets dst, which is zero, to the initial values of a tensor.
+// tensor sets dst to the initial values of a tensor. dst holds zeros.
 func (u *uniform) tensor(dst []float64, t params.Tensor) {
 	switch t.Init {
 	case params.InitGlorot:

@@ -8,15 +8,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// contendAfter delays a new VRF key: the key contends for the lead from the contendAfter-th round
-// after its boundary. A participant that knows a seed could try keys until one wins. To know the
-// seed contendAfter rounds ahead, it would need the largest VRF output in all these rounds.
+// contendAfter is the number of rounds between the boundary that registers a VRF key and the first
+// round in which the key contends for the lead. A participant that knew the seed of that round
+// could try keys until one wins. To know it contendAfter rounds ahead, the participant would need
+// the largest VRF output in each of these rounds.
 const contendAfter = 16
 
-// keys holds the keys that an operation registers. An empty key leaves the current one in place.
+// keys holds the keys that an operation registers. For an empty key nothing changes.
 type keys struct{ pub, vrf, consensus []byte }
 
-// keysFree applies M2. It returns an error if one of the keys is taken; an empty key is free.
+// keysFree applies M2: it returns an error if one of the keys is taken. An empty key is never
+// taken.
 //
 //   - A signing key is taken if it is or was the signing key of any participant, or if a waiting
 //     proposal registers it.
@@ -52,7 +54,7 @@ func (s *State) keysFree(except *Participant, k keys) error {
 	waiting(s, func(p *Proposal, op interface{ keys() keys }) bool {
 		by, asked := fmt.Sprintf("in a %s that waits", tx.Kind(p.Kind)), op.keys()
 		err = cmp.Or(taken(k.pub, by, asked.pub), taken(k.vrf, by, asked.vrf))
-		if err == nil && p.Accepted { // before that, its owner may replace the proposal by one with other keys
+		if err == nil && p.Accepted { // an unaccepted proposal may still be replaced by one with other keys
 			err = taken(k.consensus, by, asked.consensus)
 		}
 		return err == nil

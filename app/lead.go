@@ -9,15 +9,15 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// DraftAggregate drafts the aggregate that the participant may sign to close the open round at a
-// height. It takes gradients that Admit accepted, and the lowest view in which the participant may
-// lead. It returns
+// DraftAggregate drafts the aggregate with which the participant may close the open round at a
+// height, in the lowest view in which it may lead. The pending gradients have been accepted by
+// Admit. It returns
 //
 //   - ErrNotLeader while the participant may not lead;
 //   - ErrNotClosing while gradients are missing;
 //   - ErrFinished when training is finished;
 //   - ErrVersion if the next block needs another version of the state machine: under its rules a
-//     signed draft might be invalid and cost the view.
+//     signed draft might be invalid, and the leader would lose its view.
 func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
 	a, included, err := s.DraftIncluded(height, participant, pending)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.
 	return a, nil
 }
 
-// DraftIncluded returns a draft without its Delta, and the gradients that the draft lists. It does
-// not run the rule.
+// DraftIncluded is DraftAggregate without the rule: it returns the draft without its Delta, and the
+// gradients that the draft lists.
 func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, []*tx.Tx, error) {
 	if s.Finished() {
 		return nil, nil, ErrFinished
@@ -59,7 +59,7 @@ func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.T
 		Included: listed}, included, nil
 }
 
-// list returns the entries of an aggregate that includes these gradients.
+// list returns the entries of an aggregate for its included gradients.
 func list(included []*tx.Tx) []tx.Included {
 	listed := make([]tx.Included, len(included))
 	for i, t := range included {
@@ -78,8 +78,8 @@ func (s *State) Precompute(pending []*tx.Tx) error {
 	return s.SetDelta(&tx.Aggregate{Included: list(included)}, included)
 }
 
-// SetDelta runs the rule over the gradients that an aggregate lists, in participant order, and sets
-// the aggregate's Delta, or at tolerance 0 its digest.
+// SetDelta runs the rule over the included gradients, which are those of the aggregate's list in
+// participant order. It sets the aggregate's Delta, or at tolerance 0 the digest of Delta.
 func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {
@@ -100,10 +100,14 @@ func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	return nil
 }
 
-// CheckDraft returns an error if a leader must not sign an aggregate that another program made: its
-// round is not open, its signer may not lead in its view, a gradient that it lists is missing from
-// given or not admitted, or the rule computes another Delta from its gradients. CheckDraft does not
-// check the height: blocks decide whether the view is open.
+// CheckDraft checks an aggregate that another program made, before a leader signs it. It returns an
+// error if
+//
+//   - the aggregate's round is not open, or its signer may not lead in its view;
+//   - a listed gradient is missing from given, or Admit rejects it;
+//   - the rule computes another Delta from the listed gradients.
+//
+// CheckDraft does not check whether the view is open, which depends on the height of the block.
 func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 	if !s.isOpen(a.Epoch, a.Round) || s.Finished() {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round,
@@ -159,8 +163,8 @@ func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
 	return 0, err
 }
 
-// ofOpenRound returns the gradients of the open round, the first of each active participant, in
-// participant order.
+// ofOpenRound returns the pending gradients of the open round in participant order. Of several
+// gradients of one active participant it returns the first.
 func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 	slots := make([]*tx.Tx, len(s.Participants))
 	for _, t := range pending {
@@ -179,8 +183,9 @@ func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 }
 
 // aggregate runs the epoch's rule, or returns its cached result for the same list of gradients.
-// With rule.zeros, as in the paper, a silent participant counts as the zero vector. Without it a
-// silent participant is absent: the rules treat its distance as infinite, and it still counts in N.
+// With rule.zeros, as in the paper, a participant without a gradient counts as the zero vector.
+// Without rule.zeros the rule treats its distance to every gradient as infinite, and still counts
+// it in N.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
 	return s.aggregated.in(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })
 }
@@ -195,8 +200,7 @@ func (s *State) input(included []tx.Included, vectors []gradients.Vector) rules.
 		Seed: s.Progress.Seed}
 }
 
-// withZeros returns the vectors of all active participants, zeros for participants that are not
-// included.
+// withZeros returns one vector for each active participant: its included gradient, or zeros.
 func (s *State) withZeros(included []tx.Included, vectors []gradients.Vector) []gradients.Vector {
 	zero := gradients.NewVector(s.Grid().Width, len(s.Model))
 	all := make([]gradients.Vector, 0, s.Active())
@@ -212,7 +216,7 @@ func (s *State) withZeros(included []tx.Included, vectors []gradients.Vector) []
 	return all
 }
 
-// inputs returns the participant of each vector in the rule's input, by position.
+// inputs returns the index of the participant behind each vector of the rule's input.
 func (s *State) inputs(included []tx.Included) []uint32 {
 	if !s.Params.Rule.Zeros {
 		return participantsOf(included)

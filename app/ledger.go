@@ -8,8 +8,8 @@ import (
 )
 
 // Accounted reports whether the ledger covers every release of the participants: the running epoch
-// has costs, and so does every ended epoch that closed a round. Otherwise an epsilon computed from
-// the ledger would be too small.
+// has costs, and so has every ended epoch that closed a round. If it does not, an epsilon from the
+// ledger would be too small.
 func Accounted(running params.Params, ended []Epoch) bool {
 	for _, e := range ended {
 		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {
@@ -19,14 +19,14 @@ func Accounted(running params.Params, ended []Epoch) bool {
 	return len(running.Privacy.Cost) > 0
 }
 
-// KnownNoise reports whether the noise of some epoch may come from known seeds. The chain is then a
-// rehearsal, and the ledger guarantees nothing.
+// KnownNoise reports whether the noise of some epoch may come from public seeds. Such a chain is a
+// rehearsal, and its ledger guarantees nothing.
 func KnownNoise(running params.Params, ended []Epoch) bool {
 	return running.TestChain || slices.ContainsFunc(ended, func(e Epoch) bool { return e.Params.TestChain })
 }
 
-// TrainerClips reports whether the participants' own programs clip in some epoch. The ledger then
-// relies on those programs to clip correctly.
+// TrainerClips reports whether, in some epoch, the participants' own programs clip the gradients.
+// The guarantee of the ledger then depends on those programs.
 func TrainerClips(running params.Params, ended []Epoch) bool {
 	clips := func(p params.Params) bool { return p.Model.Clipping == params.ClippingSum }
 	return clips(running) || slices.ContainsFunc(ended, func(e Epoch) bool { return clips(e.Params) })
@@ -57,7 +57,7 @@ func (s *State) contributors() int {
 	return n
 }
 
-// over reports whether no round can close any more: all are closed, or too few
+// over reports whether no round can close any more: all rounds of the epoch are closed, or too few
 // participants have budget left.
 func (s *State) over() bool {
 	return s.Progress.Round >= s.Params.Training.Rounds || s.contributors() < s.Active()-s.F()

@@ -2,37 +2,37 @@ package app
 
 import "github.com/spdl/spdl/app/tx"
 
-// Absence is a score: a closed round without a participant's gradient adds absentCost to it, a
-// round with the gradient subtracts presentGain, and a participant with at least inactiveFrom is
+// A participant's absence is a score. A closed round without the participant's gradient adds
+// absentCost, and a round with it subtracts presentGain. From inactiveFrom on the participant is
 // inactive. So a dead host is inactive after three rounds, and a participant that misses more than
-// two of five rounds stays inactive. A stricter rate would hit honest participants, because f
-// Byzantine leaders can leave one of them out of a third of the rounds.
+// two of five rounds stays inactive. Stricter values would hit honest participants, because f
+// Byzantine leaders can leave any one participant out of a third of the rounds.
 const (
 	absentCost, presentGain = 3, 2
 
 	inactiveFrom = 3 * absentCost
-	maxAbsence   = inactiveFrom + presentGain // two gradients make the participant active again
-	probeEvery   = 8                          // one in 8 * 2^lapses rounds waits for an inactive participant
+	maxAbsence   = inactiveFrom + presentGain // at this cap two gradients make a participant active again
+	probeEvery   = 8                          // an inactive participant has one probe round in 8 * 2^lapses rounds
 	maxLapses    = 4
 )
 
 // inactive reports whether the participant is inactive: rounds close without waiting for it.
 func (s *State) inactive(p *Participant) bool { return p.Absence >= inactiveFrom }
 
-// probes reports whether the open round is a probe round of an inactive participant: it waits for
-// the participant all the same.
+// probes reports whether the open round is a probe round of an inactive participant: a round that
+// waits for the participant although it is inactive.
 func (s *State) probes(p *Participant) bool {
 	return s.inactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
-// required reports whether the open round needs the participant's gradient to close at once (A5).
-// It does not consider commitments; requiredNow does.
+// required reports whether the open round can close at once only with the participant's gradient
+// (A5). Commitments do not count here; requiredNow considers them.
 func (s *State) required(p *Participant) bool {
 	return s.contributes(p) && (!s.inactive(p) || s.probes(p))
 }
 
-// requiredNow reports whether the open phase of the round waits for the participant: for its
-// commitment, or for the gradient that it committed itself to.
+// requiredNow reports whether the open phase of the round waits for the participant: the commit
+// phase for a commitment, the reveal phase for the gradient behind it.
 func (s *State) requiredNow(p *Participant) bool {
 	if s.Params.Election.CommitReveal && s.Progress.Revealing != (s.Commitment(p.Index) != nil) {
 		return false
@@ -40,13 +40,13 @@ func (s *State) requiredNow(p *Participant) bool {
 	return s.required(p)
 }
 
-// Required reports whether the open round may close at once only with a participant's gradient.
+// Required reports whether the open phase of the round waits for the participant.
 func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
 }
 
-// MissingRequired returns the number of required participants that are not among the present ones.
-// Present are those whose gradient, or in the commit phase whose commitment, the caller counts.
+// MissingRequired returns the number of required participants that are not in present. The caller
+// lists there the participants whose gradients it has, or in the commit phase their commitments.
 func (s *State) MissingRequired(present []uint32) int {
 	has := make([]bool, len(s.Participants))
 	for _, index := range present {
@@ -63,7 +63,7 @@ func (s *State) MissingRequired(present []uint32) int {
 	return n
 }
 
-// participantsOf returns the included participants, in order.
+// participantsOf returns the participants of an aggregate's entries, in their order.
 func participantsOf(included []tx.Included) []uint32 {
 	out := make([]uint32, len(included))
 	for i, in := range included {
@@ -72,10 +72,10 @@ func participantsOf(included []tx.Included) []uint32 {
 	return out
 }
 
-// markAbsence updates the absence of the active participants after a closed round: the listed ones
-// were present, all other ones absent. next's history already has the round.
+// markAbsence updates the absence of the active participants in next, the state after a closed
+// round whose history already holds it. The listed participants were present, all others absent.
 //
-//   - A gradient in a probe round ends the participant's absence. After a failed probe, later
+//   - A gradient in a probe round ends the participant's inactivity. After a failed probe, the next
 //     probes are rarer.
 //   - A participant that was inactive contends only from the next round on: the leader chose
 //     whether to wait for it, and that choice must not affect the seed.

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// feasible applies M6: whether the consortium may have n participants.
+// feasible applies M6: it returns an error unless the consortium may have n active participants.
 func (s *State) feasible(n int) error {
 	if registered := len(s.Participants); n > s.Active() && registered >= gradients.MaxParticipants {
 		return fmt.Errorf("%w: %d participants were registered, at most %d", ErrInfeasible, registered,
@@ -28,7 +28,7 @@ func (s *State) feasible(n int) error {
 // ValidatorUpdate is a change of CometBFT's validator set.
 type ValidatorUpdate struct {
 	ConsensusKey []byte
-	Power        int64 // 0 removes it
+	Power        int64 // 0 removes the validator
 }
 
 // validatorUpdates returns the changes that turn the validator set of one state into that of

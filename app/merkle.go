@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// The Merkle trees are those of RFC 6962, section 2.1, over key-value pairs that are encoded as in
-// CometBFT's crypto/merkle, so that its merkle.ValueOp proves a value under its key. Tests of
+// The Merkle trees follow RFC 6962, section 2.1. Their leaves are key-value pairs in the encoding
+// of CometBFT's crypto/merkle, so that its merkle.ValueOp proves a value under its key. Tests of
 // abci/proof compare the two implementations.
 
 // Pair is a leaf of a tree. No two leaves of a tree have the same key, so a key determines the
@@ -27,8 +27,8 @@ func (p Pair) Leaf() []byte {
 	return append(binary.AppendUvarint(out, uint64(len(hash))), hash[:]...)
 }
 
-// Root returns the root of the tree over the pairs, in their order. The root over no pairs is the
-// SHA-256 of nothing.
+// Root returns the root of the tree over the pairs, in their order. Without pairs it is the SHA-256
+// of the empty string.
 func Root(tree []Pair) [32]byte {
 	var f frontier
 	for _, p := range tree {
@@ -37,8 +37,8 @@ func Root(tree []Pair) [32]byte {
 	return f.root()
 }
 
-// Indexed returns the tree of a list: the key of an element is its position from 0,
-// in decimal digits.
+// Indexed returns the tree of a list. The key of each element is its position, from 0, in decimal
+// digits.
 func Indexed(elements [][]byte) []Pair {
 	out := make([]Pair, len(elements))
 	for i, e := range elements {
@@ -62,15 +62,16 @@ func innerHash(left, right [32]byte) [32]byte {
 	return sha256.Sum256(b[:])
 }
 
-// frontier is an append-only Merkle tree, stored as its peaks: the roots of the full subtrees, one
-// for each set bit of size, largest first. It takes O(log size) bytes, so a state can carry the
-// root of the whole history.
+// frontier is an append-only Merkle tree of which only the peaks are stored: the roots of its full
+// subtrees, largest first, one for each bit that is set in size. It takes O(log size) bytes, so
+// that a state can carry the root of the whole history.
 type frontier struct {
 	size  uint64
 	peaks [][32]byte
 }
 
-// push appends a leaf. Two equal peaks merge as a binary counter carries.
+// push appends a leaf. Like the carry of a binary counter, it merges two peaks of equal size until
+// no two are equal.
 func (f *frontier) push(leaf []byte) {
 	h := leafHash(leaf)
 	merges := bits.TrailingZeros64(^f.size)

@@ -14,7 +14,7 @@ type Misbehavior struct {
 	Height  uint64 // height of the misbehaviour
 }
 
-// misbehaviorName returns CometBFT's type in words.
+// misbehaviorName returns the name of CometBFT's type of misbehaviour.
 func misbehaviorName(kind uint32) string {
 	switch kind {
 	case 1:
@@ -25,8 +25,8 @@ func misbehaviorName(kind uint32) string {
 	return "unknown"
 }
 
-// Cause names the proof of the offence: the kind of the two statements, or CometBFT's type of
-// evidence.
+// Cause names the proof of the offence: the kind of the two contradicting statements, or CometBFT's
+// type of misbehaviour.
 func (o Offence) Cause() string {
 	if o.Misbehavior != 0 {
 		return misbehaviorName(o.Misbehavior)
@@ -34,8 +34,8 @@ func (o Offence) Cause() string {
 	return tx.Kind(o.Kind).String()
 }
 
-// recordMisbehavior records the misbehaviour that CometBFT proved of participants' validators, sets
-// these participants' reputations to 0, and returns the new offences.
+// recordMisbehavior records the offences of participants whose validators misbehaved, sets their
+// reputations to 0, and returns the new offences.
 func (s *State) recordMisbehavior(proven []Misbehavior) (new []Offence) {
 	for _, m := range proven {
 		p, key := s.offender(m)
@@ -55,10 +55,13 @@ func (s *State) Convicts(m Misbehavior) bool {
 	return p != nil
 }
 
-// offender returns the participant that m convicts, with its consensus key, or nil. It returns nil
-// for a validator of no participant, for a height up to the participant's last restore, and for a
-// second offence since that restore, because one validator can sign any amount of evidence against
-// itself.
+// offender returns the participant that m convicts, with the consensus key of its validator, or
+// nil. It returns nil if
+//
+//   - the validator belongs to no participant;
+//   - the height is not above that of the participant's last restore;
+//   - the participant already has an offence since that restore: one validator can sign any amount
+//     of evidence against itself.
 func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 	p, key := s.validatorAt(m.Address, m.Height)
 	if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.misbehaved(p) {
@@ -68,8 +71,9 @@ func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 }
 
 // validatorAt returns the participant, active or not, whose validator had an address at a height,
-// and its consensus key. If the key has passed from one participant to another, the owner is the
-// first participant to have given it up after the height, or else the present holder.
+// and the validator's consensus key. A key may have passed from one participant to another. Its
+// owner at the height is the first participant that gave it up after the height, and if none did,
+// the participant that holds it now.
 func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
 	is := func(key []byte) bool {
 		sum := sha256.Sum256(key)
@@ -101,9 +105,10 @@ func (s *State) misbehaved(p *Participant) bool {
 	return false
 }
 
-// toJail returns the participants that lose their validators at the next boundary: if
-// reputation.unseat is set, all active participants whose validators misbehaved. If they are all
-// the validators, the one of the lowest index keeps its validator.
+// toJail returns the participants that lose their validators at the next boundary. With
+// reputation.unseat these are all active participants with a misbehaving validator, without it
+// none. If every validator misbehaved, the participant with the lowest index keeps its validator,
+// because the chain needs one.
 func (s *State) toJail() (out []uint32) {
 	if !s.Params.Reputation.Unseat {
 		return nil
@@ -119,7 +124,7 @@ func (s *State) toJail() (out []uint32) {
 		}
 	}
 	if len(out) > 0 && len(out) == validators {
-		out = out[1:] // the validator of the lowest index stays
+		out = out[1:] // the participant with the lowest index keeps its validator
 	}
 	return out
 }

@@ -2,17 +2,17 @@ package app
 
 import "fmt"
 
-// Neighbours are the participants whose gradients the rule compared or mixed with the gradient of
-// one participant.
+// Neighbours lists, for the gradient of one participant, the participants with whose gradients the
+// rule compared or mixed it.
 type Neighbours struct {
 	Participant uint32   `json:"participant"`
 	Of          []uint32 `json:"neighbours"` // in the order of rules.Output.Neighbours; empty if the rule has none
 }
 
 // Neighbours returns the neighbours of each input of the rule, in participant order, for the round
-// that a block closes in this state. The inputs are the gradients and, with rule.zeros, the zero
-// vectors of silent participants. Records leave the neighbours out, because there may be N for each
-// gradient.
+// that a block closes. The receiver is the state before that block. The inputs are the gradients
+// and, with rule.zeros, the zero vectors of absent participants. Records leave the neighbours out,
+// because there may be N for each gradient.
 func (s *State) Neighbours(b Block) (list []Neighbours, err error) {
 	round, _ := b.Round()
 	if round == nil {

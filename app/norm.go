@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// NormError is the error of a gradient whose norm the mechanism cannot have produced. It wraps
-// ErrNorm. The norms are squared, in squared grid steps.
+// NormError is the error of a gradient whose norm the privacy mechanism cannot have produced. It
+// wraps ErrNorm. Both bounds and the norm are squared, in squared grid steps.
 type NormError struct {
 	Participant    uint32
 	Norm, Min, Max int64
@@ -21,9 +21,9 @@ func (e *NormError) Error() string {
 
 func (e *NormError) Unwrap() error { return ErrNorm }
 
-// releaseBounds returns the minimum and maximum number of vectors that a participant can have made
-// in the epoch up to and including a round: at least one more than its included vectors, and at
-// most one a round since it joined.
+// releaseBounds returns the min and max number of vectors that a participant can have made in the
+// epoch up to and including a round: at least its included vectors and this one, and at most one in
+// each round since it joined.
 func (p *Participant) releaseBounds(round uint64) (fewest, most int) {
 	return int(p.Releases + 1), int(max(round, p.Joined) - p.Joined + 1)
 }
@@ -41,8 +41,8 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 	return nil
 }
 
-// distanceFloor returns the minimum squared distance that the rule counts between two included
-// gradients. It follows from the participant with the fewest releases, because its noise is the
+// distanceFloor returns the min squared distance that the rule assumes between two included
+// gradients. The participant with the fewest releases determines it, because its noise is the
 // smallest.
 func (s *State) distanceFloor(included []tx.Included) int64 {
 	if !s.Params.Privacy.NoiseFloor {

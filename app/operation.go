@@ -8,50 +8,52 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Limits of a block. A Join costs its sender nothing, and costs every node three signature checks
-// and space in the store; an Approve can carry the Join of a newcomer whom members know.
+// These limits hold for one block. A Join costs its sender nothing, and costs every node three
+// signature checks and space in the store. An Approve may carry the Join that it approves, and
+// costs the same.
 const (
 	maxOperations = 64
 	maxJoins      = 2
 )
 
-// operation is a transaction that is no part of a round. Each kind of operation is one type, in a
-// file of its own, and one row of the table named operations. For all kinds, checkOperation
-// authenticates the sender and checks the nonce.
+// operation is a transaction that is not part of a round. Each kind of operation has one type, in a
+// file of its own, and one entry in the map operations. Rules for all kinds, on the authentication
+// of the sender and the nonce, are in checkOperation.
 type operation interface {
-	// sender returns the sender, and how it is authenticated. The zero sender is rejected.
+	// sender returns the declared sender and its authentication. The zero sender is rejected.
 	sender() sender
-	// check applies the rules of the kind, except the rules on its sender. An operation that check
-	// accepts before the round of a block is closed is also accepted after it. So a proposer can
-	// choose operations without closing the round.
+	// check applies the rules of the kind, except the rules on its sender. Closing the block's
+	// round first must not change its verdict from accepted to rejected, so that a proposer can
+	// choose operations without executing the round.
 	check(s *State) error
-	// apply makes the change of an operation that check accepted. The state is not published yet.
+	// apply makes the change of an operation that check accepted. The caller is the only owner of
+	// s.
 	apply(s *State, t *tx.Tx)
-	// describe returns the kind's own part of the description. Describe adds the sender, the
-	// subject and the id of a proposal.
+	// describe returns the part of the description that depends on the kind. Describe adds the
+	// sender, the subject and the id of a proposal.
 	describe() Description
 }
 
-// registration is an operation that registers keys. The rule on the keys, M1, does not depend on
-// the state and is expensive to check, so the transaction caches a success.
+// registration is an operation that registers keys. checkIdentity applies M1, which does not depend
+// on the state and is expensive, so the transaction caches a success.
 type registration interface {
 	checkIdentity(chainID string) error
 }
 
-// enactable is an operation whose apply makes it a governance proposal: it
-// waits in the state until it is accepted, and is enacted at a boundary.
+// enactable is an operation whose apply adds a proposal to the state. The proposal waits until it
+// is accepted, and is enacted at a boundary.
 type enactable interface {
 	operation
-	// ready reports whether it may be enacted at a boundary now.
+	// ready reports whether a boundary may enact the operation now.
 	ready(s *State) bool
-	// execute checks the operation again, because the state has changed, and makes the change. It
-	// returns the participant that the operation concerns.
+	// execute makes the change at a boundary. It first repeats the checks, because the state has
+	// changed since the operation arrived. It returns the participant that the change concerns.
 	execute(s *State) (participant uint32, err error)
-	// expired reports whether the operation can no longer be executed, whatever approvals come.
+	// expired reports whether execute can no longer succeed, whatever approvals arrive.
 	expired(s *State) bool
 }
 
-// operations holds every kind that is no part of a round.
+// operations maps the kind of each operation to the constructor of its type.
 var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindJoin:       func(b tx.Body) operation { return join{b.(*tx.Join)} },
 	tx.KindApprove:    func(b tx.Body) operation { return approve{Approve: b.(*tx.Approve)} },
@@ -63,7 +65,7 @@ var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindUpgrade:    func(b tx.Body) operation { return upgrade{b.(*tx.Upgrade)} },
 }
 
-// operationOf returns the operation of a kind with a body.
+// operationOf returns the operation of a kind from a decoded body.
 func operationOf(k tx.Kind, body tx.Body) (operation, error) {
 	of, ok := operations[k]
 	if !ok {
@@ -83,31 +85,33 @@ func operationIn(t *tx.Tx) (operation, error) {
 	return op, err
 }
 
-// authMethod is how the sender of an operation is authenticated.
+// authMethod says how the sender of an operation is authenticated.
 type authMethod int
 
 const (
-	authNone     authMethod = iota // no sender is declared: rejected
-	authMember                     // signed by an active participant; its nonce prevents a replay
-	authVote                       // signed by an active participant, no nonce: check must reject a replay
-	authOutsider                   // signed with the key that it registers; check must reject a replay
-	authProof                      // not signed: it carries its proof, which check verifies
+	authNone     authMethod = iota // the operation declares no sender, and is rejected
+	authMember                     // signed by an active participant, with a nonce that prevents a replay
+	authVote                       // signed by an active participant, without a nonce: check must reject a replay
+	authOutsider                   // signed with the key that the operation registers: check must reject a replay
+	authProof                      // not signed: the operation carries a proof, which check verifies
 )
 
-// sender is the declared sender of an operation. The zero value declares none.
+// sender is the declared sender of an operation. The zero value stands for an operation that
+// declares none.
 type sender struct {
 	auth    authMethod
-	index   uint32            // the participant; with authProof the accused one
-	nonce   uint64            // of a member
-	key     ed25519.PublicKey // of an outsider
-	subject string            // the operation's subject: a pool holds one operation for each sender, kind and subject
+	index   uint32            // the sending participant; with authProof the accused one
+	nonce   uint64            // set for a member
+	key     ed25519.PublicKey // set for an outsider
+	subject string            // a pool holds one operation of each sender, kind and subject
 }
 
 func member(index uint32, nonce uint64) sender {
 	return sender{auth: authMember, index: index, nonce: nonce}
 }
 
-// memberAbout returns the sender of a member's operation about a participant.
+// memberAbout returns the sender of an operation that a member signs and that concerns a
+// participant.
 func memberAbout(subject, index uint32, nonce uint64) sender {
 	return sender{auth: authMember, index: index, nonce: nonce, subject: strconv.FormatUint(uint64(subject), 10)}
 }
@@ -122,7 +126,7 @@ func outsider(key ed25519.PublicKey) sender {
 
 func proofAgainst(index uint32) sender { return sender{auth: authProof, index: index} }
 
-// checkOperation judges one operation.
+// checkOperation applies all rules to one operation.
 func (s *State) checkOperation(t *tx.Tx) error {
 	op, err := operationIn(t)
 	if err != nil {
@@ -177,11 +181,12 @@ func (s *State) checkSender(t *tx.Tx, from sender) error {
 	return fmt.Errorf("%w: nobody vouches for a %s", ErrSender, t.Kind())
 }
 
-// applyOperation applies an operation that checkOperation accepted. The state is not published yet.
+// applyOperation applies an operation that checkOperation accepted. The caller is the only owner of
+// s.
 func (s *State) applyOperation(t *tx.Tx) {
 	op, err := operationIn(t)
 	if err != nil {
-		panic(err) // checkOperation has accepted it
+		panic(err) // checkOperation has accepted this transaction
 	}
 	if from := op.sender(); from.auth == authMember {
 		s.Participants[from.index].Nonce = from.nonce

@@ -8,17 +8,18 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Limits on the waiting proposals. At a limit evict drops one proposal before another is added.
+// These limits hold for the waiting proposals. At a limit evict drops one proposal before another
+// is added.
 const (
-	maxRequests  = 64 // requests that nobody has approved
-	maxProposals = 4  // proposals that one participant proposed or approved first, and that are not accepted yet
+	maxRequests  = 64 // outsiders' proposals without an approval
+	maxProposals = 4  // unaccepted proposals that one participant proposed, or was the first to approve
 )
 
-// hasMajority reports whether a number of approvals passes a proposal: more than two thirds of the
+// hasMajority reports whether a number of approvals accepts a proposal: more than two thirds of the
 // active participants.
 func (s *State) hasMajority(approvals int) bool { return 3*approvals > 2*s.Active() }
 
-// Threshold returns the min number of approvals that passes a proposal.
+// Threshold returns the min number of approvals that accepts a proposal.
 func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 
 // request adds an outsider's proposal, which waits for approvals.
@@ -27,19 +28,19 @@ func (s *State) request(op enactable, t *tx.Tx) {
 	s.enqueue(op, t, nil, false)
 }
 
-// propose adds a proposal of a participant, which waits for approvals and has its sender's.
+// propose adds a participant's proposal. It waits for approvals; the proposer's is the first.
 func (s *State) propose(op enactable, t *tx.Tx) {
 	by := op.sender().index
 	s.evictProposal(by)
 	s.enqueue(op, t, []uint32{by}, s.hasMajority(1))
 }
 
-// decide adds a proposal that concerns its sender alone: it needs no approval, and only waits for
-// the boundary.
+// decide adds a proposal that concerns only its sender. It needs no approval and waits for the
+// boundary.
 func (s *State) decide(op enactable, t *tx.Tx) { s.enqueue(op, t, nil, true) }
 
-// enqueue appends an operation to the proposals. Its first parameter is unused: it makes the
-// compiler check that the operation is enactable.
+// enqueue appends an operation to the proposals. The unnamed parameter has no use at run time: it
+// makes the compiler check that the operation is enactable.
 func (s *State) enqueue(_ enactable, t *tx.Tx, approvals []uint32, accepted bool) {
 	id := t.ID()
 	s.Proposals = append(s.Proposals, Proposal{
@@ -66,11 +67,11 @@ func (p *Proposal) decode() (enactable, error) {
 	return e, nil
 }
 
-// operation returns the operation of a proposal in a state.
+// operation returns the decoded operation of a proposal that the state holds.
 func (p *Proposal) operation() enactable {
 	op, err := p.decode()
 	if err != nil {
-		panic(err) // the operation was decoded before, on arrival or when the state was decoded
+		panic(err) // decode has succeeded before: on arrival, or when the state was decoded
 	}
 	return op
 }
@@ -85,7 +86,7 @@ func (s *State) proposal(id []byte) *Proposal {
 	return nil
 }
 
-// count accepts a proposal if enough of its approvers are still active.
+// count marks a proposal as accepted if its approvers that are still active are a majority.
 func (s *State) count(p *Proposal) {
 	standing := 0
 	for _, index := range p.Approvals {
@@ -96,8 +97,7 @@ func (s *State) count(p *Proposal) {
 	p.Accepted = p.Accepted || standing > 0 && s.hasMajority(standing)
 }
 
-// waiting visits the proposals whose operation is a T; the visitor returns
-// false to end.
+// waiting calls visit for each proposal whose operation is a T, until visit returns false.
 func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
 	for i := range s.Proposals {
 		if op, ok := s.Proposals[i].operation().(T); ok && !visit(&s.Proposals[i], op) {
@@ -106,9 +106,10 @@ func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
 	}
 }
 
-// evictProposal makes room before a participant makes a proposal, or approves one as the first. It
-// drops one of the proposals that count against that participant, if there are too many. A proposal
-// with more than f approvals has an honest supporter: it no longer counts, and is never dropped.
+// evictProposal makes room before a participant makes a proposal, or is the first to approve one.
+// If too many proposals count against that participant, it drops one of them. A proposal with more
+// than f approvals has the support of an honest participant: it does not count and is never
+// dropped.
 func (s *State) evictProposal(index uint32) {
 	few := max(1, s.F())
 	s.evict(maxProposals, func(p Proposal) bool {
@@ -116,8 +117,8 @@ func (s *State) evictProposal(index uint32) {
 	})
 }
 
-// evict drops one of the waiting proposals that sort selects if their number is at least most: the
-// one with the fewest approvals, or the oldest of several.
+// evict drops one of the waiting proposals that sort selects if there are at least most of them:
+// the one with the fewest approvals, and of several such proposals the oldest.
 func (s *State) evict(most int, sort func(Proposal) bool) {
 	waiting, out := 0, -1
 	for i, p := range s.Proposals {

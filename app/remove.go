@@ -6,13 +6,13 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// remove ends a participant's membership. A participant may remove itself; the removal of another
-// participant needs approvals.
+// remove ends a participant's membership. A participant may remove itself without approvals; the
+// removal of another participant needs them.
 type remove struct{ *tx.Remove }
 
 func (r remove) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
-// check applies M3 to the subject, and M5 and M6.
+// check applies M5 and M6, and M3 to the participant to be removed.
 func (r remove) check(s *State) error {
 	if s.departing()[r.Subject] {
 		return fmt.Errorf("%w: participant %d is leaving already", ErrProposal, r.Subject)
@@ -62,9 +62,9 @@ func (s *State) departing() map[uint32]bool {
 	return out
 }
 
-// possible applies M3 to the subject, and M6. For M6 it leaves out the subject, and every
-// participant whose accepted removal waits: the rule must be feasible for the remaining
-// participants, and one of them must have a validator.
+// possible applies M3 to the participant to be removed, and M6 to the participants that remain
+// after this removal and all accepted removals: the rule must be feasible for them, and one of them
+// must have a validator.
 func (r remove) possible(s *State) error {
 	if s.participant(r.Subject) == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)

@@ -6,12 +6,12 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// restore proposes to raise a participant's reputation from 0 to the initial one.
+// restore proposes to raise a participant's reputation from 0 to the initial reputation.
 type restore struct{ *tx.Restore }
 
 func (r restore) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
-// check applies M3 to the subject, and M5.
+// check applies M5, and M3 to the participant to be restored.
 func (r restore) check(s *State) error {
 	switch p := s.participant(r.Subject); {
 	case p == nil:
@@ -26,7 +26,7 @@ func (r restore) apply(s *State, t *tx.Tx) { s.propose(r, t) }
 
 func (r restore) ready(*State) bool { return true }
 
-// execute restores the initial reputation and settles all earlier offences.
+// execute restores the initial reputation, and settles all earlier offences.
 func (r restore) execute(s *State) (uint32, error) {
 	if err := r.check(s); err != nil {
 		return r.Subject, err

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxFormerKeys is the maximum number of rotations of a participant's signing key, and of its
-// consensus key. It bounds the keys against which evidence is checked.
+// maxFormerKeys is the max number of rotations of a participant's signing key, and of its consensus
+// key. It bounds the number of keys against which evidence is checked.
 const maxFormerKeys = 64
 
 // rotate replaces keys and node ids of its sender, which needs no approval.
@@ -49,8 +49,8 @@ func (r rotate) check(s *State) (err error) {
 	return s.keysFree(p, r.keys())
 }
 
-// checkKeys applies M1: the new keys are valid, their owner has proven possession of them, and the
-// old keys stay within maxFormerKeys.
+// checkKeys applies M1: the new keys are valid, and the sender has proven possession of them. It
+// also checks the limit on former keys.
 func (r rotate) checkKeys(s *State, p *Participant) error {
 	next := r.rotated(p, s)
 	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey, NodeIDs: next.NodeIds}
@@ -77,8 +77,8 @@ func (r rotate) checkKeys(s *State, p *Participant) error {
 	return r.checkFormer(next)
 }
 
-// checkFormer rejects a rotation after which the chain would keep more than maxFormerKeys of the
-// participant's old keys.
+// checkFormer rejects a rotation after which the participant would have more than maxFormerKeys
+// former signing or consensus keys.
 func (r rotate) checkFormer(next Participant) error {
 	keys, validators := len(next.FormerKeys), len(next.FormerValidators)
 	if len(r.PubKey) > 0 && keys > maxFormerKeys || len(r.ConsensusKey) > 0 && validators > maxFormerKeys {
@@ -90,7 +90,7 @@ func (r rotate) checkFormer(next Participant) error {
 }
 
 // rotated returns the participant with its new keys. Signing and VRF keys are in force from the
-// state's open round on, and the consensus key two heights later.
+// state's open round on, the consensus key from two heights later on.
 func (r rotate) rotated(p *Participant, s *State) Participant {
 	next := *p
 	if len(r.PubKey) > 0 {
@@ -113,11 +113,10 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 
 func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
-// ready reports whether the rotation may be executed now. A rotation of a signing or VRF key waits
-// while a round is open, because a round keeps the keys with which it opened. It also waits at the
-// height at which a stalled round lets other proposals be enacted: the owner may already have sent
-// a gradient under the old keys, and a second gradient under the new keys would be evidence against
-// it.
+// ready reports whether a boundary may execute the rotation now. A rotation of a signing or VRF key
+// waits while a round is open, because a round keeps the keys with which it opened. That holds at
+// the boundary of a stalled round too: the owner may already have sent a gradient under the old
+// keys, and a second one under the new keys would be evidence against it.
 func (r rotate) ready(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.over()
 }

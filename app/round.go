@@ -11,9 +11,8 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// record returns the record of the round that an aggregate closes, without the fields that are set
-// later: reputations, VRF outputs and the model's hash. Delta has been checked against the
-// aggregate.
+// record returns the record of the round that an aggregate closes. The caller has checked Delta
+// against the aggregate, and later sets the reputations, the VRF outputs and the model's hash.
 func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record {
 	digest := a.Digest
 	if s.Params.Rule.Tolerance > 0 {
@@ -45,8 +44,8 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	return r
 }
 
-// updateReputations updates the reputations of a round's participants and of the leaders that it
-// passed over, and writes them into the record.
+// updateReputations updates the reputations of the round's participants, and of the leaders whose
+// views passed without an aggregate. It also writes them into the record.
 func (s *State) updateReputations(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector) {
 	typical := typicalNorm(vectors)
 	for i := range record.Contributions {
@@ -62,9 +61,9 @@ func (s *State) updateReputations(next *State, record *Record, delta gradients.F
 	}
 }
 
-// typicalNorm returns the lower median of the vectors' squared norms, in squared grid steps: if
-// fewer than half of the vectors are Byzantine, it is at most that of some honest vector. There is
-// at least one vector.
+// typicalNorm returns the lower median of the vectors' squared norms, in squared grid steps. If
+// fewer than half of the vectors are Byzantine, the median is at most the squared norm of some
+// honest vector. The caller passes at least one vector.
 func typicalNorm(vectors []gradients.Vector) int64 {
 	squares := make([]int64, len(vectors))
 	for i, v := range vectors {
@@ -74,8 +73,8 @@ func typicalNorm(vectors []gradients.Vector) int64 {
 	return squares[(len(squares)-1)/2]
 }
 
-// reputationAfter returns a participant's reputation after a round: minus the penalty if its
-// gradient opposed Delta, otherwise plus the reward, within [0, 1]. Zero is absorbing.
+// reputationAfter returns a participant's reputation after a round, within [0, 1]. A gradient that
+// opposed Delta costs the penalty, any other earns the reward. A reputation of zero stays zero.
 func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 {
 	switch {
 	case reputation == 0:
@@ -86,20 +85,20 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 	return min(params.One, reputation+r.Reward)
 }
 
-// Limits of the effect of passing a leader over.
+// These constants limit the penalty of a leader that was passed over.
 const (
-	// minByPassing is the lowest reputation to which being passed over can reduce a leader. A
-	// leader at or below it loses no more, because it may only have been cut off.
+	// minByPassing is the lowest reputation to which this penalty can reduce a leader. A leader at
+	// or below it loses no more, because it may only have been disconnected.
 	minByPassing = params.One / 10
 	maxPause     = 10 // a leader pauses at most 2^maxPause rounds
 )
 
-// passOver penalises the leaders whose views ended before the view in which the round was closed.
-// Each loses reputation, but never all of it, and does not contend for 2^k rounds. k is the number
-// of views that it missed minus the number of rounds that it closed, at most maxPause. So a leader
-// that stays silent costs about log2(T) views in T rounds, until k is maxPause. If the last rank
-// was passed over too, nobody is penalised: the round itself was late, and no leader could have
-// closed it.
+// passOver penalises the leaders that were passed over: their views ended before the view in which
+// the round was closed. Each loses some of its reputation, never all, and does not contend for 2^k
+// rounds. k, at most maxPause, is the number of views in which it was passed over minus the number
+// of rounds that it closed. So a leader that stays silent costs about log2(T) views in T rounds,
+// until k reaches maxPause. If all leaders of the ranking were passed over, none is penalised: the
+// round itself was late, and no leader could have closed it.
 func (s *State) passOver(next *State, record *Record) {
 	if s.Params.Reputation.PassedOver == 0 || int(record.View) >= len(record.Ranking) {
 		return
@@ -110,7 +109,7 @@ func (s *State) passOver(next *State, record *Record) {
 			p.Reputation = max(minByPassing, p.Reputation-s.Params.Reputation.PassedOver)
 		}
 		p.PassedOver = min(p.PassedOver+1, maxPause)
-		// 1 for this round, which is not in the history yet
+		// the 1 counts this round, which is not in the history yet
 		p.Contends = max(p.Contends, next.history.size+1+1<<p.PassedOver)
 	}
 	if p := &next.Participants[record.Leader]; p.PassedOver > 0 {
@@ -119,10 +118,10 @@ func (s *State) passOver(next *State, record *Record) {
 }
 
 // elect derives the next seed from the VRF outputs of a round's contenders: those that are still
-// active, have a reputation, and may contend by now (Contends). At the end of a term it ranks them.
-// After a tie for the lead the ranking stays, and the next round's VRF outputs, over the next seed,
-// decide. A participant without a VRF output, because it was silent or has just joined, is not
-// ranked.
+// active, have a reputation, and may contend in this round (Contends). At the end of a term it
+// ranks them. After a tie for the lead it keeps the old ranking, and the next round's VRF outputs,
+// over the next seed, decide. A participant without a VRF output, because it was absent or has just
+// joined, gets no rank.
 func (s *State) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
 		p := s.participant(c.Participant)

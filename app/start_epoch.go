@@ -26,13 +26,13 @@ func (e startEpoch) check(s *State) error {
 
 func (e startEpoch) apply(s *State, t *tx.Tx) { s.propose(e, t) }
 
-// ready reports whether the running epoch may end: at once if Now is set, otherwise when training
-// is over.
+// ready reports whether a boundary may end the running epoch: at any time if Now is set, and only
+// after the end of training if it is not.
 func (e startEpoch) ready(s *State) bool { return e.Now || s.over() }
 
 func (e startEpoch) expired(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
 
-// possible applies P1 and P2. It returns the proposed parameters.
+// possible applies P1 and P2, and returns the decoded parameters of the next epoch.
 func (e startEpoch) possible(s *State) (params.Params, error) {
 	if e.Epoch != s.Progress.Epoch+1 {
 		return params.Params{}, fmt.Errorf("%w: epoch %d, the next is %d", ErrEpoch, e.Epoch, s.Progress.Epoch+1)
@@ -44,11 +44,11 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 	if err != nil {
 		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
 	}
-	if p.Privacy.Unit != s.Params.Privacy.Unit { // spends of two units do not add up
+	if p.Privacy.Unit != s.Params.Privacy.Unit { // spends of different units cannot be added
 		return p, fmt.Errorf("%w: privacy.unit is %.64q, running %q: it is the same in all epochs", ErrEpochParams,
 			p.Privacy.Unit, s.Params.Privacy.Unit)
 	}
-	if p.Model.Table.Prepares() && !s.Params.Model.Table.Prepares() { // programs from before table schemas reject it too
+	if p.Model.Table.Prepares() && !s.Params.Model.Table.Prepares() { // programs from before table schemas reject this too
 		return p, fmt.Errorf("%w: model.table has values, missing or weights, and the running epoch's has none: only "+
 			"a new chain can begin with them", ErrEpochParams)
 	}
@@ -62,8 +62,9 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 	return p, nil
 }
 
-// execute ends the running epoch and opens the next: new parameters, round 0, and the current model
-// or a new one. Participants, reputations, the seed and the ranking carry over.
+// execute ends the running epoch and opens the next one at round 0, with the new parameters, and
+// with the current model or an initial one. Participants, reputations, the seed and the ranking
+// stay.
 func (e startEpoch) execute(s *State) (uint32, error) {
 	p, err := e.possible(s)
 	if err != nil {
@@ -108,7 +109,7 @@ func (e startEpoch) describe() Description {
 	return d
 }
 
-// guarantee describes the privacy that parameters guarantee.
+// guarantee describes the privacy guarantee of parameters.
 func guarantee(p params.Params) string {
 	switch {
 	case len(p.Privacy.Cost) == 0:

@@ -8,26 +8,27 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// State is the whole state of the chain after a height. It is never changed after it is returned,
-// so any number of goroutines may read it.
+// State is the whole state of the chain after a height. It is immutable once a function has
+// returned it, so any number of goroutines may read it.
 //
-// Document is the stored form of a state. The two types differ because a document may be of any
-// origin and is not checked yet, while a state also holds its height and derived fields. If State
-// were the message itself, its generated methods could change or encode it without these.
+// Document is the stored form of a state. It is a separate type because a document may come from an
+// untrusted source and is not checked yet, while a state is valid and also holds its height and
+// derived fields. If State were the message itself, its generated methods could change or encode it
+// without these.
 type State struct {
 	ChainID      string
 	Height       uint64
 	Params       params.Params
 	Progress     Progress
-	Participants []Participant // by index
+	Participants []Participant // by the participant's index
 	Model        []float64
 	Velocity     []float64  // nil while momentum is 0
-	Proposals    []Proposal // waiting, in the order of their arrival
+	Proposals    []Proposal // the waiting proposals, in the order of their arrival
 	Offences     []Offence  // in the order in which they were proven
-	Epochs       []Epoch    // ended
+	Epochs       []Epoch    // the ended epochs
 
-	version  uint64 // of the state machine that executes the next block; Version except in tests
-	awaited  []bool // by participant: whether the open phase of the round requires it
+	version  uint64 // the version of the state machine that executes the next block; Version except in tests
+	awaited  []bool // whether the open phase of the round requires the participant, by index
 	finished bool   // no round can close any more
 	history  frontier
 	rule     rules.Rule
@@ -35,11 +36,11 @@ type State struct {
 	velocity [32]byte
 	hash     [32]byte
 
-	aggregated *aggregated // cache of the rule's result, shared with copies that differ only in height or version
+	aggregated *aggregated // the rule's result, shared with the copies of the state that differ only in height or version
 }
 
-// NewState returns the state before the first block, which has height initial. BlockBytes is
-// CometBFT's block.max_bytes; -1 means CometBFT's own limit.
+// NewState returns the state before the first block of a chain. initial is the height of that
+// block. blockBytes is CometBFT's block.max_bytes; -1 means CometBFT's own limit.
 func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*State, error) {
 	if _, err := g.Validate(); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 }
 
 // finalize computes the derived fields of a state, such as the rule and the hash. The caller has
-// set the other fields and the Merkle roots of Model and Velocity.
+// set all other fields, and the Merkle roots of Model and Velocity.
 func (s *State) finalize() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
@@ -104,8 +105,8 @@ func (s *State) Active() int {
 // F returns the number of Byzantine participants that the rule withstands now.
 func (s *State) F() int { return s.Params.Rule.F(s.Active()) }
 
-// IsClosed reports whether a round of an epoch is closed, or was never opened because its epoch
-// ended.
+// IsClosed reports whether a round of an epoch comes before the open one: it is closed, or was
+// never opened because its epoch ended.
 func (s *State) IsClosed(epoch, round uint64) bool {
 	return earlier(epoch, round, s.Progress.Epoch, s.Progress.Round)
 }
@@ -133,15 +134,16 @@ func (s *State) Find(pub []byte) (Participant, bool) {
 	return Participant{}, false
 }
 
-// Hash returns the application hash: the root of Tree. The height is no part of it,
-// so an empty block leaves it as it is.
+// Hash returns the application hash, the root of Tree. Tree does not contain the height, so an
+// empty block leaves the hash as it is.
 func (s *State) Hash() [32]byte { return s.hash }
 
 // Closed returns the number of closed rounds, in all epochs.
 func (s *State) Closed() uint64 { return s.history.size }
 
-// clone returns a copy to be changed, at a height. It copies the slices whose elements change, and
-// clips the slices that only grow.
+// clone returns a copy for the caller to change, with the given height. It copies the slices whose
+// elements change. Slices that only grow share their elements, with a capacity that makes append
+// copy them.
 func (s *State) clone(height uint64) *State {
 	next := *s
 	next.Height = height

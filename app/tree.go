@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Tree returns the leaves of the state's tree, by increasing key. The values of lists, of the
-// model, of the velocity and of the history are roots of trees of their own. The number of records
-// is a leaf of its own, because the root of the history does not commit to it; number and root
-// together determine the peaks of the frontier.
+// Tree returns the leaves of the state's tree, by increasing key. The values for the lists, the
+// model, the velocity and the history are the roots of their own trees. The number of records has a
+// leaf, because the root of the history does not commit to it; number and root together determine
+// the peaks of the frontier.
 func (s *State) Tree() []Pair {
 	history := s.history.root()
 	return []Pair{
@@ -31,8 +31,8 @@ func listRoot(elements [][]byte) []byte {
 	return root[:]
 }
 
-// List returns the elements of the list whose root is under a key of the state's
-// tree, and whether there is such a list.
+// List returns the elements of the list whose root the state's tree holds under a key, and whether
+// the key belongs to a list.
 func (s *State) List(key string) (elements [][]byte, ok bool) {
 	switch key {
 	case "epochs":
@@ -56,7 +56,7 @@ func (r *Record) Pair() Pair {
 	return Pair{fmt.Sprintf("%d/%d", r.Epoch, r.Round), mustMarshal(r)}
 }
 
-// encodeList encodes each message by itself: the leaves of a list's tree.
+// encodeList encodes each message separately, as a leaf of a list's tree.
 func encodeList[M any, P interface {
 	*M
 	marshaler

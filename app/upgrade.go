@@ -11,14 +11,14 @@ import (
 
 const (
 	// UpgradeMargin is the min number of heights from the block that proposes or enacts an upgrade
-	// to the first block of the new version, so that every node learns of it in time.
+	// to the first block of the new version. Within it every node learns of the upgrade.
 	UpgradeMargin = 20
-	// maxUpgradeName bounds a name, in bytes.
+	// maxUpgradeName bounds an upgrade's name, in bytes.
 	maxUpgradeName = 64
 )
 
-// upgrade proposes a version of the state machine from a height on, in place of the planned
-// upgrade. With neither version nor height it cancels the planned upgrade.
+// upgrade proposes that another version of the state machine executes the blocks from a height on,
+// in place of any planned upgrade. With neither version nor height it cancels the planned upgrade.
 type upgrade struct{ *tx.Upgrade }
 
 func (u upgrade) sender() sender { return member(u.Participant, u.Nonce) }
@@ -53,8 +53,7 @@ func (u upgrade) apply(s *State, t *tx.Tx) { s.propose(u, t) }
 
 func (u upgrade) ready(*State) bool { return true }
 
-// execute plans the upgrade, in place of the planned one if there is one, or cancels the planned
-// one.
+// execute plans the upgrade in place of any planned one, or cancels the planned one.
 func (u upgrade) execute(s *State) (uint32, error) {
 	if err := u.check(s); err != nil {
 		return u.Participant, err
@@ -70,8 +69,8 @@ func (u upgrade) execute(s *State) (uint32, error) {
 	return u.Participant, nil
 }
 
-// expired reports whether check rejects the upgrade by now: its height or version is too low, or it
-// cancels an upgrade that is not planned.
+// expired reports whether check now rejects the upgrade: its height or version has become too low,
+// or it cancels an upgrade that is no longer planned.
 func (u upgrade) expired(s *State) bool { return u.check(s) != nil }
 
 func (u upgrade) describe() Description {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// stateMachine is Version in digits. Only tests of upgrades set another value through the linker,
-// as in -X github.com/spdl/spdl/app.stateMachine=6.
+// stateMachine is Version in decimal digits. Only tests of upgrades set another value, through the
+// linker, as in -X github.com/spdl/spdl/app.stateMachine=6.
 var stateMachine = "5"
 
 // Version is the version of the state machine that this program executes. It rises
@@ -15,20 +15,20 @@ var stateMachine = "5"
 var Version = func() uint64 {
 	v, err := strconv.ParseUint(stateMachine, 10, 64)
 	if err != nil {
-		panic(err) // a mistake in the linker flags
+		panic(err) // the linker flags are wrong
 	}
 	return v
 }()
 
-// As returns the state as another version of the state machine would hold it, for testnets with
-// several versions in one process.
+// As returns the state with another version of the state machine, for testnets that run several
+// versions in one process.
 func (s *State) As(version uint64) *State {
 	as := *s
 	as.version = version
 	return &as
 }
 
-// Plan returns the planned upgrade, whose height the state has not reached.
+// Plan returns the planned upgrade: its height is above the state's.
 func (s *State) Plan() (Upgrade, bool) {
 	if n := len(s.Progress.Upgrades); n > 0 && s.Progress.Upgrades[n-1].Height > s.Height {
 		return s.Progress.Upgrades[n-1], true
@@ -36,7 +36,7 @@ func (s *State) Plan() (Upgrade, bool) {
 	return Upgrade{}, false
 }
 
-// Upgraded returns the upgrade that set the version of the block after the state, if there was one.
+// Upgraded returns the upgrade that set the version for the block after the state, if any did.
 func (s *State) Upgraded() (Upgrade, bool) {
 	for _, u := range slices.Backward(s.Progress.Upgrades) {
 		if u.Height <= s.Height+1 {
@@ -47,7 +47,7 @@ func (s *State) Upgraded() (Upgrade, bool) {
 }
 
 // Executable applies B7: it returns an error if the block after the state needs another version of
-// the state machine than this program executes.
+// the state machine than the one in this program.
 func (s *State) Executable() error {
 	if u, ok := s.Upgraded(); ok && u.Version != s.version {
 		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, this program executes version %d",
