@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Contender is a participant that contends for the lead, with its verified VRF output.
+// Contender is a participant that contends for the lead, and its verified VRF output.
 type Contender struct {
 	Participant uint32
 	Output      Output
 }
 
-// Rank orders the contenders by decreasing output, the leader first. tie reports that the two
-// largest outputs are equal: the paper then holds the election again with NextSeed. Equal outputs
-// further down are ordered by participant.
+// Rank orders the contenders by decreasing output, so that the first is the leader. tie reports
+// whether the two largest outputs are equal: the paper then repeats the election with NextSeed.
+// Equal outputs further down are ordered by participant.
 func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 	sorted := slices.Clone(contenders)
 	slices.SortFunc(sorted, func(a, b Contender) int {
@@ -31,8 +31,8 @@ func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 	return ranking, len(sorted) > 1 && sorted[0].Output == sorted[1].Output
 }
 
-// NextSeed returns the seed after a round with these outputs: SHA-256(seed, largest output), with
-// zeros in place of the output if there is none.
+// NextSeed returns the seed of the round after one with these outputs: SHA-256(seed, largest
+// output). Without contenders zeros take the place of the output.
 func NextSeed(seed []byte, contenders []Contender) []byte {
 	var largest Output
 	for _, c := range contenders {

@@ -11,7 +11,7 @@ import (
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519/extra/ecvrf"
 )
 
-// Sizes in bytes.
+// These sizes are in bytes.
 const (
 	KeySize    = ed25519.PublicKeySize
 	ProofSize  = ecvrf.ProofSize
@@ -24,11 +24,11 @@ var (
 	ErrProof = errors.New("invalid VRF proof")
 )
 
-// Output is a VRF output, h, which is compared as a big-endian number.
+// Output is a VRF output, the paper's h. Outputs are compared as big-endian numbers.
 type Output [OutputSize]byte
 
 // Input returns the VRF input of a round: alpha of RFC 9381. It names the chain and the round, so a
-// proof is valid for no other.
+// proof over it is valid for no other round.
 func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	alpha := Prefix("spdl/draw/v2", chainID)
 	alpha = binary.BigEndian.AppendUint64(alpha, epoch)
@@ -36,28 +36,28 @@ func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	return append(alpha, seed...)
 }
 
-// PossessionInput returns the VRF input for the proof of possession of a newly registered VRF key:
-// it holds the chain and the participant's signing key.
+// PossessionInput returns the VRF input for the proof of possession of a newly registered VRF key.
+// It names the chain and the participant's signing key.
 func PossessionInput(chainID string, signingKey []byte) []byte {
 	return append(Prefix("spdl/vrf-key/v1", chainID), signingKey...)
 }
 
-// Prefix returns the beginning of every input that is signed or proven, except a transaction's: the
+// Prefix returns the beginning of every signed or proven input, except those of transactions: the
 // domain, a zero byte, the length of the chain's id in 4 bytes big endian, and the id. The prefix
-// makes a signature or proof valid for one purpose and one chain.
+// makes a signature or proof valid for only one purpose and one chain.
 func Prefix(domain, chainID string) []byte {
 	b := append([]byte(domain), 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(chainID)))
 	return append(b, chainID...)
 }
 
-// Prove returns the VRF proof, pi, of the key for an input.
+// Prove returns the key's VRF proof, pi, over an input.
 func Prove(key ed25519.PrivateKey, input []byte) []byte {
 	return ecvrf.Prove(voi.PrivateKey(key), input)
 }
 
-// OutputOf returns the VRF output of a proof without verifying it, for a caller that made the
-// proof.
+// OutputOf returns the VRF output of a proof without verifying the proof, for a caller that made
+// it.
 func OutputOf(proof []byte) (out Output, ok bool) {
 	beta, err := ecvrf.ProofToHash(proof)
 	if err != nil {
@@ -81,10 +81,10 @@ func Verify(key, input, proof []byte) (out Output, err error) {
 	return Output(beta), nil
 }
 
-// CheckKey rejects a key that is not the canonical encoding of a point of the prime-order group, or
-// is the identity. RFC 9381, section 5.4.5, requires less. The stricter check is needed because two
-// keys that differ by a point of small order share an output when the challenge is a multiple of 8:
-// with a few tries their owners could force a tie.
+// CheckKey rejects a key that is not the canonical encoding of a point of the prime-order group,
+// and the identity. The check is stricter than RFC 9381, section 5.4.5. Two keys that differ by a
+// point of small order have equal outputs whenever the challenge is a multiple of 8, so that their
+// owners could force a tie after a few tries.
 func CheckKey(key []byte) error {
 	var compressed curve.CompressedEdwardsY
 	if _, err := compressed.SetBytes(key); err != nil {

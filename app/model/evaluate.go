@@ -2,19 +2,19 @@ package model
 
 // Eval is a model's result on a labelled set.
 type Eval struct {
-	Loss      float64 // mean cross-entropy in nats, of the examples that are not NonFinite
+	Loss      float64 // mean cross-entropy in nats, over the examples that NonFinite does not count
 	Accuracy  float64 // Correct divided by Examples; 0 without examples
-	Correct   int     // examples whose label has the largest logit, the lowest such class on ties
+	Correct   int     // examples with the largest logit at their label; of equal logits the lowest class counts
 	Examples  int     // number of examples
-	NonFinite int     // examples whose logits overflow float32; never correct
-	// Guesses counts the examples that are not NonFinite by label and by guess, the class of the largest
-	// logit: Classes rows, one for each label, of Classes numbers. It is nil if there are none, or if
-	// they are not known.
+	NonFinite int     // examples whose logits overflow float32; they are never correct
+	// Guesses counts examples by label and by guess, which is the class of the largest logit. It
+	// has Classes rows, one for each label, of Classes numbers. It leaves out the examples that
+	// NonFinite counts, and is nil if no counts are known.
 	Guesses []int
 }
 
-// Evaluate computes loss and accuracy at params on the examples x, row-major, Inputs values for
-// each of the labels. It panics if shapes do not match or a label is not below Classes.
+// Evaluate computes loss and accuracy at params. x holds the examples row-major, with Inputs values
+// for each of the labels. Evaluate panics if shapes do not match or a label is not below Classes.
 func (m *Model) Evaluate(params []float64, x []float32, labels []uint8) Eval {
 	m.load(params, x, labels)
 	eval := Eval{Examples: len(labels)}

@@ -7,33 +7,33 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Stats describes one batch. It is computed from private data without noise: only the worker may
-// see it, never the chain or a public metric.
+// Stats describes one batch. It is computed from private data without noise, so only the worker may
+// see it: it must not reach the chain or a public metric.
 type Stats struct {
 	Loss      float64 // mean cross-entropy, in nats
 	MaxNorm   float64 // largest norm of a single example's gradient, before clipping
 	MeanNorm  float64 // mean of these norms
 	Clipped   int     // examples whose gradient was scaled down
-	NonFinite int     // examples that the sum and the fields above leave out, because their gradients overflow float32
+	NonFinite int     // examples left out of the sum and of the fields above: their gradients overflow float32
 }
 
 const (
-	// clipMargin keeps an example's contribution to a sum within the clip norm after the float32
-	// roundings: see the package comment.
+	// clipMargin keeps an example's contribution to a sum within the clip norm in spite of the
+	// float32 roundings; the package comment derives it.
 	clipMargin = 1.0 / (1 << 15)
 	// flushRows is the max number of rows that accumulate in float32 before they are added to the
 	// float64 result.
 	flushRows = 256
 )
 
-// ClippedSum sets dst to the sum over examples of g_i*min(1, clip/‖g_i‖), where g_i is the gradient
-// of example i's cross-entropy loss at params, times its class's weight if [Model.Weigh] set one;
-// dst and params have length Dim. Clip <= 0 does not clip. The
-// batch x is row-major, Inputs values for each of the labels; it may be empty.
+// ClippedSum sets dst to the sum over examples of w_i*g_i*min(1, clip/‖w_i*g_i‖). g_i is the
+// gradient of example i's cross-entropy loss at params, and w_i is the weight of its class, 1
+// unless [Model.Weigh] set another. dst and params have length Dim. With clip <= 0 nothing is
+// clipped. The batch x is row-major, with Inputs values for each of the labels; it may be empty.
 //
 // The sum changes by at most clip when one example is added or removed, whatever params and x are:
-// an example whose gradient is not finite adds nothing. It panics if shapes do not match or a label
-// is not below Classes.
+// an example whose gradient is not finite adds nothing. ClippedSum panics if shapes do not match or
+// a label is not below Classes.
 func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, clip float64) Stats {
 	if len(dst) != m.Dim() {
 		panic(fmt.Sprintf("model: destination of %d, want %d", len(dst), m.Dim()))
@@ -55,7 +55,7 @@ func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, c
 	return stats
 }
 
-// add accumulates one example's clipped gradient, and its loss and norm.
+// add accumulates one example's clipped gradient, and records its loss and norm in stats.
 func (m *Model) add(stats *Stats, x []float32, label uint8, clip float64) {
 	fed := m.forward(x)
 	loss := residual(m.logits, label)
@@ -84,7 +84,7 @@ func (m *Model) add(stats *Stats, x []float32, label uint8, clip float64) {
 	m.accumulate(fed, x)
 }
 
-// backward sets the hidden layer's deltas from the output deltas, which m.logits holds.
+// backward computes the hidden layer's deltas from the output deltas, which are in m.logits.
 func (m *Model) backward() {
 	m.output.backward(m.delta, m.params, m.logits)
 	for j, a := range m.activation {
@@ -92,7 +92,7 @@ func (m *Model) backward() {
 	}
 }
 
-// accumulate adds the gradient of one example, whose deltas are set.
+// accumulate adds the gradient of one example. The caller has computed the deltas of all layers.
 func (m *Model) accumulate(fed, x []float32) {
 	m.output.accumulate(m.sum, m.logits, fed)
 	if m.spec.Hidden > 0 {
@@ -100,9 +100,9 @@ func (m *Model) accumulate(fed, x []float32) {
 	}
 }
 
-// Gradient sets dst to a gradient at params, summed over the examples. The differentiated function
-// takes an example's logits and label; deltas replaces the logits by the function's derivatives.
-// Nothing is clipped. It panics as ClippedSum does.
+// Gradient sets dst to a gradient at params, summed over the examples without clipping. The
+// differentiated function takes an example's logits and label; deltas replaces the logits by the
+// function's derivatives. Gradient panics under the same conditions as ClippedSum.
 func (m *Model) Gradient(dst, params []float64, x []float32, labels []uint8,
 	deltas func(logits []float32, label uint8)) {
 	if len(dst) != m.Dim() {

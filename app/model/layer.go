@@ -2,15 +2,15 @@ package model
 
 import "gonum.org/v1/gonum/blas/gonum"
 
-// kernels are gonum's float32 loops, assembly on amd64. They are called row by row: a product with
-// 10 columns is too thin for Sgemm, whose blocking costs more than it saves.
+// kernels are gonum's float32 loops, which are assembly on amd64. They are called row by row,
+// because a product with 10 columns is too thin for Sgemm, whose blocking costs more than it saves.
 var kernels gonum.Implementation
 
-// layer is an affine map, or a linear one without biases, with its place in the flat parameter
+// layer is an affine map, or a linear map without biases. Its parameters are contiguous in the flat
 // vector: weights [out][in], then biases [out].
 type layer struct {
 	in, out int
-	at      int // offset of the first weight
+	at      int // offset of the first weight in the flat vector
 	noBias  bool
 }
 
@@ -24,8 +24,8 @@ func (l layer) size() int {
 	return (l.in + 1) * l.out
 }
 
-// squareNorm returns the squared norm of the layer's input: of x, and of the constant 1 that feeds
-// a bias.
+// squareNorm returns the squared norm of the layer's input: that of x, plus that of the constant 1
+// behind the biases if there are any.
 func (l layer) squareNorm(x []float32) float64 {
 	if l.noBias {
 		return squareNorm(x)
@@ -48,8 +48,8 @@ func (l layer) forward(dst, params, x []float32) {
 	}
 }
 
-// backward sets dst[j] = Σ delta[c]*W[c][j]: the deltas of the layer below, before its activation's
-// derivative.
+// backward sets dst[j] = Σ delta[c]*W[c][j]. These are the deltas of the layer below, without the
+// factor of its activation's derivative.
 func (l layer) backward(dst, params, delta []float32) {
 	clear(dst)
 	for c, v := range delta {
@@ -57,7 +57,7 @@ func (l layer) backward(dst, params, delta []float32) {
 	}
 }
 
-// accumulate adds the gradient delta ⊗ (x, 1) to sum, delta ⊗ x without biases.
+// accumulate adds the gradient to sum: delta ⊗ (x, 1), or delta ⊗ x without biases.
 func (l layer) accumulate(sum, delta, x []float32) {
 	for c, v := range delta {
 		if !l.noBias {

@@ -5,23 +5,23 @@ import (
 	"math"
 )
 
-// Model computes gradients and accuracy of one [Spec]. It holds scratch memory and no parameters.
-// It is not safe for concurrent use: one per goroutine.
+// Model computes gradients and accuracy for one [Spec]. It holds scratch memory and no parameters.
+// It is not safe for concurrent use: each goroutine needs its own.
 type Model struct {
 	spec   Spec
 	hidden layer // unused if spec.Hidden is 0
 	output layer
 
-	weights    []float64 // of each class; nil for 1
+	weights    []float64 // the weight of each class; nil means that all weights are 1
 	params     []float32 // the caller's parameters, rounded
 	sum        []float32 // gradient sum of the rows since the last flush
-	logits     []float32 // of one example; residual turns them into the output deltas in place
-	activation []float32 // of the hidden units
-	delta      []float32 // of the hidden units
+	logits     []float32 // the logits of one example, which residual turns into the output deltas in place
+	activation []float32 // the outputs of the hidden units
+	delta      []float32 // the deltas of the hidden units
 }
 
-// New returns a model with its scratch memory, about 8 bytes per parameter.
-// It fails with ErrSpec; see [Spec.Validate].
+// New returns a model with its scratch memory, about 8 bytes per parameter. It fails with ErrSpec;
+// see [Spec.Validate].
 func New(s Spec) (*Model, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -43,9 +43,9 @@ func New(s Spec) (*Model, error) {
 	return m, nil
 }
 
-// Weigh multiplies the gradient of each example in [Model.ClippedSum] by the weight of its class,
-// before it is clipped, so that the bound of the sum stays. Nil stands for weights of 1. It panics
-// unless there is one for each class.
+// Weigh sets the weight of each class, by which [Model.ClippedSum] multiplies the gradient of an
+// example before it clips, so that the bound of the sum stays. Nil resets all weights to 1. Weigh
+// panics if another number of weights than Classes is given.
 func (m *Model) Weigh(weights []float64) {
 	if n := len(weights); n != 0 && n != m.spec.Classes {
 		panic(fmt.Sprintf("model: %d weights, want one for each of %d classes", n, m.spec.Classes))
@@ -59,8 +59,8 @@ func (m *Model) Spec() Spec { return m.spec }
 // Dim returns the number of parameters, and of coordinates of a gradient.
 func (m *Model) Dim() int { return len(m.params) }
 
-// forward leaves the logits of one example in m.logits. It returns the input of the output layer: x
-// itself without a hidden layer.
+// forward leaves the logits of one example in m.logits. It returns the input of the output layer,
+// which without a hidden layer is x.
 func (m *Model) forward(x []float32) (fed []float32) {
 	if m.spec.Hidden > 0 {
 		m.hidden.forward(m.activation, m.params, x)
@@ -73,12 +73,12 @@ func (m *Model) forward(x []float32) (fed []float32) {
 	return x
 }
 
-// residual turns logits into softmax probabilities minus the one-hot label, which are the output
-// deltas of the cross-entropy loss, and returns that loss. Logits that are not finite make it NaN.
+// residual turns logits into the output deltas of the cross-entropy loss, softmax probabilities
+// minus the one-hot label, and returns that loss. The loss is NaN if a logit is not finite.
 func residual(logits []float32, label uint8) (loss float64) {
 	top := logits[0]
 	for _, v := range logits {
-		top = max(top, v) // NaN if any is
+		top = max(top, v) // NaN if any logit is NaN
 	}
 	loss = float64(top) - float64(logits[label])
 	total := 0.0
@@ -94,7 +94,7 @@ func residual(logits []float32, label uint8) (loss float64) {
 	return loss + math.Log(total)
 }
 
-// load rounds the parameters to float32 after checking all shapes against each other.
+// load checks all shapes against each other, and then rounds the parameters to float32.
 func (m *Model) load(params []float64, x []float32, labels []uint8) {
 	if len(params) != m.Dim() {
 		panic(fmt.Sprintf("model: %d parameters, want %d", len(params), m.Dim()))

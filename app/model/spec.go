@@ -11,28 +11,29 @@ import (
 // ErrSpec is wrapped by every error that [Spec.Validate] and [New] return.
 var ErrSpec = errors.New("model: bad spec")
 
-// Bounds on a spec, which may come from a genesis file.
+// These are the bounds on a spec, which may come from a genesis file.
 const (
 	MaxWidth   = 1 << 16          // inputs, and hidden units
 	MaxClasses = 1 << 8           // labels are bytes
 	MaxDim     = gradients.MaxDim // parameters
 )
 
-// Spec names a model: softmax regression if Hidden is 0, otherwise one hidden layer of that many
-// tanh units. NoBias leaves the biases of all layers out.
+// Spec describes a model: softmax regression if Hidden is 0, and otherwise a network with one layer
+// of Hidden tanh units. With NoBias no layer has biases.
 type Spec struct {
 	Inputs, Hidden, Classes int
 	NoBias                  bool
 }
 
-// SpecOf returns the network of a chain's model. Spec is a separate type because the message on the
-// chain also holds the feature map in front of the network, and the pure package params must not
-// import this package's arithmetic.
+// SpecOf returns the spec of a chain's model. Spec is a separate type because the chain's message
+// also holds the feature map in front of the network, and the pure package params must not import
+// this package's arithmetic.
 func SpecOf(m params.Model) Spec {
 	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes), NoBias: m.NoBias}
 }
 
-// Validate returns nil, or an error wrapping ErrSpec that names the field, its value and the bound.
+// Validate returns nil, or an error that wraps ErrSpec and names the field, its value and the
+// bound.
 func (s Spec) Validate() error {
 	switch {
 	case s.Inputs < 1 || s.Inputs > MaxWidth:
@@ -50,7 +51,8 @@ func (s Spec) Validate() error {
 // Dim returns the number of parameters of a valid spec.
 func (s Spec) Dim() int { return int(s.dim()) }
 
-// dim is Dim in 64 bits, which it needs before the bounds are checked.
+// dim returns the number of parameters in 64 bits, because the bounds may not have been checked
+// yet.
 func (s Spec) dim() int64 {
 	inputs, hidden, classes, bias := int64(s.Inputs), int64(s.Hidden), int64(s.Classes), int64(1)
 	if s.NoBias {

@@ -7,29 +7,29 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// The ways in which the gradients of an external model's examples are clipped.
+// These are the ways of clipping the gradients of an external model's examples.
 const (
 	ClippingRows = "rows" // SPDL clips the row of each example
-	ClippingSum  = "sum"  // the trainer clips, and SPDL gets only the sum
+	ClippingSum  = "sum"  // the trainer clips, and SPDL gets only the sum of the clipped gradients
 )
 
-// The initial values of a tensor.
+// These name the initial values of a tensor.
 const (
 	InitZeros  = "zeros"
 	InitGlorot = "glorot" // uniform in +-sqrt(6/(fan in + fan out))
 	InitNormal = "normal" // approximately normal, of standard deviation sqrt(2/(fan in))
 )
 
-// Limits of an external model, in addition to gradients.MaxDim parameters.
+// These limits hold for an external model, in addition to gradients.MaxDim parameters.
 const (
 	maxTensors    = 1024
 	maxTensorName = 128
 	maxTensorRank = 8
 	maxConfig     = 1 << 14
-	maxModel      = 1 << 15 // bytes of the encoded model: a StartEpoch must fit into a block beside a round
+	maxModel      = 1 << 15 // bytes of the encoded model: a StartEpoch with it must fit into a block beside a round
 )
 
-// Len returns the number of a tensor's parameters, or gradients.MaxDim+1 if there are more than
+// Len returns the number of a tensor's parameters, or gradients.MaxDim+1 if it is above
 // gradients.MaxDim.
 func (t Tensor) Len() int {
 	n := uint64(1)
@@ -41,9 +41,9 @@ func (t Tensor) Len() int {
 	return int(n)
 }
 
-// Fans returns the number of inputs of a unit, and the number of units that an input feeds, for a
-// tensor of at least two dimensions: outputs come first, then inputs, then the sides of a
-// convolution's window, as in PyTorch.
+// Fans returns, for a tensor of at least two dimensions, the number of inputs of a unit and the
+// number of units that an input feeds. The dimensions are in PyTorch's order: outputs, inputs, then
+// the sides of a convolution's window.
 func (t Tensor) Fans() (in, out int) {
 	window := 1
 	for _, side := range t.Shape[2:] {
@@ -83,14 +83,15 @@ func (m Model) ValidateExternal() error {
 	return CheckText("model.config", m.Config, maxConfig)
 }
 
-// describesInputs reports whether the model sets a field of the built-in models: their layers and
-// what they read.
+// describesInputs reports whether the model sets a field that only built-in models have: layers,
+// and the inputs that they read.
 func (m Model) describesInputs() bool {
 	sizes := m.Inputs != 0 || m.Hidden != 0 || m.Classes != 0 || m.Pool != 0 || m.NoBias
 	return sizes || m.PixelMean != 0 || m.PixelScale != 0 || m.Features != Features{} || m.Table != nil
 }
 
-// validateTensors checks each tensor, that the names differ, and the total number of parameters.
+// validateTensors checks each tensor, the uniqueness of their names, and the total number of
+// parameters.
 func (m Model) validateTensors() error {
 	names := make(map[string]bool, len(m.Tensors))
 	for i, t := range m.Tensors {
@@ -108,7 +109,7 @@ func (m Model) validateTensors() error {
 	return nil
 }
 
-// reserved are the names of entries in exported files that are no tensors.
+// reserved are names of entries in exported files other than tensors.
 var reserved = map[string]bool{"card": true, "__metadata__": true}
 
 func (t Tensor) validate() error {

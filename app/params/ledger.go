@@ -2,12 +2,11 @@ package params
 
 import "fmt"
 
-// LedgerOrders is the number of orders of Renyi divergence that the ledger keeps.
-// The accountant chooses the orders (app/SPEC.md lists them); the chain adds and
-// compares integers.
+// LedgerOrders is the number of orders of Renyi divergence in the ledger. The accountant chooses
+// the orders (app/SPEC.md lists them); the chain adds and compares integers.
 const LedgerOrders = 47
 
-// maxLedger bounds an entry of cost and budget, so that sums do not overflow.
+// maxLedger bounds each entry of cost and budget, so that sums do not overflow.
 const maxLedger = 1 << 62
 
 // ValidateLedger rejects a budget that is incomplete or pays for no participation.
@@ -43,8 +42,8 @@ func (p Privacy) validateEntries() error {
 	return nil
 }
 
-// Participations returns how many more gradients the budget pays for after the spent costs, at the
-// order that pays for most; without a budget, the largest uint64.
+// Participations returns the number of further gradients that the budget pays for after the spent
+// costs, at the order that allows the most. Without a budget it is the largest uint64.
 func (p Privacy) Participations(spent []uint64) uint64 {
 	if len(p.Cost) == 0 {
 		return 1<<64 - 1

@@ -14,15 +14,17 @@ const (
 	ModelExternal = "external"
 )
 
-// The feature maps before a model, and the number of inputs that strokes gives it.
+// These are the feature maps in front of a model. StrokesInputs is the number of inputs that the
+// map strokes produces.
 const (
 	FeaturesPixels  = ""        // mean-pooled grey levels, by Pool, PixelMean and PixelScale
 	FeaturesStrokes = "strokes" // package mnist/features
 	StrokesInputs   = 160
 )
 
-// Dim returns the number of parameters, d: for each layer its weights, row-major by output, then
-// its biases unless NoBias is set; for an external model the parameters of all its tensors.
+// Dim returns the number of parameters, d. Each layer of a built-in model has its weights,
+// row-major by output, and then its biases unless NoBias is set. An external model has the
+// parameters of its tensors.
 func (m Model) Dim() int {
 	if m.Kind == ModelExternal {
 		return m.tensorsDim()
@@ -34,7 +36,7 @@ func (m Model) Dim() int {
 	return classes * in
 }
 
-// Bias returns how many biases each unit has: 1, or 0.
+// Bias returns the number of biases of each unit: 1, or 0 with NoBias.
 func (m Model) Bias() int {
 	if m.NoBias {
 		return 0
@@ -61,7 +63,7 @@ func (m Model) validate() error {
 	return m.validateFeatures()
 }
 
-// validateLayers checks the sizes of a built-in model's layers, and its settings for pixels.
+// validateLayers checks the layers' sizes of a built-in model, and its settings for pixels.
 func (m Model) validateLayers() error {
 	switch {
 	case (m.Hidden == 0) != (m.Kind == ModelSoftmax):
@@ -82,8 +84,8 @@ func (m Model) validateLayers() error {
 	return nil
 }
 
-// validateFeatures checks the feature map's name and hash, and that the settings for pixels are
-// neutral if a map takes whole images. The worker checks that its own map has that hash.
+// validateFeatures checks the feature map's name and hash. If the map reads whole images, the
+// settings for pixels must be neutral. The worker checks that its own map has that hash.
 func (m Model) validateFeatures() error {
 	name, hash := m.Features.Name, m.Features.Hash
 	switch {

@@ -10,20 +10,20 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// maxPreset bounds the preset's name in bytes.
+// maxPreset bounds the name of the preset in bytes.
 const maxPreset = 70
 
-// One is a reputation of 1 in parts per million.
+// One is the reputation 1, in parts per million.
 const One = 1_000_000
 
-// maxBlocks bounds terms and waits, so that their sums do not overflow.
+// maxBlocks bounds terms and waits, in rounds or heights, so that their sums do not overflow.
 const maxBlocks = 1 << 20
 
 // patience is the max number of heights that a round may wait for one participant or leader without
 // a warning.
 const patience = 100
 
-// Decode returns the parameters that data encodes. It rejects any encoding but the canonical one.
+// Decode decodes parameters. It rejects every encoding but the canonical one.
 func Decode(data []byte) (p Params, err error) {
 	if err := p.Unmarshal(data); err != nil {
 		return p, fmt.Errorf("params: %w", err)
@@ -38,8 +38,8 @@ func Decode(data []byte) (p Params, err error) {
 	return p, nil
 }
 
-// Validate checks the parameters for n participants. The warnings name settings that are allowed
-// but weaken a guarantee.
+// Validate checks the parameters for n participants. The warnings name settings that are valid but
+// weaken a guarantee.
 func (p Params) Validate(n int) (warnings []string, err error) {
 	for _, check := range []func() error{
 		func() error { return CheckText("preset", p.Preset, maxPreset) },
@@ -63,8 +63,8 @@ func (p Params) Validate(n int) (warnings []string, err error) {
 	return p.warnings(n), nil
 }
 
-// Lattice returns the grid to which vectors are quantised. Grid is a separate type because it is a
-// protobuf message, and package gradients knows none.
+// Lattice returns the grid on which vectors are quantised. Grid is a separate type because it is a
+// protobuf message, and package gradients imports no protobuf.
 func (g Grid) Lattice() gradients.Grid {
 	return gradients.Grid{Width: gradients.Width(g.Width), Step: g.Step}
 }
@@ -142,7 +142,7 @@ func (p Params) warnings(n int) (out []string) {
 
 // warnings reports values of quorum_blocks and view_blocks that are too high or too low. If one is
 // too high, one silent participant or leader can hold a round open for long. If one is not above f,
-// f Byzantine validators that propose one after the other can take the round over.
+// f Byzantine proposers in succession can decide how the round closes.
 func (e Election) warnings(f int) (out []string) {
 	if e.QuorumBlocks > patience || e.ViewBlocks > patience {
 		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and "+
@@ -157,7 +157,7 @@ func (e Election) warnings(f int) (out []string) {
 	return out
 }
 
-// warnings names what weakens the privacy of a training of the given rounds.
+// warnings names the settings that weaken the privacy of a training over a number of rounds.
 func (p Privacy) warnings(rounds uint64) (out []string) {
 	if affordable := p.Participations(nil); affordable < rounds {
 		out = append(out, fmt.Sprintf("privacy.budget pays for %d of training.rounds %d", affordable, rounds))

@@ -8,18 +8,18 @@ import (
 	"github.com/spdl/spdl/privacy/floor"
 )
 
-// The mechanisms of Privacy.
+// These are the mechanisms that Privacy may name.
 const (
 	MechanismGaussian  = "gaussian"
 	MechanismPrototype = "prototype"
 	MechanismNone      = "none"
 )
 
-// batchSlack is the number of standard deviations by which a Poisson batch may
-// exceed its expected size.
+// batchSlack is the number of standard deviations by which a Poisson batch may exceed its expected
+// size.
 const batchSlack = 8
 
-// Noise returns the public facts about the noise in an honest vector.
+// Noise returns the properties of the noise in an honest vector that follow from the parameters.
 func (p Params) Noise() floor.Noise {
 	batch := float64(p.Privacy.Batch)
 	return floor.Noise{
@@ -31,9 +31,9 @@ func (p Params) Noise() floor.Noise {
 	}
 }
 
-// Fits returns the number of examples for which the batch size is meant, Batch/SamplingRate, and
-// whether the given number is within a factor of two of it. A batch of fixed size fits any number
-// of examples.
+// Fits returns the number of examples for which the batch size is meant, Batch/SamplingRate. ok
+// reports whether the given number is within a factor of two of it. A batch of fixed size fits any
+// number of examples.
 func (p Privacy) Fits(examples int) (fits int, ok bool) {
 	if p.SamplingRate == 0 {
 		return examples, true
@@ -69,7 +69,7 @@ func (p Privacy) validateNoise() error {
 	return nil
 }
 
-// validateMechanism rejects settings that are for another mechanism.
+// validateMechanism rejects settings that belong to another mechanism.
 func (p Privacy) validateMechanism() error {
 	switch {
 	case p.Mechanism != MechanismGaussian && p.NoiseMultiplier != 0:
@@ -102,16 +102,16 @@ func (p Privacy) validateRelease() error {
 	return nil
 }
 
-// The range of noise that a grid can carry, in its steps. Below the min most coordinates of a first
-// release round to 0, and G6 rejects its norm; above the max coordinates are cut off at the grid's
-// end.
+// These are the bounds on the noise that a grid can carry, in grid steps. Below the min most
+// coordinates of a first release round to 0, and G6 rejects its norm. Above the max coordinates are
+// clipped at the end of the grid.
 const (
 	leastNoiseSteps    = 0.3 // min std of the noise of a first release; momentum makes that noise the smallest
 	noiseStdsOnTheGrid = 3   // min distance from 0 to the grid's end, in stds of the final noise
 )
 
-// validateStep rejects a grid that is far coarser or far finer than the noise: G6 would reject
-// honest vectors.
+// validateStep rejects a grid step that is far larger or far smaller than the noise, with which G6
+// would reject honest vectors.
 func (p Params) validateStep() error {
 	if p.Privacy.Mechanism != MechanismGaussian {
 		return nil
@@ -131,7 +131,7 @@ func (p Params) validateStep() error {
 	return nil
 }
 
-// validateFloor rejects a noise floor if the norm of the noise is not known, or if no vector of the
+// validateFloor rejects a noise floor if the norm of the noise is unknown, or if no vector on the
 // grid reaches the floor.
 func (p Params) validateFloor() error {
 	if !p.Privacy.NoiseFloor {
@@ -142,7 +142,7 @@ func (p Params) validateFloor() error {
 			MechanismGaussian)
 	}
 	end := p.Grid.Lattice().Width.Max()
-	rounds := int(min(p.Training.Rounds, math.MaxInt32)) // the norm of the noise rises with the rounds, to a limit
+	rounds := int(min(p.Training.Rounds, math.MaxInt32)) // the norm of the noise rises with the rounds and converges
 	if least, _ := p.Noise().Bounds(rounds, rounds); least > int64(p.Model.Dim())*end*end {
 		return fmt.Errorf("privacy.noise_floor asks for a squared norm of at least %d grid steps, a vector of %d "+
 			"coordinates up to %d has %d: grid.step %g is too small for the noise",

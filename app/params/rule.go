@@ -8,15 +8,15 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// maxShift bounds the distance by which the tolerance lets a leader shift Delta:
-// tolerance*step*sqrt(d), in gradient units, as a share of the clip norm.
+// maxShift bounds the distance by which a leader can shift Delta within the tolerance:
+// tolerance*step*sqrt(d), in gradient units, as a fraction of the clip norm.
 const maxShift = 0.05
 
-// F returns the number of Byzantine participants that the rule withstands among n: rule.byzantine,
-// or the largest f with n >= 3f+1 if that is smaller.
+// F returns the number of Byzantine participants that the rule withstands among n participants:
+// rule.byzantine, or MaxByzantine(n) if that is smaller.
 func (r Rule) F(n int) int { return max(0, min(int(r.Byzantine), MaxByzantine(n))) }
 
-// MaxByzantine returns the largest f of n participants with N >= 3f+1.
+// MaxByzantine returns the largest f with n >= 3f+1.
 func MaxByzantine(n int) int { return (n - 1) / 3 }
 
 // Validate rejects a rule that n participants cannot use.
@@ -34,8 +34,8 @@ func (r Rule) Validate(n int) error {
 	case r.Tolerance < 0:
 		return fmt.Errorf("rule.tolerance is %d grid steps, want at least 0", r.Tolerance)
 	}
-	// A rule that cannot aggregate the fewest gradients that may close a round would stall the
-	// chain.
+	// n-f gradients are the fewest with which a round may close. If the rule could not aggregate
+	// them, the chain would stall.
 	f := int(r.Byzantine)
 	if err := rule.Feasible(n, f, n-f); err != nil {
 		return fmt.Errorf("rule.name %q cannot aggregate N-f of N=%d gradients with f=%d: %w", r.Name, n, f, err)

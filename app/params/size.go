@@ -2,30 +2,30 @@ package params
 
 import "fmt"
 
-// Bounds on the bytes of a block and its transactions, without the gradients' payloads
-// (app/SPEC.md).
+// These bound the parts of a block and its transactions other than the gradients' payloads
+// (app/SPEC.md). They are in bytes.
 const (
-	envelopeBytes     = 512     // a gradient or aggregate without its payload: signature, proof, header
+	envelopeBytes     = 512     // a gradient or an aggregate without its payload: signature, proof and header
 	includedBytes     = 48      // an aggregate's entry: a hash and an index
-	commitBytes       = 3400    // of a worst-case commit, for each validator
-	operationBytes    = 1 << 16 // of the operations after a round
+	commitBytes       = 3400    // a worst-case commit's bytes for each validator
+	operationBytes    = 1 << 16 // all operations after a round
 	leastBlockBytes   = 1 << 20
-	blockBytesPercent = 130       // of the round's transactions
+	blockBytesPercent = 130       // the size of a block as a percentage of the round's transactions
 	maxBlockBytes     = 104857600 // CometBFT's bound
 )
 
-// EvidenceBytes is the evidence.max_bytes of a chain: the max number of bytes of evidence in a
-// block. A validator can sign any amount of evidence against itself, and a block's evidence takes
-// space from the round's transactions.
+// EvidenceBytes is a chain's evidence.max_bytes, the max number of bytes of evidence in a block. It
+// is low because a validator can sign any amount of evidence against itself, and a block's evidence
+// takes space from the round's transactions.
 const EvidenceBytes = 1 << 16
 
-// GradientBytes bounds a gradient's transaction.
+// GradientBytes bounds the transaction of a gradient.
 func (p Params) GradientBytes() int64 {
 	return int64(p.Model.Dim())*int64(p.Grid.Width) + envelopeBytes
 }
 
-// AggregateBytes bounds the transaction of an aggregate of n gradients. Above tolerance 0 it
-// carries Delta.
+// AggregateBytes bounds the transaction of an aggregate of n gradients. Above tolerance 0 an
+// aggregate carries Delta.
 func (p Params) AggregateBytes(n int) int64 {
 	bytes := int64(n)*includedBytes + envelopeBytes
 	if p.Rule.Tolerance > 0 {
@@ -34,22 +34,22 @@ func (p Params) AggregateBytes(n int) int64 {
 	return bytes
 }
 
-// TxBytes bounds the largest transaction of a round of n participants.
+// TxBytes bounds the largest transaction of a round with n participants.
 func (p Params) TxBytes(n int) int64 { return max(p.GradientBytes(), p.AggregateBytes(n)) }
 
-// RoundBytes bounds the transactions of a block that closes a round of n participants, without
-// operations.
+// RoundBytes bounds the transactions that close a round with n participants, without operations.
 func (p Params) RoundBytes(n int) int64 {
 	return int64(n)*p.GradientBytes() + p.AggregateBytes(n)
 }
 
-// BlockBytes returns the block size that a round of n participants needs: 1.3 times its
-// transactions, a worst-case commit, the max evidence, and space for operations.
+// BlockBytes returns the block size for rounds of n participants: 1.3 times a round's transactions,
+// a worst-case commit, the max evidence, and space for operations.
 func (p Params) BlockBytes(n int) int64 {
 	return max(leastBlockBytes, p.RoundBytes(n)*blockBytesPercent/100+int64(n)*commitBytes+EvidenceBytes+operationBytes)
 }
 
-// CheckBlock rejects parameters whose rounds fit into no block.
+// CheckBlock rejects parameters with which a round of n participants would not fit into CometBFT's
+// largest block.
 func (p Params) CheckBlock(n int) error {
 	if need := p.BlockBytes(n); need > maxBlockBytes {
 		return fmt.Errorf("a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d", n, need,

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// TableMean and TableScale map a table's levels, which are 0 to 255 like those of pixels, to inputs
+// TableMean and TableScale map the levels of a table, 0 to 255 like those of pixels, to inputs
 // within [-1, 1].
 const TableMean, TableScale = 127.5, 127.5
 
-// MaxTableClasses bounds the classes of a table: a label is a byte.
+// MaxTableClasses bounds the number of a table's classes, because a label is a byte.
 const MaxTableClasses = 256
 
-// maxTableText bounds the names of a table's columns and classes in bytes.
+// maxTableText bounds the name of a table's column or class in bytes.
 const maxTableText = 128
 
-// Validate checks a table, and that the model has one input for each of its columns and as many
-// classes.
+// Validate checks a table, and that the model has one input for each input of its columns, and the
+// same number of classes.
 func (t *Table) Validate(m Model) error {
 	switch {
 	case t == nil:
@@ -62,7 +62,7 @@ func CheckName(what, name string) error {
 	return CheckText(what, name, maxTableText)
 }
 
-// nameOnce checks that names are printable, not empty, and unique.
+// nameOnce checks that each name is printable, not empty, and unique.
 func nameOnce(what string, names []string) error {
 	for _, name := range names {
 		if err := CheckName(what, name); err != nil {

@@ -5,7 +5,7 @@ import "fmt"
 // UnitGroup is the unit of privacy of a chain whose tables have groups. An empty unit is one example.
 const UnitGroup = "group"
 
-// Neighbours says in one sentence between which data sets the guarantee holds.
+// Neighbours says in one sentence which data sets count as neighbours in the guarantee.
 func (p Privacy) Neighbours() string {
 	switch {
 	case p.Unit == UnitGroup:
@@ -16,7 +16,7 @@ func (p Privacy) Neighbours() string {
 	return "neighbouring data sets differ by one example of one participant, added or removed"
 }
 
-// Units names what is sampled, clipped and counted.
+// Units returns the plural noun for the unit that is sampled, clipped and counted.
 func (p Privacy) Units() string {
 	if p.Unit == UnitGroup {
 		return "groups"
@@ -24,8 +24,8 @@ func (p Privacy) Units() string {
 	return "examples"
 }
 
-// validateUnit checks the unit of privacy, and that the table has groups for it. The trainer of an
-// external model says itself which groups its examples have.
+// validateUnit checks the unit of privacy, and that a table has a group column for it. For an
+// external model its trainer knows the groups of the examples.
 func (p Params) validateUnit() error {
 	grouped := p.Model.Table != nil && p.Model.Table.Group != ""
 	switch unit := p.Privacy.Unit; {

@@ -8,12 +8,12 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Delta is the presets' delta. It is well below one over the number of any participant's examples.
+// Delta is the delta of all presets. It is far below 1/n for the n examples of any participant.
 const Delta = 1e-6
 
 // MechanismOf returns the accountant's description of a chain's mechanism. Two data sets are
 // neighbours if one of them is the other without one example. For batches of fixed size this
-// accountant proves no amplification by sampling, so such a batch counts as the whole data set.
+// accountant proves no amplification by sampling, so it counts such a batch as the whole data set.
 func MechanismOf(p params.Privacy) accountant.Mechanism {
 	m := accountant.Mechanism{SamplingRate: p.SamplingRate, NoiseMultiplier: p.NoiseMultiplier}
 	if m.SamplingRate == 0 {
@@ -23,9 +23,9 @@ func MechanismOf(p params.Privacy) accountant.Mechanism {
 }
 
 // Account fills in the ledger: the cost of a participation, and the budget. If epsilon does not pay
-// for all rounds, it is raised to the next multiple of 0.01 that does, so that the displayed
-// epsilon holds. Without the gaussian mechanism there is no ledger. Lemma 1's noise depends on
-// rounds and learning rate, so it is computed again.
+// for all rounds, Account raises it to the next multiple of 0.01 that does, so that the displayed
+// epsilon is true. Without the gaussian mechanism there is no ledger. Account also computes the
+// noise of Lemma 1 again, because it depends on rounds and learning rate.
 func Account(p *params.Params) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		p.Privacy.Epsilon, p.Privacy.Delta, p.Privacy.Cost, p.Privacy.Budget = 0, 0, nil, nil
@@ -52,7 +52,7 @@ func Account(p *params.Params) error {
 	return err
 }
 
-// EpsilonAfter returns the epsilon that a number of participations costs, by the chain's ledger.
+// EpsilonAfter returns the epsilon that the chain's ledger computes for a number of participations.
 func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	if len(p.Cost) == 0 || participations == 0 {
 		return 0, nil
@@ -68,9 +68,9 @@ func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	return accountant.ChainEpsilon(spent, p.Delta)
 }
 
-// OwnLedger returns the parameters with a participant's own ledger: at each order the higher of the
-// costs by this program and by the chain, and the budget of the participant's own epsilon and
-// delta.
+// OwnLedger returns the parameters with a participant's own ledger. Its cost at each order is the
+// higher of two: this program's and the chain's. Its budget is that of the participant's own
+// epsilon and delta.
 func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error) {
 	cost, err := accountant.ChainCosts(MechanismOf(p))
 	if err != nil {
@@ -84,9 +84,9 @@ func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error)
 	return p, err
 }
 
-// CheckLedger compares the ledger of parameters with the accountant. With a cost that is too low,
-// or a budget that is too high, the chain would claim more privacy than it has. It also checks that
-// noise declared as Lemma 1's is the lemma's.
+// CheckLedger compares the ledger of parameters with the accountant. It rejects a cost that is too
+// low and a budget that is too high, with which the chain would claim more privacy than it has. It
+// also rejects noise that is declared as Lemma 1's and is not.
 func CheckLedger(all params.Params) error {
 	if err := checkLemma1(all); err != nil {
 		return err

@@ -12,23 +12,24 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Data holds the properties of data other than MNIST on which parameters depend.
+// Data holds the properties of a data set other than MNIST that parameters depend on.
 type Data struct {
-	Examples   int           // in the training set; groups if the table has them
+	Examples   int           // in the training set; the number of groups if the table has groups
 	Table      *params.Table // nil for images
-	Rows, Cols int           // of images, in pixels
+	Rows, Cols int           // the images' size in pixels
 	Classes    int
 }
 
-// Source names data, and how a table is read.
+// Source names the files of a data set, and says how a table is read.
 type Source struct {
 	Path         string // a folder of IDX files, or a CSV file
-	Label, Group string // columns of a table whose bounds and classes are those of the file
-	Schema       string // a JSON file of a table, in the form that it has in parameters, in place of both
+	Label, Group string // columns of a table; its bounds and classes come from the file
+	Schema       string // replaces both: a JSON file that describes the table as parameters do
 }
 
-// Read returns the properties of the images in a folder, or of a table. With a schema the table is
-// the schema's and the file, if there is one, must fit it; without a file Examples is 0.
+// Read returns the properties of the images in a folder, or of a table. A schema, if there is one,
+// describes the table; a file is then optional and must fit the schema. Without a file Examples is
+// 0.
 func (s Source) Read() (Data, error) {
 	if s.Schema != "" {
 		return s.bySchema()
@@ -56,7 +57,7 @@ func (s Source) Read() (Data, error) {
 		Classes: max(d.Train.Classes(), d.Test.Classes())}, err
 }
 
-// bySchema returns the table of a schema, with the number of examples in a file.
+// bySchema returns the table of a schema, and the number of examples in the file.
 func (s Source) bySchema() (Data, error) {
 	if s.Label+s.Group != "" {
 		return Data{}, fmt.Errorf("label %q, group %q and schema %s: the schema names both columns", s.Label, s.Group,
@@ -78,7 +79,7 @@ func (s Source) bySchema() (Data, error) {
 	return d, err
 }
 
-// fit adapts the model to the data.
+// fit adapts the model's inputs and classes to the data.
 func (d Data) fit(m *params.Model) error {
 	m.Classes = uint32(d.Classes)
 	if d.Table != nil {
@@ -98,16 +99,18 @@ func (d Data) fit(m *params.Model) error {
 	return err
 }
 
-// smallRate is the sampling rate of participants with fewer examples than their share of MNIST. At
-// the same epsilon the noise of the whole training, z/(q sqrt(T)), is lower than at a rate of 0.1.
+// smallRate is the sampling rate of participants whose examples are fewer than a participant's
+// share of MNIST. At the same epsilon the noise of the whole training, z/(q sqrt(T)), is lower than
+// at a rate of 0.1.
 const smallRate = 0.3
 
-// scale adapts the batch to a participant's number of examples. The number in the measurements,
-// measured, is a participant's share of MNIST. With fewer examples scale sets the smallest noise
-// multiplier at which the ledger pays for all rounds. It lowers the learning rate as the noise in a
-// gradient grows, so that a step adds no more noise to the model than in the measurements.
+// scale adapts the batch to a participant's number of examples. measured is the number in the
+// measurements, a participant's share of MNIST. For fewer examples scale also sets the smallest
+// noise multiplier at which the ledger pays for all rounds. It lowers the learning rate in
+// proportion to the noise in a gradient, so that a step adds no more noise to the model than in the
+// measurements.
 func scale(p *params.Params, own Own, examples, measured int) error {
-	if p.Privacy.SamplingRate == 0 { // batches of fixed size
+	if p.Privacy.SamplingRate == 0 { // the batches have a fixed size
 		p.Privacy.Batch = min(p.Privacy.Batch, uint32(examples))
 		return nil
 	}

@@ -16,18 +16,18 @@ const NameExternal = "external"
 // Study holds the settings on which the parameters of an external model depend.
 type Study struct {
 	Model        params.Model
-	Examples     int // of one participant
+	Examples     int // the examples of one participant
 	Rounds       uint64
 	Epsilon      float64
 	Clip         float64
 	SamplingRate float64
 	LearningRate float64
-	Momentum     float64 // of the workers
+	Momentum     float64 // the momentum of the workers
 }
 
 // External returns parameters for n participants that train an external model. Rule, election and
 // reputation are those of the other presets with a guarantee. The noise multiplier is the smallest
-// at which the chain's ledger allows all rounds within epsilon.
+// at which the chain's ledger pays for all rounds within epsilon.
 func External(n int, s Study) (params.Params, error) {
 	if n < 1 || n > gradients.MaxParticipants {
 		return params.Params{}, fmt.Errorf("parameters for %d participants, want 1 to %d", n, gradients.MaxParticipants)
@@ -48,8 +48,8 @@ func External(n int, s Study) (params.Params, error) {
 }
 
 // SetEpsilon sets the budget of every participant, and the smallest noise multiplier with which it
-// pays for all rounds. The learning rate shrinks as the noise grows, so that a step adds no more
-// noise to the model than before. It fails without the gaussian mechanism.
+// pays for all rounds. It lowers the learning rate in proportion to the noise, so that a step adds
+// no more noise to the model than before. SetEpsilon fails without the gaussian mechanism.
 func SetEpsilon(p *params.Params, epsilon float64) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		return fmt.Errorf("epsilon %g with mechanism %q, which guarantees none", epsilon, p.Privacy.Mechanism)
@@ -64,9 +64,10 @@ func SetEpsilon(p *params.Params, epsilon float64) error {
 	return nil
 }
 
-// SetBatch sets the expected batch, with the sampling rate of the same number of examples, and the
-// smallest noise multiplier with which the budget pays for all rounds. The learning rate shrinks so
-// that a step adds no more noise to the model than before. It fails without the gaussian mechanism.
+// SetBatch sets the expected batch. The sampling rate follows, for the same number of examples, and
+// so does the smallest noise multiplier with which the budget pays for all rounds. SetBatch lowers
+// the learning rate so that a step adds no more noise to the model than before. It fails without
+// the gaussian mechanism.
 func SetBatch(p *params.Params, batch int) error {
 	was := float64(p.Privacy.Batch)
 	rate := p.Privacy.SamplingRate * float64(batch) / was
@@ -89,8 +90,8 @@ func SetBatch(p *params.Params, batch int) error {
 }
 
 // leastNoise sets the noise multiplier to the smallest multiple of 0.001 with which the ledger pays
-// for all rounds. It starts at the accountant's multiplier, which may be too small, because the
-// ledger rounds costs up.
+// for all rounds. It starts its search at the accountant's multiplier, which may be too small,
+// because the ledger rounds costs up.
 func leastNoise(p *params.Params) error {
 	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon,
 		p.Privacy.Delta)
@@ -100,7 +101,7 @@ func leastNoise(p *params.Params) error {
 	asked := p.Privacy.Epsilon
 	for thousandths := math.Ceil(z * 1000); ; thousandths++ {
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = thousandths/1000, asked
-		// If the budget does not pay for all rounds, Account raises epsilon.
+		// Account raises epsilon if the budget does not pay for all rounds.
 		if err := Account(p); err != nil || p.Privacy.Epsilon == asked {
 			return err
 		}

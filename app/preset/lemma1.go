@@ -11,8 +11,8 @@ import (
 
 // lemma1Clip is the clip norm for the noise of Lemma 1. The lemma's C bounds a gradient only if
 // gradients are clipped. At the first model the norms of the examples' gradients are about 42. Of
-// the clip norms 1, 10, 40 and 100 this one gives errors close to the lowest; docs/REPRODUCTION.md
-// has them.
+// the clip norms 1, 10, 40 and 100, 10 gives errors close to the lowest; docs/REPRODUCTION.md has
+// them.
 const lemma1Clip = 10
 
 // lemma1 returns the preset paper-literal with the noise of Lemma 1 at the paper's epsilon.
@@ -22,16 +22,16 @@ func lemma1(n, f int) params.Params {
 	return p
 }
 
-// WithLemma1 changes parameters of the preset named paper or paper-literal to the noise of the
-// paper's Lemma 1. claim is the epsilon that Lemma 1 claims for this noise. [Account] computes the
-// noise multiplier later.
+// WithLemma1 changes parameters of the preset paper or paper-literal to the noise of the paper's
+// Lemma 1. claim is the epsilon that the lemma claims for this noise. [Account] later computes the
+// noise multiplier.
 func WithLemma1(p *params.Params, claim float64) {
 	p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = params.MechanismGaussian, 0
 	p.Privacy.Clip, p.Privacy.Lemma1Epsilon, p.Privacy.Epsilon = lemma1Clip, claim, 0
 }
 
-// calibrate sets the noise of Lemma 1, and the grid step that follows from it, if parameters have a
-// Lemma1Epsilon.
+// calibrate sets the noise of Lemma 1, and the grid step that follows from it. It does nothing for
+// parameters without a Lemma1Epsilon.
 func calibrate(p *params.Params) error {
 	if p.Privacy.Lemma1Epsilon == 0 {
 		return nil
@@ -54,7 +54,7 @@ func lemma1Multiplier(p params.Params) (float64, error) {
 	return c.NoiseMultiplier, err
 }
 
-// checkLemma1 compares noise that is declared as Lemma 1's with the lemma.
+// checkLemma1 rejects parameters that declare the noise of Lemma 1 and have another.
 func checkLemma1(p params.Params) error {
 	if p.Privacy.Lemma1Epsilon == 0 {
 		return nil

@@ -10,18 +10,18 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// maxFile is the max size of a file of parameters in bytes. The file of the largest model that the
-// parameters allow is smaller.
+// maxFile is the max size of a parameter file in bytes. A file with the largest valid model is
+// smaller.
 const maxFile = 1 << 20
 
 // Load reads a JSON file of parameters, as spdl query params prints them.
 func Load(file string) (params.Params, error) { return load[params.Params](file) }
 
-// LoadModel reads a JSON file of a model, in the form that it has in parameters.
+// LoadModel reads a JSON file of a model, in the form of the model within parameters.
 func LoadModel(file string) (params.Model, error) { return load[params.Model](file) }
 
-// load reads a JSON file. It rejects unknown fields: a misspelt field must not become its zero
-// value.
+// load reads a JSON file. It rejects unknown fields, because the value of a misspelt field would
+// silently be zero.
 func load[T any](file string) (value T, err error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// Own holds what the participants of a chain choose instead of the preset's settings. For a zero
-// value the preset's setting applies.
+// Own holds the choices of a chain's participants that replace the preset's settings. For a zero
+// field the preset's setting applies.
 type Own struct {
 	Data     *Data         // the training data; nil for MNIST
 	Model    *params.Model // a model of the kind external, only for the preset external
-	Examples int           // of one participant
+	Examples int           // the examples of one participant
 	Rounds   uint64
-	Epsilon  float64 // for the preset external, and for few examples, whose noise follows from epsilon
+	Epsilon  float64 // for the preset external, and for few examples: their noise follows from epsilon
 }
 
 // AllNames lists the names that Make accepts: the presets and external.
 func AllNames() []string { return append(Names(), NameExternal) }
 
-// Make returns the parameters of a preset for n participants with data or a model of their own.
+// Make returns the parameters of a preset for n participants, with the participants' own choices.
 func Make(name string, n int, own Own) (params.Params, error) {
 	if name == NameExternal {
 		return own.external(n)
@@ -59,7 +59,8 @@ func Make(name string, n int, own Own) (params.Params, error) {
 	return p, err
 }
 
-// strokes reports whether the public feature map of MNIST's images applies to the data.
+// strokes reports whether the public feature map, which is made for images like MNIST's, applies to
+// the data.
 func (d Data) strokes() bool {
 	return d.Table == nil && d.Rows == d.Cols && d.Rows >= features.MinSide
 }
@@ -83,7 +84,7 @@ var errNoModel = errors.New(`preset "external" needs a model: name a JSON file o
 var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of ` +
 	`which its batch is a share: give it with --examples, as spdl trainer check shows it`)
 
-// external returns the parameters of the preset external, with the rule and noise that spdl plan
+// external returns the parameters of the preset external. Rule and noise are those that spdl plan
 // shows for the same epsilon, rounds and sampling rate. Batch and sampling rate follow from the
 // number of examples; below a participant's share of MNIST the sampling rate is smallRate.
 func (o Own) external(n int) (params.Params, error) {

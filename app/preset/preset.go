@@ -12,16 +12,16 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// examples is the number of training examples in MNIST; a preset's batch is a share of one
-// participant's part.
+// examples is the number of training examples in MNIST. A preset's batch is a fraction of one
+// participant's share of them.
 const examples = 60000
 
-// paperStep is the grid step of the paper preset, in which no noise hides the rounding. With it the
-// int16 grid spans +-4, and all coordinates of a mean gradient of inputs within [-1, 4.1] are far
-// below that.
+// paperStep is the grid step of the paper preset, whose noise does not hide the rounding. With this
+// step the int16 grid spans +-4, and all coordinates of a mean gradient for inputs within [-1, 4.1]
+// are far below that.
 const paperStep = 1.0 / 4096
 
-// builders holds the presets in the order in which they are listed; the first is the default.
+// builders holds the presets in the order in which they are shown; the first is the default.
 var builders = []struct {
 	name  string
 	build func(n, f int) params.Params
@@ -43,8 +43,7 @@ func Names() []string {
 	return names
 }
 
-// New returns the preset's parameters for n participants, f = (n-1)/3 of them
-// Byzantine.
+// New returns the preset's parameters for n participants, of which f = (n-1)/3 may be Byzantine.
 func New(name string, n int) (params.Params, error) {
 	if n < 1 || n > gradients.MaxParticipants {
 		return params.Params{}, fmt.Errorf("preset for %d participants, want 1 to %d", n, gradients.MaxParticipants)
@@ -60,20 +59,21 @@ func New(name string, n int) (params.Params, error) {
 	return params.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(AllNames(), ", "))
 }
 
-// strokes returns the preset of softmax regression without bias on the public feature map:
-// docs/PRIVACY.md says why that map costs no privacy.
+// strokes returns the preset of softmax regression without bias on the public feature map. That map
+// costs no privacy: docs/PRIVACY.md says why.
 func strokes(n, f int) params.Params {
 	p := private(n, f)
 	p.Model = params.Model{
 		Kind: params.ModelSoftmax, Inputs: params.StrokesInputs, Classes: 10, Pool: 1, PixelScale: 255, NoBias: true,
 		Features: inputs.Strokes(),
 	}
-	// Less momentum than for pixels, so that gradients of later rounds lag less behind the model.
+	// The momentum is lower than for pixels, so that gradients of later rounds lag less behind the
+	// model.
 	p.Training.LearningRate, p.Privacy.WorkerMomentum = 30, 0.8
 	p.Grid.Step = worker.GridStep(p.Privacy)
 	if f > 1 {
-		// Larger batches: at the same epsilon the noise of the whole training, z/(q sqrt(T)), is a
-		// sixth lower than at a sampling rate of 0.1.
+		// The batches are larger: at the same epsilon the noise of the whole training, z/(q
+		// sqrt(T)), is a sixth lower than at a sampling rate of 0.1.
 		p.Training.LearningRate = 15
 		p.Privacy.NoiseMultiplier, p.Privacy.SamplingRate = 4.01, 0.3
 		p.Privacy.Batch = uint32(max(1, examples*3/(10*n)))
@@ -96,7 +96,7 @@ func mlp(n, f int) params.Params {
 	return p
 }
 
-// private returns the common settings of the presets with a guarantee: epsilon 2, or 4 if f > 1;
+// private returns the settings that the presets with a guarantee share: epsilon 2, or 4 if f > 1;
 // the rule that knows the noise; and commitments if f > 0. Without commitments attackers could hide
 // their vectors in the noise of honest vectors.
 func private(n, f int) params.Params {
@@ -110,10 +110,10 @@ func private(n, f int) params.Params {
 	}
 	p.Election.CommitReveal = f > 0
 	switch {
-	case f > 1: // larger steps, because with more attackers the signal lasts for fewer rounds
+	case f > 1: // the steps are larger, because with more attackers the signal lasts for fewer rounds
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
-	case n < 4: // too few to leave any neighbour out
+	case n < 4: // too few participants to leave any neighbour out
 		p.Rule.Name = "mean"
 	}
 	p.Privacy.Batch = uint32(max(1, examples/n/10))
@@ -121,8 +121,8 @@ func private(n, f int) params.Params {
 	return p
 }
 
-// paper returns the paper's own setting with its prototype's inputs, (x/100-0.5)/0.5
-// of a pixel x, and its noise, which gives no privacy.
+// paper returns the setting of the paper. Inputs and noise are the prototype's: the input is
+// (x/100-0.5)/0.5 for a pixel x, and the noise gives no privacy.
 func paper(n, f int) params.Params {
 	p := params.Params{
 		Model:      params.Model{Kind: params.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelMean: 50, PixelScale: 50},
@@ -136,16 +136,17 @@ func paper(n, f int) params.Params {
 	if n < 4 {
 		p.Rule.Name = "mean"
 	}
-	// The batches of 100 are noisier than the noise of the other presets. An honest gradient
-	// opposes Delta in up to a tenth of the rounds, so the reputation moves in smaller steps.
+	// A batch of 100 adds more noise to a gradient than the privacy noise of the other presets. An
+	// honest gradient opposes Delta in up to a tenth of the rounds, so the reputation moves in
+	// smaller steps.
 	p.Reputation.Penalty, p.Reputation.Reward = 40_000, 40_000
 	return p
 }
 
-// reputation holds the presets' settings (docs/adr/0011-reputation-knows-the-noise.md has the
-// measurements). A gradient counts as an attacker's if it points away from Delta by more than
-// Margin, 0.3 of the typical squared norm. In the private presets no honest gradient does, except
-// in a few rounds at the start of heterogeneous trainings.
+// reputation holds the settings that the presets share (docs/adr/0011-reputation-knows-the-noise.md
+// has the measurements). A gradient counts as opposed if it points away from Delta by more than
+// Margin, 0.3 of the typical squared norm. In the private presets this happens to no honest
+// gradient, except in a few rounds at the start of heterogeneous trainings.
 var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000,
 	PassedOver: 100_000}
 
@@ -156,15 +157,16 @@ func election(f int) params.Election {
 	return e
 }
 
-// SetProposers sets the waits of an election for f Byzantine proposers. These may propose in
-// succession and hide a leader's aggregate, so a view lasts f+1 heights. They may also wait for no
-// straggler, so a round closes short only after enough heights for at least one honest proposer to
-// have had its turn.
+// SetProposers sets the waits of an election for f Byzantine proposers. They may propose in
+// succession and hide a leader's aggregate, so a view lasts f+1 heights. They may also close a
+// round without waiting for slow participants, so a round closes with fewer gradients only after
+// enough heights for at least one honest proposer.
 func SetProposers(e *params.Election, f int) {
 	e.ViewBlocks, e.QuorumBlocks = uint64(f+1), uint64(max(2, f+1))
 }
 
-// SetRounds sets the length of a training, and the term of a leader that leads all of it.
+// SetRounds sets the length of a training. If one leader leads the whole training, its term grows
+// with it.
 func SetRounds(p *params.Params, rounds uint64) {
 	if p.Election.Term > 1 && p.Election.Term == p.Training.Rounds {
 		p.Election.Term = rounds

@@ -1,12 +1,12 @@
-// Package tx is the wire format of the chain: the envelope around every transaction, its canonical
-// codec and its signature.
+// Package tx is the wire format of the chain: the envelope of every transaction, its canonical
+// encoding and its signature.
 //
-// A transaction is an Envelope: kind, content, signature. The content is the protobuf encoding of
-// the kind's message. Both are canonical: Decode encodes its result again and rejects the
-// transaction unless the bytes are equal, so that one meaning has one hash.
+// A transaction is an Envelope with a kind, a content and a signature. The content is the protobuf
+// encoding of the kind's message. Envelope and content must be canonical, so that one meaning has
+// one hash: Decode encodes its result again and rejects the transaction unless the bytes are equal.
 //
 // A participant signs SHA-256("spdl/tx/v1" || len(chain id) || chain id || kind || content hash)
-// with ed25519 (RFC 8032). The content hash of a gradient or an aggregate is the hash of its
-// header, which has a hash in place of the payload, so that evidence of an equivocation needs no
+// with ed25519 (RFC 8032). For a gradient or an aggregate, the content hash is the hash of a
+// header, in which a hash stands in place of the payload. So evidence of an equivocation needs no
 // payload.
 package tx

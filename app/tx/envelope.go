@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// The errors of this package wrap one of these (app/SPEC.md, T1 to T3 and E1).
+// Every error of this package wraps one of these (app/SPEC.md, T1 to T3 and E1).
 var (
 	ErrMalformed    = errors.New("malformed transaction")
 	ErrNotCanonical = errors.New("transaction is not in canonical form")
@@ -21,36 +21,36 @@ var (
 	ErrNoConflict   = errors.New("statements do not contradict each other")
 )
 
-// Tx is a decoded transaction. It must not be changed, and is safe for concurrent use.
+// Tx is a decoded transaction. It is immutable except for its caches, and safe for concurrent use.
 type Tx struct {
 	// Raw is the transaction as broadcast.
 	Raw []byte
 	// Hash is the SHA-256 of Raw, CometBFT's transaction hash.
 	Hash [32]byte
-	// Content is the hash that the signature covers: of the header for a gradient or an aggregate,
-	// otherwise of the envelope's content.
+	// Content is the hash that the signature covers. For a gradient or an aggregate it is the hash
+	// of the header, for all other kinds the hash of the envelope's content.
 	Content [32]byte
-	// Signature is the sender's, empty for evidence.
+	// Signature is the sender's signature, empty for evidence.
 	Signature []byte
-	// Body is the content. The body of a round's transaction is also in Gradient, Aggregate or
-	// Commit.
+	// Body is the decoded content. For a transaction of a round it is also in Gradient, Aggregate
+	// or Commit.
 	Body      Body
 	Gradient  *Gradient
 	Aggregate *Aggregate
 	Commit    *Commit
 
 	kind     Kind
-	verified atomic.Pointer[signer]           // the last signer that Verify accepted: blocks verify a transaction again
+	verified atomic.Pointer[signer]           // the last signer that Verify accepted: the pool verifies before blocks do
 	proved   atomic.Pointer[proved]           // the last result of VerifyVRF
 	vector   atomic.Pointer[gradients.Vector] // the last result of Vector
-	sound    atomic.Pointer[string]           // the last chain for which Once succeeded
+	sound    atomic.Pointer[string]           // the last chain for which a check of Once succeeded
 	carried  atomic.Pointer[Tx]               // the result of Carried
 }
 
-// signer is a key on a chain.
+// signer is a public key, with the id of the chain for which its signature is valid.
 type signer struct{ chainID, pub string }
 
-// proved is the VRF output for a key and an input.
+// proved is a verified VRF output, with the key and the input that it belongs to.
 type proved struct {
 	asked  string
 	output leader.Output
@@ -59,9 +59,9 @@ type proved struct {
 // Kind returns the kind of the transaction.
 func (t *Tx) Kind() Kind { return t.kind }
 
-// Decode decodes a transaction of any origin. It checks the form only: the canonical encoding, a
-// known kind, and a signature of 64 bytes, or none if the kind has none. The returned transaction
-// keeps raw, and a gradient's payload is a slice of raw.
+// Decode decodes a transaction from an untrusted source. It checks only the form: the canonical
+// encoding, a known kind, and a signature of 64 bytes, or none for evidence. The returned
+// transaction keeps raw, and a gradient's payload is a slice of raw.
 func Decode(raw []byte) (*Tx, error) {
 	var e Envelope
 	content, rest, ok := extractField(raw, envelopeContent)
@@ -105,8 +105,8 @@ type message interface {
 	Unmarshal([]byte) error
 }
 
-// decodeCanonical decodes data into m and rejects any encoding other than Marshal's: fields out of
-// order or twice, unknown fields, padded varints, explicit zero values.
+// decodeCanonical decodes data into m and rejects every encoding but the one that Marshal writes.
+// It rejects fields out of order or twice, unknown fields, padded varints and explicit zero values.
 func decodeCanonical(m message, data []byte) error {
 	if err := m.Unmarshal(data); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)

@@ -7,14 +7,14 @@ import (
 	"fmt"
 )
 
-// Place is where a participant may make one statement: a gradient or a commit in a
-// round, or an aggregate in a round and view.
+// Place identifies a statement that a participant may make only once: a gradient or a commit in a
+// round, or an aggregate in a view of a round.
 type Place struct {
 	Kind        Kind
 	Epoch       uint64
 	Round       uint64
 	Participant uint32
-	View        uint32 // of an aggregate
+	View        uint32 // set for an aggregate
 }
 
 // PlaceOf returns the place of a gradient, an aggregate or a commit.
@@ -31,7 +31,7 @@ func PlaceOf(t *Tx) (Place, bool) {
 }
 
 // NewEvidence returns the transaction that proves that two statements contradict each other, or an
-// error if they do not. The same two statements always give the same bytes.
+// error if they do not. Its bytes do not depend on the order of the two.
 func NewEvidence(a, b *Tx) (*Tx, error) {
 	first, second := header(a.Body, mustMarshal(a.Body)), header(b.Body, mustMarshal(b.Body))
 	if bytes.Compare(first, second) > 0 {
@@ -48,8 +48,8 @@ func NewEvidence(a, b *Tx) (*Tx, error) {
 	return Sign("", e, nil)
 }
 
-// Conflict returns the place of both statements. It checks the form: both are canonical headers of
-// one place, they differ, and they are in order. VerifyBy checks the signatures.
+// Conflict returns the place of both statements. It checks their form: both are canonical headers
+// for the same place, they differ, and the smaller one comes first. VerifyBy checks the signatures.
 func (e *Evidence) Conflict() (Place, error) {
 	first, err := placeOfHeader(Kind(e.Kind), e.First)
 	if err != nil {
@@ -95,7 +95,7 @@ func placeOfHeader(k Kind, data []byte) (Place, error) {
 		var h AggregateHeader
 		err := decodeCanonical(&h, data)
 		return Place{k, h.Epoch, h.Round, h.Leader, h.View}, err
-	case KindCommit: // is its own header
+	case KindCommit: // a commitment is its own header
 		var c Commit
 		err := decodeCanonical(&c, data)
 		return Place{k, c.Epoch, c.Round, c.Participant, 0}, err

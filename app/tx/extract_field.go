@@ -2,17 +2,17 @@ package tx
 
 import "encoding/binary"
 
-// Numbers of the fields that may hold megabytes. Decoding and encoding a message with such a field
-// would copy it four times.
+// These are the numbers of the fields that may hold megabytes. The generated code would copy such a
+// field four times, so extractField cuts it out first.
 const (
 	envelopeContent = 2
 	gradientPayload = 4
 )
 
-// extractField cuts the bytes field with the given number out of an encoded message. The value is a
-// slice of data, and rest is a copy of the message without the field. ok reports that the field
+// extractField cuts the bytes field with the given number out of an encoded message. value is a
+// slice of data, and rest is a copy of the message without the field. If ok is true, the field
 // occurs once, is not empty, has its length in the shortest form, and is in the order of field
-// numbers. The message is then canonical if and only if rest is.
+// numbers; the message is then canonical if and only if rest is.
 func extractField(data []byte, number uint64) (value, rest []byte, ok bool) {
 	last := uint64(0)
 	for at := 0; at < len(data); {

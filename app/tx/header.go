@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Header returns the gradient's header: the gradient with its payload's hash in place of the
+// Header returns the gradient's header: a copy in which the hash of the payload replaces the
 // payload.
 func (g *Gradient) Header() GradientHeader {
 	payload := sha256.Sum256(g.Payload)
@@ -14,7 +14,7 @@ func (g *Gradient) Header() GradientHeader {
 		VrfProof: g.VrfProof}
 }
 
-// Header returns the aggregate's header: its place and the hash of its encoding.
+// Header returns the aggregate's header: its place, and the hash of the encoded aggregate.
 func (a *Aggregate) Header() AggregateHeader {
 	return aggregateHeader(a, mustMarshal(a))
 }
@@ -24,8 +24,8 @@ func aggregateHeader(a *Aggregate, content []byte) AggregateHeader {
 	return AggregateHeader{Epoch: a.Epoch, Round: a.Round, Leader: a.Leader, View: a.View, ContentHash: hash[:]}
 }
 
-// header returns the bytes whose hash a signature on the body covers: the header of a gradient or
-// an aggregate, and the content of all other kinds.
+// header returns the bytes whose hash the signature covers: the header of a gradient or an
+// aggregate, and the whole content of any other kind.
 func header(body Body, content []byte) []byte {
 	switch b := body.(type) {
 	case *Gradient:
@@ -46,7 +46,8 @@ func SameIncluded(a, b []Included) bool {
 	})
 }
 
-// mustMarshal encodes one of our messages, which cannot fail without pointers or required fields.
+// mustMarshal encodes one of the generated messages. Encoding fails only for messages with pointers
+// or required fields, which these do not have.
 func mustMarshal(m interface{ Marshal() ([]byte, error) }) []byte {
 	data, err := m.Marshal()
 	if err != nil {

@@ -12,22 +12,21 @@ import (
 	"github.com/cosmos/gogoproto/proto"
 )
 
-// Body is the content of a transaction: one of the generated messages that a
-// Kind names.
+// Body is the content of a transaction: a generated message that belongs to a Kind.
 type Body interface {
 	proto.Message
 	Marshal() ([]byte, error)
 	Unmarshal([]byte) error
 }
 
-// known maps the types of the messages to their kinds, and back.
+// known maps the types of the messages to their kinds, and the kinds to these types.
 type known struct {
 	kinds    map[reflect.Type]Kind
 	messages map[Kind]reflect.Type
 }
 
-// registry returns the kinds in tx.proto and their messages. It is built at the first use, because
-// the generated code registers its messages while the program starts.
+// registry returns the kinds in tx.proto and their messages. It is built at its first use, after
+// the generated code has registered its messages, which happens while the program starts.
 var registry = sync.OnceValue(func() known {
 	k := known{map[reflect.Type]Kind{}, map[Kind]reflect.Type{}}
 	for number, name := range Kind_name {
@@ -39,10 +38,10 @@ var registry = sync.OnceValue(func() known {
 	return k
 })
 
-// KindOf returns the kind of a body, KindNone for a message without a kind.
+// KindOf returns the kind of a body, KindNone for a message that belongs to no kind.
 func KindOf(body Body) Kind { return registry().kinds[reflect.TypeOf(body)] }
 
-// String returns the name in lower case, its words separated by hyphens.
+// String returns the kind's name in lower case, with hyphens between its words.
 func (k Kind) String() string {
 	name, ok := Kind_name[int32(k)]
 	if !ok {
@@ -61,11 +60,11 @@ func (k Kind) String() string {
 // Kinds returns the kinds that have a message, in the order of their numbers.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(registry().messages)) }
 
-// Signed reports whether transactions of the kind carry a signature. Evidence carries the
-// signatures of its two statements, and needs no other.
+// Signed reports whether transactions of the kind carry a signature. Only evidence carries none of
+// its own: it has the signatures of its two statements.
 func (k Kind) Signed() bool { return k != KindEvidence }
 
-// DecodeBody decodes the content of a transaction of a kind, as Decode does.
+// DecodeBody decodes the content of a transaction of a kind, with the checks of Decode.
 func DecodeBody(k Kind, content []byte) (Body, error) {
 	message, ok := registry().messages[k]
 	if !ok {

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// MinSizes holds, for each list of a message by its field number, the minimum size of an entry in
-// bytes. It is checked before decoding. An empty entry takes two bytes on the wire and up to
-// hundreds in memory, so without the check six megabytes of an unsigned transaction, or four of a
-// peer's snapshot, would take gigabytes.
+// MinSizes maps the field numbers of a message's lists to the min size of an entry in bytes. It is
+// checked before decoding, because an empty entry takes two bytes on the wire and up to hundreds in
+// memory: without the check six megabytes of an unsigned transaction, or four of a peer's snapshot,
+// would take gigabytes.
 type MinSizes map[uint64]struct {
 	Bytes int
-	Inner MinSizes // of the lists in an entry
+	Inner MinSizes // the min sizes for lists inside an entry
 }
 
-// leastAggregate requires 32 bytes, a hash, in each entry of an aggregate.
+// leastAggregate requires a hash of 32 bytes in each entry of an aggregate's list.
 var leastAggregate = MinSizes{5: {Bytes: 32}}
 
 // Check applies the min sizes to an encoded message without decoding it.

@@ -11,8 +11,8 @@ import (
 
 const domain = "spdl/tx/v1"
 
-// signBytes returns the 32 bytes that a participant signs: a hash of the domain, the chain, the
-// kind and the content hash.
+// signBytes returns the 32 bytes that a participant signs: the hash of the domain, the chain's id,
+// the kind and the content hash.
 func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	h := sha256.New()
 	h.Write([]byte(domain))
@@ -23,14 +23,14 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	return h.Sum(nil)
 }
 
-// ID returns the id by which approvals name a proposal: SHA-256 of the kind, as 4 bytes big endian,
-// and the content hash. Equal contents of two kinds have two ids.
+// ID returns the id by which approvals name a proposal: SHA-256 of the kind, as 4 bytes in big
+// endian, and the content hash. The kind is part of it, so that equal contents of two kinds differ.
 func (t *Tx) ID() [32]byte {
 	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(t.kind)), t.Content[:]...))
 }
 
-// Sign returns the transaction of body on the chain, signed with key. Evidence is not signed; its
-// key is nil.
+// Sign returns the transaction of body on the chain, signed with key. For evidence, which is not
+// signed, key is nil.
 func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	kind := KindOf(body)
 	if kind == KindNone {
@@ -55,8 +55,8 @@ func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	return t, nil
 }
 
-// Verify checks the signature against the signer's ed25519 public key. A success is cached, so that
-// the same value is verified once.
+// Verify checks the signature against an ed25519 public key. The transaction caches a success, so
+// that each Tx value is verified only once.
 func (t *Tx) Verify(chainID string, pub ed25519.PublicKey) error {
 	who := signer{chainID, string(pub)}
 	if known := t.verified.Load(); known != nil && *known == who {
@@ -69,8 +69,8 @@ func (t *Tx) Verify(chainID string, pub ed25519.PublicKey) error {
 	return nil
 }
 
-// Once runs a check that depends only on the content and the chain's id. A success is cached, so
-// that the same value is checked once.
+// Once runs a check that depends only on the content and the chain's id. The transaction caches a
+// success, so that the check runs only once for each Tx value.
 func (t *Tx) Once(chainID string, check func(chainID string) error) error {
 	if known := t.sound.Load(); known != nil && *known == chainID {
 		return nil
@@ -82,8 +82,8 @@ func (t *Tx) Once(chainID string, check func(chainID string) error) error {
 	return nil
 }
 
-// Carried decodes the Join that an Approve carries. Like Verify it caches a success, and with it
-// the checks that the transaction of the Join caches.
+// Carried decodes the Join that an Approve carries. The decoded transaction is cached, and with it
+// the checks that it caches itself.
 func (t *Tx) Carried() (*Tx, error) {
 	if known := t.carried.Load(); known != nil {
 		return known, nil
@@ -109,8 +109,7 @@ func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, sig
 	return nil
 }
 
-// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output. Like Verify it caches
-// a success.
+// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output, which it caches.
 func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	asked := string(vrfKey) + string(input)
 	if known := t.proved.Load(); known != nil && known.asked == asked {
@@ -123,7 +122,8 @@ func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	return out, err
 }
 
-// Vouch caches the VRF output of a gradient whose proof the caller itself has made with the key.
+// Vouch caches the VRF output of a gradient without verifying its proof, for a caller that made the
+// proof with the key.
 func (t *Tx) Vouch(vrfKey, input []byte) {
 	if out, ok := leader.OutputOf(t.Gradient.VrfProof); ok {
 		t.proved.Store(&proved{string(vrfKey) + string(input), out})

@@ -6,13 +6,13 @@ import (
 )
 
 // mostExpanded is the max number of public keys that are cached in the expanded form for
-// verification: those of the largest consortium (gradients.MaxParticipants), and as many replaced
-// keys.
+// verification: the keys of the largest consortium (gradients.MaxParticipants), and the same number
+// of replaced keys.
 const mostExpanded = 1 << 13
 
-// verifier verifies a signature in about two thirds of the time that crypto/ed25519 takes
-// (BenchmarkVerify): it computes on the curve with AVX2, and caches decoded keys. Its verdicts are
-// the same (app/SPEC.md, T3).
+// verifier verifies a signature in about two thirds of the time of crypto/ed25519
+// (BenchmarkVerify), because it computes on the curve with AVX2 and caches decoded keys. Both
+// accept the same signatures (app/SPEC.md, T3).
 var verifier = cache.NewVerifier(cache.NewLRUCache(mostExpanded))
 
 var asRFC8032 = &voi.Options{Verify: voi.VerifyOptionsStdLib}

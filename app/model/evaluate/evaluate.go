@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// ErrExternal means that a model is external: only its trainers can measure it.
+// ErrExternal means that a model is external: only a trainer of it can measure it, and none is
+// configured.
 var ErrExternal = errors.New("the model is external, and no trainer is named that measures it")
 
 // Evaluator measures models of one shape on one test set. It is not safe for
@@ -21,8 +22,8 @@ type Evaluator struct {
 	set   mnist.Features
 }
 
-// New prepares a test set for a chain's model. It fails if the set is empty or does not give the
-// model's number of inputs, or if the model is not valid.
+// New prepares a test set for a chain's model. It fails if the model is not valid, if the set is
+// empty, or if the set's inputs differ in number from the model's.
 func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	if m.Kind == params.ModelExternal {
 		return nil, ErrExternal
@@ -50,8 +51,8 @@ func Of(set mnist.Features, m params.Model) (*Evaluator, error) {
 	return &Evaluator{net, set}, nil
 }
 
-// Evaluate returns loss and accuracy on the test set at the parameters. It fails if their number is
-// not the model's.
+// Evaluate returns loss and accuracy on the test set at the parameters. It fails if the model has
+// another number of parameters.
 func (e *Evaluator) Evaluate(parameters []float64) (model.Eval, error) {
 	if len(parameters) != e.model.Dim() {
 		return model.Eval{}, fmt.Errorf("%d parameters, the model has %d", len(parameters), e.model.Dim())

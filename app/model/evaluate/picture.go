@@ -8,12 +8,12 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// strokeSide is the side of a picture of strokes, in pixels: MNIST's.
+// strokeSide is the side of a picture of strokes in pixels, which is that of MNIST's images.
 const strokeSide = 28
 
 // Frame returns the number of pictures that [Pictures] draws of a model, one for each class or
-// hidden unit, and their side in pixels. Side is 0 if the inputs cannot be drawn: columns of a
-// table, or pixels that do not form a square.
+// hidden unit, and their side in pixels. The side is 0 if the inputs cannot be drawn: they are
+// columns of a table, or pixels that do not form a square.
 func Frame(m params.Model) (n, side int) {
 	n = int(m.Classes)
 	if m.Kind == params.ModelMLP {
@@ -32,11 +32,11 @@ func Frame(m params.Model) (n, side int) {
 	return n, side
 }
 
-// Pictures draws the first layer of a model: n pictures of side x side numbers as returned by
-// Frame, one after another. Weights of pixels are drawn as they are. Weights of strokes are drawn
-// by [features.Map.Picture], which shows the strokes that speak for and against a class; that
-// picture is not an inverse of the map. Pictures fails if the parameters are not the model's, or
-// have no picture.
+// Pictures draws the first layer of a model: the n pictures of side x side numbers that Frame
+// announces, one after another. Weights of pixels are drawn as they are. Weights of strokes are
+// drawn by [features.Map.Picture]: that picture shows the strokes that speak for and against a
+// class, and is not an inverse of the map. Pictures fails if the model has another number of
+// parameters or its inputs cannot be drawn.
 func Pictures(m params.Model, parameters []float64) ([]float64, error) {
 	n, side := Frame(m)
 	if side == 0 || len(parameters) != m.Dim() {

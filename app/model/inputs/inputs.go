@@ -1,6 +1,6 @@
 // Package inputs makes a model's inputs from images: mean-pooled pixels, or the public feature map
-// that the chain's parameters name. Workers train on them and evaluators test on them. Validators
-// never see them.
+// that the chain's parameters name. Workers train on these inputs and evaluators test on them.
+// Validators never see them.
 package inputs
 
 import (
@@ -16,18 +16,18 @@ import (
 )
 
 var (
-	// ErrMap means that a chain names a feature map that this program does not have.
+	// ErrMap means that a chain names a feature map that is not in this program.
 	ErrMap = errors.New("foreign feature map")
-	// ErrInputs means that data do not give the model's number of inputs, or have more classes than
-	// the model.
+	// ErrInputs means that the data give another number of inputs than the model takes, or have
+	// more classes than the model.
 	ErrInputs = errors.New("data and model do not fit")
 )
 
 // Keep says where the strokes of images are cached; computing them costs 0.1 to 0.2 ms an image.
-// The zero value caches the strokes of whole sets in the memory of the process.
+// The zero value keeps the strokes of whole sets in memory.
 type Keep struct {
-	Folder   string         // of the files, which must exist
-	Progress func(done int) // number of computed images so far, as [features.Strokes] reports it; may be nil
+	Folder   string         // the folder of the cache files, which must exist
+	Progress func(done int) // gets the number of computed images, as [features.Strokes] reports it; may be nil
 }
 
 // Strokes returns the feature map of this program, as model parameters name it.
@@ -36,10 +36,10 @@ func Strokes() params.Features {
 	return params.Features{Name: features.Name, Hash: hex.EncodeToString(hash[:])}
 }
 
-// Of returns the inputs of the examples of a set that part names, in the order of part; if part is
-// nil, those of all examples. Labels are a copy, unless part is nil. Of fails with ErrMap or
-// ErrInputs, with [mnist.ErrFeatures] if the images have no such features, or if a file cannot be
-// written.
+// Of returns the model's inputs for the examples of a set at the indices in part, in that order. A
+// nil part stands for all examples; the labels are then shared with the set, otherwise copied. Of
+// fails with ErrMap or ErrInputs, with [mnist.ErrFeatures] if the images have no such features, or
+// with the error of writing a cache file.
 func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, error) {
 	rows := pixels
 	if m.Features.Name != params.FeaturesPixels {
@@ -57,7 +57,7 @@ func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, e
 	return f, err
 }
 
-// Check returns the error of Of if a set does not fit a model, at the cost of one example.
+// Check returns the error that Of would return for a set and a model. It costs one example.
 func Check(set mnist.Set, m params.Model) error {
 	one := set.Subset([]int{0})
 	one.Labels[0] = uint8(set.Classes() - 1)
@@ -65,7 +65,7 @@ func Check(set mnist.Set, m params.Model) error {
 	return err
 }
 
-// Remedy names the commands that make a chain for other data.
+// Remedy names the commands that create a chain for other data.
 const Remedy = "a chain for these data is made by spdl testnet start --data, or spdl consortium new --data"
 
 func pixels(set mnist.Set, part []int, m params.Model, _ Keep) (mnist.Features, error) {
@@ -90,18 +90,18 @@ func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Featur
 	return mnist.Features{X: x, Labels: labels, Inputs: f.Inputs}, nil
 }
 
-// kept is the cache of the strokes of this process's sets, by the hash of their images.
+// kept caches the strokes of this process's sets, by the hash of their images.
 var kept = struct {
 	sync.Mutex
 	rows map[[sha256.Size]byte][]float32
 }{rows: map[[sha256.Size]byte][]float32{}}
 
-// mostKept is the maximum number of cached sets: a process has a training set and a test set for
-// one or two tasks.
+// mostKept is the max number of cached sets: a process has a training set and a test set for one or
+// two tasks.
 const mostKept = 4
 
 func whole(set mnist.Set, progress func(done int)) (mnist.Features, error) {
-	kept.Lock() // held until the return: a concurrent call for the same set waits for the strokes
+	kept.Lock() // held until the return, so that a concurrent call for the same set waits for the strokes
 	defer kept.Unlock()
 	key := features.Key(set)
 	if x, ok := kept.rows[key]; ok {

@@ -20,11 +20,11 @@ import (
 
 // file reads a CSV file row by row.
 type file struct {
-	name   string // for messages
+	name   string // the file's name in messages
 	file   *os.File
 	csv    *csv.Reader
 	header []string
-	at     map[string]int // index of each column
+	at     map[string]int // the index of each column
 	row    []string
 	rows   int
 }
@@ -50,7 +50,7 @@ func open(path string) (*file, error) {
 		_, _ = in.Discard(len(mark))
 	}
 	f.csv = csv.NewReader(in)
-	f.csv.FieldsPerRecord = -1 // next checks the number of fields
+	f.csv.FieldsPerRecord = -1 // next checks the number of fields itself
 	f.csv.ReuseRecord = true
 	if err = f.readHeader(); err != nil {
 		f.close()
@@ -100,7 +100,7 @@ func (f *file) column(name string) (int, error) {
 	return 0, fmt.Errorf("%w: %s has no column %q, it has %s%s", ErrTable, f.name, name, some(f.header), hint)
 }
 
-// some formats the first of many texts.
+// some formats the first texts of a list that may be long.
 func some(texts []string) string {
 	const most = 16
 	if len(texts) <= most {
@@ -153,8 +153,8 @@ func (f *file) number(at int) (float64, error) {
 	return x, nil
 }
 
-// errorf returns an error about a value of the row, which it does not quote: the row is private,
-// and errors reach logs.
+// errorf returns an error about the value in a column of the row. The error does not quote the
+// value: the row is private, and errors reach logs.
 func (f *file) errorf(at int, format string, args ...any) error {
 	line, _ := f.csv.FieldPos(at)
 	return fmt.Errorf("%w: %s line %d, column %q: %s", ErrTable, f.name, line, f.header[at], fmt.Sprintf(format, args...))

@@ -2,15 +2,15 @@ package table
 
 import "github.com/spdl/spdl/mnist"
 
-// numbering numbers the groups of a file in the order of their first rows. A nil numbering is that
-// of a file without groups.
+// numbering numbers the groups of a file in the order of their first rows. A nil numbering stands
+// for a file without groups.
 type numbering struct {
 	column  int
 	numbers map[string]uint32
-	names   []string // by number
+	names   []string // the groups' names, by number
 }
 
-// numbering returns the numbering by the named column, nil if the name is empty.
+// numbering returns a numbering of the groups in the named column, or nil if the name is empty.
 func (f *file) numbering(column string) (*numbering, error) {
 	if column == "" {
 		return nil, nil
@@ -19,7 +19,7 @@ func (f *file) numbering(column string) (*numbering, error) {
 	return &numbering{column: at, numbers: map[string]uint32{}}, err
 }
 
-// of returns the number of the group of the file's row.
+// of returns the number of the group to which the current row belongs.
 func (n *numbering) of(f *file) (uint32, error) {
 	if n == nil {
 		return 0, nil
@@ -36,7 +36,7 @@ func (n *numbering) of(f *file) (uint32, error) {
 	return number, nil
 }
 
-// units returns the number of groups so far, of a file without groups that of its rows.
+// units returns the number of groups so far; for a file without groups, the number of rows.
 func (n *numbering) units(f *file) int {
 	if n == nil {
 		return f.rows
@@ -44,8 +44,8 @@ func (n *numbering) units(f *file) int {
 	return len(n.names)
 }
 
-// forTesting reports whether a row is for testing: by a hash of its group's name, or without groups
-// by one of the row.
+// forTesting reports whether a row belongs to the test set. A hash decides: that of its group's
+// name, or without groups that of the row.
 func (n *numbering) forTesting(set mnist.Set, row int) bool {
 	if n == nil {
 		return forTesting(set, row)

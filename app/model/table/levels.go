@@ -8,15 +8,16 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// The levels of an input that says yes or no: no is the input nearest to 0, so that the inputs of
+// These are the levels of an input that says yes or no. no is the input nearest to 0, so that the
 // categories that a row does not have hardly lengthen its gradient; yes is 1.
 const (
 	no  = 128
 	yes = math.MaxUint8
 )
 
-// levels appends the levels of the current row's value in a column: one of a number, and one that
-// says whether it is missing if the column has that indicator; or one of each category.
+// levels appends the levels for the current row's value in a column. A column of numbers has one
+// level, and a second one that says whether the number is missing if the column has that indicator.
+// A column of categories has one level for each category.
 func (f *file) levels(dst []uint8, at int, c params.Column) ([]uint8, error) {
 	text := strings.TrimSpace(f.row[at])
 	if len(c.Values) > 0 {
@@ -52,8 +53,8 @@ func said(it bool) uint8 {
 	return no
 }
 
-// level returns the position of a value between the ends of its column, in 255ths. A value beyond
-// an end counts as that end.
+// level returns the position of a value between the column's min and max, in 255ths. A value beyond
+// one of them counts as that one.
 func level(x float64, c params.Column) uint8 {
 	share := (min(max(x, c.Low), c.High) - c.Low) / (c.High - c.Low)
 	return uint8(math.Round(share * math.MaxUint8))

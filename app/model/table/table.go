@@ -1,7 +1,8 @@
-// Package table reads tables from CSV files. [Shape] makes the description of a table that a chain's
-// parameters hold, and [Load] reads a participant's examples by that description. Values become
-// levels from 0 to 255, like pixels, so that code for images works on them. An error about a value
-// of a row names the line and the column, and does not quote the value: rows are private.
+// Package table reads tables from CSV files. [Shape] makes the description of a table that a
+// chain's parameters hold, and [Load] reads a participant's examples with that description. It
+// turns values into levels from 0 to 255, like those of pixels, so that code for images works on
+// them. An error about a value names its line and column and does not quote the value, because rows
+// are private.
 package table
 
 import (
@@ -17,16 +18,16 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// ErrTable is wrapped by every error that is not the file system's.
+// ErrTable is wrapped by every error except those of the file system.
 var ErrTable = errors.New("bad table")
 
-// parts is the number of parts of a table, one of which is the test set.
+// parts is the number of parts of a table; one part is the test set.
 const parts = 5
 
-// Shape returns the parameters' description of the table in a file, and its number of units: of
-// groups, or of rows if group is empty. The description has the names of the label and the group
-// column, the other columns as inputs in the file's order with the min and the max value of each,
-// and the texts of the labels as classes, in the order of their bytes.
+// Shape returns the description of the table in a file, and the number of its units: its groups, or
+// its rows if group is empty. The description names the label and the group column. It has all
+// other columns as inputs, in the file's order and with the min and max value of each, and the
+// label's texts as classes, in the order of their bytes.
 func Shape(path, label, group string) (t params.Table, units int, err error) {
 	f, err := open(path)
 	if err != nil {
@@ -69,7 +70,7 @@ func Shape(path, label, group string) (t params.Table, units int, err error) {
 	return t, n.units(f), check(t, f.name)
 }
 
-// widen extends a table's ranges and classes to hold a row.
+// widen extends the ranges and classes of a table to include the current row.
 func widen(t *params.Table, f *file, label int) error {
 	class, err := f.text(label)
 	if err != nil {
@@ -99,7 +100,7 @@ func widen(t *params.Table, f *file, label int) error {
 	return nil
 }
 
-// check returns an error if no model can be made of a table, in the terms of the file.
+// check returns an error if no model can be trained on a table. The error uses the file's names.
 func check(t params.Table, name string) error {
 	if len(t.Columns) == 0 {
 		return fmt.Errorf("%w: %s has the column %q alone, want one of inputs too", ErrTable, name, t.Label)
@@ -121,8 +122,8 @@ func check(t params.Table, name string) error {
 	return nil
 }
 
-// Units returns the number of groups in a file, or of rows if the table has no groups, after reading
-// the whole file by the table.
+// Units reads a whole file by a table's description. It returns the number of groups, or the number
+// of rows if the table has no groups.
 func Units(path string, t params.Table) (int, error) {
 	f, err := open(path)
 	if err != nil {
@@ -139,11 +140,10 @@ func Units(path string, t params.Table) (int, error) {
 	return n.units(f), nil
 }
 
-// Load reads the examples of a file by a chain's table. It finds the columns of the chain's table
-// by name and ignores all others. About a fifth of the rows are the test set, chosen by a hash of
-// each row, so that adding or removing a row moves no other row between the two sets. With groups
-// the hash is that of the group's name: all rows of a group are in one set, whatever others there
-// are.
+// Load reads the examples in a file by a chain's table. It finds the table's columns by name and
+// ignores all other columns. About a fifth of the rows become the test set. A hash of each row
+// chooses them, so that adding or removing a row moves no other row between the two sets. With
+// groups a hash of the group's name chooses, so that all rows of a group are in one set.
 func Load(path string, t params.Table) (mnist.Data, error) {
 	f, err := open(path)
 	if err != nil {
@@ -158,7 +158,7 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 	if err != nil {
 		return mnist.Data{}, err
 	}
-	var sides [2][]int // to train on, to test on
+	var sides [2][]int // the rows of the training set, and those of the test set
 	for i := range set.Len() {
 		side := 0
 		if n.forTesting(set, i) {
@@ -174,8 +174,8 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 	return mnist.Data{Train: set.Subset(sides[0]), Test: set.Subset(sides[1])}, nil
 }
 
-// forTesting reports whether a row is for testing: whether the first eight bytes, big endian, of
-// the SHA-256 of a prefix, its class and its levels are divisible by parts.
+// forTesting reports whether a row belongs to the test set. It does if the first eight bytes, big
+// endian, of the SHA-256 of a prefix, its class and its levels are divisible by parts.
 func forTesting(set mnist.Set, row int) bool {
 	return fifth(append(append([]byte("spdl/table/v1"), set.Labels[row]), set.Image(row)...))
 }
@@ -185,11 +185,11 @@ func fifth(content []byte) bool {
 	return binary.BigEndian.Uint64(hash[:])%parts == 0
 }
 
-// Examples returns the approximate size of the training set of a table with the given number of
-// units. A unit is a row, or a group if the table has groups. The other units are for testing.
+// Examples returns the approximate size of the training set of a table with a number of units:
+// rows, or groups if the table has groups. The other units form the test set.
 func Examples(units int) int { return units - units/parts }
 
-// read returns all rows as images of one line.
+// read returns all rows as images that are one pixel high.
 func (f *file) read(t params.Table, n *numbering) (set mnist.Set, err error) {
 	label, err := f.column(t.Label)
 	if err != nil {
