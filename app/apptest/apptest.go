@@ -1,6 +1,5 @@
-// Package apptest makes small chains for tests: keys from fixed seeds, a
-// genesis, gradients from an integer generator, and whole valid blocks. All of
-// it is the same on every machine.
+// Package apptest makes small chains for tests: keys from fixed seeds, a genesis, gradients from an
+// integer generator, and whole valid blocks. All of it is the same on every machine.
 package apptest
 
 import (
@@ -15,16 +14,16 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// ChainID is the test chains' id.
+// ChainID is the id of all test chains.
 const ChainID = "spdl-test"
 
-// Key returns participant i's key. Anybody can compute it.
+// Key returns the signing key of participant i. Anybody can compute it.
 func Key(i int) ed25519.PrivateKey {
 	seed := sha256.Sum256(fmt.Appendf(nil, "spdl test key %d", i))
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// VRFKey returns participant i's VRF key. Anybody can compute it.
+// VRFKey returns the VRF key of participant i. Anybody can compute it.
 func VRFKey(i int) ed25519.PrivateKey {
 	seed := sha256.Sum256(fmt.Appendf(nil, "spdl test VRF key %d", i))
 	return ed25519.NewKeyFromSeed(seed[:])
@@ -38,11 +37,11 @@ func consensusKey(i int) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// ConsensusProof proves the possession of validator i's key, for the signing key of participant
-// pub.
+// ConsensusProof returns the proof that the owner of validator i's key possesses it, made for the
+// signing key of participant pub.
 func ConsensusProof(i, pub int) []byte { return ProveConsensusKey(i, Identity(pub).PubKey) }
 
-// ProveConsensusKey is ConsensusProof for any signing key.
+// ProveConsensusKey is ConsensusProof for an arbitrary signing key.
 func ProveConsensusKey(i int, pub []byte) []byte {
 	return app.ProveConsensusKey(ChainID, pub, consensusKey(i))
 }
@@ -74,8 +73,8 @@ func Params(n int, mutate ...func(*params.Params)) params.Params {
 	return p
 }
 
-// Noisy changes the parameters: vectors get d = 1970 coordinates, and the final noise a standard
-// deviation of 8 grid steps.
+// Noisy changes the parameters so that vectors get d = 1970 coordinates and the final noise has a
+// standard deviation of 8 grid steps.
 func Noisy(p *params.Params) {
 	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 	p.Privacy = params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1,
@@ -94,13 +93,13 @@ func Budgeted(rounds uint64) func(*params.Params) {
 		p.Privacy.Budget = make([]uint64, params.LedgerOrders)
 		for i := range p.Privacy.Cost {
 			p.Privacy.Cost[i] = uint64(1000 * (i + 1))
-			p.Privacy.Budget[i] = 5 // at the other orders the budget pays for no gradient
+			p.Privacy.Budget[i] = 5 // at all other orders the budget pays for no gradient
 		}
 		p.Privacy.Budget[7] = rounds*p.Privacy.Cost[7] + 1
 	}
 }
 
-// Genesis returns a genesis of n participants with Key's keys.
+// Genesis returns a genesis of n participants with the keys of Key.
 func Genesis(n int, p params.Params) app.Genesis {
 	seed := sha256.Sum256([]byte("spdl test genesis"))
 	g := app.Genesis{Params: p, Seed: seed[:]}
@@ -121,9 +120,9 @@ func State(n int, mutate ...func(*params.Params)) *app.State {
 	return s
 }
 
-// Vector derives a grid vector of d coordinates from a seed, by the splitmix64 generator (Steele,
-// Lea and Flood 2014) in integers alone. The vector is the sum of a slope that all vectors of the
-// round share and of noise that depends on the seed.
+// Vector derives a vector of d coordinates on the grid from a seed. It uses the splitmix64
+// generator (Steele, Lea and Flood 2014) and only integer arithmetic. The vector is the sum of a
+// slope that all vectors of the round share and of noise that depends on the seed.
 func Vector(w gradients.Width, d int, round, seed uint64) gradients.Vector {
 	v := gradients.NewVector(w, d)
 	common, own := round, round<<20^seed<<40^seed
@@ -143,17 +142,17 @@ func splitmix(s *uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Gradient returns participant i's signed gradient for the state's open round.
+// Gradient returns participant i's signed gradient for the open round of the state.
 func Gradient(s *app.State, i int) *tx.Tx {
 	v := Vector(s.Grid().Width, len(s.Model), s.Progress.Round, uint64(i))
 	return Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i),
 		Payload: v.Encode(), VrfProof: Proof(s, i)})
 }
 
-// Proof returns participant i's VRF proof for the state's open round.
+// Proof returns participant i's VRF proof for the open round of the state.
 func Proof(s *app.State, i int) []byte { return leader.Prove(VRFKey(i), s.VRFInput()) }
 
-// Gradients returns the participants' signed gradients for the state's open round.
+// Gradients returns the participants' signed gradients for the open round of the state.
 func Gradients(s *app.State, participants ...int) []*tx.Tx {
 	var out []*tx.Tx
 	for _, i := range participants {
@@ -162,7 +161,7 @@ func Gradients(s *app.State, participants ...int) []*tx.Tx {
 	return out
 }
 
-// Commit returns participant i's signed commitment to its gradient for the state's open round.
+// Commit returns participant i's signed commitment to its gradient for the open round of the state.
 func Commit(s *app.State, i int) *tx.Tx { return CommitTo(i, Gradient(s, i)) }
 
 // CommitTo returns participant i's signed commitment to a gradient.
@@ -171,7 +170,7 @@ func CommitTo(i int, t *tx.Tx) *tx.Tx {
 		Hash: t.Content[:]})
 }
 
-// Commits returns the participants' signed commitments for the state's open round.
+// Commits returns the participants' signed commitments for the open round of the state.
 func Commits(s *app.State, participants ...int) []*tx.Tx {
 	var out []*tx.Tx
 	for _, i := range participants {
@@ -208,7 +207,7 @@ func Join(i int) *tx.Tx {
 	})
 }
 
-// Approve returns participant i's approval of the proposal in a transaction.
+// Approve returns participant i's approval of the proposal that a transaction made.
 func Approve(i int, proposal *tx.Tx) *tx.Tx {
 	id := proposal.ID()
 	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:]})
@@ -224,8 +223,8 @@ func Opens(s *app.State, view uint64) uint64 {
 }
 
 // Close returns the transactions of a valid block that closes the open round at a height. The
-// leader is the first participant that may lead, in the order of the ranking. The aggregate
-// includes the gradients of the given participants, or of all active ones if none are given.
+// leader is the first participant in the ranking that may lead. The aggregate includes the
+// gradients of the given participants, or of all active ones if none are given.
 func Close(s *app.State, height uint64, participants ...int) []*tx.Tx {
 	if participants == nil {
 		for i, p := range s.Participants {

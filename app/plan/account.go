@@ -8,11 +8,11 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Accountant is the name of a method that turns noise into epsilon.
+// Accountant names a method that computes epsilon from noise.
 type Accountant string
 
-// The accountants. Lemma1 is not a real accountant: it is the formula of the SPDL paper, and a plan
-// labels it so.
+// These are the accountants. Lemma1 is not a real accountant: it is the formula of the SPDL paper,
+// and a plan labels it so.
 const (
 	RDP      = Accountant(accountant.RDP)
 	PLD      = Accountant(accountant.PLD)
@@ -25,15 +25,16 @@ func Accountants() []string {
 	return []string{string(RDP), string(PLD), string(Analytic), string(Lemma1)}
 }
 
-// prototypeLearningRate is the gamma of the paper's prototype; the paper states none.
+// prototypeLearningRate is the learning rate, gamma, of the paper's prototype; the paper states
+// none.
 const prototypeLearningRate = 0.01
 
-// Calibration compares the paper's Lemma 1 with the RDP accountant.
+// Calibration compares the noise of the paper's Lemma 1 with that of the RDP accountant.
 type Calibration struct {
 	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
 	LearningRate    float64 `json:"learning_rate"`    // gamma; the noise of a correct lemma would not depend on it
 	NoiseMultiplier float64 `json:"noise_multiplier"` // the noise multiplier that the lemma requires
-	RDPEpsilon      float64 `json:"rdp_epsilon"`      // epsilon of that noise by RDP, with secret Poisson batches
+	RDPEpsilon      float64 `json:"rdp_epsilon"`      // the epsilon of that noise by RDP, with secret Poisson batches
 	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the same with q = 1, for batches that are not secret
 	WithoutRate     float64 `json:"noise_multiplier_without_rate"`
 	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate over RDP's multiplier at the same epsilon
@@ -51,7 +52,8 @@ func (in Input) step(multiplier float64) accountant.Step {
 	}
 }
 
-// account returns the noise for the target epsilon, or the epsilon for the noise.
+// account returns the noise multiplier for the target epsilon, or the epsilon for the given noise
+// multiplier.
 func (in Input) account() (s spent, err error) {
 	switch in.Accountant {
 	case Lemma1:
@@ -81,7 +83,8 @@ func (in Input) account() (s spent, err error) {
 	return s, err
 }
 
-// lemma1 returns the paper's calibration for the target epsilon, or its claim for the noise.
+// lemma1 returns the paper's calibration: for the target epsilon, or for the epsilon that the lemma
+// claims for the given noise.
 func (in Input) lemma1() (Calibration, error) {
 	claim := in.Epsilon
 	if claim == 0 {
@@ -94,7 +97,8 @@ func (in Input) lemma1() (Calibration, error) {
 	return in.compare(claim)
 }
 
-// compare compares the noise that the lemma and RDP require for an epsilon.
+// compare compares the noise that the lemma requires for an epsilon with the noise that RDP
+// requires.
 func (in Input) compare(claim float64) (Calibration, error) {
 	sampled, err := in.calibrate(claim, in.LearningRate, in.SamplingRate)
 	full, err1 := in.calibrate(claim, in.LearningRate, 1)
@@ -110,25 +114,25 @@ func (in Input) compare(claim float64) (Calibration, error) {
 	}, nil
 }
 
-// calibrate applies the lemma in units of the clip norm.
+// calibrate applies the lemma with a clip norm of 1.
 func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibration, error) {
 	return accountant.Lemma1{
 		Sensitivity: 1, LearningRate: rate, Rounds: in.Rounds, Epsilon: claim, Delta: in.Delta,
 	}.Calibrate(samplingRate)
 }
 
-// Ledger is the cost of the plan by the chain's own ledger: RDP at the ledger's orders, in
-// integers.
+// Ledger is the plan's cost by the chain's ledger, which does RDP in integers at the ledger's
+// orders.
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // after all rounds
-	Rounds  *uint64 `json:"rounds,omitempty"` // rounds that the target epsilon pays for; null without a target
+	Rounds  *uint64 `json:"rounds,omitempty"` // the rounds that the target epsilon pays for; null without a target
 	// LeastMultiplier is the smallest noise multiplier found with which the target epsilon pays for
-	// all rounds. It is 0 if the plan's own multiplier already does, or if no multiplier below
-	// twice the plan's does.
+	// all rounds. It is 0 if the plan's multiplier is already enough, or if none below twice the
+	// plan's multiplier is.
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 
-// ledger computes the Ledger with the chain's accountant. Target 0 stands for none.
+// ledger computes the Ledger with the chain's accountant. A target of 0 stands for no target.
 func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 	costs, err := accountant.ChainCosts(in.step(multiplier).Mechanism)
 	if err != nil {
@@ -165,7 +169,8 @@ func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 	return l, nil
 }
 
-// affordable returns how many rounds a budget pays for, at the order that pays for the most.
+// affordable returns the number of rounds that a budget pays for, at the order that allows the
+// most.
 func affordable(costs, budget []uint64) (rounds uint64) {
 	for i, cost := range costs {
 		rounds = max(rounds, budget[i]/cost)

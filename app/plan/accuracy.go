@@ -7,28 +7,30 @@ import (
 	"github.com/spdl/spdl/app/model"
 )
 
-// Accuracy is the accuracy measured on MNIST at the settings of a plan, or at the nearest noise
-// below and above.
+// Accuracy is the accuracy that was measured on MNIST at the settings of a plan. If no measurement
+// has the plan's noise, it is the range between the nearest measurements with less and with more
+// noise.
 type Accuracy struct {
 	Measured bool  `json:"measured"`
 	Clean    *Band `json:"clean"` // all participants honest
 	// Attacked is the accuracy with f Byzantine participants under the worst measured attack. It is
-	// null if that was not measured, or if the plan has no noise floor.
+	// null if no attack was measured, or if the plan has no noise floor.
 	Attacked *Band `json:"attacked"`
-	// Source says where the numbers come from, or why there are none.
+	// Source describes the measurement, or says why there is none.
 	Source string `json:"source"`
 }
 
-// Band is a range of test accuracy.
+// Band is a range of test accuracy, as fractions of 1.
 type Band struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// point is a measurement at one noise multiplier. Attacked is 0 where only the clean run was made.
+// point is a measurement at one noise multiplier. Attacked is 0 if only the run without attackers
+// was made.
 type point struct{ multiplier, clean, attacked float64 }
 
-// series holds measurements that differ only in noise, in the order of rising noise.
+// series holds measurements that differ only in noise, by increasing noise multiplier.
 type series struct {
 	model                 model.Spec
 	n, f, samples, rounds int
@@ -38,7 +40,7 @@ type series struct {
 	origin                origin
 }
 
-// origin says how a series was measured, and at which worker momentum.
+// origin says how a series was measured, and with which worker momentum.
 type origin struct {
 	text     string
 	momentum float64
@@ -60,10 +62,10 @@ var (
 	mlp     = model.Spec{Inputs: 196, Hidden: 32, Classes: 10}
 )
 
-// Noise multipliers for delta 1e-6. The first seven give epsilon 8, 4, 2, 1, 0.5, 0.25 and 0.1 at q
-// = 0.1 and T = 100; the last two give epsilon 8 and 4 at q = 1/30 and T = 300. The multipliers for
-// q = 1/30 and T = 100 have no constants: the variable measured holds them as numbers.
-// TestMeasuredNoise compares all multipliers with the accountant.
+// These are noise multipliers for delta 1e-6. The first seven give epsilon 8, 4, 2, 1, 0.5, 0.25
+// and 0.1 at q = 0.1 and T = 100; the last two give epsilon 8 and 4 at q = 1/30 and T = 300. The
+// multipliers for q = 1/30 and T = 100 have no constants: the variable measured holds them as
+// numbers. TestMeasuredNoise compares all multipliers with the accountant.
 const (
 	z8, z4, z2, z1       = 1.06, 1.603, 2.670, 4.78
 	zHalf, zQuarter, z01 = 8.9, 16.9, 39.7
@@ -71,7 +73,7 @@ const (
 )
 
 // measured holds tables 3.2 and 3.3 of the study with which the project began, with errors
-// converted to accuracies, and later measurements by this program.
+// converted to accuracies, and later measurements with this program.
 var measured = []series{
 	{strokes, 4, 1, 15000, 100, 0.1, "agnostic-mean", "3 seeds, worst of 12 attacks that hide in the noise or do not",
 		[]point{{z2, 0.985, 0.968}}, attacked},
@@ -110,8 +112,8 @@ var measured = []series{
 }
 
 const (
-	closeNoise = 0.01 // multipliers that differ by less, relatively, count as equal
-	closeRate  = 0.01 // likewise for sampling rates
+	closeNoise = 0.01 // multipliers with a smaller relative difference count as equal
+	closeRate  = 0.01 // the same for sampling rates
 )
 
 // accuracy returns the measured accuracy at the plan's settings.
@@ -132,8 +134,8 @@ func (s series) covers(in Input) bool {
 		in.Momentum == s.origin.momentum
 }
 
-// at returns the accuracy at a noise multiplier: a point's, or the range between the two points
-// around it.
+// at returns the accuracy at a noise multiplier: that of the point with this multiplier, or the
+// range between the points on either side.
 func (s series) at(multiplier float64, floor bool) Accuracy {
 	for i, p := range s.points {
 		if math.Abs(multiplier/p.multiplier-1) < closeNoise {

@@ -1,10 +1,13 @@
-// Package plan predicts the cost and the result of a training before it starts: the noise that a
-// target epsilon needs or the epsilon that a noise gives, how the noise compares with a gradient,
-// whether the aggregation rule's theorem covers the consortium, what accuracy was measured at such
-// settings, how many bytes and how much time a round takes over a link, and what to change if that
-// does not fit.
+// Package plan predicts the cost and the result of a training before it starts:
 //
-// [Make] is a function of its [Input]. It knows nothing of chains and genesis files: the caller
-// takes the input from a preset or from the parameters of an epoch. Accuracy comes from a table of
-// measurements alone; a plan states none for other settings.
+//   - the noise that a target epsilon needs, or the epsilon that a noise gives;
+//   - how the noise compares with a gradient;
+//   - whether the theorem of the aggregation rule covers the consortium;
+//   - the accuracy that was measured at such settings;
+//   - the bytes and the time of a round over a link;
+//   - the changes that would help if one of these does not fit.
+//
+// [Make] is a function of its [Input] alone and reads no chain and no genesis file: the caller
+// fills the input from a preset or from the parameters of an epoch. Accuracy comes only from a
+// table of measurements; for other settings a plan states none.
 package plan

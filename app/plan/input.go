@@ -22,29 +22,29 @@ func Wrong(err error) bool {
 	return errors.Is(err, ErrInput) || errors.Is(err, accountant.ErrParameter)
 }
 
-// Input describes the training to plan. All participants are alike: the same number of examples,
-// the same mechanism.
+// Input describes the training to plan. All participants have the same number of examples and the
+// same mechanism.
 type Input struct {
 	Participants int // N
 	Byzantine    int // f
 	Rule         string
 	Model        model.Spec
-	External     int             // parameters of an external model, which has no Spec; otherwise 0
-	Width        gradients.Width // of a coordinate on the grid
+	External     int             // the number of parameters of an external model, which has no Spec; otherwise 0
+	Width        gradients.Width // the bytes of a coordinate on the grid
 	NoiseFloor   bool            // validators reject vectors without noise
-	RoundTime    time.Duration   // time of one round; 0 takes the time that follows from Link
+	RoundTime    time.Duration   // the time of one round; 0 stands for the time that follows from Link
 	Link         Link
 	Config       Config
 
-	Units        string  // what Samples counts: "examples" or "groups"; empty for examples
-	Neighbours   string  // between which data sets epsilon holds, in a sentence
-	Samples      int     // examples of a participant, or groups
+	Units        string  // the noun for what Samples counts: "examples" or "groups"; empty means examples
+	Neighbours   string  // a sentence: the data sets between which epsilon holds
+	Samples      int     // the examples of one participant, or its groups
 	SamplingRate float64 // q; 0 takes Batch/Samples
-	// B, the expected batch size; 0 means q*Samples. Exactly one of q and B is given, except that q
-	// = 1 with a B is a fixed batch size.
+	// Batch is B, the expected batch size; 0 means q*Samples. Exactly one of q and B is set, except
+	// for a batch of fixed size, for which q is 1 and B is its size.
 	Batch int
-	// number of samples for which the preset's batch size is meant; 0 if within a factor of two of
-	// Samples
+	// Fits is the number of samples for which the preset's batch size is meant; 0 if Samples is
+	// within a factor of two of that number.
 	Fits     int
 	Clip     float64 // C
 	Momentum float64 // beta of the worker
@@ -54,13 +54,13 @@ type Input struct {
 	Epsilon         float64 // the target; exactly one of Epsilon and NoiseMultiplier is above 0
 	NoiseMultiplier float64 // z, or 0
 	Delta           float64
-	LearningRate    float64 // gamma, for Lemma 1 only; 0 takes 0.01, the prototype's, because the paper states none
+	LearningRate    float64 // gamma, for Lemma 1 only; 0 means the prototype's 0.01, because the paper states none
 }
 
 // grouped reports whether Samples counts groups.
 func (in Input) grouped() bool { return in.Units == "groups" }
 
-// counted is the noun for what Samples counts.
+// counted returns the noun for what Samples counts.
 func (in Input) counted() string {
 	if in.grouped() {
 		return in.Units
@@ -68,7 +68,7 @@ func (in Input) counted() string {
 	return "samples"
 }
 
-// unit is the noun for what the guarantee hides.
+// unit returns the noun for what the guarantee protects.
 func (in Input) unit() string {
 	if in.grouped() {
 		return "group"
@@ -76,7 +76,7 @@ func (in Input) unit() string {
 	return "example"
 }
 
-// complete checks an input and fills in the fields that follow from others.
+// complete checks an input, sets the fields that follow from others, and returns the rule.
 func (in Input) complete() (Input, rules.Rule, error) {
 	if err := in.check(); err != nil {
 		return in, nil, err
@@ -101,7 +101,7 @@ func (in Input) complete() (Input, rules.Rule, error) {
 	return in, rule, nil
 }
 
-// check returns the first error among the fields that depend on no rule.
+// check returns the first error in the fields other than the rule.
 func (in Input) check() error {
 	n, f := in.Participants, in.Byzantine
 	var err error
@@ -131,8 +131,8 @@ func (in Input) check() error {
 	)
 }
 
-// rule returns the rule that the input names if it can aggregate N-f gradients, the fewest of a
-// round.
+// rule returns the rule that the input names. It fails unless the rule can aggregate N-f gradients,
+// the fewest that a round may have.
 func (in Input) rule() (rules.Rule, error) {
 	rule, err := rules.Lookup(in.Rule)
 	if err != nil {
@@ -143,7 +143,7 @@ func (in Input) rule() (rules.Rule, error) {
 		in.Rule, in.Participants, in.Byzantine, err)
 }
 
-// want returns nil if ok, and otherwise an error that wraps ErrInput.
+// want returns nil if ok is true, and otherwise an error that wraps ErrInput.
 func want(ok bool, format string, args ...any) error {
 	if ok {
 		return nil

@@ -9,24 +9,26 @@ import (
 	"time"
 )
 
-// The costs of a round in addition to the bytes of its transactions. They are fitted to five
-// networks that `make bench-net` ran, each in one process on two cores. TestRoundsAsMeasured has
-// the measurements, and compares the formula with them.
+// These are the costs of a round besides sending the bytes of its transactions. They are fitted to
+// five networks that `make bench-net` ran, each in one process on two cores. TestRoundsAsMeasured
+// has the measurements, and compares the formula with them.
 const (
-	// copiesOfGradient is how often a gradient reaches a node by announcements (0.99 to 1.09
-	// measured; 1.10 at N=20, ADR 18).
+	// copiesOfGradient is how often a node receives a gradient when nodes announce transactions
+	// before they send them (0.99 to 1.09 measured; 1.10 at N=20, ADR 18).
 	copiesOfGradient = 1.1
-	// copiesOfBlock times the number of peers is the number of times that a block reaches a node if
-	// no link is slow (0.20 to 0.37 measured when blocks went in parts). It is an upper bound since
-	// blocks go by reference (ADR 18). Over a slow link each peer is taken to send all of the block.
+	// copiesOfBlock times the number of peers is how often a node receives a block if no link is
+	// slow (0.20 to 0.37 was measured when blocks were sent in parts). Since blocks are sent by
+	// reference (ADR 18) it is an upper bound. Over a slow link the formula assumes that each peer
+	// sends the whole block.
 	copiesOfBlock = 0.25
-	// byteWork is the CPU time for each byte of a gradient, which a node handles by itself and
-	// again in the block: encryption, hashes, the pool, verification, disk.
+	// byteWork is the CPU time for each byte of a gradient, which a node handles once alone and
+	// once in the block: encryption, hashes, the pool, verification, disk.
 	byteWork = 30e-9 // seconds
-	// modelWork is the CPU time for a parameter: Delta, the update, the model's hash, disk.
+	// modelWork is the CPU time for each parameter of the model: Delta, the update, the model's
+	// hash, disk.
 	modelWork = 105e-9 // seconds
-	// roundWork and memberWork are the rest of a node's CPU time for a round, fixed and for each
-	// participant: signatures, VRF proofs, votes.
+	// roundWork and memberWork are the rest of a node's CPU time for a round: a fixed part, and a
+	// part for each participant, for signatures, VRF proofs and votes.
 	roundWork, memberWork = 4.3e-3, 1.1e-3 // seconds
 	// stepWork is the CPU time of a training step for each example and parameter of a built-in
 	// model.
@@ -36,31 +38,30 @@ const (
 	busy = 0.75
 )
 
-// These follow from CometBFT and from node.DefaultConfig, not from a measurement.
+// These values follow from CometBFT and from node.DefaultConfig, not from a measurement.
 const (
-	partPause   = 5e-3  // seconds: peer_gossip_sleep_duration, at each of four stages of consensus
-	voteBytes   = 300   // with its message
+	partPause   = 5e-3  // peer_gossip_sleep_duration in seconds, which each of four stages of consensus waits
+	voteBytes   = 300   // a vote with its message
 	usualPeers  = 10    // max_num_outbound_peers
-	announceGap = 30e-3 // seconds until a node announces what it received
+	announceGap = 30e-3 // the seconds until a node announces a transaction that it received
 )
 
-// Link describes the links between nodes, which are assumed to be equal, and the computing power of
-// a node.
+// Link describes the links between nodes, which all are equal, and the computing power of a node.
 type Link struct {
-	// bits a second in each direction; 0 for no link: the plan then does not compute the time of a
-	// round
+	// Rate is in bits a second in each direction. 0 means no link: the plan then has no time of a
+	// round.
 	Rate    float64
 	Latency time.Duration // one way
-	Step    time.Duration // of training; 0 takes an estimate from the size of a built-in model
+	Step    time.Duration // the time of a training step; 0 stands for an estimate from the size of a built-in model
 	Cores   int           // at least 1
-	Peers   int           // of a node; 0 means all other nodes, up to 10
+	Peers   int           // the peers of a node; 0 means all other nodes, up to 10
 }
 
-// Config holds the values that genesis and a node's configuration will have. Zero fields are not
+// Config holds the values that genesis and the nodes' configuration will have. A zero field is not
 // checked.
 type Config struct {
 	BlockBytes int64         `json:"block_max_bytes"`
-	MostBytes  int64         `json:"block_max_bytes_bound"` // CometBFT's
+	MostBytes  int64         `json:"block_max_bytes_bound"` // CometBFT's upper bound
 	TxBytes    int64         `json:"mempool_max_tx_bytes"`
 	Wait       time.Duration `json:"-"` // proposal.wait
 	Propose    time.Duration `json:"-"` // consensus.timeout_propose
@@ -70,22 +71,22 @@ type Config struct {
 	ProposeSeconds float64 `json:"timeout_propose_seconds"`
 }
 
-// Round is the time of a round in which no participant is silent, part by part, and the bytes that
-// a node receives in it. A node sends as many bytes on average.
+// Round is the time of a round, part by part, and the bytes that a node receives in it. All
+// participants contribute. On average a node also sends that number of bytes.
 type Round struct {
-	Step      float64 `json:"step_seconds"`      // the gradients are computed
-	Gradients float64 `json:"gradients_seconds"` // they reach all nodes
-	Block     float64 `json:"block_seconds"`     // the block reaches all nodes
+	Step      float64 `json:"step_seconds"`      // until the gradients are computed
+	Gradients float64 `json:"gradients_seconds"` // until the gradients have reached all nodes
+	Block     float64 `json:"block_seconds"`     // until the block has reached all nodes
 	Votes     float64 `json:"votes_seconds"`     // two rounds of votes
 	Node      float64 `json:"node_seconds"`      // the node's computation in all stages
 	Seconds   float64 `json:"seconds"`
-	BoundBy   string  `json:"bound_by"` // the longest part
+	BoundBy   string  `json:"bound_by"` // the name of the longest part
 
-	NodeBytes int64 `json:"node_bytes"`     // received by a node, and sent
-	DayBytes  int64 `json:"node_day_bytes"` // in a day of such rounds
+	NodeBytes int64 `json:"node_bytes"`     // received by a node; it sends the same number
+	DayBytes  int64 `json:"node_day_bytes"` // the bytes of a day of such rounds
 }
 
-// ParseRate parses a rate such as "100Mbit/s", in bits a second.
+// ParseRate parses a rate such as "100Mbit/s" and returns bits a second.
 func ParseRate(text string) (float64, error) {
 	units := []struct {
 		name string
@@ -113,7 +114,7 @@ func (l Link) check() error {
 	)
 }
 
-// peers returns how many peers a node has.
+// peers returns the number of a node's peers.
 func (in Input) peers() float64 {
 	others := in.Participants - 1
 	if in.Link.Peers > 0 {
@@ -128,7 +129,7 @@ func (in Input) received(t Traffic) float64 {
 	return copiesOfGradient*(n-1)*float64(t.Gradient) + copiesOfBlock*peers*float64(t.Round) + 2*n*voteBytes*peers
 }
 
-// work returns the CPU seconds of a node in a round, without the training step.
+// work returns the CPU seconds that a node spends on a round, without the training step.
 func (in Input) work(d int, t Traffic) float64 {
 	return roundWork + memberWork*float64(in.Participants) + byteWork*float64(t.Round) + modelWork*float64(d)
 }
@@ -136,7 +137,7 @@ func (in Input) work(d int, t Traffic) float64 {
 // stepWork returns the CPU seconds of a built-in model's training step.
 func (in Input) stepWork(d int) float64 { return stepWork * float64(in.Batch) * float64(d) }
 
-// round returns the time and bytes of a round of the plan, or nil without a link.
+// round returns the time and the bytes of one round, or nil if the plan has no link.
 func (in Input) round(d int, t Traffic) *Round {
 	if in.Link.Rate == 0 {
 		return nil
@@ -204,7 +205,7 @@ func (r *Round) misfits(in Input) (out []string) {
 	return out
 }
 
-// brief returns seconds as a duration of about three digits.
+// brief returns a duration of s seconds, rounded to about three digits.
 func brief(s float64) time.Duration {
 	d := seconds(s)
 	switch {

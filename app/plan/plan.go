@@ -8,16 +8,16 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Plan is the plan for an [Input]. Adjacency is what Neighbours says; epsilon is one participant's,
-// over all rounds.
+// Plan is the plan for an [Input]. Epsilon belongs to one participant, over all rounds, and holds
+// between the data sets that Neighbours describes.
 type Plan struct {
 	Participants int     `json:"participants"`
 	Byzantine    int     `json:"byzantine"`
 	Model        string  `json:"model"`
 	Parameters   int     `json:"parameters"`
 	Samples      int     `json:"samples"`
-	Units        string  `json:"units"`      // what Samples counts
-	Neighbours   string  `json:"neighbours"` // between which data sets epsilon holds
+	Units        string  `json:"units"`      // the noun for what Samples counts
+	Neighbours   string  `json:"neighbours"` // a sentence: the data sets between which epsilon holds
 	SamplingRate float64 `json:"sampling_rate"`
 	Batch        int     `json:"batch"`
 	Clip         float64 `json:"clip"`
@@ -25,19 +25,19 @@ type Plan struct {
 	Rounds       int     `json:"rounds"`
 
 	Accountant Accountant `json:"accountant"`
-	// Epsilon is what Accountant computes: a guarantee, except for lemma1, where it is only a
-	// claim.
+	// Epsilon is the result of Accountant. It is a guarantee, except with lemma1, whose result is
+	// only a claim.
 	Epsilon         float64 `json:"epsilon"`
 	Delta           float64 `json:"delta"`
 	NoiseMultiplier float64 `json:"noise_multiplier"`
 	RDPEpsilon      float64 `json:"rdp_epsilon"`
-	Guarantee       bool    `json:"guarantee"` // whether Epsilon is one
+	Guarantee       bool    `json:"guarantee"` // whether Epsilon is a guarantee
 
-	SumStd       float64 `json:"noise_std_sum"`       // sigma = z*C, on each coordinate of the batch's sum
-	SubmittedStd float64 `json:"noise_std_submitted"` // on each coordinate of the submitted vector, after momentum
+	SumStd       float64 `json:"noise_std_sum"`       // sigma = z*C, on each coordinate of the sum of a batch
+	SubmittedStd float64 `json:"noise_std_submitted"` // the std on each coordinate of the submitted vector, after momentum
 	GridStep     float64 `json:"grid_step"`
-	// NoiseToGradient is the norm of a submitted vector's noise over the clip norm, which bounds
-	// the gradient in it.
+	// NoiseToGradient is the norm of the noise in a submitted vector divided by the clip norm,
+	// which bounds the norm of the vector's gradient.
 	NoiseToGradient float64 `json:"noise_to_gradient"`
 
 	Rule     Rule         `json:"rule"`
@@ -54,11 +54,11 @@ type Plan struct {
 type Rule struct {
 	Name  string `json:"name"`
 	Holds bool   `json:"condition_holds"`
-	Why   string `json:"why,omitempty"` // why it does not hold
+	Why   string `json:"why,omitempty"` // the reason why the theorem does not cover the consortium
 }
 
-// Make returns the plan of an input. It fails with ErrInput, or with accountant.ErrParameter if no
-// accountant can answer.
+// Make returns the plan for an input. It fails with ErrInput, or with accountant.ErrParameter if
+// the accountant cannot compute a result.
 func Make(in Input) (Plan, error) {
 	in, rule, err := in.complete()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Write prints a plan for people.
+// Write prints a plan as text.
 func (p Plan) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }

@@ -3,19 +3,19 @@ package plan
 import "time"
 
 // envelopeBytes bounds a gradient without its vector (signature, VRF proof and header), and an
-// aggregate without its entries. includedBytes bounds an aggregate's entry for one gradient. They
-// are the values with which params.Params.RoundBytes counts, here at tolerance 0.
+// aggregate without its entries. includedBytes bounds an aggregate's entry for one gradient. Both
+// have the values that params.Params.RoundBytes uses. A plan assumes tolerance 0.
 const (
 	envelopeBytes = 512
 	includedBytes = 48
 )
 
-// Traffic is the size of the transactions of a round, which every node stores. A node receives them
-// by gossip and again in the block.
+// Traffic is the size of the transactions of a round. Every node stores them, and receives them
+// twice: by gossip and in the block.
 type Traffic struct {
 	Gradient int64   `json:"gradient_bytes"` // one transaction
 	Round    int64   `json:"round_bytes"`    // N gradients and the aggregate
-	Day      int64   `json:"day_bytes"`      // one round after the other, Seconds each
+	Day      int64   `json:"day_bytes"`      // a day of rounds without pauses, each of the given Seconds
 	Total    int64   `json:"total_bytes"`    // all rounds
 	Seconds  float64 `json:"round_seconds"`
 	Duration float64 `json:"training_time_seconds"` // all rounds
@@ -27,7 +27,7 @@ func (in Input) traffic(d int) Traffic {
 	return Traffic{Gradient: gradient, Round: round, Total: round * int64(in.Rounds)}
 }
 
-// at returns the traffic of rounds that take the given time, one after the other.
+// at returns the traffic for rounds that take a number of seconds each and follow without a pause.
 func (t Traffic) at(seconds float64, rounds int) Traffic {
 	t.Seconds, t.Duration = seconds, seconds*float64(rounds)
 	t.Day = int64(float64(t.Round) * (24 * time.Hour).Seconds() / seconds)

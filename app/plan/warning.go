@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// weakEpsilon is the epsilon above which a guarantee means little: an observer's odds may grow
-	// by a factor of e^8.
+	// weakEpsilon is the epsilon above which a guarantee means little: at epsilon 8 an observer's
+	// odds may grow by a factor of e^8.
 	weakEpsilon = 8
-	// largeNoise is the noise-to-gradient ratio beyond which training suffers: with 20 participants
-	// 0.16 took 2 points of accuracy, 0.30 took 4 and 1.35 took 14.
+	// largeNoise is the noise-to-gradient ratio beyond which accuracy suffers: with 20 participants
+	// a ratio of 0.16 cost 2 points of accuracy, 0.30 cost 4 and 1.35 cost 14.
 	largeNoise = 0.25
 )
 
-// warnings names the settings that do not suit the training, and says how to change them.
+// warnings names the settings that do not suit the training, and how to change them.
 func (in Input) warnings(p Plan) []string {
 	out := []string{} // never null in JSON
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -71,8 +71,8 @@ func (in Input) warnings(p Plan) []string {
 	return append(out, p.Round.misfits(in)...)
 }
 
-// guaranteed returns the epsilon that is guaranteed: for the lemma's accountant it is the RDP
-// accountant's, because the lemma's own is only a claim.
+// guaranteed returns the guaranteed epsilon. With lemma1 that is the RDP accountant's epsilon,
+// because the lemma's is only a claim.
 func guaranteed(p Plan) float64 {
 	if p.Guarantee {
 		return p.Epsilon
@@ -80,7 +80,7 @@ func guaranteed(p Plan) float64 {
 	return p.RDPEpsilon
 }
 
-// cures describes the changes that would bring the consortium under a rule's theorem.
+// cures describes the changes after which a rule's theorem would cover the consortium.
 func (in Input) cures() string {
 	var cures []string
 	if rule, err := rules.Lookup(in.Rule); err == nil {

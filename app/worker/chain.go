@@ -9,24 +9,24 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Task is an open round as seen by a participant.
+// Task is the open round from the view of one participant.
 type Task struct {
 	ChainID     string
 	Epoch       uint64
 	Round       uint64
-	Finished    bool   // all rounds of the epoch are closed
-	Seed        []byte // part of the input of the round's VRF proof
+	Finished    bool   // whether all rounds of the epoch are closed
+	Seed        []byte // a part of the input of the round's VRF proof
 	Params      params.Params
 	Participant app.Participant
-	Active      int       // participants: N
+	Active      int       // N, the number of active participants
 	Unawaited   bool      // the round may close at once without the participant's gradient
-	Overdue     bool      // f+1 leaders could have closed the round, given N-f gradients
-	Phase       Phase     // what the round takes from the participant
+	Overdue     bool      // the round had time to close with N-f gradients: each of f+1 leaders had a view
+	Phase       Phase     // which transaction the round takes from the participant
 	Model       []float64 // x^(t)
 }
 
-// Phase says what an open round takes from a participant. Without commit_reveal it is always
-// Reveal.
+// Phase says which transaction an open round takes from a participant. Without commit_reveal it is
+// always Reveal.
 type Phase int
 
 // The phases.
@@ -36,26 +36,25 @@ const (
 	Missed              // nothing: the commit phase ended without the participant's commitment
 )
 
-// Chain is the chain as a worker sees it: in the process of a node or over
-// its RPC.
+// Chain is a worker's access to the chain: in the process of its node, or over the RPC of a node.
 type Chain interface {
-	// Await blocks until another round than last's is open, or the round is in another phase, and
-	// returns the task. After an epoch's last round it returns a task that is Finished. A nil last
+	// Await blocks until the open round or its phase is another than in last, and returns the new
+	// task. After an epoch's last round it returns a task that is Finished. With a nil last it
 	// returns at once.
 	Await(ctx context.Context, pub []byte, last *Task) (*Task, error)
 	// Lead blocks until the participant may sign an aggregate that the node does not have yet, and
-	// returns the draft.
+	// returns its draft.
 	Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error)
-	// Submit broadcasts a transaction. A transaction that the node has already
-	// is no error. ErrRejected means that sending it again is of no use.
+	// Submit broadcasts a transaction. It returns nil if the node already has the transaction.
+	// ErrRejected means that sending it again is of no use.
 	Submit(ctx context.Context, t *tx.Tx) error
 }
 
-// Forger is the chain of a malicious participant: it returns the gradient to send, and to commit
-// to, in place of the worker's, or nil to send none.
+// Forger is a Chain for a malicious participant in tests. Forge returns the gradient that the
+// worker sends, and commits to, in place of its own, or nil if it is to send none.
 type Forger interface {
 	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
-	// Sign signs the commitment to what Forge returned, which no honest signer signs.
+	// Sign signs the commitment to the gradient from Forge, which no honest signer would sign.
 	Sign(chainID string, body tx.Body) (*tx.Tx, error)
 }
 
@@ -68,16 +67,19 @@ var ErrUnfit = errors.New("this participant cannot take part in the epoch")
 // ErrPolicy means that an epoch's parameters give less privacy than the home requires.
 var ErrPolicy = errors.New("the epoch gives less privacy than this home demands")
 
-// ErrSigner means that the signer does not answer, or fails. What it signed last is then unknown.
+// ErrSigner means that the signer does not answer, or fails. The last thing that it signed is then
+// unknown.
 var ErrSigner = errors.New("the signer does not answer")
 
-// ErrForeign means that a signer was asked for another chain or participant than its own.
+// ErrForeign means that a signer was asked to sign for another chain or participant than its own.
 var ErrForeign = errors.New("the signer signs for another chain or participant")
 
-// ErrRate means that a signer was asked too often. It has signed nothing, and is asked again later.
+// ErrRate means that a signer was asked too often. It has signed nothing, and the worker asks again
+// later.
 var ErrRate = errors.New("the signer is asked too often")
 
-// ErrSigned means that a signer has signed other bytes for the same place, or must not sign these.
+// ErrSigned means that a signer has already signed other bytes for the same place, or must not sign
+// these bytes.
 var ErrSigned = errors.New("the signer rejects the request")
 
 // ErrDraft means that this worker must not sign an aggregate.

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// ErrConsent means that this home has not consented to training on its data in an epoch, or has
-// rejected it. The worker then waits, and is absent from the rounds.
+// ErrConsent means that this home has not decided yet about training on its data in an epoch, or
+// has rejected it. The worker then waits and contributes to no round.
 var ErrConsent = errors.New("no consent")
 
 // agrees returns ErrConsent if the home does not consent to the epoch of the task now.

@@ -10,20 +10,21 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Computed is the message that a worker logs for every gradient.
+// Computed is the message that a worker logs for every gradient that it computed.
 const Computed = "gradient computed"
 
-// errNoGradient means that the participant's own trainer gave no gradient, or gave it too late.
+// errNoGradient means that the participant's own trainer failed or was too late, or that the signer
+// did not sign.
 var errNoGradient = errors.New("no gradient")
 
-// errUnawaited means that the round closed without waiting for this participant.
+// errUnawaited means that the round closed without this participant's gradient.
 var errUnawaited = errors.New("the round closed without this participant")
 
-// hold delays a gradient of an inactive participant, before it is signed: it waits up to four times
-// Retry for the round to close without it. Otherwise the first gradient after each absence would
-// come too late and spend epsilon for nothing. If the round stays open, it needs the gradient; a
-// probe round waits for it (A5). In phase Missed hold waits as long as the round takes no more
-// commitments.
+// hold delays the gradient of an inactive participant before it is signed: it waits up to four
+// times Retry for the round to close without the gradient. Without this wait, the first gradient
+// after each absence would be too late, and would spend epsilon for nothing. If the round stays
+// open, it needs the gradient, because a probe round waits for it (A5). In phase Missed hold waits
+// until the round takes commitments again.
 func (w *worker) hold(ctx context.Context) error {
 	at := w.at()
 	if w.task.Phase == Missed {
@@ -41,13 +42,13 @@ func (w *worker) hold(ctx context.Context) error {
 	return nil
 }
 
-// look updates the task after a computation: a gradient that is too late for the commitments of its
-// round must not be signed, because it would spend epsilon for nothing. look returns errUnawaited
+// look updates the task after a computation. A gradient that is too late for its round's commit
+// phase must not be signed, because it would spend epsilon for nothing. look returns errUnawaited
 // if the round has closed.
 func (w *worker) look(ctx context.Context) error {
 	at := w.at()
 	task, err := w.chain.Await(ctx, w.public(), nil)
-	if err != nil { // the chain is unreachable: a later call will tell whether the round has closed
+	if err != nil { // the chain is unreachable; a later call will notice if the round has closed
 		return ctx.Err()
 	}
 	if w.task = task; w.at() != at {
@@ -56,8 +57,8 @@ func (w *worker) look(ctx context.Context) error {
 	return nil
 }
 
-// gradient returns the round's only gradient: the one in the journal, or a new one, signed and
-// stored there. It returns nil for a round that the worker sits out.
+// gradient returns the round's only gradient: the one in the journal, or a new one that it has
+// signed and stored there. It returns nil if the worker skips the round.
 func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
 	if w.skips(w.task.Epoch, w.task.Round) {
 		if !w.untilOverdue {
@@ -105,8 +106,8 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	return t, nil
 }
 
-// make computes the round's gradient and has it signed, when it is the worker's turn. spent is the
-// privacy costs before it.
+// make waits for the worker's turn, computes the round's gradient and has it signed. spent holds
+// the privacy costs before this gradient.
 func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*tx.Tx, model.Stats, error) {
 	if err := w.turn(ctx); err != nil {
 		return nil, model.Stats{}, err
@@ -115,7 +116,7 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*t
 	if err == nil && w.task.Params.Election.CommitReveal {
 		err = w.look(ctx)
 	}
-	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // hold without the turn: others may compute
+	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others may compute during hold
 		w.turned()
 		if err := w.hold(ctx); err != nil {
 			return nil, stats, err
@@ -148,7 +149,8 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*t
 	return t, stats, err
 }
 
-// turn waits for the worker's turn among the workers of its process; turned ends it.
+// turn waits until this worker may compute, if the number of computing workers in its process is
+// limited. turned lets the next worker compute.
 func (w *worker) turn(ctx context.Context) error {
 	if w.Turns == nil {
 		return nil

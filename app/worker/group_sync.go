@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// GroupSync syncs the journals of the workers of one process, which are in one folder, to the disk.
-// One system call serves all workers that wait at that moment: a call for each journal would cost
-// as much as the gradients.
+// GroupSync syncs the journals of the workers of one process to the disk. All journals are in one
+// folder, and one system call serves all workers that wait at that moment: a call for each journal
+// would cost as much as the gradients.
 type GroupSync struct {
 	mu      sync.Mutex
-	waiting *batch     // the batch that the next worker joins; nil if none waits
+	waiting *batch     // the batch that the next worker joins; nil if no worker waits
 	turn    sync.Mutex // held by the worker that syncs
 }
 
-// batch is a set of files that are synced together.
+// batch is a set of files that one call syncs together.
 type batch struct {
 	files []*os.File
-	errs  map[*os.File]error // of files that could not be synced
+	errs  map[*os.File]error // the error of each file that could not be synced
 	done  chan struct{}
 }
 
-// fewTogether is the number of files below which each file is synced by itself. A sync of the whole
-// file system includes the writes of other programs, and costs more than a few single files.
+// fewTogether is the number of files below which each file is synced separately. A sync of the
+// whole file system includes the writes of other programs, and costs more than syncing a few files.
 const fewTogether = 4
 
-// Sync returns once all earlier writes to the file are on the disk.
+// Sync returns when all earlier writes to the file are on the disk.
 func (t *GroupSync) Sync(f *os.File) error {
 	t.mu.Lock()
 	b := t.waiting
@@ -38,7 +38,7 @@ func (t *GroupSync) Sync(f *os.File) error {
 	b.files = append(b.files, f)
 	t.mu.Unlock()
 	if first {
-		t.turn.Lock() // other writers join
+		t.turn.Lock() // while this worker waits for the turn, other workers join its batch
 		t.mu.Lock()
 		t.waiting = nil
 		t.mu.Unlock()
@@ -50,8 +50,8 @@ func (t *GroupSync) Sync(f *os.File) error {
 	return b.errs[f]
 }
 
-// syncAll syncs files of one file system: with a single call if the system supports it, otherwise
-// one by one. It returns the errors by file.
+// syncAll syncs files of one file system: with a single call if the system supports it, and
+// otherwise one after the other. It returns the error of each file that failed.
 func syncAll(files []*os.File) map[*os.File]error {
 	if len(files) >= fewTogether && syncSystem(files[0]) == nil {
 		return nil

@@ -17,8 +17,8 @@ var syncSystem = func(f *os.File) error {
 	return unix.Syncfs(int(f.Fd()))
 }
 
-// tellsErrors reports whether syncfs(2) returns errors of earlier writes, as Linux does from 5.8
-// on.
+// tellsErrors reports whether syncfs(2) returns the errors of earlier writes, which it does since
+// Linux 5.8.
 var tellsErrors = sync.OnceValue(func() bool {
 	var name unix.Utsname
 	var major, minor int

@@ -10,9 +10,10 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// newGrouped prepares the steps of an epoch whose unit of privacy is a group: a step picks groups,
-// sums the gradients of all examples of each, and clips each sum once. One group more or less moves
-// the sum of a step by at most the clip norm, however many examples it has.
+// newGrouped prepares the steps of an epoch whose unit of privacy is a group. A step picks groups,
+// sums the gradients of all examples of each group, and clips each of these sums once. So one group
+// more or less, whatever its number of examples, changes the sum of a step by at most the clip
+// norm.
 func newGrouped(p params.Params, m *model.Model, data mnist.Features, source *privacy.Source) (*Trainer, error) {
 	if len(data.Groups) != data.Len() {
 		return nil, fmt.Errorf("%d examples with %d groups, want one group for each example", data.Len(), len(data.Groups))
@@ -22,7 +23,7 @@ func newGrouped(p params.Params, m *model.Model, data mnist.Features, source *pr
 	if err != nil {
 		return nil, err
 	}
-	var x []float32 // the examples of a group
+	var x []float32 // the examples of one group
 	var labels []uint8
 	one := make([]float64, m.Dim())
 	t.clipped = func(_ context.Context, dst, at []float64, picked []int) (all model.Stats, err error) {

@@ -14,57 +14,58 @@ import (
 // ErrJournal means that a journal belongs to another chain or participant.
 var ErrJournal = errors.New("journal does not belong here")
 
-// ErrDamaged reports that a journal cannot be read. What was signed for the open
-// round is then unknown.
+// ErrDamaged means that a journal cannot be read. The worker then does not know what it has signed
+// for the open round.
 var ErrDamaged = errors.New("journal is damaged")
 
-// damaged wraps an error in a journal and says what to do.
+// damaged wraps an error about a journal and adds what the operator must do.
 func damaged(path string, err error) error {
 	return fmt.Errorf("%w: %s: %w; move the file away and start the worker again: it begins a new journal and sits out "+
 		"the round that is open then", ErrDamaged, path, err)
 }
 
-// Journal stores what a worker must not forget: the last gradient that it signed, the aggregates
-// that it signed for the last round, byte for byte, and the mechanism's momentum. An entry is on
-// disk before its transaction is sent, so a restarted worker sends the same bytes again. Two
-// gradients for one round would spend the privacy budget twice, and are evidence of equivocation.
+// Journal is the worker's record of what it has signed: its last gradient, its aggregates for the
+// last round that it led, and the momentum of the mechanism. Transactions are stored byte for byte.
+// An entry is on disk before its transaction is sent, so a restarted worker sends the same bytes
+// again. Two different gradients for one round would spend the privacy budget twice, and are
+// evidence of equivocation.
 type Journal struct {
 	Record
 	file *os.File  // open for appending; nil if the next entry begins a new file
-	held io.Closer // the lock
-	size int       // of the file, in bytes
+	held io.Closer // the lock of the file
+	size int       // the size of the file in bytes
 
 	group *GroupSync // syncs the file together with other journals; may be nil
 }
 
-// entry is the whole content of a journal, or an addition to it, which holds only the fields that
-// change.
+// entry is either the whole content of a journal, or an addition that holds only the changed
+// fields.
 type entry struct {
 	ChainID  string  `json:"chain_id,omitempty"`
 	ID       []byte  `json:"participant_id,omitempty"`
 	Gradient *signed `json:"gradient,omitempty"`
-	// Aggregates are the aggregates of one round, one for each view.
+	// Aggregates holds the aggregates for one round, one for each view.
 	Aggregates []*signed `json:"aggregates,omitempty"`
 	// Mechanism, Spent and Signed are set with the gradient.
 	Mechanism *mechanism `json:"mechanism,omitempty"`
-	// Spent is the worker's own ledger. It counts every signed gradient; the chain's counts only
-	// the gradients of closed rounds.
+	// Spent is the worker's own ledger. It counts every signed gradient, while the chain's ledger
+	// counts only the gradients of closed rounds.
 	Spent []uint64 `json:"spent,omitempty"`
-	// Signed counts the gradients that the participant has signed. If the chain counts more, this
-	// is an old copy of a journal.
+	// Signed is the number of gradients that the participant has signed. If the chain counts more,
+	// this journal is an old copy.
 	Signed uint64 `json:"signed,omitempty"`
-	// New marks the journal of a new home, which has signed nothing.
+	// New marks the journal of a new home, with which nothing has been signed yet.
 	New bool `json:"new,omitempty"`
 }
 
-// mechanism is a privacy.Snapshot with the momentum as bytes.
+// mechanism is a privacy.Snapshot with its momentum as bytes.
 type mechanism struct {
 	Momentum      []byte  `json:"momentum"`
 	Releases      int     `json:"releases"`
 	NoiseVariance float64 `json:"noise_variance"`
 }
 
-// signed is a signed transaction for one round; only an aggregate has a view.
+// signed is a signed transaction for one round. Only an aggregate has a view.
 type signed struct {
 	Epoch uint64 `json:"epoch"`
 	Round uint64 `json:"round"`
@@ -72,8 +73,8 @@ type signed struct {
 	Raw   []byte `json:"raw"`
 }
 
-// NewJournal writes the journal of a new home, unless there is a journal. The file tells the worker
-// that no journal was lost, so the worker takes part in its first round.
+// NewJournal writes the journal of a new home if there is no journal. It tells the worker that
+// nothing was signed before, so the worker takes part in its first round.
 func NewJournal(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -87,8 +88,8 @@ func NewJournal(path string) error {
 
 // OpenJournal reads the journal at path, or begins one, for the participant with an id, which a
 // rotation of keys does not change. A file that holds {} also begins a journal: with it the
-// operator declares that nothing is signed for the open round. An empty path keeps the journal in
-// memory, for simulations only. The file is locked until Close.
+// operator declares that nothing is signed for the open round. With an empty path the journal is
+// only in memory, for simulations. The file stays locked until Close.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
 		return &Journal{Record: Record{Entry: entry{ChainID: chainID, ID: id}, NewHome: true}}, nil
@@ -97,7 +98,7 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	_ = os.Remove(path + begunSuffix) // left behind if a process was killed
+	_ = os.Remove(path + begunSuffix) // a process that was killed may have left it behind
 	j, err := readJournal(path, chainID, id)
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
@@ -140,7 +141,7 @@ func (j *Journal) putAggregate(t *tx.Tx) error {
 	return j.add(entry{Aggregates: []*signed{{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw}}})
 }
 
-// with returns an entry with an addition merged into it.
+// with returns the entry after an addition.
 func (e entry) with(added entry) entry {
 	if g := added.Gradient; g != nil {
 		e.Gradient, e.Mechanism, e.Spent, e.Signed = g, added.Mechanism, added.Spent, added.Signed
@@ -154,8 +155,8 @@ func (e entry) with(added entry) entry {
 	return e
 }
 
-// add writes an addition to the disk and then to the journal. If it fails, its transaction must not
-// be sent.
+// add writes an addition to the disk and then to the record in memory. If it fails, the transaction
+// in the addition must not be sent.
 func (j *Journal) add(added entry) error {
 	whole := j.Entry.with(added)
 	if err := j.save(whole, added); err != nil {

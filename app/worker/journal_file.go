@@ -11,19 +11,20 @@ import (
 )
 
 // The journal's file has a line for each entry: the checksum of its JSON in hexadecimal digits, a
-// space, the JSON. The first line is a whole journal, each further line an addition. A file of JSON
-// alone is one entry.
+// space, and the JSON. The first line is a whole journal, each further line an addition. A file may
+// also consist of one entry's JSON without a checksum.
 
-// mostJournal is the size in bytes at which the file is rewritten. With the paper's model, whose
-// entries have 105 kB, that is every 40 rounds. A rewrite syncs a new file and its folder.
+// mostJournal is the size in bytes at which the file is rewritten with a single entry. With the
+// paper's model, whose entries have 105 kB, that happens every 40 rounds. A rewrite syncs the new
+// file and its folder.
 const mostJournal = 4 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// prefix is the length of the checksum and the space before the JSON of a line.
+// prefix is the number of bytes before a line's JSON: the checksum and a space.
 const prefix = 9
 
-// line returns the line of an entry.
+// line returns an entry's line in the file.
 func (e entry) line() ([]byte, error) {
 	line := bytes.NewBuffer(make([]byte, prefix, prefix+e.size()))
 	if err := json.NewEncoder(line).Encode(e); err != nil { // the encoder's newline ends the line
@@ -34,7 +35,7 @@ func (e entry) line() ([]byte, error) {
 	return line.Bytes(), nil
 }
 
-// size returns about the length of the entry's JSON; for a long entry it is an upper bound.
+// size estimates the length of the entry's JSON. For a long entry the estimate is an upper bound.
 func (e entry) size() int {
 	n := 1024
 	if e.Gradient != nil {
@@ -49,7 +50,7 @@ func (e entry) size() int {
 	return n + n/2
 }
 
-// checksum returns the prefix of a line: the checksum of its JSON and a space.
+// checksum returns the bytes before a line's JSON.
 func checksum(text []byte) string { return fmt.Sprintf("%08x ", crc32.Checksum(text, castagnoli)) }
 
 var errChecksum = errors.New("checksum does not match")
@@ -66,9 +67,9 @@ func readLine(line []byte) (e entry, err error) {
 	return e, json.Unmarshal(text, &e)
 }
 
-// readEntries returns all lines of a file merged into one entry, and whether the file ends within a
-// line: a crash cut that line short before its transaction was sent, so the line is left out. Any
-// other damaged line is an error, because its transaction may have been sent.
+// readEntries merges all lines of a file into one entry. torn reports whether the last line is
+// incomplete. A crash cut that line off before its transaction was sent, so readEntries ignores it.
+// Any other damaged line is an error, because its transaction may have been sent.
 func readEntries(data []byte) (all entry, torn bool, err error) {
 	if bytes.HasPrefix(data, []byte("{")) {
 		return all, false, json.Unmarshal(data, &all)
@@ -94,8 +95,8 @@ func readEntries(data []byte) (all entry, torn bool, err error) {
 	}
 }
 
-// syncFile and syncFolder sync the writes to a file, and the renames into a folder, to the disk:
-// until then a crash of the machine may undo them. They are variables for tests.
+// syncFile syncs the writes to a file to the disk, and syncFolder the renames in a folder. Before
+// that, a crash of the machine may undo them. They are variables for tests.
 var (
 	syncFile   = (*os.File).Sync
 	syncFolder = func(folder string) error {
@@ -107,9 +108,9 @@ var (
 	}
 )
 
-// save appends the addition, or rewrites the whole file. When it returns nil, the entry is on the
-// disk. After a crash during save the journal either has the entry or ends before it. After a
-// failed write the file gets no further entries.
+// save appends the addition to the file, or rewrites the whole file. When it returns nil, the entry
+// is on the disk. After a crash during save the file has either this entry or only the earlier
+// ones. After a failed write the file gets no further entries.
 func (j *Journal) save(whole, added entry) error {
 	switch {
 	case j.Path == "":
@@ -139,13 +140,13 @@ func (j *Journal) sync() error {
 	return syncFile(j.file)
 }
 
-// begunSuffix ends the name of a journal's file while it is being written. Only the holder of the
-// lock and NewJournal write that file. A file that a killed process left behind is ignored and
-// replaced.
+// begunSuffix is the suffix of a journal's new file until it replaces the old one. Only the holder
+// of the lock and NewJournal write that file. If a process was killed before the replacement, the
+// next one overwrites the file.
 const begunSuffix = ".new"
 
-// begin replaces the file by one with a single entry and keeps it open. A crash leaves either the
-// old file or the whole new one.
+// begin replaces the file by one with a single entry and keeps the new file open. After a crash
+// there is either the old file or the whole new one.
 func (j *Journal) begin(whole entry) error {
 	line, err := whole.line()
 	if err != nil {
@@ -182,7 +183,7 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// closeFile closes the file. The next entry begins a new one.
+// closeFile closes the file. The next entry then begins a new one.
 func (j *Journal) closeFile() error {
 	if j.file == nil {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// JournalInfo is what a journal's file says of itself, for an operator. Reading it takes no lock.
+// JournalInfo is a summary of a journal's file for an operator. Reading it takes no lock.
 type JournalInfo struct {
 	ChainID string
-	ID      []byte // of the participant, as app.ParticipantID
-	Signed  uint64 // gradients
+	ID      []byte // the participant's id, as from app.ParticipantID
+	Signed  uint64 // the number of signed gradients
 	Missing bool   // there is no file
-	New     bool   // nothing is signed: the journal of a new home, or declared empty
+	New     bool   // nothing is signed: a new home's journal, or the operator declared so
 }
 
-// ReadJournalInfo reads the file of a journal.
+// ReadJournalInfo returns the summary of the journal at a path.
 func ReadJournalInfo(path string) (JournalInfo, error) {
 	data, err := os.ReadFile(path)
 	switch {

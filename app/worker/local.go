@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Local is a Signer with the keys in this process. Its methods may be called at once.
+// Local is a Signer that keeps the keys in this process. It is safe for concurrent use.
 type Local struct {
 	path    string
 	reload  func() (Keys, error)
@@ -22,8 +22,8 @@ type Local struct {
 	journal *Journal // nil until it is open
 }
 
-// NewLocal returns a signer with keys and the journal at a path. reload, which may be nil, reads the
-// keys again; group, which may be nil, syncs the journals of a process together.
+// NewLocal returns a signer with keys and with the journal at a path. reload reads the keys again,
+// and group syncs the journals of a process together; both may be nil.
 func NewLocal(keys Keys, reload func() (Keys, error), journal string, group *GroupSync) *Local {
 	return &Local{path: journal, reload: reload, group: group, keys: keys}
 }
@@ -33,7 +33,7 @@ func (l *Local) Keys(_ context.Context, reload bool) (PublicKeys, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if reload && l.reload != nil {
-		if keys, err := l.reload(); err == nil { // a file that is being replaced is read later
+		if keys, err := l.reload(); err == nil { // while the file is being replaced, the old keys stay
 			l.keys = keys
 		}
 	}
@@ -51,7 +51,8 @@ func (l *Local) Open(_ context.Context, chainID string, id []byte) (*Record, err
 	return &record, nil
 }
 
-// open opens the journal, or checks that the open one is that of the chain and the participant.
+// open opens the journal. If it is open, open checks that it belongs to the chain and the
+// participant.
 func (l *Local) open(chainID string, id []byte) error {
 	if l.journal == nil {
 		journal, err := OpenJournal(l.path, chainID, id)
@@ -68,10 +69,10 @@ func (l *Local) open(chainID string, id []byte) error {
 	return nil
 }
 
-// opened rejects a request for a chain that the journal is not open for.
+// opened rejects a request unless the journal is open for its chain.
 func (l *Local) opened(chainID string) error {
 	if l.journal == nil {
-		return fmt.Errorf("%w: its journal is not open", ErrSigner) // the caller opens it again
+		return fmt.Errorf("%w: its journal is not open", ErrSigner) // the caller calls Open again
 	}
 	return l.open(chainID, l.journal.Entry.ID)
 }
@@ -108,7 +109,8 @@ func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) 
 	return t, l.journal.add(r.addition(t, l.journal.Entry))
 }
 
-// Commit implements Signer. It needs no entry in the journal: the gradient's decides it.
+// Commit implements Signer. It writes no entry, because the gradient's entry determines the
+// commitment.
 func (l *Local) Commit(_ context.Context, chainID string, c *tx.Commit) (*tx.Tx, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,9 +128,9 @@ func (l *Local) Commit(_ context.Context, chainID string, c *tx.Commit) (*tx.Tx,
 	return tx.Sign(chainID, c, l.keys.Signing)
 }
 
-// Aggregate implements Signer. The entry is on the disk before the signature is returned. A request for
-// another aggregate of a view gets the first one: a worker that was started again has another draft,
-// and sends what was signed before.
+// Aggregate implements Signer. The entry is on the disk before the signature is returned. If the
+// view already has a signed aggregate, Aggregate returns that one, also for another draft: a
+// restarted worker may have another draft, and must send the same bytes as before.
 func (l *Local) Aggregate(_ context.Context, chainID string, a *tx.Aggregate) (*tx.Tx, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,7 +160,8 @@ func (l *Local) Close() error {
 	return err
 }
 
-// With calls f with the keys, for what no journal counts: operations, and records of consent.
+// With calls f with the keys. It is for signatures that the journal does not record: operations and
+// records of consent.
 func (l *Local) With(f func(Keys) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,5 +4,5 @@ package worker
 
 import "os"
 
-// exclusive does nothing: this system has no such locks.
+// exclusive does nothing, because this system has no such locks.
 func exclusive(*os.File) error { return nil }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// exclusive locks a file for as long as it is open. The lock ends with the process, however the
-// process ends. It returns ErrBusy if the file is already locked.
+// exclusive locks a file while it is open. The lock also ends with the process, even if that is
+// killed. It returns ErrBusy if the file is already locked.
 func exclusive(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

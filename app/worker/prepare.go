@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// trainer returns the trainer of the task's epoch.
+// trainer returns the trainer for the task's epoch.
 func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 	if err := w.Source.Permit(w.task.Params.TestChain); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 	return trainer, nil
 }
 
-// builtIn returns the trainer of a model that this program computes.
+// builtIn returns the trainer for a built-in model.
 func (w *worker) builtIn(context.Context) (*Trainer, error) {
 	data, err := w.Data(*w.task)
 	if err != nil {
@@ -57,11 +57,11 @@ func (w *worker) builtIn(context.Context) (*Trainer, error) {
 	return trainer, nil
 }
 
-// errEpochOver means that an epoch ended before its trainer had started.
+// errEpochOver means that an epoch ended before the worker could train in it.
 var errEpochOver = errors.New("the epoch is over")
 
-// external returns the trainer of an external model, once its program has started. It fails with
-// errEpochOver if the epoch ends first: the program may start for the next epoch.
+// external starts the program for an external model and returns its trainer. It fails with
+// errEpochOver if the epoch ends first; the caller may start the program again for the next epoch.
 func (w *worker) external(ctx context.Context) (*Trainer, error) {
 	if w.External == nil {
 		return nil, fmt.Errorf("%w: the chain's model is external, and this home names no trainer: set worker.trainer in "+
@@ -92,13 +92,13 @@ func (w *worker) external(ctx context.Context) (*Trainer, error) {
 	}
 }
 
-// resume restores a trainer's momentum from the epoch's gradients that are already signed.
+// resume restores the momentum of a trainer, to that after the last signed gradient of the epoch.
 func (w *worker) resume(trainer *Trainer) error {
 	s, ok, err := w.record.snapshot(w.task.Epoch)
 	if err == nil && ok {
 		err = trainer.mechanism.Restore(s)
 	}
-	// If the journal was lost, the chain counts more releases than the mechanism. Noise then
+	// The chain counts more releases than the mechanism if the journal was lost. Noise then
 	// replaces the lost momentum, because validators check the norm.
 	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made &&
 		w.task.Params.Privacy.NoiseFloor {
@@ -109,8 +109,8 @@ func (w *worker) resume(trainer *Trainer) error {
 }
 
 // compute leaves the round's sum in the trainer. With an external trainer it fails with
-// errNoGradient if the trainer fails or the round closes first: a late gradient would be signed in
-// vain, and spend epsilon.
+// errNoGradient if the trainer fails or the round closes first: signing a late gradient would spend
+// epsilon for nothing.
 func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, error) {
 	at := params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}
 	if !trainer.external {
@@ -134,16 +134,16 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	return stats, nil
 }
 
-// closes waits until the round of a task is closed, and reports true; it reports false if ctx ends
-// first. A failed call does not end the wait, because a trainer may take minutes.
+// closes waits until the round of a task is closed, and returns true; it returns false if ctx ends
+// first. Failed calls do not end the wait, because a trainer may take minutes.
 func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
 	for {
 		now, err := w.chain.Await(ctx, pub, task)
-		if err == nil && now.Epoch == task.Epoch && now.Round == task.Round { // another phase of it
+		if err == nil && now.Epoch == task.Epoch && now.Round == task.Round { // only the phase of the round has changed
 			task = now
 			continue
 		}
-		// Await returns ErrNotParticipant only once the task's round or phase has ended
+		// Await returns ErrNotParticipant only after the task's round or phase has ended.
 		if err == nil || errors.Is(err, ErrNotParticipant) {
 			return true
 		}

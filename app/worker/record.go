@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Record is what a journal says. A worker keeps a copy of its signer's.
+// Record is the content of a journal. A worker keeps a copy of its signer's.
 type Record struct {
 	Path          string `json:"path"`
 	Entry         entry  `json:"entry"`
@@ -20,21 +20,23 @@ type Record struct {
 }
 
 // lost reports whether signed gradients are, or may be, missing from the journal: there was no
-// file, the file ends within an entry, or the chain counts more gradients than the journal. The
-// transaction of an entry that a crash cut short was not sent, but a truncated copy looks the same.
+// file, the file ends within an entry, or the chain counts more gradients than the journal. An
+// entry that a crash cut short proves no loss, because its transaction was not sent; but a
+// truncated copy of a file looks the same.
 func (r *Record) lost(counted uint64) bool {
 	return !r.DeclaredEmpty && (r.Missing || r.Truncated || counted > r.Entry.Signed)
 }
 
-// covers reports whether the journal says what was signed for a round: it has the gradient, or it
-// is a new home's, which has signed nothing. A journal without the entry may be an old copy.
+// covers reports whether the journal tells what was signed for a round: it has the round's
+// gradient, or it is a new home's, with which nothing was signed. Any other journal without the
+// gradient may be an old copy.
 func (r *Record) covers(epoch, round uint64) bool {
 	g := r.Entry.Gradient
 	return r.DeclaredEmpty || r.NewHome || g != nil && g.Epoch == epoch && g.Round == round
 }
 
-// gradient returns the gradient signed for a round, or nil. It fails if a gradient of a later round
-// is signed: the chain is then behind the journal.
+// gradient returns the gradient that was signed for a round, or nil. It fails if a gradient for a
+// later round was signed, because the chain is then behind the journal.
 func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 	g := r.Entry.Gradient
 	switch {
@@ -47,7 +49,8 @@ func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 		g.Epoch, g.Round, epoch, round)
 }
 
-// spent returns the larger of the chain's ledger and the worker's own, at each order.
+// spent returns, at each order, the larger of the costs in the chain's and in the worker's own
+// ledger.
 func (r *Record) spent(chain []uint64) []uint64 {
 	out := slices.Clone(chain)
 	for i, own := range r.Entry.Spent {
@@ -60,8 +63,8 @@ func (r *Record) spent(chain []uint64) []uint64 {
 	return out
 }
 
-// aggregate returns the aggregate signed for a round and view, or nil. It fails for rounds before
-// the last one with an aggregate: the journal no longer knows what was signed for them.
+// aggregate returns the aggregate that was signed for a round and view, or nil. It fails for rounds
+// before the last one with an aggregate, because the journal no longer has theirs.
 func (r *Record) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 	for _, s := range r.Entry.Aggregates {
 		switch {
@@ -75,7 +78,7 @@ func (r *Record) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 	return nil, nil
 }
 
-// decode reads a stored transaction.
+// decode decodes a stored transaction.
 func (r *Record) decode(s *signed) (*tx.Tx, error) {
 	t, err := tx.Decode(s.Raw)
 	if err != nil {
@@ -84,8 +87,8 @@ func (r *Record) decode(s *signed) (*tx.Tx, error) {
 	return t, nil
 }
 
-// snapshot returns the mechanism's state after the last gradient of an epoch,
-// if there is one.
+// snapshot returns the mechanism's state after the last signed gradient, if that belongs to an
+// epoch.
 func (r *Record) snapshot(epoch uint64) (s privacy.Snapshot, ok bool, err error) {
 	m := r.Entry.Mechanism
 	if m == nil || m.Releases == 0 || r.Entry.Gradient == nil || r.Entry.Gradient.Epoch != epoch {

@@ -13,30 +13,30 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// worker is the running worker. Its two loops share the signer.
+// worker is a running worker. Its two loops, for gradients and for aggregates, share the signer.
 type worker struct {
 	Config
 	chain Chain
 	task  *Task
-	last  string         // the last message of once
-	own   params.Privacy // what Policy returned for the epoch
+	last  string         // the last message that once logged
+	own   params.Privacy // the privacy parameters that Policy returned for the epoch
 
 	signer Signer
-	record *Record // the journal's, as far as this worker knows
-	stale  bool    // the signer may have signed what the record does not say
+	record *Record // the worker's copy of the journal's record
+	stale  bool    // whether the signer may have signed more than the record has
 
 	mu sync.Mutex // guards the fields below
-	// skipped is the round that the worker sits out, nil if there is none. It is the round that was
-	// open when the worker started, if the journal does not say what was signed for it.
-	// untilOverdue is set if the journal has merely no entry for that round: the worker then takes
-	// part once the round is overdue.
+	// skipped is the round that the worker skips, or nil. It is the round that was open when the
+	// worker started, if the journal does not tell what was signed for it. untilOverdue is set if
+	// the journal only has no entry for that round, and is not known to lack any: the worker then
+	// takes part once the round is overdue.
 	skipped      *params.RoundID
 	untilOverdue bool
 	keys         PublicKeys
 }
 
-// Run follows the chain until the epoch's training is finished or ctx is done. An unreachable chain
-// does not end it: every failed call is retried.
+// Run follows the chain until the epoch's training is finished or ctx is done. It retries every
+// failed call, so an unreachable chain does not end it.
 func Run(ctx context.Context, chain Chain, c Config) error {
 	if c.Retry <= 0 {
 		c.Retry = 500 * time.Millisecond
@@ -57,7 +57,7 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	if err := w.begin(ctx); err != nil {
 		return err
 	}
-	defer func() { _ = w.signer.Close() }() // every entry is on the disk already
+	defer func() { _ = w.signer.Close() }() // every entry is already on the disk
 	w.skipOpenRound()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var err error
@@ -73,13 +73,15 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	return err
 }
 
-// skipOpenRound makes a worker sit out the open round if its journal does not cover the round: the
-// worker may have signed for it already, and a second gradient would be evidence against it. That
-// the chain counts no gradient of it yet proves nothing, because the first may be on its way. A new
-// home has a journal from the start (NewJournal), so a chain whose workers all start for the first
-// time gets its first gradients. If many workers restart, the round may need their gradients, so
-// they sit it out only until it is overdue. A worker whose journal is known to lack entries sits
-// out the whole round.
+// skipOpenRound makes the worker skip the open round if its journal does not cover the round. The
+// worker may have signed for that round before it restarted, and a second gradient would be
+// evidence against it. It must skip even if the chain counts no gradient of its own, because the
+// first may still be on its way.
+//
+//   - A new home has a journal from the start (NewJournal), so its worker does not skip its first round.
+//   - If many workers restart, the round may need their gradients. So a worker whose journal only has no
+//     entry for the round skips it until it is overdue.
+//   - A worker whose journal is known to lack entries skips the whole round.
 func (w *worker) skipOpenRound() {
 	lost := w.record.lost(w.task.Participant.Participations)
 	if w.task.Finished || !lost && w.record.covers(w.task.Epoch, w.task.Round) {
@@ -99,14 +101,14 @@ func (w *worker) skipOpenRound() {
 		"participations", w.task.Participant.Participations)
 }
 
-// skips reports whether the worker sits a round out.
+// skips reports whether the worker skips a round.
 func (w *worker) skips(epoch, round uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.skipped != nil && *w.skipped == params.RoundID{Epoch: epoch, Round: round}
 }
 
-// overdue waits until the round that the worker sits out is overdue. It returns errUnawaited if the
+// overdue waits until the round that the worker skips is overdue. It returns errUnawaited if the
 // round closes first.
 func (w *worker) overdue(ctx context.Context) error {
 	for at := w.at(); !w.task.Overdue; {
@@ -127,8 +129,8 @@ func (w *worker) overdue(ctx context.Context) error {
 	return nil
 }
 
-// await waits for the next open round. It goes on waiting while the chain is unreachable or does
-// not know the participant yet.
+// await waits for the next open round, even if the chain is unreachable or does not know the
+// participant yet.
 func (w *worker) await(ctx context.Context) error {
 	for {
 		task, err := w.chain.Await(ctx, w.public(), w.task)
@@ -158,9 +160,9 @@ func (w *worker) once(text string, keyvals ...any) {
 	}
 }
 
-// waiting logs once why the worker waits, and reloads the keys if the chain does not know them.
+// waiting logs, once, why the worker waits, and reloads the keys if the chain does not know them.
 func (w *worker) waiting(ctx context.Context, err error) {
-	if errors.Is(err, context.Canceled) { // the worker is told to end
+	if errors.Is(err, context.Canceled) { // the worker is to end
 		return
 	}
 	if !errors.Is(err, ErrNotParticipant) {
@@ -171,7 +173,7 @@ func (w *worker) waiting(ctx context.Context, err error) {
 	w.reload(ctx)
 }
 
-// rotated reloads the keys if the chain has another VRF key for the participant.
+// rotated reloads the keys if the chain has registered another VRF key for the participant.
 func (w *worker) rotated(ctx context.Context) {
 	w.mu.Lock()
 	known := w.keys.VRF.Equal(ed25519.PublicKey(w.task.Participant.VrfKey))
@@ -215,8 +217,8 @@ func (w *worker) follow(ctx context.Context) error {
 		epoch := w.task.Epoch
 		err := w.train(ctx)
 		if w.Follow && (errors.Is(err, ErrUnfit) && w.task.Epoch > 0 || errors.Is(err, ErrPolicy)) {
-			// the other members chose these parameters: the worker sits the epoch out, and the node
-			// goes on
+			// The other members accepted parameters that do not suit this home. The worker skips
+			// the epoch, and the node goes on.
 			w.Log(err.Error(), "epoch", w.task.Epoch)
 			epoch, err = w.task.Epoch, nil
 		}
@@ -231,7 +233,7 @@ func (w *worker) follow(ctx context.Context) error {
 	}
 }
 
-// train takes a step a round, to the end of an epoch.
+// train takes a training step in each round until the epoch ends.
 func (w *worker) train(ctx context.Context) error {
 	if w.task.Finished {
 		return nil
@@ -246,7 +248,7 @@ func (w *worker) train(ctx context.Context) error {
 	}
 	done, err := w.rounds(ctx, trainer, epoch)
 	trainer.close()
-	if errors.Is(err, ErrConsent) { // withdrawn: the data are released, and the worker waits
+	if errors.Is(err, ErrConsent) { // after a withdrawal the worker releases the data and waits
 		return w.train(ctx)
 	}
 	if done || err != nil {
@@ -260,7 +262,7 @@ func (w *worker) train(ctx context.Context) error {
 	return w.train(ctx)
 }
 
-// rounds takes a step a round, while the epoch's rounds are open. It reports whether the worker has
+// rounds takes a training step in each open round of an epoch. It reports whether the worker has
 // nothing more to do.
 func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (done bool, err error) {
 	for !w.task.Finished && w.task.Epoch == epoch {
@@ -295,8 +297,8 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 	return false, nil
 }
 
-// deliver sends the gradient, or the commitment to it, and repeats it until the next round opens.
-// After a rejection, and in phase Missed, it sends nothing and waits for that round.
+// deliver sends the gradient, or the commitment to it, again and again until the next round opens.
+// After a rejection, and in phase Missed, it sends nothing and waits for the next round.
 func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 	for at := w.at(); w.at() == at; {
 		if t != nil && w.task.Phase != Missed {
@@ -315,8 +317,8 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 	return nil
 }
 
-// send sends the round's gradient, or its hash while the gradient must stay secret. It reports
-// whether the transaction was rejected.
+// send sends the round's gradient, or in the commit phase its commitment. It reports whether the
+// transaction was rejected.
 func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 	if f, ok := w.chain.(Forger); ok {
 		if t, err = f.Forge(ctx, t); err != nil || t == nil {
@@ -346,7 +348,7 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 // at returns the round of the task.
 func (w *worker) at() params.RoundID { return params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round} }
 
-// next waits up to d for the next round or phase, and reports whether it has come.
+// next waits up to d for the next round or phase, and reports whether it has begun.
 func (w *worker) next(ctx context.Context, d time.Duration) (bool, error) {
 	wait, cancel := context.WithTimeout(ctx, d)
 	task, err := w.chain.Await(wait, w.public(), w.task)

@@ -12,33 +12,35 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Signer holds a participant's keys and the journal of what they have signed. It signs one gradient
-// for a round, the commitment to it, and one aggregate for a view of a round. The same gradient gets
-// the same signature again, and another one ErrSigned; any aggregate of a view gets the first.
-// Local is a Signer in this process, and signer.Client asks another process. It fails with ErrSigner
-// while that does not answer.
+// Signer holds a participant's keys, and the journal of what it has signed with them. For a round
+// it signs one gradient and the commitment to it, and for each view of the round one aggregate. A
+// second request with the same gradient gets the same signature; a request with another gradient
+// gets ErrSigned. A second request for an aggregate gets the first aggregate. Local is a Signer in
+// this process; signer.Client asks one in another process, and fails with ErrSigner while that does
+// not answer.
 type Signer interface {
-	// Keys returns the public keys. reload reads the key file again, for a rotation.
+	// Keys returns the public keys. With reload it reads the key file first, which a rotation may
+	// have changed.
 	Keys(ctx context.Context, reload bool) (PublicKeys, error)
-	// Open opens the journal for the participant with an id on a chain, unless it is open, and
-	// returns what it says.
+	// Open opens the journal for the participant with an id on a chain, if it is not open yet, and
+	// returns its record.
 	Open(ctx context.Context, chainID string, id []byte) (*Record, error)
 	// Gradient signs the gradient of a round.
 	Gradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error)
-	// Commit signs the commitment to the gradient that it signed for the round.
+	// Commit signs the commitment to the round's signed gradient.
 	Commit(ctx context.Context, chainID string, c *tx.Commit) (*tx.Tx, error)
-	// Aggregate signs the aggregate of a view of a round.
+	// Aggregate signs the aggregate for a view of a round.
 	Aggregate(ctx context.Context, chainID string, a *tx.Aggregate) (*tx.Tx, error)
 	Close() error
 }
 
-// PublicKeys are the public sides of Keys.
+// PublicKeys holds the public keys of Keys.
 type PublicKeys struct {
 	Signing ed25519.PublicKey `json:"signing"`
 	VRF     ed25519.PublicKey `json:"vrf"`
 }
 
-// Place is a round of a chain, and the participant that signs for it.
+// Place is a round of a chain, and the participant that a signature for it belongs to.
 type Place struct {
 	ChainID string `json:"chain_id"`
 	ID      []byte `json:"participant_id"`
@@ -46,16 +48,16 @@ type Place struct {
 	Round   uint64 `json:"round"`
 }
 
-// GradientRequest asks for the signature of a gradient. The signer makes the VRF proof of the round
-// itself: a proof leaves it in a gradient alone, and so once for a round.
+// GradientRequest asks for the signature of a gradient. The signer itself makes the VRF proof, so
+// that it reveals a proof only inside a signed gradient, and so only one for each round.
 type GradientRequest struct {
 	Place
-	Seed        []byte     `json:"seed"` // part of the input of the VRF proof
+	Seed        []byte     `json:"seed"` // a part of the input of the VRF proof
 	Participant uint32     `json:"participant"`
 	Payload     []byte     `json:"payload"`
-	Mechanism   *mechanism `json:"mechanism,omitempty"` // the state after the gradient
-	Spent       []uint64   `json:"spent"`               // privacy costs, including the gradient's
-	Counted     uint64     `json:"counted"`             // gradients that the chain has counted
+	Mechanism   *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient
+	Spent       []uint64   `json:"spent"`               // the privacy costs including this gradient
+	Counted     uint64     `json:"counted"`             // the number of gradients that the chain has counted
 }
 
 func (r *GradientRequest) keep(s privacy.Snapshot) {
@@ -65,7 +67,7 @@ func (r *GradientRequest) keep(s privacy.Snapshot) {
 // input returns the input of the round's VRF proof.
 func (r *GradientRequest) input() []byte { return leader.Input(r.ChainID, r.Epoch, r.Round, r.Seed) }
 
-// addition returns the journal's entry of the signed gradient, in addition to a record.
+// addition returns the journal's entry for the signed gradient, as an addition to the entry before.
 func (r *GradientRequest) addition(t *tx.Tx, before entry) entry {
 	kept := r.Mechanism
 	if kept == nil {
@@ -78,8 +80,8 @@ func (r *GradientRequest) addition(t *tx.Tx, before entry) entry {
 	}
 }
 
-// begin gets the public keys, waits for the first task, and opens the journal, however long the
-// signer does not answer.
+// begin gets the public keys, waits for the first task, and opens the journal. While the signer
+// does not answer, it retries.
 func (w *worker) begin(ctx context.Context) error {
 	err := w.ask(ctx, func() (err error) {
 		keys, err := w.signer.Keys(ctx, false)
@@ -102,7 +104,7 @@ func (w *worker) begin(ctx context.Context) error {
 	})
 }
 
-// ask calls f again while the signer does not answer.
+// ask calls f again and again while the signer does not answer.
 func (w *worker) ask(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -119,8 +121,9 @@ func (w *worker) ask(ctx context.Context, f func() error) error {
 	}
 }
 
-// refresh asks a signer that did not answer what it has signed, before anything is computed for it.
-// It fails with errNoGradient while the signer does not answer.
+// refresh asks the signer for its record if an earlier request got no answer, so that the worker
+// computes nothing for a round that the signer has signed for. It fails with errNoGradient while
+// the signer does not answer.
 func (w *worker) refresh(ctx context.Context, trainer *Trainer) error {
 	if !w.stale {
 		if _, err := w.signer.Keys(ctx, false); err == nil || !errors.Is(err, ErrSigner) {
@@ -141,8 +144,8 @@ func (w *worker) refresh(ctx context.Context, trainer *Trainer) error {
 }
 
 // signGradient has a gradient signed and adds it to the record. It fails with errNoGradient if the
-// signer does not answer, or has signed another gradient for the round: the record is then read
-// again.
+// signer does not answer, or has signed another gradient for the round; the worker then reads the
+// record again.
 func (w *worker) signGradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error) {
 	ask, end := w.whileOpen(ctx)
 	t, err := w.signer.Gradient(ask, r)
@@ -169,8 +172,9 @@ func (w *worker) signGradient(ctx context.Context, r *GradientRequest) (*tx.Tx, 
 	return t, nil
 }
 
-// whileOpen returns a context that ends when the task's round closes, for a request to a signer in
-// another process, which may hang. end waits until nothing more uses the chain.
+// whileOpen returns a context for a request to a signer in another process, which may not answer.
+// The context ends when the task's round closes. end waits until whileOpen no longer uses the
+// chain.
 func (w *worker) whileOpen(ctx context.Context) (ask context.Context, end func()) {
 	if _, local := w.signer.(*Local); local {
 		return ctx, func() {}

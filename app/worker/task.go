@@ -6,14 +6,14 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Moved reports whether a state's task for a participant differs from the last: another round is
-// open, or it is in another phase for the participant.
+// Moved reports whether the state has another task for the participant than last: another round is
+// open, or the round is in another phase for the participant.
 func Moved(s *app.State, last *Task) bool {
 	return last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round || last.Phase != phaseOf(s,
 		last.Participant.Index)
 }
 
-// phaseOf returns a participant's phase of the open round.
+// phaseOf returns the phase of the open round for a participant.
 func phaseOf(s *app.State, participant uint32) Phase {
 	switch {
 	case !s.Params.Election.CommitReveal || s.Finished():
@@ -26,7 +26,7 @@ func phaseOf(s *app.State, participant uint32) Phase {
 	return Missed
 }
 
-// NewTask returns the task of the open round for the participant with the key.
+// NewTask returns the open round's task for the participant with the key.
 func NewTask(s *app.State, pub []byte) (*Task, error) {
 	p, ok := s.Find(pub)
 	if !ok {

@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// Log is the file of a home's records, a line of JSON each. It is safe for concurrent use.
+// Log is the file of a home's records, one line of JSON for each. It is safe for concurrent use.
 type Log struct {
 	path string
 
 	mu     sync.Mutex
-	read   fs.FileInfo // the file as it was when it was read last; nil: there was none
+	read   fs.FileInfo // the file's properties at the last reading; nil if it did not exist
 	known  bool
 	all    []Record
 	reason error
@@ -25,8 +25,9 @@ type Log struct {
 // Open returns the log in a file, which need not exist.
 func Open(path string) *Log { return &Log{path: path} }
 
-// Records returns all records, oldest first, each with a valid signature. It reads the file when it
-// has changed. One bad line makes it fail: the line may be a withdrawal.
+// Records returns all records, oldest first, after it has verified their signatures. It reads the
+// file again only if the file has changed. One bad line is an error, because the line may be a
+// withdrawal.
 func (l *Log) Records() ([]Record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

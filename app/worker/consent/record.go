@@ -14,20 +14,20 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// ErrRecord means that a record is damaged, or not signed by the key that it names.
+// ErrRecord means that a record is damaged, or that the key that it names did not sign it.
 var ErrRecord = errors.New("record of consent")
 
-// Decision is what a home says about an epoch.
+// Decision is a home's decision on an epoch.
 type Decision string
 
-// The decisions. Awaited is the absence of one.
+// These are the decisions. Awaited stands for the absence of a decision.
 const (
 	Awaited   Decision = "awaited"
 	Consented Decision = "consented"
 	Rejected  Decision = "rejected"
 )
 
-// Subject is what a decision is about.
+// Subject identifies the epoch and the parameters that a decision is about.
 type Subject struct {
 	ChainID string `json:"chain_id"`
 	Epoch   uint64 `json:"epoch"`
@@ -49,21 +49,22 @@ type Record struct {
 	Subject
 	Decision  Decision  `json:"decision"`
 	Time      time.Time `json:"time"`
-	PubKey    []byte    `json:"pub_key"` // of the participant that decides
+	PubKey    []byte    `json:"pub_key"` // the public key of the participant that decides
 	Signature []byte    `json:"signature,omitempty"`
 }
 
-// domain begins the bytes that are signed: no transaction or VRF input begins with it.
+// domain is the beginning of the signed bytes. No transaction or VRF input begins with it.
 const domain = "spdl/consent/v1\n"
 
-// signed returns the bytes that are signed: the domain and the record's JSON without a signature.
+// signed returns the bytes that the signature covers: the domain, and the record's JSON without a
+// signature.
 func (r Record) signed() ([]byte, error) {
 	r.Signature = nil
 	text, err := json.Marshal(r)
 	return append([]byte(domain), text...), err
 }
 
-// Sign returns a signed record. The time is kept to the second.
+// Sign returns a signed record. It truncates the time to seconds.
 func Sign(about Subject, d Decision, at time.Time, key ed25519.PrivateKey) (Record, error) {
 	r := Record{Subject: about, Decision: d, Time: at.UTC().Truncate(time.Second),
 		PubKey: key.Public().(ed25519.PublicKey)}
@@ -93,8 +94,9 @@ func (r Record) verify() error {
 	return nil
 }
 
-// Of returns the decision of a participant about a subject: its last record, signed by its present
-// key or a former one, because a rotation withdraws nothing. The record is empty if it is awaited.
+// Of returns a participant's decision on a subject, and the record with it: the last one that the
+// participant's current key or a former key signed, because a rotation withdraws nothing. If the
+// decision is Awaited, the record is empty.
 func Of(all []Record, about Subject, p app.Participant) (Decision, Record) {
 	for _, r := range slices.Backward(all) {
 		if r.Subject == about && belongs(r.PubKey, p) {

@@ -18,19 +18,20 @@ import (
 	"github.com/spdl/spdl/app/worker/consent"
 )
 
-// timeout bounds a request, with its connection. A signature waits for the signer's disk.
+// timeout bounds a request including its connection. It leaves time for the signer to write its
+// journal to the disk.
 const timeout = 10 * time.Second
 
-// Client is a worker.Signer in another process. A request that is not answered fails with
-// worker.ErrSigner, and the next one connects again.
+// Client is a worker.Signer that asks a Server in another process. A request without an answer
+// fails with worker.ErrSigner, and the next request connects again.
 type Client struct {
 	http    *http.Client
 	address string
-	away    atomic.Pointer[string] // why the last request was not answered; nil: it was
+	away    atomic.Pointer[string] // the reason why the last request got no answer; nil if it got one
 }
 
-// New returns the client of a signer at an address, as unix:///run/spdl/signer.sock or
-// tcp://host:port, with the certificates of a folder for TCP. It does not connect.
+// New returns a client of the signer at an address, such as unix:///run/spdl/signer.sock or
+// tcp://host:port. For TCP, certificates is the folder of the certificates. New does not connect.
 func New(address, certificates string) (*Client, error) {
 	dial, err := dialer(address, certificates)
 	if err != nil {
@@ -47,7 +48,7 @@ func New(address, certificates string) (*Client, error) {
 // Address returns the signer's address.
 func (c *Client) Address() string { return c.address }
 
-// Away returns why the last request was not answered, "" if it was.
+// Away returns the reason why the last request got no answer, "" if it got one.
 func (c *Client) Away() string {
 	if said := c.away.Load(); said != nil {
 		return *said
@@ -55,7 +56,7 @@ func (c *Client) Away() string {
 	return ""
 }
 
-// call sends a request, decodes the answer, and keeps whether there was one.
+// call sends a request, decodes the answer, and records for Away whether there was one.
 func (c *Client) call(ctx context.Context, path string, request, into any) error {
 	err := c.exchange(ctx, path, request, into)
 	switch {
@@ -83,12 +84,12 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 			return ctx.Err()
 		}
 		var asked *url.Error
-		if errors.As(err, &asked) { // its text repeats a URL that nobody gave
+		if errors.As(err, &asked) { // the text of a URL error repeats a URL that the operator did not write
 			err = asked.Err
 		}
 		return fmt.Errorf("%w at %s: %w", worker.ErrSigner, c.address, err)
 	}
-	defer func() { _ = answer.Body.Close() }() // it is read to its end
+	defer func() { _ = answer.Body.Close() }() // the body has been read to its end
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxRequest))
 	if err != nil {
 		return fmt.Errorf("%w at %s: %w", worker.ErrSigner, c.address, err)
@@ -101,7 +102,7 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 		if is := errorsByKind[said.Kind]; is != nil {
 			return remoteError{said.Error, is}
 		}
-		return remoteError{said.Error, worker.ErrSigner} // as a full disk
+		return remoteError{said.Error, worker.ErrSigner} // such as a full disk
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("%w at %s: %w", worker.ErrSigner, c.address, err)
@@ -109,7 +110,7 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 	return nil
 }
 
-// signed is call for a signed transaction.
+// signed is call for requests whose answer is a signed transaction.
 func (c *Client) signed(ctx context.Context, path string, request any) (*tx.Tx, error) {
 	var a answer
 	if err := c.call(ctx, path, request, &a); err != nil {
@@ -118,7 +119,7 @@ func (c *Client) signed(ctx context.Context, path string, request any) (*tx.Tx, 
 	return tx.Decode(a.Raw)
 }
 
-// content is signed for the message of a body.
+// content is signed for requests that carry the encoded message of a body.
 func (c *Client) content(ctx context.Context, path, chainID string, kind tx.Kind, body tx.Body) (*tx.Tx, error) {
 	content, err := body.Marshal()
 	if err != nil {
@@ -153,18 +154,18 @@ func (c *Client) Aggregate(ctx context.Context, chainID string, a *tx.Aggregate)
 	return c.content(ctx, pathAggregate, chainID, tx.KindAggregate, a)
 }
 
-// Operation signs an operation, if the signer's configuration allows its kind.
+// Operation has an operation signed. It fails unless the signer's configuration allows its kind.
 func (c *Client) Operation(ctx context.Context, chainID string, body tx.Body) (*tx.Tx, error) {
 	return c.content(ctx, pathOperation, chainID, tx.KindOf(body), body)
 }
 
-// Consent signs a record of consent, if the signer's configuration allows it. The time in the record
-// is the signer's.
+// Consent has a record of consent signed. It fails unless the signer's configuration allows it. The
+// record has the time of the signer's clock.
 func (c *Client) Consent(ctx context.Context, s consent.Subject, d consent.Decision) (r consent.Record, err error) {
 	return r, c.call(ctx, pathConsent, consentRequest{s, d}, &r)
 }
 
-// Close implements worker.Signer. The signer's journal stays open, for the next worker.
+// Close implements worker.Signer. The signer's journal stays open for the next worker.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil

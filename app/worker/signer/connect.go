@@ -19,20 +19,21 @@ import (
 	"time"
 )
 
-// The files of a folder of certificates: the own one with its key, and that of the other side.
+// These are the files in a folder of certificates: its own certificate and key, and the other
+// side's certificate.
 const (
 	OwnCertificate  = "own.crt"
 	OwnKey          = "own.key"
 	PeerCertificate = "peer.crt"
 )
 
-// Files returns the paths of a folder's certificates.
+// Files returns the paths of the files in a folder of certificates.
 func Files(folder string) []string {
 	return []string{filepath.Join(folder, OwnCertificate), filepath.Join(folder, OwnKey),
 		filepath.Join(folder, PeerCertificate)}
 }
 
-// split returns the scheme and the rest of an address.
+// split splits an address into its scheme and the path or the host and port.
 func split(address string) (scheme, at string, err error) {
 	scheme, at, ok := strings.Cut(address, "://")
 	switch {
@@ -46,16 +47,16 @@ func split(address string) (scheme, at string, err error) {
 	return "", "", fmt.Errorf("signer's address is %q, want unix:///run/spdl/signer.sock or tcp://host:port", address)
 }
 
-// CheckAddress rejects an address of neither form.
+// CheckAddress rejects an address that is neither unix://PATH nor tcp://HOST:PORT.
 func CheckAddress(address string) error {
 	_, _, err := split(address)
 	return err
 }
 
-// NeedsCertificates reports whether an address is of TCP.
+// NeedsCertificates reports whether connections to an address use TLS, as those over TCP do.
 func NeedsCertificates(address string) bool { return strings.HasPrefix(address, "tcp://") }
 
-// dialer returns a function that connects to an address: to a Unix socket, or by TLS over TCP.
+// dialer returns a function that connects to an address, over a Unix socket or by TLS over TCP.
 func dialer(address, certificates string) (func(context.Context) (net.Conn, error), error) {
 	scheme, at, err := split(address)
 	if err != nil {
@@ -73,8 +74,9 @@ func dialer(address, certificates string) (func(context.Context) (net.Conn, erro
 	return func(ctx context.Context) (net.Conn, error) { return over.DialContext(ctx, "tcp", at) }, nil
 }
 
-// Listen listens at an address: on a Unix socket for processes of this user and of users, by their
-// ids, or over TLS for the peer of a folder of certificates. log takes what is turned away.
+// Listen listens at an address. A Unix socket accepts the processes of this user and of users,
+// given by their ids. TCP with TLS accepts only the peer whose certificate is in the folder. log
+// reports rejected connections.
 func Listen(address, certificates string, users []uint32, log func(string, ...any)) (net.Listener, error) {
 	scheme, at, err := split(address)
 	if err != nil {
@@ -90,13 +92,13 @@ func Listen(address, certificates string, users []uint32, log func(string, ...an
 	return listenUnix(at, users, log)
 }
 
-// listenUnix listens on a socket file, in place of one that no process listens on.
+// listenUnix listens on a socket file. It replaces a file on which no process listens.
 func listenUnix(path string, users []uint32, log func(string, ...any)) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		return nil, errors.Join(c.Close(), fmt.Errorf("%s: another signer listens there", path))
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
-		if err := os.Remove(path); err != nil { // of a killed signer
+		if err := os.Remove(path); err != nil { // a killed signer left it behind
 			return nil, err
 		}
 	}
@@ -105,7 +107,7 @@ func listenUnix(path string, users []uint32, log func(string, ...any)) (net.List
 		return nil, err
 	}
 	mode := os.FileMode(0o600)
-	if len(users) > 0 { // the kernel names the user of each connection
+	if len(users) > 0 { // the kernel tells the user of each connection
 		mode = 0o666
 	}
 	if err := os.Chmod(path, mode); err != nil {
@@ -114,15 +116,15 @@ func listenUnix(path string, users []uint32, log func(string, ...any)) (net.List
 	return &byUser{l.(*net.UnixListener), append(users, uint32(os.Getuid())), log}, nil
 }
 
-// byUser accepts the connections of some users alone.
+// byUser is a listener that accepts only the connections of some users.
 type byUser struct {
 	*net.UnixListener
 	users []uint32
 	log   func(string, ...any)
 }
 
-// tlsConfig returns the configuration of either side: TLS 1.3 between two certificates, each of
-// which is compared with the file, byte for byte.
+// tlsConfig returns the TLS 1.3 configuration of either side. Each side compares the other's
+// certificate, byte for byte, with the certificate in its folder.
 func tlsConfig(folder string) (*tls.Config, error) {
 	own, err := tls.LoadX509KeyPair(filepath.Join(folder, OwnCertificate), filepath.Join(folder, OwnKey))
 	if err != nil {
@@ -139,7 +141,7 @@ func tlsConfig(folder string) (*tls.Config, error) {
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own}, ClientAuth: tls.RequireAnyClientCert,
-		InsecureSkipVerify: true, // names and issuers prove nothing here: VerifyConnection compares the certificate
+		InsecureSkipVerify: true, // names and issuers prove nothing here: VerifyConnection compares certificates
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 0 || !bytes.Equal(s.PeerCertificates[0].Raw, block.Bytes) {
 				return errors.New("the other side's certificate is not the one of " + path)
@@ -149,7 +151,8 @@ func tlsConfig(folder string) (*tls.Config, error) {
 	}, nil
 }
 
-// MakePair makes the certificates of a node and a signer in a folder each, in place of earlier ones.
+// MakePair makes a certificate for a node and one for a signer, each in its folder, and replaces
+// earlier ones. Each folder also gets the other side's certificate.
 func MakePair(node, signer string) error {
 	for _, folder := range []string{node, signer} {
 		for _, file := range Files(folder) {
@@ -170,7 +173,7 @@ func MakePair(node, signer string) error {
 		writeNew(filepath.Join(signer, PeerCertificate), "CERTIFICATE", ofNode, 0o644))
 }
 
-// makeCertificate makes a key and its certificate in a folder, and returns the certificate.
+// makeCertificate makes a key and its certificate in a folder, and returns the encoded certificate.
 func makeCertificate(folder string) ([]byte, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

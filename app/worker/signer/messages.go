@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/app/worker/consent"
 )
 
-// The paths of requests.
+// These are the paths of the requests.
 const (
 	pathKeys      = "/v1/keys"
 	pathOpen      = "/v1/open"
@@ -19,10 +19,11 @@ const (
 	pathConsent   = "/v1/consent"
 )
 
-// Consent is the word of a Policy's Allow for records of consent, beside the kinds of operations.
+// Consent is the word for records of consent in a Policy's Allow, whose other words name kinds of
+// operations.
 const Consent = "consent"
 
-// Kinds returns the words that a Policy's Allow takes.
+// Kinds returns the words that may be in a Policy's Allow.
 func Kinds() []string {
 	all := []string{Consent}
 	for _, k := range tx.Kinds() {
@@ -33,12 +34,13 @@ func Kinds() []string {
 	return all
 }
 
-// ofRound reports whether a kind belongs to a round: those have a path each, and no word.
+// ofRound reports whether a kind belongs to a round. Each of these has its own path, and needs no
+// word in a Policy's Allow.
 func ofRound(k tx.Kind) bool {
 	return k == tx.KindGradient || k == tx.KindCommit || k == tx.KindAggregate
 }
 
-// maxRequest bounds the bytes of a request: a gradient with its momentum.
+// maxRequest bounds a request in bytes. The largest requests carry a gradient with its momentum.
 const maxRequest = 256 << 20
 
 type keysRequest struct {
@@ -63,7 +65,7 @@ type consentRequest struct {
 	Decision consent.Decision `json:"decision"`
 }
 
-// answer is a signed transaction.
+// answer carries a signed transaction.
 type answer struct {
 	Raw []byte `json:"raw"`
 }
@@ -74,13 +76,13 @@ type refusal struct {
 	Kind  string `json:"kind,omitempty"`
 }
 
-// errorsByKind are the errors that a worker tells apart.
+// errorsByKind holds the errors between which a worker distinguishes, by their names on the wire.
 var errorsByKind = map[string]error{
 	"signed": worker.ErrSigned, "foreign": worker.ErrForeign, "rate": worker.ErrRate, "draft": worker.ErrDraft,
 	"journal": worker.ErrJournal, "damaged": worker.ErrDamaged, "busy": worker.ErrBusy, "denied": ErrDenied,
 }
 
-// ErrDenied means that the signer's configuration does not allow what it is asked for.
+// ErrDenied means that the signer's configuration does not allow the request.
 var ErrDenied = errors.New("the signer does not sign this")
 
 func kindOf(err error) string {
@@ -92,7 +94,7 @@ func kindOf(err error) string {
 	return ""
 }
 
-// remoteError is an error of the server, in its words.
+// remoteError is an error of the server, with the server's text.
 type remoteError struct {
 	text string
 	is   error

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Accept implements net.Listener. It closes the connections of other users.
+// Accept implements net.Listener. It closes connections of users that are not allowed.
 func (l *byUser) Accept() (net.Conn, error) {
 	for {
 		c, err := l.AcceptUnix()
@@ -27,7 +27,7 @@ func (l *byUser) Accept() (net.Conn, error) {
 	}
 }
 
-// userOf returns the user of the process at the other end, as the kernel knows it.
+// userOf returns the id of the user of the process at the other end, which the kernel knows.
 func userOf(c *net.UnixConn) (user uint32, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -45,6 +45,6 @@ func userOf(c *net.UnixConn) (user uint32, err error) {
 	return user, err
 }
 
-// Contain keeps other processes of this user from reading the memory of this one, with its keys, and
-// the kernel from writing it to a core file.
+// Contain protects the memory of this process, which holds the keys: other processes of this user
+// cannot read it, and the kernel does not write it to a core file.
 func Contain() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

@@ -2,7 +2,8 @@
 
 package signer
 
-// The mode of the socket file alone decides who connects: signer.users has no effect beyond it.
+// On this system only the mode of the socket file restricts who may connect; signer.users has no
+// effect.
 
 // Contain does nothing on this system.
 func Contain() error { return nil }

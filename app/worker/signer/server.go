@@ -19,17 +19,17 @@ import (
 	"github.com/spdl/spdl/app/worker/consent"
 )
 
-// Policy says what a Server signs.
+// Policy says which requests a Server signs.
 type Policy struct {
-	ChainID string // the only chain
-	// Allow has the kinds of operations that are signed, as "approve", and Consent. Gradients,
-	// commitments and aggregates are signed without it.
+	ChainID string // the only chain for which it signs
+	// Allow lists the kinds of operations that the server signs, such as "approve", and Consent.
+	// Gradients, commitments and aggregates need no entry.
 	Allow []string
-	// Rate limits the signatures a second of all clients, on average.
+	// Rate limits the average number of signatures a second, over all clients.
 	Rate float64
 }
 
-// Server serves a signer.
+// Server answers the requests of Clients with a Local signer.
 type Server struct {
 	signer *worker.Local
 	policy Policy
@@ -59,7 +59,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = server.Shutdown(wait) // a request that takes longer is cut off
+		_ = server.Shutdown(wait) // a request that takes longer fails
 		close(ended)
 	})
 	err := server.Serve(l)
@@ -72,7 +72,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// handle decodes a request, which must have no unknown field, and answers it with what f returns.
+// handle decodes a request, rejects unknown fields, and answers with the result of f.
 func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
@@ -89,11 +89,11 @@ func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.Ha
 			w.WriteHeader(http.StatusConflict)
 			out = refusal{err.Error(), kindOf(err)}
 		}
-		_ = json.NewEncoder(w).Encode(out) // the client asks again
+		_ = json.NewEncoder(w).Encode(out) // if the answer is lost, the client asks again
 	}
 }
 
-// checkChain rejects another chain than the policy's.
+// checkChain rejects every chain but the policy's.
 func (s *Server) checkChain(chainID string) error {
 	if chainID != s.policy.ChainID {
 		return fmt.Errorf("%w: the request is for chain %q, this signer signs for %q", worker.ErrForeign, chainID,
@@ -102,7 +102,7 @@ func (s *Server) checkChain(chainID string) error {
 	return nil
 }
 
-// admit rejects a signature for another chain, and one beyond the rate.
+// admit rejects a request for another chain, and one beyond the rate.
 func (s *Server) admit(chainID string) error {
 	if err := s.checkChain(chainID); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *Server) aggregate(ctx context.Context, r *contentRequest) (answer, erro
 	return answered(s.signer.Aggregate(ctx, r.ChainID, a))
 }
 
-// operation signs an operation of a kind that the policy allows.
+// operation signs an operation if the policy allows its kind.
 func (s *Server) operation(_ context.Context, r *contentRequest) (answer, error) {
 	if ofRound(r.Kind) {
 		return answer{}, fmt.Errorf("%w: a %s is no operation", ErrDenied, r.Kind)
@@ -170,7 +170,7 @@ func (s *Server) operation(_ context.Context, r *contentRequest) (answer, error)
 	return answered(t, err)
 }
 
-// consent signs a record of consent.
+// consent signs a record of consent if the policy allows it.
 func (s *Server) consent(_ context.Context, r *consentRequest) (out consent.Record, err error) {
 	if err := s.allowed(Consent); err != nil {
 		return out, err
@@ -188,7 +188,7 @@ func (s *Server) consent(_ context.Context, r *consentRequest) (out consent.Reco
 	return out, err
 }
 
-// allowed rejects what the policy does not name.
+// allowed rejects a word that is not in the policy's Allow.
 func (s *Server) allowed(word string) error {
 	if !slices.Contains(s.policy.Allow, word) {
 		return fmt.Errorf("%w: signer.allow of its app.toml has no %q", ErrDenied, word)
@@ -196,7 +196,7 @@ func (s *Server) allowed(word string) error {
 	return nil
 }
 
-// message admits a request and decodes its message of a kind.
+// message admits a request and decodes its content as a message of a kind.
 func message[B tx.Body](s *Server, r *contentRequest, kind tx.Kind) (b B, err error) {
 	if err := s.admit(r.ChainID); err != nil {
 		return b, err

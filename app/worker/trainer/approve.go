@@ -10,9 +10,9 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// approved returns the configuration that runs a copy of the trainer's code, if only code with one
-// of the approved hashes may run, and the folder of the copy, which the caller removes. The bytes
-// that are hashed are those that are run.
+// approved returns a configuration that runs a copy of the trainer's code, and the folder of that
+// copy, which the caller removes. It does so if only code with one of the approved hashes may run:
+// the copy ensures that the hashed bytes are the executed bytes. Otherwise it returns c.
 func (c Config) approved() (Config, string, error) {
 	if len(c.Approved) == 0 {
 		return c, "", nil
@@ -41,8 +41,8 @@ func (c Config) approved() (Config, string, error) {
 	return c, to, nil
 }
 
-// in returns the configuration with the paths of a folder moved to its copy. Data stay where they
-// are.
+// in returns the configuration with all paths inside a folder moved to its copy. Paths of data
+// stay.
 func (c Config) in(folder, to string, code Code) (Config, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {

@@ -2,6 +2,6 @@ package trainer
 
 import "strings"
 
-// Argv returns the program and the arguments of a command line: the words between spaces. No shell
-// reads the line, so quotes and variables have no meaning.
+// Argv splits a command line at its spaces into the program and its arguments. No shell reads the
+// line, so quotes and variables have no meaning.
 func Argv(line string) []string { return strings.Fields(line) }

@@ -16,7 +16,7 @@ import (
 type Finding struct {
 	Demand string `json:"demand"`
 	Met    bool   `json:"met"`
-	// Note says what was seen and, if the demand is not met, what that means.
+	// Note says what the check observed and, if the demand is not met, what that means.
 	Note string `json:"note"`
 }
 
@@ -24,21 +24,21 @@ type Finding struct {
 type Report struct {
 	Findings []Finding `json:"findings"`
 	Protocol int       `json:"protocol"`
-	Examples int       `json:"examples"` // or groups, if they are the unit of privacy
-	Batch    int       `json:"batch"`    // of them in each whole batch
-	StepMS   float64   `json:"step_ms"`  // for one batch
+	Examples int       `json:"examples"` // the trainer's examples, or its groups if these are the unit of privacy
+	Batch    int       `json:"batch"`    // the examples or groups in each whole batch
+	StepMS   float64   `json:"step_ms"`  // the time for one batch
 	// Tensors compares the tensors of the trainer's model with those of the parameters. It is empty
 	// if the trainer does not name its tensors.
 	Tensors []Pair `json:"tensors,omitempty"`
-	// Refuted reports that a demand is not met. If it is false, nothing is proven: the trainer was
-	// asked about a few batches only.
+	// Refuted reports that a demand is not met. If it is false, nothing is proven, because the
+	// check covered only a few batches.
 	Refuted bool `json:"refuted"`
 	// Failure is the reason why no demand was checked: a StartError, a TensorError, or another
-	// failure to answer HELLO.
+	// error in the answer to HELLO.
 	Failure error `json:"-"`
 }
 
-// Pair is a tensor by its shapes in the trainer's model and in the parameters. A shape is null
+// Pair holds the shapes of a tensor in the trainer's model and in the parameters. A shape is null
 // where the tensor is missing.
 type Pair struct {
 	Name   string   `json:"name"`
@@ -46,7 +46,7 @@ type Pair struct {
 	Params []uint32 `json:"params"`
 }
 
-// pairs lists the tensors of the parameters, and then those of the model alone.
+// pairs lists the tensors of the parameters, and then those that only the model has.
 func pairs(model []Tensor, chain []params.Tensor) (all []Pair) {
 	if len(model) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func pairs(model []Tensor, chain []params.Tensor) (all []Pair) {
 	return all
 }
 
-// unstarted is the report of a trainer that did not answer HELLO as it should.
+// unstarted returns the report on a trainer that did not answer HELLO correctly.
 func unstarted(err error, m params.Model) Report {
 	r := Report{Refuted: true, Failure: err, Findings: []Finding{{"it starts and answers HELLO", false, err.Error()}}}
 	var other *TensorError
@@ -77,16 +77,17 @@ func unstarted(err error, m params.Model) Report {
 	return r
 }
 
-// tolerance is the distance, relative to the norm, that the rounding of float32 may explain.
+// tolerance is the max distance between vectors that float32 rounding explains, relative to a norm.
 const (
 	tolerance = 1e-3
-	looks     = 8 // examples that are examined one by one
-	equal     = 5 // equal rows of a group
-	// lateAnswer is the time in which a trainer must say nothing after the last answer.
+	looks     = 8 // examples that are checked one by one
+	equal     = 5 // copies of one example in a group
+	// lateAnswer is the time after an answer in which the check waits for a second one, which is a
+	// fault.
 	lateAnswer = 500 * time.Millisecond
 )
 
-// inspection is a running check.
+// inspection is a check in progress.
 type inspection struct {
 	t      *Trainer
 	config Config
@@ -97,14 +98,14 @@ type inspection struct {
 }
 
 // Inspect starts a trainer and sends it requests to which a trainer that breaks the guarantee would
-// give wrong answers. The error is about the trainer's configuration; the trainer's own faults are
-// in the report.
+// give wrong answers. It returns an error only about the configuration; the trainer's own faults
+// are in the report.
 func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, batch int, seed uint64) (Report,
 	error) {
 	if err := c.Check(); err != nil {
 		return Report{}, err
 	}
-	c.Pause = time.Nanosecond // the next request restarts it at once
+	c.Pause = time.Nanosecond // restarts the trainer at once for the next request
 	t, err := Start(ctx, c, m, p)
 	if err != nil {
 		return unstarted(err, m), nil
@@ -133,13 +134,13 @@ func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, ba
 	return i.report, nil
 }
 
-// demand is one demand on a trainer, and how it is checked.
+// demand is one demand on a trainer, and the function that checks it.
 type demand struct {
 	demand string
 	of     func(context.Context) (string, error)
 }
 
-// looks returns the demands that concern the unit of privacy.
+// looks returns the demands for the unit of privacy.
 func (i *inspection) looks() []demand {
 	all := []demand{
 		{"an empty batch gives 0", i.empty},
@@ -156,14 +157,14 @@ func (i *inspection) looks() []demand {
 		return all
 	}
 	groups := strings.NewReplacer("an example", "a group", "example", "group")
-	for k := range all { // a batch is of groups
+	for k := range all { // a batch consists of groups
 		all[k].demand = groups.Replace(all[k].demand)
 	}
 	return append(all, demand{"a group is the sum of its examples, clipped once", i.summed},
 		demand{"equal rows of a group add up, and are clipped together", i.equalRows})
 }
 
-// pick returns k of n indices. Its memory does not grow with n, which the trainer chooses.
+// pick returns k of n indices. Its memory does not depend on n, because the trainer chooses n.
 func pick(r *rand.Rand, n, k int) []int {
 	var out []int
 	for seen := map[int]bool{}; len(out) < k; {
@@ -183,8 +184,8 @@ func (i *inspection) note(demand string, err error, note string) {
 	i.report.Findings = append(i.report.Findings, Finding{demand, err == nil, note})
 }
 
-// sum returns the sum of the gradients of the picked examples, as the trainer computes it. If the
-// trainer answers with one gradient per example, sum adds these without clipping them.
+// sum returns the trainer's sum of the gradients of the picked examples. If the trainer answers
+// with one gradient per example, sum adds these without clipping them.
 func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
 	out := make([]float64, len(i.x))
 	if i.t.model.Clipping == params.ClippingSum {
@@ -221,7 +222,7 @@ func (i *inspection) whole(ctx context.Context) (string, error) {
 }
 
 // same compares the trainer's sum over the batch with its sum over other, which lists the same
-// examples.
+// examples in the same or another order.
 func (i *inspection) same(ctx context.Context, other []int, meaning string) (string, error) {
 	a, err := i.sum(ctx, i.batch)
 	if err != nil {
@@ -263,9 +264,9 @@ func (i *inspection) alone(ctx context.Context) (string, error) {
 		most), nil
 }
 
-// without compares an example's share of a batch's sum with the gradient of that example alone.
-// They differ if rows depend on each other, as with batch normalisation, and if the trainer's sum
-// is not a sum.
+// without compares the change of a batch's sum when one example is left out with the gradient of
+// that example alone. They differ if rows depend on each other, as with batch normalisation, or if
+// the trainer's sum is not a sum.
 func (i *inspection) without(ctx context.Context) (string, error) {
 	whole, err := i.sum(ctx, i.batch)
 	if err != nil {
@@ -323,7 +324,7 @@ func (i *inspection) evaluated(ctx context.Context) (string, error) {
 	return fmt.Sprintf("accuracy %.4f on %d examples at random parameters", e.Accuracy, e.Examples), err
 }
 
-// once waits for another answer after the last.
+// once checks that the trainer sends no second answer after its last one.
 func (i *inspection) once(ctx context.Context) (string, error) {
 	err := i.t.use(ctx, func(_ context.Context, k *child) error { return k.silent(lateAnswer) })
 	if err == nil && i.t.answer.Protocol < protocolSecond {
@@ -332,7 +333,7 @@ func (i *inspection) once(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// unit names the unit of privacy.
+// unit returns the noun for the unit of privacy.
 func (i *inspection) unit() string {
 	if i.t.unit == params.UnitGroup {
 		return "group"
@@ -340,7 +341,7 @@ func (i *inspection) unit() string {
 	return "example"
 }
 
-// near reports whether two vectors are equal up to the rounding of float32.
+// near reports whether two vectors are equal up to float32 rounding, at a scale.
 func near(a, b []float64, scale float64) bool {
 	return distance(a, b) <= tolerance*scale
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// summed compares the trainer's sums over some of its own groups, the largest first, with those of
-// their examples.
+// summed compares the trainer's sums over some of its own groups, the largest first, with the sums
+// over their examples.
 func (i *inspection) summed(ctx context.Context) (string, error) {
 	groups := slices.Clone(i.t.groups)
 	slices.SortStableFunc(groups, func(a, b []int) int { return len(b) - len(a) })
@@ -20,9 +20,9 @@ func (i *inspection) summed(ctx context.Context) (string, error) {
 		i.compared(ctx, groups)
 }
 
-// equalRows compares groups of one example several times over with that example. A trainer that clips
-// rows one by one answers with a sum beyond the clip norm, and one that takes a mean, or one row of a
-// group, with less than it should.
+// equalRows compares groups of equal examples with that one example. A trainer that clips each row
+// separately answers with a sum beyond the clip norm. A trainer that takes a mean, or only one row
+// of a group, answers with a sum that is too small.
 func (i *inspection) equalRows(ctx context.Context) (string, error) {
 	var groups [][]int
 	for _, g := range i.batch[:min(looks, len(i.batch))] {
@@ -31,8 +31,9 @@ func (i *inspection) equalRows(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d groups of one example %d times", len(groups), equal), i.compared(ctx, groups)
 }
 
-// compared compares the trainer's sum over each group with that of the gradients of its examples,
-// clipped once. Those come from a second process, which is told not to clip.
+// compared compares the trainer's sum over each group with the sum of its examples' gradients,
+// clipped once. A second process of the trainer, which is told not to clip, computes these
+// gradients.
 func (i *inspection) compared(ctx context.Context, groups [][]int) error {
 	open, err := Start(ctx, i.config, i.t.model, params.Privacy{Unit: i.t.unit})
 	if err != nil {
@@ -68,7 +69,7 @@ func (i *inspection) compared(ctx context.Context, groups [][]int) error {
 	return nil
 }
 
-// groupOf asks a trainer for the sum over one group of these examples.
+// groupOf returns a trainer's sum over one group that consists of the given examples.
 func (i *inspection) groupOf(ctx context.Context, t *Trainer, examples []int) ([]float64, error) {
 	out := make([]float64, len(i.x))
 	err := t.use(ctx, func(ctx context.Context, k *child) error {

@@ -16,8 +16,8 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// The time that a child has to end after BYE, and then after SIGTERM; and the time that a sandbox has
-// to end all processes.
+// These are the times that a child has to end after BYE, and then after SIGTERM, and the time that
+// a sandbox has to end all processes.
 const (
 	byeWait  = 2 * time.Second
 	termWait = 2 * time.Second
@@ -25,32 +25,34 @@ const (
 )
 
 const (
-	// lastWords is the time for which the output of an ended child is still read. All that the
-	// child wrote is in the pipe by then, but processes that it started may hold its standard
+	// lastWords is the time for which the output of an ended child is still read. The child's
+	// output is in the pipe by then, but processes that the child started may keep its standard
 	// output open without end.
 	lastWords = time.Second
-	// unasked is the time for which ask looks for unrequested output before it writes a frame. Any
-	// time above 0 is enough, because earlier output is already in the pipe.
+	// unasked is the time that ask waits for unrequested output before it writes a frame. Any time
+	// above 0 is enough, because earlier output is already in the pipe.
 	unasked = time.Millisecond
 )
 
-// child is one running process of a trainer.
+// child is one running process of the trainer's program.
 type child struct {
 	cmd  *exec.Cmd
-	life *os.File // its lifeline if it is contained, or nil
-	in   *os.File // its standard input
-	out  *os.File // its standard output
+	life *os.File // the child's lifeline if it is contained, or nil
+	in   *os.File // the child's standard input
+	out  *os.File // the child's standard output
 	read *bufio.Reader
-	// protocol is the version that it answered HELLO with, 0 before; asked is the number of the last
-	// question. The first is drawn, so that a trainer that counts by itself is found.
+	// protocol is the version in the child's answer to HELLO, 0 before that answer. asked is the
+	// number of the last question. The first number is random, so that a trainer that counts
+	// questions itself instead of repeating their number is detected.
 	protocol int
 	asked    uint32
-	said     *lines        // its standard error
+	said     *lines        // the child's standard error
 	done     chan struct{} // closed when the process has ended
 }
 
-// command returns the command of a trainer, and what keeps it alive if it is contained: a lifeline,
-// and the end of it that the command's process takes. Both are nil otherwise.
+// command returns the command of a trainer. For a contained trainer it also returns both ends of
+// its lifeline: life, whose closing ends the trainer, and theirs, which the command's process
+// inherits. Without containment both are nil.
 func command(c Config) (cmd *exec.Cmd, life, theirs *os.File, err error) {
 	if !c.Sandbox.Off {
 		return sandbox.Command(c.Argv, c.Dir, c.Share.Data, c.Sandbox)
@@ -61,7 +63,7 @@ func command(c Config) (cmd *exec.Cmd, life, theirs *os.File, err error) {
 	return cmd, nil, nil, nil
 }
 
-// launch starts a trainer's process. HELLO is not sent yet.
+// launch starts a trainer's process. The caller sends HELLO.
 func launch(c Config) (k *child, err error) {
 	c, code, err := c.approved()
 	if err != nil {
@@ -78,7 +80,7 @@ func launch(c Config) (k *child, err error) {
 		return nil, err
 	}
 	defer func() {
-		_ = theirs.Close() // the child has it
+		_ = theirs.Close() // the child has its own copy
 		if err != nil {
 			_ = life.Close()
 			forget()
@@ -86,7 +88,7 @@ func launch(c Config) (k *child, err error) {
 	}()
 	heard := &lines{say: func(line string) { c.Log("trainer: " + line) }}
 	cmd.Stderr = heard
-	cmd.WaitDelay = time.Second // wait for standard error, which the child's own children may hold open
+	cmd.WaitDelay = time.Second // the child's own children may keep standard error open
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -104,7 +106,7 @@ func launch(c Config) (k *child, err error) {
 	k = &child{cmd: cmd, life: life, in: in, out: out, read: bufio.NewReaderSize(out, 1<<20), said: heard,
 		done: make(chan struct{}), asked: rand.Uint32()}
 	go func() {
-		_ = cmd.Wait() // ProcessState says how it ended
+		_ = cmd.Wait() // ProcessState holds the result
 		heard.end()
 		forget()
 		close(k.done)
@@ -112,8 +114,8 @@ func launch(c Config) (k *child, err error) {
 	return k, nil
 }
 
-// ask writes a frame and reads the answer, both before ctx ends. From version 2 the frame begins with
-// a number of its own, which the answer repeats.
+// ask writes a frame and reads the answer, both before ctx ends. From version 2 on the frame begins
+// with a unique number, which the answer repeats.
 func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*reply) error) error {
 	r := &reply{Reader: k.read, numbered: k.protocol >= protocolSecond}
 	if r.numbered {
@@ -144,11 +146,11 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*re
 	return err
 }
 
-// silent returns an error if a child has written output without a request, or does so within a time:
-// it would be read as the answer to the next request, which is about another batch.
+// silent returns an error if a child has written unrequested output, or does so within a time. That
+// output would be read as the answer to the next request, which is about another batch.
 func (k *child) silent(within time.Duration) error {
 	if k.in.SetDeadline(time.Time{}) != nil || k.out.SetReadDeadline(time.Now().Add(within)) != nil {
-		return nil // no deadlines on this system's pipes
+		return nil // the pipes of this system have no deadlines
 	}
 	_, err := k.read.Peek(1)
 	_ = k.out.SetReadDeadline(time.Time{})
@@ -162,7 +164,7 @@ func (k *child) silent(within time.Duration) error {
 	return err
 }
 
-// limited calls do. The reads and writes of do fail once ctx has ended, or lastWords after the
+// limited calls do. The reads and writes inside do fail once ctx has ended, and lastWords after the
 // child has ended.
 func (k *child) limited(ctx context.Context, do func() error) error {
 	over, gone := make(chan struct{}), make(chan struct{})
@@ -185,11 +187,11 @@ func (k *child) limited(ctx context.Context, do func() error) error {
 	return err
 }
 
-// errEnded means that a child's process has ended without being told to.
+// errEnded means that a child's process has ended without a request to end.
 var errEnded = errors.New("it ended by itself")
 
-// ended returns the error for a child that closed its standard output or input, which says how the
-// child ended, if it did.
+// ended returns the error for a child that closed its standard output or input. If the child has
+// ended, the error says how.
 func (k *child) ended(err error) error {
 	select {
 	case <-k.done:
@@ -199,8 +201,8 @@ func (k *child) ended(err error) error {
 	}
 }
 
-// stop ends a child: by BYE if bye is set, then by SIGTERM and SIGKILL to its whole group. With a
-// contained one end all of its processes, in whichever group they are.
+// stop ends a child: with BYE if bye is set, then with SIGTERM and SIGKILL to its process group. If
+// the child is contained, all processes that it started end too, in every process group.
 func (k *child) stop(bye bool) {
 	if bye {
 		_ = k.in.SetWriteDeadline(time.Now().Add(byeWait))
@@ -211,7 +213,7 @@ func (k *child) stop(bye bool) {
 		terminate(k.cmd.Process)
 		k.within(termWait)
 	}
-	_ = k.life.Close() // nil.Close() is an error that says nothing
+	_ = k.life.Close() // Close on a nil file returns an error, which does not matter
 	if k.life == nil || !k.within(killWait) {
 		kill(k.cmd.Process)
 	}

@@ -14,43 +14,44 @@ import (
 	"unicode"
 )
 
-// ErrCode means that a trainer's code is not the approved one, or cannot be hashed.
+// ErrCode means that a trainer's code is not approved, or cannot be hashed.
 var ErrCode = errors.New("the trainer's code")
 
-// Bounds on a trainer's code.
+// These bound a trainer's code.
 const (
 	maxCodeFiles = 10_000
 	maxCodeBytes = 1 << 30
 )
 
-// codeFormat is the first input of the hash of a trainer's code. Its number changes with the rules
-// of docs/TRAINER.md that say which files are hashed.
+// codeFormat is the first input of the hash of a trainer's code. Its number changes when the rules
+// in docs/TRAINER.md on which files are hashed change.
 const codeFormat = "spdl trainer code 1\n"
 
 // CodeFile is a file of a trainer's code.
 type CodeFile struct {
-	Path       string `json:"path"` // from the folder, with slashes
+	Path       string `json:"path"` // relative to the folder, with slashes
 	Bytes      int64  `json:"bytes"`
 	Executable bool   `json:"executable"`
 }
 
-// Code is the code of a trainer: what of its folder can be run, by the rules of docs/TRAINER.md.
+// Code is the code of a trainer: the files in its folder that can be executed, by the rules of
+// docs/TRAINER.md.
 type Code struct {
 	Hash  string     `json:"hash"` // SHA-256 in hexadecimal
 	Files []CodeFile `json:"files"`
 }
 
-// suffixes are those of files that interpreters and linkers load.
+// suffixes are the suffixes of files that interpreters and linkers load.
 var suffixes = []string{".py", ".so", ".sh", ".r", ".jl", ".js", ".lua", ".pl", ".rb"}
 
-// isCode reports whether a file belongs to the code by its name or its mode.
+// isCode reports whether a file is code by its name or its mode.
 func isCode(name string, mode fs.FileMode) bool {
 	name = strings.ToLower(name)
 	return mode&0o111 != 0 || slices.Contains(suffixes, filepath.Ext(name)) || strings.Contains(name, ".so.")
 }
 
-// skipped reports whether a folder or a file is neither code nor data: caches, hidden folders such
-// as .git, and virtual environments, which are the interpreter's.
+// skipped reports whether a folder or a file is neither code nor data. Skipped are caches, hidden
+// folders such as .git, and virtual environments, which belong to the interpreter.
 func skipped(path string, d fs.DirEntry) bool {
 	if !d.IsDir() {
 		return strings.HasSuffix(d.Name(), ".pyc")
@@ -59,15 +60,15 @@ func skipped(path string, d fs.DirEntry) bool {
 	return d.Name() == "__pycache__" || strings.HasPrefix(d.Name(), ".") || err == nil
 }
 
-// HashCode returns the code in a folder and its hash.
+// HashCode returns the code in a folder, with its hash.
 func HashCode(folder string) (Code, error) { return copyCode(folder, "") }
 
-// copyCode copies the code of a folder, unless to is empty, and hashes the bytes that it copies. In
-// the copy, the other files are symbolic links to the folder's.
+// copyCode hashes the code of a folder and, unless to is empty, copies the hashed bytes to the
+// folder to. All other files become symbolic links there.
 func copyCode(folder, to string) (c Code, err error) {
 	hash, total := sha256.New(), int64(0)
 	hash.Write([]byte(codeFormat))
-	// WalkDir visits each folder in the order of the names, and so in the same order everywhere
+	// WalkDir visits a folder by file name, so the order is the same on every machine.
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == folder {
 			return err
@@ -102,8 +103,8 @@ func copyCode(folder, to string) (c Code, err error) {
 	return c, err
 }
 
-// codeOrData opens a file of the code. Of anything else it returns nil, and makes a folder or a link
-// of it in the copy.
+// codeOrData opens a file of the code. For anything else it returns nil, and makes a folder or a
+// link for it in the copy.
 func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileMode, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -112,7 +113,7 @@ func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileM
 	case d.IsDir():
 		return nil, 0, nil
 	case err != nil && d.Type()&fs.ModeSymlink != 0 && !isCode(d.Name(), 0):
-		return nil, 0, nil // it leads nowhere
+		return nil, 0, nil // a link to a missing file
 	case err != nil:
 		return nil, 0, err
 	case d.Type()&fs.ModeSymlink != 0 && (info.IsDir() || isCode(d.Name(), info.Mode())):
@@ -131,7 +132,8 @@ func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileM
 	return nil, 0, nil
 }
 
-// copy adds a file to the hash: a line with its mode, its length and its path, and its content.
+// copy adds a file to the hash: a line with its mode, its length and its path, and its content. It
+// also writes the content to the copy, if there is one.
 func (f CodeFile) copy(in *os.File, to string, copied bool, hash io.Writer, most int64) (int64, error) {
 	if strings.ContainsFunc(f.Path, unicode.IsControl) || strings.ContainsRune(f.Path, unicode.ReplacementChar) {
 		return 0, fmt.Errorf("%w: the name %q is no printable text", ErrCode, f.Path)

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// The versions of docs/TRAINER.md that this package speaks. The second numbers the questions, so that
-// the answer to another question is told apart, and knows groups.
+// These are the protocol versions of docs/TRAINER.md that this package speaks. The second numbers
+// the questions, so that an answer to another question is detected, and supports groups.
 const (
 	protocolFirst  = 1
 	protocolSecond = 2
 )
 
-// The types of frames. A frame is its type, the length of its body as four bytes in
-// little endian, and the body.
+// These are the types of frames. A frame consists of its type, the length of its body as four bytes
+// in little endian, and the body.
 const (
 	frameHello    = 'H' // both ways
 	frameGradient = 'G' // to the trainer
@@ -27,18 +27,18 @@ const (
 	frameBye      = 'B' // to the trainer
 	frameRows     = 'R' // from the trainer
 	frameSum      = 'S' // from the trainer
-	frameFault    = 'X' // from the trainer: why it cannot answer
+	frameFault    = 'X' // from the trainer: the reason why it cannot answer
 )
 
-// Bounds on the bodies of frames from a trainer.
+// These bound the bodies of frames from a trainer.
 const (
-	maxText = 1 << 16  // of JSON and faults
-	maxRows = 16 << 20 // bytes of a frame of rows, unless one row is longer
+	maxText = 1 << 16  // bytes of JSON and of faults
+	maxRows = 16 << 20 // bytes of a frame of rows; one row may be longer
 )
 
 const (
 	headerBytes = 5
-	numberBytes = 4 // of a question, from version 2
+	numberBytes = 4 // the number of a question, from version 2 on
 	fromTrainer = "HEURSX"
 )
 
@@ -59,12 +59,12 @@ func writeFrame(w io.Writer, kind byte, body []byte) error {
 // reply reads the answer to one question.
 type reply struct {
 	*bufio.Reader
-	numbered bool   // each frame begins its body with the number of the question that it answers
-	question uint32 // its number
+	numbered bool   // whether each frame's body begins with the number of the question that it answers
+	question uint32 // the number of the question
 }
 
-// frame reads a frame of the wanted type with a body of at most most bytes, without the number of the
-// question. It returns a FAULT frame, and the answer to another question, as an error.
+// frame reads a frame of the wanted type with a body of at most most bytes, and returns the body
+// without the number of the question. A FAULT frame and an answer to another question are errors.
 func (r *reply) frame(want byte, most int) ([]byte, error) {
 	header := make([]byte, headerBytes)
 	if n, err := io.ReadFull(r, header); err != nil {
@@ -100,8 +100,8 @@ func (r *reply) frame(want byte, most int) ([]byte, error) {
 	return body, err
 }
 
-// number reads the number of the question that a frame answers. It returns an error if that is not
-// the reply's.
+// number reads the number of the question that a frame answers. Another number than the reply's is
+// an error.
 func (r *reply) number(kind byte, length uint64) error {
 	if length < numberBytes {
 		return fmt.Errorf("the answer is a frame of type %q of %d bytes, want at least the %d of the question's number", kind,
@@ -118,19 +118,21 @@ func (r *reply) number(kind byte, length uint64) error {
 	return nil
 }
 
-// errQuestion means that an answer is to another question than the one asked: it is late, or a second
-// one, or the trainer does not repeat the number.
+// errQuestion means that an answer is not to the last question: it is late, or a second one, or the
+// trainer does not repeat the number.
 var errQuestion = errors.New("the answer is to another question")
 
-// request returns the body of a GRADIENT frame: the number of indices, the indices, the parameters.
+// request returns the body of a GRADIENT frame: the number of indices, the indices, and the
+// parameters.
 func request(x []float64, picked []int) []byte {
 	body := make([]byte, 0, 4+4*len(picked)+8*len(x))
 	body = binary.LittleEndian.AppendUint32(body, uint32(len(picked)))
 	return appendFloats(appendInts(body, picked), x)
 }
 
-// groupRequest returns the body of a GRADIENT frame for groups that the trainer clips: the number of
-// groups, that of all indices, the sizes of the groups, the indices group by group, the parameters.
+// groupRequest returns the body of a GRADIENT frame for groups that the trainer clips: the number
+// of groups, the number of all indices, the sizes of the groups, the indices group by group, and
+// the parameters.
 func groupRequest(x []float64, groups [][]int) []byte {
 	sizes, all := make([]int, len(groups)), flatten(groups)
 	for i, g := range groups {

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// grouped makes a child the leader of a process group. Its own children then end with it, and the
-// terminal's Ctrl-C does not reach it: its parent ends it in order.
+// grouped makes a child the leader of a process group. One signal then reaches the child and all
+// its own children, and a terminal's Ctrl-C does not reach it: the worker ends it in order.
 func grouped(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminate asks the group of a child to end; kill ends it.
+// terminate asks all processes of a child's group to end, and kill forces them.
 func terminate(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
 func kill(p *os.Process)      { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

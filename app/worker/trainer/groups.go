@@ -11,11 +11,11 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// maxGrouped is the max number of examples of a trainer whose examples have groups.
+// maxGrouped is the max number of examples that a trainer may have if they are in groups.
 const maxGrouped = 1 << 24
 
-// askGroups asks the running child for the group of each example. The worker draws groups, so it
-// must know them, and they must be the same after a restart.
+// askGroups asks the running child for the group of each example. The worker needs to know the
+// groups, because it draws them, and they must be the same after a restart.
 func (t *Trainer) askGroups(ctx context.Context) error {
 	return t.child.ask(ctx, frameGroups, nil, func(r *reply) error {
 		body, err := r.frame(frameGroups, 4*t.answer.Examples)
@@ -34,7 +34,7 @@ func (t *Trainer) askGroups(ctx context.Context) error {
 	})
 }
 
-// members returns the examples of each of the picked groups.
+// members returns the examples of each picked group.
 func (t *Trainer) members(picked []int) [][]int {
 	groups := make([][]int, len(picked))
 	for i, g := range picked {
@@ -43,7 +43,7 @@ func (t *Trainer) members(picked []int) [][]int {
 	return groups
 }
 
-// inGroups says how the examples are grouped, if they are.
+// inGroups returns the part of a message about groups, "" if the unit of privacy is one example.
 func (t *Trainer) inGroups() string {
 	if t.unit != params.UnitGroup {
 		return ""
@@ -58,8 +58,8 @@ func (t *Trainer) inGroups() string {
 	return fmt.Sprintf(" in %d groups of 1 to %d", len(t.groups), most)
 }
 
-// decodeGroups decodes the group of each of n examples. Groups are numbered from 0 in the order of
-// their first examples, so that the worker's numbers are the trainer's.
+// decodeGroups decodes the group of each of n examples. Groups must be numbered from 0 in the order
+// of their first examples, so that worker and trainer use the same numbers.
 func decodeGroups(body []byte, n int) ([]uint32, error) {
 	if len(body) != 4*n {
 		return nil, fmt.Errorf("the groups of %d examples have %d bytes, want %d (a u32 for each example)", n, len(body), 4*n)
@@ -76,9 +76,9 @@ func decodeGroups(body []byte, n int) ([]uint32, error) {
 	return grouped, nil
 }
 
-// groupSum sets dst to the sum of the gradients of groups, each the sum of its examples' and within
-// the clip norm. With clipping "rows" the trainer gives the gradient of each example, and SPDL sums
-// them by group and clips; with "sum" the trainer does both.
+// groupSum sets dst to the sum over groups of their clipped gradients. The gradient of a group is
+// the sum of its examples' gradients. With clipping "rows" the trainer answers with the gradient of
+// each example, and SPDL sums by group and clips; with "sum" the trainer does both.
 func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, groups [][]int) error {
 	if t.model.Clipping == params.ClippingSum {
 		return k.ask(ctx, frameGradient, groupRequest(x, groups), func(r *reply) error {
@@ -89,7 +89,7 @@ func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, grou
 	all, one := flatten(groups), make([]float64, len(dst))
 	return k.ask(ctx, frameGradient, request(x, all), func(r *reply) error {
 		clear(dst)
-		at, left := -1, 0 // the group, and how many of its rows are to come
+		at, left := -1, 0 // the current group, and the number of its rows that have not been read yet
 		err := t.each(r, len(dst), len(all), func(row []float64, _ float64) {
 			if left == 0 {
 				at++

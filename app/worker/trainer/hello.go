@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Share names the participant's part of a common data set. A participant with data of its own has
-// part 0 of 1.
+// Share names the participant's part of a common data set. A participant with its own data has part
+// 0 of 1.
 type Share struct {
 	Data      string  `json:"data"` // worker.data
 	Part      int     `json:"part"`
@@ -20,11 +20,11 @@ type Share struct {
 	Seed      uint64  `json:"seed"`
 }
 
-// hello is the body of the HELLO frame, the first one that a trainer gets.
+// hello is the body of the HELLO frame, which is the first frame that a trainer gets.
 type hello struct {
-	Protocol  int             `json:"protocol"`       // that of version 1, which knows no other key for it
-	Protocols []int           `json:"protocols"`      // all that the worker speaks
-	Unit      string          `json:"unit,omitempty"` // of privacy: "group", or nothing for an example
+	Protocol  int             `json:"protocol"`       // 1; trainers of version 1 know no other key for the version
+	Protocols []int           `json:"protocols"`      // all versions that the worker speaks
+	Unit      string          `json:"unit,omitempty"` // the unit of privacy: "group"; empty for an example
 	Dimension int             `json:"dimension"`
 	Clip      float64         `json:"clip"`     // 0: nothing is clipped
 	Clipping  string          `json:"clipping"` // "rows" or "sum"
@@ -33,18 +33,18 @@ type hello struct {
 	Share     Share           `json:"share"`
 }
 
-// Tensor is the name and the shape of a tensor of a trainer's own model.
+// Tensor is the name and the shape of a tensor in the trainer's own model.
 type Tensor struct {
 	Name  string   `json:"name"`
 	Shape []uint32 `json:"shape"`
 }
 
-// answer is the body of the trainer's answer to HELLO.
+// answer is the body of a trainer's answer to HELLO.
 type answer struct {
 	Protocol  int  `json:"protocol"`
 	Examples  int  `json:"examples"`
 	Evaluates bool `json:"evaluates"`
-	// Tensors are those of the trainer's own model, if it knows them.
+	// Tensors lists the tensors of the trainer's own model, if the trainer knows them.
 	Tensors []Tensor `json:"tensors,omitempty"`
 }
 
@@ -66,10 +66,10 @@ func decodeAnswer(body []byte, unit string) (a answer, err error) {
 	return a, nil
 }
 
-// TensorError means that a trainer's model has other tensors than the chain's.
+// TensorError means that a trainer's model has other tensors than the chain's model.
 type TensorError struct {
-	Model      []Tensor // the trainer's
-	Difference string   // the first
+	Model      []Tensor // the tensors of the trainer's model
+	Difference string   // the first difference
 }
 
 func (e *TensorError) Error() string {
@@ -78,7 +78,7 @@ func (e *TensorError) Error() string {
 }
 
 // compare returns a TensorError with the first difference between the trainer's tensors and the
-// chain's. Their order may differ. A trainer that names no tensors is not compared.
+// chain's. Their order does not matter. If a trainer names no tensors, compare returns nil.
 func compare(model []Tensor, chain []params.Tensor) error {
 	if len(model) == 0 {
 		return nil
@@ -108,11 +108,11 @@ func compare(model []Tensor, chain []params.Tensor) error {
 	return nil
 }
 
-// Eval is a trainer's measurement of a model on its test set.
+// Eval is a trainer's evaluation of a model on its own test set.
 type Eval struct {
 	Loss     float64 `json:"loss"`
 	Accuracy float64 `json:"accuracy"`
-	Examples int     `json:"examples"` // of the test set
+	Examples int     `json:"examples"` // the size of the test set
 }
 
 func decodeEval(body []byte) (e Eval, err error) {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// lines passes whole lines on, cuts long ones, and drops those beyond the rate limit. Without the
-// limit a trainer that logs every example would fill the disk that the node needs.
+// lines passes the whole lines of a program's output on, cuts long ones, and drops lines beyond the
+// rate limit. Without that limit a trainer that logs every example would fill the disk of the node.
 type lines struct {
 	say   func(string)
 	buf   []byte
-	since time.Time // start of the second whose lines are counted in said
-	said  int       // lines since then
-	left  int       // lines dropped and not reported yet
-	last  string    // the last line, for a reader after the program has ended
+	since time.Time // the start of the second for which said counts lines
+	said  int       // lines passed on since then
+	left  int       // dropped lines that are not reported yet
+	last  string    // the last line, which is read after the program has ended
 }
 
 const (
@@ -58,8 +58,8 @@ func (l *lines) missed() {
 	}
 }
 
-// end passes the rest on once the program has ended: the last line tells why it ended, and may lack
-// a newline.
+// end passes the rest of the output on after the program has ended. The last line tells why the
+// program ended, and may lack a newline.
 func (l *lines) end() {
 	l.missed()
 	if len(l.buf) > 0 {

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// StartError means that a trainer's program ended, or gave up, before it answered HELLO.
+// StartError means that a trainer's program ended, or sent a fault, before it answered HELLO.
 type StartError struct {
-	// Program is the interpreter that lacks Module, if that is why. Both are empty otherwise.
+	// Module is the Python module whose absence ended the program, and Program the interpreter that
+	// lacks it. Both are empty for any other reason.
 	Program, Module string
 	err             error
 }
@@ -29,7 +30,7 @@ func (e *StartError) Unwrap() error { return e.err }
 var missing = regexp.MustCompile(`^ModuleNotFoundError: No module named '([^']{1,100})'`)
 
 // MissingModule returns the Python module that a program could not import, or "" if words is not
-// the error message about one.
+// the error message of such a failure.
 func MissingModule(words string) string {
 	if m := missing.FindStringSubmatch(words); m != nil {
 		return m[1]
@@ -37,8 +38,8 @@ func MissingModule(words string) string {
 	return ""
 }
 
-// notStarted turns the error of a HELLO into a StartError if the program has ended or given up. It
-// returns other errors as they are.
+// notStarted turns the error of a HELLO into a StartError if the program has ended or sent a fault.
+// It returns all other errors unchanged.
 func (t *Trainer) notStarted(err error) error {
 	var said fault
 	words := ""
@@ -54,8 +55,8 @@ func (t *Trainer) notStarted(err error) error {
 	return &StartError{Program: interpreter(t.config.Argv), Module: MissingModule(words), err: err}
 }
 
-// interpreter returns the Python that runs a command line. For a script that is executed itself it
-// is python3, from the script's first line.
+// interpreter returns the Python that runs a command line. For a script that is executable itself
+// it returns python3, which the first line of such a script names.
 func interpreter(argv []string) string {
 	if strings.HasPrefix(filepath.Base(argv[0]), "python") {
 		return argv[0]

@@ -23,10 +23,10 @@ import (
 // ErrTrainer is wrapped by every failure of a trainer's program.
 var ErrTrainer = errors.New("trainer failed")
 
-// ErrUnmeasured means that a trainer evaluates no models.
+// ErrUnmeasured means that a trainer cannot evaluate models.
 var ErrUnmeasured = errors.New("the trainer does not evaluate")
 
-// Defaults of a Config.
+// These are the defaults of a Config.
 const (
 	DefaultTimeout = 2 * time.Minute
 	firstPause     = time.Second
@@ -37,17 +37,17 @@ const (
 type Config struct {
 	Argv    []string      // program and arguments; no shell reads them
 	Dir     string        // working directory
-	Timeout time.Duration // for each answer, and for the start. Default DefaultTimeout
-	Pause   time.Duration // before the first restart; doubles with each failure. Default 1 s
+	Timeout time.Duration // for each answer, and for the start; default DefaultTimeout
+	Pause   time.Duration // before the first restart; doubles with each failure; default 1 s
 	Share   Share
 	Sandbox sandbox.Settings
-	// Approved are the hashes of code that may run, beside the model's. Of none any code may run,
-	// unless the model names one.
+	// Approved are the hashes of code that may run, beside the hash that the model may name. If
+	// both are missing, any code may run.
 	Approved []string
 	Log      func(message string, keyvals ...any) // takes the trainer's standard error; may be nil
 }
 
-// Check returns an error if the program is missing or cannot be executed.
+// Check returns an error if the program does not exist or is not executable.
 func (c Config) Check() error {
 	if len(c.Argv) == 0 {
 		return fmt.Errorf("no trainer is named")
@@ -76,7 +76,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// contained returns an error if the program is to be contained and cannot be.
+// contained returns an error if the program must be contained and this system cannot do it.
 func (c Config) contained() error {
 	if c.Sandbox.Off {
 		return nil
@@ -90,25 +90,25 @@ func (c Config) contained() error {
 	return nil
 }
 
-// Trainer is a participant's training program. It is safe for concurrent use: calls run one at a
-// time.
+// Trainer is a participant's running training program. It is safe for concurrent use: calls run one
+// after the other.
 type Trainer struct {
 	config Config
 	model  params.Model
 	clip   float64
-	unit   string // of privacy
+	unit   string // the unit of privacy
 
 	mu       sync.Mutex
-	child    *child // nil if none runs
+	child    *child // nil if no process runs
 	answer   answer
 	grouped  []uint32  // the group of each example, if groups are the unit
-	groups   [][]int   // their examples
-	failures int       // since the last success
-	after    time.Time // no start before this time
+	groups   [][]int   // the examples of each group
+	failures int       // the failures since the last success
+	after    time.Time // the earliest time of the next start
 }
 
-// Start starts the trainer of a model. The gradient of each unit of privacy, an example or a group, is
-// clipped to the norm p.Clip; 0 does not clip.
+// Start starts the trainer of a model. It clips the gradient of each unit of privacy, an example or
+// a group, to the norm p.Clip; with 0 it does not clip.
 func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Trainer, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func (t *Trainer) Close() {
 	}
 }
 
-// ClippedSum sets dst to the sum of the gradients at x of the picked units, each within the clip
-// norm. If it fails, the content of dst is undefined.
+// ClippedSum sets dst to the sum of the gradients at x of the picked units, each clipped to the
+// clip norm. After an error the content of dst is undefined.
 func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int) error {
 	return t.use(ctx, func(ctx context.Context, k *child) error {
 		if t.unit == params.UnitGroup {
@@ -174,7 +174,7 @@ func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int
 	})
 }
 
-// Evaluate returns the trainer's measurements of the model at x, or ErrUnmeasured.
+// Evaluate returns the trainer's evaluation of the model at x, or ErrUnmeasured.
 func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error) {
 	measured := false
 	err = t.use(ctx, func(ctx context.Context, k *child) error {
@@ -195,8 +195,8 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 	return e, err
 }
 
-// use calls do with a running child. The timeout applies to the start of the child and to do
-// separately. A child that fails is stopped, and the first call after a pause starts a new one.
+// use calls do with a running child. The timeout applies twice: to the start of the child and to
+// do. A child that fails is stopped, and the first call after a pause starts a new one.
 func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -226,7 +226,7 @@ func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) erro
 	return fmt.Errorf("%w: %w", ErrTrainer, err)
 }
 
-// running makes sure that a child runs and has answered HELLO.
+// running starts a child if none runs, and returns when it has answered HELLO.
 func (t *Trainer) running(ctx context.Context) (err error) {
 	if t.child != nil {
 		return nil
@@ -264,11 +264,12 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 	return t.notStarted(err)
 }
 
-// clipMargin keeps a clipped row within the clip norm after the float64 roundings of its
+// clipMargin keeps a clipped row within the clip norm in spite of the float64 rounding of its
 // coordinates.
 const clipMargin = 1.0 / (1 << 40)
 
-// rows clips n rows and adds them to dst. They come in one or more frames of whole rows.
+// rows reads n rows, clips each and adds them to dst. The rows are in one or more frames of whole
+// rows.
 func (t *Trainer) rows(r *reply, dst []float64, n int) error {
 	return t.each(r, len(dst), n, func(row []float64, norm float64) {
 		factor := privacy.ClipScale(norm, t.clip*(1-clipMargin))
@@ -278,7 +279,7 @@ func (t *Trainer) rows(r *reply, dst []float64, n int) error {
 	})
 }
 
-// each calls do with every row and its norm.
+// each reads n rows of d coordinates and calls do with each row and its norm.
 func (t *Trainer) each(r *reply, d, n int, do func(row []float64, norm float64)) error {
 	row := make([]float64, d)
 	for got, first := 0, true; got < n || first; first = false {
@@ -307,8 +308,8 @@ func (t *Trainer) each(r *reply, d, n int, do func(row []float64, norm float64))
 	return nil
 }
 
-// overClip is how far beyond the clip norm the rounding of a trainer's float32 may bring the
-// sum of n clipped gradients, as a share of n clip norms.
+// overClip is the tolerance for a trainer's sum of n clipped gradients: float32 rounding may make
+// its norm exceed n clip norms by this fraction.
 const overClip = 1e-5
 
 // sum reads a sum of n clipped gradients into dst.

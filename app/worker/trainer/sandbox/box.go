@@ -6,33 +6,34 @@ import (
 	"os/exec"
 )
 
-// policy is what a supervisor is told: a trainer's command line and its bounds.
+// policy tells a supervisor the trainer's command line and limits.
 type policy struct {
 	Argv      []string
 	Dir       string
 	Env       []string
 	Read      []string
 	Devices   []string
-	Scratch   string // the folder, once the supervisor has made it
+	Scratch   string // the scratch folder, which the supervisor makes
 	MaxMemory int64
-	MaxFiles  int64 // bytes in the scratch folder
+	MaxFiles  int64 // the max bytes in the scratch folder
 	MaxTasks  int
 }
 
-// The names of the two roles as which a program starts itself again.
+// A program that starts itself again gets one of these names, each for one role.
 const (
 	supervisorName = "spdl-sandbox"
 	confinedName   = "spdl-sandbox-exec"
 )
 
-// lifelineFD is the descriptor on which each role gets its policy. The supervisor's other end is
-// held by the worker alone: it closes when the worker ends, however it ends.
+// lifelineFD is the descriptor from which each role reads its policy. Only the worker holds the
+// other end of the supervisor's lifeline, so that end closes when the worker ends, even if it is
+// killed.
 const lifelineFD = 3
 
 // Command returns a command that runs a trainer's command line in the sandbox, and the two ends of
-// its lifeline. When the end lifeline closes, the trainer and all processes that it started are
-// killed. The caller closes both ends: theirs as soon as the command has started, lifeline to end
-// the trainer.
+// its lifeline. The caller closes both ends: theirs as soon as the command has started, and
+// lifeline to end the trainer. When lifeline closes, the trainer and all processes that it started
+// are killed.
 func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeline, theirs *os.File, err error) {
 	if err := s.Validate(); err != nil {
 		return nil, nil, nil, err
@@ -60,11 +61,11 @@ func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeli
 	}
 	cmd = again(supervisorName)
 	cmd.ExtraFiles = []*os.File{theirs}
-	go func() { _, _ = lifeline.Write(append(text, '\n')) }() // a supervisor that is gone has said why
+	go func() { _, _ = lifeline.Write(append(text, '\n')) }() // if it fails, the supervisor has printed why
 	return cmd, lifeline, theirs, nil
 }
 
-// again returns a command that starts this program again in another role.
+// again returns a command that starts this program again, in another role.
 func again(role string) *exec.Cmd {
 	return &exec.Cmd{Path: "/proc/self/exe", Args: []string{role}, SysProcAttr: ownSession(), Env: os.Environ()}
 }

@@ -1,11 +1,11 @@
-// Package sandbox confines the trainer, which is a participant's training program, on Linux. The
-// trainer reads its own folder, its interpreter and its data, writes one scratch folder, and has no
+// Package sandbox confines a participant's training program, the trainer, on Linux. The trainer can
+// read its own folder, its interpreter and its data, can write one scratch folder, and has no
 // network. The trainer and every process that it started end with the worker.
 //
 // A program that links this package can start itself again in two roles, which init recognises by
-// the name of the process. The supervisor owns the scratch folder, watches the limits, and outlives
-// neither the worker nor the trainer. Its child restricts itself by Landlock, seccomp and resource
-// limits, and then executes the trainer.
+// the name of the process. The supervisor owns the scratch folder and watches the limits; it ends
+// with the worker and with the trainer. Its child restricts itself by Landlock, seccomp and
+// resource limits, and then executes the trainer.
 //
-// The worker is outside, and never restricted.
+// The worker runs outside of the sandbox, without restrictions.
 package sandbox

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// passed are the variables of the worker's environment that a trainer gets: where programs are, the
-// language, the time zone, and how many threads numerical libraries take.
+// passed names the variables of the worker's environment that a trainer gets: the path of programs,
+// the language, the time zone, and the number of threads that numerical libraries use.
 var passed = []string{"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
 	"MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES"}
 
-// environment returns the environment of a trainer, without HOME and TMPDIR, which are its scratch
-// folder.
+// environment returns the environment of a trainer. It does not have HOME and TMPDIR, which the
+// supervisor sets to the scratch folder.
 func environment(further []string) (env []string) {
 	for _, name := range append(passed, further...) {
 		if strings.Contains(name, "=") {

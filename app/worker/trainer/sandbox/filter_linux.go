@@ -13,74 +13,75 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbidden are the system calls that a trainer may not make; each fails with EPERM. A name that an
-// architecture lacks is left out there. System calls that the table of names does not know yet fail
+// forbidden lists the system calls that a trainer may not make; each fails with EPERM. A name that
+// an architecture lacks is ignored on it. System calls that the table of names does not have fail
 // with ENOSYS, and so do those of another architecture and of x32.
 var forbidden = []string{
-	// the network, of any family
+	// networks of every family
 	"socket", "bind", "connect", "listen", "accept", "accept4", "sendmmsg", "recvmmsg",
-	// I/O that no filter sees
+	// I/O that bypasses the filter
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd",
-	// other processes of the same user
+	// access to other processes of the same user
 	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp", "pidfd_open",
 	"pidfd_getfd", "pidfd_send_signal", "setpriority", "ioprio_set", "sched_setscheduler", "sched_setparam",
 	"sched_setattr", "move_pages", "migrate_pages", "get_robust_list", "perf_event_open",
 	// memory and messages that outlive a process, or that no limit counts
 	"shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv",
 	"msgctl", "mq_open", "mq_unlink", "memfd_create", "memfd_secret", "add_key", "request_key", "keyctl",
-	// attributes and lengths of files, which Landlock does not guard
+	// changes of file attributes and lengths, which Landlock does not restrict
 	"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr",
 	"fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat", "utime", "utimes",
 	"utimensat", "futimesat", "truncate", "file_setattr",
-	// what is told of files outside
+	// notifications about files outside of the sandbox
 	"inotify_init", "inotify_init1", "fanotify_init", "fanotify_mark", "name_to_handle_at", "open_by_handle_at",
 	"lookup_dcookie",
 	// namespaces and mounts
 	"unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree",
 	"open_tree_attr", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "mknod", "mknodat",
-	// the machine
+	// control of the machine
 	"bpf", "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon",
 	"swapoff", "acct", "quotactl", "quotactl_fd", "syslog", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex",
 	"sethostname", "setdomainname", "iopl", "ioperm", "vhangup", "personality", "nfsservctl", "sysfs", "uselib", "ustat",
 	"_sysctl", "modify_ldt",
 }
 
-// namespaces are the flags of clone that make one.
+// namespaces holds the flags of clone that make a namespace.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// all are the bits of an argument. The kernel takes the lower half of these arguments alone.
+// all selects all bits of an argument. The kernel uses only the lower half of these arguments.
 const all = math.MaxUint32
 
-// check demands of an argument of a system call that its bits in mask are one of the values.
+// check requires that the bits in mask of an argument of a system call are one of the values.
 type check struct {
 	argument uint32
 	mask     uint32
 	values   []uint32
 }
 
-// partly are the system calls that are allowed if their arguments pass all checks.
+// partly returns the system calls that are allowed if their arguments pass all checks.
 func partly() map[string][]check {
 	calls := map[string][]check{
 		"clone":             {{0, namespaces, []uint32{0}}},
-		"prlimit64":         {{0, all, []uint32{0}}}, // of the calling process
+		"prlimit64":         {{0, all, []uint32{0}}}, // only for the calling process
 		"sched_setaffinity": {{0, all, []uint32{0}}},
-		// a connected pair of streams reaches nobody else; a pair of datagrams can send to any path
+		// A connected pair of streams cannot reach other processes; a pair of datagrams can send to
+		// any path.
 		"socketpair": {{0, all, []uint32{unix.AF_UNIX}},
 			{1, all &^ (unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK), []uint32{unix.SOCK_STREAM}}},
 	}
 	if abi() < scopes {
 		self := uint32(os.Getpid())
-		calls["kill"] = []check{{0, all, []uint32{self, 0}}} // 0 is its own group
+		calls["kill"] = []check{{0, all, []uint32{self, 0}}} // 0 is the caller's own group
 		for _, name := range []string{"tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"} {
 			calls[name] = []check{{0, all, []uint32{self}}}
 		}
-		calls["tkill"] = []check{{0, all, nil}} // of any thread: never
+		calls["tkill"] = []check{{0, all, nil}} // any thread: never allowed
 	}
 	return calls
 }
 
-// filter keeps this thread, and what it executes, from the forbidden system calls.
+// filter forbids these system calls to this thread, and to every program that it executes.
 func filter() error {
 	here, err := arch.GetInfo("")
 	if err != nil {
@@ -98,7 +99,7 @@ func filter() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_NO_NEW_PRIVS: %w", err)
 	}
-	// prctl and not seccomp(2), which systemd's @system-service lacks
+	// This is prctl because systemd's @system-service lacks seccomp(2).
 	err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 	if err != nil {
 		return fmt.Errorf("PR_SET_SECCOMP: %w", err)
@@ -106,22 +107,22 @@ func filter() error {
 	return nil
 }
 
-// Results of the filter. A program takes ENOSYS for an older kernel.
+// These are results of the filter. A program that gets ENOSYS assumes an older kernel.
 const (
 	allow  = unix.SECCOMP_RET_ALLOW
 	deny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	absent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 )
 
-// Offsets in struct seccomp_data, of little-endian machines.
+// These are offsets in struct seccomp_data on little-endian machines.
 const (
 	atNumber    = 0
 	atArch      = 4
 	atArguments = 16
 )
 
-// instructions returns the filter for an architecture. Kernels from 5.11 on remember for which
-// numbers it always allows, and run it for the others alone.
+// instructions returns the filter for an architecture. Kernels from 5.11 on remember the numbers
+// that it always allows, and run it only for the other numbers.
 func instructions(here *arch.Info) []bpf.Instruction {
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: atArch, Size: 4},
@@ -138,14 +139,15 @@ func instructions(here *arch.Info) []bpf.Instruction {
 			program = append(program, ofCall(number, checked(checks))...)
 		case slices.Contains(forbidden, name):
 			program = append(program, ofCall(number, []bpf.Instruction{bpf.RetConstant{Val: deny}})...)
-		case name != "clone3": // without it libraries take clone, whose flags a filter sees
+		case name != "clone3": // without clone3 libraries use clone, whose flags the filter can read
 			program = append(program, ofCall(number, []bpf.Instruction{bpf.RetConstant{Val: allow}})...)
 		}
 	}
 	return append(program, bpf.RetConstant{Val: absent})
 }
 
-// ofCall runs instructions, which return, for one system call. The accumulator holds its number.
+// ofCall returns a program that runs the instructions then, which end in a result, if the
+// accumulator holds the number of one system call.
 func ofCall(number uint32, then []bpf.Instruction) []bpf.Instruction {
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: uint8(len(then))}}, then...)
 }

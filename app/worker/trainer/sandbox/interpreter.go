@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// command is a trainer's command line as the sandbox runs it.
+// command is a trainer's command line in the form that the sandbox runs.
 type command struct {
-	argv        []string // the first is an absolute path
+	argv        []string // the first word is an absolute path
 	dir         string
-	folder      string   // the program's own
+	folder      string   // the folder of the trainer's code
 	interpreter []string // files and folders of the interpreter and its libraries
 	env         []string
 }
 
-// resolve finds the program of a command line, its own folder, and its interpreter.
+// resolve finds the program of a command line, the folder of its code, and its interpreter.
 func (c *command) resolve(argv []string, dir string) (err error) {
 	if dir == "" {
 		dir = "."
@@ -50,14 +50,14 @@ func (c *command) resolve(argv []string, dir string) (err error) {
 	return err
 }
 
-// Folder returns the folder of a trainer's code: that of its script, or of its program.
+// Folder returns the folder of a trainer's code: the folder of its script, or of its program.
 func Folder(argv []string, dir string) (string, error) {
 	var c command
 	err := c.resolve(argv, dir)
 	return c.folder, err
 }
 
-// executable returns the path of a program. One that is relative begins in dir.
+// executable returns the path of a program. A relative path begins in dir.
 func executable(program, dir string) (string, error) {
 	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
 		program = filepath.Join(dir, program)
@@ -65,7 +65,7 @@ func executable(program, dir string) (string, error) {
 	return exec.LookPath(program)
 }
 
-// shebang returns the Python that the first line of a script names.
+// shebang returns the Python interpreter that the first line of a script names.
 func shebang(program, dir string) (python string, ok bool) {
 	path, err := executable(program, dir)
 	if err != nil || !strings.ContainsRune(program, filepath.Separator) {
@@ -87,9 +87,9 @@ func shebang(program, dir string) (python string, ok bool) {
 	return words[0], len(words) == 1 && strings.HasPrefix(filepath.Base(words[0]), "python")
 }
 
-// own returns the folder of the program: that of the first argument that is a file, as an
-// interpreter's script is, or of the program itself if it is outside of the system's folders, or
-// the working directory.
+// own returns the folder of the trainer's code. It is the folder of the first argument that is a
+// file, such as an interpreter's script. Without such an argument it is the program's folder if
+// that is outside of the system's folders, and otherwise the working directory.
 func (c *command) own() (string, error) {
 	for _, argument := range c.argv[1:] {
 		path := argument
@@ -112,18 +112,18 @@ func (c *command) own() (string, error) {
 	return filepath.Dir(program), nil
 }
 
-// python is what an interpreter says about itself.
+// python is an interpreter's answer about itself.
 type python struct {
 	Executable string
 	Base       string   // the user's folder of packages
-	Paths      []string // its folders and those of its packages
+	Paths      []string // the folders of the interpreter and of its packages
 }
 
-// asked remembers the answers of interpreters, by path: a trainer restarts often.
+// asked caches the answers of interpreters by path, because a trainer may restart often.
 var asked sync.Map
 
-// askPython replaces a Python by its executable, which may stand behind a wrapper of pyenv or of a
-// virtual environment, and finds its folders.
+// askPython replaces a Python interpreter by its executable, which a wrapper of pyenv or of a
+// virtual environment may hide, and finds its folders.
 func (c *command) askPython() error {
 	path, err := executable(c.argv[0], c.dir)
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *command) askPython() error {
 	return nil
 }
 
-// ask runs an interpreter with a question of our own, in a folder where it finds no module of the
+// ask runs an interpreter with a question of this package, in a folder without any module of the
 // trainer's.
 func ask(path string, env []string) (answer python, err error) {
 	const question = `import json, os, site, sys; print(json.dumps({"executable": sys.executable,

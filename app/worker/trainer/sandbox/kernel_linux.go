@@ -8,19 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// levels are Landlock's rule sets by ABI, from the first.
+// levels lists Landlock's rule sets by ABI version, from version 1.
 var levels = []landlock.Config{landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6}
 
-// scopes is the first ABI that confines signals.
+// scopes is the first ABI version that confines signals.
 const scopes = 6
 
-// abi returns the ABI of the kernel's Landlock of which this package can use all, or 0.
+// abi returns the latest ABI version that the kernel's Landlock and this package both support
+// fully, or 0.
 func abi() int {
 	version, err := landlocksys.LandlockGetABIVersion()
 	if err != nil {
 		return 0
 	}
-	// some kernels before 6.14 confine signals between threads of one process too
+	// Some kernels before 6.14 also block signals between threads of one process. Unless the kernel
+	// reports the fix, this package does not use scopes.
 	if errata, err := landlocksys.LandlockGetErrata(); version >= scopes && (err != nil || errata&2 == 0) {
 		version = scopes - 1
 	}
@@ -28,13 +30,14 @@ func abi() int {
 }
 
 // Supported returns nil if this system can contain a trainer, and otherwise an ErrUnsupported that
-// says what is missing.
+// names what is missing.
 func Supported() error {
 	switch {
 	case abi() == 0:
 		return fmt.Errorf("%w: this kernel has no Landlock (Linux 5.13 and later have it, with CONFIG_SECURITY_LANDLOCK "+
 			"and \"landlock\" in the boot parameter lsm=; a container's seccomp profile may also forbid it)", ErrUnsupported)
-	// without a filter this fails in any case, for lack of the filter where it is known
+	// Without a filter argument the call always fails: with EFAULT where the kernel supports
+	// filters.
 	case unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, 0, 0, 0) != unix.EFAULT:
 		return fmt.Errorf("%w: this kernel has no seccomp filters (CONFIG_SECCOMP_FILTER), or this process may not use "+
 			"them", ErrUnsupported)
@@ -42,7 +45,7 @@ func Supported() error {
 	return nil
 }
 
-// missing are the rules of later Landlock ABIs, and what stands in for each.
+// missing lists the rules of later Landlock ABIs, with the substitute for each.
 var missing = []struct {
 	abi      int
 	kernel   string
@@ -55,8 +58,8 @@ var missing = []struct {
 	{scopes, "6.12", "a process of the trainer may signal itself alone, and what it leaves behind is found by parent"},
 }
 
-// Describe says by which mechanisms a trainer is contained here, and for each that a later kernel
-// would add, which kernel that is.
+// Describe names the mechanisms that contain a trainer on this system. lacks has one text for each
+// mechanism that needs a later kernel.
 func Describe() (means string, lacks []string) {
 	have := abi()
 	for _, m := range missing {

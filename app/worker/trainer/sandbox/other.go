@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Supported returns an ErrUnsupported: only Linux can contain a trainer.
+// Supported returns an ErrUnsupported, because only Linux can contain a trainer.
 func Supported() error {
 	return fmt.Errorf("%w: %s has no Landlock; Linux has", ErrUnsupported, runtime.GOOS)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// system are the files and folders that every program may read: programs and libraries of the
-// distribution, and what the kernel says about the machine and about the process itself.
+// system lists the files and folders that every program may read: programs and libraries of the
+// distribution, and the kernel's information about the machine and the process.
 var system = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store",
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
@@ -17,11 +17,12 @@ var system = []string{
 	"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage",
 }
 
-// ofDevices are what the runtimes of graphics cards read.
+// ofDevices lists the files that the runtimes of graphics cards read.
 var ofDevices = []string{"/proc/driver/nvidia", "/proc/devices", "/sys/class", "/sys/bus/pci", "/sys/devices",
 	"/sys/module/nvidia", "/sys/module/amdgpu", "/etc/OpenCL", "/etc/vulkan", "/dev/dri"}
 
-// absolute returns a path as an absolute one without symbolic links. Relative ones begin in dir.
+// absolute returns the absolute form of a path, without symbolic links. A relative path begins in
+// dir.
 func absolute(path, dir string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
@@ -29,8 +30,8 @@ func absolute(path, dir string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// readable returns what a program may read beside the system's: its own folder, its interpreter,
-// its data and the settings' paths.
+// readable returns the paths that a program may read in addition to the system's: its folder, its
+// interpreter, its data and the settings' paths.
 func (c *command) readable(data string, s Settings) ([]string, error) {
 	paths := append([]string{c.folder}, c.interpreter...)
 	for _, path := range append([]string{data}, s.Read...) {
@@ -39,7 +40,7 @@ func (c *command) readable(data string, s Settings) ([]string, error) {
 		}
 		at, err := absolute(path, c.dir)
 		if os.IsNotExist(err) && path == data {
-			continue // a name that the trainer alone understands
+			continue // only the trainer knows the meaning of this name
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: trainer_read: %w", ErrSettings, err)
@@ -61,7 +62,7 @@ func (c *command) readable(data string, s Settings) ([]string, error) {
 	return paths, nil
 }
 
-// inside reports whether a path is a folder or is inside of it.
+// inside reports whether a path is a folder or is within it.
 func inside(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

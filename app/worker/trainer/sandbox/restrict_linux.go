@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine restricts this process for good and executes the trainer in its place.
+// confine restricts this process, which cannot be undone, and executes the trainer in its place.
 func confine() error {
-	runtime.LockOSThread() // the filter and the capabilities are this thread's, which executes
+	runtime.LockOSThread() // filter and capabilities belong to a thread, and the thread executes the trainer
 	var p policy
 	if err := json.NewDecoder(os.NewFile(lifelineFD, "policy")).Decode(&p); err != nil {
 		return fmt.Errorf("policy: %w", err)
@@ -25,7 +25,7 @@ func confine() error {
 	if err := os.Chdir(p.Dir); err != nil {
 		return err
 	}
-	// if memory runs out, the kernel is to end the trainer and not the node
+	// If memory runs out, the kernel should kill the trainer and not the node.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("800"), 0)
 	processes := p.MaxTasks + tasksOfUser()
 	if err := dropCapabilities(); err != nil {
@@ -59,22 +59,22 @@ func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none, has [2]unix.CapUserData
 	if err := unix.Capget(&header, &has[0]); err != nil || has == none {
-		return err // docs/spdl.service gives none, and forbids capset
+		return err // docs/spdl.service grants no capabilities, and forbids capset
 	}
 	return unix.Capset(&header, &none[0])
 }
 
-// The rights on the scratch folder: nothing that was written there is executed, and no device or
-// socket is made.
+// inScratch holds the rights on the scratch folder. They allow neither executing its files nor
+// making devices and sockets.
 const inScratch = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir | landlocksys.AccessFSWriteFile |
 	landlocksys.AccessFSRemoveDir | landlocksys.AccessFSRemoveFile | landlocksys.AccessFSMakeDir |
 	landlocksys.AccessFSMakeReg | landlocksys.AccessFSMakeSym | landlocksys.AccessFSMakeFifo
 
-// plainDevices are those that every program may use.
+// plainDevices lists the devices that every program may use.
 var plainDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// restrictFiles applies a Landlock rule set to this process. It restricts access to files, and to
-// TCP, abstract Unix sockets and signals if the kernel's Landlock supports that.
+// restrictFiles applies a Landlock rule set to this process. The rule set restricts access to
+// files, and also TCP, abstract Unix sockets and signals if the kernel's Landlock supports it.
 func restrictFiles(p policy) error {
 	level := abi()
 	if level == 0 {
@@ -110,12 +110,12 @@ func restrictFiles(p policy) error {
 	return levels[level-1].Restrict(rules...)
 }
 
-// tasksOfUser returns how many processes and threads this process's user has: the kernel's limit
-// counts them all, and not those of the trainer alone.
+// tasksOfUser returns the number of processes and threads of this process's user. The kernel's
+// limit counts all of these, not only the trainer's.
 func tasksOfUser() (tasks int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/status")
 	for _, path := range all {
-		status, _ := os.ReadFile(path) // gone since
+		status, _ := os.ReadFile(path) // the process may have ended
 		if int(field(status, "Uid:")) == os.Getuid() {
 			tasks += int(field(status, "Threads:"))
 		}
@@ -123,7 +123,7 @@ func tasksOfUser() (tasks int) {
 	return tasks
 }
 
-// limit sets the limits of each process of the trainer.
+// limit sets the resource limits, which apply to each process of the trainer.
 func limit(p policy, processes int) error {
 	for _, l := range []struct {
 		name     string
@@ -142,7 +142,8 @@ func limit(p policy, processes int) error {
 			return fmt.Errorf("limit of %s: %w", l.name, err)
 		}
 		most := min(uint64(l.most), now.Max)
-		// syscall's function keeps Go from restoring the descriptors' limit before it executes
+		// The function of package syscall is needed: with that of unix, Go would restore the limit
+		// on descriptors before it executes the trainer.
 		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return fmt.Errorf("limit of %s: %w", l.name, err)
 		}

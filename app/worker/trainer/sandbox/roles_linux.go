@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// init makes of a process that this package started what its name says. It runs before main, so
-// that every program that links this package, a test's too, can contain a trainer.
+// init gives a process that this package started the role that its name says. It runs before main,
+// so that every program that links this package, also a test, can contain a trainer.
 func init() {
 	if len(os.Args) != 1 {
 		return
@@ -16,15 +16,15 @@ func init() {
 	case supervisorName:
 		os.Exit(supervise())
 	case confinedName:
-		err := confine() // does not return if the trainer starts
+		err := confine() // returns only if the trainer did not start
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		os.Exit(exitFailed)
 	}
 }
 
-// exitFailed is the exit code of a sandbox that did not start its trainer.
+// exitFailed is the exit code of a sandbox whose trainer could not start.
 const exitFailed = 125
 
-// ownSession starts a process in a session of its own, where no terminal and no signal to the
-// worker's group reaches it.
+// ownSession makes a process start in a session of its own, so that neither a terminal nor a signal
+// to the worker's group reaches it.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -7,24 +7,26 @@ import (
 	"strings"
 )
 
-// Errors that callers tell apart.
+// Callers distinguish these errors.
 var (
 	// ErrUnsupported means that this system cannot contain a trainer.
 	ErrUnsupported = errors.New("the trainer cannot be contained")
-	// ErrSettings means that the settings would open what the sandbox must keep shut.
+	// ErrSettings means that the settings would make a path readable that the sandbox must protect.
 	ErrSettings = errors.New("settings of the sandbox")
 )
 
-// Settings bound what a trainer may do. The zero value contains it, with default limits.
+// Settings bound what a trainer may do. With the zero value the trainer is contained, with default
+// limits.
 type Settings struct {
 	Off       bool     // no containment at all
-	Memory    int64    // bytes of all its processes together; 0: half of the machine's
-	Scratch   int64    // bytes of its scratch folder; 0: DefaultScratch
-	Processes int      // processes and threads at once; 0: DefaultProcesses
-	Read      []string // further files and folders that it may read and execute
-	Devices   []string // devices that it may use, such as /dev/nvidia0
-	Env       []string // further environment variables that it gets, as NAME or NAME=VALUE
-	// Secret lists files and folders that no readable folder may hold: the home's keys and journal.
+	Memory    int64    // bytes of all its processes together; 0 means half of the machine's memory
+	Scratch   int64    // bytes of its scratch folder; 0 means DefaultScratch
+	Processes int      // processes and threads at once; 0 means DefaultProcesses
+	Read      []string // further files and folders that the trainer may read and execute
+	Devices   []string // devices that the trainer may use, such as /dev/nvidia0
+	Env       []string // further environment variables for the trainer, as NAME or NAME=VALUE
+	// Secret lists files and folders that must not be inside a readable folder: the home's keys and
+	// journal.
 	Secret []string
 }
 
@@ -34,13 +36,13 @@ const (
 	ModeOff = "off"
 )
 
-// Default limits.
+// These are the default limits.
 const (
 	DefaultScratch   = 4 << 30
 	DefaultProcesses = 512
 )
 
-// MinMemory is the least limit of memory: what an interpreter needs to start.
+// MinMemory is the smallest allowed limit of memory, in bytes. An interpreter needs it to start.
 const MinMemory = 64 << 20
 
 // Validate returns an error for settings that are out of bounds.

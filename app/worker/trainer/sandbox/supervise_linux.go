@@ -16,19 +16,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisor runs one trainer.
+// supervisor runs one trainer, and ends all its processes when the trainer or the worker ends.
 type supervisor struct {
 	policy policy
-	main   int           // the trainer's process
-	ended  chan int      // gets the exit code of the trainer
+	main   int           // the process id of the trainer
+	ended  chan int      // receives the exit code of the trainer
 	alone  chan struct{} // closed when no descendant is left
-	scoped bool          // the supervisor's signals reach its descendants alone
-	over   atomic.Bool   // it kills them
+	scoped bool          // whether the supervisor's signals reach only its descendants
+	over   atomic.Bool   // whether the supervisor is killing its descendants
 }
 
-// supervise runs a trainer until it ends or the worker does. No descendant outlives it.
+// supervise runs a trainer until the trainer or the worker ends, and then kills all descendants.
 func supervise() int {
-	runtime.LockOSThread() // the trainer is to die with this thread, which is the main one
+	runtime.LockOSThread() // the trainer must die with its parent thread, which is this one, the main thread
 	lifeline := os.NewFile(lifelineFD, "lifeline")
 	read := bufio.NewReader(lifeline)
 	s := &supervisor{ended: make(chan int, 1), alone: make(chan struct{})}
@@ -46,7 +46,7 @@ func supervise() int {
 	defer func() { _ = os.RemoveAll(s.policy.Scratch) }()
 	orphaned := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, read) // ends with the worker
+		_, _ = io.Copy(io.Discard, read) // returns when the worker ends
 		close(orphaned)
 	}()
 	go s.reap()
@@ -91,7 +91,7 @@ func (s *supervisor) start() (err error) {
 }
 
 // closePipes closes the supervisor's copies of the trainer's standard input and output, so that
-// each pipe closes when the trainer closes it.
+// each pipe closes when the trainer closes its own copy.
 func closePipes() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -106,14 +106,15 @@ func closePipes() error {
 	return nil
 }
 
-// reap collects ended descendants, whose parent the supervisor becomes when theirs ends.
+// reap collects ended descendants. The supervisor is the parent of every descendant whose own
+// parent has ended.
 func (s *supervisor) reap() {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
 		case err == syscall.EINTR:
-		case err != nil: // none is left
+		case err != nil: // no descendant is left
 			close(s.alone)
 			return
 		case pid == s.main:
@@ -122,8 +123,8 @@ func (s *supervisor) reap() {
 	}
 }
 
-// exitCode returns the code of a process that ended. One that a signal killed has 128 and the
-// signal, as in a shell, and a line says so.
+// exitCode returns the exit code of a process that ended. If a signal killed it, the code is 128
+// plus the signal, as in a shell, and exitCode also prints a line about it.
 func (s *supervisor) exitCode(status syscall.WaitStatus) int {
 	if status.Signaled() && !s.over.Load() {
 		fmt.Fprintf(os.Stderr, "sandbox: the trainer was killed by the signal %q\n", status.Signal())
@@ -134,7 +135,8 @@ func (s *supervisor) exitCode(status syscall.WaitStatus) int {
 	return status.ExitStatus()
 }
 
-// attend passes SIGTERM on and watches the limits, until the trainer ends or is to end.
+// attend passes SIGTERM on to the trainer and watches the limits. It returns when the trainer has
+// ended or must end.
 func (s *supervisor) attend(orphaned <-chan struct{}) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -163,7 +165,8 @@ func (s *supervisor) attend(orphaned <-chan struct{}) int {
 func (s *supervisor) killAll() {
 	s.over.Store(true)
 	for {
-		// A process outside of the scope answers a signal that reaches it; then none is sent to all.
+		// A signal to all processes is safe only if signals are confined to descendants. The kernel
+		// then answers a signal to process 1 with EPERM.
 		if s.scoped && unix.Kill(1, 0) == unix.EPERM {
 			_ = unix.Kill(-1, unix.SIGKILL)
 		} else {

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// The watch looks at most every minInterval, and takes at most a share'th of a core.
+// The watch checks at intervals of at least minInterval, and uses at most 1/share of a core.
 const (
 	minInterval = 200 * time.Millisecond
 	share       = 100
 )
 
-// watch compares what the processes of a trainer take together with its bounds. The kernel's
-// resource limits bound each process by itself, and the number of processes of the user, which for
-// root is unbounded.
+// watch compares the use of all processes of a trainer together with the limits. The kernel's
+// resource limits are not enough: they bound each process separately, and the number of a user's
+// processes, which is unbounded for root.
 type watch struct {
 	policy policy
 	root   int
 }
 
-// look returns which bound is passed, or "".
+// look returns the limit that is exceeded, or "".
 func (w watch) look() string {
 	tasks, memory := 0, int64(0)
 	all := descendants(w.root)
@@ -50,13 +50,13 @@ func (w watch) look() string {
 	return ""
 }
 
-// sizeOf returns the bytes of the files of a folder, counting until there are more than most.
+// sizeOf returns the total size of the files in a folder, in bytes. It stops counting beyond most.
 func sizeOf(folder string, most int64) (size int64) {
 	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // removed since
+			return nil // the file may have been removed
 		}
-		const entry = 256 // bytes of an empty file on the disk, about
+		const entry = 256 // the approximate disk space of an empty file, in bytes
 		size += entry
 		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
 			size += info.Size()
@@ -69,7 +69,7 @@ func sizeOf(folder string, most int64) (size int64) {
 	return size
 }
 
-// descendants returns the processes below a process.
+// descendants returns the ids of all processes below a process.
 func descendants(root int) (found []int) {
 	children, ok := childrenByParent(root)
 	if !ok {
@@ -82,7 +82,7 @@ func descendants(root int) (found []int) {
 	return found
 }
 
-// childrenByParent returns a function that reads the children of a process from its files
+// childrenByParent returns a function that reads the children of a process from the files
 // /proc/PID/task/TID/children. ok is false if root has no such file, as in a kernel without
 // CONFIG_PROC_CHILDREN.
 func childrenByParent(root int) (children func(int) []int, ok bool) {
@@ -92,7 +92,7 @@ func childrenByParent(root int) (children func(int) []int, ok bool) {
 	return func(pid int) (found []int) {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 		for _, path := range threads {
-			text, _ := os.ReadFile(path) // gone since
+			text, _ := os.ReadFile(path) // the process may have ended
 			for _, word := range bytes.Fields(text) {
 				if child, err := strconv.Atoi(string(word)); err == nil {
 					found = append(found, child)
@@ -103,13 +103,15 @@ func childrenByParent(root int) (children func(int) []int, ok bool) {
 	}, true
 }
 
-// childrenByScan reads the parent of each process of the machine.
+// childrenByScan reads the parent of every process on the machine, and returns a function from a
+// process to its children.
 func childrenByScan() func(int) []int {
 	below := map[int][]int{}
 	entries, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range entries {
 		text, _ := os.ReadFile(path)
-		// pid (name) state parent ...: the name may hold anything
+		// The format is: pid (name) state parent ... The name may contain any character, so the
+		// fields begin after the last parenthesis.
 		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if err != nil || len(fields) < 2 {
@@ -122,21 +124,22 @@ func childrenByScan() func(int) []int {
 	return func(pid int) []int { return below[pid] }
 }
 
-// taken returns the threads of a process, and the memory that it does not share with a file.
+// taken returns the number of threads of a process, and the bytes of its memory that are not shared
+// with a file.
 func taken(pid int) (threads int, memory int64) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	return int(field(status, "Threads:")), 1024 * (field(status, "RssAnon:") + field(status, "RssShmem:") +
 		field(status, "VmSwap:"))
 }
 
-// proportional returns the bytes of memory that a process does not share with a file. A page that n
-// processes share counts as 1/n of a page.
+// proportional returns the bytes of a process's memory that are not shared with a file. A page that
+// n processes share counts as 1/n of a page.
 func proportional(pid int) int64 {
 	rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	return 1024 * (field(rollup, "Pss_Anon:") + field(rollup, "Pss_Shmem:") + field(rollup, "SwapPss:"))
 }
 
-// field returns the number behind a name at the start of a line.
+// field returns the number after a name at the start of a line.
 func field(text []byte, name string) int64 {
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
