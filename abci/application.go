@@ -19,64 +19,64 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Options are a node's own settings. None of them can change a verdict.
+// Options are the settings of one node. None of them can change a verdict.
 type Options struct {
 	DB     dbm.DB
 	Logger log.Logger
-	// Retain bounds the past blocks that are kept. Default: all of them.
+	// Retain bounds the past blocks that the node keeps. By default it keeps all.
 	Retain store.Retain
 	// ProposalWait bounds how long PrepareProposal waits for the round's gradients and its
-	// aggregate. It must stay below timeout_propose. Default 1 s.
+	// aggregate. It must be below timeout_propose. The default is 1 s.
 	ProposalWait time.Duration
-	// StragglerWait bounds how long a proposer or a leader that has N-f
-	// gradients waits for the rest. Default 250 ms.
+	// StragglerWait bounds how long a proposer or a leader with N-f gradients waits for the others.
+	// The default is 250 ms.
 	StragglerWait time.Duration
-	// PoolBytes bounds the pending transactions. Default 256 MiB.
+	// PoolBytes bounds the bytes of the pending transactions. The default is 256 MiB.
 	PoolBytes int64
-	// SnapshotInterval is the number of heights between two snapshots for state sync; 0 takes none.
-	// On a fast chain some are skipped. At least the last two are kept.
+	// SnapshotInterval is the number of heights between two snapshots for state sync; 0 disables
+	// them. On a fast chain the node skips some. It keeps at least the last two.
 	SnapshotInterval uint64
-	// StateMachine is the state machine version that the application executes. Default app.Version;
-	// other values are for networks of several versions in one process.
+	// StateMachine is the state machine version that the application executes. The default is
+	// app.Version; other values are for networks of several versions in one process.
 	StateMachine uint64
-	// ChainID is the chain ID of the node's genesis: a snapshot of another chain is rejected.
+	// ChainID is the chain id in the node's genesis. A snapshot of another chain is rejected.
 	ChainID string
-	// GenesisVersion is the state machine version of the node's genesis. A snapshot is rejected if
-	// the height after it is of another version than StateMachine. Default StateMachine.
+	// GenesisVersion is the state machine version in the node's genesis. A snapshot is rejected if
+	// the height after it needs another version than StateMachine. The default is StateMachine.
 	GenesisVersion uint64
-	// OwnKey is the public key of the participant whose worker runs with this
-	// node, for the timings. May be nil.
+	// OwnKey is the public key of the participant whose worker runs with this node, for the
+	// timings. It may be nil.
 	OwnKey []byte
-	// Finalized is called by every FinalizeBlock that succeeds, in its goroutine, with the decided
-	// block and its outcome. May be nil.
+	// Finalized is called by every successful FinalizeBlock, in its goroutine, with the decided
+	// block and its outcome. It may be nil.
 	Finalized func(*abcitypes.RequestFinalizeBlock, *app.Outcome)
-	// Decided reports whether an honest validator is beyond a height. PrepareProposal does not wait
-	// at such a height: while it waits, CometBFT cannot take the decided block, and the node would
-	// never catch up with a fast chain. Default never.
+	// Decided reports whether an honest validator is beyond a height. At such a height
+	// PrepareProposal does not wait: while it waits, CometBFT cannot process the decided block, so
+	// the node would never catch up with a fast chain. By default no height is decided.
 	Decided func(height int64) bool
-	// Admits returns an error if the node with an ID is not let in. CometBFT's peer filter asks it.
-	// Default: every node is let in.
+	// Admits returns an error for the id of a node that may not connect, for CometBFT's peer
+	// filter. By default every node may connect.
 	Admits func(node string) error
-	// Opens returns an error if a connection from an address is not accepted. CometBFT's peer
-	// filter asks before it knows the node's ID.
+	// Opens returns an error for an address from which no connection is accepted. CometBFT's peer
+	// filter calls it before it knows the node's id.
 	Opens func(address string) error
-	// GossipRefused lets the mempool take gradients that the application rejects, so that peers
+	// GossipRefused makes the mempool take gradients that the application rejects, so that peers
 	// receive them. Only the node of a simulated attacker sets it.
 	GossipRefused bool
-	// Metrics may be nil.
+	// Metrics receives the node's metrics. It may be nil.
 	Metrics *metrics.Metrics
-	// Now is the clock of the timings. Default time.Now.
+	// Now is the clock for the timings. The default is time.Now.
 	Now func() time.Time
 }
 
-// Application is SPDL behind ABCI 2.0.
+// Application implements ABCI 2.0 for CometBFT.
 type Application struct {
 	abcitypes.BaseApplication
 
 	options  Options
 	log      log.Logger
 	store    *store.Store
-	state    atomic.Pointer[app.State] // committed; nil before InitChain
+	state    atomic.Pointer[app.State] // the committed state; nil before InitChain
 	pool     atomic.Pointer[pool.Pool] // nil before InitChain
 	executor *pool.Executor
 	timings  *query.Timings
@@ -89,21 +89,21 @@ type Application struct {
 	ready    chan struct{} // closed once state and pool are set
 	once     sync.Once
 
-	// decided is the outcome between FinalizeBlock and Commit, which CometBFT
-	// calls one after the other.
+	// decided is the outcome of a block between FinalizeBlock and Commit, which CometBFT calls one
+	// after the other.
 	decided *app.Outcome
-	// fresh is set from InitChain to the first Commit: the state is the genesis state, which Info
-	// must not report and the store does not hold yet.
+	// fresh is true from InitChain to the first Commit. The state is then the genesis state, which
+	// Info must not report and the store does not hold yet.
 	fresh atomic.Bool
 
 	started time.Time
 	taken   map[uint64]time.Time // times of the snapshots by height; only Commit uses it
 
-	// offered is the time of the last accepted offer of a snapshot, and chunked that of its last
-	// correct chunk.
+	// offered is the time of the last accepted offer of a snapshot, and chunked the time of its
+	// last correct chunk.
 	offered, chunked atomic.Pointer[time.Time]
 
-	// restoring is the snapshot that state sync is applying, one call at a time.
+	// restoring is the snapshot that state sync is receiving. CometBFT makes one call at a time.
 	restoring *restoring
 
 	ended     func(*app.State) // may be nil
@@ -116,7 +116,7 @@ type Application struct {
 
 var _ abcitypes.Application = (*Application)(nil)
 
-// New opens the application on its database: at the last committed height, or
+// New opens the application on its database. It continues at the last committed height, or starts
 // before InitChain.
 func New(o Options) (*Application, error) {
 	if o.ProposalWait <= 0 {
@@ -161,7 +161,7 @@ func New(o Options) (*Application, error) {
 	return a, nil
 }
 
-// publish makes a state the committed one. The first call opens the pool.
+// publish makes a state the committed state. The first call opens the pool.
 func (a *Application) publish(s *app.State) {
 	if a.options.StateMachine != app.Version {
 		s = s.As(a.options.StateMachine)
@@ -180,33 +180,33 @@ func (a *Application) publish(s *app.State) {
 }
 
 // SetBroadcast sets the function that submits a transaction to the node's mempool, for the worker
-// in this process. Call it once the node is built.
+// in this process. The caller sets it when the node exists.
 func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) error) {
 	a.broadcast.Store(&send)
 }
 
-// SetExpress sets the function that sends a newly admitted aggregate to the peers ahead of the
-// mempool. Call it before the node starts.
+// SetExpress sets the function that sends a newly admitted aggregate to the peers before the
+// mempool does. It must be set before the node starts.
 func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 
-// SetDeclaration sets the function that says what the node declares of its own home (query.Home), for
-// queries. Call it before the node starts.
+// SetDeclaration sets the function that returns the node's declaration about its own home
+// (query.Home), for queries. It must be set before the node starts.
 func (a *Application) SetDeclaration(of func(*app.State) query.Home) {
 	a.queries.Declaration = of
 }
 
-// SetClocks sets the function that returns the clocks of the node's peers, for queries. Call it
-// before the node starts.
+// SetClocks sets the function that returns the clocks of the node's peers, for queries. It must be
+// set before the node starts.
 func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clocks = clocks }
 
-// SetAdmitted sets the function that tells the gossip about every transaction that the mempool is
-// about to take. That includes a transaction that is in the pool already and, with GossipRefused,
-// one that the pool rejects. CheckTx calls the function in its own goroutine, so it must not wait.
-// Call SetAdmitted before the node starts.
+// SetAdmitted sets the function that passes every transaction that the mempool is about to take to
+// gossip. That includes transactions that are already in the pool and, with GossipRefused,
+// transactions that the pool rejects. CheckTx calls the function in its own goroutine, so it must
+// not block. It must be set before the node starts.
 func (a *Application) SetAdmitted(heard func(*tx.Tx)) { a.admitted = heard }
 
-// SetReport sets the function that submits evidence of an equivocation that this node has seen. The
-// function must not wait, because CheckTx calls it. Call SetReport before the node starts.
+// SetReport sets the function that submits evidence of an equivocation that this node has seen.
+// CheckTx calls the function, so it must not block. It must be set before the node starts.
 func (a *Application) SetReport(send func(raw []byte)) { a.report = send }
 
 // State returns the committed state, nil before InitChain.

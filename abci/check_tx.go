@@ -12,23 +12,23 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// CheckTx admits a transaction to the pool, from RPC and peers alike. A recheck keeps a transaction
-// that is still valid and lets CometBFT drop a stale one.
+// CheckTx admits a transaction from RPC or from a peer to the pool. A recheck succeeds for a
+// transaction that is still valid, and fails for a stale one, which CometBFT then drops.
 func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error) {
 	err := a.check(req)
 	if err == nil {
 		return &abcitypes.ResponseCheckTx{Code: CodeOK, GasWanted: 1}, nil
 	}
 	code := Code(err)
-	// A failed recheck means that the transaction is stale, and is not counted as a rejection.
+	// A failed recheck means that the transaction is stale. It does not count as a rejection.
 	if req.Type != abcitypes.CheckTxType_Recheck {
 		a.rejected(metrics.VerbCheckTx, err)
 	}
 	return &abcitypes.ResponseCheckTx{Code: code, Codespace: Codespace, Log: err.Error()}, nil
 }
 
-// Judge returns the answer that CheckTx would give to a new transaction, without admitting it: for
-// queries like CometBFT's /check_tx.
+// Judge returns the answer that CheckTx would give to a new transaction, without admitting the
+// transaction. It serves RPC calls such as CometBFT's /check_tx.
 func (a *Application) Judge(raw []byte) *abcitypes.ResponseCheckTx {
 	err := query.ErrNotReady
 	if p := a.pool.Load(); p != nil {
@@ -43,7 +43,7 @@ func (a *Application) Judge(raw []byte) *abcitypes.ResponseCheckTx {
 	return &abcitypes.ResponseCheckTx{Code: CodeOK, GasWanted: 1}
 }
 
-// check admits a transaction to the pool, or returns the reason why not.
+// check admits a transaction to the pool, or returns the reason for its rejection.
 func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	p := a.pool.Load()
 	if p == nil {
@@ -60,8 +60,9 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		_, err := p.Add(t)
 		return err
 	}
-	// A transaction that is in the pool already may enter the mempool again, which then gossips it
-	// to the peers that lost it. CometBFT's own cache rejects plain repetitions.
+	// A transaction that is already in the pool may enter the mempool again, so that the mempool
+	// sends it to peers that have lost it. CometBFT's own cache rejects plain repetitions. passOn
+	// passes a transaction that the mempool is about to take to gossip.
 	proof, err := p.Add(t)
 	if proof != nil {
 		a.accuse(proof)
@@ -97,7 +98,7 @@ func (a *Application) passOn(t *tx.Tx) {
 	}
 }
 
-// accuse reports the proof of an equivocation that this node has seen.
+// accuse submits the proof of an equivocation that this node has seen.
 func (a *Application) accuse(proof *tx.Tx) {
 	e, ok := proof.Body.(*tx.Evidence)
 	if !ok {

@@ -12,8 +12,7 @@ import (
 // Codespace is the namespace of the result codes.
 const Codespace = "spdl"
 
-// The result codes of CheckTx and Query. Zero is success; a number is never
-// reused.
+// These are the result codes of CheckTx and Query. Zero is success. No number is ever reused.
 const (
 	CodeOK             uint32 = 0
 	CodeMalformed      uint32 = 1
@@ -46,7 +45,7 @@ const (
 	CodeInternal       uint32 = 99
 )
 
-// codeOf is the one place that maps errors to codes; the first match counts.
+// codeOf is the only table that maps errors to codes. The first match counts.
 var codeOf = []struct {
 	err  error
 	code uint32
@@ -111,7 +110,7 @@ func Code(err error) uint32 {
 	return CodeInternal
 }
 
-// codeNames are the codes in words, for metrics and people.
+// codeNames are the names of the codes in metrics and texts.
 var codeNames = map[uint32]string{
 	CodeOK: "ok", CodeMalformed: "malformed", CodeSignature: "signature", CodeNotParticipant: "not_participant",
 	CodeWrongRound: "wrong_round",
@@ -126,7 +125,7 @@ var codeNames = map[uint32]string{
 	CodeInternal: "internal",
 }
 
-// CodeName returns a code in a word.
+// CodeName returns the name of a code.
 func CodeName(code uint32) string {
 	if name, ok := codeNames[code]; ok {
 		return name

@@ -43,7 +43,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		a.logEnactment(out.State.Height, c)
 	}
 	if err := out.State.Executable(); err != nil && a.ended != nil {
-		a.ended(out.State) // called before the worker sees the state, so that it signs nothing more
+		a.ended(out.State) // called before the worker sees the state, so that the worker signs nothing more
 	}
 	a.publish(out.State)
 	retain, err := a.store.RetainHeight(out, a.options.Retain)
@@ -53,7 +53,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	return &abcitypes.ResponseCommit{RetainHeight: retain}, nil
 }
 
-// logEnactment logs the result of a proposal at a round boundary.
+// logEnactment logs what a round boundary did with an accepted proposal.
 func (a *Application) logEnactment(height uint64, e app.Enactment) {
 	if e.Refused != nil {
 		a.log.Info("accepted proposal dropped", "height", height, "kind", e.Kind, "participant", e.Participant, "err",

@@ -1,12 +1,12 @@
-// Package abci is the application as CometBFT sees it: one file per verb around the pure core of
-// Package app, the pool of pending gradients, the query paths and the events.
+// Package abci implements the interface between CometBFT and the pure core, package app. It has one
+// file for each ABCI verb, and beneath it the pool of pending transactions and the query paths.
 //
-// All verbs may run concurrently, because PrepareProposal waits for the round to be complete while
-// CheckTx fills the pool: give each connection a lock of its own, as package node does, which also
-// answers the RPC's /check_tx by Judge. The committed state is one atomic pointer to an immutable
-// value; queries read it without a lock.
+// All verbs may run concurrently: PrepareProposal waits for a complete round while CheckTx fills
+// the pool. So each ABCI connection needs its own lock, as in package node, which also answers the
+// RPC's /check_tx with Judge. The committed state is one atomic pointer to an immutable value,
+// which queries read without a lock.
 //
-// A fault in a block is REJECT with a reason in the log. An error from a verb means that the node
-// could not judge. FinalizeBlock does not recover: a node that cannot execute a decided block halts
-// rather than diverges.
+// A block with a fault gets REJECT, and the reason is logged. An error from a verb means that the
+// node could not verify the block. FinalizeBlock does not recover from panics: a node that cannot
+// execute a decided block must halt, because it would otherwise diverge.
 package abci

@@ -15,8 +15,8 @@ import (
 )
 
 // Draft returns the aggregate that the participant may sign now. A leader with all required
-// gradients signs at once; a leader that could close the round without some of them first waits
-// StragglerWait for the rest.
+// gradients signs at once. A leader that could close the round without some of them first waits for
+// these, up to StragglerWait.
 func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 	return a.draft(participant, a.pool.Load().Snapshot())
 }
@@ -36,13 +36,13 @@ func (a *Application) draft(participant uint32, v pool.Snapshot) (*tx.Aggregate,
 	return draft, nil
 }
 
-// Local returns the chain for the worker in this process.
+// Local returns the access to the chain for the worker in this process.
 func (a *Application) Local() worker.Chain {
 	return pool.LocalChain{Ready: a.ready, Pool: a.pool.Load, Draft: a.Draft, StragglerWait: a.options.StragglerWait,
 		Send: a.send}
 }
 
-// send gives a transaction to this node's mempool.
+// send submits a transaction to this node's mempool.
 func (a *Application) send(ctx context.Context, raw []byte) error {
 	send := a.broadcast.Load()
 	if send == nil {
@@ -51,8 +51,8 @@ func (a *Application) send(ctx context.Context, raw []byte) error {
 	return (*send)(ctx, raw)
 }
 
-// Pending returns the transactions of the open round and the operations in this node's pool, and
-// the number of the round.
+// Pending returns the open round's transactions and the operations in this node's pool, and the
+// number of the open round.
 func (a *Application) Pending() (raws [][]byte, round uint64) {
 	p := a.pool.Load()
 	if p == nil {
@@ -65,7 +65,7 @@ func (a *Application) Pending() (raws [][]byte, round uint64) {
 	return raws, v.State.Progress.Round
 }
 
-// Held returns the pending transaction of a hash, nil if there is none.
+// Held returns the pending transaction with a hash, or nil.
 func (a *Application) Held(hash [32]byte) *tx.Tx {
 	if p := a.pool.Load(); p != nil {
 		return p.Find(hash)
@@ -73,7 +73,7 @@ func (a *Application) Held(hash [32]byte) *tx.Tx {
 	return nil
 }
 
-// HashOf returns the hash of a transaction. It does not compute that of a pending one.
+// HashOf returns the hash of a transaction. For a pending transaction it returns the stored hash.
 func (a *Application) HashOf(raw []byte) [32]byte {
 	if p := a.pool.Load(); p != nil {
 		if t := p.FindRaw(raw); t != nil {
@@ -91,7 +91,7 @@ func (a *Application) AllHeld() []*tx.Tx {
 	return nil
 }
 
-// Verdict turns CheckTx's answer into a worker's error: a rejection is final.
+// Verdict turns the answer of CheckTx into an error for a worker: a rejection is final.
 func Verdict(code uint32, log string) error {
 	if code == CodeOK {
 		return nil

@@ -26,8 +26,8 @@ import (
 //	offence    participant of height                                    of the block: evidence against a validator
 //	enactment  kind participant proposal; refused                       of the block: what a round boundary did to it
 
-// roundEvents returns the event of a closed round, none if r is nil. Epsilon is nil if the ledger
-// is incomplete.
+// roundEvents returns the event of a closed round. A nil r stands for no closed round, and a nil
+// epsilon for a ledger that is incomplete.
 func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 	if r == nil {
 		return nil
@@ -57,8 +57,8 @@ func revealEvents(out *app.Outcome) []abcitypes.Event {
 		"committed", strconv.Itoa(len(at.Commitments)), "participants", strings.Join(participants, ","))}
 }
 
-// TxResults returns one result per transaction: the aggregate's, then each gradient's in the
-// record's order, then those of commitments and operations.
+// TxResults returns one result for each transaction: that of the aggregate, those of the gradients
+// in the record's order, and those of commitments and operations.
 func TxResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	var results []*abcitypes.ExecTxResult
 	add := func(e abcitypes.Event) {
@@ -91,7 +91,7 @@ func TxResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 func operationEvent(t *tx.Tx) abcitypes.Event {
 	d, err := app.Describe(t)
 	if err != nil {
-		panic(err) // it was executed
+		panic(err) // the operation was executed, so it is valid
 	}
 	var keyvals []string
 	for _, a := range d.Attributes {

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// FinalizeBlock executes a decided block. An error here, including a panic of the core, halts the
-// node: two thirds decided a block that it cannot execute.
+// FinalizeBlock executes a decided block. An error or a panic here halts the node: two thirds of
+// the validators decided a block that this node cannot execute.
 func (a *Application) FinalizeBlock(_ context.Context,
 	req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
 	s := a.state.Load()
@@ -51,8 +51,8 @@ func (a *Application) FinalizeBlock(_ context.Context,
 	return r, nil
 }
 
-// ConsensusUpdates returns the CometBFT parameters that a block changes, nil if it changes none:
-// the maximum size of blocks and, in the block before the height of an upgrade, the version in the
+// ConsensusUpdates returns the CometBFT parameters that a block changes, nil if it changes none.
+// They are the max block size and, in the block before the height of an upgrade, the version in the
 // headers.
 func ConsensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
 	var p cmtproto.ConsensusParams

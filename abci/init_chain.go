@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// InitChain builds the state before the first block from genesis. It is not stored until the first
-// Commit: after a crash before that, CometBFT calls InitChain again.
+// InitChain makes the state before the first block from the genesis. The first Commit stores it.
+// After a crash before that Commit, CometBFT calls InitChain again.
 func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitChain) (*abcitypes.ResponseInitChain,
 	error) {
 	g, err := app.DecodeGenesis(req.AppStateBytes)
@@ -25,7 +25,7 @@ func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitCha
 	for _, w := range warnings {
 		a.log.Warn("genesis: " + w)
 	}
-	if len(req.Validators) > 0 { // CometBFT always names some
+	if len(req.Validators) > 0 { // CometBFT always passes at least one
 		power := map[string]int64{}
 		for _, v := range req.Validators {
 			power[string(v.PubKey.GetEd25519())] = v.Power

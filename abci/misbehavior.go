@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// misbehaviors converts CometBFT's misbehaviour of a block into the core's type.
+// misbehaviors converts the misbehaviour in a CometBFT request to the core's type.
 func misbehaviors(proven []abcitypes.Misbehavior) []app.Misbehavior {
 	var out []app.Misbehavior
 	for _, m := range proven {
@@ -18,8 +18,8 @@ func misbehaviors(proven []abcitypes.Misbehavior) []app.Misbehavior {
 	return out
 }
 
-// MisbehaviorOf returns the misbehaviour that a block's evidence proves, as CometBFT passes it to
-// validators. The block may be of any origin.
+// MisbehaviorOf returns the misbehaviour that the evidence in a block proves, in the form in which
+// CometBFT passes it to validators. The block may come from an untrusted source.
 func MisbehaviorOf(evidence types.EvidenceList) ([]app.Misbehavior, error) {
 	for i, e := range evidence {
 		if err := e.ValidateBasic(); err != nil {

@@ -14,14 +14,15 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// decidedLook is the interval at which a waiting proposer checks whether other validators are
-// beyond its height.
+// decidedLook is the interval at which a waiting proposer checks whether other validators have
+// passed its height.
 const decidedLook = 20 * time.Millisecond
 
 // PrepareProposal proposes a block from the pool, and ignores the transactions of the request. The
-// block has the aggregate that closes the round with its gradients, or else the commitments, if
-// there are any, and then the operations. PrepareProposal waits, up to ProposalWait, for the round
-// to be complete, so that a round costs one block.
+// block begins with the aggregate that closes the round and its gradients. If no aggregate can
+// close the round, the block begins with the pending commitments. Operations follow.
+// PrepareProposal waits, up to ProposalWait, until the round is complete, so that a round costs one
+// block.
 func (a *Application) PrepareProposal(ctx context.Context,
 	req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	p := a.pool.Load()
@@ -40,18 +41,18 @@ func (a *Application) PrepareProposal(ctx context.Context,
 	return &abcitypes.ResponsePrepareProposal{Txs: raws}, nil
 }
 
-// propose waits for a round that Execute accepts. Without one it gives up
+// propose waits for a round that Execute accepts, and returns its transactions. It returns none
 //
 //   - after ProposalWait;
-//   - when the pool has not changed for StragglerWait, once all required gradients, or N-f
-//     gradients, are there. An exception is a height that allows a round without some required
-//     gradients: with only N-f gradients it goes on to wait there, because the leader waits for
-//     stragglers too;
+//   - if the pool has not changed for StragglerWait, once all required gradients, or N-f gradients,
+//     are in the pool. There is one exception: at a height that allows a round without some required
+//     gradients, propose keeps waiting with only N-f gradients, because the leader also waits for
+//     stragglers;
 //   - at once if other validators have decided the height.
 //
 // A block without a round advances the height, and with it the view and the quorum. In the commit
-// phase propose waits in the same way, and then proposes the commitments that are there, complete
-// or not.
+// phase propose waits under the same conditions and then returns the pending commitments, even if
+// some are missing.
 func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
@@ -83,8 +84,8 @@ func commits(v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	return v.State.Commits(uint64(req.Height), v.Pending, req.MaxTxBytes)
 }
 
-// wait returns true when the pool has changed, and false when the proposer of a height must give
-// up.
+// wait returns true if the pool has changed, and false if the proposer of a height must stop
+// waiting.
 func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, deadline <-chan time.Time,
 	height int64) bool {
 	look := time.NewTicker(decidedLook)
@@ -105,8 +106,7 @@ func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, d
 	return false
 }
 
-// withOperations adds the operations to a round, unless this node would not vote
-// for the block with them.
+// withOperations adds the operations to a round, unless this node would reject the block with them.
 func (a *Application) withOperations(p *pool.Pool, round []*tx.Tx, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	v := p.Snapshot()
 	operations := v.State.Operations(v.Operations, round, req.MaxTxBytes)
@@ -122,8 +122,8 @@ func (a *Application) withOperations(p *pool.Pool, round []*tx.Tx, req *abcitype
 	return txs
 }
 
-// assemble returns a round that this node would vote for, or nil. An aggregate whose Delta is wrong
-// is dropped and the next one is tried.
+// assemble returns a round that this node would accept, or nil. It drops an aggregate whose Delta
+// is wrong and tries the next one.
 func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	for {
 		txs := v.State.Assemble(uint64(req.Height), v.Pending, req.MaxTxBytes)
@@ -135,7 +135,7 @@ func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.Req
 		switch {
 		case err == nil:
 			return txs
-		case errors.Is(err, app.ErrHeight): // the request is not for the next height, which is not the aggregate's fault
+		case errors.Is(err, app.ErrHeight): // the request is not for the next height, which is not a fault of the aggregate
 			a.log.Error("nothing to propose", "height", req.Height, "err", err)
 			return nil
 		}

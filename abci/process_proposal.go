@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ProcessProposal re-executes a proposed block and accepts it if Execute
-// does. Any fault, a panic included, is REJECT with its reason in the log.
+// ProcessProposal executes a proposed block, and accepts it if Execute does. Every fault, including
+// a panic, results in REJECT, with the reason in the log.
 func (a *Application) ProcessProposal(_ context.Context,
 	req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
 	s := a.state.Load()
@@ -29,7 +29,7 @@ func (a *Application) ProcessProposal(_ context.Context,
 	return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_ACCEPT}, nil
 }
 
-// verdict returns why this node must not vote for a proposal, nil if it may.
+// verdict returns nil if this node may vote for a proposal, and otherwise the reason against it.
 func (a *Application) verdict(s *app.State, req *abcitypes.RequestProcessProposal) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

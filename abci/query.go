@@ -10,23 +10,26 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// Query answers from the committed state and from this node's own pool and clock: status, params,
-// progress, participants, participants/{i}, round/{t}, model, model/{t}, timing/{t}, refusals and
-// refusals/{t}, attempts/{t}; lead/{participant}, the draft that a worker signs with its gradients,
-// lead/{participant}/draft, the draft alone, and pending/{participant}, one gradient; leader,
-// election/{t}, reputation, membership, proposals, evidence (or offences), epochs, upgrade, privacy
-// and privacy/{participant}; bundle/{t} and kept/{t}, the parts of an export, and kept, the whole
-// current state, which a worker in another process checks against a header. A round is {t} of the
-// running epoch or {epoch}/{t}.
+// Query answers from the committed state, and from this node's own pool and clock. A round is {t}
+// in the running epoch, or {epoch}/{t}. The paths are
 //
-// With ?from=A&to=B behind the path a model, a state or the velocity is answered in pieces, as
-// bytes: see Long.
+//   - status, params, progress, participants, participants/{i}, round/{t}, model, model/{t};
+//   - timing/{t}, refusals, refusals/{t} and attempts/{t}, which are this node's observations;
+//   - lead/{participant}, the draft that a worker signs with its gradients,
+//     lead/{participant}/draft, the draft alone, and pending/{participant}, one gradient;
+//   - leader, election/{t}, reputation, membership, proposals, evidence (or offences), epochs, upgrade,
+//     privacy and privacy/{participant};
+//   - bundle/{t} and kept/{t}, the parts of an export, and kept, the whole current state, which a
+//     worker in another process checks against a header.
 //
-// With Prove the value is not JSON but the bytes in the state's tree, the key is that of the proof,
-// and the proof leads to the application hash in the header of the answer's height plus 1 (package
-// proof). Params, progress, chain_id, closed, history, participants, model, velocity, proposals,
-// offences and epochs have proofs, each element of a list, as participants/{i}, and chunk/{i},
-// chunk/{t}/{i}, model/{t} and round/{t}.
+// With ?from=A&to=B after the path a model, a state or the velocity is answered in pieces, as
+// bytes: see query.RangeInfo.
+//
+// With Prove the value is not JSON but the bytes in the state's tree. The key is that of the proof,
+// and the proof leads to the application hash, which is in the header of the answer's height plus 1
+// (package proof). Proofs exist for params, progress, chain_id, closed, history, participants,
+// model, velocity, proposals, offences and epochs, for each element of a list, as in
+// participants/{i}, and for chunk/{i}, chunk/{t}/{i}, model/{t} and round/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
 	if n := len(req.Path); n > query.MaxQueryPath {
@@ -50,7 +53,7 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	return answer, nil
 }
 
-// filter answers CometBFT's peer filter for an address or a node ID: nil admits the peer.
+// filter answers CometBFT's peer filter for an address or a node id. Nil admits the peer.
 func (a *Application) filter(what string) error {
 	if id, ok := strings.CutPrefix(what, "id/"); ok && a.options.Admits != nil {
 		return a.options.Admits(id)

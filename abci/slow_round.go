@@ -7,15 +7,16 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// slowRoundEvery is the number of rounds between two warnings of slow training steps.
+// slowRoundEvery is the min number of rounds between two warnings of slow training steps.
 const slowRoundEvery = 100
 
-// slowRounds counts rounds for the warnings about training steps that are slower than a round's
-// waits. A chain has no clock: its waits are counted in heights, so it cannot tell a slow step from
-// a silent participant. The operators can, and set the waits. Only Commit uses slowRounds.
+// slowRounds counts rounds for warnings that training steps are slower than the waits of a round.
+// The chain itself has no clock: its waits are counted in heights, so it cannot distinguish a slow
+// step from an absent participant. The operators can, and they set the waits. Only Commit uses
+// slowRounds.
 type slowRounds struct {
-	rounds uint64 // closed since this node started
-	next   uint64 // number of rounds at which the next warning may come
+	rounds uint64 // the rounds closed since this node started
+	next   uint64 // no warning comes before rounds has this value
 }
 
 const (
@@ -27,8 +28,8 @@ const (
 		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
 )
 
-// warnSlowRound warns if a round that closed in the state before was late. The first round that a
-// node sees is skipped: its time includes the node's start.
+// warnSlowRound warns if the round that a block closed was late; before is the state before that
+// block. It ignores the first round that a node sees, whose time includes the start of the node.
 func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Moments) {
 	l := &a.lateness
 	l.rounds++
@@ -49,8 +50,8 @@ func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Mo
 		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
 }
 
-// closedShort reports whether a round closed without a gradient that was required in the state
-// before.
+// closedShort reports whether a closed round lacks a gradient that before, the state before its
+// block, required.
 func closedShort(before *app.State, r *app.Record) bool {
 	present := make([]uint32, len(r.Contributions))
 	for i, c := range r.Contributions {

@@ -15,33 +15,34 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// A snapshot is the state document of a height, in chunks of store.ChunkBytes, each stored
-// separately. Its metadata are the chunks' SHA-256 hashes, concatenated, and its hash is the
-// SHA-256 of the metadata. So a wrong chunk is its sender's fault, and the node asks another peer.
-// A snapshot holds the Merkle frontier of the history, not the history: a node that joins by state
-// sync executes and proves like other nodes, but gets the records of older rounds only from peers.
+// A snapshot is the state document of a height, in chunks of store.ChunkBytes that are stored
+// separately. Its metadata are the concatenated SHA-256 hashes of the chunks, and its hash is the
+// SHA-256 of the metadata. So a wrong chunk is the fault of its sender, and the node asks another
+// peer. A snapshot holds the Merkle frontier of the history, not the history. So a node that joins
+// by state sync executes and proves like other nodes, but can get the records of older rounds only
+// from peers.
 const snapshotFormat = 2
 
-// A snapshot is kept as long as a node that has heard of it may still fetch it. Snapshots are
-// spaced in time, so that few are kept however fast the chain is.
+// A snapshot is kept as long as a node that knows of it may still fetch it. Snapshots are spaced in
+// time, so that only few are kept on a fast chain.
 const (
-	keptSnapshots   = 2 // minimum
+	keptSnapshots   = 2 // the min number
 	snapshotAge     = 10 * time.Minute
 	snapshotSpacing = snapshotAge / 20
 )
 
-// restoring is a snapshot that is being received.
+// restoring is a snapshot that state sync is receiving.
 type restoring struct {
 	height  uint64
 	appHash []byte
-	hashes  []byte // of the chunks
+	hashes  []byte // the chunks' hashes
 	chunks  [][]byte
-	senders []string // of the chunks
+	senders []string // the sender of each chunk
 	have    int
 }
 
-// takeSnapshot stores a snapshot of the state, unless keptSnapshots are kept and the last is
-// younger than snapshotSpacing, and drops old ones. Only Commit calls it.
+// takeSnapshot stores a snapshot of the state and drops old ones. It does nothing if keptSnapshots
+// are stored and the last one is younger than snapshotSpacing. Only Commit calls it.
 func (a *Application) takeSnapshot(s *app.State) error {
 	heights, err := a.store.Snapshots()
 	if err != nil {
@@ -71,8 +72,9 @@ func (a *Application) takeSnapshot(s *app.State) error {
 	return nil
 }
 
-// Restoring returns when this application last accepted an offered snapshot and when it last took a
-// chunk, zero times if never, and whether it has a state.
+// Restoring returns the time when this application last accepted an offered snapshot and the time
+// when it last received a correct chunk, zero for never. done reports whether the application has a
+// state.
 func (a *Application) Restoring() (offered, taken time.Time, done bool) {
 	at := func(p *atomic.Pointer[time.Time]) (t time.Time) {
 		if p := p.Load(); p != nil {
@@ -83,8 +85,8 @@ func (a *Application) Restoring() (offered, taken time.Time, done bool) {
 	return at(&a.offered), at(&a.chunked), a.state.Load() != nil
 }
 
-// ListSnapshots offers the snapshots in the store. A peer may ask any number of times, because an
-// answer costs the node only a few hashes.
+// ListSnapshots offers the snapshots in the store. Peers may ask without a limit, because an answer
+// costs the node only a few hashes.
 func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnapshots) (*abcitypes.ResponseListSnapshots,
 	error) {
 	heights, err := a.store.Snapshots()
@@ -95,7 +97,7 @@ func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnaps
 	for _, h := range heights {
 		hashes, err := a.store.Snapshot(h)
 		if err != nil || hashes == nil {
-			continue // dropped since
+			continue // the snapshot has been dropped
 		}
 		hash := sha256.Sum256(hashes)
 		r.Snapshots = append(r.Snapshots, &abcitypes.Snapshot{
@@ -105,7 +107,7 @@ func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnaps
 	return r, nil
 }
 
-// LoadSnapshotChunk reads one chunk, empty if there is none.
+// LoadSnapshotChunk returns one chunk of a snapshot, empty if there is none.
 func (a *Application) LoadSnapshotChunk(_ context.Context,
 	req *abcitypes.RequestLoadSnapshotChunk) (*abcitypes.ResponseLoadSnapshotChunk, error) {
 	r := &abcitypes.ResponseLoadSnapshotChunk{}
@@ -117,8 +119,8 @@ func (a *Application) LoadSnapshotChunk(_ context.Context,
 	return r, err
 }
 
-// OfferSnapshot accepts a snapshot of our format and of a size that a state can have. Its state
-// must have the application hash from the light client.
+// OfferSnapshot accepts a snapshot of this program's format and of a size that a state can have.
+// Its state must have the application hash that the light client has verified.
 func (a *Application) OfferSnapshot(_ context.Context,
 	req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
 	s := req.Snapshot
@@ -140,7 +142,7 @@ func (a *Application) OfferSnapshot(_ context.Context,
 	return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_ACCEPT}, nil
 }
 
-// right reports whether a chunk has the hash in the snapshot's metadata.
+// right reports whether a chunk has its hash in the snapshot's metadata.
 func (r *restoring) right(index uint32, chunk []byte) bool {
 	if int(index) >= len(r.chunks) {
 		return false
@@ -149,10 +151,10 @@ func (r *restoring) right(index uint32, chunk []byte) bool {
 	return bytes.Equal(hash[:], r.hashes[int(index)*sha256.Size:][:sha256.Size])
 }
 
-// ApplySnapshotChunk collects the chunks; with the last one the state is checked against the
-// trusted hash, stored and published. A wrong chunk is fetched from another peer, and its sender is
-// rejected. So are all senders of a snapshot that cannot be restored, unless only its state machine
-// version is wrong.
+// ApplySnapshotChunk collects the chunks. After the last chunk it checks the state against the
+// verified hash, stores it and publishes it. If a chunk is wrong, CometBFT fetches it from another
+// peer and bans its sender. If a snapshot cannot be restored, all its senders are banned, unless
+// only its state machine version is wrong.
 func (a *Application) ApplySnapshotChunk(_ context.Context,
 	req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
 	r := a.restoring
@@ -178,7 +180,7 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 		if err := a.restore(r); err != nil {
 			a.log.Error("snapshot rejected", "height", r.height, "err", err)
 			reject := &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT}
-			if !errors.Is(err, app.ErrVersion) { // the senders may have a snapshot of this version as well
+			if !errors.Is(err, app.ErrVersion) { // the senders may also have a snapshot of this version
 				reject.RejectSenders = r.senders
 			}
 			return reject, nil
@@ -187,9 +189,9 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 	return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ACCEPT}, nil
 }
 
-// executable returns an error if the height after a received state is of another state machine
-// version. If stored, that state would end the node, and its home could not restore a snapshot of
-// the node's version.
+// executable returns an error if the height after a received state needs another state machine
+// version. The node would store such a state and then halt, and its home could no longer restore a
+// snapshot of the node's version.
 func (a *Application) executable(s *app.State) error {
 	if a.options.StateMachine != app.Version {
 		s = s.As(a.options.StateMachine)
@@ -205,8 +207,8 @@ func (a *Application) executable(s *app.State) error {
 	return nil
 }
 
-// restore checks, stores and publishes the received state. Any peer may offer a snapshot, so a
-// panic is the snapshot's fault, and restore returns it as an error.
+// restore checks, stores and publishes the received state. Any peer may offer a snapshot, so
+// restore turns a panic, which is the fault of the snapshot, into an error.
 func (a *Application) restore(r *restoring) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -214,7 +216,7 @@ func (a *Application) restore(r *restoring) (err error) {
 		}
 	}()
 	document := bytes.Join(r.chunks, nil)
-	r.chunks = nil // a second copy of the document
+	r.chunks = nil // a second copy of the document is no longer needed
 	s, err := app.DecodeState(r.height, document)
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// measure updates the metrics with a committed state. It recomputes the figures of participants
-// only if they have changed.
+// measure updates the metrics after a commit. It recomputes the values of participants only if they
+// have changed.
 func (a *Application) measure(before, s *app.State) {
 	m := a.options.Metrics
 	if m == nil {
@@ -56,7 +56,7 @@ func (a *Application) measureRound(r *app.Record) {
 	}
 }
 
-// rejected counts a rejection in the metrics. The rules on whole blocks have no result codes; their
+// rejected counts a rejection in the metrics. Rules on whole blocks have no result codes; their
 // reason is "block".
 func (a *Application) rejected(verb string, err error) {
 	code := Code(err)

@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// Version is the software version: set by the build, otherwise the one in the program's build info,
-// otherwise Unreleased.
+// Version is the software version. The build sets it; if not, it comes from the program's build
+// info, and if that has none, it is Unreleased.
 var Version string
 
 func init() {
-	if Version == "" { // the linker sets no variable that is initialized by a call
+	if Version == "" { // the linker cannot set a variable that a call initializes
 		Version = noted(debug.ReadBuildInfo())
 	}
 }
 
-// Unreleased is the version of a program that was built without one.
+// Unreleased is the version of a program that was built without a version.
 const Unreleased = "0.1.0"
 
-// noted returns the module's version without its v if the module was installed by version.
-// Otherwise it returns the commit of the build, with "-dirty" appended if files had changed.
+// noted returns the version in a program's build info. For a program that was installed by version
+// it is the module's version without its v, and otherwise the commit, with "-dirty" if files had
+// changed.
 func noted(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return Unreleased
@@ -43,11 +44,11 @@ func noted(info *debug.BuildInfo, ok bool) string {
 	return commit + dirty
 }
 
-// pseudo matches Go's pseudo-versions, made of a time and a commit.
+// pseudo matches Go's pseudo-versions, which consist of a time and a commit.
 var pseudo = regexp.MustCompile(`[.-][0-9]{14}-[0-9a-f]{12}`)
 
-// CometVersion returns the version of CometBFT that was linked. CometBFT's own constant says 0.39.0
-// in v0.40.0.
+// CometVersion returns the version of the linked CometBFT. CometBFT's own constant says 0.39.0 in
+// v0.40.0, so CometVersion reads the build info.
 func CometVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {

@@ -16,31 +16,32 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// errStranger rejects a node that neither a member has registered nor the operator has listed.
+// errStranger is the error for a node that no member has registered and the operator has not
+// listed.
 var errStranger = fmt.Errorf("%w: no member's node", app.ErrNotParticipant)
 
 const (
-	// blockPause is the interval at which a node looks for a new block, after which it checks
-	// whether its peers are still admitted.
+	// blockPause is the interval at which a node looks for a new block. After each new block it
+	// checks whether its peers are still admitted.
 	blockPause = 50 * time.Millisecond
-	// filePause is the interval at which it checks whether app.toml has changed.
+	// filePause is the interval at which a node checks whether app.toml has changed.
 	filePause = time.Second
 )
 
-// Policy is what the [p2p] section of app.toml says about peers.
+// Policy holds the settings about peers in the [p2p] section of app.toml.
 type Policy struct {
-	Open    bool   // members_only is false
+	Open    bool   // whether members_only is false
 	Allowed string // allowed_peers
 	Relays  string // relays
 }
 
-// Control decides which nodes may connect: the nodes of active members, the persistent peers of
-// config.toml, and the relays and p2p.allowed_peers of app.toml. It lets every node in while an
-// active member with a validator has registered no node, or if p2p.members_only is false.
+// Control decides which nodes may connect: the nodes of active members, the persistent peers in
+// config.toml, and the relays and p2p.allowed_peers in app.toml. Every node may connect if
+// p2p.members_only is false, or while an active member with a validator has not registered a node.
 type Control struct {
-	file            string            // app.toml
-	relays          string            // with their addresses
-	named           map[p2p.ID]bool   // the persistent peers, relays included
+	file            string            // the path of app.toml
+	relays          string            // the relays with their addresses
+	named           map[p2p.ID]bool   // the persistent peers, including relays
 	genesis         []app.Participant // the members until there is a state
 	state           func() *app.State
 	limiter         *handshakeLimiter
@@ -49,7 +50,7 @@ type Control struct {
 	mu          sync.Mutex
 	open        bool
 	allowed     map[p2p.ID]bool
-	read        time.Time // the modification time of app.toml when it was last read
+	read        time.Time // the modification time of app.toml at the last reading
 	members     map[p2p.ID]bool
 	membersOnly bool
 	membersOf   *app.State // the state from which members and closed were computed
@@ -79,7 +80,7 @@ func peerIDs(list string) map[p2p.ID]bool {
 	return ids
 }
 
-// update brings the members up to date. The caller holds the lock.
+// update recomputes the members if the state has changed. The caller holds the lock.
 func (ad *Control) update() {
 	s := ad.state()
 	if ad.members != nil && s == ad.membersOf {
@@ -96,7 +97,7 @@ func (ad *Control) update() {
 	}
 }
 
-// closed reports whether strangers are kept out.
+// closed reports whether strangers may not connect.
 func (ad *Control) closed() bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
@@ -111,8 +112,8 @@ func (ad *Control) isOpen() bool {
 	return ad.open
 }
 
-// Trusts reports whether a member has registered a node, or this node's operator has listed it. The
-// number of trusted nodes is bounded; the number of strangers is not.
+// Trusts reports whether a member has registered the node, or this node's operator has listed it.
+// The number of trusted nodes is bounded, the number of strangers is not.
 func (ad *Control) Trusts(id p2p.ID) bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
@@ -120,7 +121,7 @@ func (ad *Control) Trusts(id p2p.ID) bool {
 	return ad.named[id] || ad.allowed[id] || ad.members[id]
 }
 
-// Admit returns an error for a node that may not connect.
+// Admit returns an error for the id of a node that may not connect.
 func (ad *Control) Admit(id string) error {
 	if ad.closed() && !ad.Trusts(p2p.ID(strings.ToLower(id))) {
 		return fmt.Errorf("%w: %s (p2p.allowed_peers of app.toml lets in others)", errStranger, id)
@@ -128,7 +129,7 @@ func (ad *Control) Admit(id string) error {
 	return nil
 }
 
-// AdmitAddress rejects a connection before its handshake if strangers are kept out and too many
+// AdmitAddress rejects a connection before its handshake if strangers may not connect and too many
 // connections come from unknown addresses.
 func (ad *Control) AdmitAddress(address string) error {
 	if !ad.closed() {
@@ -137,8 +138,8 @@ func (ad *Control) AdmitAddress(address string) error {
 	return ad.limiter.admit(address)
 }
 
-// reread reads p2p.allowed_peers and p2p.members_only again if app.toml has changed, so that a
-// newcomer is let in, or everybody if the members are not known, without a restart.
+// reread reads p2p.allowed_peers and p2p.members_only again if app.toml has changed. So an operator
+// can admit a node, or all nodes while members are unknown, without a restart.
 func (ad *Control) reread(logger log.Logger) {
 	info, err := os.Stat(ad.file)
 	if err != nil || info.ModTime().Equal(ad.read) {

@@ -1,3 +1,3 @@
 // Package admission decides which nodes may connect to a node: the nodes of active members, the
-// persistent peers of config.toml, and p2p.allowed_peers of app.toml (ADR 21).
+// persistent peers in config.toml, and p2p.allowed_peers in app.toml (ADR 21).
 package admission

@@ -14,48 +14,49 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// errTooManyHandshakes rejects a connection before its handshake.
+// errTooManyHandshakes is the error for a connection that is rejected before its handshake.
 var errTooManyHandshakes = errors.New("too many connections from addresses at which no member's node was")
 
 const (
 	// Connections from unknown addresses may begin handshakeRate handshakes a second, and
-	// handshakeBurst at once. CometBFT waits six seconds for a silent connection, so these
-	// connections take at most 6*10+50 = 110 of maxHandshakes. A handshake costs half a millisecond
-	// of a core, and CometBFT allocates the buffers of a peer before it asks whether to admit it.
+	// handshakeBurst at once. CometBFT waits six seconds for a silent connection, so they occupy at
+	// most 6*10+50 = 110 of maxHandshakes. The limit is needed because a handshake costs half a
+	// millisecond of a core, and CometBFT allocates a peer's buffers before it asks whether to
+	// admit the peer.
 	handshakeRate, handshakeBurst = 10, 50
-	// addressPause is the minimum time between two such handshakes from one address, so that a
-	// crowd behind a few addresses leaves handshakes to others.
+	// addressPause is the min time between two such handshakes from one address, so that many
+	// connections from a few addresses leave handshakes to others.
 	addressPause = 10 * time.Second
-	// addressMemory is how long an address stays known, and maxAddresses the max number of known
-	// addresses.
+	// addressMemory is the time for which an address stays known, and maxAddresses the max number
+	// of known addresses.
 	addressMemory, maxAddresses = 24 * time.Hour, 1 << 12
-	// resolvePause is how often names of hosts are looked up.
+	// resolvePause is the interval between two look-ups of host names.
 	resolvePause = time.Minute
 )
 
-// handshakeLimiter limits handshakes from unknown addresses, so that members always find a free
-// one. It exempts the addresses at which trusted nodes were seen; an exempt address proves nothing
+// handshakeLimiter limits handshakes from unknown addresses, so that members can always begin one.
+// It exempts the addresses from which trusted nodes have connected. Such an address proves nothing
 // about the node behind it.
 type handshakeLimiter struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	known map[string]time.Time // when a trusted node was last there
+	known map[string]time.Time // the time when a trusted node last connected from the address
 
-	unknown *rate.Limiter                     // of handshakes from other addresses
-	recent  *simplelru.LRU[string, time.Time] // their last handshakes
+	unknown *rate.Limiter                     // the rate of handshakes from unknown addresses
+	recent  *simplelru.LRU[string, time.Time] // the time of the last handshake from each unknown address
 }
 
 func newHandshakeLimiter() *handshakeLimiter {
 	recent, err := simplelru.NewLRU[string, time.Time](maxAddresses, nil)
 	if err != nil {
-		panic(err) // of a max below 1
+		panic(err) // the size must be at least 1
 	}
 	return &handshakeLimiter{now: time.Now, known: map[string]time.Time{}, recent: recent,
 		unknown: rate.NewLimiter(handshakeRate, handshakeBurst)}
 }
 
-// add notes that a trusted node is at an address.
+// add records that a trusted node is at an address.
 func (d *handshakeLimiter) add(ip string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +78,7 @@ func (d *handshakeLimiter) add(ip string) {
 func (d *handshakeLimiter) admit(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil // CometBFT knows no such address
+		return nil // CometBFT never passes such an address
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,7 +94,8 @@ func (d *handshakeLimiter) admit(address string) error {
 	return nil
 }
 
-// network returns an IPv4 address, or the /64 of an IPv6 address, all of which one host may have.
+// network returns an IPv4 address unchanged, and for an IPv6 address its /64 network, because one
+// host may have all addresses of that network.
 func network(host string) string {
 	a, err := netip.ParseAddr(host)
 	if err != nil {
@@ -105,7 +107,7 @@ func network(host string) string {
 	return netip.PrefixFrom(a, 64).Masked().String()
 }
 
-// addTrusted notes the addresses of the trusted peers.
+// addTrusted records the addresses of the trusted peers.
 func (d *handshakeLimiter) addTrusted(peers []p2p.Peer, trusts func(p2p.ID) bool) {
 	for _, p := range peers {
 		if trusts(p.ID()) {
@@ -114,8 +116,8 @@ func (d *handshakeLimiter) addTrusted(peers []p2p.Peer, trusts func(p2p.ID) bool
 	}
 }
 
-// resolve looks up the hosts of a list of peers, at once and then every resolvePause, until quit is
-// closed: a member's node may move.
+// resolve looks up the hosts in a list of peers, at once and then every resolvePause, until quit is
+// closed, because a member's node may get another address.
 func (d *handshakeLimiter) resolve(peers string, quit <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -133,7 +135,7 @@ func (d *handshakeLimiter) resolve(peers string, quit <-chan struct{}) {
 			if err != nil {
 				continue
 			}
-			ips, _ := net.DefaultResolver.LookupHost(ctx, host) // a host that has no address now may have one later
+			ips, _ := net.DefaultResolver.LookupHost(ctx, host) // a host without an address now may get one later
 			for _, ip := range ips {
 				d.add(ip)
 			}

@@ -16,19 +16,19 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// maxHandshakes is the minimum of the limit on inbound connections if strangers are kept out.
-// CometBFT counts a connection against that limit before the peer has identified itself, for up to
-// six seconds.
+// maxHandshakes is the lowest limit on inbound connections if strangers may not connect. CometBFT
+// counts a connection against that limit for up to six seconds before the peer has identified
+// itself.
 const maxHandshakes = 256
 
-// noListener is where a node listens that has an empty p2p.laddr: CometBFT does not start without
-// a listener, so the node has one that only its own host reaches, at a port that nobody is told.
+// noListener is the listen address of a node with an empty p2p.laddr. CometBFT does not start
+// without a listener, so the node listens on its own host, on a port that it announces to nobody.
 const noListener = "tcp://127.0.0.1:0"
 
-// Configure returns a configuration in which CometBFT asks the application which nodes to let in.
-// Members, relays, persistent peers and allowed peers get a connection even if the inbound
-// connections are all taken by strangers. If config.toml names no persistent peers, Configure sets
-// them to the active members at their registered addresses; the relays are added in any case.
+// Configure returns a configuration with which CometBFT asks the application which nodes may
+// connect. Members, relays, persistent peers and allowed peers can connect even if strangers occupy
+// all inbound connections. If config.toml has no persistent peers, Configure sets them to the
+// active members at their registered addresses. It always adds the relays.
 func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	fitted, peers := *c, *c.P2P
 	fitted.P2P, fitted.FilterPeers = &peers, true
@@ -36,7 +36,8 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	if s := ad.state(); s != nil {
 		all = s.Participants
 	}
-	// Those of the chain are not among the named: they are admitted as long as they are members'.
+	// named does not get the peers that Configure takes from the chain: these are admitted as
+	// members, and only while they are members.
 	ad.named = PersistentPeers(&config.P2PConfig{PersistentPeers: AddRelays(peers.PersistentPeers, ad.relays, own)})
 	if strings.TrimSpace(peers.PersistentPeers) == "" {
 		peers.PersistentPeers = strings.Join(Addresses(all, own), ",")
@@ -66,8 +67,7 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	return &fitted
 }
 
-// AddRelays returns the list peers with each relay added that it does not name yet, except this
-// node.
+// AddRelays adds each relay to the list peers, unless the list already has it or it is this node.
 func AddRelays(peers, relays string, own p2p.ID) string {
 	all := SplitList(peers)
 	named := PersistentPeers(&config.P2PConfig{PersistentPeers: peers})
@@ -79,7 +79,7 @@ func AddRelays(peers, relays string, own p2p.ID) string {
 	return strings.Join(all, ",")
 }
 
-// SplitList returns the entries of a list that commas separate.
+// SplitList returns the entries of a list that is separated by commas.
 func SplitList(list string) (entries []string) {
 	for entry := range strings.SplitSeq(list, ",") {
 		if entry = strings.TrimSpace(entry); entry != "" {
@@ -89,12 +89,12 @@ func SplitList(list string) (entries []string) {
 	return entries
 }
 
-// CheckRelays rejects a list of relays, separated by commas, unless each is id@host:port. A name
-// of a host need not have an address yet.
+// CheckRelays rejects a list of relays, separated by commas, unless each has the form id@host:port.
+// The host need not resolve yet.
 func CheckRelays(list string) error { return CheckAddresses("p2p.relays", list) }
 
-// CheckAddresses rejects the list of nodes of a key, separated by commas, unless each is
-// id@host:port.
+// CheckAddresses rejects the list of nodes under a configuration key, separated by commas, unless
+// each has the form id@host:port.
 func CheckAddresses(key, list string) error {
 	for _, node := range SplitList(list) {
 		id, at, ok := strings.Cut(node, "@")
@@ -110,8 +110,8 @@ func CheckAddresses(key, list string) error {
 }
 
 // Addresses returns the registered addresses of the nodes of active members, except this node's. A
-// member may register any text as its address: Addresses leaves out a text that is not the address
-// of one of the member's registered nodes.
+// member may register any text as its address, so Addresses leaves out texts that are not the
+// address of one of the member's registered nodes.
 func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	for i := range all {
 		p := &all[i]
@@ -128,7 +128,7 @@ func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	return peers
 }
 
-// CheckPeerIDs rejects a list of node ids, separated by commas, if CometBFT could not parse one of
+// CheckPeerIDs rejects a list of node ids, separated by commas, if CometBFT cannot parse one of
 // them.
 func CheckPeerIDs(list string) error {
 	for id := range peerIDs(list) {
@@ -140,7 +140,7 @@ func CheckPeerIDs(list string) error {
 	return nil
 }
 
-// checkPeerID rejects what is not a node id.
+// checkPeerID rejects a text that is not a node id.
 func checkPeerID(id string) error {
 	if raw, err := hex.DecodeString(id); err != nil || len(raw) != p2p.IDByteLength {
 		return fmt.Errorf("%q is no node id", id)
@@ -148,7 +148,7 @@ func checkPeerID(id string) error {
 	return nil
 }
 
-// WarnOpen logs that a node lets everybody in, and why.
+// WarnOpen logs that every node may connect to this node, and the reason.
 func WarnOpen(logger log.Logger, ad *Control, all []app.Participant) {
 	if len(all) < 2 || ad.closed() {
 		return

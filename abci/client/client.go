@@ -1,5 +1,5 @@
-// Package client speaks to a node over CometBFT's RPC: typed queries, and the
-// chain as a worker in another process sees it.
+// Package client speaks to a node over CometBFT's RPC: it has typed queries, and what a worker in
+// another process needs of the chain.
 package client
 
 import (
@@ -24,17 +24,17 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// ErrUnreachable means that the node did not answer. A negative answer is a Refusal.
+// ErrUnreachable means that the node did not answer. An answer with an error is a Refusal.
 var ErrUnreachable = errors.New("node did not answer")
 
-// Refusal is a node's negative answer: one with a code other than 0.
+// Refusal is a node's answer with a code other than 0.
 type Refusal struct {
 	Code uint32
 	Log  string
 }
 
-// Error returns the log with the number of the rule behind it, as "training is finished (B4, code
-// 10)".
+// Error returns the node's log text with the number of the violated rule after it, as in "training
+// is finished (B4, code 10)".
 func (r *Refusal) Error() string {
 	rule, text, found := strings.Cut(r.Log, ": ")
 	if !found || !ruleNumber.MatchString(rule) {
@@ -43,10 +43,10 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s (%s, code %d)", text, rule, r.Code)
 }
 
-// ruleNumber matches the number of a rule of SPEC.md.
+// ruleNumber matches the number of a rule in SPEC.md.
 var ruleNumber = regexp.MustCompile(`^[A-Z]\d{1,2}$`)
 
-// Client queries one node. Safe for concurrent use.
+// Client queries one node. It is safe for concurrent use.
 type Client struct {
 	rpc     *rpchttp.HTTP
 	web     *http.Client
@@ -54,14 +54,14 @@ type Client struct {
 }
 
 // patience is the timeout of one request. Without it a node that accepts connections and never
-// answers would block a caller without a deadline, such as a worker or an audit, for good.
+// answers would block callers without a deadline, such as workers and audits without end.
 const patience = time.Minute
 
-// idleConnections is the number of connections that are kept between requests: as many as an
-// explorer makes at once, rather than the standard library's 2.
+// idleConnections is the number of connections that stay open between requests. An explorer makes
+// that number of requests at once; the standard library keeps only 2.
 const idleConnections = 16
 
-// New prepares a client for a node's RPC address and does not connect yet. The address is
+// New returns a client for a node's RPC address, without connecting. The address is
 // tcp://host:port, http://host or https://host (each with or without a port), or unix:///path for a
 // socket; host:port without a scheme means tcp. The client reads at most MaxAnswer bytes of an
 // answer.
@@ -89,8 +89,8 @@ func open(address string, most int64, patience time.Duration) (*Client, error) {
 	return &Client{rpc: rpc, web: web, address: address}, nil
 }
 
-// check rejects an address that names neither a host and port nor a socket. CometBFT's client
-// accepts it, and then every request fails as if the node were down.
+// check rejects an address that names neither a host and port nor a socket. CometBFT's client would
+// accept it, and every request would then fail as if the node were down.
 func check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -100,7 +100,7 @@ func check(address string) error {
 	switch u.Scheme {
 	case "tcp", "http", "https":
 		port, err := strconv.ParseUint(u.Port(), 10, 16)
-		usual := u.Scheme == "https" && u.Port() == "" // 443
+		usual := u.Scheme == "https" && u.Port() == "" // the port is 443
 		named = u.Hostname() != "" && (usual || err == nil && port > 0)
 	case "unix":
 		named = u.Host+u.Path != ""
@@ -139,7 +139,7 @@ func (c *Client) Query(ctx context.Context, path string, answer any) (err error)
 	return nil
 }
 
-// Status returns the chain's height, round and hash.
+// Status returns the node's status: the chain's height, its round and its hash.
 func (c *Client) Status(ctx context.Context) (query.Status, error) {
 	return ask[query.Status](ctx, c, "/status")
 }

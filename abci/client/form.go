@@ -16,13 +16,14 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxForm is the size in bytes up to which BroadcastForm sends a transaction as a form. Hexadecimal
-// digits take more bytes than base64, and the size of a request is limited.
+// maxForm is the size in bytes up to which BroadcastForm sends a transaction as a form. A form
+// needs hexadecimal digits, which take more bytes than base64, and the size of a request is
+// limited.
 const maxForm = 64 << 10
 
-// BroadcastForm does what Broadcast does, for senders of many transactions. It posts a form, which
-// the node reads without JSON, at less than half of the cost to client and node. It falls back to
-// Broadcast for a large transaction and for a socket.
+// BroadcastForm is Broadcast for senders of many transactions. It posts a form, which the node
+// reads without JSON, at less than half of the cost to client and node. For a large transaction and
+// for a socket it calls Broadcast.
 func (c *Client) BroadcastForm(ctx context.Context, t *tx.Tx) error {
 	at, found := strings.CutPrefix(c.address, "tcp://")
 	if found {

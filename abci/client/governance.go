@@ -14,8 +14,7 @@ func (c *Client) Leader(ctx context.Context) (query.Leader, error) {
 	return ask[query.Leader](ctx, c, "/leader")
 }
 
-// Lead returns the draft that a participant may sign and the gradients from which the node made it.
-// None of them is verified.
+// Lead returns the draft that a participant may sign, and its gradients. Neither is verified.
 func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
 	answer, err := ask[query.Lead](ctx, c, "/lead/"+number(uint64(participant)))
 	if err == nil && answer.Draft == nil {
@@ -33,7 +32,7 @@ func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, [
 	return answer.Draft, gradients, nil
 }
 
-// Draft returns the draft that a participant may sign, without its gradients. Nothing of it is
+// Draft returns the draft that a participant may sign, without its gradients. The draft is not
 // verified.
 func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	answer, err := ask[query.Lead](ctx, c, "/lead/"+number(uint64(participant))+"/draft")
@@ -43,8 +42,8 @@ func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, 
 	return answer.Draft, err
 }
 
-// Pending returns a participant's gradient of the open round, as it is in the node's pool. Nothing
-// of it is verified.
+// Pending returns a participant's gradient for the open round from the node's pool. It is not
+// verified.
 func (c *Client) Pending(ctx context.Context, participant uint32) (*tx.Tx, error) {
 	raw, err := ask[[]byte](ctx, c, "/pending/"+number(uint64(participant)))
 	if err != nil {
@@ -53,7 +52,7 @@ func (c *Client) Pending(ctx context.Context, participant uint32) (*tx.Tx, error
 	return tx.Decode(raw)
 }
 
-// Election returns the VRF outputs of a closed round.
+// Election returns the VRF outputs of a closed round in any epoch.
 func (c *Client) Election(ctx context.Context, epoch, round uint64) (query.Election, error) {
 	return ask[query.Election](ctx, c, "/election/"+place(epoch, round))
 }
@@ -68,7 +67,7 @@ func (c *Client) Membership(ctx context.Context) (query.Membership, error) {
 	return ask[query.Membership](ctx, c, "/membership")
 }
 
-// Clocks returns the clocks of the node's peers, as the node has measured them.
+// Clocks returns the clocks of the node's peers, which the node has measured.
 func (c *Client) Clocks(ctx context.Context) ([]query.PeerClock, error) {
 	return ask[[]query.PeerClock](ctx, c, "/clocks")
 }
@@ -78,48 +77,47 @@ func (c *Client) Evidence(ctx context.Context) ([]app.Offence, error) {
 	return ask[[]app.Offence](ctx, c, "/evidence")
 }
 
-// Epochs returns the epochs that have ended and, last, the running one.
+// Epochs returns all epochs; the last is the running one.
 func (c *Client) Epochs(ctx context.Context) ([]query.EpochState, error) {
 	return ask[[]query.EpochState](ctx, c, "/epochs")
 }
 
-// Upgrade returns the version of the chain and its planned upgrade.
+// Upgrade returns the chain's state machine version and its planned upgrade.
 func (c *Client) Upgrade(ctx context.Context) (query.UpgradeState, error) {
 	return ask[query.UpgradeState](ctx, c, "/upgrade")
 }
 
-// RoundOf returns the record of a closed round of any epoch.
+// RoundOf returns the record of a closed round in any epoch.
 func (c *Client) RoundOf(ctx context.Context, epoch, round uint64) (app.Record, error) {
 	return ask[app.Record](ctx, c, "/round/"+place(epoch, round))
 }
 
-// ModelOf returns the model after a closed round of any epoch, while the node keeps
-// it.
+// ModelOf returns the model after a closed round in any epoch, if the node still has it.
 func (c *Client) ModelOf(ctx context.Context, epoch, round uint64) (query.ModelState, error) {
 	return ask[query.ModelState](ctx, c, "/model/"+place(epoch, round))
 }
 
-// Privacy returns what every participant has spent.
+// Privacy returns the spend of every participant.
 func (c *Client) Privacy(ctx context.Context) ([]query.Spend, error) {
 	return ask[[]query.Spend](ctx, c, "/privacy")
 }
 
-// PrivacyOf returns what one participant has spent.
+// PrivacyOf returns the spend of one participant.
 func (c *Client) PrivacyOf(ctx context.Context, participant uint32) (query.Spend, error) {
 	return ask[query.Spend](ctx, c, "/privacy/"+number(uint64(participant)))
 }
 
-// TimingOf returns the timing of a closed round of any epoch, by the node's clock.
+// TimingOf returns the timing of a closed round in any epoch, on the node's clock.
 func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (query.Timing, error) {
 	return ask[query.Timing](ctx, c, "/timing/"+place(epoch, round))
 }
 
-// Refusals returns the gradients that the node rejected in the last rounds.
+// Refusals returns the rejections of gradients in the last rounds by the node.
 func (c *Client) Refusals(ctx context.Context) ([]query.Rejection, error) {
 	return ask[[]query.Rejection](ctx, c, "/refusals")
 }
 
-// RefusalsOf returns the gradients of a round that the node rejected.
+// RefusalsOf returns the rejections of gradients in one round by the node.
 func (c *Client) RefusalsOf(ctx context.Context, epoch, round uint64) ([]query.Rejection, error) {
 	return ask[[]query.Rejection](ctx, c, "/refusals/"+place(epoch, round))
 }

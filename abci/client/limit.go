@@ -13,11 +13,11 @@ import (
 // could fill the memory of its client.
 var ErrTooLarge = errors.New("answer is too large")
 
-// MaxAnswer is the max size of an answer in bytes: CometBFT's largest block in base64, and its
-// envelope. A state with the largest model takes less than half of that.
+// MaxAnswer is the max size of an answer in bytes. CometBFT's largest block in base64, with its
+// envelope, fits. A state with the largest model takes less than half of that.
 const MaxAnswer = types.MaxBlockSizeBytes/3*4 + 16<<20
 
-// limited limits the size of answers, in bytes.
+// limited is an HTTP transport that limits the size of answers, in bytes.
 type limited struct {
 	next http.RoundTripper
 	most int64
@@ -36,7 +36,7 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// body is the body of an answer. Reading it beyond the limit fails.
+// body is the body of an answer. Reading beyond the limit fails.
 type body struct {
 	io.ReadCloser
 	left, most int64
@@ -44,7 +44,7 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1] // one byte more shows that an answer is too large
+		p = p[:b.left+1] // one byte more shows whether the answer is too large
 	}
 	n, err := b.ReadCloser.Read(p)
 	if int64(n) > b.left {

@@ -15,18 +15,18 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrPiece means that the pieces of a long answer do not fit together.
+// ErrPiece means that the pieces of a long answer do not belong together.
 var ErrPiece = errors.New("pieces of the answer do not fit")
 
-// A long answer survives failures: the failed piece is requested again after faultPause, and only
-// the fifth failure without a new piece ends it.
+// Fetching a long answer survives failures. After faultPause it requests the failed piece again,
+// and only the fifth failure without a new piece ends it.
 const (
 	faults     = 5
 	faultPause = 200 * time.Millisecond
 )
 
-// model fetches the answer to /model... in pieces, and checks the parameters against the hash that
-// the answer gives.
+// model fetches a model in pieces, and checks the parameters against the hash in the answer. path
+// begins with /model.
 func (c *Client) model(ctx context.Context, path string) (m query.ModelState, err error) {
 	head, data, err := c.long(ctx, path)
 	if err != nil {
@@ -38,14 +38,14 @@ func (c *Client) model(ctx context.Context, path string) (m query.ModelState, er
 	return query.ModelState{Epoch: head.Epoch, Round: head.Round, Hash: head.Hash, Parameters: data}, nil
 }
 
-// kept fetches the answer to /kept... in pieces.
+// kept fetches a state or a checkpoint in pieces. path begins with /kept.
 func (c *Client) kept(ctx context.Context, path string) (query.StateAfter, error) {
 	head, data, err := c.long(ctx, path)
 	return query.StateAfter{Epoch: head.Epoch, Round: head.Round, Height: head.Height, Document: data}, err
 }
 
-// long fetches a long answer in pieces of at most abci.MaxPiece bytes. If the node no longer has
-// the state of the first piece, long begins again.
+// long fetches a long answer in pieces of at most query.MaxRange bytes. If the node no longer has
+// the state of the first piece, long starts again.
 func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, data []byte, err error) {
 	var height int64
 	left, furthest := faults, 0
@@ -77,7 +77,8 @@ func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, d
 	}
 }
 
-// piece fetches and appends the next piece. All pieces must describe the same whole as the first.
+// piece fetches the next piece and appends it. Every piece must describe the same whole as the
+// first.
 func (c *Client) piece(ctx context.Context, path string, height *int64, head *query.RangeInfo, data *[]byte) error {
 	asked := fmt.Sprintf("%s?from=%d", path, len(*data))
 	answer, err := c.rpc.ABCIQueryWithOptions(ctx, asked, nil, rpcclient.ABCIQueryOptions{Height: *height})
@@ -101,7 +102,7 @@ func (c *Client) piece(ctx context.Context, path string, height *int64, head *qu
 	case len(r.Value) == 0 || len(r.Value) > most:
 		return fmt.Errorf("%w: answer to %s has %d bytes, want 1 to %d", ErrPiece, asked, len(r.Value), most)
 	}
-	if *head = says; path == "/model" || path == "/kept" { // the next pieces are requested by height
+	if *head = says; path == "/model" || path == "/kept" { // the next pieces are requested with this height
 		*height = r.Height
 	}
 	*data = append(*data, r.Value...)

@@ -9,13 +9,13 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Provider returns the node as a provider for a light client.
+// Provider returns this node as a provider for CometBFT's light client.
 func (c *Client) Provider(chainID string) provider.Provider {
 	return careful{lighthttp.NewWithClient(chainID, c.rpc)}
 }
 
-// careful turns a panic into ErrBadLightBlock: CometBFT v0.40.0 reads the header of an answer
-// without checking that there is one.
+// careful turns a panic into ErrBadLightBlock. CometBFT v0.40.0 panics on an answer without a
+// header.
 type careful struct{ provider.Provider }
 
 func (p careful) LightBlock(ctx context.Context, height int64) (b *types.LightBlock, err error) {

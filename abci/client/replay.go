@@ -13,13 +13,14 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// ErrNotKept means that a node keeps neither a model nor a state to compute it from.
+// ErrNotKept means that a node has neither a model nor a state from which the model can be
+// computed.
 var ErrNotKept = errors.New("node does not keep what the model is computed from")
 
-// Recompute computes the model after a closed round from the nearest state that the node keeps, or
-// from genesis, and the blocks since. It fails unless the result has the hash in the record, so
-// only the record is trusted. progress, which may be nil, is called with that state's height and
-// the number of blocks to execute.
+// Recompute computes the model after a closed round. It starts from the last state before the round
+// that the node has, or from genesis, and executes the blocks after it. It fails unless the result
+// has the hash in the record, so the caller must trust only the record. progress, which may be nil,
+// gets the height of the first state and the number of blocks to execute.
 func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
 	s, block, err := c.before(ctx, r, progress)
 	if err != nil {
@@ -28,21 +29,22 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 	return modelAfter(s, block, r)
 }
 
-// Neighbours computes the neighbours of each gradient of a closed round, as Recompute does the
-// model. It fails unless the blocks lead to the record's model.
+// Neighbours computes the neighbours of each gradient of a closed round, in the same way as
+// Recompute. It fails unless the blocks lead to the record's model.
 func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours, error) {
 	s, block, err := c.before(ctx, r, nil)
 	if err != nil {
 		return nil, err
 	}
-	// Verify the block first: unlike SafeExecute, Neighbours does not recover from a panic.
+	// modelAfter verifies the block, which must come first: unlike SafeExecute, Neighbours does not
+	// recover from a panic.
 	if _, err := modelAfter(s, block, r); err != nil {
 		return nil, err
 	}
 	return s.Neighbours(block)
 }
 
-// before returns the block that closed a round, and the state before it.
+// before returns the block that closed a round, and the state before that block.
 func (c *Client) before(ctx context.Context, r app.Record, progress func(from, blocks uint64)) (s *app.State,
 	block app.Block, err error) {
 	if s, err = c.start(ctx, r); err != nil {
@@ -66,7 +68,7 @@ func (c *Client) before(ctx context.Context, r app.Record, progress func(from, b
 	}
 }
 
-// execute judges a block. State and block come from an untrusted node.
+// execute executes a block. State and block come from an untrusted node.
 func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	out, err := s.SafeExecute(b)
 	if err != nil {
@@ -75,7 +77,7 @@ func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	return out, err
 }
 
-// modelAfter returns the model after the round of a block. It leaves out the operations after the
+// modelAfter returns the model after the round of a block. It ignores the operations after the
 // round, because one of them may start an epoch with another model.
 func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	alone := *s
@@ -108,8 +110,8 @@ func (c *Client) keptBefore(ctx context.Context, r app.Record) (query.StateAfter
 	return kept, &Refusal{Code: abci.CodeNotFound, Log: "no state is kept from before the first round"}
 }
 
-// start returns the state to begin with: the last checkpoint before the round, or the genesis state
-// if the node has none.
+// start returns the state from which the computation starts: the last checkpoint before the round,
+// or the genesis state if the node has none.
 func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	kept, err := c.keptBefore(ctx, r)
 	var refusal *Refusal
@@ -137,7 +139,7 @@ func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	return app.NewState(g.Genesis.ChainID, uint64(g.Genesis.InitialHeight), blockBytes, genesis)
 }
 
-// block fetches the transactions of a height.
+// block fetches the block at a height and decodes its transactions.
 func (c *Client) block(ctx context.Context, at uint64) (app.Block, error) {
 	b, err := c.Block(ctx, at)
 	if err != nil {
@@ -146,7 +148,7 @@ func (c *Client) block(ctx context.Context, at uint64) (app.Block, error) {
 	return Execution(b)
 }
 
-// Block fetches the block of a height. The block is not verified.
+// Block fetches the block at a height, without verifying it.
 func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 	height := int64(at)
 	b, err := c.rpc.Block(ctx, &height)
@@ -162,7 +164,8 @@ func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 	return b.Block, nil
 }
 
-// Execution converts a block, which may be of any origin, into the form that a state judges.
+// Execution converts a block, which may come from an untrusted source, to the form that a state
+// executes.
 func Execution(b *types.Block) (block app.Block, err error) {
 	if made := b.Version.App; made != app.Version && made != 0 { // 0 if it was never set
 		return block, fmt.Errorf("%w: block %d is of state machine %d, this program executes %d: a release of that "+

@@ -15,12 +15,12 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// ErrNotTaken means that a node cannot take a transaction, whatever its content: the mempool is
-// full, or the transaction is too large.
+// ErrNotTaken means that a node cannot accept a transaction for a reason other than its validity:
+// the mempool is full, or the transaction is too large.
 var ErrNotTaken = errors.New("node does not take the transaction")
 
-// Broadcast gives a transaction to the node's mempool and returns CheckTx's verdict: a rejection is
-// a *Refusal. A transaction that the node already has is no error.
+// Broadcast submits a transaction to the node's mempool and returns the verdict of CheckTx. A
+// rejection is a *Refusal. If the node already has the transaction, the result is nil.
 func (c *Client) Broadcast(ctx context.Context, t *tx.Tx) error {
 	return verdict(c.rpc.BroadcastTxSync(ctx, t.Raw))
 }
@@ -41,10 +41,11 @@ func verdict(r *coretypes.ResultBroadcastTx, err error) error {
 	return nil
 }
 
-// Included blocks until a block holds the transaction, and returns its height. An unreachable node
-// does not end it. When ctx is done, it returns the last failure, or ctx's error if there is none.
+// Included waits until a block has the transaction, and returns the block's height. An unreachable
+// node does not end the wait. When ctx ends, Included returns the last failure, or ctx's error if
+// there was none.
 func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (int64, error) {
-	var away error // the error of the last request if ctx did not cut it off; nil if the node answered
+	var away error // the error of the last request that ctx did not end; nil if the node answered
 	for {
 		r, err := c.rpc.Tx(ctx, t.Hash[:], false)
 		var answer *rpctypes.RPCError
@@ -71,22 +72,21 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 	}
 }
 
-// Enactment is the result of a proposal at a round boundary.
+// Enactment is what a round boundary did with a proposal.
 type Enactment struct {
 	Height  int64
-	Kind    string // name of the proposal's tx.Kind
+	Kind    string // the name of the proposal's tx.Kind
 	Refused string // why the proposal could not be enacted; "" if it was
 }
 
-// EnactmentAt returns the enactment of a proposal by the block at a height. It returns nil if the
-// block did not enact the proposal, or the node does not have the block's results.
+// EnactmentAt returns what the block at a height did with a proposal. It returns nil if the block
+// did nothing with it, or if the node does not have the block's results.
 func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string) (*Enactment, error) {
 	events, err := c.events(ctx, height)
 	return EnactmentIn(events, height, proposal), err
 }
 
-// EnactmentIn returns the enactment of a proposal in the events of the block at a height, nil if there
-// is none.
+// EnactmentIn returns the enactment of a proposal in the events of the block at a height, or nil.
 func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enactment {
 	for _, e := range events {
 		if e.Type != "enactment" {

@@ -1,5 +1,5 @@
-// Package genesis reads CometBFT's genesis documents and checks them for a chain of this
-// application.
+// Package genesis reads CometBFT's genesis documents and checks that a chain of this application
+// can start from them.
 package genesis
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// Read reads a genesis document of any origin.
+// Read decodes a genesis document from an untrusted source.
 func Read(data []byte) (*types.GenesisDoc, error) {
 	if err := strictjson.Names(data); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func Read(data []byte) (*types.GenesisDoc, error) {
 	return doc, nil
 }
 
-// ReadFile reads the genesis document of a file.
+// ReadFile decodes the genesis document in a file.
 func ReadFile(path string) (*types.GenesisDoc, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -42,8 +42,8 @@ func ReadFile(path string) (*types.GenesisDoc, error) {
 	return doc, nil
 }
 
-// Complete calls CometBFT's ValidateAndComplete. Before that it rejects a document that
-// would make CometBFT panic, there or when a node starts: a validator without an ed25519 key, a
+// Complete calls CometBFT's ValidateAndComplete. Before that it rejects documents on which CometBFT
+// would panic, in that call or at the start of a node: a validator without an ed25519 key, a
 // duplicate key, a voting power below 1, or a total above CometBFT's max.
 func Complete(doc *types.GenesisDoc) error {
 	validators := make([]*types.Validator, len(doc.Validators))
@@ -65,8 +65,8 @@ func Complete(doc *types.GenesisDoc) error {
 	return doc.ValidateAndComplete()
 }
 
-// CheckValidators rejects a genesis in which a participant's consensus key is not that of a
-// validator with power app.Power.
+// CheckValidators rejects a genesis in which a participant's consensus key belongs to no validator
+// with voting power app.Power.
 func CheckValidators(doc *types.GenesisDoc, g app.Genesis) error {
 	power := map[string]int64{}
 	for _, v := range doc.Validators {

@@ -16,8 +16,9 @@ import (
 )
 
 // execution returns the block of a verified header in the form that a state executes. If the
-// header's hash shows that the block consists of cached transactions, execution reads them from the
-// cache: to fetch a block with a thousand gradients takes longer than to compute the next thousand.
+// header's hash shows that the block consists of cached transactions, execution takes them from the
+// cache, because fetching a block with a thousand gradients takes longer than computing the next
+// thousand.
 func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
 	if txs := f.own.blockFromCache(b.Header); txs != nil {
@@ -35,8 +36,8 @@ func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Bloc
 	return execution, err
 }
 
-// blockFromCache returns the transactions of a header's block if it holds an aggregate of this
-// process with its gradients, all cached, and nothing else. Otherwise it returns nil.
+// blockFromCache returns the transactions of a header's block if they are all cached: an aggregate
+// that this process sent and its gradients, and no others. Otherwise it returns nil.
 func (o *sentCache) blockFromCache(h *types.Header) []*tx.Tx {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,8 +61,7 @@ func (o *sentCache) blockFromCache(h *types.Header) []*tx.Tx {
 	return nil
 }
 
-// byContent returns the gradient with a content hash that this process sent or that a checked draft
-// lists, or nil. The caller holds the lock.
+// byContent returns the cached gradient with a content hash, or nil. The caller holds the lock.
 func (o *sentCache) byContent(content []byte) *tx.Tx {
 	if len(content) != 32 {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"github.com/spdl/spdl/abci/client"
 )
 
-// Light follows the chain from the trusted header with CometBFT's light client. Witnesses expose a
-// primary that forks; without witnesses the primary is its own witness.
+// Light follows the chain from the trusted header with CometBFT's light client. Witnesses detect a
+// primary that shows another chain. Without witnesses the primary is its own witness.
 func Light(ctx context.Context, t Trust, primary provider.Provider, witnesses []provider.Provider) (Headers, error) {
 	if t.Period == 0 {
 		t.Period = DefaultPeriod

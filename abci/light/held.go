@@ -12,8 +12,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Genesis returns the trust in the first header of a genesis's chain. The header must have what the
-// genesis says, and its validators must have signed it.
+// Genesis returns the trust in the first header of a genesis's chain. The header must match the
+// genesis, and the genesis validators must have signed it.
 func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	s, err := genesisState(doc)
 	if err != nil {
@@ -25,19 +25,20 @@ func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	return Trust{ChainID: doc.ChainID, Height: first.Height, Hash: first.Hash()}, checkFirst(doc, s, first)
 }
 
-// Held gives the headers that a file holds. It makes no requests: each must follow from the trusted
-// one, or from the one before it, by the rules of CometBFT's light client. A step to the next height
-// takes the validators that the header before names, and a longer one more than two thirds of that
-// header's validators, so a file has the headers on both sides of a change. There is no trusting
-// period, because a file is read long after its headers were signed: two thirds of the validators of
-// the trusted header could sign another history together, long after they have left.
+// Held returns the headers in a file, which are blocks, and makes no requests. By the rules of
+// CometBFT's light client each header must follow from the trusted header or from the header before
+// it. A step to the next height needs the validators that the header before names. A longer step
+// needs more than two thirds of that header's validators, so the file must have the headers on both
+// sides of a change of validators. There is no trusting period, because a file is read long after
+// its headers were signed. So two thirds of the trusted header's validators could sign another
+// history together, long after they have left.
 func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	h := held{t, map[int64]*types.LightBlock{}}
 	var last *types.LightBlock
 	for _, b := range blocks {
 		switch {
 		case b.Height < t.Height:
-			continue // nothing leads back
+			continue // no header leads back from here
 		case last == nil && b.Height != t.Height:
 			return nil, fmt.Errorf("%w: the file has no header of height %d; its first later one is of %d", ErrNotTrusted,
 				t.Height, b.Height)
@@ -58,7 +59,7 @@ func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	return h, nil
 }
 
-// follows returns an error unless b follows from the trusted header of a.
+// follows returns an error unless header b follows from the trusted header a.
 func follows(a, b *types.LightBlock) error {
 	if b.Height <= a.Height {
 		return fmt.Errorf("%w: the header of height %d comes after that of %d", ErrNotTrusted, b.Height, a.Height)
@@ -67,7 +68,7 @@ func follows(a, b *types.LightBlock) error {
 		return fmt.Errorf("%w: height %d: %w", ErrNotTrusted, b.Height, err)
 	}
 	now := time.Now()
-	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour // never over
+	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour // a period that is never over
 	if err := cmtlight.Verify(a.SignedHeader, a.ValidatorSet, b.SignedHeader, b.ValidatorSet, period, now,
 		clockDrift, cmtmath.Fraction{Numerator: 2, Denominator: 3}); err != nil {
 		return reason(b.Height, err)

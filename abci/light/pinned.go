@@ -9,8 +9,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Pinned trusts one header, with the trusted height and hash, and takes its bytes from a file: it
-// makes no requests. It still checks that the header's validators signed it.
+// Pinned trusts one header, by height and hash, and takes the header itself from a file. It makes
+// no requests. It still checks that the header's validators signed it.
 func Pinned(t Trust, block *types.LightBlock) Headers { return pinned{t, block} }
 
 type pinned struct {
@@ -47,7 +47,7 @@ func (p pinned) Header(_ context.Context, height int64) (*types.LightBlock, erro
 	return b, nil
 }
 
-// tooFew rewords the error of a header that too few validators have signed.
+// tooFew rewords the error about a header with too few signatures.
 func tooFew(height int64, few types.ErrNotEnoughVotingPowerSigned, err error) error {
 	return fmt.Errorf("%w: the header of height %d is signed by validators of power %d, it takes more than two thirds "+
 		"of all: more than %d: %w", ErrNotTrusted, height, few.Got, few.Needed, err)

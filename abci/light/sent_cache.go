@@ -10,17 +10,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// sentCache caches the transactions that the workers of this process have sent for one round. They
-// need not be fetched and verified again as parts of a draft or a block.
+// sentCache caches the transactions of one round that the workers of this process have sent, so
+// that these need not be fetched and verified again in a draft or a block.
 type sentCache struct {
 	mu           sync.Mutex
 	epoch, round uint64
-	sent         map[[32]byte]*tx.Tx // gradients by content hash
-	others       map[[32]byte]*tx.Tx // gradients of checked drafts, likewise
+	sent         map[[32]byte]*tx.Tx // gradients that this process sent, by content hash
+	others       map[[32]byte]*tx.Tx // gradients of checked drafts, by content hash
 	aggregates   []*tx.Tx
 }
 
-// add caches a gradient or an aggregate, and drops those of earlier rounds.
+// add caches a gradient or an aggregate, and drops all transactions of earlier rounds.
 func (o *sentCache) add(t *tx.Tx) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,8 +45,8 @@ func (o *sentCache) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	}
 }
 
-// isFor moves the cache on to a round if it is later, and reports whether the cache is at that
-// round. The caller holds the lock.
+// isFor advances the cache if a round is later than its own, and reports whether the cache is at
+// that round. The caller holds the lock.
 func (o *sentCache) isFor(epoch, round uint64) bool {
 	if o.sent == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
 		o.epoch, o.round, o.aggregates = epoch, round, nil
@@ -64,14 +64,15 @@ func (o *sentCache) find(content []byte) *tx.Tx {
 	return o.sent[[32]byte(content)]
 }
 
-// sentMost reports whether the process has sent most of the gradients of a state's open round.
+// sentMost reports whether this process has sent more than half of the gradients of a state's open
+// round.
 func (o *sentCache) sentMost(s *app.State) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.epoch == s.Progress.Epoch && o.round == s.Progress.Round && 2*len(o.sent) > s.Active()
 }
 
-// addKnown replaces transactions by this process's own copies of them.
+// addKnown replaces each transaction of which the cache has a copy by that copy.
 func (o *sentCache) addKnown(txs []*tx.Tx) {
 	for i, t := range txs {
 		if t.Gradient == nil {

@@ -13,18 +13,18 @@ import (
 // quiet is the min poll interval while the node announces its blocks.
 const quiet = time.Second
 
-// stateWatcher polls the node for all callers that wait for a state, and only while there are any:
-// one request a block, however many workers share the chain.
+// stateWatcher polls the node for all callers that wait for a state, and only while there are such
+// callers. It makes one request per block for all workers that share the chain.
 type stateWatcher struct {
 	mu      sync.Mutex
 	waiting int
 	stop    context.CancelFunc
-	news    chan struct{} // closed and replaced whenever the node has answered
-	state   *app.State    // the verified state of the last answer; nil before the first answer or after an error
+	news    chan struct{} // closed and replaced after each answer of the node
+	state   *app.State    // the verified state of the last answer; nil before the first answer and after an error
 	err     error
 }
 
-// await returns the first verified state that fits.
+// await returns the first verified state for which fits returns true.
 func (c *chain) await(ctx context.Context, fits func(*app.State) bool) (*app.State, error) {
 	w := &c.watch
 	w.mu.Lock()
@@ -64,8 +64,8 @@ func (w *stateWatcher) leave() {
 	}
 }
 
-// ask fetches the state, wakes all waiting callers, and repeats this when the node announces a
-// block or the poll interval is over.
+// ask fetches the state and wakes all waiting callers, again and again: whenever the node announces
+// a block, or after the poll interval.
 func (c *chain) ask(ctx context.Context, news chan struct{}) {
 	announced := c.client.Announced(ctx)
 	for {

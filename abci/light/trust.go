@@ -1,11 +1,11 @@
-// Package light verifies headers and states that follow from a trusted header.
+// Package light verifies headers and states, starting from a trusted header.
 //
 //	Light, Pinned  headers by height, to check an answer or a file against
 //	Chain          the chain as seen by a worker outside its node's process: each state
 //	               follows from the home's genesis, whatever the node says
 //
-// Trust, Headers and Pinned need neither network nor disk, and alone are built for a browser
-// (GOOS=js), where an exported model is verified offline.
+// Trust, Headers and Pinned need neither network nor disk. Only they are built for a browser
+// (GOOS=js), which verifies an exported model offline.
 package light
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// ErrNotTrusted wraps every reason why a header does not follow from the trusted
-// one.
+// ErrNotTrusted is wrapped by every error about a header that does not follow from the trusted one.
 var ErrNotTrusted = errors.New("header is not trusted")
 
 // DefaultPeriod is the default of Trust.Period.
@@ -29,12 +28,12 @@ type Trust struct {
 	ChainID string
 	Height  int64
 	Hash    []byte
-	// Period is the trusting period: how long validators are trusted after they have signed.
-	// Default DefaultPeriod.
+	// Period is the trusting period: the time for which validators are trusted after they have
+	// signed. The default is DefaultPeriod.
 	Period time.Duration
 }
 
-// Headers gives verified headers.
+// Headers returns verified headers by height.
 type Headers interface {
 	Header(ctx context.Context, height int64) (*types.LightBlock, error)
 }

@@ -27,16 +27,16 @@ func genesisState(doc *types.GenesisDoc) (*app.State, error) {
 	return app.NewState(doc.ChainID, uint64(doc.InitialHeight), doc.ConsensusParams.Block.MaxBytes, g)
 }
 
-// checkFirst returns an error unless b is the first block of the genesis's chain: it must have the
-// initial height, the genesis validators and the application hash of s, and these validators must
-// have signed it.
+// checkFirst returns an error unless b is the first block of the genesis's chain: it has the
+// initial height, the genesis validators and the application hash of s, and these validators have
+// signed it.
 func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {
 		validators[i] = types.NewValidator(v.PubKey, v.Power)
 	}
 	set := new(types.ValidatorSet)
-	if err := set.UpdateWithChangeSet(validators); err != nil { // NewValidatorSet would panic
+	if err := set.UpdateWithChangeSet(validators); err != nil { // NewValidatorSet would panic instead
 		return fmt.Errorf("genesis: %w", err)
 	}
 	hash := s.Hash()
@@ -56,14 +56,14 @@ func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error 
 	return nil
 }
 
-// keptHeader is the last header that a home has verified, as stored in its file.
+// keptHeader is the content of the file with the last header that a home has verified.
 type keptHeader struct {
 	ChainID string            `json:"chain_id"`
 	Height  int64             `json:"height"`
 	Hash    cmtbytes.HexBytes `json:"hash"`
 }
 
-// readKept returns the header stored in a file, with height 0 if there is no file.
+// readKept returns the header in a file. Its height is 0 if there is no file.
 func readKept(path string) (k keptHeader, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -79,7 +79,7 @@ func readKept(path string) (k keptHeader, err error) {
 	return k, err
 }
 
-// keep stores the verified header, from which the next start goes on.
+// keep writes a verified header to the file, from which the next start continues.
 func (h Home) keep(b *types.LightBlock) error {
 	if h.Kept == "" {
 		return nil
@@ -94,9 +94,9 @@ func (h Home) keep(b *types.LightBlock) error {
 	return err
 }
 
-// trustRoot returns the header at which a home's trust begins: the higher of its last verified
-// header and the header that its operator trusts, or the first header of its genesis if it has
-// neither.
+// trustRoot returns the header at which a home's trust begins: the higher of the last header that
+// it verified and the header that its operator trusts. If it has neither, that is the first header
+// of its genesis's chain.
 func (f *verifier) trustRoot(ctx context.Context) (*types.LightBlock, error) {
 	trust := Trust{Height: f.Trust.Height, Hash: f.Trust.Hash}
 	last, err := readKept(f.Kept)

@@ -19,31 +19,31 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrStale means that the node's last proven state is too old.
+// ErrStale means that the last header that the node has is too old.
 var ErrStale = errors.New("the node is behind its chain")
 
 const (
-	// farBehind is the number of blocks beyond which fetching a whole state costs less than
-	// executing them.
+	// farBehind is the number of blocks from which on fetching a whole state costs less than
+	// executing the blocks.
 	farBehind = 64
-	// clockDrift is how far ahead of this clock a header's time may be.
+	// clockDrift is the max time by which a header may be ahead of this clock.
 	clockDrift = 10 * time.Second
 )
 
-// Home is a worker's own knowledge of its chain, independent of its node.
+// Home is what a worker knows of its chain independently of its node.
 type Home struct {
 	Genesis *types.GenesisDoc
-	// Trust is a header after the first one that the operator trusts, with height 0 if there is
-	// none, and the trusting period.
+	// Trust is a later header that the operator trusts, and the trusting period. Its height is 0 if
+	// there is no such header.
 	Trust Trust
-	// Kept is the file with the last verified header; "" stores none.
+	// Kept is the path of the file with the last verified header; "" means that none is stored.
 	Kept string
-	// MaxAge is how old the node's last header may be.
+	// MaxAge is the max age of the node's last header.
 	MaxAge time.Duration
 }
 
 // verifier advances from one verified state to the next. A block's header has the hash of the state
-// before the block; the verifier executes the block on that state, and so knows the new state as
+// before the block. The verifier executes the block on that state, and so knows the new state as
 // soon as it has the block. A proof of the new state would have to wait for the next header.
 type verifier struct {
 	Home
@@ -52,9 +52,9 @@ type verifier struct {
 	now      func() time.Time
 
 	mu    sync.Mutex
-	last  *types.LightBlock // verified; nil at first
+	last  *types.LightBlock // the last verified header; nil at first
 	state *app.State        // the verified state; the genesis state while last is nil
-	saved *types.LightBlock // the header in the file
+	saved *types.LightBlock // the last header that was written to the file
 	own   sentCache
 }
 
@@ -69,7 +69,8 @@ func newVerifier(c *client.Client, h Home) (*verifier, error) {
 	return &verifier{Home: h, client: c, provider: c.Provider(h.Genesis.ChainID), now: time.Now, state: s}, nil
 }
 
-// advance returns the verified state after a height. Heights never decrease.
+// advance returns the verified state after a height. It fails with ErrStale for a height below that
+// of the current state.
 func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +78,7 @@ func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, erro
 		return nil, fmt.Errorf("%w: it has height %d, proven is %d", ErrStale, height, f.state.Height)
 	}
 	if height == uint64(f.Genesis.InitialHeight)-1 {
-		return f.state, nil // no block yet
+		return f.state, nil // there is no block yet
 	}
 	if f.last == nil {
 		if err := f.begin(ctx); err != nil {
@@ -111,7 +112,7 @@ func (f *verifier) begin(ctx context.Context) error {
 	return err
 }
 
-// save stores the last header in the file, at most once in 30 s of header time.
+// save writes the last header to the file, at most once in 30 s of header time.
 func (f *verifier) save() error {
 	if f.saved != nil && f.last.Time.Sub(f.saved.Time) < 30*time.Second {
 		return nil
@@ -120,8 +121,9 @@ func (f *verifier) save() error {
 	return f.keep(f.last)
 }
 
-// header verifies and returns the header at a height by the rules of CometBFT's light client. The
-// height is not below that of the last verified header. Only the last verified block is kept.
+// header verifies and returns the header at a height, by the rules of CometBFT's light client. The
+// height must not be below that of the last verified header. The verifier stores only the last
+// verified header.
 func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	for at := height; f.last.Height < height; {
 		b, err := f.provider.LightBlock(ctx, at)
@@ -143,7 +145,7 @@ func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock,
 	return f.last, nil
 }
 
-// jump fetches the node's whole state and accepts it once the header with its hash has come.
+// jump fetches the node's whole state, and accepts it once the header with its hash exists.
 func (f *verifier) jump(ctx context.Context) error {
 	answer, err := f.client.State(ctx)
 	if err != nil {
@@ -173,7 +175,7 @@ func (f *verifier) jump(ctx context.Context) error {
 	return f.accept(s)
 }
 
-// step executes the block after the state.
+// step executes the block after the verifier's state.
 func (f *verifier) step(ctx context.Context) error {
 	height := f.state.Height + 1
 	b, err := f.header(ctx, int64(height))
@@ -195,8 +197,8 @@ func (f *verifier) step(ctx context.Context) error {
 	return nil
 }
 
-// belongs returns an error unless a block, of any origin, is the block of a verified header,
-// transactions and evidence included.
+// belongs returns an error unless block, from an untrusted source, has the transactions and the
+// evidence of the verified header b.
 func belongs(block *types.Block, b *types.LightBlock) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -212,8 +214,8 @@ func belongs(block *types.Block, b *types.LightBlock) (err error) {
 	return nil
 }
 
-// accept makes s the verifier's state if it has the chain ID and the application hash of the last
-// verified header, which is the header of the height after s.
+// accept makes s the verifier's state if s has the chain id and the application hash of the last
+// verified header. That header must be of the height after s.
 func (f *verifier) accept(s *app.State) error {
 	if hash := s.Hash(); !bytes.Equal(f.last.AppHash, hash[:]) || s.ChainID != f.last.ChainID {
 		return fmt.Errorf("%w: the state after height %d on chain %q has hash %X, the header of height %d on "+

@@ -10,16 +10,16 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 )
 
-// Limits on the pieces of evidence that a node takes in each period from one peer and from all
-// peers. A validator can sign any number of valid pieces against itself, but one piece convicts it.
-// The pool rejects the other pieces (see evidenceDB of abci/node), but only after CometBFT has
-// verified each of them.
+// These are limits on the pieces of evidence that a node accepts in each period, from one peer and
+// from all peers. A validator can sign any number of valid pieces against itself, but one piece
+// convicts it. The evidence pool rejects the other pieces (see evidenceDB of abci/node), but only
+// after CometBFT has verified each of them.
 const (
 	maxPeerPieces = 32
 	piecesPeriod  = 10 * time.Second
-	// maxPieces limits the pieces of evidence that the node accepts from all peers together in a
-	// period. After that the node still accepts fairPieces from each peer, so that a crowd cannot
-	// shut out the other peers.
+	// maxPieces is the number of pieces that the node accepts from all peers together in a period.
+	// Beyond it the node still accepts fairPieces from each peer, so that many peers cannot shut
+	// out the others.
 	maxPieces, fairPieces = 96, 2
 )
 
@@ -33,7 +33,7 @@ type evidenceLimiter struct {
 	peers map[p2p.ID]*pieceCount
 }
 
-// pieceCount counts the pieces that the node accepted from a peer since the start of the period.
+// pieceCount counts the pieces that the node accepted from one peer since the start of the period.
 type pieceCount struct {
 	since  time.Time
 	pieces int
@@ -60,7 +60,8 @@ func (g *evidenceLimiter) Receive(m p2p.Envelope) {
 	g.Reactor.Receive(m)
 }
 
-// admit reports whether pieces of a peer are within the limits, and counts them if they are.
+// admit reports whether a number of pieces from a peer is within the limits, and counts them if it
+// is.
 func (g *evidenceLimiter) admit(peer p2p.ID, pieces int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

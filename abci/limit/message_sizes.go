@@ -21,33 +21,33 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// AggregateChannel is the channel of reactor.AggregateReactor, an id that CometBFT leaves free.
+// AggregateChannel is the channel of reactor.AggregateReactor. CometBFT does not use its id.
 const AggregateChannel = byte(0x51)
 
 const (
 	// SmallMessage is the size limit of a message that holds only numbers, hashes and a signature.
 	SmallMessage = 1 << 10
 	// bitArray is the size limit of a bit array with one bit for each validator of the largest set,
-	// or for each part of the largest block: 64 bits take at most 11 bytes.
+	// or for each part of the largest block. 64 bits take at most 11 bytes.
 	bitArray = 4096 / 64 * 11
-	// minTransaction is the minimum of the size limit of a transaction. It leaves room for
-	// operations, and for gradients of a later epoch, which may be larger than those of the epoch
-	// in which the node started.
+	// minTransaction is the lowest size limit of a transaction. It leaves room for operations, and
+	// for gradients of a later epoch, which may be larger than those of the epoch in which the node
+	// started.
 	minTransaction = 1 << 17
 )
 
 // messageSizes holds the size limit of a message for each channel. The limits follow from the
-// chain's parameters, its number of participants and its block size. CometBFT buffers a message
-// until it is whole, and its own limits are those of the largest possible chain: 100 MiB for a
-// block, 16 MB for a chunk.
+// chain's parameters, its number of participants and its block size. They are needed because
+// CometBFT buffers a message until it is whole, and its own limits are those of the largest
+// possible chain: 100 MiB for a block, 16 MB for a chunk.
 type messageSizes map[byte]int
 
 func MessageSizesOf(c *config.Config, p params.Params, n int, block int64) messageSizes {
 	if block <= 0 || block > types.MaxBlockSizeBytes {
 		block = types.MaxBlockSizeBytes
 	}
-	// Twice the present size, because members may join and gradients may grow before the node's
-	// next start.
+	// The limit is twice the current size, because members may join and gradients may grow before
+	// the node's next start.
 	transaction := max(minTransaction, 2*int(p.TxBytes(n)))
 	of := messageSizes{
 		consensus.StateChannel:       SmallMessage + bitArray + int(block/int64(types.BlockPartSizeBytes))/64*11,
@@ -68,7 +68,7 @@ func MessageSizesOf(c *config.Config, p params.Params, n int, block int64) messa
 	return of
 }
 
-// Apply returns channel descriptors with the sizes as limits.
+// Apply sets the sizes as the limits of channel descriptors, and returns these.
 func (of messageSizes) Apply(channels []*conn.ChannelDescriptor) []*conn.ChannelDescriptor {
 	for _, channel := range channels {
 		if most, ok := of[channel.ID]; ok && (channel.RecvMessageCapacity == 0 || channel.RecvMessageCapacity > most) {
@@ -78,13 +78,13 @@ func (of messageSizes) Apply(channels []*conn.ChannelDescriptor) []*conn.Channel
 	return channels
 }
 
-// Fit reports whether transactions of a round of n participants are within the sizes.
+// Fit reports whether the transactions of a round with n participants are within the limits.
 func (of messageSizes) Fit(p params.Params, n int) bool {
 	return int(p.TxBytes(n)) <= of[mempool.MempoolChannel]-SmallMessage &&
 		int(p.AggregateBytes(n)) <= of[AggregateChannel]-SmallMessage
 }
 
-// Messages limits the size of each message to a node, and that of all unfinished messages together.
+// Messages limits the size of each message to a node, and of all unfinished messages together.
 type Messages struct {
 	messageSizes
 	*unfinished
@@ -98,7 +98,7 @@ func NewMessages(c *config.Config, p params.Params, n int, block int64) Messages
 	return Messages{MessageSizesOf(c, p, n, block), &unfinished{max: most}}
 }
 
-// limitedReactor is a reactor with these limits.
+// limitedReactor is a reactor with the limits of Messages.
 type limitedReactor struct {
 	p2p.Reactor
 	Messages
@@ -121,8 +121,8 @@ func (b limitedReactor) FilterMsgBytes(channel byte, from p2p.Peer, message []by
 	return nil
 }
 
-// limitedConsensus is CometBFT's consensus reactor with these limits; CometBFT's other reactors
-// look for it by its methods.
+// limitedConsensus is CometBFT's consensus reactor with the limits of Messages. It embeds the
+// reactor's own type, because CometBFT's other reactors look for its methods.
 type limitedConsensus struct {
 	*consensus.Reactor
 	Messages
@@ -144,8 +144,8 @@ func (b limitedConsensus) FilterMsgBytes(channel byte, from p2p.Peer, message []
 	return nil
 }
 
-// Install returns a node option that puts the limits on the node's reactors, except those that have
-// their own. It must be the last option.
+// Install returns a node option that puts the limits on the node's reactors, except those in own,
+// which have their own limits. It must be the last option.
 func (b Messages) Install(own ...p2p.Reactor) cmtnode.Option {
 	return func(n *cmtnode.Node) { b.replace(n, own) }
 }
@@ -166,8 +166,8 @@ func (b Messages) replace(n *cmtnode.Node, own []p2p.Reactor) {
 	}
 }
 
-// ErrOutgrown reports that a node fetches blocks of a chain whose blocks may exceed the limits that
-// the node set at its start.
+// ErrOutgrown means that the blocks of the chain may exceed the limits that the node set at its
+// start.
 var ErrOutgrown = errors.New("the chain's blocks have outgrown what this node takes since its start: start it again")
 
 // CheckOutgrown returns ErrOutgrown if the blocks of the state's chain may be larger than the limit

@@ -15,36 +15,37 @@ import (
 )
 
 const (
-	// maxRequests bounds the waiting requests of a peer. A syncing node has at most 20 open
-	// requests, and drops a peer that leaves one of them unanswered.
+	// maxRequests bounds the waiting requests of a peer. An honest syncing node has at most 20 open
+	// requests and disconnects from a peer that leaves one unanswered.
 	maxRequests = 64
 	// readPause is the interval at which answer checks whether the peer has read the last answer.
 	readPause = time.Millisecond
-	// askedKey is the key of a peer's waiting requests in its attributes.
+	// askedKey is the key under which a peer's attributes hold its waiting requests.
 	askedKey = "spdl.asked."
-	// maxOffers bounds the snapshots that a peer may offer a syncing node in offerPeriod. CometBFT
-	// tries the highest snapshot first and waits two minutes for a chunk of it, so a peer that
-	// offers and sends nothing could keep it busy without end.
+	// maxOffers bounds the snapshots that one peer may offer a syncing node in offerPeriod.
+	// CometBFT tries the highest snapshot first and waits two minutes for a chunk of it, so a peer
+	// that makes offers and sends no chunks could keep the node busy without end.
 	maxOffers, offerPeriod = 2, 10 * time.Minute
 )
 
-// syncLimiter is CometBFT's reactor of blocks, or of snapshots, with a limit on requests. A request
-// of ten bytes has an answer of megabytes. CometBFT reads each answer from the disk at once, and
-// holds a thousand of them in memory for a peer that reads none. Here a peer gets the next answer
-// once the last one has been sent to it, and all answers together take at most half of a core.
+// syncLimiter wraps CometBFT's reactor for blocks, or that for snapshots, and limits requests. A
+// request of ten bytes has an answer of megabytes. CometBFT itself reads each answer from the disk
+// at once, and holds a thousand of them in memory for a peer that reads none. syncLimiter sends a
+// peer the next answer only after the last one has left the node, and all answers together take at
+// most half of a core.
 //
-// A syncing node accepts offers of its persistent peers alone, if it has any: an attacker can run
-// any number of other peers.
+// If a syncing node has persistent peers, it accepts only their offers of snapshots, because an
+// attacker can run any number of other peers.
 type syncLimiter struct {
 	p2p.Reactor
-	turn       *sync.Mutex     // held while an answer is prepared; the two reactors share it
+	turn       *sync.Mutex     // held while an answer is prepared; both reactors share it
 	persistent map[p2p.ID]bool // the persistent peers
 
 	mu     sync.Mutex
-	offers map[p2p.ID][]time.Time // times of the offers in the last offerPeriod, in order
+	offers map[p2p.ID][]time.Time // the times of the offers in the last offerPeriod, oldest first
 }
 
-// SyncLimiter is a node option that puts the reactors of blocks and snapshots behind these limits.
+// SyncLimiter is a node option that wraps the reactors for blocks and snapshots in syncLimiters.
 func SyncLimiter(c *config.P2PConfig) cmtnode.Option {
 	return func(n *cmtnode.Node) {
 		turn := new(sync.Mutex)
@@ -104,7 +105,7 @@ func (s *syncLimiter) Receive(m p2p.Envelope) {
 	}
 	select {
 	case asked <- m:
-	default: // an honest node has fewer open requests
+	default: // an honest node never has that many open requests
 	}
 }
 
@@ -131,7 +132,7 @@ func (s *syncLimiter) answer(to p2p.Peer, asked <-chan p2p.Envelope) {
 	}
 }
 
-// unread reports whether an answer waits in the peer's send queue.
+// unread reports whether the send queue for a peer still holds an answer.
 func unread(m p2p.Envelope) bool {
 	for _, c := range m.Src.Status().Channels {
 		if c.ID == m.ChannelID {

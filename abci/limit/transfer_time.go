@@ -7,13 +7,13 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// transferRate is the assumed rate, in bytes a second, at which nodes transfer and verify a round's
-// transactions. The bytes of the round count once for each validator. The rate is less than half of
-// what a link of 1 Gbit/s carries, as a margin for slower links and for nodes that share two cores.
+// transferRate is the assumed rate, in bytes a second, at which nodes transfer and verify the
+// transactions of a round. The bytes of the round count once for each validator. The rate is less
+// than half of a 1 Gbit/s link, as a margin for slower links and for nodes that share two cores.
 const transferRate = 50_000_000
 
-// TransferTime returns the estimated time until a round's bytes have reached all validators, when
-// all active participants are in the round.
+// TransferTime returns the estimated time until the bytes of a round with all active participants
+// have reached all validators.
 func TransferTime(p params.Params, all []app.Participant) time.Duration {
 	n, validators := 0, 0
 	for i := range all {
@@ -28,7 +28,7 @@ func TransferTime(p params.Params, all []app.Participant) time.Duration {
 	return TransferTimeFor(p, n, validators)
 }
 
-// TransferTimeFor returns the same for n participants, with a number of validators among them.
+// TransferTimeFor returns the estimated time for n participants, some of them validators.
 func TransferTimeFor(p params.Params, n, validators int) time.Duration {
 	return time.Duration(p.RoundBytes(n)*int64(validators)) * (time.Second / transferRate)
 }

@@ -11,42 +11,42 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 )
 
-// errUnfinished ends connections whose messages never end.
+// errUnfinished is the reason for disconnecting a peer whose messages do not end.
 var errUnfinished = errors.New("the messages that it began and has not ended take too much memory")
 
 const (
 	// unfinishedTick is the interval of the check. CometBFT counts the bytes of a connection in
-	// samples of 100 ms, with a clock that ticks every 20 ms, so a count is less than two ticks of
-	// this check old.
+	// samples of 100 ms, with a clock that ticks every 20 ms, so its count is less than two of
+	// these intervals old.
 	unfinishedTick = 100 * time.Millisecond
 	// maxUnfinished bounds the bytes of unfinished messages of all peers together, in addition to
-	// those of a round.
+	// the bytes of one round.
 	maxUnfinished = 4 << 20
-	// toleratedUnfinished is the number of unfinished bytes up to which a peer gathers no weight,
-	// however long the bytes stay unfinished.
+	// toleratedUnfinished is the number of unfinished bytes that add no weight to a peer, even if
+	// they stay unfinished for long.
 	toleratedUnfinished = 4 << 10
-	// peerBytesKey is the key of a peer's peerBytes in its attributes.
+	// peerBytesKey is the key under which a peer's attributes hold its peerBytes.
 	peerBytesKey = "spdl.unfinished"
 )
 
-// peerBytes counts the bytes that a peer has sent and not finished. The peer's connection writes
-// finished, and Watch writes the other fields.
+// peerBytes counts the bytes that a peer has sent and not finished. The goroutine of the peer's
+// connection writes finished, and Watch writes the other fields.
 type peerBytes struct {
-	finished atomic.Int64 // bytes of whole messages, with packet headers
-	before   [2]int64     // finished at the last ticks
-	credit   int64        // bytes of pings, minus the bytes by which finished is too high
-	weight   int64        // sum over ticks of the unfinished bytes
+	finished atomic.Int64 // the bytes of whole messages, with packet headers
+	before   [2]int64     // the values of finished at the last two ticks
+	credit   int64        // the bytes of pings, minus the overestimate in finished
+	weight   int64        // the sum of the unfinished bytes over all ticks
 }
 
-// unfinished bounds the bytes of unfinished messages over all peers together. CometBFT buffers
-// these bytes for each channel of each peer and does not count them. unfinished computes them as
-// the bytes that came over a connection minus the bytes of whole messages.
+// unfinished bounds the bytes of unfinished messages of all peers together. CometBFT buffers these
+// bytes for each channel of each peer and does not count them. unfinished computes them as the
+// bytes received over a connection minus the bytes of whole messages.
 type unfinished struct {
 	max   int64
 	ticks int64
 }
 
-// Track gives a peer its counter, before its connection starts.
+// Track gives a peer its counter. It is called before the peer's connection starts.
 func (u *unfinished) Track(peer p2p.Peer) p2p.Peer {
 	if _, ok := peer.Get(peerBytesKey).(*peerBytes); !ok {
 		peer.Set(peerBytesKey, new(peerBytes))
@@ -54,7 +54,7 @@ func (u *unfinished) Track(peer p2p.Peer) p2p.Peer {
 	return peer
 }
 
-// Finished counts a whole message.
+// Finished counts a whole message from a peer.
 func (u *unfinished) Finished(from p2p.Peer, channel byte, bytes int) {
 	if t, ok := from.Get(peerBytesKey).(*peerBytes); ok {
 		t.finished.Add(int64(onWire(channel, bytes)))
@@ -62,8 +62,8 @@ func (u *unfinished) Finished(from p2p.Peer, channel byte, bytes int) {
 }
 
 // packetPayload is CometBFT's default for the payload of a packet, in bytes. onWire assumes it for
-// every peer. The packets of this program have a larger payload, so a message takes fewer packets
-// than onWire assumes, and the result of onWire is too high rather than too low.
+// every peer. This program's packets have a larger payload, so that a message takes fewer packets.
+// For such a message the result of onWire is too high, never too low.
 const packetPayload = 1024
 
 // onWire returns the bytes of a message on the wire, in packets of packetPayload.
@@ -86,7 +86,7 @@ func onWire(channel byte, bytes int) (total int) {
 	return whole*packet(packetPayload, false) + packet(bytes-whole*packetPayload, true)
 }
 
-// varint returns the length of a number in protobuf.
+// varint returns the number of bytes of a number in protobuf.
 func varint(x int) (n int) {
 	for n = 1; x >= 1<<7; n++ {
 		x >>= 7
@@ -94,12 +94,12 @@ func varint(x int) (n int) {
 	return n
 }
 
-// unended returns a lower bound on the unfinished bytes of a peer, given the number of bytes that
-// it has sent.
+// unended returns a lower bound on a peer's unfinished bytes. came is the number of bytes received
+// from the peer.
 func (t *peerBytes) unended(came int64) int64 {
 	finished, long := t.finished.Load(), t.before[0]
 	t.before[0], t.before[1] = t.before[1], finished
-	if most := came - long - t.credit; most < 0 { // finished overestimates the bytes of packet headers
+	if most := came - long - t.credit; most < 0 { // finished overestimates the packet headers
 		t.credit += most
 	}
 	least := max(0, came-finished-t.credit)
@@ -110,8 +110,8 @@ func (t *peerBytes) unended(came int64) int64 {
 	return least
 }
 
-// excess returns the peers to disconnect so that the remaining ones are within the limit. It picks
-// those that have had the most unfinished bytes for the longest time.
+// excess returns peers whose disconnection brings the remaining peers within the limit. It picks
+// the peers with the largest weight: the most unfinished bytes for the longest time.
 func (u *unfinished) excess(peers []p2p.Peer) (end []p2p.Peer) {
 	u.ticks++
 	type load struct {
@@ -150,7 +150,7 @@ func (u *unfinished) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struc
 		select {
 		case <-quit:
 			return
-		case <-time.After(unfinishedTick): // not a ticker: after a late tick its next one would come early
+		case <-time.After(unfinishedTick): // not a ticker, because after a late tick the next one would come early
 		}
 		end := u.excess(sw.Peers().Copy())
 		for _, peer := range end {
@@ -158,7 +158,7 @@ func (u *unfinished) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struc
 			sw.StopPeerForError(peer, errUnfinished)
 		}
 		if len(end) > 0 {
-			runtime.GC() // without it, the memory of these peers stays in use until as much again is allocated
+			runtime.GC() // frees the memory of these peers now, not after as many new bytes
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package metrics holds the application's Prometheus metrics, under the namespace spdl, next to
-// CometBFT's own. ABCI's verbs and the node feed them; none influences consensus. A nil *Metrics
-// accepts all calls and records nothing.
+// those of CometBFT. The ABCI methods and the node update them; none influences consensus. A nil
+// *Metrics accepts all calls and records nothing.
 package metrics
 
 import (
@@ -12,24 +12,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// namespace is the first part of every name.
+// namespace is the first part of the name of every metric.
 const namespace = "spdl"
 
-// The verbs that reject.
+// These are the ABCI methods that reject.
 const (
 	VerbCheckTx         = "check_tx"
 	VerbProcessProposal = "process_proposal"
 )
 
-// The stages of a round.
+// These are the stages of a round.
 const (
 	stageLGC = "lgc" // local gradient computation
 	stageGE  = "ge"  // gradient exchange
 	stageBC  = "bc"  // blockchain consensus
 )
 
-// Metrics are the metrics of a node. Labels are bounded: stages, verbs, result codes and the
-// indices of participants, whose number the consortium decides.
+// Metrics are the metrics of one node. The number of labels is bounded: they are stages, methods,
+// result codes and the indices of participants, whose number the consortium decides.
 type Metrics struct {
 	height, epoch, round, planned, finished, opened *prometheus.GaugeVec
 	participants, byzantine, offences, budget       *prometheus.GaugeVec
@@ -45,11 +45,11 @@ type Metrics struct {
 	registry prometheus.Registerer
 	chainID  string
 	mu       sync.Mutex
-	known    map[uint32]bool // the participants that have a gauge
+	known    map[uint32]bool // participants that have gauges
 }
 
-// New registers the metrics of a chain's node, labelled with the chain's id. It reuses collectors
-// that are registered already, so the nodes of one process share them.
+// New registers the metrics for a node of a chain, labelled with the chain's id. It reuses
+// collectors that are already registered, so that the nodes of one process share them.
 func New(r prometheus.Registerer, chainID string) *Metrics {
 	m := &Metrics{registry: r, chainID: chainID, known: map[uint32]bool{}}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
@@ -125,7 +125,7 @@ func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
 	}
 }
 
-// Signer registers whether the signer of the participant's keys answers.
+// Signer registers a gauge of whether the signer of the participant's keys answers.
 func (m *Metrics) Signer(away func() bool) {
 	if m == nil {
 		return
@@ -140,7 +140,7 @@ func (m *Metrics) Signer(away func() bool) {
 	}))
 }
 
-// The kinds of bytes that gossip receives.
+// These are the kinds of bytes that gossip receives.
 const (
 	ReceivedNew          = "new"
 	ReceivedKnown        = "known"
@@ -148,20 +148,20 @@ const (
 	ReceivedAnnouncement = "announcement"
 )
 
-// Received counts bytes that a peer sent.
+// Received counts bytes of a kind that a peer sent.
 func (m *Metrics) Received(what string, bytes int) {
 	if m != nil {
 		m.received.WithLabelValues(m.chainID, what).Add(float64(bytes))
 	}
 }
 
-// How parts of proposed blocks come to a node.
+// These are the ways in which a node gets the parts of a proposed block.
 const (
 	PartsRebuilt   = "rebuilt"
 	PartsRequested = "requested"
 )
 
-// BlockParts counts parts of a proposed block.
+// BlockParts counts parts of a proposed block by the way in which the node got them.
 func (m *Metrics) BlockParts(how string, parts int) {
 	if m != nil {
 		m.parts.WithLabelValues(m.chainID, how).Add(float64(parts))
@@ -170,7 +170,7 @@ func (m *Metrics) BlockParts(how string, parts int) {
 
 func withChain(labels []string) []string { return append([]string{"chain_id"}, labels...) }
 
-// register registers a collector, or returns the one that is registered already.
+// register registers a collector, or returns the collector that is already registered.
 func register[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	err := r.Register(c)
 	var there prometheus.AlreadyRegisteredError
@@ -178,17 +178,17 @@ func register[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	case errors.As(err, &there):
 		return there.ExistingCollector.(C)
 	case err != nil:
-		panic(err) // two metrics of one name
+		panic(err) // two metrics have one name
 	}
 	return c
 }
 
-// Standing is one active participant.
+// Standing holds the values of one active participant.
 type Standing struct {
 	Participant uint32
 	Reputation  float64
-	Epsilon     *float64 // nil: no guarantee
-	Left        *uint64  // nil: no budget
+	Epsilon     *float64 // nil without a guarantee
+	Left        *uint64  // nil without a budget
 }
 
 // Chain holds the part of the committed state that the metrics show.
@@ -209,7 +209,7 @@ func (m *Metrics) Committed(height uint64) {
 	m.height.WithLabelValues(m.chainID).Set(float64(height))
 }
 
-// State records a changed state.
+// State updates the metrics after the state has changed.
 func (m *Metrics) State(c Chain) {
 	if m == nil {
 		return
@@ -252,7 +252,7 @@ func (m *Metrics) State(c Chain) {
 
 func index(p uint32) string { return strconv.FormatUint(uint64(p), 10) }
 
-// RoundOpened records when this node saw a round open.
+// RoundOpened records the time at which this node saw a round open.
 func (m *Metrics) RoundOpened(at time.Time) {
 	if m == nil {
 		return
@@ -260,7 +260,7 @@ func (m *Metrics) RoundOpened(at time.Time) {
 	m.opened.WithLabelValues(m.chainID).Set(float64(at.UnixMilli()) / 1000)
 }
 
-// ClockOffset records how far the node's clock is ahead of the median of its peers'.
+// ClockOffset records by how much the node's clock is ahead of the median of its peers' clocks.
 func (m *Metrics) ClockOffset(ahead time.Duration) {
 	if m == nil {
 		return
@@ -269,8 +269,8 @@ func (m *Metrics) ClockOffset(ahead time.Duration) {
 }
 
 // RoundClosed records a closed round: the number of leaders that were passed over, the number of
-// included gradients, and the times in milliseconds of local gradient computation (lgc), gradient
-// exchange (ge) and consensus (bc), 0 if unknown.
+// included gradients, and three times in milliseconds, 0 if unknown. lgc is local gradient
+// computation, ge gradient exchange and bc consensus.
 func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
 	if m == nil {
 		return
@@ -296,8 +296,7 @@ func (m *Metrics) Contributed(participant uint32, selected bool) {
 	m.contributions.WithLabelValues(m.chainID, index(participant), strconv.FormatBool(selected)).Inc()
 }
 
-// Rejected counts a rejection, labelled with the ABCI method that rejected, the result code and the
-// code's name.
+// Rejected counts a rejection. Its labels are the ABCI method, the result code and the code's name.
 func (m *Metrics) Rejected(verb string, code uint32, reason string) {
 	if m == nil {
 		return
@@ -305,7 +304,7 @@ func (m *Metrics) Rejected(verb string, code uint32, reason string) {
 	m.rejected.WithLabelValues(m.chainID, verb, index(code), reason).Inc()
 }
 
-// Executed records how long a block that closes a round took to judge.
+// Executed records the time that the verification of a block with a round took.
 func (m *Metrics) Executed(d time.Duration) {
 	if m == nil {
 		return
@@ -313,7 +312,7 @@ func (m *Metrics) Executed(d time.Duration) {
 	m.execute.WithLabelValues(m.chainID).Observe(d.Seconds())
 }
 
-// Aggregated records how long a round's aggregate took to compute.
+// Aggregated records the time that the computation of a round's aggregate took.
 func (m *Metrics) Aggregated(d time.Duration) {
 	if m == nil {
 		return
@@ -321,7 +320,7 @@ func (m *Metrics) Aggregated(d time.Duration) {
 	m.rule.WithLabelValues(m.chainID).Observe(d.Seconds())
 }
 
-// Pool records the pool's size.
+// Pool records the number and the bytes of the transactions in the pool.
 func (m *Metrics) Pool(transactions int, bytes int64) {
 	if m == nil {
 		return

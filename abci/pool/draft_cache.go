@@ -7,16 +7,16 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Drafts caches the drafts and errors of app.State.DraftIncluded for the current pool, by
-// participant, because any client may query the draft of any participant. The rule runs once per
-// state and set of gradients, whichever participant leads and however often other transactions
-// change the pool.
+// Drafts caches the results of app.State.DraftIncluded for the current pool by participant,
+// including errors, because any client may query the draft of any participant. The rule runs only
+// once for each state and set of gradients, for all leaders, and also if other transactions change
+// the pool.
 type Drafts struct {
 	mu    sync.Mutex
-	of    <-chan struct{} // the pool's changed channel, a new one after every change
+	of    <-chan struct{} // the changed channel of the cached pool; the pool makes a new one at every change
 	held  map[uint32]cachedDraft
 	state *app.State    // the state of last
-	last  *tx.Aggregate // nil at first
+	last  *tx.Aggregate // the last draft for which the rule ran; nil at first
 }
 
 type cachedDraft struct {
@@ -24,7 +24,8 @@ type cachedDraft struct {
 	err   error
 }
 
-// Draft returns a participant's draft over a snapshot of the pool. It makes one draft at a time.
+// Draft returns a participant's draft from a snapshot of the pool. Concurrent calls wait for each
+// other.
 func (d *Drafts) Draft(v Snapshot, participant uint32, made func()) (*tx.Aggregate, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,7 +48,8 @@ func (d *Drafts) Draft(v Snapshot, participant uint32, made func()) (*tx.Aggrega
 	return draft, err
 }
 
-// setDelta sets a draft's Delta.
+// setDelta sets a draft's Delta: that of last if both list the same gradients, and otherwise the
+// result of the rule.
 func (d *Drafts) setDelta(s *app.State, draft *tx.Aggregate, included []*tx.Tx, made func()) error {
 	if d.state == s && tx.SameIncluded(d.last.Included, draft.Included) {
 		draft.Delta, draft.Digest = d.last.Delta, d.last.Digest

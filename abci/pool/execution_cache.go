@@ -13,15 +13,15 @@ import (
 // maxOutcomes is the max number of cached outcomes.
 const maxOutcomes = 8
 
-// Executor executes blocks, and caches the outcomes by the block's content from the proposal to
-// FinalizeBlock. An outcome depends on the committed state, the height, the transactions and the
-// evidence alone, so the outcome that PrepareProposal computed also serves ProcessProposal of the
+// Executor executes blocks, and caches their outcomes by the block's content from the proposal
+// until the commit. An outcome depends only on the committed state, the height, the transactions
+// and the evidence. So the outcome that PrepareProposal computed also serves ProcessProposal on the
 // same node. Two blocks with the same round but different operations share the result of the round.
 type Executor struct {
 	now      func() time.Time
 	metrics  *metrics.Metrics
 	outcomes *memo.Bounded[[32]byte, *app.Outcome]
-	// by the contentKey of a block that holds only the round's transactions
+	// closed has the key of a block that consists of only the round's transactions.
 	closed *memo.Bounded[[32]byte, *app.Closed]
 }
 
@@ -30,7 +30,7 @@ func NewExecutor(now func() time.Time, m *metrics.Metrics) *Executor {
 		closed: memo.New[[32]byte, *app.Closed](maxOutcomes)}
 }
 
-// Execute runs the core on decoded transactions, or returns the cached outcome.
+// Execute executes a block, or returns its cached outcome.
 func (x *Executor) Execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	return x.outcomes.Get(contentKey(b), func() (*app.Outcome, error) {
 		alone, _ := b.Round()
@@ -52,13 +52,13 @@ func (x *Executor) Execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	})
 }
 
-// Clear drops all outcomes: those of a height are of no use after its commit.
+// Clear drops all outcomes. After the commit of a height its outcomes are of no use.
 func (x *Executor) Clear() {
 	x.outcomes.Clear()
 	x.closed.Clear()
 }
 
-// contentKey names a block by its height, transactions and evidence.
+// contentKey returns a hash over a block's height, transactions and evidence.
 func contentKey(b app.Block) [32]byte {
 	h := sha256.New()
 	h.Write(binary.BigEndian.AppendUint64(nil, b.Height))

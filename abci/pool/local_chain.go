@@ -10,14 +10,14 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// LocalChain is the chain for a worker in the node's process. It implements worker.Chain.
+// LocalChain gives a worker in the node's process access to the chain. It implements worker.Chain.
 type LocalChain struct {
 	Ready <-chan struct{} // closed once there is a pool
 	Pool  func() *Pool    // nil before Ready
 	Draft func(participant uint32) (*tx.Aggregate, error)
-	// interval at which Lead tries again while stragglers may come
+	// StragglerWait is the interval at which Lead tries again while stragglers may arrive.
 	StragglerWait time.Duration
-	Send          func(ctx context.Context, raw []byte) error // submits to the node's mempool
+	Send          func(ctx context.Context, raw []byte) error // submits a transaction to the node's mempool
 }
 
 // Await waits for a committed state with a task other than last.
@@ -41,7 +41,8 @@ func (l LocalChain) Await(ctx context.Context, pub []byte, last *worker.Task) (*
 	}
 }
 
-// Lead waits for a draft. It tries again whenever the pool changes, and after StragglerWait.
+// Lead waits for a draft. It tries again whenever the pool has changed, and after each
+// StragglerWait.
 func (l LocalChain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		changed := l.Pool().Snapshot().Changed
@@ -62,7 +63,7 @@ func (l LocalChain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate
 	}
 }
 
-// Submit gives the transaction to this node's mempool.
+// Submit submits the transaction to this node's mempool.
 func (l LocalChain) Submit(ctx context.Context, t *tx.Tx) error {
 	return l.Send(ctx, t.Raw)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// signatureKey is the last 64 bytes of a transaction, which are its signature. The pool finds a
-// transaction by this key without hashing megabytes.
+// signatureKey is a transaction's last 64 bytes, which are its signature. With this key the pool
+// finds a transaction without hashing megabytes.
 type signatureKey [64]byte
 
 func keyOf(raw []byte) (e signatureKey) {
@@ -16,7 +16,7 @@ func keyOf(raw []byte) (e signatureKey) {
 	return e
 }
 
-// FindRaw returns the pending transaction with these bytes, nil if there is none.
+// FindRaw returns the pending transaction with these bytes, or nil.
 func (p *Pool) FindRaw(raw []byte) *tx.Tx {
 	p.mu.Lock()
 	t := p.bySignature[keyOf(raw)]
@@ -24,5 +24,5 @@ func (p *Pool) FindRaw(raw []byte) *tx.Tx {
 	if t != nil && bytes.Equal(t.Raw, raw) {
 		return t
 	}
-	return p.Find(sha256.Sum256(raw)) // another transaction may end with the same bytes
+	return p.Find(sha256.Sum256(raw)) // a different transaction may end with the same bytes
 }

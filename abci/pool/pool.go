@@ -23,15 +23,15 @@ var (
 	ErrTooLarge  = errors.New("transaction is too large for the pool")
 )
 
-// A slot is the place of a pending transaction. There is one slot for a gradient and one for a
-// commitment per participant and round, one for an aggregate per participant, round and view, and
-// one for an operation per kind, sender and subject.
+// slot is the place of one pending transaction. A participant has one slot for a gradient and one
+// for a commitment in each round, and one for an aggregate in each view of a round. A sender has
+// one slot for an operation of each kind and subject.
 type slot struct {
 	tx.Place
-	subject string // of an operation
+	subject string // the subject of an operation
 }
 
-// ofRound reports whether the slot is a gradient's, an aggregate's or a commitment's.
+// ofRound reports whether the slot is for a gradient, an aggregate or a commitment.
 func (s slot) ofRound() bool {
 	return s.Kind == tx.KindGradient || s.Kind == tx.KindAggregate || s.Kind == tx.KindCommit
 }
@@ -47,23 +47,24 @@ func slotOf(t *tx.Tx) slot {
 
 const (
 	// maxPending bounds the pending operations of one kind from one sender; all outsiders count as
-	// one sender. It equals the maximum number of operations in a block. A limit of one operation
-	// per subject would not bound them, because a participant can make up any number of Joins and
-	// send each in an approval.
+	// one sender. It equals the max number of operations in a block. A limit of one operation per
+	// subject would not be enough, because a participant can make up any number of Joins and send
+	// each in an approval.
 	maxPending = 64
 	// maxOperationBytes bounds an operation. The largest operation that rule P2 allows starts an
-	// epoch with an external model of 32 KiB and a ledger. Without the bound, an approval padded to
-	// the size of a block would crowd out gradients.
+	// epoch with an external model of 32 KiB and a ledger. Without the bound, approvals that are
+	// padded to the size of a block would crowd out gradients.
 	maxOperationBytes = 40 << 10
-	// joinRate, per second, and joinBurst limit the Joins that a node judges, of all outsiders
-	// together. A Join costs the node three signatures and a VRF proof, and its sender nothing. If
-	// a flood keeps a newcomer's Join out, a member's approval carries it.
+	// joinRate, per second, and joinBurst limit the Joins of all outsiders together that a node
+	// verifies. A Join costs the node three signatures and a VRF proof, and costs its sender
+	// nothing. If a flood of Joins keeps a newcomer's Join out, a member can send it inside an
+	// approval.
 	joinRate, joinBurst = 1, 8
 )
 
-// Pool holds the transactions that wait for a block. Its memory is bounded twice: by its slots,
-// which only admitted senders can fill, and by bytes. It admits transactions by the latest
-// committed state.
+// Pool holds the transactions that wait for a block. Two bounds limit its memory: the number of
+// slots, which only admitted senders can fill, and the number of bytes. It admits transactions
+// against the latest committed state.
 type Pool struct {
 	mu          sync.Mutex
 	state       *app.State
@@ -71,16 +72,16 @@ type Pool struct {
 	held        map[[32]byte]*tx.Tx     // the transactions in the slots, by hash
 	bySignature map[signatureKey]*tx.Tx // the latest transaction with each signature
 	order       []slot                  // the slots in order of arrival
-	// The transactions that snapshots hold, in order of arrival. The pool only appends to these
-	// slices, so that snapshots share their memory.
+	// pending and operations are the transactions for snapshots, in order of arrival. The pool only
+	// appends to these slices, so that snapshots share their memory.
 	pending, operations []*tx.Tx
 	bytes               int64
 	limit               int64
-	rejected            map[slot]Aggregate // aggregates of the open round that failed execution
-	grown               time.Time          // when the last gradient or commitment arrived
+	rejected            map[slot]Aggregate // the open round's aggregates that failed execution
+	grown               time.Time          // the time when the last gradient or commitment arrived
 	now                 func() time.Time
 	joins, checkedJoins *rate.Limiter // rate limits of Joins, one for Add and one for Check
-	changed             chan struct{} // closed and replaced at every change
+	changed             chan struct{} // closed and replaced at every change of the pool
 }
 
 func New(state *app.State, limit int64, now func() time.Time) *Pool {
@@ -89,8 +90,8 @@ func New(state *app.State, limit int64, now func() time.Time) *Pool {
 		checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]Aggregate{}, changed: make(chan struct{})}
 }
 
-// Add admits a transaction. The cheap checks come first. If the transaction contradicts one that is
-// or was in the pool, Add returns the proof of the equivocation.
+// Add admits a transaction, with the cheap checks first. If the transaction contradicts another
+// that is or was in the pool, Add returns the proof of the equivocation.
 func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	at := slotOf(t)
 	p.mu.Lock()
@@ -105,8 +106,8 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	if err := p.limitJoins(p.joins, t); err != nil {
 		return nil, err
 	}
-	// Signatures are checked outside the lock, and checked again under it if the state has moved
-	// since.
+	// Signatures are verified outside of the lock. If the state has changed by then, the
+	// transaction is checked again under the lock.
 	if err := state.Admit(t); err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	return nil, nil
 }
 
-// Check returns an error if the pool would not take a transaction.
+// Check returns the error with which Add would reject a transaction, without adding it.
 func (p *Pool) Check(t *tx.Tx) error {
 	p.mu.Lock()
 	state, err := p.state, p.vacant(slotOf(t), t)
@@ -160,7 +161,7 @@ func (p *Pool) Committed() *app.State {
 	return p.state
 }
 
-// at returns the transaction that is, or was, in a slot.
+// at returns the transaction that is in a slot, or was in it before execution failed.
 func (p *Pool) at(at slot) *tx.Tx {
 	if held := p.slots[at]; held != nil {
 		return held
@@ -168,8 +169,6 @@ func (p *Pool) at(at slot) *tx.Tx {
 	return p.rejected[at].Tx
 }
 
-// conflict returns the proof that two statements in one slot are an equivocation, nil if the second
-// is not signed by its sender, both have the same content, or the equivocation is proven already.
 func (p *Pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
 	if before.Content == t.Content {
 		return nil
@@ -186,7 +185,7 @@ func (p *Pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
 	return proof
 }
 
-// vacant returns an error if the pool cannot take a transaction into its slot.
+// vacant returns an error if the pool cannot put a transaction into its slot.
 func (p *Pool) vacant(at slot, t *tx.Tx) error {
 	if held, ok := p.slots[at]; ok {
 		if held.Hash == t.Hash {
@@ -216,7 +215,7 @@ func (p *Pool) vacant(at slot, t *tx.Tx) error {
 	return nil
 }
 
-// count returns the number of taken slots of one kind and participant.
+// count returns the number of filled slots with the kind and the participant of a slot.
 func (p *Pool) count(of slot) int {
 	n := 0
 	for held := range p.slots {
@@ -227,8 +226,8 @@ func (p *Pool) count(of slot) int {
 	return n
 }
 
-// Decode decodes the transactions of a block. A pending one is taken from the pool, where it was
-// decoded and verified before.
+// Decode decodes a block's transactions. For a pending transaction it returns the pool's, which is
+// already decoded and verified.
 func (p *Pool) Decode(raws [][]byte) ([]*tx.Tx, error) {
 	txs := make([]*tx.Tx, len(raws))
 	for i, raw := range raws {
@@ -245,7 +244,7 @@ func (p *Pool) Decode(raws [][]byte) ([]*tx.Tx, error) {
 	return txs, nil
 }
 
-// Find returns the pending transaction of a hash, nil if there is none.
+// Find returns the pending transaction with a hash, or nil.
 func (p *Pool) Find(hash [32]byte) *tx.Tx {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,9 +256,10 @@ func (p *Pool) Find(hash [32]byte) *tx.Tx {
 const admitCost = 1 << 16
 
 // Advance moves the pool to a committed state and drops stale transactions. If the state has
-// changed, every transaction is admitted again, except the transactions of a round whose phase is
-// still open while the participants are unchanged. The boundary of a stalled round may change keys,
-// and a gradient signed with a former key spoils the aggregate that includes it.
+// changed, it admits every transaction again. It skips transactions of a round whose phase is still
+// open, if the participants are unchanged too. The participants matter because the boundary of a
+// stalled round may change keys, and a gradient that is signed with a former key makes its
+// aggregate invalid.
 func (p *Pool) Advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -271,7 +271,7 @@ func (p *Pool) Advance(s *app.State) {
 	if closed {
 		clear(p.rejected)
 	}
-	if from.Hash() == s.Hash() { // an empty block: nothing has become stale
+	if from.Hash() == s.Hash() { // an empty block makes no transaction stale
 		p.notify()
 		return
 	}
@@ -293,21 +293,21 @@ func (p *Pool) Advance(s *app.State) {
 	p.notify()
 }
 
-// sameStanding reports whether a participant may send the same gradients and
-// aggregates for an open round in two states.
+// sameStanding reports whether a participant may send the same gradients and aggregates for an open
+// round in two states.
 func sameStanding(p, q app.Participant) bool {
 	return p.Active == q.Active && p.Reputation == q.Reputation && bytes.Equal(p.PubKey, q.PubKey) &&
 		bytes.Equal(p.VrfKey, q.VrfKey)
 }
 
-// An Aggregate is an aggregate of the open round that this node has seen. Err says why a block with
-// the aggregate would be invalid, and is nil if this node knows no reason.
+// Aggregate is an aggregate of the open round that this node has seen. Err is the reason why a
+// block with the aggregate would be invalid, nil if this node knows none.
 type Aggregate struct {
 	Tx  *tx.Tx
 	Err error
 }
 
-// Aggregates returns the aggregates of the open round that are or were in the pool.
+// Aggregates returns the open round's aggregates that are or were in the pool.
 func (p *Pool) Aggregates() []Aggregate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -320,7 +320,7 @@ func (p *Pool) Aggregates() []Aggregate {
 	return out
 }
 
-// Reject drops an aggregate that passed admission and failed execution with err. The pool does not
+// Reject drops an aggregate that was admitted and then failed execution with err. The pool does not
 // admit it again while its round is open.
 func (p *Pool) Reject(t *tx.Tx, err error) {
 	p.mu.Lock()
@@ -350,13 +350,13 @@ func (p *Pool) drop(at slot) {
 	}
 }
 
-// notify wakes all waiters for a change of the pool.
+// notify wakes all callers that wait for a change of the pool.
 func (p *Pool) notify() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// expose adds the transaction in a slot to those that snapshots hold, unless it is of the next
+// expose adds the transaction in a slot to those for snapshots, unless it belongs to the next
 // round.
 func (p *Pool) expose(at slot) {
 	switch {
@@ -367,7 +367,7 @@ func (p *Pool) expose(at slot) {
 	}
 }
 
-// exposeAll rebuilds the transactions that snapshots hold from the slots.
+// exposeAll rebuilds the transactions for snapshots from the slots.
 func (p *Pool) exposeAll() {
 	p.pending, p.operations = nil, nil
 	for _, at := range p.order {
@@ -375,7 +375,7 @@ func (p *Pool) exposeAll() {
 	}
 }
 
-// All returns the transactions of the pool in the order of their arrival.
+// All returns the pool's transactions in the order of their arrival.
 func (p *Pool) All() []*tx.Tx {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -386,7 +386,7 @@ func (p *Pool) All() []*tx.Tx {
 	return txs
 }
 
-// Size returns the number of transactions in the pool and of their bytes.
+// Size returns the number of the pool's transactions and the number of their bytes.
 func (p *Pool) Size() (transactions int, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 )
 
 // Precomputer runs the rule in the background when the last required gradient arrives, at most once
-// per committed state. Every node thereby computes Delta while the leader makes and sends the
-// aggregate. Drafting, proposing and verifying then wait for that Delta or reuse it. It never
+// for each committed state. So every node computes Delta while the leader makes and sends the
+// aggregate. Drafting, proposing and verifying then wait for that Delta and reuse it. It never
 // affects a verdict.
 type Precomputer struct {
 	Log  log.Logger
@@ -19,14 +19,14 @@ type Precomputer struct {
 	runs sync.WaitGroup
 }
 
-// Run starts a run if a snapshot of the pool has all required gradients.
+// Run starts the rule if a snapshot of the pool has all required gradients.
 func (c *Precomputer) Run(v Snapshot) {
 	if v.State.Committing() || !v.Complete() || c.last.Swap(v.State) == v.State {
 		return
 	}
 	c.runs.Go(func() {
 		defer func() {
-			if r := recover(); r != nil { // executing a block with these gradients fails in the same way, and rejects it
+			if r := recover(); r != nil { // executing a block with these gradients panics too, and rejects the block
 				c.Log.Error("precomputing the aggregate failed", "err", r)
 			}
 		}()
@@ -36,5 +36,5 @@ func (c *Precomputer) Run(v Snapshot) {
 	})
 }
 
-// Wait returns when no run is under way.
+// Wait returns when the rule is not running.
 func (c *Precomputer) Wait() { c.runs.Wait() }

@@ -8,17 +8,16 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Snapshot is a copy of the pool at one moment.
+// Snapshot is a copy of the pool's content at one moment.
 type Snapshot struct {
 	State      *app.State
-	Pending    []*tx.Tx        // of the open round, in order of arrival
+	Pending    []*tx.Tx        // the open round's transactions, in order of arrival
 	Operations []*tx.Tx        // in order of arrival
-	LastGrowth time.Time       // when the last gradient or commitment came
-	Changed    <-chan struct{} // closed at the next change
+	LastGrowth time.Time       // the time when the last gradient or commitment arrived
+	Changed    <-chan struct{} // closed at the pool's next change
 }
 
-// Snapshot returns a snapshot, with the transactions of the open round and the
-// operations.
+// Snapshot returns a snapshot of the open round's transactions and the operations.
 func (p *Pool) Snapshot() Snapshot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,8 +27,8 @@ func (p *Pool) Snapshot() Snapshot {
 	}
 }
 
-// Senders lists the participants with a pending gradient of the open round or, in the commit phase,
-// with a commitment that is pending or in the state.
+// Senders lists the participants with a pending gradient for the open round. In the commit phase it
+// lists those whose commitment is pending or in the state.
 func (v Snapshot) Senders() []uint32 {
 	var all []uint32
 	committing := v.State.Committing()
@@ -49,7 +48,7 @@ func (v Snapshot) Senders() []uint32 {
 	return all
 }
 
-// Holds reports whether an aggregate of the same leader and view is pending.
+// Holds reports whether an aggregate of the same leader for the same view is pending.
 func (v Snapshot) Holds(a *tx.Aggregate) bool {
 	for _, t := range v.Pending {
 		if b := t.Aggregate; b != nil && b.Leader == a.Leader && b.View == a.View {
@@ -59,14 +58,14 @@ func (v Snapshot) Holds(a *tx.Aggregate) bool {
 	return false
 }
 
-// HasQuorum reports whether N-f gradients, or N-f commitments in the commit phase, have arrived.
+// HasQuorum reports whether N-f gradients have arrived, or in the commit phase N-f commitments.
 func (v Snapshot) HasQuorum() bool {
 	least := v.State.Active() - v.State.F()
 	return len(v.Pending)+len(v.State.Progress.Commitments) >= least && len(v.Senders()) >= least
 }
 
-// Complete reports whether all required gradients, or commitments in the commit phase, have
-// arrived.
+// Complete reports whether all required gradients have arrived, or in the commit phase all required
+// commitments.
 func (v Snapshot) Complete() bool {
 	return len(v.Pending) >= v.State.MissingRequired(nil) && v.State.MissingRequired(v.Senders()) == 0
 }

@@ -1,11 +1,11 @@
 package proof
 
-// Bundle proves the model after a round: it holds the round's record, which names the model by its
-// hash, and the values that a reader needs to judge it, all proven for one state.
+// Bundle proves the model after a round. It holds the round's record, which has the hash of the
+// model, and the values that a reader needs to interpret it. All are proven for one state.
 type Bundle struct {
-	Round        Proven `json:"round"`        // its record
-	Progress     Proven `json:"progress"`     // which epoch is running
-	Params       Proven `json:"params"`       // of the running epoch
+	Round        Proven `json:"round"`        // the round's record
+	Progress     Proven `json:"progress"`     // names the running epoch
+	Params       Proven `json:"params"`       // the parameters of the running epoch
 	Epochs       Proven `json:"epochs"`       // the ended epochs
-	Participants Proven `json:"participants"` // all
+	Participants Proven `json:"participants"` // all participants
 }

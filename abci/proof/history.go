@@ -13,16 +13,16 @@ import (
 )
 
 // History proves the records of closed rounds. A state holds only the frontier of the history's
-// tree; History holds about two hashes per round, and a proof takes O(log rounds) of them. The zero
-// value is empty. It is safe for concurrent use.
+// tree. History holds about two hashes for each round, and a proof takes O(log rounds) of them. The
+// zero value is an empty history. It is safe for concurrent use.
 type History struct {
 	mu     sync.Mutex
 	last   *app.Record
-	places map[string]int64 // index of each leaf, by key
+	places map[string]int64 // the index of each leaf, by its key
 	hashes hashes
 }
 
-// hashes are the hashes of all complete subtrees, by tlog.StoredHashIndex.
+// hashes are the hashes of all complete subtrees, in the order of tlog.StoredHashIndex.
 type hashes []tlog.Hash
 
 // ReadHashes implements tlog.HashReader.
@@ -34,8 +34,8 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// Grow reads the new records, up to a total of size. records visits the records after the given
-// one, or all for nil, in the order in which their rounds closed.
+// Grow adds new records until the history has size of them. records visits the records after the
+// given one, or for nil all records, in the order in which their rounds closed.
 func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,13 +91,15 @@ func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
 	return proven, proven.Verify("round/"+pair.Key, hash[:])
 }
 
-// Model returns the proof of the parameters after a round, from that of its record.
+// Model extends round, the proof of a round's record, to a proof of the parameters after that
+// round.
 func Model(parameters []byte, round Proven) Proven {
 	ops := []cmtcrypto.ProofOp{wholeOp{OpChunks}.ProofOp(), recordOp{round.Value}.ProofOp()}
 	return Proven{Value: parameters, Ops: operators(append(ops, round.Ops.Ops...)...)}
 }
 
-// Chunk returns the proof of one chunk of the parameters after a round, from that of its record.
+// Chunk extends round, the proof of a round's record, to a proof of one chunk of the parameters
+// after that round.
 func Chunk(parameters []byte, i uint64, round Proven) (Proven, error) {
 	chunks := app.Chunks(parameters)
 	if i >= uint64(len(chunks)) {

@@ -10,22 +10,22 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// The types of the operators, in addition to CometBFT's merkle.ProofOpValue.
+// These are the types of the operators, in addition to CometBFT's merkle.ProofOpValue.
 const (
 	OpList   = "spdl:list"   // from a whole list to the root over its elements
 	OpChunks = "spdl:chunks" // from all parameters to the root over their chunks
 	OpRecord = "spdl:record" // from the root over parameters to the record that names it
 )
 
-// The keys of these operators. No leaf has such a key, so a proof cannot contain an operator that
-// the verifier did not ask for.
+// These are the keys of these operators. No leaf has such a key, so a proof cannot contain an
+// operator that the verifier did not request.
 const (
 	keyWhole     = "*"
 	keyModelHash = "model_hash"
 )
 
-// wholes maps the type of an operator to the functions that join the elements of a tree to one
-// value and split it again.
+// wholes maps the type of an operator to two functions: join makes one value of the elements of a
+// tree, and split is its inverse.
 var wholes = map[string]struct {
 	join  func([][]byte) []byte
 	split func([]byte) ([][]byte, error)
@@ -35,8 +35,9 @@ var wholes = map[string]struct {
 		func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
 }
 
-// whole returns the type of the operator that leads from a whole list or vector to its root, which
-// is the value under key in the state's tree. It returns "" if that value is no such root.
+// whole returns the type of the operator that leads from a whole list or vector to its root. The
+// root is the value under key in the state's tree. It returns "" if the value under key is not such
+// a root.
 func whole(key string) string {
 	switch key {
 	case "epochs", "offences", "participants", "proposals":
@@ -47,7 +48,7 @@ func whole(key string) string {
 	return ""
 }
 
-// Runtime returns CometBFT's runtime with the operators of these proofs.
+// Runtime returns CometBFT's proof runtime with the operators of this package.
 func Runtime() *merkle.ProofRuntime {
 	r := merkle.DefaultProofRuntime()
 	r.RegisterOpDecoder(OpList, decodeWhole)
@@ -56,7 +57,7 @@ func Runtime() *merkle.ProofRuntime {
 	return r
 }
 
-// wholeOp leads from all elements of a tree, as one value, to its root.
+// wholeOp computes the root of a tree from all its elements, which are one value.
 type wholeOp struct{ typ string }
 
 func decodeWhole(op cmtcrypto.ProofOp) (merkle.ProofOperator, error) {
@@ -80,7 +81,8 @@ func (o wholeOp) GetKey() []byte { return []byte(keyWhole) }
 
 func (o wholeOp) ProofOp() cmtcrypto.ProofOp { return cmtcrypto.ProofOp{Type: o.typ, Key: o.GetKey()} }
 
-// recordOp leads from the root over a round's parameters to the round's record.
+// recordOp leads from the root over a round's parameters to the round's record, which must hold
+// that root.
 type recordOp struct{ record []byte }
 
 func decodeRecord(op cmtcrypto.ProofOp) (merkle.ProofOperator, error) {

@@ -12,22 +12,22 @@ import (
 )
 
 var (
-	// ErrNotProven wraps every reason why a value does not follow from an application
+	// ErrNotProven is wrapped by every error about a value that does not follow from an application
 	// hash.
 	ErrNotProven = errors.New("proof does not hold")
 	// ErrNoValue means that a state has no value under a key.
 	ErrNoValue = errors.New("nothing in the state to prove")
 )
 
-// Proven is a value and the operators that lead from it to an application hash. Nothing in it is
-// trusted before Verify.
+// Proven is a value, and the operators that lead from it to an application hash. Nothing in it can
+// be trusted before Verify.
 type Proven struct {
 	Value []byte              `json:"value"`
 	Ops   *cmtcrypto.ProofOps `json:"proof"`
 }
 
-// levels returns the keys of the operators that prove the value under a key, from the
-// tree of the state down to the value.
+// levels returns the keys of the operators that prove the value under a key, from the state's tree
+// down to the value.
 func levels(key string) []string {
 	parts := strings.Split(key, "/")
 	switch {
@@ -45,8 +45,8 @@ func levels(key string) []string {
 	return parts
 }
 
-// KeyPath returns the keys that the operators of a proof must have, as the path that
-// VerifyValue of CometBFT's merkle.ProofRuntime takes.
+// KeyPath returns the keys of a proof's operators, in the form of a path for VerifyValue of
+// CometBFT's merkle.ProofRuntime.
 func KeyPath(key string) string {
 	var path merkle.KeyPath
 	for _, level := range levels(key) {
@@ -56,7 +56,7 @@ func KeyPath(key string) string {
 }
 
 // Verify returns an error unless the state with the application hash has the value under the key.
-// The key must be the one that the verifier requested, not one from the answer.
+// The caller must pass the key that it requested, not a key from the answer.
 func (p Proven) Verify(key string, appHash []byte) error {
 	if p.Ops == nil || len(p.Ops.Ops) != len(levels(key)) {
 		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(levels(key)),
@@ -68,8 +68,13 @@ func (p Proven) Verify(key string, appHash []byte) error {
 	return nil
 }
 
-// Root returns the application hash that the operators compute from the value. It verifies nothing;
-// callers look up the header by the hash.
+// Root returns the application hash that the operators compute from the value. It verifies nothing:
+// the caller must look up the header with this hash. State proves the value under a key of a state.
+// The keys are
+//
+//   - params, progress, chain_id, closed and history for single values;
+//   - epochs, offences, participants, proposals, model and velocity for whole lists;
+//   - {list}/{position} for one element of a list, and chunk/{i} for a chunk of the model.
 func (p Proven) Root() (root [32]byte, err error) {
 	if p.Ops == nil || len(p.Ops.Ops) == 0 {
 		return root, fmt.Errorf("%w: it has 0 operators, want at least 1", ErrNotProven)
@@ -112,8 +117,8 @@ func State(s *app.State, key string) (Proven, error) {
 	return Proven{}, fmt.Errorf("%w: unknown key %.80q", ErrNoValue, key)
 }
 
-// within extends a proof of the value of a leaf in the state's tree by the operator from that leaf
-// to the application hash.
+// within extends the proof of a leaf's value by the operator from that leaf to the application
+// hash.
 func within(s *app.State, key string, p Proven) (Proven, error) {
 	top, err := leaf(s.Tree(), key)
 	if err == nil {

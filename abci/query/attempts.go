@@ -15,34 +15,35 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Attempt is an aggregate that did not close its round. It is this node's observation: another node
-// may not have seen the aggregate, and the chain knows only that its leader was passed over.
+// Attempt is an aggregate that did not close its round. It is an observation of this node: another
+// node may not have seen the aggregate, and the chain records only that its leader was passed over.
 type Attempt struct {
 	Leader   uint32 `json:"leader"`
 	View     uint32 `json:"view"`
-	Included int    `json:"included"`         // number of gradients
+	Included int    `json:"included"`         // the digest of Delta; "" if the chain has a tolerance
 	Digest   string `json:"digest,omitempty"` // of Delta; "" if the chain has a tolerance
-	// Recomputed is the digest of the rule's Delta of the same gradients, "" if this node does not
-	// know it.
+	// Recomputed is the digest of the Delta that the rule gives for the same gradients, "" if this
+	// node does not know it.
 	Recomputed string `json:"recomputed,omitempty"`
-	Log        string `json:"log,omitempty"` // why a block with it would be invalid, if this node found it so
+	Log        string `json:"log,omitempty"` // why a block with it would be invalid; "" if this node knows no reason
 }
 
-// maxAttempts is the max number of remembered attempts of a round.
+// maxAttempts is the max number of remembered attempts for one round.
 const maxAttempts = 64
 
-// Attempts remembers the aggregates that did not close the last rounds. None of it reaches the
+// Attempts remembers the aggregates that did not close the last rounds. It does not affect the
 // state.
 type Attempts struct {
 	mu    sync.Mutex
 	seen  map[params.RoundID][]Attempt
-	order []params.RoundID // as they closed
+	order []params.RoundID // in the order in which they closed
 }
 
-// NewAttempts returns an empty memory.
+// NewAttempts returns Attempts without any attempt.
 func NewAttempts() *Attempts { return &Attempts{seen: map[params.RoundID][]Attempt{}} }
 
-// Closed remembers the aggregates of a closed round, as the pool had them before the block.
+// Closed remembers the unsuccessful aggregates of a closed round. seen holds the aggregates that
+// the pool had before the block.
 func (a *Attempts) Closed(r *app.Record, seen []pool.Aggregate) {
 	var list []Attempt
 	for _, x := range seen {
@@ -63,8 +64,8 @@ func (a *Attempts) Closed(r *app.Record, seen []pool.Aggregate) {
 	}
 }
 
-// attemptOf describes an aggregate of a closed round. The aggregate that closed the round has the
-// digest that the rule gives, so its digest is the correct one for all aggregates over the same
+// attemptOf describes an aggregate of a closed round. The digest of the aggregate that closed the
+// round is correct, so it is also the Recomputed digest of every other aggregate over the same
 // gradients.
 func attemptOf(x pool.Aggregate, r *app.Record, seen []pool.Aggregate) Attempt {
 	g := x.Tx.Aggregate
@@ -90,8 +91,8 @@ func sameIncluded(a, b tx.Included) bool {
 	return a.Participant == b.Participant && bytes.Equal(a.Hash, b.Hash)
 }
 
-// queryAttempts returns the attempts to close a round, ErrNotFound if the node did not see the
-// round closed.
+// queryAttempts returns the attempts to close a round. It fails with ErrNotFound if this node did
+// not see the round close.
 func (q *Queries) queryAttempts(s *app.State, arg string) (any, error) {
 	epoch, t, err := roundArgument(s, arg)
 	if err != nil {

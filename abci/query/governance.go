@@ -10,17 +10,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Leader is the answer to /leader: the participants that may close the open round at the next
-// height, by view.
+// Leader is the answer to /leader. It lists, by view, the participants that may close the open
+// round at the next height.
 type Leader struct {
 	Epoch      uint64   `json:"epoch"`
 	Round      uint64   `json:"round"`
 	Height     uint64   `json:"height"` // the next height
 	Opened     uint64   `json:"opened"`
-	View       uint64   `json:"view"`      // highest open view at the next height, max len(ranking)+1
-	Leaders    []uint32 `json:"leaders"`   // ranked participants that may lead then, by view
-	Everybody  bool     `json:"everybody"` // every participant with a reputation may lead then
-	Anybody    bool     `json:"anybody"`   // every active participant may lead then
+	View       uint64   `json:"view"`      // the highest open view at the next height, at most len(ranking)+1
+	Leaders    []uint32 `json:"leaders"`   // the ranked participants that may lead at that height, by view
+	Everybody  bool     `json:"everybody"` // whether every participant with a reputation may lead at that height
+	Anybody    bool     `json:"anybody"`   // whether every active participant may lead at that height
 	Ranking    []uint32 `json:"ranking"`
 	ViewBlocks uint64   `json:"view_blocks"`
 }
@@ -36,7 +36,7 @@ func queryLeader(_ *Queries, s *app.State, _ string) (any, error) {
 	ranks := uint64(len(l.Ranking))
 	l.View = min(s.OpenView(l.Height), ranks+1)
 	for _, index := range l.Ranking[:min(l.View+1, ranks)] {
-		if s.Participants[index].Reputation > 0 { // evidence may have taken its reputation since
+		if s.Participants[index].Reputation > 0 { // evidence may have taken the reputation since the ranking
 			l.Leaders = append(l.Leaders, index)
 		}
 	}
@@ -46,23 +46,23 @@ func queryLeader(_ *Queries, s *app.State, _ string) (any, error) {
 	return l, nil
 }
 
-// Election is the answer to /election/{t}: the VRF outputs that a closed round's gradients prove,
-// largest first.
+// Election is the answer to /election/{t}: the VRF outputs that the gradients of a closed round
+// proved, largest first.
 type Election struct {
 	Epoch   uint64   `json:"epoch"`
 	Round   uint64   `json:"round"`
-	Seed    string   `json:"seed"` // the VRF input's seed
+	Seed    string   `json:"seed"` // the seed in the input of the VRF
 	Outputs []Output `json:"outputs"`
-	Ranking []uint32 `json:"ranking"` // in force while the round was open
-	Leader  uint32   `json:"leader"`  // the participant that closed it
+	Ranking []uint32 `json:"ranking"` // the ranking while the round was open
+	Leader  uint32   `json:"leader"`  // the participant that closed the round
 	View    uint32   `json:"view"`
 }
 
-// Output is one participant's VRF output.
+// Output is the VRF output of one participant.
 type Output struct {
 	Participant uint32 `json:"participant"`
 	Output      string `json:"output"`     // h, 64 bytes
-	Reputation  int64  `json:"reputation"` // after the round; participants with 0 are not ranked
+	Reputation  int64  `json:"reputation"` // after the round; a participant with 0 gets no rank
 }
 
 func (q *Queries) queryElection(s *app.State, arg string) (any, error) {
@@ -94,7 +94,7 @@ type Standing struct {
 	MayLead        bool   `json:"may_lead"`
 	Participations uint64 `json:"participations"`
 	Offences       int    `json:"offences"`
-	PassedOver     uint32 `json:"passed_over"` // turns missed as leader minus rounds closed as leader, 0 to 10
+	PassedOver     uint32 `json:"passed_over"` // missed turns as leader minus rounds closed as leader, 0 to 10
 }
 
 func queryReputation(_ *Queries, s *app.State, _ string) (any, error) {
@@ -117,10 +117,10 @@ func queryReputation(_ *Queries, s *app.State, _ string) (any, error) {
 
 // Membership is the answer to /membership.
 type Membership struct {
-	Participants int        `json:"participants"` // active ones, N
-	Byzantine    int        `json:"byzantine"`    // f in force
-	Validators   int        `json:"validators"`   // participants that are validators
-	Threshold    int        `json:"threshold"`    // approvals that a proposal needs
+	Participants int        `json:"participants"` // the number of active participants, N
+	Byzantine    int        `json:"byzantine"`    // the number of Byzantine participants that the rule withstands now, f
+	Validators   int        `json:"validators"`   // the number of participants with a validator
+	Threshold    int        `json:"threshold"`    // the number of approvals that a proposal needs
 	Members      []Member   `json:"members"`
 	Proposals    []Proposal `json:"proposals"`
 }
@@ -136,13 +136,13 @@ type Member struct {
 	Joined    uint64 `json:"joined"`
 }
 
-// Proposal is a pending governance proposal.
+// Proposal is a governance proposal that waits for approvals or for the boundary.
 type Proposal struct {
 	ID        string   `json:"id"`
 	Kind      string   `json:"kind"`
 	Height    uint64   `json:"height"`
 	Approvals []uint32 `json:"approvals"`
-	Accepted  bool     `json:"accepted"` // takes effect at the next round boundary
+	Accepted  bool     `json:"accepted"` // whether it takes effect at the next round boundary
 	About     string   `json:"about"`
 }
 
@@ -173,14 +173,14 @@ func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {
 	return m, nil
 }
 
-// EpochState is one epoch in the answer to /epochs; the running one is last.
+// EpochState is one epoch in the answer to /epochs; the running epoch is the last.
 type EpochState struct {
 	Epoch     uint64 `json:"epoch"`
 	Running   bool   `json:"running"`
-	Rounds    uint64 `json:"rounds"` // closed
+	Rounds    uint64 `json:"rounds"` // the number of closed rounds
 	Planned   uint64 `json:"planned"`
-	Opened    uint64 `json:"opened"` // first height
-	Closed    uint64 `json:"closed"` // last height, 0 while it runs
+	Opened    uint64 `json:"opened"` // the first height
+	Closed    uint64 `json:"closed"` // the last height; 0 for the running epoch
 	Preset    string `json:"preset,omitempty"`
 	Rule      string `json:"rule"`
 	Dim       int    `json:"dim"`
@@ -206,10 +206,10 @@ func queryEpochs(_ *Queries, s *app.State, _ string) (any, error) {
 
 // UpgradeState is the answer to /upgrade.
 type UpgradeState struct {
-	Version uint64        `json:"version"` // of the state machine, at the next height
-	Height  uint64        `json:"height"`  // the last committed
+	Version uint64        `json:"version"` // the state machine's version at the next height
+	Height  uint64        `json:"height"`  // the last committed height
 	Planned *app.Upgrade  `json:"planned"` // null if there is none
-	Made    []app.Upgrade `json:"made"`    // by height
+	Made    []app.Upgrade `json:"made"`    // the past upgrades, by height
 }
 
 func (q *Queries) queryUpgrade(s *app.State, _ string) (any, error) {

@@ -7,29 +7,31 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Spend is one participant in the answer to /privacy and /privacy/{p}: the cost of its gradients in
-// closed rounds, by the ledger. It is computed for the answer and no part of consensus.
+// Spend is one participant's entry in the answers to /privacy and /privacy/{p}: the cost of its
+// gradients in closed rounds, by the ledger. It is computed for the answer and is not part of the
+// state.
 type Spend struct {
 	Participant    uint32   `json:"participant"`
 	Moniker        string   `json:"moniker"`
 	Participations uint64   `json:"participations"` // in all epochs
-	Epsilon        *float64 `json:"epsilon"`        // by the ledger; null if an epoch of the chain has no ledger
+	Epsilon        *float64 `json:"epsilon"`        // null if an epoch of the chain has no ledger
 	Delta          float64  `json:"delta"`
-	Budget         float64  `json:"budget"` // epsilon that may be spent
-	Left           *uint64  `json:"left"`   // participations that the budget still pays for; null if Epsilon is
-	// whether Epsilon is a guarantee: it is not null, and no epoch was a test chain's
+	Budget         float64  `json:"budget"` // the epsilon that the participant may spend
+	Left           *uint64  `json:"left"`   // the participations that the budget still pays for; null if Epsilon is null
+	// Guarantee reports whether Epsilon is a guarantee: it is not null, and no epoch belonged to a
+	// test chain.
 	Guarantee bool `json:"guarantee"`
-	// TrainerClips says that the guarantee also relies on clipping by the participants' own
+	// TrainerClips reports whether the guarantee also depends on clipping by the participants' own
 	// programs, in this epoch or an earlier one.
 	TrainerClips bool `json:"trainer_clips,omitempty"`
 	// Unit is the unit of privacy, empty for an example.
 	Unit string `json:"unit,omitempty"`
 	// Lemma1Epsilon is the epsilon that the paper's Lemma 1 claims for all rounds, if the noise
-	// follows it: never a guarantee, whatever Guarantee says of Epsilon.
+	// follows the lemma. It is never a guarantee, even if Guarantee is true for Epsilon.
 	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
 }
 
-// SpendOf returns what a participant has spent.
+// SpendOf returns the spend of a participant.
 func SpendOf(s *app.State, p *app.Participant) (Spend, error) {
 	priv := s.Params.Privacy
 	out := Spend{
@@ -47,7 +49,7 @@ func SpendOf(s *app.State, p *app.Participant) (Spend, error) {
 	return out, err
 }
 
-// GreatestSpend returns the largest epsilon of any participant, nil if the ledger is
+// GreatestSpend returns the largest epsilon that any participant has spent, nil if the ledger is
 // incomplete.
 func GreatestSpend(s *app.State) *float64 {
 	if !app.Accounted(s.Params, s.Epochs) {
@@ -78,7 +80,7 @@ func queryPrivacy(_ *Queries, s *app.State, arg string) (any, error) {
 	return Spends(s)
 }
 
-// Spends returns what every registered participant has spent, by index.
+// Spends returns the spend of every registered participant, by index.
 func Spends(s *app.State) ([]Spend, error) {
 	out := []Spend{}
 	for i := range s.Participants {
@@ -91,8 +93,8 @@ func Spends(s *app.State) ([]Spend, error) {
 	return out, nil
 }
 
-// MaxEpsilon returns [GreatestSpend] of a state, cached for the last one: computing it searches all
-// participants' ledgers, and every poll of a node's status asks for it.
+// MaxEpsilon returns [GreatestSpend] of a state and caches the last result, because every poll of a
+// node's status needs it, and its computation searches the ledgers of all participants.
 func (q *Queries) MaxEpsilon(s *app.State) *float64 {
 	spend, _ := q.maxEpsilon.Get(s, func() (*float64, error) { return GreatestSpend(s), nil })
 	return spend

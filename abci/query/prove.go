@@ -10,16 +10,16 @@ import (
 )
 
 // Bundle is the answer to /bundle/{t}: the proofs of a round's record, which has the hash of the
-// round's model, and of the progress, parameters, epochs and participants. All are proofs from the
-// state of Height, whose application hash is in the header of the next height.
+// round's model, and of the progress, the parameters, the epochs and the participants. All are
+// proofs for the state of Height, whose application hash is in the header of the next height.
 type Bundle struct {
 	Height uint64 `json:"height"`
 	proof.Bundle
 }
 
 // StateAfter is the answer to /kept/{t}: this node's last checkpoint at or before a round, from
-// which the models after it can be computed. The answer to /kept is the current state, with the
-// open round.
+// which the models after it can be computed. It is also the answer to /kept, the current state with
+// the open round.
 type StateAfter struct {
 	Epoch    uint64 `json:"epoch"`
 	Round    uint64 `json:"round"`
@@ -40,7 +40,7 @@ func (q *Queries) proveRound(s *app.State, epoch, t uint64) (proof.Proven, error
 	return p, notFound(err)
 }
 
-// prove answers a query with Prove set: the key that is proven, and its value.
+// prove answers a query with Prove set. It returns the proven key, and its value with the proof.
 func (q *Queries) prove(s *app.State, path string) (key string, p proof.Proven, err error) {
 	name, arg, _ := strings.Cut(path, "/")
 	switch {
@@ -64,7 +64,7 @@ func (q *Queries) prove(s *app.State, path string) (key string, p proof.Proven, 
 	return path, p, notFound(err)
 }
 
-// proveChunk proves one chunk of the model after a closed round, {round}/{i} or
+// proveChunk proves one chunk of the model after a closed round. The argument is {round}/{i} or
 // {epoch}/{round}/{i}.
 func (q *Queries) proveChunk(s *app.State, arg string) (key string, p proof.Proven, err error) {
 	cut := strings.LastIndex(arg, "/")
@@ -88,7 +88,7 @@ func (q *Queries) proveChunk(s *app.State, arg string) (key string, p proof.Prov
 	return fmt.Sprintf("chunk/%d/%d/%d", epoch, t, i), p, notFound(err)
 }
 
-// notFound wraps an error about a missing value in ErrNotFound, for its result code.
+// notFound wraps an error about a missing value in ErrNotFound, which has a result code.
 func notFound(err error) error {
 	if errors.Is(err, proof.ErrNoValue) {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
@@ -122,8 +122,8 @@ func (q *Queries) queryKept(s *app.State, arg string) (any, error) {
 	return k, nil
 }
 
-// stateAfter returns the current state for no argument, otherwise the last checkpoint at or before
-// a round.
+// stateAfter returns the current state for an empty argument, and otherwise the last checkpoint at
+// or before a round.
 func (q *Queries) stateAfter(s *app.State, arg string) (after StateAfter, err error) {
 	if arg == "" {
 		return StateAfter{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Height: s.Height, Document: s.Encode()}, nil
@@ -147,7 +147,7 @@ func (q *Queries) stateAfter(s *app.State, arg string) (after StateAfter, err er
 	return StateAfter{Epoch: k.Epoch, Round: k.Round, Height: r.Height, Document: k.Document}, nil
 }
 
-// queryParticipants returns all participants, or one by index.
+// queryParticipants returns all participants, or the participant with an index.
 func queryParticipants(_ *Queries, s *app.State, arg string) (any, error) {
 	if arg == "" {
 		return s.Participants, nil

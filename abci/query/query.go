@@ -24,11 +24,11 @@ var (
 	ErrUnknownPath = errors.New("unknown query path")
 	ErrBadQuery    = errors.New("malformed query")
 	ErrNotFound    = errors.New("not found")
-	// ErrNotReady is the answer before InitChain.
+	// ErrNotReady is the error before InitChain.
 	ErrNotReady = errors.New("the chain has not begun")
 )
 
-// Limits on the bytes of a query's path and of an error text in an answer. Without them a client
+// These limit the bytes of a query's path and of an error text in an answer. Without them a client
 // could make the node send long texts back.
 const (
 	MaxQueryPath = 256
@@ -45,58 +45,59 @@ type Status struct {
 	Rounds       uint64   `json:"rounds"`
 	Done         bool     `json:"done"`
 	Opened       uint64   `json:"opened"`
-	Seed         string   `json:"seed"` // seed of the VRF proofs of the open round
+	Seed         string   `json:"seed"` // the seed in the VRF inputs of the open round
 	Ranking      []uint32 `json:"ranking"`
-	Participants int      `json:"participants"` // active ones, N
+	Participants int      `json:"participants"` // the number of active participants, N
 	Dim          int      `json:"dim"`
-	Pending      int      `json:"pending"`             // gradients in this node's pool for the open round
+	Pending      int      `json:"pending"`             // the gradients for the open round in this node's pool
 	Phase        string   `json:"phase,omitempty"`     // with commit_reveal: committing or revealing
-	Committed    int      `json:"committed,omitempty"` // commitments that the open round has taken
+	Committed    int      `json:"committed,omitempty"` // the commitments to gradients of the open round that blocks hold
 	Preset       string   `json:"preset,omitempty"`
 	Rule         string   `json:"rule"`
-	TestChain    bool     `json:"test_chain,omitempty"` // noise may be known: nothing is private
-	// largest epsilon that a participant has spent; null without a guarantee
+	TestChain    bool     `json:"test_chain,omitempty"` // whether the noise may be known, so that nothing is private
+	// Epsilon is the largest epsilon that a participant has spent; null without a guarantee.
 	Epsilon *float64 `json:"epsilon"`
-	// what this node says of its own home; nobody can check it, and other homes say it of themselves
+	// Home is this node's declaration about its own home. Nobody can check it, and other nodes
+	// declare only their own homes.
 	Home *Home `json:"home,omitempty"`
 }
 
-// What a node says of its trainer.
+// These are the values of Home.Trainer.
 const (
 	TrainerContained = "contained"
 	TrainerFree      = "not contained" // worker.sandbox is "off"
 )
 
-// What a node says of the signer of its participant's keys.
+// These are the values of Home.Signer.
 const (
 	SignerAnswers = "answers"
 	SignerAway    = "away"
 )
 
-// Home is what a node says of the home of its own worker.
+// Home is a node's declaration about the home of its own worker.
 type Home struct {
-	Trainer string `json:"trainer,omitempty"` // contained, or not contained; none without a trainer
+	Trainer string `json:"trainer,omitempty"` // contained or not contained; empty without a trainer
 	Consent string `json:"consent,omitempty"` // with worker.consent "ask": awaited, consented or rejected
 	Signer  string `json:"signer,omitempty"`  // with worker.signer: answers or away
 }
 
 // Lead is the answer to /lead/{participant}: the draft that a leader may sign, and its gradients,
-// from which a worker in another process can recompute it.
+// with which a worker in another process can check it.
 type Lead struct {
 	Draft     *tx.Aggregate `json:"draft"`
-	Gradients [][]byte      `json:"gradients"` // transactions
+	Gradients [][]byte      `json:"gradients"` // encoded transactions
 }
 
 // ModelState is the answer to /model and /model/{round}.
 type ModelState struct {
 	Epoch      uint64 `json:"epoch"`
-	Round      uint64 `json:"round"` // rounds applied: the model is x^(round)
+	Round      uint64 `json:"round"` // the number of applied rounds: the model is x^(round)
 	Hash       string `json:"hash"`
-	Parameters []byte `json:"parameters"` // float64, little endian
+	Parameters []byte `json:"parameters"` // float64 values in little endian
 }
 
-// paths are the query paths by their first segment; the argument is the rest.
-// Every answer is JSON.
+// paths maps the first segment of a query's path to its function, which gets the rest as its
+// argument. Every answer is JSON.
 var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"status":       (*Queries).queryStatus,
 	"params":       func(_ *Queries, s *app.State, _ string) (any, error) { return s.Params, nil },
@@ -124,7 +125,7 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"clocks":       (*Queries).queryClocks,
 }
 
-// TruncateLog truncates a text for an answer to maxQueryLog bytes.
+// TruncateLog truncates a text to maxQueryLog bytes for an answer.
 func TruncateLog(text string) string {
 	if len(text) > maxQueryLog {
 		text = strings.ToValidUTF8(text[:maxQueryLog], "") + "..."
@@ -139,12 +140,12 @@ type Queries struct {
 	Pool       func() pool.Snapshot
 	Draft      func(participant uint32, v pool.Snapshot) (*tx.Aggregate, error)
 	Now        func() time.Time
-	Version    uint64 // of the state machine that the application executes
+	Version    uint64 // the state machine version that the application executes
 	Timings    *Timings
 	Rejections *Rejections
 	Attempts   *Attempts
-	Clocks     func() []PeerClock // nil: not measured
-	// Declaration returns the fields of Home; nil: the node says nothing.
+	Clocks     func() []PeerClock // nil if the node does not measure clocks
+	// Declaration returns the node's declaration about its home; nil if the node declares nothing.
 	Declaration func(*app.State) Home
 
 	answers    *memo.Bounded[answerKey, []byte]
@@ -153,17 +154,17 @@ type Queries struct {
 	history    *proof.History // for the proofs of closed rounds
 }
 
-// answerKey names the answer to one of the shared paths in one state.
+// answerKey identifies the answer to one of the shared paths in one state.
 type answerKey struct {
 	of   *app.State
 	path string
 }
 
-// shared holds the paths whose answers grow with the number of participants and depend on the
-// committed state alone: each answer is built once per state.
+// shared holds the paths whose answers grow with the number of participants and depend only on the
+// committed state. Each of these answers is built once for a state.
 var shared = map[string]bool{"participants": true, "privacy": true, "reputation": true, "membership": true}
 
-// New returns q with its caches.
+// New returns a copy of q with its caches.
 func New(q Queries) *Queries {
 	q.answers = memo.New[answerKey, []byte](len(shared))
 	q.ranges = memo.New[string, *cachedRange](maxRanges)
@@ -172,7 +173,7 @@ func New(q Queries) *Queries {
 	return &q
 }
 
-// Answer fills in the answer to a request. A panic of the core becomes an error.
+// Answer fills in the response to a request. It turns a panic of the core into an error.
 func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -209,7 +210,7 @@ func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery
 	return err
 }
 
-// encoded returns the JSON of an answer.
+// encoded encodes an answer as JSON, or returns its error.
 func encoded(body any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -237,7 +238,7 @@ func (q *Queries) queryStatus(s *app.State, _ string) (any, error) {
 	}, nil
 }
 
-// home returns what the node says of its home, or nil.
+// home returns the node's declaration about its home, or nil.
 func (q *Queries) home(s *app.State) *Home {
 	if q.Declaration == nil {
 		return nil
@@ -257,9 +258,9 @@ func (q *Queries) queryRound(s *app.State, arg string) (any, error) {
 	return q.record(s, epoch, t)
 }
 
-// record loads the record of a closed round. It returns ErrNotFound where there is none.
+// record loads the record of a closed round. It fails with ErrNotFound if there is none.
 func (q *Queries) record(s *app.State, epoch, t uint64) (r *app.Record, err error) {
-	if s.IsClosed(epoch, t) { // otherwise the database would search in vain
+	if s.IsClosed(epoch, t) { // a search for any other round would find nothing
 		r, err = q.Store.Record(epoch, t)
 	}
 	if err == nil && r == nil {
@@ -282,8 +283,8 @@ func (q *Queries) queryModel(s *app.State, arg string) (any, error) {
 	return q.modelAfter(s, epoch, t)
 }
 
-// modelAfter returns the model after a closed round if the store still has it: it keeps the models
-// after the last rounds, the final model of each epoch, and those of checkpoints.
+// modelAfter returns the model after a closed round if the store still has it. The store keeps the
+// models after the last rounds, the final model of each epoch, and those of checkpoints.
 func (q *Queries) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
 	r, err := q.record(s, epoch, t)
 	if err != nil {
@@ -312,7 +313,7 @@ func (q *Queries) keptModel(r *app.Record) ([]byte, error) {
 		return nil, err
 	}
 	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
-		return nil, nil // the block started an epoch with a new model
+		return nil, nil // the round's block began an epoch with a new model
 	}
 	return app.EncodeParameters(s.Model), nil
 }
@@ -369,7 +370,7 @@ func (q *Queries) queryPending(_ *app.State, arg string) (any, error) {
 		v.State.Progress.Round)
 }
 
-// participant reads a participant's index.
+// participant parses the index of a participant.
 func participant(arg string) (uint32, error) {
 	p, err := argument(arg)
 	if err == nil && p > 1<<32-1 {
@@ -378,7 +379,7 @@ func participant(arg string) (uint32, error) {
 	return uint32(p), err
 }
 
-// roundArgument reads {round}, of the running epoch, or {epoch}/{round}.
+// roundArgument parses {round}, which is in the running epoch, or {epoch}/{round}.
 func roundArgument(s *app.State, arg string) (epoch, round uint64, err error) {
 	first, second, both := strings.Cut(arg, "/")
 	if !both {
@@ -391,7 +392,7 @@ func roundArgument(s *app.State, arg string) (epoch, round uint64, err error) {
 	return epoch, round, err
 }
 
-// nonNil replaces a nil list by an empty one, so that its JSON is [] and not null.
+// nonNil replaces a nil list by an empty list, so that its JSON is [] and not null.
 func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -14,32 +14,32 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// MaxRange is the max number of bytes in a piece of a long answer. JSON encodes them in 4/3 as
-// many, which a link of 1.1 Mbit/s carries in the ten seconds that CometBFT's RPC allows for an
-// answer.
+// MaxRange is the max number of bytes in a piece of a long answer. JSON encodes a piece in 4/3 of
+// that number, which a link of 1.1 Mbit/s transfers in the ten seconds that CometBFT's RPC allows.
 const MaxRange = 1 << 20
 
-// RangeInfo describes the whole of an answer that is sent in pieces. It is the Info of each piece,
-// as JSON, and the same in all of them.
+// RangeInfo describes the whole answer of which pieces are sent. It is the Info of each piece, as
+// JSON, and equal in all pieces.
 type RangeInfo struct {
 	Epoch  uint64 `json:"epoch"`
 	Round  uint64 `json:"round"`
-	Height uint64 `json:"height"`         // of the state with these bytes
-	Hash   string `json:"hash,omitempty"` // of a model or a velocity: the root over its chunks
-	Bytes  int    `json:"bytes"`          // in all
+	Height uint64 `json:"height"`         // the height of the state with these bytes
+	Hash   string `json:"hash,omitempty"` // for a model or a velocity: the root over its chunks
+	Bytes  int    `json:"bytes"`          // the length of the whole answer
 }
 
-// rangePaths are the paths that are also answered in pieces, as bytes and not JSON.
+// rangePaths maps the paths that are also answered in pieces, as bytes and not JSON, to their
+// functions.
 var rangePaths = map[string]func(q *Queries, s *app.State, arg string) (RangeInfo, []byte, error){
 	"model":    (*Queries).rangeModel,
 	"velocity": rangeVelocity,
 	"kept":     (*Queries).rangeKept,
 }
 
-// span is a requested range of bytes; to is exclusive, and 0 if absent.
+// span is a requested range of bytes. to is exclusive; 0 means that the request has none.
 type span struct{ from, to uint64 }
 
-// readSpan reads from=A&to=B; without to, the piece has the max length.
+// readSpan parses from=A&to=B. Without to the piece has the max length.
 func readSpan(text string) (sp span, err error) {
 	asked, err := url.ParseQuery(text)
 	if err != nil || len(asked["from"]) != 1 || len(asked["to"]) > 1 || len(asked) != 1+len(asked["to"]) {
@@ -57,7 +57,7 @@ func readSpan(text string) (sp span, err error) {
 	return sp, err
 }
 
-// of returns the bytes of the range.
+// of returns the bytes of data in the range.
 func (sp span) of(data []byte) ([]byte, error) {
 	n := uint64(len(data))
 	if sp.from >= n || sp.to > n {
@@ -70,9 +70,9 @@ func (sp span) of(data []byte) ([]byte, error) {
 	return data[sp.from:sp.to], nil
 }
 
-// queryRange answers name/arg?range with bytes. Answers from the current state change with the next
-// block, so further pieces are requested by the height of the first piece, while the answer is
-// cached.
+// queryRange answers name/arg?range with bytes. An answer from the current state changes with the
+// next block, so a client requests further pieces with the height of the first, while that answer
+// is cached.
 func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, text string,
 	r *abcitypes.ResponseQuery) error {
 	name, arg, _ := strings.Cut(path, "/")
@@ -115,8 +115,8 @@ func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, te
 	return err
 }
 
-// rangeKey returns the cache key of the requested bytes, and the argument with its epoch. The key
-// contains a height, unless the bytes belong to a closed round and never change.
+// rangeKey returns the cache key of the requested answer, and the argument with its epoch. The key
+// has a height, unless the answer belongs to a closed round and never changes.
 func rangeKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, full string, err error) {
 	if arg == "" {
 		height := s.Height
@@ -132,7 +132,7 @@ func rangeKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key,
 	full = fmt.Sprintf("%d/%d", epoch, t)
 	key = name + "/" + full
 	if !s.IsClosed(epoch, t) {
-		key += fmt.Sprintf(" at %d", s.Height) // the nearest checkpoint may change
+		key += fmt.Sprintf(" at %d", s.Height) // another checkpoint may become the last one
 	}
 	return key, full, nil
 }
@@ -169,21 +169,21 @@ func (q *Queries) rangeKept(s *app.State, arg string) (RangeInfo, []byte, error)
 	return RangeInfo{k.Epoch, k.Round, k.Height, "", 0}, k.Document, err
 }
 
-// The cache has at most maxRanges answers, and the first block after rangeIdle without a request
-// for an answer drops it.
+// The cache holds at most maxRanges answers. The first block after an answer was not requested for
+// rangeIdle drops it.
 const (
 	maxRanges = 4
 	rangeIdle = time.Minute
 )
 
-// cachedRange is a cached answer, which is built once and not for every piece.
+// cachedRange is a cached answer. It is built once for all its pieces.
 type cachedRange struct {
 	head  RangeInfo
 	data  []byte
-	asked atomic.Int64 // nanoseconds of the last request
+	asked atomic.Int64 // the time of the last request in nanoseconds
 }
 
-// Prune drops the answers that were not requested lately. Commit calls it.
+// Prune drops the answers that were not requested for rangeIdle. Commit calls it.
 func (q *Queries) Prune() {
 	since := q.Now().Add(-rangeIdle).UnixNano()
 	q.ranges.Retain(func(_ string, l *cachedRange) bool { return l.asked.Load() > since })

@@ -14,26 +14,26 @@ import (
 )
 
 // Rejection counts the gradients of a participant in a round that this node rejected for one
-// reason. It is this node's observation: another node may not have seen them, and the chain knows
-// only that the round's block has no gradient of the participant.
+// reason. It is an observation of this node: another node may not have seen these gradients, and
+// the chain records only that the round has no gradient of the participant.
 type Rejection struct {
 	Epoch       uint64 `json:"epoch"`
 	Round       uint64 `json:"round"`
 	Participant uint32 `json:"participant"`
-	Reason      string `json:"reason"` // name of the result code: norm, budget, payload, proof or signature
-	Log         string `json:"log"`    // error text of the first gradient, or of the first signed one
+	Reason      string `json:"reason"` // the name of the result code: norm, budget, payload, proof or signature
+	Log         string `json:"log"`    // the error text for the first gradient, or for the first signed one
 	Count       uint64 `json:"count"`
-	// Signed reports that the participant signed one of the gradients. Anyone may have sent the
-	// other ones in its name.
+	// Signed reports whether the participant signed one of the gradients. Anybody may have sent the
+	// others in its name.
 	Signed bool `json:"signed"`
-	// Norm is the norm of the gradient in Log, in grid steps, for the reason norm; MinNorm and
-	// MaxNorm are those that the noise, with clipped gradients, can make.
+	// Norm is the norm of the gradient in Log, in grid steps, for the reason norm. MinNorm and
+	// MaxNorm are the bounds for clipped gradients with noise.
 	Norm    float64 `json:"norm,omitempty"`
 	MinNorm float64 `json:"min_norm,omitempty"`
 	MaxNorm float64 `json:"max_norm,omitempty"`
 }
 
-// describe sets the error text, and the norms if the error is about them.
+// describe sets the error text and, for an error about norms, the norms.
 func (r *Rejection) describe(err error) {
 	r.Log = TruncateLog(err.Error())
 	var norm *app.NormError
@@ -44,14 +44,14 @@ func (r *Rejection) describe(err error) {
 
 func root(squared int64) float64 { return math.Sqrt(float64(squared)) }
 
-// The max numbers of remembered rounds, and of rejections in all of them.
+// These are the max numbers of remembered rounds, and of rejections in all these rounds.
 const maxRounds, maxRejections = 256, 4096
 
-// contentErrors are the errors that are the fault of a gradient's sender. Other rejections are a
-// matter of timing: a closed round, a taken slot, a full pool.
+// contentErrors are the errors for which the sender of a gradient is responsible. Any other
+// rejection is a matter of timing: a closed round, a filled slot, a full pool.
 var contentErrors = []error{app.ErrPayload, app.ErrNorm, app.ErrBudget, app.ErrProof, tx.ErrSignature}
 
-// ByContent reports whether an error rejects a gradient for its content.
+// ByContent reports whether an error rejects a gradient because of its content.
 func ByContent(t *tx.Tx, err error) bool {
 	return t.Gradient != nil && slices.ContainsFunc(contentErrors, func(x error) bool { return errors.Is(err, x) })
 }
@@ -61,11 +61,11 @@ type rejectionKey struct {
 	reason      string
 }
 
-// Rejections counts the gradients that admission rejected. None of it reaches the state.
+// Rejections counts the gradients that admission rejected. It does not affect the state.
 type Rejections struct {
 	mu    sync.Mutex
 	seen  map[params.RoundID]map[rejectionKey]*Rejection
-	order []params.RoundID // as they came
+	order []params.RoundID // in the order of their first rejections
 	size  int
 }
 
@@ -73,8 +73,9 @@ func NewRejections() *Rejections {
 	return &Rejections{seen: map[params.RoundID]map[rejectionKey]*Rejection{}}
 }
 
-// Add counts a gradient that was rejected for its content, with the name of the result code, if it
-// is of the open round and in the name of a member: outsiders fill no memory.
+// Add counts a gradient that was rejected for its content, under the name of the result code. It
+// ignores gradients that are not for the open round or not in the name of a member, so that
+// outsiders cannot fill the memory.
 func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 	g := t.Gradient
 	if !ByContent(t, err) || g.Epoch != s.Progress.Epoch || g.Round != s.Progress.Round {
@@ -91,7 +92,7 @@ func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 		if held := r.seen[params.RoundID{Epoch: g.Epoch, Round: g.Round}][rejectionKey{g.Participant, reason}]; held != nil &&
 			!held.Signed {
 			held.Signed = true
-			held.describe(err) // earlier gradients without its signature are not its doing
+			held.describe(err) // anybody may have sent the earlier gradients, which are not signed
 		}
 	}
 }
@@ -120,8 +121,8 @@ func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejec
 	return *x
 }
 
-// list returns the remembered rejections of a round, or of all rounds, by round, participant and
-// reason.
+// list returns the remembered rejections of a round, or for nil those of all rounds, ordered by
+// round, participant and reason.
 func (r *Rejections) list(of *params.RoundID) []Rejection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +142,7 @@ func (r *Rejections) list(of *params.RoundID) []Rejection {
 	return out
 }
 
-// queryRefusals returns the remembered rejections of a round, or all of them without an argument.
+// queryRefusals returns the remembered rejections of a round, or for an empty argument all of them.
 func (q *Queries) queryRefusals(s *app.State, arg string) (any, error) {
 	if arg == "" {
 		return q.Rejections.list(nil), nil

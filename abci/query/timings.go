@@ -10,12 +10,15 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Timing is one round on this node's clock, by the three stages of the paper: local gradient
-// computation, from the round's opening to the arrival of this node's own gradient, or commitment
-// with commit-reveal; gradient exchange, from there to the arrival of the last required gradient,
-// or of the first aggregate if the round closed without all of them: its leader had waited until
-// then; blockchain consensus, from there to the commit. A stage that this node did not see in full
-// is 0.
+// Timing is the time of one round on this node's clock, in the three stages of the paper. A stage
+// that this node did not observe in full is 0.
+//
+//   - Local gradient computation lasts from the opening of the round to the arrival of this node's own
+//     gradient, or with commit-reveal of its own commitment.
+//   - Gradient exchange lasts from there to the arrival of the last required gradient. If the round
+//     closed without all of them, it lasts to the arrival of the first aggregate, because its leader
+//     waited until then.
+//   - Blockchain consensus lasts from there to the commit.
 type Timing struct {
 	Epoch uint64  `json:"epoch"`
 	Round uint64  `json:"round"`
@@ -24,35 +27,36 @@ type Timing struct {
 	BC    float64 `json:"t_bc_ms"`
 }
 
-// maxTimings is the number of rounds that are remembered.
+// maxTimings is the number of rounds whose timings are remembered.
 const maxTimings = 256
 
 type Moments struct {
 	Opened, Own, whole, led, closed time.Time
-	// OwnAt is the height that followed the last block when this node's own gradient arrived.
-	// QuorumAt is that height when the gradient arrived that completed N-f. A field is 0 if this
-	// node did not see the arrival.
+	// OwnAt is the next height at the time when this node's own gradient arrived. QuorumAt is the
+	// next height at the time when the gradient arrived that completed N-f. A field is 0 if this
+	// node did not observe the arrival.
 	OwnAt, QuorumAt uint64
-	// Slow says that this node's commitment came when the round could already go on without it.
+	// Slow reports whether this node's commitment arrived when the round could already continue
+	// without it.
 	Slow bool
 }
 
-// Timings records when the stages of each round passed on this node's wall clock. None of it
-// reaches the state.
+// Timings records when the stages of each round ended on this node's wall clock. It does not affect
+// the state.
 type Timings struct {
 	mu    sync.Mutex
 	now   func() time.Time
 	own   uint32
 	found bool
 	seen  map[params.RoundID]*Moments
-	order []params.RoundID // as they came
+	order []params.RoundID // in the order of their first records
 }
 
 func NewTimings(now func() time.Time) *Timings {
 	return &Timings{now: now, seen: map[params.RoundID]*Moments{}}
 }
 
-// at returns the moments of a round; the caller holds the lock.
+// at returns the moments of a round. The caller holds the lock.
 func (t *Timings) at(p params.RoundID) *Moments {
 	m := t.seen[p]
 	if m == nil {
@@ -77,7 +81,7 @@ func (t *Timings) Opened(s *app.State, own uint32, found bool) {
 	}
 }
 
-// Arrived records a transaction that was admitted to the pool; v is the pool with it.
+// Arrived records a transaction that the pool admitted; v is a snapshot with it.
 func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,8 +97,8 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	}
 }
 
-// committed records the arrival of this node's own commitment, the hash of a computed gradient. The
-// commitment ends the computation and begins the exchange. The caller holds the lock.
+// committed records the arrival of this node's own commitment. A commitment is the hash of a
+// computed gradient, so it ends the computation and begins the exchange. The caller holds the lock.
 func (t *Timings) committed(c *tx.Commit, s *app.State) {
 	m := t.at(params.RoundID{Epoch: c.Epoch, Round: c.Round})
 	if !t.found || c.Participant != t.own || !m.Own.IsZero() {
@@ -104,8 +108,8 @@ func (t *Timings) committed(c *tx.Commit, s *app.State) {
 	m.Slow = s.Committing() && s.Height+1 >= s.Progress.Opened+s.Params.Election.QuorumBlocks
 }
 
-// gradient records a gradient, as this node's own and as the one that completed N-f or all. The
-// caller holds the lock.
+// gradient records the arrival of a gradient if it is this node's own, or if it completes N-f
+// gradients or all required ones. The caller holds the lock.
 func (t *Timings) gradient(g *tx.Gradient, v pool.Snapshot) {
 	now, next := t.now(), v.State.Height+1
 	m := t.at(params.RoundID{Epoch: g.Epoch, Round: g.Round})
@@ -125,8 +129,8 @@ func (t *Timings) gradient(g *tx.Gradient, v pool.Snapshot) {
 	}
 }
 
-// Closed records a closed round. If it closed short, without a required gradient, the aggregate
-// ends the exchange, and a later gradient is no part of it.
+// Closed records that a round closed. If short is set, the round closed without a required
+// gradient; the aggregate then ends the exchange, and later gradients do not count.
 func (t *Timings) Closed(r *app.Record, short bool) Moments {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,7 +142,7 @@ func (t *Timings) Closed(r *app.Record, short bool) Moments {
 	return *m
 }
 
-// Get returns the timing of a closed round.
+// Get returns the timing of a closed round, if it is remembered.
 func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,15 +151,15 @@ func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 		return Timing{}, false
 	}
 	own, whole := m.Own, m.whole
-	if whole.IsZero() { // the block that closed the round was faster than the gossip
+	if whole.IsZero() { // the block with the round arrived before gossip delivered the gradients
 		whole = own
 	}
 	return Timing{Epoch: epoch, Round: round, LGC: Milliseconds(m.Opened, own), GE: Milliseconds(own, whole),
 		BC: Milliseconds(whole, m.closed)}, true
 }
 
-// Milliseconds returns the time from a to b in milliseconds, 0 if one is unknown or b is before a:
-// an early gradient arrives before its round opens.
+// Milliseconds returns the time from a to b in milliseconds. It is 0 if one of them is unknown, or
+// if b is before a: an early gradient arrives before its round opens.
 func Milliseconds(a, b time.Time) float64 {
 	if a.IsZero() || b.IsZero() || b.Before(a) {
 		return 0

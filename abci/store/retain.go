@@ -7,21 +7,24 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Retain bounds the past whose blocks a node keeps: the last Rounds rounds and the last Heights
-// heights, whichever reaches further back. The zero value keeps all blocks.
+// Retain says which past blocks a node keeps: those of the last Rounds rounds and of the last
+// Heights heights. The bound that reaches further back applies. The zero value keeps all blocks.
 type Retain struct {
 	Rounds  uint64 `mapstructure:"rounds"`
 	Heights uint64 `mapstructure:"heights"`
 }
 
-// Drops reports whether any block is dropped.
+// Drops reports whether old blocks are dropped.
 func (r Retain) Drops() bool { return r != Retain{} }
 
-// RetainHeight returns the lowest height whose block is kept after a commit, 0 to drop none. It is
-// computed once every CheckpointEvery rounds. Blocks are kept from the last checkpoint before the
-// retained rounds and heights, so that every model since then can be recomputed, and from the
-// oldest snapshot, so that a node that restores it finds the blocks after it. CometBFT itself keeps
-// the headers and commits that are younger than the age of evidence.
+// RetainHeight returns, after a commit, the lowest height whose block is kept, or 0 to drop none.
+// It computes that height once every CheckpointEvery rounds. The node keeps the blocks
+//
+//   - from the last checkpoint before the retained rounds and heights, so that it can recompute every
+//     model since then;
+//   - from the oldest snapshot, so that a node that restores it finds the blocks after it.
+//
+// CometBFT itself keeps the headers and commits that are younger than the age of evidence.
 func (x *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
 	s := out.State
 	if !r.Drops() || x.CheckpointEvery == 0 || out.Record == nil || (out.Record.Round+1)%x.CheckpointEvery != 0 {
@@ -52,15 +55,15 @@ func (x *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
 	return int64(kept.Height) + 1, nil
 }
 
-// epochs returns the epochs with their closed rounds, the running one first.
+// epochs returns all epochs with the numbers of their closed rounds, the running epoch first.
 func epochs(s *app.State) []app.Epoch {
 	all := append(slices.Clone(s.Epochs), app.Epoch{Epoch: s.Progress.Epoch, Rounds: s.Progress.Round})
 	slices.Reverse(all)
 	return all
 }
 
-// roundsBack returns the record of the first of the last n closed rounds, nil if there are fewer,
-// or this node does not hold it.
+// roundsBack returns the record of the first of the last n closed rounds. It returns nil if fewer
+// are closed, or if this node does not have that record.
 func (x *Store) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {
 		if n <= e.Rounds {
@@ -71,8 +74,8 @@ func (x *Store) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 	return nil, nil
 }
 
-// checkpointBefore returns the record of the last round at or below a height that has a checkpoint,
-// nil if there is none.
+// checkpointBefore returns the record of the last round with a checkpoint at or below a height, or
+// nil.
 func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {
 		var failed error
@@ -81,7 +84,7 @@ func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, erro
 			if err != nil {
 				failed = err
 			}
-			return r != nil && r.Height > height // a nil record is earlier: a state-synced node lacks only early records
+			return r != nil && r.Height > height // a nil record is earlier, because a state-synced node lacks only early records
 		})
 		if failed != nil {
 			return nil, failed

@@ -9,15 +9,16 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// ChunkBytes is the size of all chunks of a snapshot but the last, below the 16 MB of CometBFT's
-// state sync.
+// ChunkBytes is the size of every chunk of a snapshot except the last. It is below the 16 MB that
+// CometBFT's state sync allows.
 const ChunkBytes = 8 << 20
 
-// MaxChunks is the max number of chunks of a snapshot: the largest model and its velocity, and room
-// for participants. It bounds the memory that a node allocates for an offered snapshot.
+// MaxChunks is the max number of chunks of a snapshot: it has room for the largest model, its
+// velocity and the participants. It bounds the memory that a node allocates for an offered
+// snapshot.
 const MaxChunks = 2*8*gradients.MaxDim/ChunkBytes + 8
 
-// snapshotKey returns the key of a snapshot's hashes.
+// snapshotKey returns the key of the hashes of a snapshot's chunks.
 func snapshotKey(height uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixSnap}, height)
 }
@@ -26,8 +27,8 @@ func chunkKey(height uint64, index uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{prefixChunk}, height), index)
 }
 
-// TakeSnapshot keeps the state's document in chunks, each under its own key, so that a chunk is
-// read and sent without the others.
+// TakeSnapshot stores the state's document in chunks, each under its own key, so that a chunk is
+// read without the others.
 func (s *Store) TakeSnapshot(state *app.State) error {
 	b := writes{s.db.NewBatch()}
 	defer b.Close()
@@ -56,7 +57,7 @@ func (s *Store) DropSnapshot(height uint64) error {
 	return b.Write()
 }
 
-// Snapshots lists the heights of the kept snapshots, in increasing order.
+// Snapshots lists the heights of the stored snapshots, in increasing order.
 func (s *Store) Snapshots() ([]uint64, error) {
 	it, err := s.db.Iterator([]byte{prefixSnap}, []byte{prefixSnap + 1})
 	if err != nil {
@@ -72,10 +73,10 @@ func (s *Store) Snapshots() ([]uint64, error) {
 	return heights, it.Error()
 }
 
-// Snapshot loads the SHA-256 hashes of a kept snapshot's chunks, one after the other, or nil.
+// Snapshot loads the concatenated SHA-256 hashes of a snapshot's chunks, or nil.
 func (s *Store) Snapshot(height uint64) ([]byte, error) { return s.db.Get(snapshotKey(height)) }
 
-// SnapshotChunk loads one chunk of a kept snapshot, or nil.
+// SnapshotChunk loads one chunk of a snapshot, or nil.
 func (s *Store) SnapshotChunk(height uint64, index uint32) ([]byte, error) {
 	return s.db.Get(chunkKey(height, index))
 }

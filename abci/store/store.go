@@ -1,7 +1,7 @@
 // Package store keeps the application's state in a cometbft-db database: the state document, the
-// height, the record of every closed round, the models of the last rounds and checkpoints. Save
-// writes all data of a height in one synced batch, so a crash leaves either the previous height or
-// this one.
+// height, the record of every closed round, the models after the last rounds, and checkpoints. Save
+// writes all data of a height in one synced batch, so after a crash the store has either the
+// previous height or this one.
 package store
 
 import (
@@ -14,37 +14,38 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// MaxModels is the number of rounds whose models stay queryable.
+// MaxModels is the number of last rounds whose models can be queried.
 const MaxModels = 64
 
-// DefaultCheckpointEvery is the default of Store.CheckpointEvery: the state after one in that many
-// rounds is kept for good, as a checkpoint. The models up to the next checkpoint can be recomputed
-// from it.
+// DefaultCheckpointEvery is the default of Store.CheckpointEvery: the state after every 16th round
+// is kept for good, as a checkpoint. The models until the next checkpoint can be recomputed from
+// it.
 const DefaultCheckpointEvery = 16
 
-// The key space: one prefix for each kind; epochs, rounds and heights follow in big endian, so that
-// they sort.
+// Each kind of entry has a prefix in the key space. Epochs, rounds and heights follow it in big
+// endian, so that entries are in their order.
 const (
 	prefixState        = 's'
-	prefixModelOfState = 'b' // key of the record whose model is the one that the state's document leaves out
+	prefixModelOfState = 'b' // holds the key of the record with the model of the state, which the document leaves out
 	prefixHeight       = 'h'
 	prefixRecord       = 'r'
 	prefixModel        = 'm'
-	prefixSnap         = 'y' // the hashes of a snapshot
+	prefixSnap         = 'y' // the hashes of a snapshot's chunks
 	prefixChunk        = 'z' // the chunks of a snapshot
 	prefixCheckpoint   = 'k'
 )
 
-// Store is the application's database. Safe for concurrent use.
+// Store is the application's database. It is safe for concurrent use.
 type Store struct {
 	// CheckpointEvery makes the store keep a checkpoint after each round whose number plus 1 is a
-	// multiple of CheckpointEvery. 0 keeps none. Set it before the first Save.
+	// multiple of it; 0 keeps none. It must be set before the first Save.
 	CheckpointEvery uint64
 
 	db dbm.DB
 }
 
-// New wraps a database; nil gives one in memory.
+// New returns a store in a database; nil stands for a new one in memory. writes is a batch of
+// writes with this package's keys, which are never empty.
 func New(db dbm.DB) *Store {
 	if db == nil {
 		db = dbm.NewMemDB()
@@ -95,17 +96,17 @@ type writes struct{ dbm.Batch }
 
 func (w writes) put(k, v []byte) {
 	if err := w.Set(k, v); err != nil {
-		panic(err) // only on an empty key or a closed batch
+		panic(err) // only an empty key or a closed batch is an error
 	}
 }
 
 func (w writes) drop(k []byte) {
 	if err := w.Delete(k); err != nil {
-		panic(err) // as above
+		panic(err) // see put
 	}
 }
 
-// Save stores a height's outcome. It writes the document only if out.Changed or whole is set.
+// Save stores the outcome of a height. It writes the document only if out.Changed or whole is set.
 func (s *Store) Save(out *app.Outcome, whole bool) error {
 	b := writes{s.db.NewBatch()}
 	defer b.Close()
@@ -128,8 +129,8 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 	return b.WriteSync()
 }
 
-// state writes the model of a closed round and, if changed is set, the document. A model is written
-// once: the document leaves it out, and prefixModelOfState holds the model's key.
+// state writes the model of a closed round and, if changed is set, the document. Each model is
+// written only once: the document leaves it out, and prefixModelOfState holds the key of the model.
 func (w writes) state(out *app.Outcome, changed bool) {
 	var beside []byte
 	if r := out.Record; r != nil && (!ended(out.State) || has(out.State, r.ModelHash)) {
@@ -146,7 +147,7 @@ func (w writes) state(out *app.Outcome, changed bool) {
 	}
 }
 
-// has reports whether the state's model has the hash of the closed round's model. It does not if an
+// has reports whether the state's model has the hash of the closed round's model. It is false if an
 // epoch began with a new model.
 func has(s *app.State, hash []byte) bool {
 	own := app.ModelHash(s.Model)
@@ -158,7 +159,7 @@ func ended(s *app.State) bool {
 	return len(s.Epochs) > 0 && s.Epochs[len(s.Epochs)-1].Closed == s.Height
 }
 
-// dropModels drops all models but the final one of an epoch that has just ended.
+// dropModels drops all models of an epoch that has just ended, except the last.
 func (w writes) dropModels(s *app.State) {
 	if !ended(s) {
 		return
@@ -182,7 +183,7 @@ func (s *Store) Record(epoch, round uint64) (*app.Record, error) {
 	return r, r.Unmarshal(data)
 }
 
-// Model loads the encoded parameters after a closed round, or nil if they are no longer kept.
+// Model loads the encoded parameters after a closed round, or nil if the store has dropped them.
 func (s *Store) Model(epoch, round uint64) ([]byte, error) {
 	return s.db.Get(key(prefixModel, epoch, round))
 }
