@@ -10,16 +10,16 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The channel of aggregates has the priority of consensus's votes, above the mempool's 5.
+// The channel of aggregates has the priority of CometBFT's votes, which is above the mempool's 5.
 const (
 	aggregatePriority = 7
 	aggregateQueue    = 16
 )
 
-// AggregateReactor is the p2p reactor for aggregates. The mempool sends a peer its transactions in
-// order, so an aggregate would wait behind all gradients of the round that are still being sent,
-// though the round waits only for the aggregate. On its own channel the aggregate overtakes them.
-// The mempool carries it as well, for peers that connect later.
+// AggregateReactor is the p2p reactor for aggregates. It sends them on a channel of their own,
+// because the mempool sends a peer its transactions in order: there an aggregate would wait behind
+// all gradients of the round, although the round waits only for the aggregate. The mempool also
+// carries it, for peers that connect later.
 type AggregateReactor struct {
 	p2p.BaseReactor
 	Pool     mempool.Mempool
@@ -40,8 +40,8 @@ func (e *AggregateReactor) GetChannels() []*p2p.ChannelDescriptor {
 	}}
 }
 
-// Receive hands a peer's aggregate to the mempool, like any transaction. If it
-// is new and admitted, the application calls send.
+// Receive passes a peer's aggregate to the mempool, like any other transaction. If the application
+// admits it as new, the application calls Send.
 func (e *AggregateReactor) Receive(m p2p.Envelope) {
 	message, ok := m.Message.(*tx.Envelope)
 	if !ok || tx.Kind(message.Kind) != tx.KindAggregate {
@@ -55,11 +55,11 @@ func (e *AggregateReactor) Receive(m p2p.Envelope) {
 		err = e.Pool.CheckTx(raw, nil, mempool.TxInfo{SenderP2PID: m.Src.ID()})
 	}
 	if err != nil {
-		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // mostly known already
+		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // in most cases it is already known
 	}
 }
 
-// Send passes an admitted aggregate to all peers. It does not wait.
+// Send passes an admitted aggregate to all peers, without waiting.
 func (e *AggregateReactor) Send(raw []byte) {
 	var message tx.Envelope
 	if err := message.Unmarshal(raw); err != nil || !e.IsRunning() {

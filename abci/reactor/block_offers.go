@@ -19,25 +19,25 @@ import (
 )
 
 const (
-	// requestPause is the time for which a node waits for transactions that nobody has announced
-	// before it requests the parts that it cannot rebuild.
+	// requestPause is the time for which a node waits for transactions that no peer has announced,
+	// before it requests the parts that need them.
 	requestPause = 50 * time.Millisecond
-	// answerPause is the minimum time for which it waits for announced transactions, and for the
-	// answer to a request. Half of the transfer time is added.
+	// answerPause is the min time for which a node waits for announced transactions, or for the
+	// answer to a request. Half of the transfer time is added to it.
 	answerPause = 200 * time.Millisecond
 )
 
-// offer is the last compact block that a peer has sent.
+// offer is the last compact block that a peer has sent, and the state of rebuilding it.
 type offer struct {
 	peer  p2p.Peer
 	block *compactBlock
 
-	parts   *types.PartSet // the parts that it was last compared with
-	lacks   *hash          // a transaction for which its rebuilding waits
-	rebuilt int            // the number of parts rebuilt of it alone
+	parts   *types.PartSet // the parts that consensus collected at the last comparison
+	lacks   *hash          // a missing transaction for which rebuilding waits
+	rebuilt int            // the number of parts that were rebuilt from this offer
 }
 
-// offers are the offers of the peers in the order of arrival, one of each.
+// offers holds the last offer of each peer, in the order of arrival.
 type offers struct {
 	wake chan struct{}
 
@@ -45,12 +45,12 @@ type offers struct {
 	list []*offer
 }
 
-// add puts an offer in the place of the peer's former one.
+// add adds an offer, in place of the peer's earlier one.
 func (o *offers) add(x *offer) {
 	o.remove(x.peer)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if x.peer.IsRunning() { // otherwise the switch may have removed it already
+	if x.peer.IsRunning() { // RemovePeer may already have run for a stopped peer
 		o.list = append(o.list, x)
 	}
 	select {
@@ -66,8 +66,9 @@ func (o *offers) remove(peer p2p.Peer) {
 	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.peer.ID() == peer.ID() })
 }
 
-// at returns the offers of a block at a height, and whether there are others of that height. It
-// removes those of other heights: a node is only sent what its consensus is at.
+// at returns the offers of the block with the given parts at a height, and whether there are offers
+// of other blocks at that height. It removes the offers of other heights, because consensus needs
+// only the blocks of its own height.
 func (o *offers) at(height int64, parts *types.PartSet) (list []*offer, others bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,16 +81,16 @@ func (o *offers) at(height int64, parts *types.PartSet) (list []*offer, others b
 	return list, len(list) < len(o.list)
 }
 
-// assembly is the block that is being rebuilt, as long as consensus collects the same parts.
+// assembly is the state of rebuilding the block whose parts consensus collects.
 type assembly struct {
 	parts    *types.PartSet
-	given    *bits.BitArray // parts handed to consensus, which may not have taken them yet
-	count    int            // parts that consensus had or was handed, at the last call of request
+	given    *bits.BitArray // parts handed to consensus, which may not have stored them yet
+	count    int            // the number of parts in has and given at the last call of request
 	askAt    time.Time
-	requests int // the number of times that peers were asked
+	requests int // the number of rounds of requests
 }
 
-// rebuild hands consensus the parts of the offered blocks until the node stops.
+// rebuild hands rebuilt parts of the offered blocks to consensus until the node stops.
 func (r *BlockReactor) rebuild() {
 	a := new(assembly)
 	for {
@@ -109,9 +110,9 @@ func (r *BlockReactor) rebuild() {
 	}
 }
 
-// step hands consensus the parts that can be rebuilt now, and requests others in time. It reports
-// whether there is more to do. What consensus collects decides, so nothing is lost if consensus drops
-// a part or starts over.
+// step hands the parts that can be rebuilt now to consensus, and requests the others when it is
+// time. It reports whether parts are still missing. It compares with the parts that consensus has,
+// so nothing is lost if consensus drops a part or starts over.
 func (r *BlockReactor) step(a *assembly) (more bool) {
 	rs := r.round()
 	list, others := r.offers.at(rs.Height, rs.ProposalBlockParts)
@@ -137,8 +138,8 @@ func (r *BlockReactor) step(a *assembly) (more bool) {
 	return true
 }
 
-// give hands consensus the parts that can be rebuilt of an offer. It reports false if the offer was
-// false, and ends the connection of its sender.
+// give hands the parts that can be rebuilt from an offer to consensus. If the offer is forged, give
+// disconnects its sender and returns false.
 func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *bits.BitArray) bool {
 	if x.parts == a.parts && (x.lacks == nil || r.pool.Held(*x.lacks) == nil) {
 		return true
@@ -176,8 +177,9 @@ func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *
 	return true
 }
 
-// request asks for the parts that cannot be rebuilt: the first peer that has offered the block, known
-// nodes before strangers, and after each pause without a new part twice as many.
+// request requests the parts that cannot be rebuilt. It first asks one peer that has offered the
+// block, and after each pause without a new part twice the number of peers. Known nodes come before
+// strangers, and earlier offers before later ones.
 func (r *BlockReactor) request(a *assembly, list []*offer, has *bits.BitArray) {
 	now, bitmap, count := time.Now(), has.ToProto().Elems, 0
 	for _, word := range bitmap {
@@ -209,7 +211,7 @@ func (r *BlockReactor) request(a *assembly, list []*offer, has *bits.BitArray) {
 	a.count = count
 }
 
-// stranger returns 1 for a peer that is no known node, otherwise 0.
+// stranger returns 0 for a known node and 1 for any other peer, as a sort key.
 func (r *BlockReactor) stranger(p p2p.Peer) int {
 	if r.trusts == nil || r.trusts(p.ID()) {
 		return 0
@@ -217,7 +219,7 @@ func (r *BlockReactor) stranger(p p2p.Peer) int {
 	return 1
 }
 
-// answerPause returns the constant answerPause and half of the transfer time of a round.
+// answerPause returns the constant answerPause plus half of the transfer time of a round.
 func (r *BlockReactor) answerPause() time.Duration {
 	pause := answerPause
 	if s := r.pool.State(); s != nil {

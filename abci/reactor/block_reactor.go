@@ -25,58 +25,60 @@ import (
 )
 
 const (
-	// blockChannel carries compact blocks and requests for parts: an id that CometBFT leaves free,
-	// with the priority of its channel of parts.
+	// blockChannel carries compact blocks and requests for parts. CometBFT does not use its id. Its
+	// priority is that of CometBFT's channel for parts.
 	blockChannel  = byte(0x55)
 	blockPriority = 10
 	blockQueue    = 16
-	// blockTick is the interval at which a node looks for what it waits for, that of CometBFT's
-	// gossip.
+	// blockTick is the interval at which a node checks whether parts or transactions have arrived.
+	// It is also the interval of CometBFT's gossip.
 	blockTick = 5 * time.Millisecond
-	// peerKey is the key under which a peer keeps its blockPeer.
+	// peerKey is the key under which a peer's attributes hold its blockPeer.
 	peerKey = "spdl.blocks"
 )
 
-// BlockPool is the application's pool, as BlockReactor sees it.
+// BlockPool is the part of the application that BlockReactor needs.
 type BlockPool interface {
 	Held(hash [32]byte) *tx.Tx
 	HashOf(raw []byte) [32]byte
 	State() *app.State
 }
 
-// BlockReactor is CometBFT's consensus reactor with another way to send blocks. CometBFT sends a peer
-// each part of a block that the peer lacks. Here a node sends the whole block by reference, once it
-// has the whole: the hashes of its transactions, which the peer holds in its pool, and the bytes
-// between them. The peer rebuilds the parts and requests those that it cannot rebuild. CometBFT sends
-// these, as it sends all parts to a peer without the channel, and to one at an earlier height.
+// BlockReactor is CometBFT's consensus reactor with another way to send blocks. CometBFT itself
+// sends a peer every part of a block that the peer lacks. Here a node that has all parts sends a
+// compact block: the hashes of its transactions, which the peer has in its pool, and the bytes
+// between the transactions. The peer rebuilds the parts and requests those that it cannot rebuild.
+// CometBFT sends the requested parts. It also sends all parts to a peer that does not have the
+// channel or is at an earlier height.
 //
-// Only the transport changes. CometBFT verifies each part, and proposals and votes travel as before.
+// Only the transport changes: CometBFT verifies each part, and proposals and votes travel as
+// before.
 type BlockReactor struct {
 	*consensus.Reactor
 	limit.Messages
 	sw      p2p.Switcher
-	flood   bool // forward as CometBFT does
+	flood   bool // forward blocks as CometBFT does
 	pool    BlockPool
-	trusts  func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is
-	expects func(hash) bool   // whether a transaction is on its way
+	trusts  func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is known
+	expects func(hash) bool   // whether a transaction is about to arrive
 	round   func() *cstypes.RoundState
-	deliver func(p2p.Envelope) // hands consensus a part
+	deliver func(p2p.Envelope) // hands a part to consensus
 	offers  offers
 	metrics *metrics.Metrics
 
 	mu    sync.Mutex
-	block *compactBlock // the last whole block
+	block *compactBlock // the last block of which this node had all parts
 }
 
-// NewBlockReactor returns the reactor for a pool. Trusts reports whether a peer is a known node, and
-// may be nil. Expects reports whether a transaction is on its way to this node.
+// NewBlockReactor returns a reactor for a pool. trusts reports whether a peer is a known node, and
+// may be nil. expects reports whether a transaction is about to arrive at this node.
 func NewBlockReactor(pool BlockPool, flood bool, trusts func(p2p.ID) bool, expects func([32]byte) bool,
 	b limit.Messages, m *metrics.Metrics) *BlockReactor {
 	return &BlockReactor{pool: pool, flood: flood, trusts: trusts, expects: func(h hash) bool { return expects(h) },
 		Messages: b, offers: offers{wake: make(chan struct{}, 1)}, metrics: m}
 }
 
-// Install is a node option that replaces the consensus reactor.
+// Install is a node option that replaces the consensus reactor by this reactor.
 func (r *BlockReactor) Install(n *cmtnode.Node) {
 	if r.flood {
 		return
@@ -86,7 +88,7 @@ func (r *BlockReactor) Install(n *cmtnode.Node) {
 	var once sync.Once
 	var state interface{ GetRoundState() *cstypes.RoundState }
 	r.round = func() *cstypes.RoundState {
-		once.Do(func() { // CometBFT has no other way to its consensus, and it is whole when the node has been made
+		once.Do(func() { // CometBFT gives no other access to its consensus, which exists once the node has been made
 			if env, err := n.ConfigureRPC(); err == nil {
 				state, _ = env.ConsensusState.(interface{ GetRoundState() *cstypes.RoundState })
 			}
@@ -122,7 +124,8 @@ func (r *BlockReactor) Start() error {
 	return err
 }
 
-// InitPeer implements p2p.Reactor: what consensus sends to the peer goes through its blockPeer.
+// InitPeer implements p2p.Reactor. It gives consensus a blockPeer in place of the peer, so that all
+// its messages to the peer pass through Send.
 func (r *BlockReactor) InitPeer(peer p2p.Peer) p2p.Peer {
 	info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo)
 	b := &blockPeer{Peer: peer, reactor: r, compact: ok && info.HasChannel(blockChannel)}
@@ -158,7 +161,8 @@ func (r *BlockReactor) Receive(m p2p.Envelope) {
 	}
 }
 
-// onGossip takes a compact block or a request. It returns an error for what no honest node sends.
+// onGossip handles a compact block or a request. It returns an error for a message that no honest
+// node sends.
 func (r *BlockReactor) onGossip(from p2p.Peer, m *BlockGossip) error {
 	switch {
 	case m.Block != nil && m.Want == nil:
@@ -175,8 +179,8 @@ func (r *BlockReactor) onGossip(from p2p.Peer, m *BlockGossip) error {
 	return errors.New("a message that is neither a block nor a request")
 }
 
-// onWant makes CometBFT send a peer the parts that it lacks, in the peer's own stream of parts, by
-// the announcement with which CometBFT's nodes say what they have.
+// onWant makes CometBFT send the parts that a peer lacks. It tells CometBFT which parts the peer
+// has, with the message that CometBFT's own nodes use for that.
 func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	if m.Height < 1 || m.Total < 1 || m.Total > types.MaxBlockPartsCount || len(m.Has) != int(m.Total+63)/64 ||
 		len(m.Root) != tmhash.Size {
@@ -194,8 +198,8 @@ func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	return nil
 }
 
-// blockOf returns the compact block of a part of the current block, or of the last one, nil if it has
-// none. Whole is false while this node lacks parts of the block.
+// blockOf returns the compact block to which a part belongs, if it is the current block or the last
+// one, and otherwise nil. whole is false while this node lacks parts of the block.
 func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,7 +209,7 @@ func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBl
 	rs := r.round()
 	parts := rs.ProposalBlockParts
 	if parts == nil || rs.Height != height || int64(parts.Header().Total) != p.Proof.Total {
-		return nil, true // CometBFT helps a peer that has fallen behind, or consensus has moved on
+		return nil, true // CometBFT is helping a peer that is behind, or consensus has advanced
 	}
 	if own := parts.GetPart(int(p.Index)); own == nil || !bytes.Equal(own.Proof.LeafHash, p.Proof.LeafHash) {
 		return nil, true
@@ -222,27 +226,30 @@ func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBl
 	return block, true
 }
 
-// keep keeps a compact block of which every part was rebuilt.
+// keep stores a compact block of which every part was rebuilt.
 func (r *BlockReactor) keep(b *compactBlock) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.block = b
 }
 
-// blockPeer is a peer, as CometBFT's gossip of blocks sees it.
+// blockPeer wraps a peer for CometBFT's gossip of blocks.
 type blockPeer struct {
 	p2p.Peer
 	reactor *BlockReactor
-	compact bool // it has the channel
+	compact bool // whether the peer has the channel
 
 	mu   sync.Mutex
-	want *PartRequest // its last
+	want *PartRequest // the peer's last request
 }
 
-// Send implements p2p.Peer. Instead of a block's part it sends the compact block, from which the
-// peer rebuilds all parts. It sends the part itself if the peer has requested it or does not have
-// the channel of compact blocks, or if there is no compact block of it. While this node lacks parts
-// of the block, Send sends nothing and returns false, and CometBFT tries again.
+// Send implements p2p.Peer. In place of a block's part it sends the compact block, from which the
+// peer rebuilds all parts.
+//
+//   - It sends the part itself if the peer has requested it or does not have the channel of compact
+//     blocks, or if this node has no compact block for it.
+//   - While this node lacks parts of the block, Send sends nothing and returns false, and CometBFT tries
+//     again.
 func (p *blockPeer) Send(m p2p.Envelope) bool {
 	part, ok := m.Message.(*cmtcons.BlockPart)
 	if !ok || !p.compact {
@@ -266,8 +273,8 @@ func (p *blockPeer) Send(m p2p.Envelope) bool {
 	return true
 }
 
-// wants reports whether the peer has requested a part that was not sent since the request. It then
-// marks the part as sent, so a request brings the peer each part once.
+// wants reports whether the peer has requested a part that this node has not sent since. It then
+// marks the part as sent, so that one request brings each part only once.
 func (p *blockPeer) wants(part *cmtcons.BlockPart) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -280,7 +287,7 @@ func (p *blockPeer) wants(part *cmtcons.BlockPart) bool {
 	return true
 }
 
-// markWhole records, as CometBFT does for a part, that a peer has all parts of a block.
+// markWhole records that a peer has all parts of a block, as CometBFT does for each part.
 func markWhole(peer p2p.Peer, b *compactBlock) {
 	if s, ok := peer.Get(types.PeerStateKey).(*consensus.PeerState); ok {
 		round := s.GetRoundState().Round

@@ -14,31 +14,31 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// The channel of clocks has an id that CometBFT leaves free, and the lowest priority.
+// CometBFT does not use the id of the channel of clocks. Its priority is the lowest.
 const (
 	clockChannel  = byte(0x52)
 	clockInterval = 30 * time.Second
 )
 
-// clockBound is the max distance from the median of the peers' clocks without a warning.
-// A node that is a minute behind rejects the blocks of the other nodes, and halts
-// (CometBFT v0.40.0).
+// clockBound is the max difference between this node's clock and the median of its peers' clocks
+// without a warning. A node that is a minute behind rejects the blocks of the other nodes, and
+// halts (CometBFT v0.40.0).
 const clockBound = 10 * time.Second
 
-// minClocks is the min number of peers' clocks that can prove this one wrong.
+// minClocks is the min number of peers' clocks for a warning about this node's clock.
 const minClocks = 3
 
-// ClockReactor is the p2p reactor that compares clocks: each node tells its peers its time, on
-// connection and every clockInterval. It only sets a metric and warns the operator.
+// ClockReactor is the p2p reactor that compares clocks. Each node sends its time to its peers, when
+// they connect and then every clockInterval. The reactor only sets a metric and warns the operator.
 type ClockReactor struct {
 	p2p.BaseReactor
 	now     func() time.Time
 	metrics *metrics.Metrics
-	trusts  func(p2p.ID) bool // peers whose clocks count, nil for all
+	trusts  func(p2p.ID) bool // whether a peer's clock counts; nil means that every clock does
 	ended   chan struct{}
 
 	mu     sync.Mutex
-	ahead  map[p2p.ID]time.Duration // each peer's clock minus this one
+	ahead  map[p2p.ID]time.Duration // the clock of each peer minus this node's clock
 	warned time.Time
 }
 
@@ -82,17 +82,17 @@ func (c *ClockReactor) message() p2p.Envelope {
 		Nanos: int32(now.Nanosecond())}}
 }
 
-// AddPeer tells a new peer the time.
+// AddPeer sends the time to a new peer.
 func (c *ClockReactor) AddPeer(peer p2p.Peer) { peer.TrySend(c.message()) }
 
-// RemovePeer forgets a peer's clock.
+// RemovePeer drops the clock of a peer.
 func (c *ClockReactor) RemovePeer(peer p2p.Peer, _ any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.ahead, peer.ID())
 }
 
-// Receive takes a peer's time.
+// Receive handles the time of a peer.
 func (c *ClockReactor) Receive(m p2p.Envelope) {
 	message, ok := m.Message.(*gogotypes.Timestamp)
 	if !ok {
@@ -107,8 +107,8 @@ func (c *ClockReactor) Receive(m p2p.Envelope) {
 	c.onTime(m.Src.ID(), at)
 }
 
-// Offsets returns how far the clock of each connected peer that counts is ahead of this node's, in
-// the order of the node ids.
+// Offsets returns how far the clocks of the connected peers are ahead of this node's clock, in the
+// order of the node ids. It leaves out peers whose clocks do not count.
 func (c *ClockReactor) Offsets() []query.PeerClock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,9 +120,9 @@ func (c *ClockReactor) Offsets() []query.PeerClock {
 	return all
 }
 
-// onTime notes a peer's time, and warns at most once a minute while the median of all clocks heard
-// is out of bounds. With at least minClocks peers, a minority cannot move the median by lying.
-// onTime ignores strangers, because their number is unbounded.
+// onTime records a peer's time. While the median of all clocks is out of bounds, it warns at most
+// once a minute. It needs at least minClocks peers, so that a minority cannot move the median by
+// lying. It ignores strangers, because their number is unbounded.
 func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	if c.trusts != nil && !c.trusts(peer) {
 		return
@@ -137,7 +137,7 @@ func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	}
 	slices.Sort(offsets)
 	median := offsets[len(offsets)/2]
-	if len(offsets)%2 == 0 { // of the two middle values the one that is nearer to this clock
+	if len(offsets)%2 == 0 { // of the two middle values the median is the one nearer to 0
 		if low := offsets[len(offsets)/2-1]; low.Abs() < median.Abs() {
 			median = low
 		}

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// maxCompact bounds a compact block: room for the hashes of some 5,000 transactions. A larger one
-	// is not sent, and its block goes as parts.
+	// maxCompact bounds the bytes of a compact block, which have room for the hashes of about 5,000
+	// transactions. A larger compact block is not sent, and its block is sent as parts.
 	maxCompact = 256 << 10
-	// maxReferred bounds the transactions that a compact block refers to.
+	// maxReferred bounds the number of transactions to which a compact block refers.
 	maxReferred = 1 << 13
-	// minReferred is the size from which a transaction is referred to by its hash.
+	// minReferred is the size from which on a compact block refers to a transaction by its hash.
 	minReferred = 128
 	partBytes   = int(types.BlockPartSizeBytes)
 )
 
 var (
 	errCompact = errors.New("malformed compact block")
-	// errForged is the error of a compact block whose parts are not those of its Merkle tree.
+	// errForged means that the parts of a compact block do not belong to its Merkle tree.
 	errForged = errors.New("compact block does not match its Merkle tree")
 )
 
-// compactBlock is a CompactBlock whose form was checked. Its literals and transactions alternate,
-// and ends has the offset in the block at which each of them ends.
+// compactBlock is a CompactBlock whose form is checked. In the block, literals and transactions
+// alternate, and ends holds the offset at which each of them ends.
 type compactBlock struct {
 	*CompactBlock
 	header types.PartSetHeader
@@ -44,8 +44,8 @@ type compactBlock struct {
 	ends   []int
 }
 
-// readCompact checks the form of a compact block: it bounds the numbers of parts and transactions,
-// and the size of the block equals that of its parts.
+// readCompact checks the form of a compact block: the numbers of its parts and transactions are
+// within their bounds, and the size of the block equals the size of its parts.
 func readCompact(m *CompactBlock) (*compactBlock, error) {
 	parts, txs := len(m.Leaves)/tmhash.Size, len(m.Hashes)/len(hash{})
 	switch {
@@ -83,7 +83,8 @@ func readCompact(m *CompactBlock) (*compactBlock, error) {
 	return b, nil
 }
 
-// merkleTree returns the root of CometBFT's Merkle tree over leaves, and each leaf's path to it.
+// merkleTree returns the root of CometBFT's Merkle tree over leaves, and the path from each leaf to
+// it.
 func merkleTree(leaves [][]byte) (root []byte, aunts [][][]byte) {
 	if len(leaves) == 1 {
 		return leaves[0], make([][][]byte, 1)
@@ -100,18 +101,18 @@ func merkleTree(leaves [][]byte) (root []byte, aunts [][][]byte) {
 	return tmhash.Sum(slices.Concat([]byte{1}, left, right)), append(aunts, others...)
 }
 
-// hash returns the hash of a transaction.
+// hash returns the hash of the block's i-th referred transaction.
 func (b *compactBlock) hash(i int) hash { return hash(b.Hashes[i*len(hash{}):]) }
 
-// includes reports whether a part is one of the block's.
+// includes reports whether a part belongs to the block.
 func (b *compactBlock) includes(height int64, p *cmtproto.Part) bool {
 	return b.Height == height && int64(b.header.Total) == p.Proof.Total && p.Index < b.header.Total &&
 		bytes.Equal(b.proofs[p.Index].LeafHash, p.Proof.LeafHash)
 }
 
-// part rebuilds a part from the transactions that this node holds. It returns nil and the hash of
-// the first transaction that is not held, or errForged. A part within one transaction shares its
-// memory.
+// part rebuilds a part from the transactions that this node has. If it fails, it returns nil with
+// the hash of the first missing transaction, or with errForged. A part within one transaction
+// shares its memory.
 func (b *compactBlock) part(index int, held func(hash) *tx.Tx) (*cmtproto.Part, hash, error) {
 	from := index * partBytes
 	to := min(from+partBytes, b.ends[len(b.ends)-1])
@@ -148,10 +149,10 @@ func (b *compactBlock) part(index int, held func(hash) *tx.Tx) (*cmtproto.Part, 
 	return &cmtproto.Part{Index: uint32(index), Bytes: raw, Proof: proof}, hash{}, nil
 }
 
-// blockBytes are the bytes of a whole block.
+// blockBytes gives access to the bytes of a whole block by offset.
 type blockBytes struct{ *types.PartSet }
 
-// slice returns the bytes from one offset to another, or to the end.
+// slice returns the bytes between two offsets, or to the end of the block.
 func (b blockBytes) slice(from, to int) (raw []byte) {
 	for at := from; at < min(to, int(b.ByteSize())); {
 		part := b.GetPart(at / partBytes).Bytes
@@ -162,8 +163,8 @@ func (b blockBytes) slice(from, to int) (raw []byte) {
 	return raw
 }
 
-// field reads the head of the length-delimited field of a message at an offset: its number, and
-// where its content begins and ends.
+// field reads the tag and the length of a length-delimited field at an offset. It returns the
+// field's number, and where its content begins and ends.
 func (b blockBytes) field(at, limit int) (number uint64, begin, end int, err error) {
 	head := b.slice(at, min(at+2*binary.MaxVarintLen64, limit))
 	tag, n := binary.Uvarint(head)
@@ -175,8 +176,9 @@ func (b blockBytes) field(at, limit int) (number uint64, begin, end int, err err
 	return tag >> 3, begin, begin + int(length), nil
 }
 
-// compact returns a whole block by reference: all transactions but the small ones, held or not. Txs
-// are the block's, and hashOf returns the hash of one.
+// compact makes the compact block of a whole block. It refers to all transactions except small
+// ones, whether this node has them or not. txs are the block's transactions, and hashOf returns the
+// hash of one.
 func compact(height int64, parts *types.PartSet, txs types.Txs, hashOf func([]byte) hash) (*compactBlock, error) {
 	m, b, done := &CompactBlock{Height: height}, blockBytes{parts}, 0
 	for i := range int(parts.Total()) {
@@ -189,7 +191,7 @@ func compact(height int64, parts *types.PartSet, txs types.Txs, hashOf func([]by
 			return nil, err
 		}
 		at = end
-		for number == 2 && begin < end { // the block's data, whose one field is its transactions
+		for number == 2 && begin < end { // the block's data, which consist of only its transactions
 			_, first, last, err := b.field(begin, end)
 			if err != nil || len(txs) == 0 || len(txs[0]) != last-first {
 				return nil, fmt.Errorf("%w: transaction at byte %d", errCompact, begin)

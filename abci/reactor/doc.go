@@ -1,5 +1,5 @@
-// Package reactor has the p2p reactors of a node. TxReactor sends each transaction to a peer once,
-// on request (ADR 18); AggregateReactor carries aggregates past the gradients; BlockReactor sends
-// blocks by reference to those transactions; ClockReactor compares the clocks of peers. They affect
+// Package reactor has the p2p reactors of a node. TxReactor sends each transaction to a peer only
+// once, on request (ADR 18). AggregateReactor sends aggregates ahead of the gradients. BlockReactor
+// sends blocks by reference to transactions. ClockReactor compares the clocks of peers. They affect
 // only the transport: the application decides what a node admits and proposes.
 package reactor

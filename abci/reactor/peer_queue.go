@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// maxHashes bounds the hashes in one message.
+	// maxHashes bounds the number of hashes in one message.
 	maxHashes = 1024
 	// announcePause is the time for which hashes are collected before they are announced, plus up
-	// to 100 % jitter, so that the peer's own announcement, or the transaction pushed by its
-	// origin, can arrive first.
+	// to 100 % jitter. In that time the peer's own announcement, or the transaction from its
+	// origin, may arrive.
 	announcePause = 20 * time.Millisecond
-	// behindPause is the interval at which a peer that is behind is checked again.
+	// behindPause is the interval at which the queue checks a peer again that is behind.
 	behindPause = 100 * time.Millisecond
 	// minFlags is the number of flags at which a queue first drops the flags of transactions that
 	// have left the pool.
 	minFlags = 1024
 )
 
-// peerQueue is the send queue of a peer. It holds hashes and looks the transaction up when its turn
-// comes, so a transaction that has left the pool is not sent. The pool's size bounds the queue,
-// however slowly the peer reads and however far behind it is.
+// peerQueue is the send queue of one peer. It holds hashes, and looks each transaction up when it
+// sends it, so it does not send a transaction that has left the pool. The size of the pool bounds
+// the queue, even for a peer that reads slowly or is far behind.
 type peerQueue struct {
 	peer p2p.Peer
 	held func(hash) *tx.Tx
@@ -41,25 +41,25 @@ type peerQueue struct {
 	announcements      []outgoing // transactions to announce
 	announceAt         time.Time
 	flags              map[hash]peerFlags
-	sweepFlags         int // number of flags at which the next sweep is made: see minFlags
-	sweepAnnouncements int // number of announcements at which those of transactions that left the pool are dropped
+	sweepFlags         int // the number of flags at which the next sweep happens; see minFlags
+	sweepAnnouncements int // the number of announcements at which those of transactions that left the pool are dropped
 }
 
-// outgoing is an outgoing transaction.
+// outgoing is a queued transaction.
 type outgoing struct {
 	hash   hash
-	raw    []byte // bytes of a pushed transaction, which may not be in the pool yet
-	height int64  // height of its admission
-	asked  bool   // the peer has asked for it
-	told   bool   // the peer was told that it will be sent
-	again  bool   // a repetition, because its round is still open
+	raw    []byte // the bytes of a pushed transaction, which may not be in the pool yet
+	height int64  // the height at which the transaction was admitted
+	asked  bool   // the peer has requested it
+	told   bool   // the peer was told that it will receive it
+	again  bool   // a repetition, because the transaction's round is still open
 }
 
-// peerFlags is the state of a transaction at a peer.
+// peerFlags is what a peer knows of a transaction.
 type peerFlags struct {
 	knows   bool // the peer has announced it
-	sent    bool // the transaction was sent (a syncing peer drops it)
-	offered bool // it was announced; the peer may request it once
+	sent    bool // this node has sent it (a syncing peer drops it)
+	offered bool // this node has announced it, and the peer may request it once
 }
 
 func newPeerQueue(peer p2p.Peer, held func(hash) *tx.Tx) *peerQueue {
@@ -78,7 +78,7 @@ func (b *peerQueue) push(p outgoing) {
 	b.signal()
 }
 
-// announce queues announcements of transactions, unless the peer has them.
+// announce queues announcements of transactions, except those that the peer has.
 func (b *peerQueue) announce(list ...outgoing) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,8 +96,8 @@ func (b *peerQueue) announce(list ...outgoing) {
 	b.signal()
 }
 
-// dropLeft drops transactions that have left the pool. At the height of its admission a transaction
-// may not be in the pool yet, so it stays.
+// dropLeft drops transactions that have left the pool. It keeps a transaction at the height of its
+// admission, when it may not be in the pool yet.
 func (b *peerQueue) dropLeft(list []outgoing, height int64) []outgoing {
 	return slices.DeleteFunc(list, func(p outgoing) bool { return p.height < height && b.held(p.hash) == nil })
 }
@@ -112,7 +112,7 @@ func (b *peerQueue) serve(h hash) bool {
 	}
 	m := b.peerFlags(h)
 	if !m.offered {
-		return true // it was sent already, or was never announced: no answer
+		return true // the transaction was already sent, or never announced: no answer
 	}
 	m.offered = false
 	b.flags[h] = m
@@ -130,8 +130,8 @@ func (b *peerQueue) knows(h hash) {
 	b.flags[h] = m
 }
 
-// peerFlags returns the flags of a transaction. If there are too many, it first drops those of
-// transactions that left the pool.
+// peerFlags returns the flags of a transaction. If there are too many flags, it first drops those
+// of transactions that have left the pool.
 func (b *peerQueue) peerFlags(h hash) peerFlags {
 	if len(b.flags) >= b.sweepFlags {
 		for known := range b.flags {
@@ -160,7 +160,7 @@ func (b *peerQueue) run(quit <-chan struct{}) {
 				done()
 				continue
 			}
-			wait = behindPause // the peer's queue is full, or it has stopped
+			wait = behindPause // the peer's queue is full, or the peer has stopped
 		}
 		var again <-chan time.Time
 		if wait > 0 {
@@ -177,8 +177,8 @@ func (b *peerQueue) run(quit <-chan struct{}) {
 	}
 }
 
-// next returns the next message and a function to call after sending it, or the time to wait for
-// one; 0 is without limit.
+// next returns the next message and a function to call when it has been sent. If there is no
+// message, it returns the time to wait for one; 0 means without a limit.
 func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,7 +186,7 @@ func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Durati
 	if s, ok := b.peer.Get(types.PeerStateKey).(mempool.PeerState); ok {
 		height = s.GetHeight()
 	}
-	ready := func(p outgoing) bool { return p.asked || height >= p.height-1 } // as CometBFT's mempool
+	ready := func(p outgoing) bool { return p.asked || height >= p.height-1 } // the condition of CometBFT's mempool
 	if list := b.nextPushed(ready); list != nil {
 		return gossipEnvelope(Gossip{Sending: list}), func() {}, 0
 	}
@@ -233,8 +233,8 @@ func (b *peerQueue) nextTx(ready func(outgoing) bool) (of hash, raw []byte) {
 	return hash{}, nil
 }
 
-// nextPushed returns the hashes of queued transactions that the peer has not requested and has not
-// been told about.
+// nextPushed returns the hashes of queued transactions that the peer has not requested, and whose
+// arrival was not announced to it yet.
 func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
 	for i := range b.queue {
 		if p := &b.queue[i]; !p.told && !p.asked && ready(*p) && len(list) < maxHashes*len(hash{}) {
@@ -245,8 +245,8 @@ func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
 	return list
 }
 
-// nextAnnounced removes and returns the hashes to announce: those of transactions that the pool
-// holds and the peer does not have.
+// nextAnnounced removes and returns the hashes to announce. It leaves out transactions that are not
+// in the pool or that the peer has.
 func (b *peerQueue) nextAnnounced(ready func(outgoing) bool) (list []byte) {
 	kept := b.announcements[:0]
 	for _, p := range b.announcements {
@@ -265,7 +265,7 @@ func (b *peerQueue) nextAnnounced(ready func(outgoing) bool) (list []byte) {
 	return list
 }
 
-// sent removes a transaction from the queue.
+// sent removes a transaction from the queue after it was sent.
 func (b *peerQueue) sent(h hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,34 +2,34 @@ package reactor
 
 import "encoding/hex"
 
-// hash names a transaction: the SHA-256 of its bytes.
+// hash is the hash of a transaction: the SHA-256 of its bytes.
 type hash [32]byte
 
-// String returns the first eight bytes in hex, for logs.
+// String returns the first eight bytes in hexadecimal digits, for logs.
 func (h hash) String() string { return hex.EncodeToString(h[:8]) }
 
-// maxRecent bounds the cached statuses of transactions that are no longer pending: some
-// rounds of the largest chains.
+// maxRecent bounds the cached results for transactions that are no longer pending. It suffices for
+// several rounds of the largest chains.
 const maxRecent = 1 << 14
 
 // recentTxs caches the results of this node's last maxRecent admissions. A transaction with a
-// status is not requested again.
+// cached result is not requested again.
 type recentTxs struct {
 	of    map[hash]txStatus
-	order []hash // a ring, in order of arrival
+	order []hash // the hashes in a ring, in order of arrival
 	next  int
 }
 
-// txStatus is the result of admission at a height.
+// txStatus is the result of an admission, and its height.
 type txStatus struct {
 	height   int64
 	admitted bool
-	final    bool // admitted for a round: once it has left the pool, nobody needs it
+	final    bool // admitted for a round: after it has left the pool, no node needs it
 }
 
 func newRecentTxs() *recentTxs { return &recentTxs{of: map[hash]txStatus{}} }
 
-// put caches a status.
+// put caches a result.
 func (v *recentTxs) put(h hash, said txStatus) {
 	if _, ok := v.of[h]; !ok {
 		if len(v.order) < maxRecent {
@@ -43,8 +43,8 @@ func (v *recentTxs) put(h hash, said txStatus) {
 	v.of[h] = said
 }
 
-// settled reports whether nobody needs a transaction at a height, if it is not pending. A
-// transaction rejected at one height may be admitted at the next.
+// settled reports whether this node needs no copy of a transaction that is not pending at a height.
+// A transaction that was rejected at one height may be admitted at the next.
 func (v *recentTxs) settled(h hash, height int64) bool {
 	said, ok := v.of[h]
 	return ok && (said.final || said.height == height)

@@ -10,49 +10,49 @@ import (
 )
 
 const (
-	// maxAnnounced bounds the announced and not yet delivered transactions of one peer: the
-	// gradients of two rounds of the largest chains, and operations.
+	// maxAnnounced bounds the transactions that one peer has announced and that have not arrived.
+	// It is enough for the gradients of two rounds of the largest chains, and operations.
 	maxAnnounced = 1 << 13
-	// maxAllAnnounced bounds them for all peers together. Beyond it a peer may announce
-	// fairAnnounced, a round of 512 participants, so that a crowd that fills the table leaves room
-	// for the other peers.
+	// maxAllAnnounced bounds these transactions for all peers together. Beyond it each peer may
+	// still announce fairAnnounced, a round of 512 participants. So many peers that fill the table
+	// leave room for the others.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
 	// requestTimeout is the time after which a request without a delivery fails and more peers are
-	// asked: two after the first failure, four after three failures. So k peers that announce and
-	// withhold a transaction delay it by at most log2(k)+1 timeouts. A peer that is delivering
+	// asked: two peers after the first failure, four after three failures. So k peers that announce
+	// and withhold a transaction delay it by at most log2(k)+1 timeouts. A peer that is delivering
 	// other transactions has until maxRequestTimeout.
 	requestTimeout, maxRequestTimeout = 500 * time.Millisecond, 8 * time.Second
-	// failureDebt is the number of deliveries with which a peer makes up for one failure, and
-	// maxDebt the maximum that it owes.
+	// failureDebt is the number of deliveries with which a peer compensates for one failure, and
+	// maxDebt the max number that it owes.
 	failureDebt, maxDebt = 4, 64
-	// maxFailures is the number of consecutive failures, counted at most once in each
-	// requestTimeout, after which a peer is paused for failurePause: it is asked last, and not
-	// before requestTimeout has passed since the announcement. From its first failure on a peer is
-	// asked after the peers without failures.
+	// maxFailures is the number of consecutive failures after which a peer is paused for
+	// failurePause; at most one failure counts in each requestTimeout. A paused peer is asked last,
+	// and not before requestTimeout has passed since the announcement. A peer with fewer failures
+	// is asked after the peers without failures.
 	maxFailures  = 8
 	failurePause = time.Minute
 )
 
-// requestScheduler holds the transactions that peers announced and this node does not hold. Each
-// transaction is requested from one peer at a time, the earliest announcer of the best rank, and
-// from more peers after each failure. Members' nodes rank before strangers.
+// requestScheduler holds the transactions that peers have announced and this node does not have. It
+// requests each of them from one peer at a time: from the first announcer among the peers of the
+// best rank. After each failure it asks more peers. The nodes of members rank before strangers.
 type requestScheduler struct {
 	mu       sync.Mutex
 	now      func() time.Time
-	trusts   func(p2p.ID) bool // whether a peer is a known node; nil trusts each
+	trusts   func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is known
 	requests map[hash]*request
 	peers    map[p2p.ID]*peerScore
 }
 
-// request is an announced transaction and its announcers.
+// request is an announced transaction with its announcers and open requests.
 type request struct {
-	from           []p2p.ID  // announcers without an open request, in the order of their announcements
-	open           []attempt // open requests
-	failures       int       // failed requests
+	from           []p2p.ID  // the announcers without an open request, in the order of their announcements
+	open           []attempt // the open requests
+	failures       int       // the number of failed requests
 	firstAnnounced time.Time
 }
 
-// attempt is an open request to a peer, with its start and its deadline.
+// attempt is an open request to one peer, with its start and its deadline.
 type attempt struct {
 	peer         p2p.ID
 	since, until time.Time
@@ -63,18 +63,18 @@ func (x *request) openTo(peer p2p.ID) bool {
 	return slices.ContainsFunc(x.open, func(t attempt) bool { return t.peer == peer })
 }
 
-// peerScore holds the announcements, failures and debt of a peer.
+// peerScore is the record of one peer: its announcements, its failures and its debt.
 type peerScore struct {
-	announced int       // requests with this peer as an announcer
-	failures  int       // failures in a row
-	debt      int       // deliveries that it owes before it is proven again
-	failed    time.Time // time of the last failure
-	sent      time.Time // time of the last delivery
-	turn      time.Time // time of the request for that delivery
-	paused    time.Time // other peers are asked first until then
+	announced int       // the number of requests with this peer as an announcer
+	failures  int       // the number of consecutive failures
+	debt      int       // the deliveries that it owes before it is proven again
+	failed    time.Time // the time of the last failure
+	sent      time.Time // the time of the last delivery
+	turn      time.Time // the start of the request behind the last delivery
+	paused    time.Time // until this time other peers are asked first
 }
 
-// wantTx is a request that the caller must send.
+// wantTx is a request for a transaction to a peer, which the caller must send.
 type wantTx struct {
 	peer p2p.ID
 	hash hash
@@ -84,8 +84,8 @@ func newRequestScheduler(trusts func(p2p.ID) bool) *requestScheduler {
 	return &requestScheduler{now: time.Now, trusts: trusts, requests: map[hash]*request{}, peers: map[p2p.ID]*peerScore{}}
 }
 
-// announce records an announcement by a peer. sending means that the peer will deliver the
-// transaction without a request.
+// announce records a peer's announcement. sending means that the peer will deliver the transaction
+// without a request.
 func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 	x.from = append(x.from, peer)
 }
 
-// announced reports whether a transaction that this node lacks was announced.
+// announced reports whether a peer has announced a transaction that this node lacks.
 func (w *requestScheduler) announced(h hash) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,7 +133,7 @@ func (w *requestScheduler) share(a *peerScore) int {
 	return maxAnnounced
 }
 
-// schedule returns the requests to send now for the transactions of a list.
+// schedule returns the requests that the caller must send now for the listed transactions.
 func (w *requestScheduler) schedule(list []hash) (asks []wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,8 +146,8 @@ func (w *requestScheduler) schedule(list []hash) (asks []wantTx) {
 	return asks
 }
 
-// expire drops open requests whose time is over and returns the requests to send in their place. It
-// also drops requests without an announcer.
+// expire drops open requests that have timed out, and returns the requests to send in their place.
+// It also drops transactions without an announcer.
 func (w *requestScheduler) expire() (asks []wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,11 +163,11 @@ func (w *requestScheduler) expire() (asks []wantTx) {
 	return asks
 }
 
-// failed reports whether a request has expired, and counts the failure.
+// failed reports whether an open request has failed, and counts the failure.
 func (w *requestScheduler) failed(x *request, t attempt, now time.Time) bool {
 	a := w.peers[t.peer]
-	// The peer may be busy with earlier requests. A peer that has delivered a later request has
-	// skipped this one, and withholds the transaction.
+	// A busy peer is still delivering earlier requests. If it has delivered a later request, it has
+	// skipped this one and withholds the transaction.
 	busy := a.sent.Add(requestTimeout).After(now) && !a.turn.After(t.since) && now.Sub(t.since) < maxRequestTimeout
 	if !now.After(t.until) || busy {
 		return false
@@ -189,11 +189,13 @@ func (a *peerScore) fail(now time.Time) {
 	}
 }
 
-// choose adds requests for a transaction to the announcers of the best rank, until one more request
-// is open than have failed. It asks one proven peer even if that many requests to peers of lower
-// rank are open. It asks no peer of lower rank while a request to a proven peer is open. It asks a
-// paused peer only requestTimeout after the announcement, because another peer may announce the
-// transaction until then.
+// choose adds requests for a transaction. It asks the announcers of the best rank until the number
+// of open requests exceeds the number of failures by one. There are three exceptions:
+//
+//   - While only requests to peers of lower rank are open, it also asks one proven peer.
+//   - While a request to a proven peer is open, it asks no peer of lower rank.
+//   - It asks a paused peer only requestTimeout after the announcement, because another peer may announce
+//     the transaction until then.
 func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Time) []wantTx {
 	for len(x.from) > 0 {
 		peer := slices.MinFunc(x.from, func(a, b p2p.ID) int { return cmp.Compare(w.rank(a, now), w.rank(b, now)) })
@@ -213,10 +215,10 @@ func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Ti
 	return asks
 }
 
-// The ranks of peers. A proven peer is trusted, has delivered, and has made up for its failures. A
-// proven stranger has delivered and made up for its failures too, but is not trusted, because an
-// attacker can run any number of strangers. Unproven peers are new or owe deliveries. Paused peers
-// failed maxFailures times in a row.
+// These are the ranks of peers, best first. A proven peer is trusted, has delivered, and has
+// compensated for its failures. A proven stranger has also delivered and compensated, but is not
+// trusted, because an attacker can run any number of strangers. Unproven peers are new or owe
+// deliveries. Paused peers have failed maxFailures times in a row.
 const (
 	proven = iota
 	provenStranger
@@ -236,7 +238,8 @@ func (w *requestScheduler) rank(peer p2p.ID, now time.Time) int {
 	return proven
 }
 
-// requeue returns a request that could not be sent: the peer is an announcer again.
+// requeue records that a request could not be sent: the peer is an announcer without an open
+// request again.
 func (w *requestScheduler) requeue(a wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -246,8 +249,9 @@ func (w *requestScheduler) requeue(a wantTx) {
 	}
 }
 
-// received drops the request for a transaction that this node received. If good, the transaction
-// was admitted, and its sender, "" for none, is credited with a delivery.
+// received drops the request for a transaction that has arrived. good means that the transaction
+// was admitted; its sender then gets the credit for a delivery. An empty peer means that no peer
+// sent it.
 func (w *requestScheduler) received(peer p2p.ID, h hash, good bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -271,15 +275,15 @@ func (w *requestScheduler) received(peer p2p.ID, h hash, good bool) {
 	delete(w.requests, h)
 }
 
-// notFound records that a peer does not hold a transaction that it announced, and returns the
-// requests to send in its place.
+// notFound records that a peer lacks a transaction that it announced, and returns the requests to
+// send in place of that to the peer.
 func (w *requestScheduler) notFound(peer p2p.ID, h hash) []wantTx {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.without(nil, peer, h)
 }
 
-// removePeer drops a peer, and returns the requests to send in its place.
+// removePeer drops a peer, and returns the requests to send in place of those to the peer.
 func (w *requestScheduler) removePeer(peer p2p.ID) (asks []wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The channel of announcements has an id that CometBFT leaves free, and a priority above the 5 of
-// the mempool's channel, over which the transactions follow.
+// CometBFT does not use the id of the channel of announcements. Its priority is above the 5 of the
+// mempool's channel, on which the transactions follow.
 const (
 	gossipChannel  = byte(0x53)
 	gossipPriority = 6
@@ -31,7 +31,7 @@ const (
 	gossipTick     = 100 * time.Millisecond
 )
 
-// mempoolReactor is CometBFT's mempool reactor.
+// mempoolReactor is the interface of CometBFT's mempool reactor.
 type mempoolReactor interface {
 	p2p.Reactor
 	p2p.MsgBytesFilter
@@ -39,7 +39,7 @@ type mempoolReactor interface {
 	WaitSync() bool
 }
 
-// Pool is the application's pool, as TxReactor sees it.
+// Pool is the part of the application that TxReactor needs.
 type Pool interface {
 	Held(hash [32]byte) *tx.Tx
 	AllHeld() []*tx.Tx
@@ -49,10 +49,10 @@ type Pool interface {
 
 // TxReactor is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends
 // each transaction to all peers that have not sent it first, so a node receives it from most of its
-// peers. Here the node that a transaction was submitted to sends it to its peers; a node that
-// received and admitted it announces its hash, and sends it on request. A peer without the channel
-// of announcements floods, and is flooded in turn. All of this is transport only: the application
-// decides what a node admits and proposes.
+// peers. Here the first node, to which a client submits the transaction, sends it to its peers.
+// Every node that receives and admits it from a peer announces its hash, and sends it on request.
+// Between this node and a peer without the channel of announcements both flood, as in CometBFT. All
+// of this is only transport: the application decides what a node admits and proposes.
 type TxReactor struct {
 	mempoolReactor
 	limit.Messages
@@ -66,15 +66,15 @@ type TxReactor struct {
 	pooled   func() int // the number of transactions in CometBFT's mempool
 
 	mu      sync.Mutex
-	flooded map[p2p.ID]bool // peers that are flooded
+	flooded map[p2p.ID]bool // the peers that this node floods
 	queues  map[p2p.ID]*peerQueue
-	judging map[hash]int // the number of copies that are being judged
+	judging map[hash]int // the number of copies of each transaction in CheckTx
 	recent  *recentTxs
 
-	received map[string]int64 // bytes by kind
+	received map[string]int64 // received bytes by kind
 }
 
-// NewTxReactor returns the reactor for a pool. It logs every message at debug level. Trusts reports
+// NewTxReactor returns a reactor for a pool. It logs every message at debug level. trusts reports
 // whether a peer is a known node, and may be nil.
 func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics,
 	logger log.Logger) *TxReactor {
@@ -86,7 +86,7 @@ func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messa
 	}
 }
 
-// Install is a node's option that puts TxReactor in the place of the mempool's reactor.
+// Install is a node option that replaces the mempool reactor by this reactor.
 func (g *TxReactor) Install(n *cmtnode.Node) {
 	const name = "MEMPOOL"
 	r, _ := n.Switch().Reactor(name)
@@ -186,7 +186,7 @@ func (g *TxReactor) RemovePeer(peer p2p.Peer, reason any) {
 func (g *TxReactor) Receive(m p2p.Envelope) {
 	switch message := m.Message.(type) {
 	case *protomem.Txs:
-		if n := len(message.Txs); n != 1 { // with more than one a peer could cause more work than it does itself
+		if n := len(message.Txs); n != 1 { // with several transactions, a peer could cause more work than it has itself
 			g.stop(m.Src, fmt.Errorf("a message of %d transactions, want 1", n))
 			return
 		}
@@ -194,12 +194,12 @@ func (g *TxReactor) Receive(m p2p.Envelope) {
 	case *Gossip:
 		g.onGossip(m.Src, message)
 	default:
-		g.mempoolReactor.Receive(m) // rejects it
+		g.mempoolReactor.Receive(m) // CometBFT's reactor rejects it
 	}
 }
 
-// onTx hands a peer's transaction to the mempool, whether or not this node requested it. No
-// transaction is judged twice while it is pending.
+// onTx passes a peer's transaction to the mempool, whether this node has requested it or not. While
+// the transaction is pending, it is not checked a second time.
 func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	if g.WaitSync() {
 		g.log.Debug("transaction dropped while the node catches up", "peer", from.ID(), "bytes", len(raw))
@@ -221,7 +221,7 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	if g.judging[h]--; g.judging[h] == 0 {
 		delete(g.judging, h)
 	}
-	admitted = admitted || g.recent.of[h].admitted // it may be committed already
+	admitted = admitted || g.recent.of[h].admitted // a block may already have taken it out of the pool
 	if !admitted {
 		g.recent.put(h, txStatus{height: height})
 	}
@@ -239,18 +239,19 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	}
 	g.log.Debug("transaction received and not admitted", "peer", from.ID(), "hash", h, "bytes", len(raw))
 	g.count(metrics.ReceivedRefused, len(raw))
-	// A rejection may be due to a race, or to an attacker that the peer could not recognise. But an
-	// undecodable transaction is the peer's fault: no node admits it or sends it on.
+	// A rejection may be due to a race, or to an attacker that the peer could not recognise. But a
+	// transaction that cannot be decoded is the peer's fault: no honest node admits it or sends it.
 	if _, err := tx.Decode(raw); err != nil && !errors.Is(err, tx.ErrUnknownKind) {
 		g.stop(from, fmt.Errorf("a transaction that no node sends: %w", err))
 	}
 }
 
-// admit hands a transaction to the mempool, or directly to the application. CometBFT's mempool
-// hashes each transaction four times, and twice more at its commit, and only the gossip to flooded
-// peers reads from it here: blocks are made of the application's pool, and consensus waits only for
-// the mempool's first transaction. So a large transaction, which can only belong to a round,
-// bypasses a mempool that holds another transaction, unless a peer is flooded.
+// admit passes a transaction to the mempool, or directly to the application. A large transaction,
+// which always belongs to a round, bypasses the mempool if the mempool holds another transaction
+// and no peer is flooded. The bypass saves work: CometBFT's mempool hashes each transaction four
+// times, and twice more at its commit. Here only the gossip to flooded peers reads from the
+// mempool. Blocks are made from the application's pool, and consensus waits only for the mempool's
+// first transaction.
 func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	g.mu.Lock()
 	past := len(g.flooded) == 0 && len(raw) > int(types.BlockPartSizeBytes)
@@ -258,14 +259,14 @@ func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	switch {
 	case past && g.pool.Held(h) != nil: // the mempool's cache would reject it
 	case past && g.pooled() > 0:
-		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool keeps the verdict
+		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool records the verdict
 	default:
 		g.mempoolReactor.Receive(p2p.Envelope{Src: from, ChannelID: mempool.MempoolChannel,
 			Message: &protomem.Txs{Txs: [][]byte{raw}}})
 	}
 }
 
-// count counts received bytes.
+// count counts received bytes of a kind.
 func (g *TxReactor) count(what string, bytes int) {
 	g.metrics.Received(what, bytes)
 	g.mu.Lock()
@@ -280,7 +281,7 @@ func (g *TxReactor) Received() map[string]int64 {
 	return maps.Clone(g.received)
 }
 
-// onGossip takes a peer's message about transactions.
+// onGossip handles a peer's message about transactions.
 func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
 	var lists [4][]hash
 	for i, raw := range [][]byte{m.Have, m.Sending, m.Want, m.Lack} {
@@ -313,7 +314,7 @@ func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
 	for _, h := range lists[3] {
 		g.request(g.requests.notFound(from.ID(), h))
 	}
-	if g.queueOf(from.ID()) == nil { // the peer has left, and RemovePeer ran before these announcements were recorded
+	if g.queueOf(from.ID()) == nil { // the peer left, and RemovePeer ran before these announcements were recorded
 		g.request(g.requests.removePeer(from.ID()))
 	}
 }
@@ -325,7 +326,7 @@ func (g *TxReactor) queueOf(id p2p.ID) *peerQueue {
 	return g.queues[id]
 }
 
-// onAnnounced records the transactions that a peer has or is sending, and requests the ones that
+// onAnnounced records the transactions that a peer announces or is sending, and requests those that
 // this node lacks.
 func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, sending bool) {
 	height := g.height()
@@ -372,10 +373,11 @@ func (g *TxReactor) request(asks []wantTx) {
 	}
 }
 
-// OnAdmitted queues a transaction that the mempool is about to take for every peer. If the node
-// received it from a client, it sends the transaction; if a peer relayed it, it only announces it.
-// Aggregates are only announced, because AggregateReactor sends them. A transaction that is
-// admitted again, because its round is still open, is announced again unless a peer relayed it.
+// OnAdmitted queues a transaction, which the mempool is about to take, for every peer. If a client
+// submitted the transaction to this node, the node sends it; if a peer relayed it, the node only
+// announces it. Aggregates are only announced, because AggregateReactor sends them. A transaction
+// that is admitted again, because its round is still open, is announced again, unless a peer
+// relayed it.
 func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	p := outgoing{hash: t.Hash, height: g.height()}
 	if g.pool.Held(t.Hash) == nil {
@@ -408,7 +410,8 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	}
 }
 
-// Expects reports whether a transaction is on its way: announced by a peer, or being judged.
+// Expects reports whether a transaction is about to arrive: a peer has announced it, or it is in
+// CheckTx.
 func (g *TxReactor) Expects(h [32]byte) bool {
 	g.mu.Lock()
 	judging := g.judging[h] > 0
@@ -416,7 +419,7 @@ func (g *TxReactor) Expects(h [32]byte) bool {
 	return judging || g.requests.announced(h)
 }
 
-// height returns the last height that this node has committed, 0 if there is none.
+// height returns the last height that this node has committed, 0 before the first.
 func (g *TxReactor) height() int64 {
 	if s := g.pool.State(); s != nil {
 		return int64(s.Height)
