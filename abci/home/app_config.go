@@ -18,8 +18,8 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// AppConfig is app.toml: a node's own settings. None of them can change a verdict; the settings
-// that all nodes must agree on are in genesis.
+// AppConfig is the content of app.toml: the settings of one node. None of them can change a
+// verdict. Settings on which all nodes must agree are in the genesis.
 type AppConfig struct {
 	Node     NodeConfig     `mapstructure:"node"`
 	Worker   WorkerConfig   `mapstructure:"worker"`
@@ -33,21 +33,22 @@ type AppConfig struct {
 	API      APIConfig      `mapstructure:"api"`
 }
 
-// NodeConfig says what the node is to its chain.
+// NodeConfig holds the role of the node in its chain.
 type NodeConfig struct {
 	Role string `mapstructure:"role"`
 }
 
-// The roles of a node.
+// These are the roles of a node.
 const (
-	RoleMember = "member" // a participant's node, or a validator
-	RoleRelay  = "relay"  // it has no keys but that of its id, and forwards what members send
+	RoleMember = "member" // the node of a participant or a validator
+	RoleRelay  = "relay"  // it has no key except its node key, and forwards what members send
 )
 
 // IsRelay reports whether the node is a relay.
 func (c AppConfig) IsRelay() bool { return c.Node.Role == RoleRelay }
 
-// WorkerConfig is the section of the worker, which runs in the node's process or in another.
+// WorkerConfig is the section of the worker, which runs in the node's process or in another
+// process.
 type WorkerConfig struct {
 	Enabled       bool          `mapstructure:"enabled"`
 	KeyFile       string        `mapstructure:"key_file"`
@@ -89,7 +90,7 @@ type WorkerConfig struct {
 }
 
 // SignerConfig is the section of spdl signer, a process that holds the keys of this home for a node
-// elsewhere.
+// in another home.
 type SignerConfig struct {
 	Connect      string   `mapstructure:"connect"`
 	NodeID       string   `mapstructure:"node_id"`
@@ -100,13 +101,13 @@ type SignerConfig struct {
 	Rate         float64  `mapstructure:"rate"`
 }
 
-// ProposalConfig bounds how long a proposer and a leader wait.
+// ProposalConfig bounds the waits of a proposer and of a leader.
 type ProposalConfig struct {
 	Wait          time.Duration `mapstructure:"wait"`
 	StragglerWait time.Duration `mapstructure:"straggler_wait"`
 }
 
-// P2PConfig sets how transactions spread, and which nodes are let in.
+// P2PConfig sets how transactions spread, and which nodes may connect.
 type P2PConfig struct {
 	Gossip       string `mapstructure:"gossip"`
 	MembersOnly  bool   `mapstructure:"members_only"`
@@ -114,7 +115,7 @@ type P2PConfig struct {
 	Relays       string `mapstructure:"relays"`        // id@host:port, separated by commas
 }
 
-// The ways in which transactions spread.
+// These are the ways in which transactions spread.
 const (
 	GossipAnnounce = "announce"
 	GossipFlood    = "flood"
@@ -125,13 +126,13 @@ type PoolConfig struct {
 	MaxBytes int64 `mapstructure:"max_bytes"`
 }
 
-// SnapshotConfig is for state sync.
+// SnapshotConfig sets the snapshots for state sync.
 type SnapshotConfig struct {
 	Interval uint64 `mapstructure:"interval"`
 }
 
-// ExplorerConfig is the section of the explorer in the node's process: web pages, and JSON under
-// /v1.
+// ExplorerConfig is the section of the explorer in the node's process, which serves web pages, and
+// JSON under /v1.
 type ExplorerConfig struct {
 	Enabled bool   `mapstructure:"enabled"`
 	Laddr   string `mapstructure:"laddr"`
@@ -148,19 +149,19 @@ type APIConfig struct {
 	StreamsPerClient int     `mapstructure:"streams_per_client"`
 }
 
-// The values of worker.sandbox.
+// These are the values of worker.sandbox.
 const (
 	SandboxOn  = sandbox.ModeOn
 	SandboxOff = sandbox.ModeOff
 )
 
-// The kinds of partition.
+// These are the kinds of partition.
 const (
 	PartitionIID       = "iid"
 	PartitionDirichlet = "dirichlet"
 )
 
-// DefaultAppConfig returns the settings that init writes.
+// DefaultAppConfig returns the settings of a new home.
 func DefaultAppConfig() AppConfig {
 	return AppConfig{
 		Node: NodeConfig{Role: RoleMember},
@@ -257,7 +258,7 @@ func (w WorkerConfig) validate() error {
 	return w.validateTrust()
 }
 
-// validateTrust checks the settings that only a worker in another process reads.
+// validateTrust checks the settings that only a worker in a process of its own reads.
 func (w WorkerConfig) validateTrust() error {
 	switch {
 	case w.TrustPeriod <= 0 || w.MaxAge <= 0:
@@ -275,7 +276,7 @@ func isHash(text string) bool {
 	return err == nil && len(hash) == 32
 }
 
-// listenable reports whether an address has a port from 0 to 65535, with or without a host.
+// listenable reports whether an address, with or without a host, has a port from 0 to 65535.
 func listenable(address string) bool {
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
 	if err != nil {
@@ -285,7 +286,7 @@ func listenable(address string) bool {
 	return err == nil
 }
 
-// InHome returns a path of app.toml as an absolute path.
+// InHome returns the absolute path of a path in app.toml.
 func InHome(c *config.Config, path string) string {
 	if filepath.IsAbs(path) {
 		return path

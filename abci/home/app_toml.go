@@ -8,7 +8,7 @@ import (
 	"text/template"
 )
 
-// appTemplate is app.toml with a comment for every key.
+// appTemplate is the template of app.toml, with a comment for every key.
 var appTemplate = template.Must(template.New("app.toml").Funcs(template.FuncMap{"list": tomlList}).Parse(
 	`# SPDL's own settings of this node. CometBFT's are in config.toml, what all nodes
 # must agree on is in genesis.json. Every key can be set in the environment as
@@ -177,7 +177,7 @@ max_streams = {{ .API.MaxStreams }}
 streams_per_client = {{ .API.StreamsPerClient }}
 `))
 
-// tomlList returns a list of strings in TOML.
+// tomlList returns a list of texts in TOML.
 func tomlList(all []string) string {
 	quoted := make([]string, len(all))
 	for i, s := range all {
@@ -186,7 +186,7 @@ func tomlList(all []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// WriteFile writes the settings, commented, as config/app.toml of a home.
+// WriteFile writes the settings with their comments to config/app.toml of a home.
 func (c AppConfig) WriteFile(home string) error {
 	f, err := os.Create(filepath.Join(home, "config", "app.toml"))
 	if err != nil {

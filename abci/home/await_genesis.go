@@ -8,9 +8,9 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// AwaitGenesis waits until the genesis time of a home or until ctx ends, and logs that it waits.
-// CometBFT waits too, but logs that at level info only, and no signal ends its wait. Call
-// AwaitGenesis before Start.
+// AwaitGenesis waits until the genesis time of a home or until ctx ends, and logs that it waits. It
+// must be called before Start. CometBFT waits too, but it logs that only at level info, and no
+// signal ends its wait.
 func AwaitGenesis(ctx context.Context, c *config.Config, logger log.Logger) error {
 	doc, err := ReadGenesis(c)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/spdl/spdl/app/worker/signer"
 )
 
-// maxBackup bounds the bytes of a backup's files.
+// maxBackup bounds the total size of a backup's files in bytes.
 const maxBackup = 64 << 20
 
-// Backup writes the keys and the configuration of a home as a tar file, encrypted by age with a
-// passphrase (scrypt), and returns the names of its files, relative to the home. The backup has
-// nothing from the data folder: a restored journal or priv_validator_state.json would lack the
-// node's latest signatures, and the node would sign twice.
+// Backup writes the keys and the configuration of a home to a tar file that is encrypted by age
+// with a passphrase (scrypt). It returns the names of the files, relative to the home. It leaves
+// out the data folder: an old journal or priv_validator_state.json would lack the node's latest
+// signatures, and a restored node would sign twice.
 func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]string, error) {
 	names, err := backupFiles(c, a)
 	if err != nil {
@@ -49,10 +49,12 @@ func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]st
 	return names, errors.Join(archive.Close(), sealed.Close())
 }
 
-// backupFiles lists the existing files of a backup: the configuration and the genesis, the identity
-// and the consent, the files of a founding in progress, and the keys with the next and former keys
-// of rotations. The keys are those of the node and the validator, and those of the participant or
-// of all participants of a worker group.
+// backupFiles lists the existing files for a backup:
+//
+//   - the configuration, the genesis, the identity and the consent, and the files of an unfinished
+//     founding;
+//   - the keys of the node, of the validator, and of the participant or of all participants of a worker
+//     group, with the next and former keys of rotations.
 func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 	paths := []string{IdentityFile(c.RootDir), consentFile(c), publicFile(c)}
 	for _, folder := range []string{a.Worker.SignerCerts, a.Signer.Certificates} {
@@ -65,7 +67,7 @@ func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent, err := filepath.Glob(filepath.Join(c.RootDir, "config", "founding", "*.json")) // founding in progress
+	sent, err := filepath.Glob(filepath.Join(c.RootDir, "config", "founding", "*.json")) // unfinished founding
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 	var names []string
 	for _, path := range slices.Concat(paths, keys, sent) {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			continue // an identity, where the keys are not encrypted
+			continue // an identity in a home whose keys are not encrypted
 		}
 		name, err := filepath.Rel(c.RootDir, path)
 		if err != nil || !filepath.IsLocal(name) {
@@ -105,7 +107,7 @@ func addFile(archive *tar.Writer, dir, name string) error {
 	return err
 }
 
-// Restore writes the files of a backup into a home, and returns their names. It overwrites nothing,
+// Restore writes the files of a backup into a home and returns their names. It overwrites no file,
 // and rejects a home with a data folder.
 func Restore(r io.Reader, dir, passphrase string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {
@@ -143,14 +145,14 @@ func Restore(r io.Reader, dir, passphrase string) ([]string, error) {
 	return names, nil
 }
 
-// readBackup returns the files of a backup by their names. It reads and authenticates the whole
-// backup before any file is restored.
+// readBackup returns the content of a backup's files by their names. It reads and authenticates the
+// whole backup first, so that a damaged backup restores no file.
 func readBackup(plain io.Reader) (map[string][]byte, error) {
 	archive, files, bytes := tar.NewReader(plain), map[string][]byte{}, int64(0)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			_, err = io.Copy(io.Discard, plain) // to the last authenticated byte
+			_, err = io.Copy(io.Discard, plain) // reading to the end authenticates all bytes
 			return files, err
 		}
 		if err != nil {
@@ -170,7 +172,7 @@ func readBackup(plain io.Reader) (map[string][]byte, error) {
 	}
 }
 
-// restoreFile writes a file of a backup, with mode 0600.
+// restoreFile writes a file of a backup with mode 0600.
 func restoreFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

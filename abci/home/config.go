@@ -12,11 +12,11 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// NewConfig returns the configuration of a new home: the default one with the node's moniker, its
-// listen address, such as tcp://0.0.0.0:26656, and its external address as host:port, which is ""
-// if peers reach the node at the listen address. A node that listens only on a loopback address
-// gets the settings for a net on one machine. If both addresses are "", the node listens to no other
-// host, and dials.
+// NewConfig returns the configuration of a new home with the node's moniker, its listen address,
+// such as tcp://0.0.0.0:26656, and its external address as host:port. An empty external address
+// means that peers reach the node at the listen address. A node that listens only on a loopback
+// address gets the settings for a net on one machine. If both addresses are empty, no other host
+// can connect to the node, and the node connects to its peers.
 func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	if len(moniker) > app.MaxMoniker {
 		return nil, fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker)
@@ -45,8 +45,8 @@ func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	return c, nil
 }
 
-// ListenAt returns the listen address of a node whose external address is host:port: host:port
-// itself if the host is the loopback, otherwise that port on all interfaces.
+// ListenAt returns the listen address of a node whose external address is host:port. It is
+// host:port if the host is a loopback address, and otherwise that port on all interfaces.
 func ListenAt(external string) string {
 	host, port, _ := net.SplitHostPort(external)
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
@@ -55,10 +55,10 @@ func ListenAt(external string) string {
 	return "tcp://0.0.0.0:" + port
 }
 
-// DefaultConfig returns CometBFT's configuration with the settings that made a measured difference:
-// one block a round (empty blocks only after an idle second), no commit timeout, high rate limits
-// and short gossip sleeps. timeout_propose leaves time for the proposer's wait, the aggregation and
-// the transfer of the block.
+// DefaultConfig returns CometBFT's configuration with settings that made a measured difference: one
+// block a round (an empty block only after an idle second), no commit timeout, high rate limits and
+// short gossip sleeps. timeout_propose leaves time for the proposer's wait, the aggregation and the
+// transfer of the block.
 func DefaultConfig() *config.Config {
 	c := config.DefaultConfig()
 	c.Consensus.TimeoutCommit = 0
@@ -73,15 +73,15 @@ func DefaultConfig() *config.Config {
 	c.P2P.SendRate = 1_000_000_000
 	c.P2P.RecvRate = 1_000_000_000
 	c.P2P.MaxPacketMsgPayloadSize = 16384
-	c.RPC.MaxBodyBytes = 9 << 20 // max_tx_bytes in base64, and its envelope
+	c.RPC.MaxBodyBytes = 9 << 20 // has room for max_tx_bytes in base64, with its envelope
 	c.Mempool.MaxTxBytes = 6 << 20
 	c.Mempool.Size = 10_000
 	c.LogLevel = "app:info,worker:info,*:error"
 	return c
 }
 
-// Loopback changes a configuration for a net on one machine: loopback
-// addresses are not routable, and many peers share one.
+// Loopback changes a configuration for a net on one machine, where loopback addresses are not
+// routable and many peers share one address.
 func Loopback(c *config.Config) {
 	c.P2P.PexReactor = false
 	c.P2P.AddrBookStrict = false

@@ -15,26 +15,26 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// The values of worker.consent.
+// These are the values of worker.consent.
 const (
 	ConsentOff = "off" // every epoch that the home's policy permits trains on its data
-	ConsentAsk = "ask" // those to which spdl consent agrees
+	ConsentAsk = "ask" // an epoch trains on its data only after spdl consent has agreed to it
 )
 
-// What a home has decided, as its node declares it.
+// These are a home's decisions in the declaration of its node.
 const (
 	ConsentAwaited  = string(consent.Awaited)
 	ConsentGiven    = string(consent.Consented)
 	ConsentRejected = string(consent.Rejected)
 )
 
-// ConsentLog returns the log of a home's decisions about epochs. It is in config/, so that a reset
-// keeps it and a backup has it.
+// ConsentLog returns the log of a home's decisions on epochs. The log is in config/, so that a
+// reset keeps it and a backup contains it.
 func ConsentLog(c *config.Config) *consent.Log { return consent.Open(consentFile(c)) }
 
 func consentFile(c *config.Config) string { return filepath.Join(c.RootDir, "config", "consent.jsonl") }
 
-// Decided returns what a participant has decided about an epoch.
+// Decided returns a participant's decision on an epoch, and the record with it.
 func Decided(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	who app.Participant) (consent.Decision, consent.Record, error) {
 	about, err := consent.About(chainID, epoch, p)
@@ -49,7 +49,8 @@ func Decided(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	return d, r, nil
 }
 
-// consentOf returns the question of a home's worker before it trains, nil if the home asks nobody.
+// consentOf returns the function that asks for a home's consent before its worker trains on an
+// epoch. It returns nil if the home does not require consent.
 func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	if w.Consent != ConsentAsk {
 		return nil
@@ -71,7 +72,7 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	}
 }
 
-// Declaration returns what a node says of its own home.
+// Declaration returns a function that makes a node's declaration about its home.
 func Declaration(c *config.Config, a AppConfig, p Participant) func(*app.State) query.Home {
 	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {
@@ -92,7 +93,8 @@ func Declaration(c *config.Config, a AppConfig, p Participant) func(*app.State) 
 	}
 }
 
-// decision returns what a home has decided about the running epoch, "" if it decides about none.
+// decision returns a function that returns the home's decision on the running epoch, "" if the home
+// does not require consent.
 func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) string {
 	if !a.Worker.Enabled || a.Worker.Consent != ConsentAsk {
 		return func(*app.State) string { return "" }
@@ -110,13 +112,14 @@ func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) str
 	}
 }
 
-// Containment says by what a trainer is contained here, or why it cannot be.
+// Containment returns the mechanisms that contain a trainer on this system, or the reason why none
+// can.
 func Containment() (means string, err error) {
 	means, _ = sandbox.Describe()
 	return means, sandbox.Supported()
 }
 
-// Participants returns a home's participant, or all those of a worker group.
+// Participants returns a home's participant, or all participants of a worker group.
 func Participants(ctx context.Context, c *config.Config, a AppConfig, s *Keystore) ([]Participant, error) {
 	if !IsWorkerGroup(c, a) {
 		p, err := OpenParticipant(ctx, c, a, s)

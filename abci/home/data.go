@@ -10,17 +10,17 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// EmbeddedData names the embedded MNIST in place of a path to data.
+// EmbeddedData stands for the embedded MNIST in place of a path to data.
 const EmbeddedData = "embedded"
 
-// DataOf reads the data of a path for a chain's model, as LoadData does.
+// DataOf reads the data at a path for a chain's model, as LoadData does.
 type DataOf func(path string, m params.Model) (mnist.Data, error)
 
-// PartOf reads a part of the training data of a path for a chain's model, as LoadPart does.
+// PartOf reads one part of the training data at a path for a chain's model, as LoadPart does.
 type PartOf func(path string, m params.Model, part mnist.Part) (mnist.Set, error)
 
-// LoadPart reads a part of the training data of LoadData. Images outside the part are not decoded
-// into memory.
+// LoadPart reads one part of the training data that LoadData reads. It does not decode images of
+// other parts.
 func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && embedded(path):
@@ -35,7 +35,7 @@ func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	return d.Train.Part(part)
 }
 
-// LoadTest reads the test data of LoadData. It does not read training images.
+// LoadTest reads the test data that LoadData reads. It does not read training images.
 func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && embedded(path):
@@ -87,7 +87,7 @@ func LoadData(path string, m params.Model) (mnist.Data, error) {
 	return d, err
 }
 
-// inputsOf names the inputs and classes of a model on a table.
+// inputsOf describes the inputs and classes of a model for tables.
 func inputsOf(m params.Model) string {
 	return fmt.Sprintf("%d columns of a table and %d classes in its column %q", m.Inputs, m.Classes, m.Table.Label)
 }

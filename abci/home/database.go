@@ -12,12 +12,15 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/opt"
 )
 
-// levelDB sets the memory use of each of a node's five LevelDBs. By default each takes a write
-// buffer of 4 MiB, a second one that is being flushed, a spare one, and up to 8 MiB for its block
-// cache: a node that stores 100 kB a round and reads what it has just written needs neither. The
-// tables are smaller than by default, so four times as many are merged at a time, which keeps the
-// written bytes the same. Compression is off: gradients and models are mostly noise, so compressing
-// them, and again at each merge, would cost more than it saves.
+// levelDB sets the memory of each of a node's five LevelDBs.
+//
+//   - By default each of them takes a write buffer of 4 MiB, a second one that is being flushed, a spare
+//     one, and up to 8 MiB of block cache. A node that stores 100 kB a round and reads what it has just
+//     written needs neither large buffers nor the cache.
+//   - Tables are smaller than by default, so four times as many are merged at a time, which keeps the
+//     number of written bytes.
+//   - Compression is off. Gradients and models are mostly noise, and compressing them, again at each merge,
+//     would cost more than it saves.
 var levelDB = opt.Options{
 	WriteBuffer:            1 * opt.MiB,
 	BlockCacheCapacity:     1 * opt.MiB,
@@ -27,10 +30,10 @@ var levelDB = opt.Options{
 	Compression:            opt.NoCompression,
 }
 
-// levelDBOf returns the options of a LevelDB for a chain whose rounds have this number of bytes.
-// LevelDB splits a batch that is larger than the write buffer into one table for each buffer that
-// the batch fills. For rounds of megabytes the buffer is therefore larger, up to LevelDB's default
-// of 4 MiB, so that there are fewer tables to merge.
+// levelDBOf returns the options of a LevelDB for a chain whose rounds have a number of bytes.
+// LevelDB splits a batch that is larger than the write buffer into several tables, one for each
+// full buffer. For rounds of megabytes the buffer is therefore larger, up to LevelDB's default of 4
+// MiB, so that fewer tables are merged.
 func levelDBOf(round int64) *opt.Options {
 	o := levelDB
 	if round > int64(o.WriteBuffer) {
@@ -39,7 +42,8 @@ func levelDBOf(round int64) *opt.Options {
 	return &o
 }
 
-// roundBytes returns the max bytes of a round by the genesis of a home, 0 if that cannot be read.
+// roundBytes returns the max bytes of a round from the genesis of a home, 0 if the genesis cannot
+// be read.
 func roundBytes(c *config.Config) int64 {
 	g, err := GenesisOf(c)
 	if err != nil {
@@ -56,7 +60,7 @@ func OpenDB(c *config.Config, name string) (dbm.DB, error) {
 	return dbm.NewGoLevelDBWithOpts(name, c.DBDir(), levelDBOf(roundBytes(c)))
 }
 
-// OpenApplicationDB opens the application's database.
+// OpenApplicationDB opens the database of a home's application.
 func OpenApplicationDB(c *config.Config) (dbm.DB, error) {
 	db, err := OpenDB(c, "application")
 	switch {
@@ -70,13 +74,13 @@ func OpenApplicationDB(c *config.Config) (dbm.DB, error) {
 }
 
 // locked reports whether a database did not open because another process holds its lock. The
-// backends share no error type, only the text of the operating system.
+// backends share no type for that error, so locked compares the text of the operating system.
 func locked(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), syscall.EAGAIN.Error())
 }
 
-// checkStopped rejects a home whose node runs. It ignores a database that fails to open for another
-// reason, and it cannot detect a node with its databases in memory.
+// checkStopped rejects a home whose node is running. It ignores a database that fails to open for
+// another reason, and it cannot detect a node whose databases are in memory.
 func checkStopped(c *config.Config) error {
 	db, err := OpenApplicationDB(c)
 	switch {

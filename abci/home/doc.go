@@ -1,7 +1,7 @@
 // Package home is the folder of a node: its configuration, keys, genesis, training data, and the
-// worker that these describe. It reads, checks and writes files, and starts nothing.
+// configuration of its worker. It reads, checks and writes files, and starts nothing.
 //
-// A home holds CometBFT's files in their usual places (config/config.toml, config/genesis.json,
-// config/node_key.json, config/priv_validator_key.json, data/) and ours beside them:
-// config/app.toml, config/participant_key.json, data/worker_journal.json.
+// A home has CometBFT's files in their usual places (config/config.toml, config/genesis.json,
+// config/node_key.json, config/priv_validator_key.json, data/). Next to them it has the files of
+// this project: config/app.toml, config/participant_key.json, data/worker_journal.json.
 package home

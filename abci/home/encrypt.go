@@ -11,7 +11,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// MinPassphrase is the min length of a passphrase of a backup or of a home's keys, in bytes.
+// MinPassphrase is the min length in bytes of a passphrase for a backup or for a home's keys.
 const MinPassphrase = 12
 
 // CheckPassphrase rejects a new passphrase that is too short.
@@ -22,10 +22,11 @@ func CheckPassphrase(passphrase string) error {
 	return nil
 }
 
-// workFactor is the logarithm of scrypt's cost: age's own, about a second and 256 MB.
+// workFactor is the binary logarithm of scrypt's cost. It is age's default, which takes about a
+// second and 256 MB.
 var workFactor = 18
 
-// scryptRecipient returns the recipient of files that a passphrase opens.
+// scryptRecipient returns the recipient of files that a passphrase decrypts.
 func scryptRecipient(passphrase string) (*age.ScryptRecipient, error) {
 	to, err := age.NewScryptRecipient(passphrase)
 	if err == nil {
@@ -34,8 +35,8 @@ func scryptRecipient(passphrase string) (*age.ScryptRecipient, error) {
 	return to, err
 }
 
-// writeIdentity puts an identity's file in place, encrypted with a passphrase. A crash leaves the
-// file of before or the whole new one.
+// writeIdentity writes an identity's file, encrypted with a passphrase. After a crash there is
+// either the old file or the whole new one.
 func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string) error {
 	to, err := scryptRecipient(passphrase)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string
 	return nil
 }
 
-// newIdentity makes the identity of a home that has none.
+// newIdentity makes an identity for a home that has none.
 func (s *Keystore) newIdentity(passphrase string) error {
 	if err := CheckPassphrase(passphrase); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (s *Keystore) newIdentity(passphrase string) error {
 	return s.writeIdentity(identity, passphrase)
 }
 
-// ChangePassphrase encrypts the identity with another passphrase. The key files stay as they are.
+// ChangePassphrase encrypts the identity with another passphrase. The key files do not change.
 func (s *Keystore) ChangePassphrase(passphrase string) error {
 	if err := CheckPassphrase(passphrase); err != nil {
 		return err
@@ -85,10 +86,10 @@ func (s *Keystore) ChangePassphrase(passphrase string) error {
 	return s.writeIdentity(identity, passphrase)
 }
 
-// Encrypt encrypts all key files of a home, and returns those that it has encrypted. The passphrase
-// is asked for with ask for a home without an identity, and is otherwise that of the identity. Each
-// file is replaced by its cipher text at once, so a crash leaves a home that starts, some of whose
-// keys may still be plain; Encrypt then goes on.
+// Encrypt encrypts all key files of a home, and returns the names of those that it has encrypted.
+// The passphrase is that of the home's identity; for a home without an identity ask returns a new
+// one. Each file is replaced by its encryption in one step. So after a crash the home can start,
+// although some keys may still be plain, and another call of Encrypt encrypts the rest.
 func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err error) {
 	encrypts, err := s.encrypts()
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err e
 			return done, err
 		}
 		if encrypted {
-			if _, err := s.read(file); err != nil { // the home would not start
+			if _, err := s.read(file); err != nil { // otherwise the home would not start
 				return done, err
 			}
 			continue
@@ -131,8 +132,8 @@ func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err e
 	return done, removeLeftovers(files)
 }
 
-// refuseForeign rejects encrypted files of a home without an identity: another identity could never
-// open them.
+// refuseForeign rejects encrypted files in a home without an identity, because a new identity could
+// not decrypt them.
 func (s *Keystore) refuseForeign(files []string) error {
 	for _, file := range files {
 		if encrypted, err := IsEncrypted(file); err != nil || encrypted {
@@ -143,11 +144,11 @@ func (s *Keystore) refuseForeign(files []string) error {
 	return nil
 }
 
-// leftovers matches the files that replaceFile leaves behind where it is killed.
+// leftovers matches the temporary files of replaceFile, which remain if the process is killed.
 const leftovers = "write-file-atomic-*"
 
-// removeLeftovers removes the files that killed processes left in the folders of key files: one may
-// hold a plain key.
+// removeLeftovers removes the temporary files that killed processes left in the folders of key
+// files. One of them may hold a plain key.
 func removeLeftovers(files []string) (err error) {
 	var folders []string
 	for _, file := range files {
@@ -164,8 +165,8 @@ func removeLeftovers(files []string) (err error) {
 	return err
 }
 
-// Decrypt writes all key files of a home in plain, and removes its identity last, so that Decrypt
-// goes on after a crash.
+// Decrypt writes all key files of a home in plain. It removes the identity last, so that another
+// call of Decrypt can continue after a crash.
 func (s *Keystore) Decrypt(files []string) (done []string, err error) {
 	encrypts, err := s.encrypts()
 	if err != nil || !encrypts {
@@ -175,7 +176,7 @@ func (s *Keystore) Decrypt(files []string) (done []string, err error) {
 		return nil, err
 	}
 	plain := map[string][]byte{}
-	for _, file := range files { // all are read before one is written
+	for _, file := range files { // all files are read before one is written
 		encrypted, err := IsEncrypted(file)
 		if err != nil {
 			return nil, err
@@ -200,10 +201,10 @@ func (s *Keystore) Decrypt(files []string) (done []string, err error) {
 	return done, removeLeftovers(files)
 }
 
-// KeyFiles returns the key files of a home that exist: those of the node, the validator and the
-// participant, or of a worker group, with the next and former keys of rotations.
+// KeyFiles returns the existing key files of a home: those of the node, of the validator, and of
+// the participant or a worker group, with the next and former keys of rotations.
 func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
-	keys, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*") // FILE.next, FILE.*.old
+	keys, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*") // also FILE.next and FILE.*.old
 	if IsWorkerGroup(c, a) {
 		keys, err = filepath.Glob(filepath.Join(InHome(c, a.Worker.KeyFile), "*"))
 	}
@@ -212,7 +213,7 @@ func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
 	}
 	for _, path := range []string{c.PrivValidatorKeyFile(), c.NodeKeyFile()} {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			continue // a home of workers alone has no validator and no node
+			continue // the home of a worker group has no validator and no node
 		}
 		keys = append(keys, path)
 	}
@@ -220,9 +221,9 @@ func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
 	return slices.Compact(keys), nil
 }
 
-// PlainKeys returns the unencrypted key files of a home that has an identity. There are some if an
-// encryption was interrupted, or if a file was added later. A home without an identity has none to
-// report.
+// PlainKeys returns the unencrypted key files of a home that has an identity. Such files exist if
+// an encryption was interrupted, or if a file was added later. For a home without an identity it
+// returns none.
 func PlainKeys(c *config.Config, a AppConfig) (plain []string, err error) {
 	if encrypts, err := NewKeystore(c.RootDir, nil).encrypts(); err != nil || !encrypts {
 		return nil, err

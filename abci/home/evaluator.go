@@ -13,17 +13,17 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer"
 )
 
-// Evaluator measures a chain's models: built-in ones on a test set, external ones by a trainer that
-// it runs. It reads the test set, or starts the trainer, when it gets the first model. It is safe
-// for concurrent use, and measures one model at a time.
+// Evaluator measures a chain's models: built-in models on a test set, and external models with a
+// trainer that it runs. It reads the test set, or starts the trainer, for the first model. It is
+// safe for concurrent use, and measures one model at a time.
 type Evaluator struct {
 	data    string
-	trainer trainer.Config // without Argv: none
+	trainer trainer.Config // has no Argv if there is no trainer
 
 	mu      sync.Mutex
 	of      params.Params
-	builtIn *evaluate.Evaluator // evaluator of the built-in model of these parameters, or nil
-	program *trainer.Trainer    // of the same model, or nil
+	builtIn *evaluate.Evaluator // the evaluator for these parameters if their model is built in, or nil
+	program *trainer.Trainer    // the trainer for these parameters if their model is external, or nil
 }
 
 // EvaluatorOf returns an Evaluator with the data and the trainer of a home's worker.
@@ -31,15 +31,15 @@ func EvaluatorOf(c *config.Config, w WorkerConfig) *Evaluator {
 	return &Evaluator{data: w.Data, trainer: TrainerOf(c, w, nil)}
 }
 
-// Unmeasurable reports whether an error says that an Evaluator cannot measure the models: they are
-// external, and the home names no trainer, or a trainer that does not evaluate.
+// Unmeasurable reports whether an error means that an Evaluator can never measure the models: they
+// are external, and the home has no trainer, or one that does not evaluate.
 func Unmeasurable(err error) bool {
 	return errors.Is(err, evaluate.ErrExternal) || errors.Is(err, trainer.ErrUnmeasured)
 }
 
-// Evaluate returns loss and accuracy of a model under a chain's parameters. The trainer's timeout
-// and ctx bound a trainer's answer. If the trainer fails, the error wraps trainer.ErrTrainer, and a
-// later call may succeed.
+// Evaluate returns loss and accuracy of a model under a chain's parameters. Both the trainer's
+// timeout and ctx bound the time of a trainer's answer. If the trainer fails, the error wraps
+// trainer.ErrTrainer, and a later call may succeed.
 func (e *Evaluator) Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,7 +77,7 @@ func (e *Evaluator) byTrainer(ctx context.Context, x []float64) (model.Eval, err
 	return model.Eval{Loss: measured.Loss, Accuracy: measured.Accuracy, Examples: measured.Examples}, err
 }
 
-// Close ends the trainer, if one runs.
+// Close ends the trainer if it is running.
 func (e *Evaluator) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -38,10 +38,10 @@ func GenesisOf(c *config.Config) (app.Genesis, error) {
 	return app.DecodeGenesis(doc.AppState)
 }
 
-// chainIDs matches the ids that a new chain may have.
+// chainIDs matches the chain ids that a new chain may have.
 var chainIDs = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9._-]{1,%d}$`, types.MaxChainIDLen))
 
-// CheckChainID rejects an id for a new chain that is no plain word. A genesis that exists may have
+// CheckChainID rejects an id for a new chain that is not a plain word. An existing genesis may have
 // another id.
 func CheckChainID(id string) error {
 	if !chainIDs.MatchString(id) {
@@ -51,8 +51,8 @@ func CheckChainID(id string) error {
 	return nil
 }
 
-// NewGenesis makes the genesis document. Every participant with a consensus key becomes a
-// validator, and the max block size holds a whole round.
+// NewGenesis makes a genesis document. Every participant with a consensus key becomes a validator,
+// and the max block size allows a whole round.
 func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc, error) {
 	state, err := g.Encode()
 	if err != nil {
@@ -74,8 +74,9 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TooLarge returns a warning if a transaction under the new parameters p, with n participants, may
-// exceed the limit of nodes that started under the parameters before. Otherwise it returns "".
+// TooLarge returns a warning if a transaction of a round under the parameters p, with n
+// participants, may exceed the limits of nodes that were started under the parameters before.
+// Otherwise it returns "".
 func TooLarge(before, p params.Params, n int) string {
 	need, of := p.TxBytes(n), limit.MessageSizesOf(DefaultConfig(), before, n, 0)
 	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes) {
@@ -86,8 +87,8 @@ func TooLarge(before, p params.Params, n int) string {
 		need, of[mempool.MempoolChannel]-limit.SmallMessage)
 }
 
-// CheckGenesis validates a whole genesis document: CometBFT's part, ours, and that the two fit. The
-// warnings name values that are allowed but weaken a guarantee.
+// CheckGenesis validates a whole genesis document: CometBFT's part, the application's part, and
+// that both fit. The warnings name values that are valid but weaken a guarantee.
 func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err error) {
 	if err := genesis.Complete(doc); err != nil {
 		return g, nil, err

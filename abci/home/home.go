@@ -16,23 +16,23 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Home is a home that Init has made, with its new keys.
+// Home is a new home that Init has made, with its keys.
 type Home struct {
 	Dir    string
 	NodeID p2p.ID
-	Public app.Identity // of the participant, with its validator
+	Public app.Identity // the identity of the participant, with its validator
 	Keys   worker.Keys
 	Config *config.Config
 }
 
-// Participant returns the home's participant in the genesis of a chain.
+// Participant returns the home's participant for the genesis of a chain.
 func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.Reputation) app.Participant {
 	p := app.NewParticipant(index, h.Public, r)
 	p.VrfProof = app.ProveGenesis(chainID, seed, h.Keys.VRF)
 	return p
 }
 
-// absent returns an error if a file, or a configuration of the home in dir, exists.
+// absent returns an error if one of the files, or a configuration in dir, exists.
 func absent(dir string, files ...string) error {
 	for _, file := range append(files, filepath.Join(dir, "config", "config.toml"),
 		filepath.Join(dir, "config", "app.toml")) {
@@ -43,15 +43,16 @@ func absent(dir string, files ...string) error {
 	return nil
 }
 
-// Init makes a new home: folders, keys, config.toml and app.toml; no genesis. A relay has no key but
-// its node's. Init overwrites nothing, and fails if a key, a configuration or a genesis is there.
+// Init makes a new home: folders, keys, config.toml and app.toml, but no genesis. The home of a
+// relay gets only a node key. Init overwrites nothing, and fails if a key, a configuration or a
+// genesis exists.
 func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	return initialize(dir, c, a, new(Keystore), nil)
 }
 
-// InitEncrypted makes a new home as Init does, with keys that are encrypted with a passphrase: none
-// is ever plain on the disk. ask is called once nothing is in the way of the home. The keystore, which
-// is the home's, is open afterwards.
+// InitEncrypted makes a new home as Init does, with keys that are encrypted with a passphrase, so
+// that no key is ever plain on the disk. It calls ask only after all checks of the folder. The
+// keystore s belongs to the home, and is unlocked afterwards.
 func InitEncrypted(dir string, c *config.Config, a AppConfig, s *Keystore, ask Passphrase) (*Home, error) {
 	return initialize(dir, c, a, s, ask)
 }
@@ -110,8 +111,8 @@ func initialize(dir string, c *config.Config, a AppConfig, s *Keystore, ask Pass
 	return &Home{Dir: dir, NodeID: nodeKey.ID(), Public: who, Keys: keys, Config: c}, nil
 }
 
-// makeFolders makes a home's folders and checks that files can be written there:
-// otherwise CometBFT panics or ends the process.
+// makeFolders makes a home's folders and checks that files can be written in them. Without the
+// check CometBFT would panic or end the process.
 func makeFolders(c *config.Config) error {
 	for _, file := range []string{c.PrivValidatorKeyFile(), c.PrivValidatorStateFile(), filepath.Join(c.RootDir, "config",
 		"config.toml")} {
@@ -130,7 +131,7 @@ func makeFolders(c *config.Config) error {
 	return nil
 }
 
-// Identity returns the public side of a participant's keys and its validator's.
+// Identity returns the public keys of a participant and its validator as an identity.
 func Identity(keys worker.Keys, consensusKey []byte, moniker string) app.Identity {
 	return app.Identity{PubKey: keys.Public(), VrfKey: keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: consensusKey,
 		Moniker: moniker}
@@ -145,10 +146,10 @@ func (h *Home) WriteConfig() error {
 	return nil
 }
 
-// RestoreData makes data/ for a home without one, for example after a restore of the keys alone.
-// The new folder has the state of a validator that has signed nothing. If data/ or the state file
-// exists, RestoreData makes nothing: a state file that is missing from an existing folder may have
-// recorded a signature.
+// RestoreData makes data/ for a home without one, for example after a restore of only the keys. The
+// new folder has the state of a validator that has signed nothing. If data/ or the state file
+// exists, RestoreData does nothing: if only the state file is missing from the folder, the lost
+// file may have recorded a signature.
 func RestoreData(c *config.Config, logger log.Logger) error {
 	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -167,10 +168,9 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 	return nil
 }
 
-// Reset removes the blocks, the application's database and the worker's journal, and resets the
-// validator's last signature. Keys and configuration stay. The journal is removed because it
-// belongs to the old chain. The node must not be running: it would sign heights that it has already
-// signed.
+// Reset removes the blocks, the application's database and the worker's journal, which belong to
+// the old chain, and resets the validator's last signature. Keys and configuration stay. The node
+// must not be running, because it would sign heights again that it has already signed.
 func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
 		return resetWorkerGroup(c, a)
@@ -202,7 +202,7 @@ func Reset(c *config.Config, a AppConfig) error {
 }
 
 // checkValidatorKey rejects a home whose validator key is missing or damaged, before its data are
-// touched. An encrypted key is not opened for that.
+// changed. It does not decrypt an encrypted key.
 func checkValidatorKey(c *config.Config) error {
 	_, err := new(Keystore).LoadValidatorKey(c.PrivValidatorKeyFile())
 	if errors.Is(err, ErrLocked) {
@@ -211,7 +211,7 @@ func checkValidatorKey(c *config.Config) error {
 	return err
 }
 
-// resetRelay is Reset for a relay, which has signed nothing.
+// resetRelay is Reset for a relay, which has no validator and no journal.
 func resetRelay(c *config.Config) error {
 	if err := checkStopped(c); err != nil {
 		return err

@@ -22,8 +22,8 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// participantKeys is config/participant_key.json, in the form of CometBFT's key
-// files: the signing key, and the key that proves VRF outputs.
+// participantKeys is the content of config/participant_key.json, in the form of CometBFT's key
+// files: the signing key, and the key for VRF proofs.
 type participantKeys struct {
 	PubKey     crypto.PubKey  `json:"pub_key"`
 	PrivKey    crypto.PrivKey `json:"priv_key"`
@@ -37,20 +37,20 @@ func (s *Keystore) NewKeys(path string) (worker.Keys, error) {
 	return keys, s.WriteKeys(path, keys)
 }
 
-// GenerateKeys makes a participant's keys.
+// GenerateKeys makes new keys for a participant.
 func GenerateKeys() worker.Keys {
 	return worker.Keys{Signing: stded25519.PrivateKey(ed25519.GenPrivKey()),
 		VRF: stded25519.PrivateKey(ed25519.GenPrivKey())}
 }
 
-// WriteKeys puts a participant's keys into a new file, which is synced to the disk
-// when it returns: a key that the chain knows must not be lost.
+// WriteKeys writes a participant's keys to a new file and syncs it to the disk, because a key that
+// the chain has registered must not be lost.
 func (s *Keystore) WriteKeys(path string, keys worker.Keys) error {
 	sign, vrf := ed25519.PrivKey(keys.Signing), ed25519.PrivKey(keys.VRF)
 	return s.writeKey(path, participantKeys{sign.PubKey(), sign, vrf.PubKey(), vrf})
 }
 
-// writeKey puts a key in CometBFT's form into a new file.
+// writeKey writes a key in CometBFT's form to a new file.
 func (s *Keystore) writeKey(path string, key any) error {
 	if _, err := os.Stat(path); err == nil {
 		return fmt.Errorf("%s exists already", path)
@@ -62,27 +62,26 @@ func (s *Keystore) writeKey(path string, key any) error {
 	return s.write(path, data)
 }
 
-// newNodeKey makes the key of a node's p2p id in a new file.
+// newNodeKey makes a node key, from which the node's p2p id follows, in a new file.
 func (s *Keystore) newNodeKey(path string) (*p2p.NodeKey, error) {
 	key := &p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
 	return key, s.writeKey(path, key)
 }
 
-// newValidator makes a validator's key in a new file, and the state of one that has signed nothing.
-// It returns the public key.
+// newValidator makes a validator's key in a new file, and the state of a validator that has signed
+// nothing. It returns the public key.
 func (s *Keystore) newValidator(path, state string) (crypto.PubKey, error) {
 	pv := privval.GenFilePV("", state)
 	pv.LastSignState.Save()
 	return pv.Key.PubKey, s.writeKey(path, pv.Key)
 }
 
-// NextKeyFile returns the path of the file in which a rotation keeps the next keys
-// of a key file.
+// NextKeyFile returns the path of the file in which a rotation stores the next keys of a key file.
 func NextKeyFile(path string) string { return path + ".next" }
 
-// ReplaceKeys makes the next keys of a key file its keys. The former keys are kept
-// in a file that is named after their public key. A crash leaves the old key file
-// or the new one, never none: a worker may read it at any time.
+// ReplaceKeys replaces the keys in a key file by its next keys. The former keys stay in a file
+// whose name has their public key. After a crash the key file has either the old or the new keys:
+// it is never missing, because a worker may read it at any time.
 func (s *Keystore) ReplaceKeys(path string) (kept string, err error) {
 	old, err := s.LoadKeys(path)
 	if err != nil {
@@ -95,7 +94,7 @@ func (s *Keystore) ReplaceKeys(path string) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for n := 1; ; n++ { // a rotation of the VRF key alone keeps the signing key, so the file may exist
+	for n := 1; ; n++ { // the file may exist, because a rotation of only the VRF key keeps the signing key
 		kept = fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4]))
 		if n > 1 {
 			kept = fmt.Sprintf("%s.%d", kept, n)
@@ -123,8 +122,8 @@ func (s *Keystore) ReplaceKeys(path string) (kept string, err error) {
 // replaceFile is replaceSecret. It is a variable for tests.
 var replaceFile = replaceSecret
 
-// replaceSecret writes a secret file atomically: a new file with mode 0600 that is synced to the
-// disk and then renamed.
+// replaceSecret writes a secret file atomically: it writes a new file with mode 0600, syncs it to
+// the disk, and renames it.
 func replaceSecret(path string, data []byte) error {
 	if err := tempfile.WriteFileAtomic(path, data, 0o600); err != nil {
 		return err
@@ -132,7 +131,7 @@ func replaceSecret(path string, data []byte) error {
 	return SyncFolder(path)
 }
 
-// SyncFolder syncs a file's folder to the disk, and so makes a rename durable.
+// SyncFolder syncs the folder of a file to the disk, so that a rename in it survives a crash.
 func SyncFolder(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -161,7 +160,7 @@ func (s *Keystore) LoadKeys(path string) (worker.Keys, error) {
 	return keys, nil
 }
 
-// LoadNodeKey reads the key of a node's p2p id.
+// LoadNodeKey reads a node key, from which the node's p2p id follows.
 func (s *Keystore) LoadNodeKey(path string) (*p2p.NodeKey, error) {
 	key := new(p2p.NodeKey)
 	if err := s.readKey("node key", path, key); err != nil {
@@ -173,7 +172,7 @@ func (s *Keystore) LoadNodeKey(path string) (*p2p.NodeKey, error) {
 	return key, nil
 }
 
-// LoadValidatorKey reads a validator's key file. CometBFT's own reader ends the process, or panics,
+// LoadValidatorKey reads a validator's key file. CometBFT's reader would end the process, or panic,
 // if the file is missing or damaged.
 func (s *Keystore) LoadValidatorKey(path string) (stded25519.PrivateKey, error) {
 	var key privval.FilePVKey
@@ -189,8 +188,8 @@ func (s *Keystore) LoadValidatorKey(path string) (stded25519.PrivateKey, error) 
 	return key.PrivKey.Bytes(), nil
 }
 
-// LoadValidator reads a validator: its key, and its last signature, which it writes to the state's
-// file before each signature. It never writes the key.
+// LoadValidator reads a validator: its key, and the state with its last signature. The validator
+// writes its state to the file before each signature. It never writes the key.
 func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	priv, err := s.LoadValidatorKey(key)
 	if err != nil {
@@ -200,7 +199,8 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	if err := new(Keystore).readKey("validator state", state, &last); err != nil {
 		return nil, err
 	}
-	// without a path of the key, FilePV panics rather than write the key in plain
+	// FilePV gets no path for the key: it must not write the key in plain, and without a path it
+	// panics instead.
 	pv := privval.NewFilePV(ed25519.PrivKey(priv), "", state)
 	to := &pv.LastSignState
 	to.Height, to.Round, to.Step, to.Signature, to.SignBytes = last.Height, last.Round, last.Step, last.Signature,
@@ -208,8 +208,8 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	return pv, nil
 }
 
-// LockValidator locks the state of a validator for this process until the result is closed. A node
-// and a signer, or two signers, with one state would each sign.
+// LockValidator locks the state of a validator for this process until the result is closed. Without
+// the lock a node and a signer, or two signers, could each sign with one state.
 func LockValidator(c *config.Config) (io.Closer, error) {
 	return worker.Lock(c.PrivValidatorStateFile())
 }
@@ -217,8 +217,8 @@ func LockValidator(c *config.Config) (io.Closer, error) {
 // emptyState writes the state of a validator that has signed nothing.
 func emptyState(path string) { privval.GenFilePV("", path).LastSignState.Save() }
 
-// CheckRelay rejects a relay's home with the key of a participant or a validator: strangers reach a
-// relay, and an intruder would have the key.
+// CheckRelay rejects a relay's home with the key of a participant or a validator. Strangers can
+// connect to a relay, and an intruder would get the key.
 func CheckRelay(c *config.Config, a AppConfig) error {
 	for _, path := range []string{InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -229,12 +229,12 @@ func CheckRelay(c *config.Config, a AppConfig) error {
 	return nil
 }
 
-// NoValidator returns a validator with a key that nobody knows and no chain has, because CometBFT
-// does not run a node without one.
+// NoValidator returns a validator with a new random key, which no chain has, because CometBFT does
+// not run a node without a validator.
 func NoValidator() *privval.FilePV { return privval.NewFilePV(ed25519.GenPrivKey(), "", "") }
 
-// WarnReadable logs the key files that users other than their owner can access. The
-// node starts all the same: the owner of the machine decides.
+// WarnReadable warns about key files that users other than their owner can access. The node starts
+// anyway, because its operator may have reasons.
 func WarnReadable(logger log.Logger, paths ...string) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -245,7 +245,7 @@ func WarnReadable(logger log.Logger, paths ...string) {
 	}
 }
 
-// readKey decodes a key file in CometBFT's form. An error names the file.
+// readKey decodes a key file in CometBFT's form. Its errors name the file.
 func (s *Keystore) readKey(what, path string, into any) error {
 	data, err := s.read(path)
 	if err != nil {
@@ -260,8 +260,8 @@ func (s *Keystore) readKey(what, path string, into any) error {
 	return nil
 }
 
-// checkEd25519 rejects a key that is not a whole ed25519 private key, because its
-// methods would panic.
+// checkEd25519 rejects a key that is not a complete ed25519 private key, because the methods of
+// such a key would panic.
 func checkEd25519(key crypto.PrivKey) error {
 	priv, ok := key.(ed25519.PrivKey)
 	if !ok || len(priv) != stded25519.PrivateKeySize {

@@ -16,33 +16,33 @@ import (
 // ErrLocked means that a key is encrypted and could not be decrypted.
 var ErrLocked = errors.New("key is encrypted")
 
-// Passphrase returns the passphrase of a home's keys. It is called once at most.
+// Passphrase returns the passphrase of a home's keys. A keystore calls it at most once.
 type Passphrase func() (string, error)
 
-// Keystore reads and writes the key files of a home, plain or encrypted. The key files of an
-// encrypted home are encrypted by age to the identity in config/identity.age, and that file is
-// encrypted with the passphrase (scrypt). So one passphrase, asked for once, opens all keys; another
-// passphrase changes one file; and a rotation writes its keys encrypted. What is decrypted stays in
-// memory. The zero value, and nil, read and write plain files alone.
+// Keystore reads and writes the key files of a home, plain or encrypted. An encrypted home has an
+// identity, an age key in config/identity.age that is encrypted with a passphrase (scrypt). Its key
+// files are encrypted to that identity. So one passphrase, which is asked for once, decrypts all
+// keys; a new passphrase changes only one file; and a rotation writes encrypted keys. Decrypted
+// keys stay in memory. The zero value and nil read and write only plain files.
 type Keystore struct {
-	file string // of the identity
+	file string // the path of the identity
 	ask  Passphrase
 
 	mu       sync.Mutex
-	identity *age.X25519Identity // once the passphrase has opened it
-	failed   error               // why it did not open: the passphrase is asked for once
+	identity *age.X25519Identity // set when the passphrase has decrypted it
+	failed   error               // why it was not decrypted; the passphrase is not asked for again
 }
 
-// NewKeystore returns the keystore of a home. ask is called when the first encrypted key is read.
+// NewKeystore returns the keystore of a home. It calls ask when it reads the first encrypted key.
 func NewKeystore(dir string, ask Passphrase) *Keystore {
 	return &Keystore{file: IdentityFile(dir), ask: ask}
 }
 
-// IdentityFile returns the path of the identity to which the keys of an encrypted home are
+// IdentityFile returns the path of a home's identity, to which the keys of an encrypted home are
 // encrypted.
 func IdentityFile(dir string) string { return filepath.Join(dir, "config", "identity.age") }
 
-// encryptedPrefix begins every file of age.
+// encryptedPrefix is the beginning of every file that age has encrypted.
 const encryptedPrefix = "age-encryption.org/v1\n"
 
 // IsEncrypted reports whether a key file is encrypted.
@@ -62,7 +62,7 @@ func IsEncrypted(path string) (bool, error) {
 	return string(head) == encryptedPrefix, nil
 }
 
-// read returns the content of a key file, decrypted.
+// read returns the content of a key file, and decrypts it if it is encrypted.
 func (s *Keystore) read(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil || !strings.HasPrefix(string(data), encryptedPrefix) {
@@ -75,7 +75,7 @@ func (s *Keystore) read(path string) ([]byte, error) {
 	return decrypt(path, data, identity)
 }
 
-// decrypt returns the plain content of a file that is encrypted to an identity.
+// decrypt decrypts data that are encrypted to an identity. The path is for errors.
 func decrypt(path string, data []byte, identity *age.X25519Identity) ([]byte, error) {
 	plain, err := age.Decrypt(bytes.NewReader(data), identity)
 	var other *age.NoIdentityMatchError
@@ -92,8 +92,8 @@ func decrypt(path string, data []byte, identity *age.X25519Identity) ([]byte, er
 	return data, nil
 }
 
-// write puts the content of a key file in place, atomically and synced to the disk: encrypted if
-// the home has an identity.
+// write writes a key file atomically and syncs it to the disk. It encrypts the content if the home
+// has an identity.
 func (s *Keystore) write(path string, data []byte) error {
 	encrypts, err := s.encrypts()
 	if err != nil {
@@ -125,8 +125,8 @@ func (s *Keystore) encrypts() (bool, error) {
 	return true, nil
 }
 
-// encrypt returns data encrypted to an identity, which is decrypted again and compared first: the
-// caller removes the plain file.
+// encrypt encrypts data to an identity. It decrypts the result and compares it, because the caller
+// then removes the plain file.
 func encrypt(data []byte, identity *age.X25519Identity) ([]byte, error) {
 	out, err := seal(data, identity.Recipient())
 	if err != nil {
@@ -139,7 +139,7 @@ func encrypt(data []byte, identity *age.X25519Identity) ([]byte, error) {
 	return out, err
 }
 
-// seal returns data encrypted to a recipient.
+// seal encrypts data to a recipient.
 func seal(data []byte, to age.Recipient) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := age.Encrypt(&out, to)
@@ -155,14 +155,14 @@ func seal(data []byte, to age.Recipient) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Unlock asks for the passphrase, unless it has opened the identity already.
+// Unlock asks for the passphrase, unless the identity is already decrypted.
 func (s *Keystore) Unlock() error {
 	_, err := s.unlock()
 	return err
 }
 
-// unlock returns the identity. The first call asks for the passphrase, and later calls return the
-// same identity or error.
+// unlock returns the decrypted identity. The first call asks for the passphrase, and later calls
+// return the same identity or error.
 func (s *Keystore) unlock() (*age.X25519Identity, error) {
 	if s == nil || s.file == "" {
 		return nil, errors.New("this command takes plain keys alone")
@@ -206,7 +206,7 @@ func checkMode(path string) error {
 	return err
 }
 
-// openIdentity decrypts the content of an identity's file.
+// openIdentity decrypts the content of an identity's file with a passphrase.
 func openIdentity(path string, data []byte, passphrase string) (*age.X25519Identity, error) {
 	from, err := age.NewScryptIdentity(passphrase)
 	if err != nil {

@@ -13,23 +13,23 @@ import (
 	"github.com/spf13/viper"
 )
 
-// ErrConfig reports an invalid value in the configuration of a home, from its files
-// or the environment.
+// ErrConfig means that a value in the configuration of a home, from its files or the environment,
+// is invalid.
 var ErrConfig = errors.New("configuration")
 
-// configError matches ErrConfig without its text.
+// configError is an error that matches ErrConfig without having its text.
 type configError struct{ error }
 
 func (e configError) Is(target error) bool { return target == ErrConfig }
 func (e configError) Unwrap() error        { return e.error }
 
-// Load reads the configuration of a home: CometBFT's config.toml with its environment
-// (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY). An unknown key of app.toml is
-// rejected, because a misspelt key would leave a default in force. Unknown keys of config.toml are
-// allowed, because CometBFT keeps old ones.
+// Load reads the configuration of a home: config.toml with CometBFT's environment variables
+// (CMT_SECTION_KEY), and app.toml with this project's (SPDL_SECTION_KEY). It rejects an unknown key
+// in app.toml, because a misspelt key would leave a default in force. It allows unknown keys in
+// config.toml, because CometBFT keeps old ones.
 func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, true) }
 
-// load is Load with or without the environment.
+// load is Load, with the environment only if environment is set.
 func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 	c, a := DefaultConfig(), DefaultAppConfig()
 	comet, own := "CMT", "SPDL"
@@ -66,12 +66,11 @@ func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 	return c, a, nil
 }
 
-// DefaultRPC is the RPC address of a node unless its config.toml says otherwise.
+// DefaultRPC is the RPC address of a node, unless its config.toml has another one.
 const DefaultRPC = "tcp://127.0.0.1:26657"
 
-// RPCAddress returns the RPC address of a home's node: rpc.laddr of its
-// config.toml, on the loopback if the node listens on every address. The rest of
-// the home need not be valid.
+// RPCAddress returns the RPC address of a home's node. It is rpc.laddr in config.toml, with a
+// loopback address if the node listens on every address. The rest of the home need not be valid.
 func RPCAddress(dir string) (string, error) {
 	c := DefaultConfig()
 	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
@@ -91,7 +90,8 @@ func RPCAddress(dir string) (string, error) {
 	return scheme + "://" + at, nil
 }
 
-// readTOML decodes a file of a home and, unless prefix is "", the environment with that prefix.
+// readTOML decodes a file of a home. Unless prefix is "", environment variables with that prefix
+// override the file.
 func readTOML(dir, name, prefix string, into any,
 	decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
 	path := filepath.Join(dir, "config", name)
@@ -115,10 +115,11 @@ func readTOML(dir, name, prefix string, into any,
 }
 
 // OneLine turns the error of a TOML decoder, which has a heading and a line for each fault, into
-// one line. For a value of the wrong type, that line gives the key, the value and the allowed
-// values, and the environment variable, which begins with prefix, if that set the value. For a key
-// that the struct into does not have, the line gives the key's line in the file and the nearest
-// known key.
+// one line.
+//
+//   - For a value of the wrong type, that line has the key, the value and the allowed values. It also has the
+//     environment variable, which begins with prefix, if that set the value.
+//   - For a key that the struct into does not have, it has the key's line in the file and the nearest known key.
 func OneLine(err error, v *viper.Viper, prefix string, into any) error {
 	if err == nil {
 		return nil
@@ -155,13 +156,13 @@ func OneLine(err error, v *viper.Viper, prefix string, into any) error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// unknownKeys matches the decoder's text for keys without a field.
+// unknownKeys matches the decoder's text about keys without a field.
 var unknownKeys = regexp.MustCompile(`^'([^']*)' has invalid keys: (.+)$`)
 
-// wrongType matches the decoder's text for a value that does not parse.
+// wrongType matches the decoder's text about a value that does not parse.
 var wrongType = regexp.MustCompile(`^'([^']+)' (?:cannot parse value as ')?(bool|u?int\d*|float\d*|time)[':]`)
 
-// allowed describes the values that a key of each type takes.
+// allowed describes, for each type, the values that a key of that type can have.
 var allowed = map[string]string{
 	"bool": "true or false", "time": "a duration, as 500ms or 2m", "int": "a whole number", "int64": "a whole number",
 	"uint32": "a whole number from 0 to 4294967295", "uint64": "a whole number from 0 on", "float64": "a number",

@@ -21,10 +21,11 @@ import (
 	"github.com/spdl/spdl/app/worker/signer"
 )
 
-// defaultCertificates is the folder of a home with the certificates of a signer's connection.
+// defaultCertificates is the folder, within a home, of the certificates for the connection to a
+// signer.
 const defaultCertificates = "config/signer"
 
-// askSigner is how long a home waits for its signer's public keys.
+// askSigner is the time for which a home waits for its signer's public keys.
 const askSigner = 3 * time.Second
 
 // Validate checks the settings.
@@ -45,7 +46,7 @@ func (s SignerConfig) Validate() error {
 	return nil
 }
 
-// UserIDs returns the numbers of the users.
+// UserIDs returns the numeric ids of the users.
 func (s SignerConfig) UserIDs() (ids []uint32, err error) {
 	for _, name := range s.Users {
 		number := name
@@ -61,22 +62,23 @@ func (s SignerConfig) UserIDs() (ids []uint32, err error) {
 	return ids, nil
 }
 
-// Participant is a home's participant: its public keys, and the keys or the signer that has them.
+// Participant is a home's participant: its public keys, and either its private keys or the signer
+// that has them.
 type Participant struct {
 	worker.PublicKeys
-	Keys   worker.Keys    // zero if the signer has them
+	Keys   worker.Keys    // zero if a signer has the keys
 	Signer *signer.Client // nil if the home has the keys
 }
 
-// Holding returns the participant with keys.
+// Holding returns the participant with these private keys.
 func Holding(keys worker.Keys) Participant {
 	return Participant{PublicKeys: worker.PublicKeys{Signing: keys.Public(), VRF: keys.VRF.Public().(ed25519.PublicKey)},
 		Keys: keys}
 }
 
-// OpenParticipant returns a home's participant: with the keys of the home, or with the signer of
-// worker.signer. While the signer is away, the public keys are those that it had last, and none if
-// it never answered this home.
+// OpenParticipant returns a home's participant, with the keys of the home or with the signer in
+// worker.signer. While the signer does not answer, the public keys are the last ones that it gave
+// to this home, and empty if it gave none.
 func OpenParticipant(ctx context.Context, c *config.Config, a AppConfig, s *Keystore) (Participant, error) {
 	file := InHome(c, a.Worker.KeyFile)
 	if a.Worker.Signer == "" {
@@ -101,7 +103,7 @@ func OpenParticipant(ctx context.Context, c *config.Config, a AppConfig, s *Keys
 		return Participant{}, err
 	}
 	answered, err := client.Keys(ctx, false)
-	if err != nil { // Away says why
+	if err != nil { // Away returns the reason
 		return Participant{PublicKeys: known, Signer: client}, nil
 	}
 	if !answered.Signing.Equal(known.Signing) || !answered.VRF.Equal(known.VRF) {
@@ -110,7 +112,7 @@ func OpenParticipant(ctx context.Context, c *config.Config, a AppConfig, s *Keys
 	return Participant{PublicKeys: answered, Signer: client}, err
 }
 
-// Known returns an error if the public keys are not known, because the signer has never answered.
+// Known returns an error if the public keys are unknown, because the signer has never answered.
 func (p Participant) Known() error {
 	if p.Signing == nil {
 		return fmt.Errorf("%s: start it (spdl signer)", p.Signer.Away())
@@ -118,7 +120,7 @@ func (p Participant) Known() error {
 	return nil
 }
 
-// Sign signs an operation.
+// Sign signs an operation, or has the signer sign it.
 func (p Participant) Sign(ctx context.Context, chainID string, body tx.Body) (*tx.Tx, error) {
 	if p.Signer == nil {
 		return tx.Sign(chainID, body, p.Keys.Signing)
@@ -127,7 +129,7 @@ func (p Participant) Sign(ctx context.Context, chainID string, body tx.Body) (*t
 	return t, elsewhere(err)
 }
 
-// Consent signs a record of consent.
+// Consent signs a record of consent, or has the signer sign it.
 func (p Participant) Consent(ctx context.Context, about consent.Subject, d consent.Decision) (consent.Record, error) {
 	if p.Signer == nil {
 		return consent.Sign(about, d, time.Now(), p.Keys.Signing)
@@ -136,7 +138,8 @@ func (p Participant) Consent(ctx context.Context, about consent.Subject, d conse
 	return r, elsewhere(err)
 }
 
-// elsewhere says where a request that the signer does not allow can be made.
+// elsewhere adds, to an error about a request that the signer does not allow, where the request can
+// be made.
 func elsewhere(err error) error {
 	if errors.Is(err, signer.ErrDenied) {
 		return fmt.Errorf("%w: allow it there, or run this command with the signer's home", err)
@@ -144,7 +147,8 @@ func elsewhere(err error) error {
 	return err
 }
 
-// publicFile returns the path of the public keys of a home whose signer has the private ones.
+// publicFile returns the path of the file with the public keys of a home whose signer has the
+// private keys.
 func publicFile(c *config.Config) string {
 	return filepath.Join(c.RootDir, "config", "participant.pub.json")
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// homePolicy returns the check of an epoch's privacy against the home's own requirements: those of
-// app.toml for every epoch, and those of the home's genesis for the first epoch. It trusts neither
-// the chain nor the node.
+// homePolicy returns a function that checks an epoch's privacy against the home's own requirements:
+// those in app.toml for every epoch, and those in the home's genesis for the first epoch. It trusts
+// neither the chain nor the node.
 func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Privacy, error), error) {
 	genesis, err := genesisPrivacy(c)
 	return policyOf(genesis, w), err
@@ -22,7 +22,7 @@ func policyOf(genesis params.Privacy, w WorkerConfig) func(worker.Task) (params.
 	return func(t worker.Task) (params.Privacy, error) { return permit(demand(genesis, w, t), t.Params.Privacy) }
 }
 
-// genesisPrivacy returns the privacy parameters of a home's genesis.
+// genesisPrivacy returns the privacy parameters in a home's genesis.
 func genesisPrivacy(c *config.Config) (params.Privacy, error) {
 	g, err := GenesisOf(c)
 	return g.Params.Privacy, err
@@ -49,7 +49,7 @@ func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privac
 }
 
 // permit checks an epoch's privacy parameters against the required ones. It returns them with the
-// costs that this program's accountant computes and the required budget.
+// costs from this program's accountant and with the required budget.
 func permit(demand, p params.Privacy) (params.Privacy, error) {
 	if demand.NoiseMultiplier == 0 && demand.Epsilon == 0 {
 		return p, nil

@@ -21,22 +21,22 @@ import (
 	"github.com/spdl/spdl/abci/admission"
 )
 
-// Setting is a key of config.toml or app.toml, as section.key, and its value.
+// Setting is one key of config.toml or app.toml, as section.key, with its value.
 type Setting struct {
 	Key   string `json:"key"`
 	File  string `json:"file"`
-	Value any    `json:"value"` // durations as text
+	Value any    `json:"value"` // durations are texts
 
 	kind reflect.Type
 }
 
-// Settings returns all keys, in the order of the files, with the values of the configuration.
+// Settings returns all keys, in the order of the files, with their values in the configuration.
 func Settings(c *config.Config, a AppConfig) (all []Setting) {
 	all = appendSettings(nil, "app.toml", "", reflect.ValueOf(a))
 	return appendSettings(all, "config.toml", "", reflect.ValueOf(c).Elem())
 }
 
-// String returns the value as text, and a list as a JSON array.
+// String returns the value as text. A list becomes a JSON array.
 func (s Setting) String() string {
 	if s.kind.Kind() == reflect.Slice {
 		list, err := quoted(s.Value)
@@ -66,8 +66,8 @@ func appendSettings(all []Setting, file, section string, of reflect.Value) []Set
 	return all
 }
 
-// Find returns the setting of a key. If there is none, the error matches ErrConfig, as does the
-// error of Set for an invalid value.
+// Find returns the setting with a key. The error for an unknown key matches ErrConfig, and so does
+// the error of Set for an invalid value.
 func Find(all []Setting, key string) (Setting, error) {
 	i := slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })
 	if i < 0 {
@@ -77,9 +77,9 @@ func Find(all []Setting, key string) (Setting, error) {
 	return all[i], nil
 }
 
-// Set changes the value of a key in the file of a home that has it. Everything else in the file
-// stays as it is, comments and order included. Set writes nothing that Load would reject. It
-// ignores the environment: the files have to be valid by themselves.
+// Set changes the value of a key in the file of a home that has the key. The rest of the file stays
+// as it is, including comments and order. Set writes nothing that Load would reject. It ignores the
+// environment, because the files must be valid without it.
 func Set(dir, key, text string) (Setting, error) {
 	s, err := Find(Settings(DefaultConfig(), DefaultAppConfig()), key)
 	if err != nil {
@@ -118,7 +118,7 @@ func Set(dir, key, text string) (Setting, error) {
 	return Find(Settings(c, a), key)
 }
 
-// checkAddress rejects an address, or a list of nodes, with which CometBFT's node would not start.
+// checkAddress rejects an address, or a list of nodes, with which CometBFT would not start.
 func checkAddress(key, text string) error {
 	switch key {
 	case "p2p.persistent_peers", "p2p.seeds":
@@ -138,7 +138,8 @@ func checkAddress(key, text string) error {
 	return nil
 }
 
-// loadWith returns the configuration of a home as if one of its files had the given content.
+// loadWith returns the configuration that a home would have if one of its files had the given
+// content.
 func loadWith(dir, file string, content []byte) (*config.Config, AppConfig, error) {
 	scratch, err := os.MkdirTemp("", "spdl-config-*")
 	if err != nil {
@@ -162,7 +163,7 @@ func loadWith(dir, file string, content []byte) (*config.Config, AppConfig, erro
 	return load(scratch, false)
 }
 
-// listOf reads a list: a JSON array, or elements separated by commas.
+// listOf parses a list, which is a JSON array or is separated by commas.
 func listOf(text string) (list []string, err error) {
 	switch {
 	case strings.HasPrefix(text, "["):
@@ -175,8 +176,8 @@ func listOf(text string) (list []string, err error) {
 	return list, err
 }
 
-// literal returns the TOML of a value, given its text. The text of a list is its elements separated
-// by commas, or a JSON array.
+// literal returns the TOML of a value from its text. The text of a list is a JSON array, or is
+// separated by commas.
 func (s Setting) literal(text string) (string, error) {
 	wrong := func(want string) error {
 		return configError{fmt.Errorf("%s is %q, want %s", s.Key, text, want)}
@@ -215,7 +216,7 @@ func (s Setting) literal(text string) (string, error) {
 	return n.String(), nil
 }
 
-// quoted returns the JSON of a text or a list of texts, which is TOML as well.
+// quoted returns a text, or a list of texts, in JSON, which is also valid TOML.
 func quoted(v any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -224,8 +225,8 @@ func quoted(v any) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// replaceValue returns a TOML document in which a key has another value. It adds a key that the
-// document lacks at the end of the key's section.
+// replaceValue returns a TOML document with another value for a key. If the document lacks the key,
+// replaceValue adds the key at the end of its section.
 func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	section, name := "", key
 	if dot := strings.LastIndex(key, "."); dot >= 0 {
@@ -233,7 +234,7 @@ func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	}
 	var p unstable.Parser
 	p.Reset(doc)
-	current, end := "", -1 // the section of the current expression, and the end of the last line in the key's section
+	current, end := "", -1 // the section of the current expression, and where the key's section ends
 	if section == "" {
 		end = 0
 	}
@@ -264,7 +265,7 @@ func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	return slices.Concat(doc[:end], []byte(line), doc[end:]), nil
 }
 
-// keyOf returns the dotted key of an expression, and the offset behind it.
+// keyOf returns the dotted key of an expression, and the offset after it.
 func keyOf(e *unstable.Node) (path string, after int) {
 	var parts []string
 	for keys := e.Key(); keys.Next(); {
@@ -274,14 +275,15 @@ func keyOf(e *unstable.Node) (path string, after int) {
 	return strings.Join(parts, "."), after
 }
 
-// valueSpan returns the range of a value in the document; after is the offset behind its key.
+// valueSpan returns the offsets at which a value begins and ends in the document. after is the
+// offset after its key.
 func valueSpan(p *unstable.Parser, doc []byte, v *unstable.Node, after int) (from, to int) {
 	from = after + bytes.IndexByte(doc[after:], '=') + 1
 	from += len(doc[from:]) - len(bytes.TrimLeft(doc[from:], " \t"))
 	return from, valueEnd(p, doc, v, from)
 }
 
-// valueEnd returns the offset behind a value that begins at or behind an offset.
+// valueEnd returns the offset after a value that begins at the offset from or later.
 func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, from int) int {
 	if v.Kind == unstable.Array {
 		at := from + bytes.IndexByte(doc[from:], '[') + 1
@@ -297,7 +299,7 @@ func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, from int) int {
 	return int(raw.Offset + raw.Length)
 }
 
-// lineEnd returns the offset just after the line that contains the offset at.
+// lineEnd returns the offset after the line that contains the offset at.
 func lineEnd(doc []byte, at int) int {
 	if n := bytes.IndexByte(doc[at:], '\n'); n >= 0 {
 		return at + n + 1

@@ -14,20 +14,22 @@ import (
 	"github.com/spdl/spdl/app/worker/signer"
 )
 
-// partSuffix ends the name of a signer's home while it is being made.
+// partSuffix is the suffix of a signer's home until MoveToSigner has completed it.
 const partSuffix = ".part"
 
-// SignerMove says how a participant's keys and journal move from a node's home to a signer's.
+// SignerMove describes a move of a participant's keys and journal from a node's home to a signer's
+// home.
 type SignerMove struct {
-	To      string       // the signer's home, which must not exist
-	Signer  SignerConfig // its settings
-	Address string       // where the node finds it
+	To      string       // the path of the signer's home, which must not exist
+	Signer  SignerConfig // the settings of the signer's home
+	Address string       // the address at which the node finds the signer
 }
 
-// MoveToSigner makes a signer's home with the participant's keys and journal of a home, whose node is
-// stopped, and removes them there. At no time do two homes start that have the keys: the new one gets
-// its name after the node's app.toml names the signer, and a node with both does not start. Run again
-// after a crash, it goes on.
+// MoveToSigner makes a signer's home with the participant's keys and journal from a node's home,
+// and removes them there. The node must be stopped. At no time can two homes with the keys start:
+// the new home gets its final name after the node's app.toml has the signer's address, and a node
+// with both an address and keys does not start. If a crash interrupts MoveToSigner, another call
+// continues.
 func MoveToSigner(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 	file, journal := InHome(c, a.Worker.KeyFile), InHome(c, a.Worker.Journal)
 	if a.IsRelay() || IsWorkerGroup(c, a) {
@@ -52,7 +54,8 @@ func MoveToSigner(c *config.Config, a AppConfig, s *Keystore, m SignerMove) erro
 	return endMove(c, a, m.To)
 }
 
-// beginMove makes the signer's home under another name, and has the node's home name the signer.
+// beginMove makes the signer's home under a temporary name, and writes the signer's address to the
+// node's app.toml.
 func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 	if _, err := os.Lstat(m.To); !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%s exists already: a signer's home is a new one", m.To))
@@ -71,7 +74,7 @@ func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 		}
 	}
 	own := DefaultAppConfig()
-	own.Worker.Enabled, own.Signer, own.Proposal = false, m.Signer, a.Proposal // which must fit config.toml
+	own.Worker.Enabled, own.Signer, own.Proposal = false, m.Signer, a.Proposal // these must fit config.toml
 	if err := errors.Join(own.Validate(), own.WriteFile(part)); err != nil {
 		return err
 	}
@@ -91,8 +94,8 @@ func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 	return err
 }
 
-// copyParticipant copies a participant's keys, their next and former ones, the journal, and what
-// commands read beside them.
+// copyParticipant copies a participant's keys, with the next and former ones, the journal, and the
+// other files that commands on keys read.
 func copyParticipant(c *config.Config, a AppConfig, to WorkerConfig, part string) error {
 	files, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*")
 	if err != nil {
@@ -113,7 +116,7 @@ func copyParticipant(c *config.Config, a AppConfig, to WorkerConfig, part string
 	return nil
 }
 
-// copySecret copies a file to a new one for its owner alone, synced to the disk.
+// copySecret copies a file to a new one with mode 0600, and syncs it to the disk.
 func copySecret(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -128,7 +131,8 @@ func copySecret(from, to string) error {
 	return errors.Join(err, out.Sync(), out.Close(), SyncFolder(to))
 }
 
-// endMove gives the signer's home its name, and removes the keys and the journal of the node's.
+// endMove gives the signer's home its final name, and removes the keys and the journal from the
+// node's home.
 func endMove(c *config.Config, a AppConfig, to string) error {
 	if _, err := os.Lstat(to); errors.Is(err, os.ErrNotExist) {
 		if err := os.Rename(to+partSuffix, to); err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// TxIndexDB is the database of CometBFT's transaction index. CometBFT stores each transaction whole
-// there, by its hash, in addition to the block store: with rounds of megabytes LevelDB would write
-// each byte three more times, and merge tables by random keys. Here the index leaves out the bytes
-// of a transaction that is larger than a block part, and reads them from its block.
+// TxIndexDB is the database of CometBFT's transaction index. CometBFT would store each whole
+// transaction in it, by hash, in addition to the block store: with rounds of megabytes LevelDB
+// would write each byte three more times, and merge tables by random keys. TxIndexDB leaves out the
+// bytes of a transaction that is larger than a block part, and reads them from its block.
 type TxIndexDB struct {
 	dbm.DB
-	Blocks func() dbm.DB // the database of the block store
+	Blocks func() dbm.DB // returns the database of the block store
 }
 
 // NewBatch implements dbm.DB.
@@ -26,7 +26,7 @@ func (r *TxIndexDB) NewBatch() dbm.Batch { return resultBatch{r.DB.NewBatch()} }
 
 type resultBatch struct{ dbm.Batch }
 
-// Set sets a key. The result of a large transaction is stored without the transaction's bytes.
+// Set sets a key. It leaves the transaction's bytes out of the result of a large transaction.
 func (b resultBatch) Set(key, value []byte) error {
 	if len(key) == tmhash.Size && len(value) > int(types.BlockPartSizeBytes) {
 		var t abcitypes.TxResult
@@ -43,16 +43,16 @@ func (b resultBatch) Set(key, value []byte) error {
 	return b.Batch.Set(key, value)
 }
 
-// Get reads a key, and adds the bytes of a transaction that Set left out. If its block has been or
-// is being dropped, the result has no bytes. That is not an error, because CometBFT's index would
-// panic on one.
+// Get reads a key, and adds the bytes of a transaction that Set left out. If the transaction's
+// block was dropped, the result has no bytes. That is not an error, because CometBFT's index would
+// panic on an error.
 func (r *TxIndexDB) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {
 		return value, err
 	}
 	var t abcitypes.TxResult
-	if t.Unmarshal(value) != nil || t.Height <= 0 || len(t.Tx) > 0 { // an event's value, or a whole transaction
+	if t.Unmarshal(value) != nil || t.Height <= 0 || len(t.Tx) > 0 { // the value of an event, or a whole transaction
 		return value, nil
 	}
 	p := &partsReader{store: cmtstore.NewBlockStore(r.Blocks()), height: t.Height}
@@ -62,18 +62,18 @@ func (r *TxIndexDB) Get(key []byte) ([]byte, error) {
 	return t.Marshal()
 }
 
-// partsReader reads a stored block and fetches only the parts that it reaches.
+// partsReader reads a stored block, and loads only the parts that it needs.
 type partsReader struct {
 	store  *cmtstore.BlockStore
 	height int64
-	at     int64 // offset of the next byte
-	held   int   // number of the part in memory
+	at     int64 // the offset of the next byte
+	held   int   // the number of the part in memory
 	part   []byte
 }
 
-// transaction returns a transaction of the block, or an error if a part is missing. A block is a
-// message of a header and data, and the data are a message of transactions: all fields have
-// lengths.
+// transaction returns a transaction of the block, or an error if a part is missing. In protobuf a
+// block is a message of a header and data, and the data are a message of transactions. All these
+// fields have a length, so transaction can skip them.
 func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	const header, data, tx = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
 	n, err := p.field(header)
@@ -95,7 +95,7 @@ func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	return raw, err
 }
 
-// field reads a tag, which must be the given one, and returns the length behind it.
+// field reads a tag, which must be the given one, and returns the length after it.
 func (p *partsReader) field(tag byte) (int64, error) {
 	got, err := p.ReadByte()
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *partsReader) field(tag byte) (int64, error) {
 	return int64(n), err
 }
 
-// Read implements io.Reader, up to the end of a part.
+// Read implements io.Reader. It reads at most to the end of a part.
 func (p *partsReader) Read(into []byte) (int, error) {
 	number := int(p.at / int64(types.BlockPartSizeBytes))
 	if p.part == nil || number != p.held {

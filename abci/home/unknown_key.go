@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/internal/spelling"
 )
 
-// unknownKey says which keys of a section, "" for the top of the file, the decoder does not know: each
-// with its line, and the keys that may have been meant.
+// unknownKey returns the message about unknown keys in a section, "" for the top of the file. It
+// has the line of each key, and the known keys that may have been meant.
 func unknownKey(file, section string, keys []string, into any) string {
 	name, _, list := strings.Cut(section, "[")
 	where := ""
@@ -28,8 +28,8 @@ func unknownKey(file, section string, keys []string, into any) string {
 	return strings.Join(said, "; ")
 }
 
-// keysOf returns the keys of a section of a type that a file is decoded into, none if it has no such
-// section.
+// keysOf returns the keys of a section in the type that a file is decoded into. It returns none if
+// the type has no such section.
 func keysOf(t reflect.Type, section string) (keys []string) {
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()
@@ -53,8 +53,8 @@ func keysOf(t reflect.Type, section string) (keys []string) {
 	return keys
 }
 
-// lineOf returns the line of a TOML file on which a section has a key, 0 if it is not found. The decoder
-// knows keys in lower case.
+// lineOf returns the number of the line of a TOML file with a key of a section, 0 if it finds none.
+// It ignores case, because the decoder returns keys in lower case.
 func lineOf(file, section, key string) int {
 	text, err := os.ReadFile(file)
 	if err != nil {

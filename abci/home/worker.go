@@ -18,12 +18,12 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// features is the folder of a home that caches the features of its participant's images across
+// features is the folder in a home that caches the features of its participant's images between
 // starts.
 const features = "data/features"
 
-// WorkerOf returns a home's worker: its key, journal, policy, share of the data and
-// source of noise.
+// WorkerOf returns the configuration of a home's worker: its keys or signer, journal, policy, share
+// of the data and source of noise.
 func WorkerOf(c *config.Config, a AppConfig, s *Keystore, p Participant, data PartOf,
 	log func(string, ...any)) (worker.Config, error) {
 	policy, err := homePolicy(c, a.Worker)
@@ -41,7 +41,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 		Policy: policy, Consent: consentOf(c, a.Worker), Log: log,
 		StepDelay: a.Worker.StepDelay, LogLoss: a.Worker.LogLoss,
 	}
-	if p.Signer != nil { // not an interface that holds a nil pointer
+	if p.Signer != nil { // without this check the interface would hold a nil pointer
 		w.Signer = p.Signer
 	}
 	if w.External, err = externalOf(c, a.Worker, log); err != nil {
@@ -79,14 +79,14 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 	return w, nil
 }
 
-// UseTrainer sets the trainer to a command line, which starts in the working directory.
+// UseTrainer sets the trainer to a command line that starts in the current working directory.
 func (w *WorkerConfig) UseTrainer(line string) (err error) {
 	w.Trainer = trainer.Argv(line)
 	w.TrainerDir, err = os.Getwd()
 	return err
 }
 
-// TrainerOf returns the command of a home's trainer.
+// TrainerOf returns the configuration of a home's trainer.
 func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) trainer.Config {
 	return trainer.Config{
 		Argv: w.Trainer, Dir: InHome(c, w.TrainerDir), Timeout: w.TrainerTimeout, Log: log,
@@ -96,14 +96,14 @@ func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) train
 	}
 }
 
-// box returns the settings of the trainer's sandbox.
+// box returns the settings of the trainer's sandbox, without paths of the home.
 func (w WorkerConfig) box() sandbox.Settings {
 	return sandbox.Settings{Off: w.Sandbox == sandbox.ModeOff, Memory: w.TrainerMemory, Scratch: w.TrainerScratch,
 		Processes: w.TrainerProcesses, Read: w.TrainerRead, Devices: w.Devices, Env: w.TrainerEnv}
 }
 
-// sandboxIn returns the settings of the sandbox of a home's trainer, which keeps the home's keys,
-// journal and databases from it.
+// sandboxIn returns the settings of the sandbox for a home's trainer. They keep the home's keys,
+// journal and databases secret from the trainer.
 func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
 	s := w.box()
 	for _, secret := range []string{"config", "data", w.KeyFile, w.Journal, w.SignerCerts} {
@@ -112,7 +112,7 @@ func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
 	return s
 }
 
-// sayContainment logs by what a trainer is contained, or that it is not.
+// sayContainment logs the mechanisms that contain a trainer, or that none does.
 func sayContainment(s sandbox.Settings, log func(string, ...any)) {
 	if s.Off {
 		log("THE TRAINER IS NOT CONTAINED: it can read this node's keys and send the data away (worker.sandbox is \"off\")")
@@ -125,7 +125,7 @@ func sayContainment(s sandbox.Settings, log func(string, ...any)) {
 	}
 }
 
-// externalOf returns a function that starts a home's trainer, nil if the home names none.
+// externalOf returns a function that starts a home's trainer, nil if the home has none.
 func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (func(context.Context,
 	worker.Task) (worker.Examples, error), error) {
 	if len(w.Trainer) == 0 {
@@ -138,14 +138,15 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	sayContainment(conf.Sandbox, log)
 	return func(ctx context.Context, t worker.Task) (worker.Examples, error) {
 		program, err := trainer.Start(ctx, conf, t.Params.Model, t.Params.Privacy)
-		if err != nil { // return a nil interface, not an interface that holds a nil pointer
+		if err != nil { // without this check the interface would hold a nil pointer
 			return nil, err
 		}
 		return program, nil
 	}, nil
 }
 
-// keepIn caches features in a folder, and logs the progress of a long computation.
+// keepIn returns the settings that cache features in a folder and log the progress of long
+// computations.
 func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
 		return inputs.Keep{}, err
@@ -160,8 +161,8 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	}}, nil
 }
 
-// share returns the indices of the participant's examples among training data with these labels; as
-// a method value it is a mnist.Part. A single part keeps the order of the data, so adding or
+// share returns the indices of the participant's examples in training data with these labels. Its
+// method value is a mnist.Part. A single part keeps the order of the data, so that adding or
 // removing a row does not reorder the others.
 func (w WorkerConfig) share(labels []uint8) ([]int, error) {
 	if w.Parts == 1 {

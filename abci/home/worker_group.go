@@ -18,12 +18,12 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// journals is the name of the folder of a worker group's journals. It is beside the path
+// journals is the name of the folder with the journals of a worker group, in the folder of
 // worker.journal.
 const journals = "journals"
 
-// IsWorkerGroup reports whether a home is that of many participants without a node, a worker group:
-// its key_file is a folder of key files.
+// IsWorkerGroup reports whether a home is that of a worker group, many participants without a node.
+// Its key_file is a folder of key files.
 func IsWorkerGroup(c *config.Config, a AppConfig) bool {
 	info, err := os.Stat(InHome(c, a.Worker.KeyFile))
 	return err == nil && info.IsDir()
@@ -58,7 +58,7 @@ func InitWorkerGroup(dir string, c *config.Config, a AppConfig, n int) ([]worker
 	return keys, errors.Join(errs...)
 }
 
-// forEach calls f for 0 to n-1, up to 64 calls at once, because they wait for the disk.
+// forEach calls f for 0 to n-1, with up to 64 calls at a time, because these wait for the disk.
 func forEach(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, 64)
@@ -95,7 +95,7 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 	var all []worker.Config
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".json") {
-			continue // a file with the former or the next keys of a rotation
+			continue // the former or next keys of a rotation
 		}
 		one, k := a, len(all)
 		one.Worker.KeyFile = filepath.Join(folder, f.Name())
@@ -127,11 +127,11 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 	return all, nil
 }
 
-// groupRetry returns the pause of each of n workers after a failed call.
+// groupRetry returns the pause after a failed call for each of n workers.
 func groupRetry(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
 
-// once returns a PartOf that keeps the data set it read last, because all workers of a group ask
-// for the same one.
+// once returns a PartOf that keeps the last data set in memory, because all workers of a group read
+// the same one.
 func once(data DataOf) PartOf {
 	var mu sync.Mutex
 	var asked string
@@ -150,7 +150,7 @@ func once(data DataOf) PartOf {
 	}
 }
 
-// remembered caches a policy's answer for each epoch, which is the same for all workers of a group.
+// remembered caches a policy's result for each epoch, which is the same for all workers of a group.
 func remembered(policy func(worker.Task) (params.Privacy, error)) func(worker.Task) (params.Privacy, error) {
 	type answer struct {
 		privacy params.Privacy

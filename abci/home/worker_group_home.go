@@ -12,15 +12,15 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// LockWorkerGroup locks the journals of a worker group's home for this process until the returned
-// Closer is closed. Otherwise a second process would start, and the lock of each journal would
-// reject its worker.
+// LockWorkerGroup locks the journals of a worker group's home for this process until the result is
+// closed. Without this lock a second process would start, and only the lock of each journal would
+// stop its workers.
 func LockWorkerGroup(c *config.Config, a AppConfig) (io.Closer, error) {
 	return worker.Lock(journalsOf(c, a))
 }
 
-// Journals returns the path of a home's journals: the folder of a worker group, or the file of one
-// worker.
+// Journals returns the path of a home's journals: the folder for a worker group, or the file for
+// one worker.
 func Journals(c *config.Config, a AppConfig) string {
 	if IsWorkerGroup(c, a) {
 		return journalsOf(c, a)
@@ -28,11 +28,11 @@ func Journals(c *config.Config, a AppConfig) string {
 	return InHome(c, a.Worker.Journal)
 }
 
-// KeptHeader returns the path of the file with the last header that a home's worker verified.
+// KeptHeader returns the path of the file with the last header that a home's worker has verified.
 func KeptHeader(c *config.Config) string { return filepath.Join(c.DBDir(), "worker_header.json") }
 
-// resetWorkerGroup is Reset for a home of many participants, which has no node and no validator:
-// each key has a new journal.
+// resetWorkerGroup is Reset for the home of a worker group, which has no node and no validator. It
+// makes a new journal for each key.
 func resetWorkerGroup(c *config.Config, a AppConfig) error {
 	held, err := LockWorkerGroup(c, a)
 	if err != nil {

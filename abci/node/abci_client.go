@@ -9,22 +9,23 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
-// clients makes CometBFT's connections to the application of this process.
+// clients makes the connections from CometBFT to the application in this process.
 type clients struct{ abcitypes.Application }
 
-// NewABCIClient implements proxy.ClientCreator. Each connection has a lock of its own.
+// NewABCIClient implements proxy.ClientCreator. Each connection has its own lock.
 func (c clients) NewABCIClient() (abcicli.Client, error) {
 	return connection{abcicli.NewLocalClient(nil, c.Application), c.Application}, nil
 }
 
-// connection is a client whose CheckTx admits nothing. CometBFT's mempool admits by CheckTxAsync.
-// Only the RPC's /check_tx, which promises to add nothing to the mempool, calls CheckTx.
+// connection is a client whose CheckTx admits nothing. CometBFT's mempool admits transactions with
+// CheckTxAsync. Only the RPC's /check_tx, which promises to add nothing to the mempool, calls
+// CheckTx.
 type connection struct {
 	abcicli.Client
 	application abcitypes.Application
 }
 
-// CheckTx judges a transaction without adding it to the pool.
+// CheckTx returns the verdict on a transaction without adding it to the pool.
 func (c connection) CheckTx(ctx context.Context, req *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error) {
 	if a, ok := c.application.(*abci.Application); ok {
 		return a.Judge(req.Tx), nil

@@ -11,10 +11,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// noPeersAfter is the time without a peer after which a node says so.
+// noPeersAfter is the time without a peer after which a node warns.
 const noPeersAfter = 10 * time.Second
 
-// announce logs which node starts, on which chain, at which addresses and height.
+// announce logs the start of the node: its id, its chain, its addresses and its height.
 func (r *Running) announce(c *config.Config, logger log.Logger) {
 	chain, height := "", uint64(0)
 	if s := r.Application.State(); s != nil {
@@ -24,7 +24,7 @@ func (r *Running) announce(c *config.Config, logger log.Logger) {
 		"p2p", c.P2P.ListenAddress, "rpc", c.RPC.ListenAddress, "home", c.RootDir, "height", height)
 }
 
-// validators returns the number of validators of a state, 0 without one.
+// validators returns the number of validators in a state, 0 for a nil state.
 func validators(s *app.State) (n int) {
 	if s == nil {
 		return 0
@@ -37,7 +37,7 @@ func validators(s *app.State) (n int) {
 	return n
 }
 
-// reportNoPeers logs one line if there is no peer after a time.
+// reportNoPeers logs one line if the node has no peer after a time.
 func reportNoPeers(ctx context.Context, peers func() int, after time.Duration, logger log.Logger) {
 	select {
 	case <-ctx.Done():

@@ -13,11 +13,11 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// errDiverged reports that a node's state is not the chain's.
+// errDiverged means that a node's state differs from the chain's.
 var errDiverged = errors.New("this node has diverged from the chain")
 
-// divergenceFile lies in a home's data folder, so that Reset removes it with the
-// state that diverged.
+// divergenceFile is in the data folder of a home, so that Reset removes it together with the state
+// that diverged.
 const divergenceFile = "diverged.json"
 
 func divergence(reason string) error {
@@ -28,7 +28,7 @@ func divergence(reason string) error {
 		"and sync again", errDiverged, reason)
 }
 
-// recordDivergence remembers that the state in a data folder is not the chain's.
+// recordDivergence records in a data folder that its state differs from the chain's.
 func recordDivergence(folder, reason string) error {
 	path := filepath.Join(folder, divergenceFile)
 	data, err := json.Marshal(struct {
@@ -46,8 +46,8 @@ func recordDivergence(folder, reason string) error {
 	return nil
 }
 
-// checkDiverged rejects a home whose state is known to differ from the chain's: its node would keep
-// disconnecting every honest peer without saying why.
+// checkDiverged rejects a home whose state is known to differ from the chain's. Its node would
+// disconnect every honest peer without naming the reason.
 func checkDiverged(c *config.Config) error {
 	data, err := os.ReadFile(filepath.Join(c.DBDir(), divergenceFile))
 	if errors.Is(err, os.ErrNotExist) {

@@ -8,9 +8,9 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// checkPorts returns an error that names the key of an address of config.toml that is taken.
-// CometBFT does not name the key, and if the Prometheus port is taken it only logs and runs without
-// metrics.
+// checkPorts returns an error if an address in config.toml is in use, with the key of the address.
+// CometBFT does not name the key, and if the Prometheus port is in use, it only logs that and runs
+// without metrics.
 func checkPorts(c *config.Config) error {
 	at := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress}}
 	if c.Instrumentation.IsPrometheusEnabled() {
@@ -18,7 +18,7 @@ func checkPorts(c *config.Config) error {
 	}
 	for _, a := range at {
 		address := strings.TrimPrefix(a[1], "tcp://")
-		if address == "" || strings.Contains(address, "://") { // off, or no port
+		if address == "" || strings.Contains(address, "://") { // disabled, or not a TCP port
 			continue
 		}
 		l, err := net.Listen("tcp", address)

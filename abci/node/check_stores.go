@@ -18,12 +18,12 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrVersion reports a height of another version of the state machine: another release
-// of the program executes it.
+// ErrVersion means that another version of the state machine, in another release of the program,
+// executes a height.
 var ErrVersion = errors.New("the chain is of another application version")
 
-// checkVersion rejects a home whose next height belongs to another version of the state machine,
-// because this version would diverge at the first block on which the two differ. It reads the
+// checkVersion rejects a home whose next height needs another version of the state machine, because
+// this version would diverge at the first block on which the two differ. It reads the needed
 // version from the application's state. It also checks CometBFT's state if the application has none
 // or both are at the same height; the application stores a height first.
 func checkVersion(c *config.Config, d *databases, own *app.State) error {
@@ -44,7 +44,7 @@ func checkVersion(c *config.Config, d *databases, own *app.State) error {
 	return sameVersion(s.Version.Consensus.App, uint64(s.LastBlockHeight))
 }
 
-// checkOwnVersion is checkVersion by the application's state.
+// checkOwnVersion is the part of checkVersion for the application's state.
 func checkOwnVersion(c *config.Config, own *app.State) error {
 	if own == nil {
 		return nil
@@ -62,11 +62,12 @@ func checkOwnVersion(c *config.Config, own *app.State) error {
 	return sameVersion(doc.ConsensusParams.Version.App, own.Height)
 }
 
-// errOtherGenesis reports databases of another chain than that of genesis.json.
+// errOtherGenesis means that the databases belong to another chain than genesis.json.
 var errOtherGenesis = errors.New("genesis.json is not the genesis of this home's data")
 
-// checkGenesis rejects a genesis.json that was replaced since the home's first start. CometBFT would
-// go on with the genesis of the first start, and this program's worker would use the file.
+// checkGenesis rejects a genesis.json that was replaced after the home's first start. CometBFT
+// would continue with the genesis of the first start, while this program's worker would use the
+// file.
 func checkGenesis(c *config.Config, d *databases) error {
 	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
@@ -97,7 +98,8 @@ func checkGenesis(c *config.Config, d *databases) error {
 		sha256.Sum256(one), file.ChainID, sha256.Sum256(other))
 }
 
-// sameVersion rejects the version of a chain after a height unless it is this program's.
+// sameVersion returns an error unless this program executes the version that a chain has after a
+// height.
 func sameVersion(made, height uint64) error {
 	if made == app.Version {
 		return nil
@@ -107,11 +109,11 @@ func sameVersion(made, height uint64) error {
 		ErrVersion, made, height, abci.Version, app.Version, made)
 }
 
-// errStoresDisagree reports databases from different moments.
+// errStoresDisagree means that the databases have data of different moments.
 var errStoresDisagree = errors.New("the databases of this home disagree")
 
-// checkValidators returns an error if the state database lost the validators of the last height, as
-// happens when LevelDB drops damaged records. CometBFT would panic when it executes the next block.
+// checkValidators returns an error if the state database lacks the validators of the last height,
+// as happens when LevelDB drops damaged records. CometBFT would panic at the next block.
 func checkValidators(c *config.Config, d *databases) error {
 	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
@@ -126,8 +128,8 @@ func checkValidators(c *config.Config, d *databases) error {
 	return err
 }
 
-// checkStores builds a node. CometBFT panics if its stores are at different heights, which
-// checkStores returns as an error: the disk is at fault, not the program.
+// checkStores builds a node. If CometBFT panics because its stores are at different heights,
+// checkStores returns an error instead, because the disk is at fault and not the program.
 func checkStores(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
 	disagree := func(what any) error {
 		return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole "+

@@ -9,10 +9,10 @@ import (
 	cmtnode "github.com/cometbft/cometbft/node"
 )
 
-// errHalted reports that a node's consensus has ended while the node is running.
+// errHalted means that consensus has ended although the node is still running.
 var errHalted = errors.New("consensus has halted; the log says why, at CONSENSUS FAILURE")
 
-// consensusOf returns a node's consensus. Wait on it returns when consensus has ended.
+// consensusOf returns the consensus of a node. Its Wait returns when consensus has ended.
 func consensusOf(n *cmtnode.Node) (interface{ Wait() }, error) {
 	env, err := n.ConfigureRPC()
 	if err != nil {
@@ -26,7 +26,8 @@ func consensusOf(n *cmtnode.Node) (interface{ Wait() }, error) {
 }
 
 // watch reports the end of consensus in a running node. CometBFT recovers from a panic there, such
-// as that of a failed FinalizeBlock: it logs it, and the process goes on without a validator.
+// as that of a failed FinalizeBlock. It only logs the panic, and the process continues without a
+// validator.
 func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 	consensus.Wait()
 	if ctx.Err() != nil {
@@ -43,7 +44,7 @@ func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 	r.fail(err)
 }
 
-// Failed delivers the errors from which a running node cannot recover: consensus has halted, or the
-// worker has given up. A worker retries temporary errors, so only a wrong key, journal or data set
-// stops it.
+// Failed returns a channel of the errors from which a running node cannot recover: consensus has
+// halted, or the worker has ended. A worker retries after temporary errors, so only a wrong key,
+// journal or data set ends it.
 func (r *Running) Failed() <-chan error { return r.failed }

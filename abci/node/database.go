@@ -13,18 +13,18 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// databases opens the databases of CometBFT. CometBFT v0.40.0 closes its block store while gossip
-// goroutines may still read from it, and panics if a read fails, so a node could not stop without
-// ending its process. It never closes its transaction index, so a node could not start again in the
-// same process.
+// databases opens the databases for CometBFT. CometBFT v0.40.0 has two faults that it avoids.
+// CometBFT closes its block store while gossip goroutines may still read from it, and panics if a
+// read fails, so a node could not stop without ending its process. And it never closes its
+// transaction index, so a node could not start again in the same process.
 type databases struct {
 	mu     sync.Mutex
 	opened []*database
-	state  func() *app.State // the application's
-	drops  bool              // whether blocks are dropped
+	state  func() *app.State // the application's state
+	drops  bool              // whether the node drops old blocks
 }
 
-// provide is a config.DBProvider.
+// provide implements config.DBProvider.
 func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
 	db, err := d.open(ctx)
 	switch {
@@ -38,8 +38,8 @@ func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
 	return db, nil
 }
 
-// open returns the database of an id. It opens the database once, because a second attempt would
-// fail.
+// open returns the database with an id. It opens each database only once, because a second attempt
+// would fail.
 func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,8 +57,8 @@ func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 	return wrapped, nil
 }
 
-// last returns the database of an id that was opened last, even if it has been closed since, or an
-// empty one if none was opened.
+// last returns the last database that was opened with an id, even if it has been closed since, or
+// an empty one if none was opened.
 func (d *databases) last(id string) dbm.DB {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +81,7 @@ func (d *databases) Close() error {
 	return errors.Join(errs...)
 }
 
-// database reads as empty once it is closed, rather than returning an error.
+// database is a database whose reads return nothing after it was closed, in place of an error.
 type database struct {
 	dbm.DB
 	id     string
@@ -96,7 +96,7 @@ func (d *database) Close() error {
 	return d.DB.Close()
 }
 
-// Get returns the value of a key, nil from a closed database.
+// Get returns the value of a key; from a closed database, nil.
 func (d *database) Get(key []byte) ([]byte, error) {
 	value, err := d.DB.Get(key)
 	if err != nil && d.closed.Load() {
@@ -105,7 +105,7 @@ func (d *database) Get(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// Has reports whether a key is set, false for a closed database.
+// Has reports whether a key has a value; for a closed database, false.
 func (d *database) Has(key []byte) (bool, error) {
 	found, err := d.DB.Has(key)
 	if err != nil && d.closed.Load() {

@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// waiting is the first byte of the keys under which CometBFT's evidence pool keeps pending
+// waiting is the first byte of the keys under which CometBFT's evidence pool stores pending
 // evidence.
 const waiting = 0x01
 
@@ -22,10 +22,11 @@ const waiting = 0x01
 // piece already convicts.
 var errNeedless = errors.New("evidence that convicts nobody more")
 
-// evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces, whether from
-// consensus, peers or RPC, so that the pool holds at most one pending piece for each validator.
-// CometBFT sets no bound: it puts all pending pieces into blocks, sends them to every peer every 10
-// s, and hashes them for each block with evidence. A block with a needless piece stays valid.
+// evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces from
+// consensus, peers and RPC alike, so that the pool has at most one pending piece for each
+// validator. CometBFT itself sets no bound: it puts all pending pieces into blocks, sends them to
+// every peer every 10 s, and hashes them for each block with evidence. A block with a needless
+// piece stays valid.
 type evidenceDB struct {
 	dbm.DB
 	state func() *app.State // nil before the chain's first block
@@ -33,7 +34,7 @@ type evidenceDB struct {
 	mu sync.Mutex // held from the check of the pending pieces until the write
 }
 
-// Set stores a value, but pending evidence only if it is needed.
+// Set stores a value. It rejects pending evidence that is not needed.
 func (c *evidenceDB) Set(key, value []byte) error {
 	if len(key) == 0 || key[0] != waiting {
 		return c.DB.Set(key, value)
@@ -50,8 +51,8 @@ func (c *evidenceDB) Set(key, value []byte) error {
 	return c.DB.Set(key, value)
 }
 
-// needed returns nil if the state would convict at least one of the proven validators and no
-// pending piece of evidence is against that validator. Otherwise it returns errNeedless.
+// needed returns nil if a piece of evidence would convict at least one validator that neither the
+// state nor a pending piece convicts, and otherwise errNeedless.
 func (c *evidenceDB) needed(proven []app.Misbehavior) error {
 	state := c.state()
 	proven = slices.DeleteFunc(proven, func(m app.Misbehavior) bool { return state != nil && !state.Convicts(m) })

@@ -13,17 +13,17 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 )
 
-// logMonitor is a logger that passes on CometBFT's error messages. It logs some of them at a lower
-// level: rejections of needless evidence, with which a peer could fill the log; errors while the
-// node stops, which closing connections cause; and errors about peers that occur in a healthy net.
-// Consensus failures stay errors.
+// logMonitor is a logger for CometBFT that also passes its error messages to onError. It logs some
+// of them at a lower level: rejections of needless evidence, with which a peer could fill the log;
+// errors from closing connections while the node stops; and errors about peers that occur in a
+// healthy net. Consensus failures stay errors.
 type logMonitor struct {
 	log.Logger
 	onError  func(message, reason string)
-	stopping <-chan struct{} // closed when the node is to stop
+	stopping <-chan struct{} // closed when the node must stop
 }
 
-// Error logs, and passes the message on with the value of its key err.
+// Error logs a message, and passes it to onError with the value of the key err.
 func (h logMonitor) Error(message string, keyvals ...any) {
 	if slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && errors.Is(err, errNeedless) }) {
 		h.Debug(message, keyvals...)
@@ -49,10 +49,10 @@ func (h logMonitor) Error(message string, keyvals ...any) {
 	}
 }
 
-// ofHealthyNet returns another text for an error about a peer that occurs in a healthy net: the peer
-// is not up yet or down for a moment, or two nodes have dialed each other at once. CometBFT and
-// redial dial the peer again, and redial warns if a persistent peer stays missing. For other errors
-// it returns "".
+// ofHealthyNet returns another text for an error about a peer that occurs in a healthy net: the
+// peer is not running yet or is down for a moment, or two nodes have dialed each other at once. In
+// these cases CometBFT and redial dial the peer again, and redial warns if a persistent peer stays
+// missing. For other errors ofHealthyNet returns "".
 func ofHealthyNet(message string, keyvals []any) string {
 	is := func(expected func(error) bool) bool {
 		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })
@@ -87,7 +87,7 @@ func (h logMonitor) With(keyvals ...any) log.Logger {
 	return logMonitor{h.Logger.With(keyvals...), h.onError, h.stopping}
 }
 
-// onError ends the node, with a reason, if a message of CometBFT's says that it has failed.
+// onError ends the node with a reason if a message from CometBFT means that the node has failed.
 func (r *Running) onError(message, reason string) {
 	switch message {
 	case saidHalted:
@@ -102,8 +102,8 @@ func (r *Running) onError(message, reason string) {
 	}
 }
 
-// diverged ends a node whose state differs from the one that more than two thirds signed, and
-// records that.
+// diverged ends a node whose state differs from the state that more than two thirds signed, and
+// records the divergence.
 func (r *Running) diverged(reason string) {
 	if !strings.HasPrefix(reason, saidWrongHeader) {
 		return
@@ -114,8 +114,8 @@ func (r *Running) diverged(reason string) {
 	r.fail(divergence(reason))
 }
 
-// fail reports an error that the node cannot recover from. It drops the error if the channel is
-// full.
+// fail reports an error from which the node cannot recover. If the channel is full, fail drops the
+// error.
 func (r *Running) fail(err error) {
 	select {
 	case r.failed <- err:

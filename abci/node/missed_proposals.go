@@ -11,22 +11,22 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// missedProposals tracks missed proposals. Validators have equal powers, so CometBFT's proposer
-// rotates by one each height, and by one each round of a height: with n validators, the proposer of
-// height h, round 0 is that of height h-n. It is this node's own estimate and affects only
-// timeouts. Only FinalizeBlock uses it.
+// missedProposals tracks which proposers missed their last turn. Validators have equal powers, so
+// CometBFT's proposer advances by one validator with each height, and with each round of a height:
+// with n validators, the proposer of height h, round 0, is also that of height h-n. The result is
+// an estimate of this node and affects only timeouts. Only FinalizeBlock uses it.
 type missedProposals struct {
-	height     int64 // of the last block
+	height     int64 // the height of the last block
 	proposer   string
-	validators []string // addresses, in the order of commits
-	lost       []bool   // by place in the rotation, the height modulo n
-	whose      []string // addresses, by place; "" while unknown
+	validators []string // the validators' addresses, in the order of commits
+	lost       []bool   // by place in the rotation, which is the height modulo n
+	whose      []string // the addresses by place; "" while unknown
 }
 
-// observe records a decided block: its proposer, the votes for the block before and their round,
-// and the validators (included) whose participants' gradients it includes. It reports whether the
-// next height's first proposer missed its last turn and has since sent neither a committed vote nor
-// a gradient. Gradients count because the slowest vote may be in no commit.
+// observe records a decided block: its proposer, the votes on the block before and their round, and
+// the validators (included) whose participants' gradients it includes. It reports whether the first
+// proposer of the next height missed its last turn and has since sent neither a committed vote nor
+// a gradient. Gradients count because no commit may have the vote of the slowest validator.
 func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []string) (lost bool) {
 	heard, validators := included, make([]string, len(b.DecidedLastCommit.Votes))
 	for i, v := range b.DecidedLastCommit.Votes {
@@ -36,7 +36,7 @@ func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []
 		}
 	}
 	n := int64(len(validators))
-	if !slices.Equal(validators, t.validators) || b.Height != t.height+1 { // another rotation
+	if !slices.Equal(validators, t.validators) || b.Height != t.height+1 { // the rotation has changed
 		t.validators, t.lost, t.whose = validators, make([]bool, n), make([]string, n)
 	} else if n > 0 {
 		t.decided(int64(b.DecidedLastCommit.Round), n)
@@ -52,7 +52,7 @@ func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []
 
 // decided records the round, with n validators, in which the last block was decided. A block names
 // the validator that proposed it first. In a later round that may be an earlier proposer, whose
-// block is proposed again.
+// block was proposed again.
 func (t *missedProposals) decided(round, n int64) {
 	for at := t.height; at < t.height+min(round, n); at++ {
 		t.lost[at%n] = true
@@ -65,7 +65,7 @@ func (t *missedProposals) decided(round, n int64) {
 }
 
 // includedValidators returns the addresses of the validators whose participants have a gradient in
-// a round, in the state after it.
+// a closed round. s is the state after the round.
 func includedValidators(s *app.State, r *app.Record) (addresses []string) {
 	if r == nil {
 		return nil

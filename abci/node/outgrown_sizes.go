@@ -11,8 +11,8 @@ import (
 // limits.
 const outgrownInterval = 5 * time.Second
 
-// watchSizes stops the node if it fetches blocks and the chain has outgrown its limits, and warns
-// if transactions have.
+// watchSizes checks the limits on sizes until ctx ends. If the chain's blocks have outgrown them
+// while the node fetches blocks, it stops the node. If the chain's transactions have, it warns.
 func (r *Running) watchSizes(ctx context.Context, logger log.Logger) {
 	warned := false
 	for {

@@ -17,7 +17,7 @@ import (
 const lostTurnShare = 10
 
 // proposeTimeout sets CometBFT's timeout for the first proposer of the next height. The second
-// proposer of a height has the full timeout.
+// proposer of a height always has the full timeout.
 type proposeTimeout struct {
 	consensus    *config.ConsensusConfig
 	usual, delta time.Duration
@@ -28,13 +28,13 @@ func newProposeTimeout(c *config.ConsensusConfig) *proposeTimeout {
 	return &proposeTimeout{consensus: c, usual: c.TimeoutPropose, delta: c.TimeoutProposeDelta}
 }
 
-// finalized is the application's callback for a decided block. CometBFT reads the two settings only
-// in the goroutine that calls FinalizeBlock.
+// finalized is the application's callback for a decided block. It may change the timeouts, because
+// CometBFT reads them only in the goroutine that calls FinalizeBlock.
 func (t *proposeTimeout) finalized(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
 	t.set(t.missed.observe(b, includedValidators(out.State, out.Record)))
 }
 
-// set shortens the timeout if the next height's first proposer is likely to miss its turn.
+// set shortens the timeout if the first proposer of the next height is likely to miss its turn.
 func (t *proposeTimeout) set(lost bool) {
 	short := time.Duration(0)
 	if lost {
@@ -49,11 +49,11 @@ func (r *Running) decided(height int64) bool {
 	return s != nil && decidedBy(s.Participants, r.peerHeights(), height)
 }
 
-// decidedBy reports whether more than f of the members with a validator have a registered node that
-// says it is beyond a height, where f is params.MaxByzantine of their number. At least one of these
-// members is honest, and has the block. The handshake of a connection proves the node id of a peer,
-// so neither strangers nor the many hosts of one member add to the count. A member without a
-// registered node does not count.
+// decidedBy reports whether enough members with a validator have a registered node that is beyond a
+// height. Enough means more than f, where f is params.MaxByzantine of the number of these members,
+// so at least one of them is honest and has the block. The handshake of a connection proves the
+// node id of a peer, so neither strangers nor many hosts of one member add to the count. A member
+// without a registered node does not count.
 func decidedBy(members []app.Participant, heights map[p2p.ID]int64, height int64) bool {
 	validators, beyond := 0, 0
 	for i := range members {

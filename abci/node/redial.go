@@ -9,7 +9,7 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 )
 
-// redialInterval is the time between two attempts to connect to persistent peers that are missing.
+// redialInterval is the time between two attempts to connect to missing persistent peers.
 const redialInterval = 15 * time.Second
 
 // dialer is the part of CometBFT's switch that redial needs.
@@ -20,11 +20,11 @@ type dialer interface {
 
 var _ dialer = (*p2p.Switch)(nil)
 
-// redial dials the missing persistent peers every redialInterval until ctx is done. CometBFT
-// v0.40.0 redials them too, with two gaps. If a peer closes the connection before the dial returns,
-// as a peer does that does not admit this node yet, CometBFT never dials that peer again. And after
-// twenty failed attempts it waits for up to hours between attempts. redial warns when the set of
-// missing peers has changed.
+// redial dials the missing persistent peers every redialInterval until ctx is done, and warns when
+// the set of missing peers has changed. CometBFT v0.40.0 also redials, but it has two gaps. If a
+// peer closes the connection before the dial returns, as a peer that does not admit this node yet
+// does, CometBFT never dials that peer again. And after twenty failed attempts it waits for up to
+// hours between attempts.
 func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger) {
 	var all []*p2p.NetAddress
 	for peer := range strings.SplitSeq(persistent, ",") {

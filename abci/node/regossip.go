@@ -7,15 +7,15 @@ import (
 	"github.com/cometbft/cometbft/mempool"
 )
 
-// A round that stays open is gossiped again after firstRegossip, and then after pauses that double
-// each time, up to lastRegossip. The caller adds twice the transfer time of a round's bytes to the
-// first pause.
+// The transactions of a round that stays open are sent again after firstRegossip, and then after
+// pauses that double each time, up to lastRegossip. The caller adds twice the transfer time of a
+// round's bytes to the first pause.
 const (
 	firstRegossip = 2 * time.Second
 	lastRegossip  = time.Minute
 )
 
-// synced waits until the node has caught up: a transaction that is sent before is lost.
+// synced waits until the node has caught up. A transaction that is sent before that is lost.
 func (r *Running) synced(ctx context.Context) error {
 	for r.Node.ConsensusReactor().WaitSync() {
 		select {
@@ -27,9 +27,9 @@ func (r *Running) synced(ctx context.Context) error {
 	return nil
 }
 
-// gossipAgain hands the pool's transactions to the mempool again while a round stays open. The
-// mempool sends a transaction to a peer only once, and a syncing peer drops it. Without a
-// repetition a gradient might never leave its own node.
+// gossipAgain submits the pool's transactions to the mempool again while a round stays open.
+// Without it a gradient might never leave its own node, because the mempool sends a transaction to
+// a peer only once, and a syncing peer drops it.
 func (r *Running) gossipAgain(ctx context.Context, first time.Duration) {
 	pause := first
 	_, last := r.Application.Pending()
@@ -49,9 +49,9 @@ func (r *Running) gossipAgain(ctx context.Context, first time.Duration) {
 			continue
 		}
 		pool := r.Node.Mempool()
-		pool.Flush() // Flush also empties the cache, which would reject transactions that were sent before
+		pool.Flush() // Flush also empties the cache, which would reject these transactions
 		for _, raw := range raws {
-			_ = pool.CheckTx(raw, nil, mempool.TxInfo{}) // a rejection is of no consequence here
+			_ = pool.CheckTx(raw, nil, mempool.TxInfo{}) // a rejection has no consequence here
 		}
 	}
 }

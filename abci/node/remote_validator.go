@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	// signerPatience is how long a node waits at its start for the remote signer.
+	// signerPatience is the time for which a starting node waits for the remote signer.
 	signerPatience = 30 * time.Second
-	// signerPause is how long a signature waits for the connection of the remote signer. It is
-	// short, because consensus takes no step before it ends: a node without its signer goes on as
-	// an observer.
+	// signerPause is the time for which a signature waits for the connection of the remote signer.
+	// It is short, because consensus waits with it: after that time a node without its signer
+	// continues as an observer.
 	signerPause = 200 * time.Millisecond
 )
 
 var errNoSigner = errors.New("no signer of the validator's key is connected")
 
-// remoteValidator is a validator whose key another process holds, which connects to
-// priv_validator_laddr of config.toml (spdl signer, or another signer of CometBFT's protocol). That
-// process rejects a second signature for a height, round and step.
+// remoteValidator is a validator whose key is in another process: spdl signer, or another signer of
+// CometBFT's protocol. That process connects to priv_validator_laddr in config.toml. It rejects a
+// second signature for a height, round and step.
 type remoteValidator struct {
 	*privval.SignerClient
 	endpoint *privval.SignerListenerEndpoint
 	key      crypto.PubKey
 }
 
-// awaitSigner listens for the remote signer and returns its validator once it is connected. Over
-// TCP the node proves its node key, so that a signer can sign for this node alone.
+// awaitSigner listens for the remote signer and returns its validator when it has connected. Over
+// TCP the node proves its node key, so that a signer can serve only this node.
 func awaitSigner(at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remoteValidator, error) {
 	endpoint, err := listenForSigner(at, key, logger)
 	if err != nil {
@@ -76,7 +76,8 @@ func listenForSigner(at string, key *p2p.NodeKey, logger log.Logger) (*privval.S
 	return privval.NewSignerListenerEndpoint(logger, privval.NewTCPListener(l, key.PrivKey.(ed25519.PrivKey))), nil
 }
 
-// GetPubKey implements types.PrivValidator. CometBFT asks at each height.
+// GetPubKey implements types.PrivValidator. It returns the stored key, because CometBFT calls it at
+// each height.
 func (v *remoteValidator) GetPubKey() (crypto.PubKey, error) { return v.key, nil }
 
 // SignVote implements types.PrivValidator.
@@ -89,7 +90,7 @@ func (v *remoteValidator) SignProposal(chainID string, proposal *cmtproto.Propos
 	return v.ask(func() error { return v.SignerClient.SignProposal(chainID, proposal) })
 }
 
-// ask asks the signer, and once more if the connection was lost. The signer answers the same
+// ask calls question, and once more if the connection was lost. The signer answers the same
 // question with the same signature.
 func (v *remoteValidator) ask(question func() error) (err error) {
 	for range 2 {

@@ -29,8 +29,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// New builds a CometBFT node of a home around an application. Each connection to the application
-// has its own lock, so that CheckTx runs while PrepareProposal waits.
+// New builds the CometBFT node of a home with an application. Each connection to the application
+// has its own lock, so that CheckTx can run while PrepareProposal waits.
 func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
 	keys := new(home.Keystore)
 	validator, err := keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
@@ -40,7 +40,7 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 	return build(c, application, validator, logger, keys, new(databases))
 }
 
-// build builds a node on databases that are closed with it.
+// build builds a node that uses the databases d.
 func build(c *config.Config, application abcitypes.Application, validator types.PrivValidator, logger log.Logger,
 	s *home.Keystore, d *databases, options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
@@ -65,54 +65,55 @@ func build(c *config.Config, application abcitypes.Application, validator types.
 	})
 }
 
-// Running is a started node with its application and worker.
+// Running is a started node with its application and its worker.
 type Running struct {
 	Node        *cmtnode.Node
 	Application *abci.Application
 
 	txReactor *reactor.TxReactor
 	admission *admission.Control
-	// persistentPeers are those of config.toml, or of the chain's registry if it names none.
+	// persistentPeers are the persistent peers in config.toml, or if it has none those from the
+	// chain's registry.
 	persistentPeers string
 	limits          limit.Messages
-	databases       databases          // CometBFT's
-	db              dbm.DB             // the application's
-	cancel          context.CancelFunc // stops the goroutines that run beside consensus
-	remote          *remoteValidator   // nil if the home holds the validator's key
-	validatorLock   io.Closer          // nil if another process holds it
+	databases       databases          // the databases of CometBFT
+	db              dbm.DB             // the database of the application
+	cancel          context.CancelFunc // stops the goroutines outside of consensus
+	remote          *remoteValidator   // nil if the home has the validator's key
+	validatorLock   io.Closer          // nil if another process has the validator's key
 	upgradeHalt     *upgradeHalt
 	worker          chan error
 	regossip        chan struct{} // closed when gossipAgain has ended
 	failed          chan error
-	halted          atomic.Pointer[string] // the reason for which consensus has ended, in CometBFT's words
+	halted          atomic.Pointer[string] // why consensus has ended, in CometBFT's words
 	dataDir         string
-	beside          <-chan struct{} // closed when Hooks.Beside has ended, nil if it runs nothing
+	beside          <-chan struct{} // closed when the services of Hooks.Beside have ended; nil if there are none
 }
 
-// Hooks let a command or a testnet change a node. The zero value changes nothing.
+// Hooks let a command or a testnet change how a node runs. The zero value changes nothing.
 type Hooks struct {
-	// Keys reads the home's key files. Default: plain files alone.
+	// Keys reads the home's key files. By default only plain files can be read.
 	Keys *home.Keystore
-	// Data reads the participant's part of the training data, once the chain is known. Default
-	// LoadPart.
+	// Data reads the participant's part of the training data when the chain is known. The default
+	// is LoadPart.
 	Data home.PartOf
-	// Chain wraps the chain of the worker.
+	// Chain wraps the worker's access to the chain.
 	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
-	// GossipRefused sets the application's option of that name: the mempool then passes on
+	// GossipRefused sets the option GossipRefused of the application: the mempool then forwards
 	// gradients that the application rejects. Only a simulated attacker sets it.
 	GossipRefused bool
-	// Beside starts the services of the process beside the node, which run until ctx ends. It
-	// returns when they are ready, or an error; ended is closed when they have ended, nil if there
-	// are none. Default none.
+	// Beside starts further services in the node's process, which run until ctx ends. It returns
+	// when they are ready, or with an error. ended is closed when they have ended; nil means that
+	// there are none. By default there are none.
 	Beside func(ctx context.Context, n Beside) (ended <-chan struct{}, err error)
 }
 
-// Beside is the node as seen by Hooks.Beside.
+// Beside is the part of the node that Hooks.Beside gets.
 type Beside struct {
 	App       home.AppConfig
-	RPC       string // rpc.laddr of config.toml
+	RPC       string // rpc.laddr in config.toml
 	Logger    log.Logger
-	Evaluator *home.Evaluator // with the data and the trainer of the worker
+	Evaluator *home.Evaluator // has the data and the trainer of the worker
 }
 
 // Start runs the node of a home with the application and, if app.toml enables it, the worker.
@@ -168,7 +169,7 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 }
 
 // start makes the node and its application, starts them, and runs the services of the hooks and of
-// app.toml. If it fails, Stop stops the parts that are running.
+// app.toml. If it fails, the caller must call Stop, which stops the running parts.
 func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig, own home.Participant,
 	logger log.Logger, h Hooks) error {
 	g, err := home.GenesisOf(c)
@@ -219,8 +220,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	return r.startWorker(ctx, c, a, own, logger.With("module", "worker"), h)
 }
 
-// assemble makes the application and the CometBFT node around it, and connects them. It starts
-// nothing.
+// assemble makes the application and the CometBFT node, and connects them. It starts nothing.
 func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Participant, logger log.Logger, h Hooks) error {
 	doc, err := home.ReadGenesis(c)
 	if err != nil {
@@ -262,7 +262,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 			return err
 		}
 		local := *c
-		local.PrivValidatorListenAddr = "" // CometBFT would take the signer's place between it and us
+		local.PrivValidatorListenAddr = "" // CometBFT would listen for the signer itself
 		c, validator = &local, r.remote
 	default:
 		if r.validatorLock, err = home.LockValidator(c); err != nil {
@@ -275,7 +275,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 	return r.connect(c, a, validator, h.Keys, options.Metrics, logger)
 }
 
-// options returns the application's options.
+// options returns the options of the application.
 func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.GenesisDoc, own home.Participant,
 	logger log.Logger, h Hooks) abci.Options {
 	options := abci.Options{
@@ -299,8 +299,8 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	return options
 }
 
-// connect builds the CometBFT node with our reactors and limits, and connects the application to
-// its mempool.
+// connect builds the CometBFT node with this project's reactors and limits, and connects the
+// application to its mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
 	m *metrics.Metrics, logger log.Logger) (err error) {
 	r.persistentPeers = c.P2P.PersistentPeers
@@ -327,14 +327,14 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	aggregates.Pool = r.Node.Mempool()
 	r.Application.SetExpress(aggregates.Send)
 	r.Application.SetReport(func(raw []byte) {
-		go func() { _ = aggregates.Pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if another node's came first
+		go func() { _ = aggregates.Pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if a copy arrived first
 	})
 	r.Application.SetBroadcast(r.broadcaster())
 	return nil
 }
 
-// broadcaster returns a function that submits a transaction to the node's mempool once the node has
-// caught up. A transaction that the mempool has already is no error.
+// broadcaster returns a function that submits a transaction to the node's mempool when the node has
+// caught up. The function returns nil if the mempool already has the transaction.
 func (r *Running) broadcaster() func(ctx context.Context, raw []byte) error {
 	local := rpclocal.New(r.Node)
 	return func(ctx context.Context, raw []byte) error {
@@ -352,13 +352,13 @@ func (r *Running) broadcaster() func(ctx context.Context, raw []byte) error {
 	}
 }
 
-// Received returns the bytes that gossip has received, by kind, as the metrics count them.
+// Received returns the number of bytes that gossip has received, by kind, as in the metrics.
 func (r *Running) Received() map[string]int64 { return r.txReactor.Received() }
 
 // Wait returns when the node has stopped.
 func (r *Running) Wait() { r.Node.Wait() }
 
-// Stop ends the worker, the node and the databases, in this order.
+// Stop stops the worker, the node and the databases, in this order.
 func (r *Running) Stop() error {
 	r.cancel()
 	r.upgradeHalt.once.Do(func() { close(r.upgradeHalt.stopping) })
@@ -375,12 +375,12 @@ func (r *Running) Stop() error {
 		go func() {
 			err := r.Node.Stop()
 			r.Node.Wait()
-			// without it, a goroutine of the node keeps the application in memory
+			// Otherwise a goroutine of the node would keep the application in memory.
 			stopped <- errors.Join(err, r.Node.ProxyApp().Stop())
 		}()
 		select {
 		case err = <-stopped:
-		case <-r.upgradeHalt.held: // consensus is blocked in FinalizeBlock, and all its work is stored
+		case <-r.upgradeHalt.held: // consensus is blocked in FinalizeBlock, and all its results are stored
 		}
 	}
 	if r.remote != nil {

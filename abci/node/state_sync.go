@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errSync reports a state sync that can no longer succeed.
+// errSync means that a state sync can no longer succeed.
 var errSync = errors.New("state sync failed")
 
 const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in config.toml, and that peers of this " +
@@ -15,29 +15,30 @@ const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in 
 	"if the log says that snapshots are of another version, start the release of that version; " +
 	"or set statesync.enable = false to fetch all blocks"
 
-// patience bounds the time without progress after which a state sync ends the node. CometBFT's own
-// state sync has no such bound: its process would wait forever.
+// patience bounds the times without progress after which a state sync ends the node. CometBFT's own
+// state sync has no such bound: its process would wait without end.
 type patience struct {
-	offer time.Duration // time without an offered snapshot
-	chunk time.Duration // time without an accepted chunk, once there are snapshots
-	look  time.Duration // interval of the check
+	offer time.Duration // the max time without an offered snapshot
+	chunk time.Duration // the max time without an accepted chunk, after the first offer
+	look  time.Duration // the interval of the check
 }
 
-// syncPatience allows four discoveries for an offer; CometBFT gives a snapshot up after 2 minutes
-// without a chunk.
+// syncPatience returns the bounds for a node that searches for snapshots every discovery. An offer
+// may take four searches. A chunk may take longer than the 2 minutes after which CometBFT gives up
+// a snapshot.
 func syncPatience(discovery time.Duration) patience {
 	return patience{offer: max(4*discovery, time.Minute), chunk: 5 * time.Minute, look: time.Second}
 }
 
-// syncing is the application's view of a state sync.
+// syncing is the part of the application that watchSync needs.
 type syncing interface {
 	// Restoring returns the times of the last accepted offer and of the last accepted chunk, zero
 	// if there was none, and whether the application has a state.
 	Restoring() (offered, taken time.Time, done bool)
 }
 
-// watchSync returns nil once a state sync has given the application its state, or an error once it
-// cannot succeed.
+// watchSync waits for the end of a state sync. It returns nil when the application has its state,
+// and an error when the sync cannot succeed.
 func watchSync(ctx context.Context, a syncing, p patience) error {
 	start := time.Now()
 	for {

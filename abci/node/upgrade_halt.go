@@ -15,13 +15,12 @@ import (
 )
 
 // ExitVersion is the exit code of a program that ended, or did not start, because another version
-// executes the chain. A supervisor must not restart it.
+// executes the chain. A supervisor must not restart the program.
 const ExitVersion = 4
 
-// A node that has executed the last height of its version waits for peers that have not, for at
-// least minPeerWait and at most maxPeerWait, and checks them every peerWaitPause. The minimum is a
-// second because block sync panics if it is stopped before it is done with the block that it has
-// executed.
+// A node that has executed the last height of its version waits for peers that have not. It waits
+// at least minPeerWait and at most maxPeerWait, and checks every peerWaitPause. The min is a second
+// because block sync panics if it is stopped before it has finished the block that it executed.
 const (
 	minPeerWait   = time.Second
 	maxPeerWait   = 30 * time.Second
@@ -29,7 +28,7 @@ const (
 )
 
 // versionError returns an error that says why this program does not execute the height after a
-// state, and what to do.
+// state, and what the operator must do.
 func versionError(s *app.State, why error) error {
 	program := fmt.Sprintf("this program (%s) executes version %d", abci.Version, app.Version)
 	plan, planned := s.Plan()
@@ -61,8 +60,8 @@ func stateOf(application any) *app.State {
 	return nil
 }
 
-// signer is a private validator that signs nothing at a height of another version of the state
-// machine.
+// signer is a private validator that does not sign at a height that needs another version of the
+// state machine.
 type signer struct {
 	types.PrivValidator
 	state func() *app.State
@@ -91,11 +90,11 @@ func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error 
 	return s.PrivValidator.SignProposal(chainID, proposal)
 }
 
-// upgradeHalt is the stop of a node before the height of another version.
+// upgradeHalt is the state of a node's halt before the height of another version.
 type upgradeHalt struct {
 	over chan *app.State // receives the state after the last height of this version
-	// closed when CometBFT has delivered a block of the other version and is blocked in
-	// FinalizeBlock
+	// held is closed when CometBFT has delivered a block of the other version and is blocked in
+	// FinalizeBlock.
 	held     chan struct{}
 	stopping chan struct{} // closed by Stop
 	once     sync.Once
@@ -105,8 +104,8 @@ func newUpgradeHalt() *upgradeHalt {
 	return &upgradeHalt{over: make(chan *app.State, 1), held: make(chan struct{}), stopping: make(chan struct{})}
 }
 
-// watchUpgrade stops the node after the last height of this version. It is called once CometBFT has
-// replayed its blocks, and returns an error if they end there.
+// watchUpgrade stops the node after the last height of this version. It must be called after
+// CometBFT has replayed its blocks, and returns an error if these already reach that height.
 func (r *Running) watchUpgrade(logger log.Logger) error {
 	if s := r.Application.State(); s != nil {
 		if err := s.Executable(); err != nil {
@@ -134,8 +133,9 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 	return nil
 }
 
-// waitForPeers waits until all connected peers have reached a height. A peer without the last block
-// could not reach the height of the upgrade before the other nodes have returned.
+// waitForPeers waits until all connected peers have reached a height. If all other nodes stopped
+// before, a peer without the last block could not get it, and would never reach the height of the
+// upgrade.
 func (r *Running) waitForPeers(height int64) {
 	least, most := time.Now().Add(minPeerWait), time.After(maxPeerWait)
 	for time.Now().Before(least) || r.behind(height) {
@@ -160,7 +160,7 @@ func (r *Running) behind(height int64) bool {
 	return false
 }
 
-// peerHeights returns the heights that the connected peers report for their consensus.
+// peerHeights returns the consensus height that each connected peer reports.
 func (r *Running) peerHeights() map[p2p.ID]int64 {
 	heights := map[p2p.ID]int64{}
 	r.Node.Switch().Peers().ForEach(func(peer p2p.Peer) {

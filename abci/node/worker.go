@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// startWorker runs the worker in the node's process, if app.toml enables it.
+// startWorker runs the worker in the node's process if app.toml enables it.
 func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppConfig, own home.Participant,
 	logger log.Logger, h Hooks) (err error) {
 	if !a.Worker.Enabled {
@@ -35,10 +35,10 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 	return nil
 }
 
-// work runs the worker in the node's process, once the node has caught up: a gradient for a round
-// that closed long ago would be of no use. A worker whose journal is damaged, belongs elsewhere or
-// is in use, or whose signer signs for another, stops alone, without the validator; any other error
-// stops the node.
+// work runs the worker in the node's process when the node has caught up, because a gradient for a
+// round that closed long ago would be useless. If the worker's journal is damaged, in use or
+// another's, or if its signer signs for another participant, only the worker stops, and the
+// validator continues. Any other error of the worker stops the node.
 func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
 	err := r.synced(ctx)
 	if err == nil {
