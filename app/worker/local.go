@@ -81,7 +81,7 @@ func (l *Local) opened(chainID string) error {
 func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := errors.Join(l.opened(r.ChainID), l.open(r.ChainID, r.ID)); err != nil {
+	if err := errors.Join(l.opened(r.ChainID), l.open(r.ChainID, r.ID), r.check()); err != nil {
 		return nil, err
 	}
 	before, err := l.journal.gradient(r.Epoch, r.Round)
@@ -140,6 +140,9 @@ func (l *Local) Aggregate(_ context.Context, chainID string, a *tx.Aggregate) (*
 	before, err := l.journal.aggregate(a)
 	if before != nil || err != nil {
 		return before, err
+	}
+	if err := l.journal.room(a); err != nil {
+		return nil, err
 	}
 	t, err := tx.Sign(chainID, a, l.keys.Signing)
 	if err != nil {

@@ -96,7 +96,9 @@ func (w *worker) external(ctx context.Context) (*Trainer, error) {
 func (w *worker) resume(trainer *Trainer) error {
 	s, ok, err := w.record.snapshot(w.task.Epoch)
 	if err == nil && ok {
-		err = trainer.mechanism.Restore(s)
+		if err = trainer.mechanism.Restore(s); err != nil {
+			err = damaged(w.record.Path, err)
+		}
 	}
 	// The chain counts more releases than the mechanism if the journal was lost. Noise then
 	// replaces the lost momentum, because validators check the norm.

@@ -43,7 +43,7 @@ func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 	case g == nil || epoch > g.Epoch || epoch == g.Epoch && round > g.Round:
 		return nil, nil
 	case epoch == g.Epoch && round == g.Round:
-		return r.decode(g)
+		return r.decode(g, tx.KindGradient)
 	}
 	return nil, fmt.Errorf("%w: a gradient for epoch %d round %d is signed, the chain is at epoch %d round %d", ErrJournal,
 		g.Epoch, g.Round, epoch, round)
@@ -72,15 +72,39 @@ func (r *Record) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 			return nil, fmt.Errorf("%w: it is for epoch %d round %d, an aggregate of epoch %d round %d is signed", ErrDraft,
 				a.Epoch, a.Round, s.Epoch, s.Round)
 		case a.Epoch == s.Epoch && a.Round == s.Round && a.View == s.View:
-			return r.decode(s)
+			return r.decode(s, tx.KindAggregate)
 		}
 	}
 	return nil, nil
 }
 
-// decode decodes a stored transaction.
-func (r *Record) decode(s *signed) (*tx.Tx, error) {
+// maxKept bounds the bytes of the aggregates kept of a round: 7 of the largest, and more than 600 without a Delta.
+const maxKept = 128 << 20
+
+// room rejects an aggregate that is larger than any, and more of them for a round than the journal keeps.
+func (r *Record) room(a *tx.Aggregate) error {
+	if a.Size() > maxAggregate {
+		return fmt.Errorf("%w: an aggregate of %d bytes, want at most %d", ErrDraft, a.Size(), maxAggregate)
+	}
+	kept := a.Size()
+	for _, s := range r.Entry.Aggregates {
+		if s.Epoch == a.Epoch && s.Round == a.Round {
+			kept += len(s.Raw)
+		}
+	}
+	if kept > maxKept {
+		return fmt.Errorf("%w: the aggregates of epoch %d round %d have %d bytes with it, want at most %d", ErrDraft, a.Epoch,
+			a.Round, kept, maxKept)
+	}
+	return nil
+}
+
+// decode decodes a stored transaction of a kind.
+func (r *Record) decode(s *signed, kind tx.Kind) (*tx.Tx, error) {
 	t, err := tx.Decode(s.Raw)
+	if err == nil && t.Kind() != kind {
+		err = fmt.Errorf("a %s in the place of a %s", t.Kind(), kind)
+	}
 	if err != nil {
 		return nil, damaged(r.Path, err)
 	}

@@ -5,11 +5,22 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/privacy"
+)
+
+// Bounds on the bytes of what is signed: coordinates of the wider grid, the parameters of a momentum, and an
+// aggregate with its Delta and, for each participant, an index and a hash.
+const (
+	maxPayload   = 2 * gradients.MaxDim
+	maxMomentum  = 8 * gradients.MaxDim
+	maxAggregate = 8*gradients.MaxDim + 48*gradients.MaxParticipants + 512
 )
 
 // Signer holds a participant's keys, and the journal of what it has signed with them. For a round
@@ -58,6 +69,26 @@ type GradientRequest struct {
 	Mechanism   *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient
 	Spent       []uint64   `json:"spent"`               // the privacy costs including this gradient
 	Counted     uint64     `json:"counted"`             // the number of gradients that the chain has counted
+}
+
+// check bounds what the journal keeps of a request. A larger gradient is of no model, and a later worker could
+// not read the journal.
+func (r *GradientRequest) check() error {
+	momentum := 0
+	if r.Mechanism != nil {
+		momentum = len(r.Mechanism.Momentum)
+	}
+	switch {
+	case len(r.Payload) > maxPayload:
+		return fmt.Errorf("%w: a payload of %d bytes, want at most %d", ErrSigned, len(r.Payload), maxPayload)
+	case momentum > maxMomentum:
+		return fmt.Errorf("%w: a momentum of %d bytes, want at most %d", ErrSigned, momentum, maxMomentum)
+	case len(r.Spent) > params.LedgerOrders:
+		return fmt.Errorf("%w: a ledger of %d orders, want at most %d", ErrSigned, len(r.Spent), params.LedgerOrders)
+	case r.Counted > math.MaxInt64:
+		return fmt.Errorf("%w: %d gradients counted, want at most %d", ErrSigned, r.Counted, math.MaxInt64)
+	}
+	return nil
 }
 
 func (r *GradientRequest) keep(s privacy.Snapshot) {

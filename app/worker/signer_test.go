@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -100,6 +101,21 @@ func TestSignerHangsBeyondTheRound(t *testing.T) {
 	require.NoError(t, worker.Run(within(t), c, conf))
 	require.True(t, c.state.Finished())
 	require.Equal(t, uint64(6), c.state.Participants[0].Participations)
+}
+
+// TestForeignMomentum: a momentum that a taken node left in the journal ends the worker alone, as a damaged journal
+// does.
+func TestForeignMomentum(t *testing.T) {
+	c := newChain(4)
+	conf, u := aside(t)
+	who := c.state.Participants[0]
+	_, err := u.Local.Open(within(t), c.state.ChainID, who.Id)
+	require.NoError(t, err)
+	left := &worker.GradientRequest{Place: worker.Place{ChainID: c.state.ChainID, ID: who.Id}}
+	require.NoError(t, json.Unmarshal([]byte(`{"mechanism":{"momentum":"AAAAAAAAAAA=","releases":1}}`), left))
+	_, err = u.Local.Gradient(within(t), left)
+	require.NoError(t, err)
+	require.ErrorIs(t, worker.Run(within(t), c, conf), worker.ErrDamaged)
 }
 
 // TestSignerIsAway: a worker whose signer is away signs and computes nothing, says so once, and goes

@@ -1,0 +1,19 @@
+package worker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// TestRoom: the journal keeps the aggregates of a round up to a bound on their bytes, and then those of the next.
+func TestRoom(t *testing.T) {
+	a := &tx.Aggregate{Round: 1, View: 9}
+	require.NoError(t, (&Record{}).room(a))
+	full := &Record{Entry: entry{Aggregates: []*signed{{Round: 1, Raw: make([]byte, maxKept-1)}}}}
+	require.ErrorIs(t, full.room(a), ErrDraft)
+	require.NoError(t, full.room(&tx.Aggregate{Round: 2}))
+	require.ErrorIs(t, full.room(&tx.Aggregate{Round: 2, Delta: make([]byte, maxAggregate)}), ErrDraft)
+}
