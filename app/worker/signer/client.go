@@ -110,13 +110,17 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 	return nil
 }
 
-// signed is call for requests whose answer is a signed transaction.
-func (c *Client) signed(ctx context.Context, path string, request any) (*tx.Tx, error) {
+// signed is call for requests whose answer is a signed transaction of a kind.
+func (c *Client) signed(ctx context.Context, path string, kind tx.Kind, request any) (*tx.Tx, error) {
 	var a answer
 	if err := c.call(ctx, path, request, &a); err != nil {
 		return nil, err
 	}
-	return tx.Decode(a.Raw)
+	t, err := tx.Decode(a.Raw)
+	if err == nil && t.Kind() != kind {
+		err = fmt.Errorf("%w at %s: it signed a %s, want a %s", worker.ErrSigner, c.address, t.Kind(), kind)
+	}
+	return t, err
 }
 
 // content is signed for requests that carry the encoded message of a body.
@@ -125,7 +129,7 @@ func (c *Client) content(ctx context.Context, path, chainID string, kind tx.Kind
 	if err != nil {
 		return nil, err
 	}
-	return c.signed(ctx, path, contentRequest{chainID, kind, content})
+	return c.signed(ctx, path, kind, contentRequest{chainID, kind, content})
 }
 
 // Keys implements worker.Signer.
@@ -141,7 +145,7 @@ func (c *Client) Open(ctx context.Context, chainID string, id []byte) (*worker.R
 
 // Gradient implements worker.Signer.
 func (c *Client) Gradient(ctx context.Context, r *worker.GradientRequest) (*tx.Tx, error) {
-	return c.signed(ctx, pathGradient, r)
+	return c.signed(ctx, pathGradient, tx.KindGradient, r)
 }
 
 // Commit implements worker.Signer.

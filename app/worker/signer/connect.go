@@ -89,11 +89,14 @@ func Listen(address, certificates string, users []uint32, log func(string, ...an
 		}
 		return tls.Listen("tcp", at, conf)
 	}
-	return listenUnix(at, users, log)
+	return listenUnix(at, users, limited(log))
 }
 
 // listenUnix listens on a socket file. It replaces a file on which no process listens.
 func listenUnix(path string, users []uint32, log func(string, ...any)) (net.Listener, error) {
+	if err := checkFolder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		return nil, errors.Join(c.Close(), fmt.Errorf("%s: another signer listens there", path))
 	}

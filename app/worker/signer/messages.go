@@ -23,11 +23,12 @@ const (
 // operations.
 const Consent = "consent"
 
-// Kinds returns the words that may be in a Policy's Allow.
+// Kinds returns the words that may be in a Policy's Allow. A rotation is none of them: it runs with the signer's home,
+// and a node that may ask for one makes the participant its own.
 func Kinds() []string {
 	all := []string{Consent}
 	for _, k := range tx.Kinds() {
-		if k.Signed() && !ofRound(k) {
+		if k.Signed() && !ofRound(k) && k != tx.KindRotate {
 			all = append(all, k.String())
 		}
 	}
@@ -40,8 +41,12 @@ func ofRound(k tx.Kind) bool {
 	return k == tx.KindGradient || k == tx.KindCommit || k == tx.KindAggregate
 }
 
-// maxRequest bounds a request in bytes. The largest requests carry a gradient with its momentum.
-const maxRequest = 256 << 20
+// maxRequest bounds the bytes of a request and of an answer: a gradient of gradients.MaxDim coordinates with
+// its momentum, in base64.
+const maxRequest = 32 << 20
+
+// maxRefusal bounds the bytes of a refusal's text, which may repeat the request's.
+const maxRefusal = 1 << 10
 
 type keysRequest struct {
 	Reload bool `json:"reload"`

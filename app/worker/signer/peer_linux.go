@@ -3,6 +3,7 @@ package signer
 import (
 	"fmt"
 	"net"
+	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,20 @@ func userOf(c *net.UnixConn) (user uint32, err error) {
 		err = controlErr
 	}
 	return user, err
+}
+
+// checkFolder rejects a socket's folder in which another user could replace the socket: by a socket of its
+// own, or by a link to a file whose mode would be changed in the socket's place.
+func checkFolder(folder string) error {
+	var s unix.Stat_t
+	if err := unix.Stat(folder, &s); err != nil {
+		return fmt.Errorf("%s: %w", folder, err)
+	}
+	if s.Uid != 0 && s.Uid != uint32(os.Getuid()) || s.Mode&0o022 != 0 && s.Mode&unix.S_ISVTX == 0 {
+		return fmt.Errorf("%s is of user %d with mode %#o: other users could replace the socket in it; take a folder of "+
+			"the signer's own user, for that user alone to write to", folder, s.Uid, s.Mode&0o7777)
+	}
+	return nil
 }
 
 // Contain protects the memory of this process, which holds the keys: other processes of this user

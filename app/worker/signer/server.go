@@ -34,13 +34,29 @@ type Server struct {
 	signer *worker.Local
 	policy Policy
 	limit  *rate.Limiter
+	slots  chan struct{} // requests in memory
 	log    func(message string, keyvals ...any)
+	refuse func(message string, keyvals ...any) // log for what clients may repeat without end
 }
+
+// maxAtOnce bounds the requests in memory at once: those of a worker and of commands. Others wait.
+const maxAtOnce = 4
 
 // NewServer returns the server of a local signer.
 func NewServer(s *worker.Local, p Policy, log func(string, ...any)) *Server {
 	burst := max(1, int(4*p.Rate))
-	return &Server{signer: s, policy: p, limit: rate.NewLimiter(rate.Limit(p.Rate), burst), log: log}
+	return &Server{signer: s, policy: p, limit: rate.NewLimiter(rate.Limit(p.Rate), burst),
+		slots: make(chan struct{}, maxAtOnce), log: log, refuse: limited(log)}
+}
+
+// limited returns a log that leaves lines out beyond 10 a second, because a client decides how many there are.
+func limited(log func(string, ...any)) func(string, ...any) {
+	limit := rate.NewLimiter(10, 100)
+	return func(message string, keyvals ...any) {
+		if limit.Allow() {
+			log(message, keyvals...)
+		}
+	}
 }
 
 // Serve answers the requests of a listener until ctx ends.
@@ -75,6 +91,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // handle decodes a request, rejects unknown fields, and answers with the result of f.
 func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		case <-r.Context().Done():
+			return
+		}
 		d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 		d.DisallowUnknownFields()
 		request := new(Q)
@@ -85,9 +107,11 @@ func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.Ha
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if err != nil {
-			s.log("request rejected", "path", r.URL.Path, "err", err)
+			text := err.Error()
+			text = text[:min(len(text), maxRefusal)]
+			s.refuse("request rejected", "path", r.URL.Path, "err", text)
 			w.WriteHeader(http.StatusConflict)
-			out = refusal{err.Error(), kindOf(err)}
+			out = refusal{text, kindOf(err)}
 		}
 		_ = json.NewEncoder(w).Encode(out) // if the answer is lost, the client asks again
 	}
@@ -117,11 +141,17 @@ func (s *Server) keys(ctx context.Context, r *keysRequest) (worker.PublicKeys, e
 	return s.signer.Keys(ctx, r.Reload)
 }
 
+// open answers without the aggregates: a worker asks for each of them by itself, and all together could exceed
+// an answer.
 func (s *Server) open(ctx context.Context, r *openRequest) (*worker.Record, error) {
 	if err := s.checkChain(r.ChainID); err != nil {
 		return nil, err
 	}
-	return s.signer.Open(ctx, r.ChainID, r.ID)
+	record, err := s.signer.Open(ctx, r.ChainID, r.ID)
+	if err == nil {
+		record.Entry.Aggregates = nil
+	}
+	return record, err
 }
 
 func (s *Server) gradient(ctx context.Context, r *worker.GradientRequest) (answer, error) {

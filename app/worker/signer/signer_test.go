@@ -2,9 +2,17 @@ package signer_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,10 +20,12 @@ import (
 
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/app/worker/consent"
 	"github.com/spdl/spdl/app/worker/signer"
+	"github.com/spdl/spdl/gradients"
 )
 
 var id = []byte{7}
@@ -171,6 +181,147 @@ func TestOperationsByAllowList(t *testing.T) {
 		require.ErrorContains(t, err, "is no operation")
 	}
 	require.NotContains(t, signer.Kinds(), "gradient")
+	require.NotContains(t, signer.Kinds(), "rotate", "a node with it makes the participant its own")
+}
+
+// TestJournalStaysReadable: what a taken node has signed is bounded, so that the worker after it reads the journal.
+func TestJournalStaysReadable(t *testing.T) {
+	s := serve(t, onSocket(t), "")
+	c, ctx := dial(t, s.address, ""), context.Background()
+	_, err := c.Open(ctx, apptest.ChainID, id)
+	require.NoError(t, err)
+	whole := request(1, 1)
+	whole.Payload = make([]byte, 2*gradients.MaxDim)
+	_, err = c.Gradient(ctx, whole)
+	require.NoError(t, err)
+	for _, change := range []func(*worker.GradientRequest){
+		func(r *worker.GradientRequest) { r.Payload = make([]byte, 2*gradients.MaxDim+1) },
+		func(r *worker.GradientRequest) { r.Spent = make([]uint64, params.LedgerOrders+1) },
+		func(r *worker.GradientRequest) { r.Counted = math.MaxUint64 },
+		func(r *worker.GradientRequest) { require.NoError(t, json.Unmarshal(longMomentum(), r)) },
+	} {
+		r := request(2, 1)
+		change(r)
+		_, err = c.Gradient(ctx, r)
+		require.ErrorIs(t, err, worker.ErrSigned)
+		require.ErrorContains(t, err, "want at most")
+	}
+	for view := range uint32(2) { // in base64 both exceed an answer
+		lead := &tx.Aggregate{Round: 1, View: view, Delta: make([]byte, 8*gradients.MaxDim)}
+		_, err = c.Aggregate(ctx, apptest.ChainID, lead)
+		require.NoError(t, err)
+	}
+	_, err = c.Aggregate(ctx, apptest.ChainID, &tx.Aggregate{Round: 2, Delta: make([]byte, 9*gradients.MaxDim)})
+	require.ErrorIs(t, err, worker.ErrDraft)
+	s.stop()
+	s.start()
+	record, err := c.Open(ctx, apptest.ChainID, id)
+	require.NoError(t, err)
+	require.Equal(t, uint64(1), record.Entry.Signed)
+}
+
+// longMomentum is the part of a request with a momentum longer than any model's.
+func longMomentum() []byte {
+	text := base64.StdEncoding.EncodeToString(make([]byte, 8*gradients.MaxDim+8))
+	return []byte(`{"mechanism":{"momentum":"` + text + `"}}`)
+}
+
+// TestLongRefusals: neither the answer nor the log repeats a long request, and the log no endless row of them.
+func TestLongRefusals(t *testing.T) {
+	s := serve(t, onSocket(t), "")
+	s.stop()
+	lines, bytes := 0, 0
+	l, err := signer.Listen(s.address, "", nil, nil)
+	require.NoError(t, err)
+	local := worker.NewLocal(worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, nil, s.journal, nil)
+	var mu sync.Mutex
+	log := func(_ string, keyvals ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines++
+		bytes += len(fmt.Sprint(keyvals...))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- signer.NewServer(local, s.policy, log).Serve(ctx, l) }()
+	s.stop = func() { cancel(); require.NoError(s, <-done) }
+	c := dial(t, s.address, "")
+	for range 1000 {
+		_, err := c.Open(ctx, strings.Repeat("a", 1<<16), id)
+		require.ErrorIs(t, err, worker.ErrForeign)
+		require.Less(t, len(err.Error()), 2<<10)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	require.Positive(t, lines)
+	require.Less(t, lines, 1000)
+	require.Less(t, bytes, lines*2<<10)
+}
+
+// TestRequestsAtOnce: more than a few requests wait outside of the memory, and a request is bounded.
+func TestRequestsAtOnce(t *testing.T) {
+	s := serve(t, onSocket(t), "")
+	var held []net.Conn
+	for range 4 {
+		conn, err := net.Dial("unix", s.address[len("unix://"):])
+		require.NoError(t, err)
+		_, err = conn.Write([]byte("POST /v1/keys HTTP/1.1\r\nHost: s\r\nContent-Length: 9\r\n\r\n{"))
+		require.NoError(t, err)
+		held = append(held, conn)
+	}
+	c := dial(t, s.address, "")
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		_, err := c.Keys(ctx, false)
+		return errors.Is(err, context.DeadlineExceeded)
+	}, time.Minute, time.Millisecond)
+	for _, conn := range held {
+		require.NoError(t, conn.Close())
+	}
+	require.Eventually(t, func() bool {
+		_, err := c.Keys(context.Background(), false)
+		return err == nil
+	}, time.Minute, time.Millisecond)
+	_, err := c.Open(context.Background(), strings.Repeat("a", 33<<20), id)
+	require.ErrorIs(t, err, worker.ErrSigner)
+	require.ErrorContains(t, err, "too large")
+}
+
+// TestSocketFolder: no signer listens in a folder where another user could replace its socket.
+func TestSocketFolder(t *testing.T) {
+	address := onSocket(t)
+	dir := filepath.Dir(address[len("unix://"):])
+	for _, mode := range []os.FileMode{0o777, 0o770, 0o702} {
+		require.NoError(t, os.Chmod(dir, mode))
+		_, err := signer.Listen(address, "", nil, nil)
+		require.ErrorContains(t, err, "other users could replace the socket")
+	}
+	for _, mode := range []os.FileMode{0o755, 0o777 | os.ModeSticky} {
+		require.NoError(t, os.Chmod(dir, mode))
+		l, err := signer.Listen(address, "", nil, nil)
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+	}
+}
+
+// TestFalseSigner: a process that answers in the signer's place with another transaction ends no worker.
+func TestFalseSigner(t *testing.T) {
+	address := onSocket(t)
+	approve, err := tx.Sign(apptest.ChainID, &tx.Approve{Proposal: make([]byte, 32)}, apptest.Key(0))
+	require.NoError(t, err)
+	l, err := net.Listen("unix", address[len("unix://"):])
+	require.NoError(t, err)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"raw": approve.Raw})
+	})}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	c, ctx := dial(t, address, ""), context.Background()
+	_, err = c.Gradient(ctx, request(1, 1))
+	require.ErrorIs(t, err, worker.ErrSigner)
+	_, err = c.Aggregate(ctx, apptest.ChainID, &tx.Aggregate{})
+	require.ErrorIs(t, err, worker.ErrSigner)
 }
 
 // TestConsentBySigner: the signer makes the record, for its own chain, and only if it may.
