@@ -16,7 +16,7 @@ const slowRoundEvery = 100
 // slowRounds.
 type slowRounds struct {
 	rounds uint64 // the rounds closed since this node started
-	next   uint64 // no warning comes before rounds has this value
+	next   uint64 // the number of rounds from which on the next warning may come
 }
 
 const (

@@ -45,8 +45,9 @@ func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
 }
 
-// MissingRequired returns the number of required participants that are not in present. The caller
-// lists there the participants whose gradients it has, or in the commit phase their commitments.
+// MissingRequired returns the number of required participants that are not in present. present
+// lists the participants whose gradient the caller has, or in the commit phase those with a
+// commitment.
 func (s *State) MissingRequired(present []uint32) int {
 	has := make([]bool, len(s.Participants))
 	for _, index := range present {

@@ -8,9 +8,9 @@ import (
 )
 
 // Drafts caches the results of app.State.DraftIncluded for the current pool by participant,
-// including errors, because any client may query the draft of any participant. The rule runs only
-// once for each state and set of gradients, for all leaders, and also if other transactions change
-// the pool.
+// including errors, because any client may query the draft of any participant. It also caches the
+// last Delta, so that the rule runs only once for a state and a set of gradients, even if several
+// participants may lead or other transactions change the pool.
 type Drafts struct {
 	mu    sync.Mutex
 	of    <-chan struct{} // the changed channel of the cached pool; the pool makes a new one at every change

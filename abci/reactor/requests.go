@@ -14,8 +14,8 @@ const (
 	// It is enough for the gradients of two rounds of the largest chains, and operations.
 	maxAnnounced = 1 << 13
 	// maxAllAnnounced bounds these transactions for all peers together. Beyond it each peer may
-	// still announce fairAnnounced, a round of 512 participants. So many peers that fill the table
-	// leave room for the others.
+	// still announce fairAnnounced, a round of 512 participants, so that many peers cannot fill the
+	// table and leave no room for the others.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
 	// requestTimeout is the time after which a request without a delivery fails and more peers are
 	// asked: two peers after the first failure, four after three failures. So k peers that announce

@@ -37,7 +37,7 @@ type Calibration struct {
 	RDPEpsilon      float64 `json:"rdp_epsilon"`      // the epsilon of that noise by RDP, with secret Poisson batches
 	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the same with q = 1, for batches that are not secret
 	WithoutRate     float64 `json:"noise_multiplier_without_rate"`
-	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate over RDP's multiplier at the same epsilon
+	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate divided by RDP's multiplier at the same epsilon
 }
 
 // spent is an accountant's result for a plan.

@@ -141,7 +141,7 @@ func (j *Journal) putAggregate(t *tx.Tx) error {
 	return j.add(entry{Aggregates: []*signed{{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw}}})
 }
 
-// with returns the entry after an addition.
+// with returns a copy of the entry to which an addition is applied.
 func (e entry) with(added entry) entry {
 	if g := added.Gradient; g != nil {
 		e.Gradient, e.Mechanism, e.Spent, e.Signed = g, added.Mechanism, added.Spent, added.Signed

@@ -164,8 +164,8 @@ func (k *child) silent(within time.Duration) error {
 	return err
 }
 
-// limited calls do. The reads and writes inside do fail once ctx has ended, and lastWords after the
-// child has ended.
+// limited calls the function do, with a time limit on the child's pipes: their reads and writes
+// fail once ctx has ended, and lastWords after the child has ended.
 func (k *child) limited(ctx context.Context, do func() error) error {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
