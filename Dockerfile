@@ -5,7 +5,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=unknown
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/spdl/spdl/abci.Version=${VERSION}" -o /spdl ./cmd/spdl \
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/spdl/spdl/abci/version.Version=${VERSION}" -o /spdl ./cmd/spdl \
  && go run ./cmd/internal/notices /NOTICES.md /NOTICES.txt \
  && mkdir /home-of-spdl
 

@@ -7,7 +7,7 @@ BUILD   := build
 SPDL    := $(BUILD)/spdl
 FIGURES := $(BUILD)/spdl-figures
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -X github.com/spdl/spdl/abci.Version=$(VERSION)
+LDFLAGS := -X github.com/spdl/spdl/abci/version.Version=$(VERSION)
 LINT    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
 FUZZ    ?= 5s
 BENCH   ?=

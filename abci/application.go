@@ -41,6 +41,7 @@ type Options struct {
 	StateMachine uint64
 	// ChainID is the chain id in the node's genesis. A snapshot of another chain is rejected.
 	ChainID string
+	Program string // the version of the program, as Info returns it
 	// GenesisVersion is the state machine version in the node's genesis. A snapshot is rejected if
 	// the height after it needs another version than StateMachine. The default is StateMachine.
 	GenesisVersion uint64

@@ -9,7 +9,7 @@ import (
 // Info returns the last committed height and hash, which one write has stored. CometBFT replays the
 // blocks after that height.
 func (a *Application) Info(context.Context, *abcitypes.RequestInfo) (*abcitypes.ResponseInfo, error) {
-	r := &abcitypes.ResponseInfo{Data: "spdl", Version: Version, AppVersion: a.options.StateMachine}
+	r := &abcitypes.ResponseInfo{Data: "spdl", Version: a.options.Program, AppVersion: a.options.StateMachine}
 	if s := a.state.Load(); s != nil && !a.fresh.Load() {
 		hash := s.Hash()
 		r.LastBlockHeight = int64(s.Height)

@@ -12,7 +12,7 @@ import (
 
 // These are limits on the pieces of evidence that a node accepts in each period, from one peer and
 // from all peers. A validator can sign any number of valid pieces against itself, but one piece
-// convicts it. The evidence pool rejects the other pieces (see evidenceDB of abci/node), but only
+// convicts it. The evidence pool rejects the other pieces (see abci/databases), but only
 // after CometBFT has verified each of them.
 const (
 	maxPeerPieces = 32

@@ -15,12 +15,4 @@ const (
 	saidCommittedInvalid = "+2/3 committed an invalid block: "
 	saidWrongHeader      = "wrong Block.Header."
 	saidFuture           = "too far in the future"
-	// The state database has the genesis of the first start under this key.
-	genesisKey = "genesisDoc"
 )
-
-// disagreements are parts of the CometBFT errors which mean that its databases are at different
-// heights. The errors arrive without their types, so checkStores compares texts. They are those of
-// sm.ErrAppBlockHeightTooHigh and sm.ErrAppBlockHeightTooLow, and of a state database without the
-// ABCI responses of the block store's last height or without the validators of its own last height.
-var disagreements = []string{"app block height (", "last stored abci responses", "could not find validator set"}

@@ -19,6 +19,7 @@ import (
 	sm "github.com/cometbft/cometbft/state"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/internal/stage"
@@ -155,7 +156,7 @@ func TestReplacedGenesisIsRefused(t *testing.T) {
 	doc.ChainID = "another"
 	require.NoError(t, doc.SaveAs(c.GenesisFile()))
 	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
-	require.ErrorIs(t, err, errOtherGenesis)
+	require.ErrorIs(t, err, databases.ErrOtherGenesis)
 	require.ErrorContains(t, err, "chain another")
 }
 
@@ -174,7 +175,7 @@ func TestDatabasesThatDisagree(t *testing.T) {
 		require.NoError(t, os.RemoveAll(filepath.Join(c.DBDir(), name)))
 		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(early, name))))
 		_, err := Start(c, a, log.NewNopLogger(), Hooks{})
-		require.ErrorIs(t, err, errStoresDisagree, name)
+		require.ErrorIs(t, err, databases.ErrDisagree, name)
 		require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
 		require.NoError(t, os.RemoveAll(filepath.Join(c.DBDir(), name)))
 		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(late, name))))
@@ -189,17 +190,17 @@ func TestDatabasesThatDisagree(t *testing.T) {
 	require.NoError(t, db.Delete([]byte("validatorsKey:"+strconv.FormatInt(s.LastBlockHeight, 10))))
 	require.NoError(t, db.Close())
 	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
-	require.ErrorIs(t, err, errStoresDisagree)
+	require.ErrorIs(t, err, databases.ErrDisagree)
 	require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
 
 	// A state database that was cut at its end, with the error text of CometBFT's replay.
-	_, err = checkStores(c, func() (*cmtnode.Node, error) {
+	_, err = databases.Build(c, func() (*cmtnode.Node, error) {
 		return nil, errors.New("error during handshake: error on replay: expected height 12 but last stored abci " +
 			"responses was at height 9")
 	})
-	require.ErrorIs(t, err, errStoresDisagree)
+	require.ErrorIs(t, err, databases.ErrDisagree)
 	other := errors.New("another reason")
-	_, err = checkStores(c, func() (*cmtnode.Node, error) { return nil, other })
+	_, err = databases.Build(c, func() (*cmtnode.Node, error) { return nil, other })
 	require.Equal(t, other, err)
 }
 

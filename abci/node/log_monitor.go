@@ -11,6 +11,8 @@ import (
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
+
+	"github.com/spdl/spdl/abci/databases"
 )
 
 // logMonitor is a logger for CometBFT that also passes its error messages to onError. It logs some
@@ -25,7 +27,8 @@ type logMonitor struct {
 
 // Error logs a message, and passes it to onError with the value of the key err.
 func (h logMonitor) Error(message string, keyvals ...any) {
-	if slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && errors.Is(err, errNeedless) }) {
+	needless := func(v any) bool { err, ok := v.(error); return ok && errors.Is(err, databases.ErrNeedless) }
+	if slices.ContainsFunc(keyvals, needless) {
 		h.Debug(message, keyvals...)
 		return
 	}

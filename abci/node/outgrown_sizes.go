@@ -25,11 +25,11 @@ func (r *Running) watchSizes(ctx context.Context, logger log.Logger) {
 		if s == nil {
 			continue
 		}
-		if err := r.limits.CheckOutgrown(s); err != nil && r.Node.ConsensusReactor().WaitSync() {
+		if err := r.network.CheckOutgrown(s); err != nil && r.Node.ConsensusReactor().WaitSync() {
 			r.fail(err)
 			return
 		}
-		if !warned && !r.limits.Fit(s.Params, s.Active()) {
+		if !warned && !r.network.Fit(s.Params, s.Active()) {
 			warned = true
 			logger.Error("transactions of a round may be larger than this node takes since its start: start it again")
 		}

@@ -12,19 +12,16 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
-	"github.com/cometbft/cometbft/mempool"
 	cmtnode "github.com/cometbft/cometbft/node"
-	"github.com/cometbft/cometbft/p2p"
-	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/cometbft/cometbft/types"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/abci/limit"
 	"github.com/spdl/spdl/abci/metrics"
-	"github.com/spdl/spdl/abci/reactor"
+	"github.com/spdl/spdl/abci/network"
+	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
 )
@@ -37,31 +34,31 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 	if err != nil {
 		return nil, err
 	}
-	return build(c, application, validator, logger, keys, new(databases))
+	return build(c, application, validator, logger, keys, new(databases.Set))
 }
 
 // build builds a node that uses the databases d.
 func build(c *config.Config, application abcitypes.Application, validator types.PrivValidator, logger log.Logger,
-	s *home.Keystore, d *databases, options ...cmtnode.Option) (*cmtnode.Node, error) {
-	d.state = func() *app.State { return stateOf(application) }
+	s *home.Keystore, d *databases.Set, options ...cmtnode.Option) (*cmtnode.Node, error) {
+	d.State = func() *app.State { return stateOf(application) }
 	nodeKey, err := s.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, err
 	}
-	if err := checkGenesis(c, d); err != nil {
+	if err := d.CheckGenesis(c); err != nil {
 		return nil, err
 	}
 	if err := checkVersion(c, d, stateOf(application)); err != nil {
 		return nil, err
 	}
-	return checkStores(c, func() (*cmtnode.Node, error) {
-		n, err := cmtnode.NewNode(c, signer{validator, d.state}, nodeKey,
+	return databases.Build(c, func() (*cmtnode.Node, error) {
+		n, err := cmtnode.NewNode(c, signer{validator, d.State}, nodeKey,
 			clients{application}, func() (*types.GenesisDoc, error) { return home.ReadGenesis(c) },
-			d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
+			d.Provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 		if err != nil {
 			return nil, err
 		}
-		return n, checkValidators(c, d)
+		return n, d.CheckValidators(c)
 	})
 }
 
@@ -70,24 +67,19 @@ type Running struct {
 	Node        *cmtnode.Node
 	Application *abci.Application
 
-	txReactor *reactor.TxReactor
-	admission *admission.Control
-	// persistentPeers are the persistent peers in config.toml, or if it has none those from the
-	// chain's registry.
-	persistentPeers string
-	limits          limit.Messages
-	databases       databases          // the databases of CometBFT
-	db              dbm.DB             // the database of the application
-	cancel          context.CancelFunc // stops the goroutines outside of consensus
-	remote          *remoteValidator   // nil if the home has the validator's key
-	validatorLock   io.Closer          // nil if another process has the validator's key
-	upgradeHalt     *upgradeHalt
-	worker          chan error
-	regossip        chan struct{} // closed when gossipAgain has ended
-	failed          chan error
-	halted          atomic.Pointer[string] // why consensus has ended, in CometBFT's words
-	dataDir         string
-	beside          <-chan struct{} // closed when the services of Hooks.Beside have ended; nil if there are none
+	network       *network.Network
+	watched       bool               // whether network.Watch was called, after which the worker ends with a result
+	databases     databases.Set      // the databases of CometBFT
+	db            dbm.DB             // the database of the application
+	cancel        context.CancelFunc // stops the goroutines outside of consensus
+	remote        *remoteValidator   // nil if the home has the validator's key
+	validatorLock io.Closer          // nil if another process has the validator's key
+	upgradeHalt   *upgradeHalt
+	worker        chan error
+	failed        chan error
+	halted        atomic.Pointer[string] // why consensus has ended, in CometBFT's words
+	dataDir       string
+	beside        <-chan struct{} // closed when the services of Hooks.Beside have ended; nil if there are none
 }
 
 // Hooks let a command or a testnet change how a node runs. The zero value changes nothing.
@@ -146,7 +138,6 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 		logger.With("module", "app").Warn("this home's keys are encrypted, and a key file is plain: spdl keys encrypt",
 			"file", file)
 	}
-	admission.WarnDuplicateIP(logger.With("module", "app"), c.P2P)
 	if !a.IsRelay() {
 		if err := home.RestoreData(c, logger.With("module", "app")); err != nil {
 			return nil, err
@@ -189,15 +180,9 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 		return err
 	}
 	go r.watch(ctx, consensus)
+	r.network.Watch(ctx, r.Application)
+	r.watched = true
 	go r.watchSizes(ctx, logger.With("module", "app"))
-	go r.limits.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
-	go r.admission.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
-	if validators(r.Application.State()) > 1 {
-		go reportNoPeers(ctx, r.Node.Switch().Peers().Size, noPeersAfter, logger.With("module", "app"))
-	}
-	if sw, ok := r.Node.Switch().(dialer); ok {
-		go redial(ctx, sw, r.persistentPeers, logger.With("module", "app"))
-	}
 	if c.StateSync.Enable {
 		go func() {
 			if err := watchSync(ctx, r.Application, syncPatience(c.StateSync.DiscoveryTime)); err != nil {
@@ -205,11 +190,6 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 			}
 		}()
 	}
-	r.regossip = make(chan struct{})
-	go func() {
-		r.gossipAgain(ctx, firstRegossip+2*limit.TransferTime(g.Params, g.Participants))
-		close(r.regossip)
-	}()
 	if h.Beside != nil {
 		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger,
 			Evaluator: home.EvaluatorOf(c, a.Worker)}); err != nil {
@@ -234,9 +214,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 	if err != nil {
 		return err
 	}
-	policy := admission.Policy{Open: !a.P2P.MembersOnly, Allowed: a.P2P.AllowedPeers, Relays: a.P2P.Relays}
-	r.admission = admission.New(c, policy, g.Participants,
-		func() *app.State { return stateOf(r.Application) })
+	r.network = network.New(c, a.P2P, g, func() *app.State { return stateOf(r.Application) }, logger)
 	options := r.options(c, a, doc, own, logger, h)
 	if r.Application, err = abci.New(options); err != nil {
 		return err
@@ -246,14 +224,8 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 	if p := doc.ConsensusParams; p != nil {
 		block = p.Block.MaxBytes
 	}
-	c, all := admission.Configure(c, r.admission, nodeKey.ID()), g.Participants
-	r.limits = limit.NewMessages(c, g.Params, len(all), block)
-	if s := r.Application.State(); s != nil {
-		c, all = home.TuneSizes(c, s.Params, s.Active()), s.Participants
-		r.limits = limit.NewMessages(c, s.Params, s.Active(), s.Progress.BlockBytes)
-	}
-	admission.WarnOpen(logger.With("module", "app"), r.admission, all)
-	r.databases.drops = a.Retain.Drops()
+	c = r.network.Configure(c, r.Application.State(), block, nodeKey.ID())
+	r.databases.Drops = a.Retain.Drops()
 	validator := types.PrivValidator(home.NoValidator())
 	switch {
 	case a.IsRelay():
@@ -279,7 +251,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.GenesisDoc, own home.Participant,
 	logger log.Logger, h Hooks) abci.Options {
 	options := abci.Options{
-		ChainID: doc.ChainID, Admits: r.admission.Admit, Opens: r.admission.AdmitAddress,
+		ChainID: doc.ChainID, Program: version.Version, Admits: r.network.Admit, Opens: r.network.AdmitAddress,
 		DB: r.db, Logger: logger.With("module", "app"),
 		ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		Finalized: newProposeTimeout(c.Consensus).finalized, Decided: r.decided, PoolBytes: a.Pool.MaxBytes,
@@ -287,7 +259,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT's listener serves the default registry
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
-		options.Metrics.Build(abci.Version, app.Version, abci.CometVersion())
+		options.Metrics.Build(version.Version, app.Version, version.CometBFT())
 	}
 	if own.Signer != nil && a.Worker.Enabled {
 		options.Metrics.Signer(func() bool { return own.Signer.Away() != "" })
@@ -303,18 +275,8 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 // application to its mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
 	m *metrics.Metrics, logger log.Logger) (err error) {
-	r.persistentPeers = c.P2P.PersistentPeers
-	flood, trusts := a.P2P.Gossip == home.GossipFlood, r.admission.Trusts
-	aggregates, clocks := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, trusts)
-	r.Application.SetClocks(clocks.Offsets)
-	r.txReactor = reactor.NewTxReactor(r.Application, flood, trusts, r.limits, m, logger.With("module", "gossip"))
-	blocks := reactor.NewBlockReactor(r.Application, flood, trusts, r.txReactor.Expects, r.limits, m)
-	r.Application.SetAdmitted(r.txReactor.OnAdmitted)
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
-		&r.databases,
-		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": aggregates, "CLOCK": clocks}),
-		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), r.txReactor.Install, blocks.Install,
-		r.limits.Install(r.txReactor, blocks))
+		&r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
@@ -324,36 +286,12 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	if err := r.watchUpgrade(logger.With("module", "app")); err != nil {
 		return err
 	}
-	aggregates.Pool = r.Node.Mempool()
-	r.Application.SetExpress(aggregates.Send)
-	r.Application.SetReport(func(raw []byte) {
-		go func() { _ = aggregates.Pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if a copy arrived first
-	})
-	r.Application.SetBroadcast(r.broadcaster())
+	r.network.Attach(r.Node, r.Application)
 	return nil
 }
 
-// broadcaster returns a function that submits a transaction to the node's mempool when the node has
-// caught up. The function returns nil if the mempool already has the transaction.
-func (r *Running) broadcaster() func(ctx context.Context, raw []byte) error {
-	local := rpclocal.New(r.Node)
-	return func(ctx context.Context, raw []byte) error {
-		if err := r.synced(ctx); err != nil {
-			return err
-		}
-		answer, err := local.BroadcastTxSync(ctx, raw)
-		switch {
-		case errors.Is(err, mempool.ErrTxInCache):
-			return nil
-		case err != nil:
-			return err
-		}
-		return abci.Verdict(answer.Code, answer.Log)
-	}
-}
-
 // Received returns the number of bytes that gossip has received, by kind, as in the metrics.
-func (r *Running) Received() map[string]int64 { return r.txReactor.Received() }
+func (r *Running) Received() map[string]int64 { return r.network.Received() }
 
 // Wait returns when the node has stopped.
 func (r *Running) Wait() { r.Node.Wait() }
@@ -362,9 +300,9 @@ func (r *Running) Wait() { r.Node.Wait() }
 func (r *Running) Stop() error {
 	r.cancel()
 	r.upgradeHalt.once.Do(func() { close(r.upgradeHalt.stopping) })
-	if r.regossip != nil {
+	if r.watched {
 		<-r.worker
-		<-r.regossip
+		r.network.Wait()
 		if r.beside != nil {
 			<-r.beside
 		}

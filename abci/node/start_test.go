@@ -290,26 +290,3 @@ func TestHaltIsNoticed(t *testing.T) {
 	require.True(t, n.IsRunning(), "CometBFT itself does not care")
 	_ = n.Stop()
 }
-
-// TestClosedDatabase: a goroutine of CometBFT that reads from a closed database finds nothing, and
-// does not panic.
-func TestClosedDatabase(t *testing.T) {
-	c, _ := alone(t, 5)
-	var d databases
-	for _, backend := range []string{"goleveldb", "memdb"} {
-		c.DBBackend = backend
-		db, err := d.provide(&config.DBContext{ID: "x" + backend, Config: c})
-		require.NoError(t, err)
-		require.NoError(t, db.SetSync([]byte("k"), []byte("v")))
-		got, err := db.Get([]byte("k"))
-		require.NoError(t, err)
-		require.Equal(t, "v", string(got))
-		require.NoError(t, db.Close())
-		_, err = db.Get([]byte("k"))
-		require.NoError(t, err)
-		_, err = db.Has([]byte("k"))
-		require.NoError(t, err)
-		require.NoError(t, db.Close(), "closing again is nothing")
-	}
-	require.NoError(t, d.Close())
-}

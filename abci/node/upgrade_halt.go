@@ -11,6 +11,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
 )
 
@@ -30,7 +31,7 @@ const (
 // versionError returns an error that says why this program does not execute the height after a
 // state, and what the operator must do.
 func versionError(s *app.State, why error) error {
-	program := fmt.Sprintf("this program (%s) executes version %d", abci.Version, app.Version)
+	program := fmt.Sprintf("this program (%s) executes version %d", version.Version, app.Version)
 	plan, planned := s.Plan()
 	u, upgraded := s.Upgraded()
 	switch {

@@ -18,6 +18,7 @@ import (
 	"github.com/cometbft/cometbft/store"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -161,9 +162,9 @@ func TestUpgradeAfterACrashBetweenCommits(t *testing.T) {
 	c, a := alone(t, 100_000)
 	asVersion(t, old)
 	at, _ := untilUpgrade(t, c, a, old+1)
-	var d databases
+	var d databases.Set
 	open := func(id string) dbm.DB {
-		db, err := d.provide(&config.DBContext{ID: id, Config: c})
+		db, err := d.Provide(&config.DBContext{ID: id, Config: c})
 		require.NoError(t, err)
 		return db
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
+
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/worker"
 )
@@ -40,7 +41,7 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 // another's, or if its signer signs for another participant, only the worker stops, and the
 // validator continues. Any other error of the worker stops the node.
 func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
-	err := r.synced(ctx)
+	err := r.network.Synced(ctx)
 	if err == nil {
 		err = worker.Run(ctx, chain, conf)
 	}

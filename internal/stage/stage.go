@@ -11,8 +11,11 @@
 package stage
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -72,4 +75,30 @@ func Python(t testing.TB, modules string) string {
 	}
 	t.Skip("no python3 has the modules " + modules + ": on Debian, apt-get install python3-numpy python3-torch")
 	return ""
+}
+
+// CometBFT returns the source of folders of the CometBFT module that the build links, for tests of
+// the texts that this program compares with.
+func CometBFT(t testing.TB, folders ...string) string {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/cometbft/cometbft").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(strings.TrimSpace(string(dir)), folder),
+			func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+					return err
+				}
+				text, err := os.ReadFile(path)
+				source.Write(text)
+				return err
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return source.String()
 }

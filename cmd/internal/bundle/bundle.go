@@ -43,7 +43,7 @@ type part struct {
 
 // parts are all files that a bundle can have.
 var parts = []part{
-	{"version.json", "the program: its version, build settings and modules", version},
+	{"version.json", "the program: its version, build settings and modules", programVersion},
 	{"host.json", "the host: system, processors, memory", host},
 	{"config.txt", "the configuration: numbers, switches, and texts that are no secret", configuration},
 	{"doctor.json", "what spdl doctor finds", examination},

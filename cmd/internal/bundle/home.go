@@ -11,8 +11,8 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/doctor"
 )
@@ -54,13 +54,13 @@ func examination(ctx context.Context, n *Node) ([]byte, error) {
 	return json.MarshalIndent(doctor.Examine(ctx, n.Home), "", "  ")
 }
 
-func version(context.Context, *Node) ([]byte, error) {
+func programVersion(context.Context, *Node) ([]byte, error) {
 	info, _ := debug.ReadBuildInfo()
 	return json.MarshalIndent(struct {
 		Version string           `json:"version"`
 		App     uint64           `json:"app_version"`
 		Build   *debug.BuildInfo `json:"build"`
-	}{abci.Version, app.Version, info}, "", "  ")
+	}{version.Version, app.Version, info}, "", "  ")
 }
 
 func host(context.Context, *Node) ([]byte, error) {

@@ -105,26 +105,19 @@ func crossEntropy(logits []float64, label uint8) float64 {
 	return top - logits[label] + log(total)
 }
 
-// lanes is the number of outputs whose sums forward holds in registers: 10 of them spill on amd64.
-const lanes = 5
-
-// affine is a layer. Its weights are those of lanes outputs by input, so that one input's weights are
-// neighbours; the last lanes are filled up with 0.
+// affine is a layer with its weights by input, so that one input's weights are neighbours.
 type affine struct {
-	weights [][][lanes]float64 // [out/lanes][in][out%lanes]
-	bias    []float64          // nil without
-	size    int                // of the layer's parameters
+	weights []float64 // [in][out]
+	bias    []float64 // nil without
+	size    int       // of the layer's parameters
 }
 
 // layer takes the layer at the start of parameters, which hold weights [out][in] and then biases.
 func layer(parameters []float64, in, out int, noBias bool) affine {
-	l := affine{weights: make([][][lanes]float64, (out+lanes-1)/lanes), size: in * out}
-	for k := range l.weights {
-		l.weights[k] = make([][lanes]float64, in)
-	}
+	l := affine{weights: make([]float64, in*out), size: in * out}
 	for c := range out {
 		for j := range in {
-			l.weights[c/lanes][j][c%lanes] = parameters[c*in+j]
+			l.weights[j*out+c] = parameters[c*in+j]
 		}
 	}
 	if !noBias {
@@ -133,22 +126,18 @@ func layer(parameters []float64, in, out int, noBias bool) affine {
 	return l
 }
 
-// forward sets dst[c] = sum over j of W[c][j] x[j], in the order of j, plus b[c], whatever the lanes:
-// each output has a sum of its own.
+// forward sets dst[c] = sum over j of W[c][j] x[j], in the order of j, plus b[c]. Inputs that are 0
+// add nothing.
 func (l affine) forward(dst, x []float64) {
-	for k, weights := range l.weights {
-		var s0, s1, s2, s3, s4 float64
-		weights = weights[:len(x)]
-		for j, v := range x {
-			w := &weights[j]
-			s0 += float64(w[0] * v)
-			s1 += float64(w[1] * v)
-			s2 += float64(w[2] * v)
-			s3 += float64(w[3] * v)
-			s4 += float64(w[4] * v)
+	clear(dst)
+	for j, v := range x {
+		if v == 0 {
+			continue
 		}
-		sums := [lanes]float64{s0, s1, s2, s3, s4}
-		copy(dst[k*lanes:], sums[:])
+		weights := l.weights[j*len(dst):][:len(dst)]
+		for c, w := range weights {
+			dst[c] += float64(w * v)
+		}
 	}
 	for c, b := range l.bias {
 		dst[c] += b

@@ -16,9 +16,9 @@ import (
 
 	"github.com/cometbft/cometbft/types"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
 )
 
@@ -133,15 +133,15 @@ func program(ctx context.Context, h *Home) Finding {
 		case info.Response.AppVersion != app.Version:
 			return warn("run the doctor of the node's own release", "the node executes version %d of the state machine, this "+
 				"program %d", info.Response.AppVersion, app.Version)
-		case info.Response.Version != abci.Version:
+		case info.Response.Version != version.Version:
 			return warn("restart the node if this program has replaced its own", "the node is spdl %s, this program %s",
-				info.Response.Version, abci.Version)
+				info.Response.Version, version.Version)
 		}
-		return ok("spdl %s, state machine %d, as the node that runs", abci.Version, app.Version)
+		return ok("spdl %s, state machine %d, as the node that runs", version.Version, app.Version)
 	}
 	if h.NoGenesis == nil && h.Genesis.ConsensusParams != nil && h.Genesis.ConsensusParams.Version.App != app.Version {
 		return warn("start the release of the chain's version, unless the chain was upgraded", "genesis is of version %d of "+
 			"the state machine, this program executes %d", h.Genesis.ConsensusParams.Version.App, app.Version)
 	}
-	return ok("spdl %s, state machine %d", abci.Version, app.Version)
+	return ok("spdl %s, state machine %d", version.Version, app.Version)
 }

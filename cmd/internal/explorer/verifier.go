@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
@@ -66,7 +66,7 @@ func WriteVerifyPage(dir string) error {
 	err := page.Execute(&b, struct {
 		Body            verifyPage
 		Policy, Version string
-	}{verifyPage{Available: true}, alonePolicy, abci.Version})
+	}{verifyPage{Available: true}, alonePolicy, version.Version})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/cmd/internal/cli"
 )
 
@@ -41,7 +41,7 @@ func write(dir string) error {
 	}
 	root := cli.Root(io.Discard, io.Discard)
 	root.DisableAutoGenTag = true // it would hold the day
-	header := &doc.GenManHeader{Section: "1", Source: "spdl " + abci.Version, Manual: "SPDL"}
+	header := &doc.GenManHeader{Section: "1", Source: "spdl " + version.Version, Manual: "SPDL"}
 	if err := doc.GenManTree(root, header, man); err != nil {
 		return err
 	}

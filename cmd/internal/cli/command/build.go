@@ -7,14 +7,14 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/version"
 )
 
 // Build returns the name of this build: its version, with the hash of the executable if the version
 // does not identify the sources.
 func Build() (string, error) {
-	v := abci.Version
-	if v != abci.Unreleased && !strings.HasSuffix(v, "-dirty") {
+	v := version.Version
+	if v != version.Unreleased && !strings.HasSuffix(v, "-dirty") {
 		return v, nil
 	}
 	path, err := os.Executable()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/experiment"
 	"github.com/spdl/spdl/cmd/internal/cli/report"
@@ -23,7 +23,7 @@ func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 // Root returns the whole command line.
 func Root(out, errs io.Writer) *cobra.Command {
 	root := command.Root("spdl-figures", "Compute the figures of SPDL, and report what a chain did")
-	root.Version = abci.Version
+	root.Version = version.Version
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.AddCommand(experiment.Command(), report.Command())

@@ -8,7 +8,7 @@ import (
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
@@ -62,7 +62,7 @@ func Version() *cobra.Command {
 				Version  string `json:"version"`
 				App      uint64 `json:"app_version"`
 				CometBFT string `json:"cometbft"`
-			}{abci.Version, app.Version, abci.CometVersion()}
+			}{version.Version, app.Version, version.CometBFT()}
 			return r.Show(v, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "spdl %s, state machine %d, CometBFT %s\n", v.Version, v.App, v.CometBFT)
 				return err

@@ -1,4 +1,4 @@
-package abci
+package version
 
 import (
 	"runtime/debug"

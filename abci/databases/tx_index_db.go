@@ -1,4 +1,4 @@
-package home
+package databases
 
 import (
 	"encoding/binary"
@@ -12,17 +12,17 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// TxIndexDB is the database of CometBFT's transaction index. CometBFT would store each whole
+// txIndexDB is the database of CometBFT's transaction index. CometBFT would store each whole
 // transaction in it, by hash, in addition to the block store: with rounds of megabytes LevelDB
-// would write each byte three more times, and merge tables by random keys. TxIndexDB leaves out the
+// would write each byte three more times, and merge tables by random keys. txIndexDB leaves out the
 // bytes of a transaction that is larger than a block part, and reads them from its block.
-type TxIndexDB struct {
+type txIndexDB struct {
 	dbm.DB
-	Blocks func() dbm.DB // returns the database of the block store
+	blocks func() dbm.DB // the database of the block store
 }
 
 // NewBatch implements dbm.DB.
-func (r *TxIndexDB) NewBatch() dbm.Batch { return resultBatch{r.DB.NewBatch()} }
+func (r *txIndexDB) NewBatch() dbm.Batch { return resultBatch{r.DB.NewBatch()} }
 
 type resultBatch struct{ dbm.Batch }
 
@@ -46,7 +46,7 @@ func (b resultBatch) Set(key, value []byte) error {
 // Get reads a key, and adds the bytes of a transaction that Set left out. If the transaction's
 // block was dropped, the result has no bytes. That is not an error, because CometBFT's index would
 // panic on an error.
-func (r *TxIndexDB) Get(key []byte) ([]byte, error) {
+func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {
 		return value, err
@@ -55,7 +55,7 @@ func (r *TxIndexDB) Get(key []byte) ([]byte, error) {
 	if t.Unmarshal(value) != nil || t.Height <= 0 || len(t.Tx) > 0 { // the value of an event, or a whole transaction
 		return value, nil
 	}
-	p := &partsReader{store: cmtstore.NewBlockStore(r.Blocks()), height: t.Height}
+	p := &partsReader{store: cmtstore.NewBlockStore(r.blocks()), height: t.Height}
 	if t.Tx, err = p.transaction(t.Index); err != nil {
 		return value, nil
 	}

@@ -1,10 +1,12 @@
-package node
+package network
 
 import (
 	"context"
 	"time"
 
 	"github.com/cometbft/cometbft/mempool"
+
+	"github.com/spdl/spdl/abci"
 )
 
 // The transactions of a round that stays open are sent again after firstRegossip, and then after
@@ -15,9 +17,9 @@ const (
 	lastRegossip  = time.Minute
 )
 
-// synced waits until the node has caught up. A transaction that is sent before that is lost.
-func (r *Running) synced(ctx context.Context) error {
-	for r.Node.ConsensusReactor().WaitSync() {
+// Synced waits until the node has caught up. A transaction that is sent before that is lost.
+func (n *Network) Synced(ctx context.Context) error {
+	for n.node.ConsensusReactor().WaitSync() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -27,29 +29,29 @@ func (r *Running) synced(ctx context.Context) error {
 	return nil
 }
 
-// gossipAgain submits the pool's transactions to the mempool again while a round stays open.
+// regossip submits the pool's transactions to the mempool again while a round stays open.
 // Without it a gradient might never leave its own node, because the mempool sends a transaction to
 // a peer only once, and a syncing peer drops it.
-func (r *Running) gossipAgain(ctx context.Context, first time.Duration) {
+func (n *Network) regossip(ctx context.Context, a *abci.Application, first time.Duration) {
 	pause := first
-	_, last := r.Application.Pending()
+	_, last := a.Pending()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
-		raws, round := r.Application.Pending()
+		raws, round := a.Pending()
 		if round != last {
 			last, pause = round, first
 			continue
 		}
 		pause = min(2*pause, lastRegossip)
-		if len(raws) == 0 || r.Node.ConsensusReactor().WaitSync() {
+		if len(raws) == 0 || n.node.ConsensusReactor().WaitSync() {
 			continue
 		}
-		pool := r.Node.Mempool()
-		pool.Flush() // Flush also empties the cache, which would reject these transactions
+		pool := n.node.Mempool()
+		pool.Flush() // Flush also empties the cache, which would reject transactions that were sent before
 		for _, raw := range raws {
 			_ = pool.CheckTx(raw, nil, mempool.TxInfo{}) // a rejection has no consequence here
 		}

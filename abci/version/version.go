@@ -1,4 +1,5 @@
-package abci
+// Package version names the version of this program and of the CometBFT that it links.
+package version
 
 import (
 	"regexp"
@@ -49,7 +50,7 @@ var pseudo = regexp.MustCompile(`[.-][0-9]{14}-[0-9a-f]{12}`)
 
 // CometVersion returns the version of the linked CometBFT. CometBFT's own constant says 0.39.0 in
 // v0.40.0, so CometVersion reads the build info.
-func CometVersion() string {
+func CometBFT() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
 			if m.Path == "github.com/cometbft/cometbft" {

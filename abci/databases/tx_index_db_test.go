@@ -1,4 +1,4 @@
-package home
+package databases
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func indexed(t *testing.T, sizes ...int) (txs types.Txs, index *kv.TxIndex, raw,
 		txs = append(txs, bytes.Repeat([]byte{byte(i + 1)}, size))
 	}
 	raw, blocks = dbm.NewMemDB(), dbm.NewMemDB()
-	index = kv.NewTxIndex(&TxIndexDB{DB: raw, Blocks: func() dbm.DB { return blocks }})
+	index = kv.NewTxIndex(&txIndexDB{DB: raw, blocks: func() dbm.DB { return blocks }})
 	bs := cmtstore.NewBlockStore(blocks)
 	commit := &types.Commit{}
 	for height := range int64(2) {

@@ -1,4 +1,4 @@
-package node
+package databases
 
 import (
 	"errors"
@@ -18,9 +18,9 @@ import (
 // evidence.
 const waiting = 0x01
 
-// errNeedless rejects a piece of evidence against validators that the chain or another pending
+// ErrNeedless rejects a piece of evidence against validators that the chain or another pending
 // piece already convicts.
-var errNeedless = errors.New("evidence that convicts nobody more")
+var ErrNeedless = errors.New("evidence that convicts nobody more")
 
 // evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces from
 // consensus, peers and RPC alike, so that the pool has at most one pending piece for each
@@ -52,12 +52,12 @@ func (c *evidenceDB) Set(key, value []byte) error {
 }
 
 // needed returns nil if a piece of evidence would convict at least one validator that neither the
-// state nor a pending piece convicts, and otherwise errNeedless.
+// state nor a pending piece convicts, and otherwise ErrNeedless.
 func (c *evidenceDB) needed(proven []app.Misbehavior) error {
 	state := c.state()
 	proven = slices.DeleteFunc(proven, func(m app.Misbehavior) bool { return state != nil && !state.Convicts(m) })
 	if len(proven) == 0 {
-		return fmt.Errorf("%w: its validators are on the list of offences, restored since, or no participants'", errNeedless)
+		return fmt.Errorf("%w: its validators are on the list of offences, restored since, or no participants'", ErrNeedless)
 	}
 	its, err := dbm.IteratePrefix(c.DB, []byte{waiting})
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *evidenceDB) needed(proven []app.Misbehavior) error {
 		})
 	}
 	if len(proven) == 0 {
-		return fmt.Errorf("%w: a piece against each of its validators waits, want at most 1 each", errNeedless)
+		return fmt.Errorf("%w: a piece against each of its validators waits, want at most 1 each", ErrNeedless)
 	}
 	return its.Error()
 }

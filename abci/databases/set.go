@@ -1,4 +1,4 @@
-package node
+package databases
 
 import (
 	"errors"
@@ -13,34 +13,35 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// databases opens the databases for CometBFT. CometBFT v0.40.0 has two faults that it avoids.
+// Set opens the databases for CometBFT, each once. CometBFT v0.40.0 has two faults that it avoids.
 // CometBFT closes its block store while gossip goroutines may still read from it, and panics if a
 // read fails, so a node could not stop without ending its process. And it never closes its
 // transaction index, so a node could not start again in the same process.
-type databases struct {
+type Set struct {
+	State func() *app.State // the application's, nil before the chain's first block
+	Drops bool              // whether blocks are dropped
+
 	mu     sync.Mutex
 	opened []*database
-	state  func() *app.State // the application's state
-	drops  bool              // whether the node drops old blocks
 }
 
-// provide implements config.DBProvider.
-func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
+// Provide implements config.DBProvider.
+func (d *Set) Provide(ctx *config.DBContext) (dbm.DB, error) {
 	db, err := d.open(ctx)
 	switch {
 	case err != nil:
 		return nil, err
 	case ctx.ID == "evidence":
-		return &evidenceDB{DB: db, state: d.state}, nil
-	case ctx.ID == "tx_index" && !d.drops:
-		return &home.TxIndexDB{DB: db, Blocks: func() dbm.DB { return d.last("blockstore") }}, nil
+		return &evidenceDB{DB: db, state: d.State}, nil
+	case ctx.ID == "tx_index" && !d.Drops:
+		return &txIndexDB{DB: db, blocks: func() dbm.DB { return d.last("blockstore") }}, nil
 	}
 	return db, nil
 }
 
 // open returns the database with an id. It opens each database only once, because a second attempt
 // would fail.
-func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
+func (d *Set) open(ctx *config.DBContext) (dbm.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, db := range d.opened {
@@ -59,7 +60,7 @@ func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 
 // last returns the last database that was opened with an id, even if it has been closed since, or
 // an empty one if none was opened.
-func (d *databases) last(id string) dbm.DB {
+func (d *Set) last(id string) dbm.DB {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, db := range slices.Backward(d.opened) {
@@ -71,7 +72,7 @@ func (d *databases) last(id string) dbm.DB {
 }
 
 // Close closes the databases that CometBFT has not closed.
-func (d *databases) Close() error {
+func (d *Set) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var errs []error

@@ -1,0 +1,97 @@
+package databases
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+	cmtnode "github.com/cometbft/cometbft/node"
+	sm "github.com/cometbft/cometbft/state"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/home"
+)
+
+// ErrOtherGenesis means that the databases belong to another chain than genesis.json.
+var ErrOtherGenesis = errors.New("genesis.json is not the genesis of this home's data")
+
+// CheckGenesis rejects a genesis.json that was replaced after the home's first start. CometBFT would
+// continue with the genesis of the first start, while this program's worker would use the file.
+func (d *Set) CheckGenesis(c *config.Config) error {
+	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
+	if err != nil {
+		return nil // NewNode opens it again, and returns an error that names the database
+	}
+	raw, err := db.Get([]byte(genesisKey))
+	if err != nil || len(raw) == 0 {
+		return err
+	}
+	var first types.GenesisDoc
+	if err := cmtjson.Unmarshal(raw, &first); err != nil {
+		return fmt.Errorf("genesis in the state database in %s: %w", c.DBDir(), err)
+	}
+	file, err := home.ReadGenesis(c)
+	if err != nil {
+		return err
+	}
+	one, err := cmtjson.Marshal(&first)
+	if err != nil {
+		return err
+	}
+	other, err := cmtjson.Marshal(file)
+	if err != nil || bytes.Equal(one, other) {
+		return err
+	}
+	return fmt.Errorf("%w: %s began with chain %s (%.8x), the file is of chain %s (%.8x): put the former file back, or "+
+		"let spdl unsafe-reset-all --yes delete the data and keep the keys", ErrOtherGenesis, c.DBDir(), first.ChainID,
+		sha256.Sum256(one), file.ChainID, sha256.Sum256(other))
+}
+
+// ErrDisagree means that the databases have data of different moments.
+var ErrDisagree = errors.New("the databases of this home disagree")
+
+// CheckValidators returns an error if the state database lacks the validators of the last height, as
+// happens when LevelDB drops damaged records. CometBFT would panic at the next block.
+func (d *Set) CheckValidators(c *config.Config) error {
+	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
+	if err != nil {
+		return err
+	}
+	store := sm.NewStore(db, sm.StoreOptions{})
+	s, err := store.Load()
+	if err != nil || s.LastBlockHeight == 0 {
+		return err
+	}
+	_, err = store.LoadValidators(s.LastBlockHeight)
+	return err
+}
+
+// Build builds a node. If CometBFT panics because its databases are at different heights, Build
+// returns ErrDisagree instead, because the disk is at fault and not the program.
+func Build(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
+	disagree := func(what any) error {
+		return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole "+
+			"folder as it was while the node was stopped, "+
+			"if no block was signed since; or run spdl unsafe-reset-all --yes and sync again", ErrDisagree, what,
+			c.DBDir())
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			n, err = nil, disagree(r)
+		}
+	}()
+	n, err = build()
+	if err != nil {
+		n = nil
+	}
+	for _, text := range disagreements {
+		if err != nil && strings.Contains(err.Error(), text) {
+			return nil, disagree(err)
+		}
+	}
+	return n, err
+}

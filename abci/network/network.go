@@ -1,0 +1,130 @@
+// Package network has a node's side of its peers: which of them may connect, what their messages may
+// cost, the reactors that carry transactions, aggregates and blocks, and the dialing of persistent
+// peers.
+package network
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/mempool"
+	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
+	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/reactor"
+	"github.com/spdl/spdl/app"
+)
+
+// Network connects a node to its peers. Its parts come into being in the order of a start: New,
+// Configure, Options, Attach, Watch.
+type Network struct {
+	*admission.Control // decides who may connect
+	limit.Messages     // what a peer's messages may cost, from Configure on
+
+	gossip  string
+	genesis app.Genesis
+	log     log.Logger
+	// persistentPeers are those of config.toml, or of the chain's registry if it names none.
+	persistentPeers string
+
+	txs        *reactor.TxReactor
+	aggregates *reactor.AggregateReactor
+	clocks     *reactor.ClockReactor
+
+	node   *cmtnode.Node
+	ending sync.WaitGroup // of regossip
+}
+
+// New returns the network of a node that admits peers by the settings of app.toml and by its chain:
+// by its state, or by its genesis while there is no state.
+func New(c *config.Config, s home.P2PConfig, g app.Genesis, state func() *app.State, logger log.Logger) *Network {
+	logger = logger.With("module", "app")
+	admission.WarnDuplicateIP(logger, c.P2P)
+	policy := admission.Policy{Open: !s.MembersOnly, Allowed: s.AllowedPeers, Relays: s.Relays}
+	return &Network{Control: admission.New(c, policy, g.Participants, state), gossip: s.Gossip, genesis: g,
+		log: logger}
+}
+
+// Configure returns the configuration for the node with an id: with its peers, and with sizes for the
+// transactions of a state, or of the genesis if s is nil. maxBlock is the genesis's block.max_bytes.
+func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, own p2p.ID) *config.Config {
+	c, all := admission.Configure(c, n.Control, own), n.genesis.Participants
+	n.Messages = limit.NewMessages(c, n.genesis.Params, len(all), maxBlock)
+	if s != nil {
+		c, all = home.TuneSizes(c, s.Params, s.Active()), s.Participants
+		n.Messages = limit.NewMessages(c, s.Params, s.Active(), s.Progress.BlockBytes)
+	}
+	admission.WarnOpen(n.log, n.Control, all)
+	n.persistentPeers = c.P2P.PersistentPeers
+	return c
+}
+
+// Options returns the options with which a CometBFT node has our reactors and limits.
+func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metrics, logger log.Logger,
+) []cmtnode.Option {
+	flood := n.gossip == home.GossipFlood
+	n.aggregates, n.clocks = reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, n.Trusts)
+	n.txs = reactor.NewTxReactor(a, flood, n.Trusts, n.Messages, m, logger.With("module", "gossip"))
+	blocks := reactor.NewBlockReactor(a, flood, n.Trusts, n.txs.Expects, n.Messages, m)
+	a.SetClocks(n.clocks.Offsets)
+	a.SetAdmitted(n.txs.OnAdmitted)
+	return []cmtnode.Option{
+		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks}),
+		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), n.txs.Install, blocks.Install, n.Install(n.txs, blocks),
+	}
+}
+
+// Attach connects the application to the node that was built with Options.
+func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
+	n.node, n.aggregates.Pool = node, node.Mempool()
+	a.SetExpress(n.aggregates.Send)
+	a.SetReport(func(raw []byte) {
+		go func() { _ = node.Mempool().CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if another node's came first
+	})
+	local := rpclocal.New(node)
+	a.SetBroadcast(func(ctx context.Context, raw []byte) error {
+		if err := n.Synced(ctx); err != nil {
+			return err
+		}
+		answer, err := local.BroadcastTxSync(ctx, raw)
+		switch {
+		case errors.Is(err, mempool.ErrTxInCache): // the node has it already
+			return nil
+		case err != nil:
+			return err
+		}
+		return abci.Verdict(answer.Code, answer.Log)
+	})
+}
+
+// Watch keeps limits, admission and connections up to date with the chain until ctx is done, and
+// gossips the transactions of a round that stays open again. Wait returns when it has ended.
+func (n *Network) Watch(ctx context.Context, a *abci.Application) {
+	sw := n.node.Switch()
+	go n.Messages.Watch(sw, n.log, ctx.Done())
+	go n.Control.Watch(sw, n.log, ctx.Done())
+	if validators(a.State()) > 1 {
+		go reportNoPeers(ctx, sw.Peers().Size, noPeersAfter, n.log)
+	}
+	if sw, ok := sw.(dialer); ok {
+		go redial(ctx, sw, n.persistentPeers, n.log)
+	}
+	n.ending.Go(func() {
+		n.regossip(ctx, a, firstRegossip+2*limit.TransferTime(n.genesis.Params, n.genesis.Participants))
+	})
+}
+
+// Wait returns when nothing of Watch uses the application any more.
+func (n *Network) Wait() { n.ending.Wait() }
+
+// Received returns the number of bytes that gossip has received, by kind, as in the metrics.
+func (n *Network) Received() map[string]int64 { return n.txs.Received() }

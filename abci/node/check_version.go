@@ -1,0 +1,69 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cometbft/cometbft/config"
+	sm "github.com/cometbft/cometbft/state"
+
+	"github.com/spdl/spdl/abci/databases"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/version"
+	"github.com/spdl/spdl/app"
+)
+
+// ErrVersion means that another version of the state machine, in another release of the program,
+// executes a height.
+var ErrVersion = errors.New("the chain is of another application version")
+
+// checkVersion rejects a home whose next height needs another version of the state machine, because
+// this version would diverge at the first block on which the two differ. It reads the needed
+// version from the application's state. It also checks CometBFT's state if the application has none
+// or both are at the same height; the application stores a height first.
+func checkVersion(c *config.Config, d *databases.Set, own *app.State) error {
+	if err := checkOwnVersion(c, own); err != nil {
+		return err
+	}
+	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
+	if err != nil {
+		return nil // NewNode opens it again, and returns an error that names the database
+	}
+	s, err := sm.NewStore(db, sm.StoreOptions{}).Load()
+	if err != nil {
+		return fmt.Errorf("state database in %s: %w", c.DBDir(), err)
+	}
+	if s.LastBlockHeight == 0 || own != nil && own.Height != uint64(s.LastBlockHeight) {
+		return nil
+	}
+	return sameVersion(s.Version.Consensus.App, uint64(s.LastBlockHeight))
+}
+
+// checkOwnVersion is the part of checkVersion for the application's state.
+func checkOwnVersion(c *config.Config, own *app.State) error {
+	if own == nil {
+		return nil
+	}
+	if err := own.Executable(); err != nil {
+		return versionError(own, err)
+	}
+	if _, ok := own.Upgraded(); ok {
+		return nil
+	}
+	doc, err := home.ReadGenesis(c)
+	if err != nil || doc.ConsensusParams == nil {
+		return err
+	}
+	return sameVersion(doc.ConsensusParams.Version.App, own.Height)
+}
+
+// sameVersion returns an error unless this program executes the version that a chain has after a
+// height.
+func sameVersion(made, height uint64) error {
+	if made == app.Version {
+		return nil
+	}
+	return fmt.Errorf("%w: it is of version %d at height %d, this program (%s) executes version %d: start it with a "+
+		"release of version %d, as spdl version prints it",
+		ErrVersion, made, height, version.Version, app.Version, made)
+}
