@@ -221,10 +221,10 @@ func (m *Manifest) checkSettings() error {
 func (m *Manifest) checkFaults() error {
 	for _, x := range m.Attacks {
 		if x.Node < 0 || x.Node >= m.Validators {
-			return fmt.Errorf("attack by node %d, want 0 to %d", x.Node, m.Validators-1)
+			return fmt.Errorf("%sattack by node %d, want 0 to %d", x.place, x.Node, m.Validators-1)
 		}
 		if err := attack.Check(x.Kind); err != nil {
-			return err
+			return fmt.Errorf("%s%w", x.place, err)
 		}
 	}
 	if kind, n := m.Colluders(); kind != "" {
@@ -266,6 +266,8 @@ type Attack struct {
 	// Kind is one of the behaviours of package attack, or an attack on gradients, in which the
 	// first nodes collude.
 	Kind string `mapstructure:"kind"`
+
+	place string // in the manifest's file, for errors; "" if the attack is of no file
 }
 
 // Hooks returns the hooks that the manifest installs in node i.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"text/template"
 
 	"github.com/spf13/viper"
@@ -31,7 +33,29 @@ func LoadManifest(path string) (Manifest, error) {
 	if err := home.OneLine(v.UnmarshalExact(&m), v, "", &m); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
+	if err := m.placeAttacks(path); err != nil {
+		return m, err
+	}
 	return m, m.absolute(filepath.Dir(path))
+}
+
+// attackHead is the line at which an attack begins.
+var attackHead = regexp.MustCompile(`^\s*\[\[\s*attack\s*\]\]`)
+
+// placeAttacks sets the places of the attacks in the file.
+func (m *Manifest) placeAttacks(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	next := 0
+	for i, line := range strings.Split(string(text), "\n") {
+		if attackHead.MatchString(line) && next < len(m.Attacks) {
+			m.Attacks[next].place = fmt.Sprintf("manifest %s, line %d: ", path, i+1)
+			next++
+		}
+	}
+	return nil
 }
 
 // absolute resolves the relative paths of parameters, model, data and trainer against a folder.

@@ -43,7 +43,8 @@ type Reporter struct {
 	start    time.Time
 	last     Round
 	count    int
-	past     int // rounds that were closed before this run
+	past     int // rounds that were closed before this run, until resumed prints them
+	before   int // rounds that were closed before this run
 }
 
 // Running is the first line of a run: the addresses of its nodes.
@@ -80,6 +81,7 @@ func (r *Reporter) Round(x Round) error {
 	r.clear()
 	if x.Past {
 		r.past++
+		r.before++
 	} else {
 		r.spending.closed()
 	}
@@ -136,10 +138,21 @@ func (r *Reporter) End(peakRSS int64) error {
 	if s.Tested > 0 {
 		right = fmt.Sprintf("%s on %d examples", right, s.Tested)
 	}
-	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s, %.1f s, peak memory %.0f MiB over "+
-		"all nodes\n%s",
-		s.Rounds, s.Heights, right, r.privacy(s.Epsilon), s.Wall, float64(s.PeakRSS)/(1<<20), s.cpu())
+	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s%s\n%s", s.Rounds, s.Heights, right,
+		r.privacy(s.Epsilon), r.cost(s), s.cpu())
 	return err
+}
+
+// cost formats time and memory of this run, "" if all rounds were closed before it.
+func (r *Reporter) cost(s Summary) string {
+	if r.before > 0 && r.before == r.count {
+		return ""
+	}
+	rounds := ""
+	if r.before > 0 {
+		rounds = fmt.Sprintf(" for the last %d", r.count-r.before)
+	}
+	return fmt.Sprintf(", %.1f s%s, peak memory %.0f MiB over all nodes", s.Wall, rounds, float64(s.PeakRSS)/(1<<20))
 }
 
 // privacy formats the privacy loss of the run, or says that there is no guarantee.

@@ -146,8 +146,11 @@ func (s series) at(multiplier float64, floor bool) Accuracy {
 				p.multiplier))
 		}
 	}
-	return Accuracy{Source: fmt.Sprintf("not measured: runs had noise multipliers %v to %v", s.points[0].multiplier,
-		s.points[len(s.points)-1].multiplier)}
+	least, most := s.points[0].multiplier, s.points[len(s.points)-1].multiplier
+	if least == most {
+		return Accuracy{Source: fmt.Sprintf("not measured: all runs had noise multiplier %v", least)}
+	}
+	return Accuracy{Source: fmt.Sprintf("not measured: runs had noise multipliers %v to %v", least, most)}
 }
 
 func (s series) band(less, more point, floor bool, where string) Accuracy {

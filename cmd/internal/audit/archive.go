@@ -153,6 +153,10 @@ func OpenArchive(path string) (*Archive, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	if info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s is a folder, want a file of spdl audit archive: --home names the home of a "+
+			"stopped node", path), f.Close())
+	}
 	a, err := NewArchive(f, info.Size())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
@@ -166,7 +170,8 @@ func NewArchive(r io.Reader, size int64) (*Archive, error) {
 	a := &Archive{counted: &counter{Reader: r}, size: size}
 	z, err := gzip.NewReader(a.counted)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrArchive, err)
+		return nil, fmt.Errorf("%w: it is not compressed by gzip, as files of spdl audit archive are: %w", ErrArchive,
+			whole(err))
 	}
 	a.in = bufio.NewReaderSize(z, 1<<20)
 	tag, data, err := a.field()

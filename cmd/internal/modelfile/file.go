@@ -142,7 +142,8 @@ func Decode(data []byte) (*File, string, error) {
 	case len(data) > 8 && data[8] == '{':
 		format, decode = Safetensors, decodeSafetensors
 	default:
-		return nil, "", fmt.Errorf("%w: neither %s", ErrFile, strings.Join(Formats(), " nor "))
+		return nil, "", fmt.Errorf("%w: neither %s, of which spdl model export writes one", ErrFile,
+			strings.Join(Formats(), " nor "))
 	}
 	f, err := decode(data)
 	if err != nil {

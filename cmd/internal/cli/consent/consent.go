@@ -63,10 +63,14 @@ func (o *options) run(r *command.Run, args []string) error {
 		return err
 	}
 	log := home.ConsentLog(c)
-	if err := judge(all, log); err != nil {
+	undecided := consent.Awaited
+	if a.Worker.Consent != home.ConsentAsk {
+		undecided = notAsked
+	}
+	if err := judge(all, log, undecided); err != nil {
 		return err
 	}
-	if a.Worker.Consent != home.ConsentAsk {
+	if undecided == notAsked {
 		r.Warn(`worker.consent is "off": this home trains in every epoch without asking (spdl config set worker.consent ask)`)
 	}
 	if len(args) == 0 {
@@ -113,15 +117,18 @@ func verb(d consent.Decision) string {
 	return "consented to"
 }
 
+// notAsked is the decision about an epoch that trains without one, because worker.consent is off.
+const notAsked consent.Decision = "not asked"
+
 // judge sets what the home has decided about each offer: by its last record, of whichever of its
-// participants.
-func judge(all []offered, log *consent.Log) error {
+// participants, and undecided if there is none.
+func judge(all []offered, log *consent.Log, undecided consent.Decision) error {
 	records, err := log.Records()
 	if err != nil {
 		return err
 	}
 	for i := range all {
-		all[i].Decision = consent.Awaited
+		all[i].Decision = undecided
 		for _, r := range records {
 			if r.Subject == all[i].Subject {
 				all[i].Decision, all[i].Decided = r.Decision, &r.Time

@@ -18,6 +18,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
 	"github.com/spdl/spdl/cmd/internal/founding"
+	"github.com/spdl/spdl/mnist"
 )
 
 type joinOptions struct {
@@ -106,7 +107,8 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	if err := fit(o.data, f.Proposal.Params.Model); err != nil {
+	data, err := fit(o.data, f.Proposal.Params.Model)
+	if err != nil {
 		return err
 	}
 	if err := o.makeHome(r, f); err != nil {
@@ -122,26 +124,33 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 		Home  string `json:"home"`
 		Entry string `json:"entry"`
 		Node  string `json:"node,omitempty"`
+		Train int    `json:"train_examples,omitempty"` // of --data
+		Test  int    `json:"test_examples,omitempty"`
 		agreement
 		Next string `json:"next"`
-	}{r.Home, f.Path(o.name, founding.KindEntry), e.Address, agreementOf(f), next}
+	}{r.Home, f.Path(o.name, founding.KindEntry), e.Address, data.Train.Len(), data.Test.Len(), agreementOf(f), next}
 	return r.Show(made, func(w io.Writer) error {
 		fmt.Fprintf(w, "home      %s\nentry     %s\nnode      %s\n", made.Home, made.Entry, made.Node)
+		if made.Train > 0 {
+			fmt.Fprintf(w, "data      %d examples to train and %d to test, of %s\n", made.Train, made.Test, o.data)
+		}
 		made.text(w)
 		_, err := fmt.Fprintf(w, "next      %s\n", made.Next)
 		return err
 	})
 }
 
-// fit rejects data that are not what the proposal's model takes.
-func fit(data string, m params.Model) error {
+// fit returns the data that a home reads itself, none for a trainer's. It rejects data that are not
+// what the proposal's model takes.
+func fit(data string, m params.Model) (mnist.Data, error) {
 	if data == "" || m.Kind == params.ModelExternal {
-		return nil
+		return mnist.Data{}, nil
 	}
-	if _, err := home.LoadData(data, m); err != nil {
-		return fmt.Errorf("--data: %w", err)
+	d, err := home.LoadData(data, m)
+	if err != nil {
+		return d, fmt.Errorf("--data: %w", err)
 	}
-	return nil
+	return d, nil
 }
 
 // makeHome makes the home, unless join has made it before. An entry for another proposal, of which

@@ -196,7 +196,7 @@ func columns(width int) func(cells ...string) string {
 	switch {
 	case width == 0:
 	case width < 80:
-		most = 5
+		most = 6
 	case width < 104:
 		most = 7
 	}
@@ -231,8 +231,8 @@ func table(v *view, troubleFirst bool, width int) []line {
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	cells := columns(width)
-	fmt.Fprintln(t, cells("#", "moniker", "reputation", "last round", "epsilon", "gradients", "budget", "left",
-		"offences"))
+	fmt.Fprintln(t, cells("#", "moniker", "reputation", "offences", "left", "last round", "epsilon", "gradients",
+		"budget"))
 	for _, p := range v.Standings {
 		c, there := last[p.Participant]
 		epsilon, left, budget := "-", "-", "-"
@@ -243,8 +243,8 @@ func table(v *view, troubleFirst bool, width int) []line {
 			}
 		}
 		fmt.Fprintln(t, cells(fmt.Sprint(p.Participant), oneLine(p.Moniker, columnRunes),
-			fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), fateOf(c, there, refused[p.Participant]), epsilon,
-			fmt.Sprint(p.Participations), budget, left, fmt.Sprint(p.Offences)))
+			fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), fmt.Sprint(p.Offences), left,
+			fateOf(c, there, refused[p.Participant]), epsilon, fmt.Sprint(p.Participations), budget))
 	}
 	_ = t.Flush() // to a strings.Builder
 	written := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")

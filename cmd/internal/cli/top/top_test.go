@@ -146,13 +146,14 @@ func TestNarrow(t *testing.T) {
 	g := &Glance{Status: query.Status{Rule: "nnm+trimmed-mean", Round: 5, Rounds: 9}, Standings: []query.Standing{
 		{Moniker: "alice", Reputation: params.One}}}
 	v := &view{Glance: g}
-	for width, want := range map[int]string{60: "epsilon", 90: "budget", 120: "offences", 0: "offences"} {
+	for width, want := range map[int]string{60: "last round", 90: "epsilon", 120: "budget", 0: "budget"} {
 		for _, l := range wrapped(head(v), width) {
 			require.LessOrEqual(t, len([]rune(l.text)), max(width, 200*(1-min(1, width))), "%d: %q", width, l.text)
 		}
 		rows := table(v, false, width)
 		require.Contains(t, rows[0].text, want)
-		require.Equal(t, width == 0 || width == 120, strings.Contains(rows[0].text, "offences"))
+		require.Contains(t, rows[0].text, "offences  left")
+		require.Equal(t, width == 0 || width == 120, strings.Contains(rows[0].text, "budget"))
 		require.Contains(t, rows[1].text, "alice")
 		require.LessOrEqual(t, len(strings.TrimRight(rows[0].text, " ")), max(width, 120))
 	}

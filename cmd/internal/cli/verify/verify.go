@@ -4,6 +4,7 @@ package verify
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -52,6 +53,9 @@ func (o *trustOptions) check(offline bool) (t light.Trust, err error) {
 	t = o.trust
 	t.Hash, err = hex.DecodeString(o.hash)
 	switch {
+	case o.hash == "":
+		return t, command.Usage(errors.New("--trust-hash is missing: the hash, 64 hex digits, of a header that you trust, " +
+			"as `spdl status` of another member's node prints it"))
 	case err != nil || len(t.Hash) != 32:
 		return t, command.Usage(fmt.Errorf("--trust-hash is %q, want 64 hex digits: the hash of a header that you trust",
 			o.hash))
@@ -92,8 +96,8 @@ func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust
 		witnesses = append(witnesses, w.Provider(t.ChainID))
 	}
 	if len(witnesses) == 0 {
-		fmt.Fprintln(r.Err, "warning: no --witness: nobody would contradict a fork that more than a third of the "+
-			"validators signed")
+		fmt.Fprintln(r.Err, "warning: no --witness (the RPC address of another member's node): nobody would "+
+			"contradict a fork that more than a third of the validators signed")
 	}
 	h, err := light.Light(ctx, t, c.Provider(t.ChainID), witnesses)
 	return c, h, t, err
@@ -108,8 +112,9 @@ func verifyModel() *cobra.Command {
 		Long: `Check an exported model: from a trusted header to the file's last byte.
 
 The light client goes from the header of --trust-height and --trust-hash to the
-header that the file's proof leads to. With --offline nobody is asked: the file
-carries that header, and --trust-hash is its hash.`,
+header that the file's proof leads to. It asks --node, and with --witness another
+member's node too, which would contradict a fork. With --offline nobody is asked:
+the file carries that header, and --trust-hash is its hash.`,
 		Example: `  spdl verify model m.safetensors --trust-height 1 --trust-hash 5F2B... --witness tcp://other:26657
   spdl verify model m.npz --offline --trust-hash 5F2B...`,
 		Args: cobra.ExactArgs(1),

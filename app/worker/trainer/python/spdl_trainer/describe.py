@@ -49,7 +49,9 @@ def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]
 def _load(path: str) -> Any:
     name = os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not os.path.exists(path):
+    if not os.path.exists(path):
+        raise Unsuitable("there is no file %s" % path)
+    if spec is None or spec.loader is None:
         raise Unsuitable("%s is no Python file" % path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module

@@ -118,7 +118,7 @@ class ModuleStudy:
         try:
             rows = self.per_example(w, x, y)
         except Exception as e:
-            raise _reason(e) from e
+            raise _reason(e, self.module) from e
         for name, g in rows.items():
             if not bool(torch.isfinite(g).all()):
                 raise Unsuitable("the gradient of tensor %s is not finite for the first examples" % name)
@@ -129,8 +129,12 @@ def _as(x: torch.Tensor, floating: torch.dtype) -> torch.Tensor:
     return x.to(floating) if x.is_floating_point() else x
 
 
-def _reason(e: Exception) -> Unsuitable:
+def _reason(e: Exception, module: nn.Module) -> Unsuitable:
     said = str(e).strip().split("\n")[0]
     if "random" in said:
         return Unsuitable(RANDOM)
-    return Unsuitable("PyTorch computes no gradient of each example of this module: %s: %s" % (type(e).__name__, said))
+    recurrent = next(('; layer "%s" (%s): write its recurrence in forward, with nn.Linear' % (name, type(layer).__name__)
+                      for name, layer in module.named_modules()
+                      if isinstance(layer, (nn.RNNBase, nn.RNNCellBase))), "")
+    return Unsuitable("PyTorch computes no gradient of each example of this module: %s: %s%s"
+                      % (type(e).__name__, said, recurrent))
