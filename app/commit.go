@@ -180,8 +180,9 @@ func (s *State) withheld(included []tx.Included) (out []uint32) {
 	return out
 }
 
-// Commits picks the commitments of a block at a height that closes no round: one for each
-// participant that has none yet, within limit bytes as CometBFT counts them; zero means no limit.
+// Commits picks the commitments for a block at a height that closes no round. It picks one
+// commitment for each participant without one, within limit bytes as CometBFT counts them; zero
+// means no limit.
 func (s *State) Commits(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() || !s.TakesCommits(height) {
 		return nil

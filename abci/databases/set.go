@@ -13,9 +13,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Set opens the databases for CometBFT, each once. CometBFT v0.40.0 has two faults that it avoids.
+// Set opens the databases for CometBFT, each once, and avoids two faults of CometBFT v0.40.0.
 // CometBFT closes its block store while gossip goroutines may still read from it, and panics if a
-// read fails, so a node could not stop without ending its process. And it never closes its
+// read fails, so a node could not stop without ending its process. And CometBFT never closes its
 // transaction index, so a node could not start again in the same process.
 type Set struct {
 	State func() *app.State // the application's, nil before the chain's first block

@@ -25,13 +25,13 @@ func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	return Trust{ChainID: doc.ChainID, Height: first.Height, Hash: first.Hash()}, checkFirst(doc, s, first)
 }
 
-// Held returns the headers in a file, which are blocks, and makes no requests. By the rules of
+// Held returns the headers of the blocks in a file, and makes no requests. By the rules of
 // CometBFT's light client each header must follow from the trusted header or from the header before
 // it. A step to the next height needs the validators that the header before names. A longer step
 // needs more than two thirds of that header's validators, so the file must have the headers on both
 // sides of a change of validators. There is no trusting period, because a file is read long after
-// its headers were signed. So two thirds of the trusted header's validators could sign another
-// history together, long after they have left.
+// its headers were signed. The price is that two thirds of the trusted header's validators could
+// sign another history together, long after they have left.
 func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	h := held{t, map[int64]*types.LightBlock{}}
 	var last *types.LightBlock

@@ -114,7 +114,7 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 		}
 	}
 	r.Application.SetEnd(func(s *app.State) {
-		r.cancel() // stops the worker before it sees the state
+		r.cancel() // the worker must stop before it sees the state
 		r.upgradeHalt.over <- s
 	})
 	r.Application.SetHold(func() {

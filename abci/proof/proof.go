@@ -95,9 +95,11 @@ func (p Proven) Root() (root [32]byte, err error) {
 	return [32]byte(args[0]), nil
 }
 
-// State proves the value under a key of a state. The keys are params, progress, chain_id, closed
-// and history for single values; epochs, offences, participants, proposals, model and velocity for
-// whole lists; {list}/{position} for one element of a list; and chunk/{i} for a chunk of the model.
+// State proves the value under a key of a state. The keys are
+//
+//   - params, progress, chain_id, closed and history for single values;
+//   - epochs, offences, participants, proposals, model and velocity for whole lists;
+//   - {list}/{position} for one element of a list, and chunk/{i} for a chunk of the model.
 func State(s *app.State, key string) (Proven, error) {
 	path := levels(key)
 	elements, isList := s.List(path[0])

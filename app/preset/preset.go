@@ -113,7 +113,7 @@ func private(n, f int) params.Params {
 	case f > 1: // the steps are larger, because with more attackers the signal lasts for fewer rounds
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
-	case n < 4: // too few participants to leave any neighbour out
+	case n < 4: // with too few participants the rule cannot leave a neighbour out
 		p.Rule.Name = "mean"
 	}
 	p.Privacy.Batch = uint32(max(1, examples/n/10))

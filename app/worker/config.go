@@ -46,8 +46,8 @@ type Config struct {
 	// External starts the participant's own program for an external model. The worker calls it once
 	// an epoch, in place of Data. It may be nil.
 	External func(context.Context, Task) (Examples, error)
-	// Source is the secret randomness. Nil stands for the operating system's. On test chains a
-	// TestSeed other than 0 selects a generator with that seed instead.
+	// Source is the secret randomness. Nil stands for the randomness of the operating system. On
+	// test chains a TestSeed other than 0 selects a generator with that seed instead.
 	Source   *privacy.Source
 	TestSeed uint64
 	// Retry is the pause after a failed call, and the pause before a gradient is sent again while

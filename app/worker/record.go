@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Record is the content of a journal. A worker keeps a copy of its signer's.
+// Record is the content of a journal. A worker keeps a copy of the record of its signer.
 type Record struct {
 	Path          string `json:"path"`
 	Entry         entry  `json:"entry"`

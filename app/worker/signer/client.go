@@ -110,7 +110,8 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 	return nil
 }
 
-// signed is call for requests whose answer is a signed transaction of a kind.
+// signed sends a request, as call does, and returns the signed transaction in the answer, which
+// must be of a kind.
 func (c *Client) signed(ctx context.Context, path string, kind tx.Kind, request any) (*tx.Tx, error) {
 	var a answer
 	if err := c.call(ctx, path, request, &a); err != nil {

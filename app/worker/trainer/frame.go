@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// These are the protocol versions of docs/TRAINER.md that this package speaks. The second numbers
-// the questions, so that an answer to another question is detected, and supports groups.
+// These are the protocol versions of docs/TRAINER.md that this package speaks. The second version
+// supports groups. It also gives each question a number, so that the answer to another question is
+// detected.
 const (
 	protocolFirst  = 1
 	protocolSecond = 2

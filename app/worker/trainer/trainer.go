@@ -195,8 +195,9 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 	return e, err
 }
 
-// use calls do with a running child. The timeout applies twice: to the start of the child and to
-// do. A child that fails is stopped, and the first call after a pause starts a new one.
+// use calls the function do with a running child. The timeout applies to the start of the child,
+// and again to the call. A child that fails is stopped, and the first call after a pause starts a
+// new one.
 func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
