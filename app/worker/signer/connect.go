@@ -2,6 +2,7 @@ package signer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -15,6 +16,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -94,7 +96,8 @@ func Listen(address, certificates string, users []uint32, log func(string, ...an
 
 // listenUnix listens on a socket file. It replaces a file on which no process listens.
 func listenUnix(path string, users []uint32, log func(string, ...any)) (net.Listener, error) {
-	if err := checkFolder(filepath.Dir(path)); err != nil {
+	users = append(slices.Clone(users), uint32(os.Getuid()))
+	if err := cmp.Or(checkFolder(filepath.Dir(path)), checkUsers(users)); err != nil {
 		return nil, err
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
@@ -110,13 +113,13 @@ func listenUnix(path string, users []uint32, log func(string, ...any)) (net.List
 		return nil, err
 	}
 	mode := os.FileMode(0o600)
-	if len(users) > 0 { // the kernel tells the user of each connection
+	if len(users) > 1 { // the kernel tells the user of each connection
 		mode = 0o666
 	}
 	if err := os.Chmod(path, mode); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &byUser{l.(*net.UnixListener), append(users, uint32(os.Getuid())), log}, nil
+	return &byUser{l.(*net.UnixListener), users, log}, nil
 }
 
 // byUser is a listener that accepts only the connections of some users.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,6 +59,36 @@ func checkFolder(folder string) error {
 			"the signer's own user, for that user alone to write to", folder, s.Uid, s.Mode&0o7777)
 	}
 	return nil
+}
+
+// checkUsers rejects a user whom this process's user namespace does not map. The kernel gives all such users one
+// number, 65534.
+func checkUsers(users []uint32) error {
+	text, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return err
+	}
+	for _, user := range users {
+		if !mapped(string(text), user) {
+			return fmt.Errorf("user %d is not mapped in the signer's user namespace, where it looks like every other user: "+
+				"start it without one, as with PrivateUsers=no of systemd", user)
+		}
+	}
+	return nil
+}
+
+// mapped reports whether a uid_map has a user: its lines are the first user, its number outside, and a count.
+func mapped(uidMap string, user uint32) bool {
+	for line := range strings.Lines(uidMap) {
+		var first, outside, count uint64
+		if _, err := fmt.Sscan(line, &first, &outside, &count); err != nil {
+			continue
+		}
+		if uint64(user) >= first && uint64(user) < first+count {
+			return true
+		}
+	}
+	return false
 }
 
 // Contain protects the memory of this process, which holds the keys: other processes of this user

@@ -8,5 +8,8 @@ package signer
 // checkFolder does nothing on this system.
 func checkFolder(string) error { return nil }
 
+// checkUsers does nothing on this system.
+func checkUsers([]uint32) error { return nil }
+
 // Contain does nothing on this system.
 func Contain() error { return nil }

@@ -70,7 +70,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux.HandleFunc("POST "+pathOperation, handle(s, s.operation))
 	mux.HandleFunc("POST "+pathConsent, handle(s, s.consent))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute,
-		WriteTimeout: time.Minute, IdleTimeout: 5 * time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+		WriteTimeout: time.Minute, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: log.New(io.Discard, "", 0)}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
