@@ -52,6 +52,10 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 		return p, fmt.Errorf("%w: model.table has values, missing or weights, and the running epoch's has none: only "+
 			"a new chain can begin with them", ErrEpochParams)
 	}
+	if p.GroupsImages() && !s.Params.GroupsImages() { // programs from before files of groups reject it too
+		return p, fmt.Errorf("%w: the unit is a group of images, and the running epoch's is not: only a new chain can "+
+			"begin with it", ErrEpochParams)
+	}
 	if e.KeepModel && !p.Model.Equal(s.Params.Model) {
 		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model,
 			s.Params.Model)

@@ -287,6 +287,23 @@ func TestEpochHasNoNewSchema(t *testing.T) {
 	require.NoError(t, s.Admit(another(s, false, true, plain)))
 }
 
+// TestEpochHasNoNewGroupsOfImages: only a chain that began with groups of images takes an epoch with them.
+func TestEpochHasNoNewGroupsOfImages(t *testing.T) {
+	images := func(p *params.Params) { p.Privacy.Unit, p.Model.Table = params.UnitGroup, nil }
+	table := func(p *params.Params) {
+		images(p)
+		p.Model.Table = &params.Table{Label: "y", Group: "patient", Classes: []string{"no", "yes"},
+			Columns: []params.Column{{Name: "a", High: 1}, {Name: "b", High: 1}, {Name: "c", High: 1}}}
+	}
+	s := round(t, apptest.State(4, table)).State
+	x := another(s, false, true, images)
+	refused(t, s, app.ErrEpochParams, x)
+	require.ErrorContains(t, s.Admit(x), "the unit is a group of images")
+	s = round(t, apptest.State(4, images)).State
+	require.NoError(t, s.Admit(another(s, false, true, images)))
+	require.NoError(t, s.Admit(another(s, false, true, table)))
+}
+
 // TestEpochGrowsBlocks: block.max_bytes rises if N or the model needs it.
 func TestEpochGrowsBlocks(t *testing.T) {
 	s, err := app.NewState(apptest.ChainID, 1, 1<<20, apptest.Genesis(4, apptest.Params(4)))

@@ -21,6 +21,8 @@ var (
 	ErrMismatch = errors.New("mnist: parts do not match")
 	// ErrFeatures: the feature map does not fit the images.
 	ErrFeatures = errors.New("mnist: bad feature map")
+	// ErrGroups: a file of groups does not name one group for each image.
+	ErrGroups = errors.New("mnist: bad groups")
 	// ErrPartition: the examples cannot be dealt out as asked.
 	ErrPartition = errors.New("mnist: bad partition")
 )

@@ -14,15 +14,25 @@ const maxFile = MaxPixels + 16
 
 // Load reads a data set from the four files train-images-idx3-ubyte, train-labels-idx1-ubyte,
 // t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte of a directory, each plain or with gzip and the
-// suffix .gz (the plain file wins). Any set in MNIST's format will do, Fashion-MNIST for one.
+// suffix .gz (the plain file wins). Any set in MNIST's format will do, Fashion-MNIST for one. The
+// training images have the groups of [GroupsFile], if there is one.
 //
-// Errors: those of [Decode], ErrMismatch if training and test images differ in shape, and the file
+// Errors: those of [Decode] and [DecodeGroups], ErrMismatch if training and test images differ in shape, and the file
 // system's (fs.ErrNotExist among them).
 func Load(dir string) (Data, error) {
 	return assemble(
-		func() (Set, error) { return loadSet(dir, "train") },
+		func() (Set, error) { return loadTrain(dir) },
 		func() (Set, error) { return loadSet(dir, "t10k") },
 	)
+}
+
+func loadTrain(dir string) (Set, error) {
+	s, err := loadSet(dir, "train")
+	if err != nil {
+		return Set{}, err
+	}
+	s.Groups, err = loadGroups(dir, s.Len())
+	return s, err
 }
 
 func loadSet(dir, prefix string) (Set, error) {

@@ -12,27 +12,28 @@ type Part func(labels []uint8) ([]int, error)
 // Part copies the examples that a part chooses. If the set has groups, the part chooses among them,
 // each with the label of its first example, and all examples of a chosen group are copied.
 func (s Set) Part(part Part) (Set, error) {
-	if s.Groups == nil {
-		index, err := part(s.Labels)
-		if err != nil {
-			return Set{}, err
-		}
-		return s.Subset(index), nil
-	}
-	groups := ByGroup(s.Groups)
-	labels := make([]uint8, len(groups))
-	for g, members := range groups {
-		labels[g] = s.Labels[members[0]]
-	}
-	chosen, err := part(labels)
+	index, err := part.among(s.Labels, s.Groups)
 	if err != nil {
 		return Set{}, err
 	}
-	var index []int
+	return s.Subset(index), nil
+}
+
+// among returns the examples that a part chooses, by whole groups if there are any.
+func (part Part) among(labels []uint8, grouped []uint32) (index []int, err error) {
+	if grouped == nil {
+		return part(labels)
+	}
+	groups := ByGroup(grouped)
+	first := make([]uint8, len(groups))
+	for g, members := range groups {
+		first[g] = labels[members[0]]
+	}
+	chosen, err := part(first)
 	for _, g := range chosen {
 		index = append(index, groups[g]...)
 	}
-	return s.Subset(index), nil
+	return index, err
 }
 
 // ByGroup returns the examples of each group in ascending order, the groups in the order of their
@@ -55,6 +56,12 @@ func ByGroup(groups []uint32) (members [][]int) {
 //
 // Errors: those of Decode, and the part's.
 func DecodePart(images, labels []byte, part Part) (Set, error) {
+	return decodePart(images, labels, nil, part)
+}
+
+// decodePart is DecodePart for images with the groups that a function, nil for none, returns for
+// their number.
+func decodePart(images, labels []byte, groups func(n int) ([]uint32, error), part Part) (Set, error) {
 	marks, err := DecodeLabels(labels)
 	if err != nil {
 		return Set{}, err
@@ -69,7 +76,13 @@ func DecodePart(images, labels []byte, part Part) (Set, error) {
 	if dims[0] != len(marks) {
 		return Set{}, fmt.Errorf("%w: %d images, %d labels", ErrMismatch, dims[0], len(marks))
 	}
-	index, err := part(marks)
+	var grouped []uint32
+	if groups != nil {
+		if grouped, err = groups(len(marks)); err != nil {
+			return Set{}, err
+		}
+	}
+	index, err := part.among(marks, grouped)
 	if err != nil {
 		return Set{}, err
 	}
@@ -78,6 +91,9 @@ func DecodePart(images, labels []byte, part Part) (Set, error) {
 	}
 	for at, i := range index {
 		own.Labels[at] = marks[i]
+		if grouped != nil {
+			own.Groups = append(own.Groups, grouped[i])
+		}
 	}
 	if err := own.fill(src, index, dims[0]); err != nil {
 		return Set{}, fmt.Errorf("images: %d elements: %w", total, err)
@@ -113,14 +129,14 @@ func EmbeddedPart(part Part) (Set, error) { return DecodePart(trainImages, train
 // EmbeddedTest returns the test set of the real MNIST: 10,000 images.
 func EmbeddedTest() (Set, error) { return Decode(testImages, testLabels) }
 
-// LoadPart returns a part of the training set that [Load] reads. It fails as Load does if the
+// LoadPart returns a part of the training set that [Load] reads, as [Set.Part] does. It fails as Load does if the
 // training set is missing or damaged.
 func LoadPart(dir string, part Part) (Set, error) {
 	images, labels, err := readSet(dir, "train")
 	if err != nil {
 		return Set{}, err
 	}
-	return DecodePart(images, labels, part)
+	return decodePart(images, labels, func(n int) ([]uint32, error) { return loadGroups(dir, n) }, part)
 }
 
 // LoadTest returns the test set that [Load] reads.

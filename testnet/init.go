@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
@@ -56,7 +57,7 @@ func Init(m Manifest) (*Net, error) {
 	if m.ownData() { // missing or unfit data are an error before any home is made
 		d, err := home.LoadData(m.Data, params.Model)
 		if err == nil {
-			err = inputs.Check(d.Train, params.Model)
+			err = cmp.Or(inputs.Check(d.Train, params.Model), home.CheckGroups(m.Data, d.Train, params))
 		}
 		if err != nil {
 			return nil, err

@@ -64,7 +64,7 @@ type Manifest struct {
 	Data  string `mapstructure:"data"`
 	Label string `mapstructure:"label"`
 	// Group is the column of the CSV file that names the group of each row, for example the patient.
-	// It makes groups the unit of privacy.
+	// It makes groups the unit of privacy. The file mnist.GroupsFile of a folder of images does too.
 	Group string `mapstructure:"group"`
 	// Schema is a JSON file of the table: columns, bounds, categories and what stands for a missing
 	// value, in place of Label, Group and the file's own bounds.

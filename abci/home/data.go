@@ -1,6 +1,7 @@
 package home
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -45,6 +46,15 @@ func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	}
 	d, err := LoadData(path, m)
 	return d.Test, err
+}
+
+// CheckGroups rejects training data without groups if groups are the unit of privacy.
+func CheckGroups(path string, train mnist.Set, p params.Params) error {
+	if p.Privacy.Unit != params.UnitGroup || train.Groups != nil {
+		return nil
+	}
+	return fmt.Errorf("%w: privacy.unit is %q, and the images of %s have no groups: want the file %s beside their labels, "+
+		"with the columns image and group", inputs.ErrInputs, params.UnitGroup, cmp.Or(path, EmbeddedData), mnist.GroupsFile)
 }
 
 func embedded(path string) bool { return path == "" || path == EmbeddedData }

@@ -106,3 +106,46 @@ func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	_, err = LoadData(EmbeddedData, params.Model{})
 	require.NoError(t, err)
 }
+
+// TestGroupsOfImages: a worker of a chain whose unit is a group trains on images with a file of groups,
+// and takes no part without one, or with a faulty one. On a chain without the unit it says that the
+// groups are not protected.
+func TestGroupsOfImages(t *testing.T) {
+	c, a := ofOne(t)
+	folder := t.TempDir()
+	for file, content := range map[string][]byte{
+		"train-images-idx3-ubyte": {0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 1, 10, 20, 30},
+		"train-labels-idx1-ubyte": {0, 0, 8, 1, 0, 0, 0, 3, 0, 1, 1},
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, file), content, 0o600))
+	}
+	groups := filepath.Join(folder, mnist.GroupsFile)
+	var said []string
+	ask := func(data, unit string) (mnist.Features, error) {
+		home := a
+		home.Worker.Data, said = data, nil
+		w, err := WorkerOf(c, home, new(Keystore), Participant{}, LoadPart,
+			func(message string, _ ...any) { said = append(said, message) })
+		require.NoError(t, err)
+		return w.Data(worker.Task{Active: 1, Params: params.Params{Privacy: params.Privacy{Unit: unit}, Model: params.Model{
+			Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelScale: 255}}})
+	}
+	for _, data := range []string{folder, EmbeddedData} {
+		_, err := ask(data, params.UnitGroup)
+		require.ErrorIs(t, err, worker.ErrUnfit)
+		require.ErrorContains(t, err, data+" have no groups: want the file train-groups.csv beside their labels")
+	}
+	require.NoError(t, os.WriteFile(groups, []byte("image,group\n0,p\n2,p\n"), 0o600))
+	_, err := ask(folder, params.UnitGroup)
+	require.ErrorIs(t, err, worker.ErrUnfit)
+	require.ErrorContains(t, err, "1 of 3 images have no line, the first of them is image 1")
+	require.NoError(t, os.WriteFile(groups, []byte("image,group\n0,p\n2,p\n1,q\n"), 0o600))
+	f, err := ask(folder, params.UnitGroup)
+	require.NoError(t, err)
+	require.Equal(t, [][]int{{0, 1}, {2}}, mnist.ByGroup(f.Groups), "the images of a group side by side")
+	require.Empty(t, said)
+	_, err = ask(folder, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{`the examples have groups, and this chain protects each example by itself: privacy.unit is ` +
+		`not "group"`}, said)
+}

@@ -60,11 +60,17 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 				worker.ErrUnfit, t.Active, EmbeddedData)
 		}
 		own, err := data(a.Worker.Data, t.Params.Model, a.Worker.share)
-		if errors.Is(err, inputs.ErrInputs) || errors.Is(err, table.ErrTable) {
+		if err == nil {
+			err = CheckGroups(a.Worker.Data, own, t.Params)
+		}
+		if errors.Is(err, inputs.ErrInputs) || errors.Is(err, table.ErrTable) || errors.Is(err, mnist.ErrGroups) {
 			err = fmt.Errorf("%w: %w", worker.ErrUnfit, err)
 		}
 		if err != nil {
 			return mnist.Features{}, err
+		}
+		if own.Groups != nil && t.Params.Privacy.Unit == "" {
+			log("the examples have groups, and this chain protects each example by itself: privacy.unit is not \"group\"")
 		}
 		keep, err := keepIn(InHome(c, features), log)
 		if err != nil {

@@ -2,7 +2,7 @@ package params
 
 import "fmt"
 
-// UnitGroup is the unit of privacy of a chain whose tables have groups. An empty unit is one example.
+// UnitGroup is the unit of privacy of a chain whose examples have groups. An empty unit is one example.
 const UnitGroup = "group"
 
 // Neighbours says in one sentence which data sets count as neighbours in the guarantee.
@@ -24,8 +24,15 @@ func (p Privacy) Units() string {
 	return "examples"
 }
 
-// validateUnit checks the unit of privacy, and that a table has a group column for it. For an
-// external model its trainer knows the groups of the examples.
+// GroupsImages reports whether the unit is a group of images. Programs from before files of groups
+// reject such parameters.
+func (p Params) GroupsImages() bool {
+	return p.Privacy.Unit == UnitGroup && p.Model.Table == nil && p.Model.Kind != ModelExternal
+}
+
+// validateUnit checks the unit of privacy, and that a table has a group column for it. The groups of
+// images are in a file of each participant's, and the trainer of an external model knows the groups of
+// its examples.
 func (p Params) validateUnit() error {
 	grouped := p.Model.Table != nil && p.Model.Table.Group != ""
 	switch unit := p.Privacy.Unit; {
@@ -36,7 +43,7 @@ func (p Params) validateUnit() error {
 			p.Model.Table.Group, UnitGroup)
 	case unit == "":
 		return nil
-	case !grouped && p.Model.Kind != ModelExternal:
+	case !grouped && p.Model.Table != nil:
 		return fmt.Errorf("privacy.unit is %q and model.table names no column group", unit)
 	case p.Privacy.Mechanism != MechanismGaussian:
 		return fmt.Errorf("privacy.unit is %q with mechanism %q, want %q", unit, p.Privacy.Mechanism, MechanismGaussian)

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// TestUnit: a group as the unit needs a table with groups, Poisson batches and noise; groups need the
-// unit. Without the unit the encoding has no trace of it.
+// TestUnit: a group as the unit needs Poisson batches and noise, and of a table its column; that column
+// needs the unit. Without the unit the encoding has no trace of it.
 func TestUnit(t *testing.T) {
 	own := preset.Own{Data: &preset.Data{Examples: 4000, Classes: 2, Table: &params.Table{Label: "y", Group: "id",
 		Classes: []string{"0", "1"}, Columns: []params.Column{{Name: "a", High: 1}}}}}
@@ -24,6 +24,8 @@ func TestUnit(t *testing.T) {
 		{"names no column group", func(p *params.Params) { p.Model.Table.Group = "" }},
 		{`"y" stands there twice`, func(p *params.Params) { p.Model.Table.Group = "y" }},
 		{"batches of fixed size", func(p *params.Params) { p.Privacy.SamplingRate = 0 }},
+		{"", func(p *params.Params) { p.Model = images() }},
+		{"batches of fixed size", func(p *params.Params) { p.Model, p.Privacy.SamplingRate = images(), 0 }},
 		{"", func(p *params.Params) { p.Model = externalModel() }},
 		{"batches of fixed size", func(p *params.Params) { p.Model, p.Privacy.SamplingRate = externalModel(), 0 }},
 		{"", func(p *params.Params) { p.Privacy.Unit, p.Model.Table.Group = "", "" }},
@@ -38,12 +40,19 @@ func TestUnit(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
+		require.Equal(t, p.Privacy.Unit != "" && p.Model.Table == nil && p.Model.Kind != params.ModelExternal,
+			p.GroupsImages())
 		data, err := p.Marshal()
 		require.NoError(t, err)
 		again, err := params.Decode(data)
 		require.NoError(t, err)
 		require.Equal(t, p, again)
 	}
+}
+
+// images is a model of images, whose groups are in a file of each participant's.
+func images() params.Model {
+	return params.Model{Kind: params.ModelSoftmax, Inputs: 144, Classes: 5, Pool: 1, PixelScale: 255}
 }
 
 // externalModel is a model whose trainer knows the groups.

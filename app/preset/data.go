@@ -14,7 +14,8 @@ import (
 
 // Data holds the properties of a data set other than MNIST that parameters depend on.
 type Data struct {
-	Examples   int           // in the training set; the number of groups if the table has groups
+	Examples   int           // in the training set; the number of groups if there are any
+	Grouped    bool          // images have groups; for a table its Group says it
 	Table      *params.Table // nil for images
 	Rows, Cols int           // the images' size in pixels
 	Classes    int
@@ -22,7 +23,7 @@ type Data struct {
 
 // Source names the files of a data set, and says how a table is read.
 type Source struct {
-	Path         string // a folder of IDX files, or a CSV file
+	Path         string // a folder of IDX files, with groups if it has mnist.GroupsFile; or a CSV file
 	Label, Group string // columns of a table; its bounds and classes come from the file
 	Schema       string // replaces both: a JSON file that describes the table as parameters do
 }
@@ -46,15 +47,19 @@ func (s Source) Read() (Data, error) {
 		t, units, err := table.Shape(path, label, group)
 		return Data{Examples: table.Examples(units), Table: &t, Classes: len(t.Classes)}, err
 	case group != "":
-		return Data{}, fmt.Errorf("%s is a folder of images, which have no groups: a column of groups, here %q, is for a "+
-			"CSV file", path, group)
+		return Data{}, fmt.Errorf("%s is a folder of images: a column of groups, here %q, is for a CSV file; the groups of "+
+			"images are in the folder's file %s", path, group, mnist.GroupsFile)
 	case label != "":
 		return Data{}, fmt.Errorf("%s is a folder of images, whose labels are in a file of their own: a column of labels, "+
 			"here %q, is for a CSV file", path, label)
 	}
 	d, err := mnist.Load(path)
-	return Data{Examples: d.Train.Len(), Rows: d.Train.Rows, Cols: d.Train.Cols,
-		Classes: max(d.Train.Classes(), d.Test.Classes())}, err
+	own := Data{Examples: d.Train.Len(), Grouped: d.Train.Groups != nil, Rows: d.Train.Rows, Cols: d.Train.Cols,
+		Classes: max(d.Train.Classes(), d.Test.Classes())}
+	if own.Grouped {
+		own.Examples = len(mnist.ByGroup(d.Train.Groups))
+	}
+	return own, err
 }
 
 // bySchema returns the table of a schema, and the number of examples in the file.

@@ -45,7 +45,7 @@ func Make(name string, n int, own Own) (params.Params, error) {
 		if err := own.Data.fit(&p.Model); err != nil {
 			return p, err
 		}
-		if own.Data.Table != nil && own.Data.Table.Group != "" {
+		if own.Data.Grouped || own.Data.Table != nil && own.Data.Table.Group != "" {
 			p.Privacy.Unit = params.UnitGroup
 		}
 		p.Preset += " on own data"

@@ -57,31 +57,46 @@ func embedded(t *testing.T) way {
 	}
 }
 
-func images(t *testing.T) way  { return folder(t, "pixels") }
-func strokes(t *testing.T) way { return folder(t, "default") }
+func images(t *testing.T) way  { return folder(t, "pixels", 1) }
+func strokes(t *testing.T) way { return folder(t, "default", 1) }
 
-// folder is a folder of IDX files with 300 images.
-func folder(t *testing.T, name string) way {
+// groups are images in groups of three. A row is a group.
+func groups(t *testing.T) way {
+	w := folder(t, "default", 3)
+	w.params = fitted(t, "default", w.rows, &preset.Data{Grouped: true, Rows: 28, Cols: 28, Classes: mnist.Classes})
+	require.Equal(t, params.UnitGroup, w.params.Privacy.Unit)
+	return w
+}
+
+// folder is a folder of IDX files with 300 images. A row is size images, a group if that is above 1.
+func folder(t *testing.T, name string, size int) way {
 	all, err := mnist.Embedded()
 	require.NoError(t, err)
-	const rows = 300
+	const images = 300
 	dir := t.TempDir()
+	write := func(t *testing.T, file string, content []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), content, 0o600))
+	}
 	return way{
-		params: fitted(t, name, rows, nil), rows: rows, place: inOrder,
+		params: fitted(t, name, images/size, nil), rows: images / size, place: inOrder,
 		home: func(w *home.WorkerConfig) { w.Data = dir },
 		write: func(t *testing.T, gone int) {
 			for prefix, set := range map[string]mnist.Set{"train": all.Train, "t10k": all.Test} {
-				n, pixels, labels := 0, []byte(nil), []byte(nil)
-				for i := range rows {
-					if i != gone {
+				n, pixels, labels, grouped := 0, []byte(nil), []byte(nil), "image,group\n"
+				for i := range images {
+					if gone < 0 || i/size != gone {
+						grouped += fmt.Sprintf("%d,patient %d\n", n, i/size)
 						n, pixels, labels = n+1, append(pixels, set.Image(i)...), append(labels, set.Labels[i])
 					}
 				}
 				head := binary.BigEndian.AppendUint32([]byte{0, 0, 8, 3}, uint32(n))
 				head = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(head, uint32(set.Rows)), uint32(set.Cols))
-				require.NoError(t, os.WriteFile(filepath.Join(dir, prefix+"-images-idx3-ubyte"), append(head, pixels...), 0o600))
+				write(t, prefix+"-images-idx3-ubyte", append(head, pixels...))
 				head = binary.BigEndian.AppendUint32([]byte{0, 0, 8, 1}, uint32(n))
-				require.NoError(t, os.WriteFile(filepath.Join(dir, prefix+"-labels-idx1-ubyte"), append(head, labels...), 0o600))
+				write(t, prefix+"-labels-idx1-ubyte", append(head, labels...))
+				if size > 1 && prefix == "train" {
+					write(t, mnist.GroupsFile, []byte(grouped))
+				}
 			}
 		},
 	}

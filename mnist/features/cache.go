@@ -28,7 +28,7 @@ func Cached(folder string, s mnist.Set, progress func(done int)) (mnist.Features
 		if progress != nil {
 			progress(s.Len())
 		}
-		return mnist.Features{X: x, Labels: s.Labels, Inputs: Inputs}, nil
+		return mnist.Features{X: x, Labels: s.Labels, Inputs: Inputs, Groups: s.Groups}, nil
 	}
 	f, err := Strokes(s, progress)
 	if err != nil {

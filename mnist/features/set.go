@@ -30,7 +30,7 @@ func Strokes(s mnist.Set, progress func(done int)) (mnist.Features, error) {
 			return mnist.Features{}, err
 		}
 	}
-	f := mnist.Features{X: make([]float32, s.Len()*Inputs), Labels: s.Labels, Inputs: Inputs}
+	f := mnist.Features{X: make([]float32, s.Len()*Inputs), Labels: s.Labels, Inputs: Inputs, Groups: s.Groups}
 	starts := make(chan int)
 	var (
 		group sync.WaitGroup

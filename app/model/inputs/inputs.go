@@ -86,8 +86,14 @@ func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Featur
 	if err != nil || part == nil {
 		return f, err
 	}
-	x, labels := f.Batch(nil, nil, part)
-	return mnist.Features{X: x, Labels: labels, Inputs: f.Inputs}, nil
+	some := mnist.Features{Inputs: f.Inputs}
+	some.X, some.Labels = f.Batch(nil, nil, part)
+	for _, i := range part {
+		if f.Groups != nil {
+			some.Groups = append(some.Groups, f.Groups[i])
+		}
+	}
+	return some, nil
 }
 
 // kept caches the strokes of this process's sets, by the hash of their images.
@@ -105,7 +111,7 @@ func whole(set mnist.Set, progress func(done int)) (mnist.Features, error) {
 	defer kept.Unlock()
 	key := features.Key(set)
 	if x, ok := kept.rows[key]; ok {
-		return mnist.Features{X: x, Labels: set.Labels, Inputs: features.Inputs}, nil
+		return mnist.Features{X: x, Labels: set.Labels, Inputs: features.Inputs, Groups: set.Groups}, nil
 	}
 	f, err := features.Strokes(set, progress)
 	if err != nil {

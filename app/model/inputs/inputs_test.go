@@ -47,16 +47,21 @@ func TestTheCoreKnowsTheMap(t *testing.T) {
 // file and from that file again.
 func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
 	set, part, folder := digits(t, 30), []int{17, 3, 29}, t.TempDir()
+	for i := range set.Len() {
+		set.Groups = append(set.Groups, uint32(i/7))
+	}
 	for _, m := range []params.Model{pixels(), strokes()} {
 		all, err := inputs.Of(set, nil, m, inputs.Keep{})
 		require.NoError(t, err)
 		require.Equal(t, set.Labels, all.Labels)
+		require.Equal(t, set.Groups, all.Groups)
 		require.Equal(t, int(m.Inputs), all.Inputs)
 		for range 2 {
 			for _, keep := range []inputs.Keep{{}, {Folder: folder}} {
 				some, err := inputs.Of(set, part, m, keep)
 				require.NoError(t, err)
 				require.Len(t, some.Labels, len(part))
+				require.Equal(t, []uint32{2, 0, 4}, some.Groups)
 				for i, k := range part {
 					require.Equal(t, all.Row(k), some.Row(i))
 					require.Equal(t, all.Labels[k], some.Labels[i])

@@ -134,6 +134,39 @@ func TestNewGroupedModule(t *testing.T) {
 	}
 }
 
+// TestNewModuleOnGroupsOfImages: a study of a folder with a file of groups has those groups, and keeps
+// its promises with them.
+func TestNewModuleOnGroupsOfImages(t *testing.T) {
+	python, folder := stage.Python(t, "numpy"), squares(t)
+	my := written(t, "my.py", "import numpy as np\ndef build():\n    return {\"w\": np.zeros((5, 144)), \"b\": np.zeros(5)}\n")
+	groups := filepath.Join(folder, mnist.GroupsFile)
+	text := "image,group\n"
+	for i := range 2000 {
+		text += fmt.Sprintf("%d,p%d\n", i, i*i%130)
+	}
+	require.NoError(t, os.WriteFile(groups, []byte(text), 0o600))
+	d, err := mnist.Load(folder)
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "study")
+	stdout, stderr, code := spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", folder)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "SPDL clips each group's gradient")
+	stdout, stderr, code = spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python, "-o", "json")
+	require.Zero(t, code, stdout+stderr)
+	var report struct{ Examples int }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	require.Equal(t, len(mnist.ByGroup(d.Train.Groups)), report.Examples)
+
+	for want, line := range map[string]string{"line 2002: image 1 has a group already": "1,p",
+		"line 2002: image '2000', want the index of one of the 2000 images": "2000,p"} {
+		require.NoError(t, os.WriteFile(groups, []byte(text+line+"\n"), 0o600))
+		_, stderr, code = spdl(t, "new", filepath.Join(t.TempDir(), "study"), "--module", my+":build", "--python", python,
+			"--data", folder)
+		require.NotZero(t, code)
+		require.Contains(t, stderr, want)
+	}
+}
+
 // TestModuleLoads: a study has MNIST unless its load makes the data itself, and is right either way.
 func TestModuleLoads(t *testing.T) {
 	python := stage.Python(t, "numpy")

@@ -18,6 +18,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/model"
 	"github.com/spdl/spdl/internal/stage"
+	"github.com/spdl/spdl/mnist"
 )
 
 // diagnoses are the classes of the patients.
@@ -195,5 +196,45 @@ func TestOwnDataInGenesis(t *testing.T) {
 	require.Contains(t, stderr, "spdl consortium new --data")
 	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--params", file, "--data", table, "--label", "diagnosis")
 	require.Equal(t, command.WrongUse, code, stderr)
+	require.NoDirExists(t, net)
+}
+
+// TestGroupsOfImagesInGenesis: a folder with a file of groups makes groups the unit of privacy, and a
+// member whose images have no groups does not join.
+func TestGroupsOfImagesInGenesis(t *testing.T) {
+	folder, plain := squares(t), squares(t)
+	text := "image,group\n"
+	for i := range 2000 {
+		text += fmt.Sprintf("%d,patient %d\n", i, i/4)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, mnist.GroupsFile), []byte(text), 0o600))
+	g, stderr := founds(t, "--data", folder, "--preset", "default")
+	require.Equal(t, params.UnitGroup, g.Params.Privacy.Unit, stderr)
+	n, _ := g.Params.Privacy.Fits(1)
+	require.Equal(t, 500, n, "groups, and not 2,000 images")
+	stdout, stderr, code := spdl(t, "plan", "--data", folder)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "125 groups a participant")
+	require.Contains(t, stdout, "one group of one participant")
+	_, stderr, code = spdl(t, "plan", "--data", folder, "--group", "patient")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "the groups of images are in the folder's file train-groups.csv")
+
+	proposal := filepath.Join(t.TempDir(), "ours")
+	stdout, stderr, code = spdl(t, "consortium", "new", proposal, "--chain-id", "ours", "--members", "a", "--data", folder)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "images of 5 classes, with a file of their groups")
+	_, stderr, code = spdl(t, "consortium", "join", proposal, "--name", "a", "--address", "a.example:1", "--data", plain,
+		"--home", filepath.Join(t.TempDir(), "home"))
+	require.NotZero(t, code)
+	require.Contains(t, stderr, "have no groups: want the file train-groups.csv")
+	file := filepath.Join(t.TempDir(), "params.json")
+	content, err := json.Marshal(g.Params)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, content, 0o600))
+	net := filepath.Join(t.TempDir(), "net")
+	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--params", file, "--data", plain)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "have no groups: want the file train-groups.csv")
 	require.NoDirExists(t, net)
 }

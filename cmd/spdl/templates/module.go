@@ -10,13 +10,14 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/mnist"
 )
 
 // Module is a model that a Python function of the user's builds: a PyTorch module, or a linear
 // model of NumPy or scikit-learn.
 type Module struct {
 	Source string // FILE.py:FUNCTION
-	Data   string // file or folder, which is copied into the study; "" for MNIST
+	Data   string // file or folder, which is copied into the study; "" for MNIST. A folder's groups are the unit
 	Label  string // the column of the labels, if Data is a table
 	Group  string // the column of the groups, which are then the unit of privacy; "" for none
 }
@@ -112,7 +113,7 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	if p, err = d.params(config, o); err != nil {
 		return p, err
 	}
-	if m.Group != "" {
+	if m.grouped() {
 		p.Privacy.Unit = params.UnitGroup
 	}
 	script, err := files.ReadFile("module/train.py")
@@ -123,6 +124,13 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 		script: []byte(strings.NewReplacer("MODULE", module, "FUNCTION", function).Replace(string(script))),
 		needs:  "the Python packages that " + module + ".py imports, and python3-numpy"}
 	return p, s.write(dir, name, o)
+}
+
+// grouped reports whether groups are the unit of privacy: by the table's column, or by the file of a
+// folder of images.
+func (m Module) grouped() bool {
+	_, err := os.Stat(filepath.Join(m.Data, mnist.GroupsFile))
+	return m.Group != "" || m.Data != "" && err == nil
 }
 
 // mostRows is how many bytes of rows a step may take for SPDL to clip them, unless the user says

@@ -48,13 +48,16 @@ func agreementOf(f *founding.Founding) agreement {
 		ChainID: p.ChainID, Proposal: fmt.Sprintf("%x", []byte(f.Digest)), Members: p.Members, Deadline: p.Deadline,
 		Preset: p.Params.Preset, Rounds: p.Params.Training.Rounds, Epsilon: p.Params.Privacy.Epsilon,
 		Delta: p.Params.Privacy.Delta, Rule: fmt.Sprintf("%s at f=%d", p.Params.Rule.Name, p.Params.Rule.Byzantine),
-		Inputs: inputsOf(p.Params.Model),
+		Inputs: inputsOf(p.Params),
 	}
 }
 
 // inputsOf describes the data that every member has to have.
-func inputsOf(m params.Model) string {
+func inputsOf(p params.Params) string {
+	m := p.Model
 	switch {
+	case p.GroupsImages():
+		return fmt.Sprintf("images of %d classes, with a file of their groups", m.Classes)
 	case m.Kind == params.ModelExternal:
 		return "those of worker.trainer"
 	case m.Table != nil:

@@ -107,7 +107,7 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	data, err := fit(o.data, f.Proposal.Params.Model)
+	data, err := fit(o.data, f.Proposal.Params)
 	if err != nil {
 		return err
 	}
@@ -141,12 +141,15 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 }
 
 // fit returns the data that a home reads itself, none for a trainer's. It rejects data that are not
-// what the proposal's model takes.
-func fit(data string, m params.Model) (mnist.Data, error) {
-	if data == "" || m.Kind == params.ModelExternal {
+// what the proposal's model takes, or lack the groups of its unit.
+func fit(data string, p params.Params) (mnist.Data, error) {
+	if data == "" || p.Model.Kind == params.ModelExternal {
 		return mnist.Data{}, nil
 	}
-	d, err := home.LoadData(data, m)
+	d, err := home.LoadData(data, p.Model)
+	if err == nil {
+		err = home.CheckGroups(data, d.Train, p)
+	}
 	if err != nil {
 		return d, fmt.Errorf("--data: %w", err)
 	}

@@ -41,8 +41,8 @@ func (o *Options) Flags(cmd *cobra.Command, base string) {
 		"model gets; of a table also the ends of its columns, which are then public")
 	command.Flag(cmd, &o.label, "label", "", "column of the labels in the CSV file")
 	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as "+
-		"patient_id: the unit of privacy is then a "+
-		"group and not an example")
+		"patient_id: the unit of privacy is then a group and not an example; a folder of images names its groups in "+
+		"train-groups.csv")
 	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
 		"categories, classes; in place of --label and --group, and without --data no file is read")
 	command.Optional(cmd, &o.examples, "examples", "examples of each participant (default: as many as the data give)").

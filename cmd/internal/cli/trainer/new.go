@@ -40,7 +40,8 @@ func New() *cobra.Command {
 		"file with --label, or what load(hello) of its file reads (default: MNIST)")
 	command.Flag(cmd, &o.module.Label, "label", "", "column of the labels in the CSV file")
 	command.Flag(cmd, &o.module.Group, "group", "", "column of the CSV file that names the group of a row, as "+
-		"patient_id: privacy is then for a group and not an example")
+		"patient_id: privacy is then for a group and not an example; a folder of images names its groups in "+
+		"train-groups.csv")
 	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").
 		Positive()
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the template's)").Positive()

@@ -26,10 +26,33 @@ def load(hello: Hello) -> Data:
 
 def images(folder: str) -> Data:
     """The images of a folder of IDX files as float32 in [-1, 1], of shape (1, height, width) each,
-    and their labels."""
+    their labels, and the groups that its file train-groups.csv names, if there is one."""
     train, test = "train", "t10k"
-    return (_idx(folder, train + "-images-idx3-ubyte"), _idx(folder, train + "-labels-idx1-ubyte"),
-            _idx(folder, test + "-images-idx3-ubyte"), _idx(folder, test + "-labels-idx1-ubyte"))
+    images = (_idx(folder, train + "-images-idx3-ubyte"), _idx(folder, train + "-labels-idx1-ubyte"),
+              _idx(folder, test + "-images-idx3-ubyte"), _idx(folder, test + "-labels-idx1-ubyte"))
+    path = os.path.join(folder, "train-groups.csv")
+    return images + (_groups(path, len(images[0])),) if os.path.exists(path) else images
+
+
+def _groups(path: str, n: int) -> Array:
+    """The group of each of n images, by the lines "image,group" of a CSV file."""
+    groups = [""] * n
+    with open(path, newline="", encoding="utf-8-sig") as f:
+        rows = csv.reader(f)
+        if [name.strip() for name in next(rows, [])] != ["image", "group"]:
+            raise ValueError("%s line 1: the header is not image,group" % path)
+        for row in filter(None, rows):
+            image, group = (row[0].strip(), row[1].strip()) if len(row) == 2 else ("", "")
+            if not (image.isascii() and image.isdigit() and int(image) < n):
+                raise ValueError("%s line %d: image %r, want the index of one of the %d images, and its group"
+                                 % (path, rows.line_num, image, n))
+            if not group or groups[int(image)]:
+                raise ValueError("%s line %d: image %s %s" % (path, rows.line_num, image, "has a group already" if group
+                                                              else "has an empty group"))
+            groups[int(image)] = group
+    if "" in groups:
+        raise ValueError("%s: image %d has no line" % (path, groups.index("")))
+    return np.array(groups)
 
 
 def _idx(folder: str, name: str) -> Array:
