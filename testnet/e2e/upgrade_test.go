@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -168,6 +169,47 @@ func TestUpgrade(t *testing.T) {
 	require.Contains(t, string(out), fmt.Sprintf(`"last_height": %d`, first-1))
 	t.Logf("upgrades at heights %d and %d, %d heights, all hashes equal; the audit: %s", first, second, heights,
 		bytes.TrimSpace(exit.Stderr))
+	n.dossiers(binary, next, third)
+}
+
+// dossiers lets each release continue the dossier of the one before, and holds that the last is of the
+// whole chain, and verified by the genesis with the first release and the last.
+func (n *net) dossiers(releases ...string) {
+	n.Helper()
+	var made struct{ Height, Rounds int64 }
+	after := ""
+	for i, program := range releases {
+		out := filepath.Join(n.TempDir(), fmt.Sprintf("%d.dossier.zip", i))
+		args := []string{"dossier", "--home", n.Net.Nodes[0].Home, "--out", out, "-o", "json"}
+		if after != "" {
+			args = append(args, "--after", after)
+		}
+		cmd := exec.Command(program, args...)
+		text, err := cmd.Output()
+		var exit *exec.ExitError
+		if i < len(releases)-1 {
+			require.True(n, errors.As(err, &exit), "%s", text)
+			require.Equal(n, node.ExitVersion, exit.ExitCode(), "%s", exit.Stderr)
+		} else {
+			errors.As(err, &exit)
+			require.NoError(n, err, "%+v", exit)
+		}
+		require.NoError(n, json.Unmarshal(text, &made))
+		after = out
+	}
+	for _, program := range []string{releases[0], releases[len(releases)-1]} {
+		text, err := exec.Command(program, "verify", "dossier", after, "--genesis",
+			filepath.Join(n.Net.Nodes[0].Home, "config", "genesis.json"), "-o", "json").Output()
+		require.NoError(n, err, "%s", text)
+		var v struct {
+			Height, Rounds int64
+			First          int64 `json:"first_height"`
+		}
+		require.NoError(n, json.Unmarshal(text, &v))
+		require.Equal(n, made.Height, v.Height)
+		require.EqualValues(n, 1, v.First)
+		n.Logf("a dossier of heights 1 to %d, %d rounds, by %d releases: verified", v.Height, v.Rounds, len(releases))
+	}
 }
 
 // TestUpgradePerturbation: a manifest upgrades a net, with a node that tries a wrong

@@ -142,6 +142,9 @@ func (r *replay) verify(e types.Evidence) error {
 	switch {
 	case of == nil:
 		return fmt.Errorf("it is about height %d, which is too old or to come", e.Height())
+	case of.validators == nil:
+		return fmt.Errorf("it is about height %d, whose validators the earlier release's replay did not hand over",
+			e.Height())
 	case !e.Time().Equal(of.header.Time):
 		return fmt.Errorf("its time is %v, that of height %d is %v", e.Time(), e.Height(), of.header.Time)
 	}

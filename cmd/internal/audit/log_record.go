@@ -16,8 +16,15 @@ import (
 // RunLog replays the chain of a source and returns the log of what it held, with the report. Entries
 // end where the replay does. Options.Executed is called too, after a block's entries are made.
 func RunLog(ctx context.Context, src Source, o Options) (*Log, *Report, error) {
-	rec := recorder{log: &Log{Founders: []Founder{}, Entries: []Entry{}, Headers: []Header{}},
-		proposals: map[string]int{}}
+	rec := recorder{log: o.Log, proposals: map[string]int{}}
+	if o.Log == nil {
+		rec.log = &Log{Entries: []Entry{}, Headers: []Header{}}
+	}
+	for i, e := range rec.log.Entries {
+		if e.Result == Waiting || e.Result == Accepted {
+			rec.proposals[e.Proposal] = i
+		}
+	}
 	also := o.Executed
 	o.Executed = func(b Executed) {
 		if rec.block(b); also != nil {
@@ -37,6 +44,7 @@ func RunLog(ctx context.Context, src Source, o Options) (*Log, *Report, error) {
 	if err != nil {
 		return nil, report, err
 	}
+	rec.log.Founders = []Founder{}
 	for _, p := range g.Participants {
 		rec.log.Founders = append(rec.log.Founders, Founder{p.Index, p.Moniker})
 	}

@@ -29,6 +29,10 @@ type Options struct {
 	Progress func(Progress)
 	// Executed is called with every block that was checked and executed. May be nil.
 	Executed func(Executed)
+	// From is the end of another release's replay. The blocks up to it are read and not executed. Nil: genesis.
+	From *Handover
+	// Log is that of the blocks up to From, which RunLog continues. It is changed.
+	Log *Log
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -88,11 +92,16 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 		return nil, err
 	}
 	r.each = o.Executed
-	err = r.run(ctx, func(height uint64) {
-		if o.Progress != nil {
-			o.Progress(At(height, src.Done(), o.Now().Sub(start)))
-		}
-	})
+	if o.From != nil {
+		err = r.resume(ctx, o.From)
+	}
+	if err == nil {
+		err = r.run(ctx, func(height uint64) {
+			if o.Progress != nil {
+				o.Progress(At(height, src.Done(), o.Now().Sub(start)))
+			}
+		})
+	}
 	var d *Divergence
 	var other *OtherVersion
 	switch {
@@ -398,6 +407,9 @@ func (r *replay) finish() (err error) {
 	if span := r.ended.Sub(r.began); span > 0 {
 		r.report.ChainSeconds = span.Seconds()
 		r.report.Ratio = r.report.ReplaySeconds / r.report.ChainSeconds
+	}
+	if r.report.Handover, err = r.handover(); err != nil {
+		return err
 	}
 	r.report.Spend, err = query.Spends(r.state)
 	return err

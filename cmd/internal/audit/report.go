@@ -29,6 +29,8 @@ type Report struct {
 	// OtherVersion is the height at which the replay ended because another release executes the
 	// rest, omitted if there is none.
 	OtherVersion *OtherVersion `json:"other_version,omitempty"`
+	// Handover lets another release continue, nil unless the replay ended at an upgrade.
+	Handover *Handover `json:"-"`
 
 	ChainSeconds  float64 `json:"chain_seconds"` // from the first block's time to the last's
 	ReplaySeconds float64 `json:"replay_seconds"`

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 )
 
 // The files of an archive, in their order.
@@ -37,6 +38,18 @@ func pack(contents map[string][]byte) ([]byte, error) {
 	}
 	err := w.Close()
 	return out.Bytes(), err
+}
+
+// ReadFile returns the bytes of an archive's file.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > MaxBytes {
+		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d", path, ErrDossier, info.Size(), int64(MaxBytes))
+	}
+	return os.ReadFile(path)
 }
 
 // unpack returns the contents of an archive. It takes exactly the files above, stored: what it reads

@@ -52,9 +52,50 @@ func eventful(t testing.TB) *audittest.Chain {
 	return c
 }
 
-// dossierOf returns the dossier of a chain, signed by participant 0.
-func dossierOf(t testing.TB, c *audittest.Chain) []byte {
-	e, report, err := evidence.Collect(t.Context(), c.Source(), audit.Options{})
+// upgraded is the eventful chain past its upgrade: a round closes with the last block of the old version,
+// a join is approved on both sides of the upgrade, and the new version has a rotation and a member that
+// leaves.
+func upgraded(t testing.TB) *audittest.Chain {
+	c := eventful(t)
+	join := apptest.Join(5)
+	c.Add(join, apptest.Approve(0, join), apptest.Approve(2, join))
+	for c.State.Height < 98 {
+		c.Add()
+	}
+	c.Close(1)
+	c.State, c.Comet.Version.Consensus.App = c.State.As(app.Version+1), app.Version+1
+	c.Close(2)
+	c.Add(apptest.Approve(3, join))
+	c.Close(3)
+	c.Add(apptest.Sign(0, &tx.Rotate{Participant: 0, Nonce: 2, ConsensusKey: apptest.ConsensusKey(7),
+		ConsensusProof: apptest.ConsensusProof(7, 0)}))
+	c.Close(3)
+	return c
+}
+
+// nextRelease makes this program that of the next version, until the test ends.
+func nextRelease(t testing.TB) {
+	app.Version++
+	t.Cleanup(func() { app.Version-- })
+}
+
+// continued returns the dossier of an upgraded chain: this release's, continued by the next one.
+func continued(t testing.TB, c *audittest.Chain) []byte {
+	earlier := dossierOf(t, c)
+	nextRelease(t)
+	_, e, err := dossier.Open(t.Context(), earlier, genesisOf(c))
+	require.NoError(t, err)
+	return dossierOf(t, c, e)
+}
+
+// genesisOf trusts the genesis of a chain.
+func genesisOf(c *audittest.Chain) dossier.Root {
+	return func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(c.Doc, first) }
+}
+
+// dossierOf returns the dossier of a chain, signed by participant 0. It may continue another's evidence.
+func dossierOf(t testing.TB, c *audittest.Chain, earlier ...*evidence.Evidence) []byte {
+	e, report, err := evidence.Collect(t.Context(), c.Source(), audit.Options{}, append(earlier, nil)[0])
 	require.NoError(t, err)
 	require.Nil(t, report.Divergence)
 	s, err := sheet.Read([]byte("participant = 2\norigin = \"two *wards* of <one> hospital\"\n" +
@@ -126,9 +167,7 @@ func TestDossier(t *testing.T) {
 		require.Equal(t, int(c.State.Closed())-1, v.Rounds, "the last header does not prove the last round")
 		require.EqualValues(t, 0, *v.Participant)
 	}
-	v, err := dossier.Verify(t.Context(), data, func(_ string, first *types.LightBlock) (light.Trust, error) {
-		return light.Genesis(c.Doc, first)
-	})
+	v, err := dossier.Verify(t.Context(), data, genesisOf(c))
 	require.NoError(t, err)
 	require.Greater(t, v.Proven, 40)
 	require.Positive(t, v.Declared)
@@ -154,10 +193,10 @@ func TestDossier(t *testing.T) {
 	}
 }
 
-// TestBitFlips: no bit of an archive can change.
+// TestBitFlips: no bit of an archive can change, whichever release began it.
 func TestBitFlips(t *testing.T) {
-	c := eventful(t)
-	data := dossierOf(t, c)
+	c := upgraded(t)
+	data := continued(t, c)
 	r := rand.New(rand.NewPCG(28, 240))
 	for range 240 {
 		bit := r.IntN(8 * len(data))
@@ -170,8 +209,8 @@ func TestBitFlips(t *testing.T) {
 
 // TestEditedSentences: a sentence that says something else is named, in the page that has it.
 func TestEditedSentences(t *testing.T) {
-	c := eventful(t)
-	data := dossierOf(t, c)
+	c := upgraded(t)
+	data := continued(t, c)
 	r := rand.New(rand.NewPCG(28, 20))
 	claim := regexp.MustCompile(`^(?:- \*\*|\| |<p id="c|<tr id="c)(\d+\.\d+)`)
 	for i := range 20 {
@@ -218,9 +257,7 @@ func TestWrongTrust(t *testing.T) {
 		})
 		require.ErrorIs(t, err, light.ErrNotTrusted, fmt.Sprint(trust))
 	}
-	_, err = dossier.Verify(t.Context(), data, func(_ string, first *types.LightBlock) (light.Trust, error) {
-		return light.Genesis(other.Doc, first)
-	})
+	_, err = dossier.Verify(t.Context(), data, genesisOf(other))
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 }
 
@@ -229,25 +266,92 @@ func TestNothingToReport(t *testing.T) {
 	c := audittest.New(t, 4)
 	c.Add()
 	c.Close(1)
-	_, _, err := evidence.Collect(t.Context(), c.Source(), audit.Options{})
+	_, _, err := evidence.Collect(t.Context(), c.Source(), audit.Options{}, nil)
 	require.ErrorIs(t, err, evidence.ErrNoRound)
 }
 
-// TestUpgradedChain: the dossier ends where another version executes the chain.
+// TestUpgradedChain: a release's dossier ends where another version executes the chain. The next release
+// does not execute the heights before, and continues that dossier to the end of the chain. Any header of
+// either version is enough for a reader.
 func TestUpgradedChain(t *testing.T) {
-	c := audittest.New(t, 4)
-	c.Comet.Version.Consensus.App = app.Version
-	x := apptest.Sign(0, &tx.Upgrade{Participant: 0, Nonce: 1, Name: "next", Height: 30, Version: app.Version + 1})
-	c.Add(append(apptest.Close(c.State, 1), x, apptest.Approve(1, x), apptest.Approve(2, x))...)
-	c.Close(1)
-	for c.State.Height < 29 {
-		c.Add()
-	}
-	c.State, c.Comet.Version.Consensus.App = c.State.As(app.Version+1), app.Version+1
-	c.Close(2)
-	v, err := dossier.Verify(t.Context(), dossierOf(t, c), root(c, 3))
+	c := upgraded(t)
+	first := dossierOf(t, c)
+	v, err := dossier.Verify(t.Context(), first, root(c, 3))
 	require.NoError(t, err)
-	require.EqualValues(t, 29, v.Height)
+	require.EqualValues(t, 99, v.Height)
+	nextRelease(t)
+	_, _, err = evidence.Collect(t.Context(), c.Source(), audit.Options{}, nil)
+	require.ErrorIs(t, err, app.ErrVersion)
+	require.ErrorContains(t, err, "--after")
+	v, e, err := dossier.Open(t.Context(), first, genesisOf(c))
+	require.NoError(t, err)
+	data := dossierOf(t, c, e)
+	last := int64(len(c.Blocks))
+	for height := int64(1); height <= last; height++ {
+		v, err = dossier.Verify(t.Context(), data, root(c, height))
+		require.NoError(t, err, height)
+	}
+	require.Equal(t, last, v.Height)
+	require.Equal(t, int(c.State.Closed())-1, v.Rounds)
+	page := contents(t, data)["dossier.md"]
+	for _, want := range []string{
+		`participant 3 "node3" committed an offence (gradient) in round 3 of epoch 0`,
+		`participant 2 "node2" changed the key of its validator with the block of height`,
+		fmt.Sprintf(`The upgrade "next" brought version %d of the state machine at height 100`, app.Version),
+		`participant 0 "node0" changed the key of its validator with the block of height`,
+		`participant 5 "node5" became a member with the block of height 10`,
+	} {
+		require.Contains(t, page, want)
+	}
+}
+
+// TestFalseHandover: what the earlier release hands over is compared with the chain before it is used.
+func TestFalseHandover(t *testing.T) {
+	c := upgraded(t)
+	first := dossierOf(t, c)
+	nextRelease(t)
+	fresh := func() *evidence.Evidence {
+		_, e, err := dossier.Open(t.Context(), first, genesisOf(c))
+		require.NoError(t, err)
+		return e
+	}
+	for name, forge := range map[string]func(e *evidence.Evidence){
+		"none":       func(e *evidence.Evidence) { e.Handover = nil },
+		"no state":   func(e *evidence.Evidence) { e.Handover.State = nil },
+		"height":     func(e *evidence.Evidence) { e.Handover.Height-- },
+		"results":    func(e *evidence.Evidence) { e.Handover.Results[0] ^= 1 },
+		"record":     func(e *evidence.Evidence) { e.Handover.Record = e.Records[0] },
+		"no record":  func(e *evidence.Evidence) { e.Handover.Record = nil },
+		"validators": func(e *evidence.Evidence) { e.Handover.Validators[1] = nil },
+		"others": func(e *evidence.Evidence) {
+			set, err := audittest.New(t, 7).Comet.Validators.ToProto()
+			require.NoError(t, err)
+			e.Handover.Validators[1], err = set.Marshal()
+			require.NoError(t, err)
+		},
+		"state": func(e *evidence.Evidence) {
+			s, err := app.DecodeState(e.Handover.Height, e.Handover.State)
+			require.NoError(t, err)
+			s.Model[0]++
+			e.Handover.State = s.Encode()
+		},
+	} {
+		e := fresh()
+		forge(e)
+		got, report, err := evidence.Collect(t.Context(), c.Source(), audit.Options{}, e)
+		if err == nil && report.Divergence == nil {
+			_, _, err = dossier.Write(t.Context(), got, "spdl test", nil, apptest.Key(0))
+		}
+		require.True(t, err != nil || report.Divergence != nil, name)
+	}
+	other := audittest.New(t, 4)
+	other.Comet.Version.Consensus.App = app.Version
+	other.Close(1)
+	for other.State.Height < 120 {
+		other.Add()
+	}
+	_, _, err := evidence.Collect(t.Context(), other.Source(), audit.Options{}, fresh())
+	require.ErrorIs(t, err, audit.ErrHandover)
 }
 
 // TestHostileArchives: what is no dossier is rejected, and nothing is inflated.

@@ -37,14 +37,27 @@ type Root func(chainID string, first *types.LightBlock) (light.Trust, error)
 // Verify checks the bytes of an archive against a trusted header: its headers, its proofs, every
 // sentence of its page, its files' hashes and its signature. It asks no node.
 func Verify(ctx context.Context, data []byte, root Root) (Verdict, error) {
+	v, _, err := Open(ctx, data, root)
+	return v, err
+}
+
+// Open is Verify that returns the evidence too.
+func Open(ctx context.Context, data []byte, root Root) (Verdict, *evidence.Evidence, error) {
 	contents, err := unpack(data)
 	if err != nil {
-		return Verdict{}, err
+		return Verdict{}, nil, err
 	}
 	e, err := evidence.Decode(contents[evidenceFile])
 	if err != nil {
-		return Verdict{}, err
+		return Verdict{}, nil, err
 	}
+	v, err := verify(ctx, data, contents, e, root)
+	return v, e, err
+}
+
+// verify checks an archive's contents, and the archive against them.
+func verify(ctx context.Context, data []byte, contents map[string][]byte, e *evidence.Evidence, root Root) (Verdict,
+	error) {
 	c, err := e.Chain()
 	if err != nil {
 		return Verdict{}, err

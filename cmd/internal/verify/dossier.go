@@ -5,7 +5,6 @@ package verify
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/cometbft/cometbft/types"
 
@@ -30,15 +29,7 @@ func Dossier(ctx context.Context, path string, t light.Trust, genesisFile string
 		}
 		root = func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(doc, first) }
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return dossier.Verdict{}, err
-	}
-	if info.Size() > dossier.MaxBytes {
-		return dossier.Verdict{}, fmt.Errorf("%s: %w: %d bytes, at most %d", path, dossier.ErrDossier, info.Size(),
-			int64(dossier.MaxBytes))
-	}
-	data, err := os.ReadFile(path)
+	data, err := dossier.ReadFile(path)
 	if err != nil {
 		return dossier.Verdict{}, err
 	}

@@ -3,6 +3,7 @@ package dossier
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/light"
 	source "github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -22,9 +25,9 @@ import (
 )
 
 type options struct {
-	node, genesis, out string
-	sheets             []string
-	template           bool
+	node, genesis, out, after string
+	sheets                    []string
+	template                  bool
 }
 
 // Command returns the command.
@@ -43,6 +46,11 @@ JSON, and the evidence. Every sentence names its proof, or is declared.
 The chain is replayed as by audit replay: of the stopped node of --home, of an
 ARCHIVE, or of a running node by --node. The participant's key of --home signs.
 spdl verify dossier checks the file without a node, against the hash of one block.
+
+A release executes the heights of its own version of the state machine. After an
+upgrade, let the release of before write a dossier of its heights, and continue it:
+--after names that file.
+
 docs/DOSSIER.md says what each section is.`,
 		Example: "  spdl dossier --template > sheet.toml\n" +
 			"  spdl dossier --node tcp://127.0.0.1:26657 --data-sheet sheet.toml --out ours.dossier.zip\n" +
@@ -52,6 +60,7 @@ docs/DOSSIER.md says what each section is.`,
 	audit.SourceFlag(cmd, &o.node)
 	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
 	command.Flag(cmd, &o.out, "out", "", "file to write; it must not exist (default: CHAIN.dossier.zip)")
+	command.Flag(cmd, &o.after, "after", "", "dossier that the release before an upgrade wrote of its heights, to continue")
 	command.Flag(cmd, &o.sheets, "data-sheet", nil, "data sheet of a member, in TOML; may be repeated")
 	command.Flag(cmd, &o.template, "template", false, "print a data sheet to fill in, and nothing else")
 	command.PassphraseFlag(cmd)
@@ -89,19 +98,27 @@ func (o *options) run(r *command.Run, args []string) error {
 	if len(signers) == 0 || signers[0].Keys.Signing == nil {
 		return fmt.Errorf("%s has no participant key, which signs the dossier; a participant's signer signs none", r.Home)
 	}
-	program, err := command.Build()
+	build, err := command.Build()
 	if err != nil {
 		return err
 	}
+	program := "spdl " + build
 	var gathered *evidence.Evidence
 	var found *source.Report
 	if err := audit.WithSource(r, o.node, o.genesis, args, func(src source.Source, how source.Options) (err error) {
-		gathered, found, err = evidence.Collect(r.Context, src, how)
+		earlier, err := o.earlier(r.Context, src, how)
+		if err != nil {
+			return err
+		}
+		if gathered, found, err = evidence.Collect(r.Context, src, how, earlier); gathered != nil &&
+			gathered.Declared.Program != "" {
+			program = gathered.Declared.Program + ", continued by " + program
+		}
 		return err
 	}); err != nil {
 		return err
 	}
-	data, page, err := dossier.Write(r.Context, gathered, "spdl "+program, sheets, signers[0].Keys.Signing)
+	data, page, err := dossier.Write(r.Context, gathered, program, sheets, signers[0].Keys.Signing)
 	if err != nil {
 		return err
 	}
@@ -120,6 +137,29 @@ func (o *options) run(r *command.Run, args []string) error {
 		return err
 	}
 	return audit.Verdict(found)
+}
+
+// earlier returns the evidence of the dossier to continue, verified by the genesis of the replay, nil for
+// none.
+func (o *options) earlier(ctx context.Context, src source.Source, how source.Options) (*evidence.Evidence, error) {
+	if o.after == "" {
+		return nil, nil
+	}
+	data, err := dossier.ReadFile(o.after)
+	if err != nil {
+		return nil, fmt.Errorf("--after: %w", err)
+	}
+	doc := how.Genesis
+	if doc == nil {
+		doc = src.Genesis()
+	}
+	_, e, err := dossier.Open(ctx, data, func(_ string, first *types.LightBlock) (light.Trust, error) {
+		return light.Genesis(doc, first)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--after: %s: %w", o.after, err)
+	}
+	return e, nil
 }
 
 // write writes a new file.

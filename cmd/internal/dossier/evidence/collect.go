@@ -16,18 +16,82 @@ import (
 var ErrNoRound = errors.New("the chain has closed no round yet, so there is nothing to report")
 
 // Collect replays the chain of a source and returns the evidence of its training, up to the last
-// block that is known to be signed. The evidence ends where the replay does, and declares nothing.
-func Collect(ctx context.Context, src audit.Source, o audit.Options) (*Evidence, *audit.Report, error) {
+// block that is known to be signed. The evidence ends where the replay does, and declares nothing but
+// the program of earlier evidence, which another release collected up to an upgrade: it is continued if
+// it is not nil, and changed. Its headers must be those of the source's genesis.
+func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Evidence) (*Evidence, *audit.Report,
+	error) {
 	c := &collector{evidence: &Evidence{Version: Version}}
+	if earlier != nil {
+		if err := c.follow(earlier, &o); err != nil {
+			return nil, nil, err
+		}
+	}
 	o.Executed = c.block
 	log, report, err := audit.RunLog(ctx, src, o)
 	if err = errors.Join(err, c.err); err != nil {
 		return nil, report, err
 	}
+	switch {
+	case c.last.Block != nil:
+	case report.Divergence != nil:
+		return nil, report, report.Divergence
+	case report.OtherVersion != nil:
+		return nil, report, fmt.Errorf("%w: let the release of that version write the dossier of these heights, and continue "+
+			"it with --after", report.OtherVersion)
+	case earlier != nil:
+		return nil, report, fmt.Errorf("%w: no block after height %d is known to be signed", audit.ErrHandover, report.Last)
+	}
 	if err := c.finish(log); err != nil {
 		return nil, report, err
 	}
+	if last := c.last.Block.Height; report.Handover != nil && report.Handover.Height == uint64(last) {
+		c.evidence.Handover = report.Handover
+	}
 	return c.evidence, report, nil
+}
+
+// follow begins with earlier evidence, and with the replay that collected it.
+func (c *collector) follow(earlier *Evidence, o *audit.Options) error {
+	h := earlier.Handover
+	if h == nil {
+		return fmt.Errorf("%w: the dossier does not end at an upgrade, so it has nothing to continue from",
+			audit.ErrHandover)
+	}
+	chain, err := earlier.Chain()
+	if err != nil {
+		return err
+	}
+	if last := chain.Last(); uint64(last.Height) != h.Height {
+		return fmt.Errorf("%w: its headers end at height %d, its replay at %d", audit.ErrHandover, last.Height, h.Height)
+	}
+	c.evidence.Headers, c.evidence.Members = earlier.Headers, earlier.Members
+	c.evidence.Declared.Program = earlier.Declared.Program
+	if n := len(earlier.Members); n == 0 || earlier.Members[n-1].Height < h.Height {
+		c.evidence.Members = append(c.evidence.Members, Members{h.Height, earlier.Bundle.Participants})
+	}
+	for i, raw := range earlier.Records {
+		r, err := app.DecodeRecord(raw)
+		if err != nil {
+			return fmt.Errorf("%w: record %d: %w", audit.ErrHandover, i, err)
+		}
+		c.records = append(c.records, &r)
+	}
+	closed, err := h.Closed()
+	if err != nil {
+		return fmt.Errorf("%w: record of height %d: %w", audit.ErrHandover, h.Height, err)
+	}
+	if closed != nil {
+		c.records = append(c.records, closed)
+	}
+	// The last header has its signatures in the bundle: a light client goes from it to the next version's.
+	log := earlier.Log
+	if n := len(log.Headers); n == 0 || uint64(log.Headers[n-1].Height) < h.Height {
+		log.Headers = append(log.Headers, audit.Header{Height: int64(h.Height), Light: earlier.Bundle.Header})
+	}
+	o.From, o.Log = h, log
+	o.From.Block = chain.Last().Hash()
+	return nil
 }
 
 // A collector gathers evidence from executed blocks.

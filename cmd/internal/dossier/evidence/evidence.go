@@ -41,7 +41,10 @@ type Evidence struct {
 	Members   []Members        `json:"members"` // on both sides of each change of members or their keys
 	Headers   [][]byte         `json:"headers"` // of all heights up to the bundle's, in protobuf
 	Log       *audit.Log       `json:"log"`
-	Declared  Declaration      `json:"declared"`
+	// Handover lets the release that executes the later heights continue. Nobody proves it to the
+	// reader of a dossier, and no sentence rests on it. Nil unless the dossier ends at an upgrade.
+	Handover *audit.Handover `json:"handover,omitempty"`
+	Declared Declaration     `json:"declared"`
 }
 
 // Members are all participants, proven for the application hash in the header of a height.
