@@ -18,7 +18,6 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
 	"github.com/spdl/spdl/cmd/internal/founding"
-	"github.com/spdl/spdl/mnist"
 )
 
 type joinOptions struct {
@@ -107,7 +106,7 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	data, err := fit(o.data, f.Proposal.Params)
+	train, test, err := fit(o.data, f.Proposal.Params)
 	if err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 		Test  int    `json:"test_examples,omitempty"`
 		agreement
 		Next string `json:"next"`
-	}{r.Home, f.Path(o.name, founding.KindEntry), e.Address, data.Train.Len(), data.Test.Len(), agreementOf(f), next}
+	}{r.Home, f.Path(o.name, founding.KindEntry), e.Address, train, test, agreementOf(f), next}
 	return r.Show(made, func(w io.Writer) error {
 		fmt.Fprintf(w, "home      %s\nentry     %s\nnode      %s\n", made.Home, made.Entry, made.Node)
 		if made.Train > 0 {
@@ -140,20 +139,20 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// fit returns the data that a home reads itself, none for a trainer's. It rejects data that are not
-// what the proposal's model takes, or lack the groups of its unit.
-func fit(data string, p params.Params) (mnist.Data, error) {
+// fit returns the numbers of examples that a home reads itself, 0 for a trainer's. It rejects data that
+// are not what the proposal's model takes, or lack the groups of its unit.
+func fit(data string, p params.Params) (train, test int, err error) {
 	if data == "" || p.Model.Kind == params.ModelExternal {
-		return mnist.Data{}, nil
+		return 0, 0, nil
 	}
 	d, err := home.LoadData(data, p.Model)
 	if err == nil {
 		err = home.CheckGroups(data, d.Train, p)
 	}
 	if err != nil {
-		return d, fmt.Errorf("--data: %w", err)
+		return 0, 0, fmt.Errorf("--data: %w", err)
 	}
-	return d, nil
+	return d.Train.Len(), d.Test.Len(), nil
 }
 
 // makeHome makes the home, unless join has made it before. An entry for another proposal, of which
