@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/csv"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -67,7 +68,14 @@ func TestContributionsAndWithdrawal(t *testing.T) {
 	require.Contains(t, text, "after a restart")
 	// a dossier of the same home
 	file := filepath.Join(net, "d.zip")
-	made, stderr, code := spdl(t, "dossier", "--home", home, "--out", file, "-o", "json")
+	text, stderr, code = spdl(t, "dossier", "--template")
+	require.Zero(t, code, stderr)
+	sheet, signed := filepath.Join(net, "sheet.toml"), filepath.Join(net, "signed.toml")
+	require.NoError(t, os.WriteFile(sheet, []byte(strings.Replace(text, `origin = ""`, `origin = "ours"`, 1)), 0o600))
+	text, stderr, code = spdl(t, "dossier", "--home", home, "--sign", sheet)
+	require.Zero(t, code, stderr)
+	require.NoError(t, os.WriteFile(signed, []byte(text), 0o600))
+	made, stderr, code := spdl(t, "dossier", "--home", home, "--data-sheet", signed, "--out", file, "-o", "json")
 	require.Zero(t, code, stderr)
 	var d struct {
 		Height int64  `json:"height"`

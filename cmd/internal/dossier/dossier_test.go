@@ -101,7 +101,11 @@ func dossierOf(t testing.TB, c *audittest.Chain, earlier ...*evidence.Evidence) 
 	s, err := sheet.Read([]byte("participant = 2\norigin = \"two *wards* of <one> hospital\"\n" +
 		"risks = \"\"\"few\nrecords\"\"\"\n"))
 	require.NoError(t, err)
-	data, _, err := dossier.Write(t.Context(), e, "spdl test", []sheet.Sheet{s}, apptest.Key(0))
+	signed, err := sheet.SignFile([]byte("participant = 3\norigin = \"one ward\""), apptest.ChainID, apptest.Key(3))
+	require.NoError(t, err)
+	of3, err := sheet.Read(signed)
+	require.NoError(t, err)
+	data, _, err := dossier.Write(t.Context(), e, "spdl test", []sheet.Sheet{s, of3}, apptest.Key(0))
 	require.NoError(t, err)
 	return data
 }
@@ -180,6 +184,7 @@ func TestDossier(t *testing.T) {
 		`participant 1 "node1" left with the block of height`,
 		`participant 2 "node2" changed the key of its validator with the block of height`,
 		`The upgrade "next" to version`, "two \\*wards\\* of \\<one\\> hospital", "few records",
+		"one ward | declared: participant 3, signature verified |", "declared: participant 2, as handed to the author |",
 		"Unit of privacy: one example of one participant, added or removed.",
 		"| IV 8 |", "| 35(7)(c) |", "filled in part, and declared",
 	} {
@@ -259,6 +264,46 @@ func TestWrongTrust(t *testing.T) {
 	}
 	_, err = dossier.Verify(t.Context(), data, genesisOf(other))
 	require.ErrorIs(t, err, light.ErrNotTrusted)
+}
+
+// TestSignedSheets: a data sheet with a signature is in a dossier only if the key is its member's and the
+// words, the member and the chain are those that the key signed.
+func TestSignedSheets(t *testing.T) {
+	c := eventful(t)
+	of := func(participant uint32, origin string) sheet.Sheet {
+		s := sheet.Sheet{Participant: participant, Texts: make([]string, len(sheet.Fields))}
+		s.Texts[0] = origin
+		return s
+	}
+	sign := func(s sheet.Sheet, chain string, key int) sheet.Sheet {
+		s, err := s.Sign(chain, apptest.Key(key))
+		require.NoError(t, err)
+		return s
+	}
+	write := func(s sheet.Sheet) error {
+		e, _, err := evidence.Collect(t.Context(), c.Source(), audit.Options{}, nil)
+		require.NoError(t, err)
+		_, _, err = dossier.Write(t.Context(), e, "spdl test", []sheet.Sheet{s}, apptest.Key(0))
+		return err
+	}
+	good := sign(of(3, "ours"), apptest.ChainID, 3)
+	require.NoError(t, write(good))
+	edited, moved, half := good, good, good
+	edited.Texts, moved.Participant, half.Signer = of(3, "theirs").Texts, 2, nil
+	for name, s := range map[string]sheet.Sheet{
+		"edited": edited, "of another member": moved, "without a signer": half,
+		"by another member": sign(of(3, "ours"), apptest.ChainID, 2),
+		"by nobody":         sign(of(3, "ours"), apptest.ChainID, 50),
+		"of another chain":  sign(of(3, "ours"), "other", 3),
+	} {
+		require.ErrorIs(t, write(s), dossier.ErrDossier, name)
+	}
+	for _, file := range []string{"signer = \"\"", "signature = 3", "signer = \"xy\"", "signer = \"00\""} {
+		_, err := sheet.Read([]byte("participant = 1\n" + file))
+		require.ErrorIs(t, err, sheet.ErrSheet, file)
+	}
+	_, err := sheet.SignFile([]byte("participant = 1\nsigner = \"00\""), apptest.ChainID, apptest.Key(1))
+	require.ErrorIs(t, err, sheet.ErrSheet)
 }
 
 // TestNothingToReport: a chain without a closed round has no dossier.

@@ -84,7 +84,7 @@ func (w *writer) about() {
 		w.at(uint64(w.First())), w.at(w.Height), []byte(w.Last().Hash()))
 	w.Say(w.state("history, closed"), "%d rounds are closed, in epochs 0 to %d.", len(w.Records), w.State.Progress.Epoch)
 	signer := fmt.Sprintf("The key %X, which signs this archive, is of no participant of the chain.", w.declared.Signer)
-	if index, known := signerOf(w.Facts, w.declared.Signer); known {
+	if index, known := w.Owner(w.declared.Signer); known {
 		signer = fmt.Sprintf("The key %X, which signs this archive, is or was that of %s.", w.declared.Signer,
 			w.who(index))
 	}

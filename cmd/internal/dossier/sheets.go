@@ -14,6 +14,9 @@ func (w *writer) sheets() {
 	for _, s := range w.declared.Sheets {
 		given[s.Participant] = true
 		by := declared(fmt.Sprintf("participant %d, as handed to the author", s.Participant))
+		if s.Signed() {
+			by = declared(fmt.Sprintf("participant %d, signature verified", s.Participant))
+		}
 		for i, f := range sheet.Fields {
 			if s.Texts[i] != "" {
 				w.Row(by, w.who(s.Participant), f.Asks, s.Texts[i])

@@ -92,23 +92,8 @@ func verify(ctx context.Context, data []byte, contents map[string][]byte, e *evi
 		Header: hex.EncodeToString(f.Last().Hash()), Time: f.Last().Time, Trusted: t.Height, Rounds: len(f.Records),
 		Signer: hex.EncodeToString(e.Declared.Signer)}
 	v.Proven, v.Declared = p.Count()
-	if who, known := signerOf(f, e.Declared.Signer); known {
+	if who, known := f.Owner(e.Declared.Signer); known {
 		v.Participant = &who
 	}
 	return v, nil
-}
-
-// signerOf returns the participant that has, or had, a key.
-func signerOf(f *evidence.Facts, key []byte) (uint32, bool) {
-	for _, p := range f.State.Participants {
-		if string(p.PubKey) == string(key) {
-			return p.Index, true
-		}
-		for _, former := range p.FormerKeys {
-			if string(former.PubKey) == string(key) {
-				return p.Index, true
-			}
-		}
-	}
-	return 0, false
 }

@@ -4,6 +4,7 @@ package dossier
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/light"
 	source "github.com/spdl/spdl/cmd/internal/audit"
@@ -25,9 +28,9 @@ import (
 )
 
 type options struct {
-	node, genesis, out, after string
-	sheets                    []string
-	template                  bool
+	node, genesis, out, after, sign string
+	sheets                          []string
+	template                        bool
 }
 
 // Command returns the command.
@@ -63,6 +66,8 @@ docs/DOSSIER.md says what each section is.`,
 	command.Flag(cmd, &o.after, "after", "", "dossier that the release before an upgrade wrote of its heights, to continue")
 	command.Flag(cmd, &o.sheets, "data-sheet", nil, "data sheet of a member, in TOML; may be repeated")
 	command.Flag(cmd, &o.template, "template", false, "print a data sheet to fill in, and nothing else")
+	command.Flag(cmd, &o.sign, "sign", "", "print this data sheet with the signature of the participant of --home, and "+
+		"nothing else")
 	command.PassphraseFlag(cmd)
 	return cmd
 }
@@ -80,6 +85,9 @@ type made struct {
 }
 
 func (o *options) run(r *command.Run, args []string) error {
+	if o.sign != "" {
+		return o.signSheet(r)
+	}
 	if o.template {
 		return r.Show(map[string]string{"template": sheet.Template()}, command.Line(sheet.Template()))
 	}
@@ -87,16 +95,9 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	c, a, err := r.LoadHome()
-	if err != nil {
-		return fmt.Errorf("--home names the home whose participant signs the dossier: %w", err)
-	}
-	signers, err := home.Participants(r.Context, c, a, r.Keystore())
+	_, key, err := signer(r)
 	if err != nil {
 		return err
-	}
-	if len(signers) == 0 || signers[0].Keys.Signing == nil {
-		return fmt.Errorf("%s has no participant key, which signs the dossier; a participant's signer signs none", r.Home)
 	}
 	build, err := command.Build()
 	if err != nil {
@@ -118,7 +119,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	}); err != nil {
 		return err
 	}
-	data, page, err := dossier.Write(r.Context, gathered, program, sheets, signers[0].Keys.Signing)
+	data, page, err := dossier.Write(r.Context, gathered, program, sheets, key)
 	if err != nil {
 		return err
 	}
@@ -137,6 +138,47 @@ func (o *options) run(r *command.Run, args []string) error {
 		return err
 	}
 	return audit.Verdict(found)
+}
+
+// signer returns the configuration of the home, and the key of its participant.
+func signer(r *command.Run) (*config.Config, ed25519.PrivateKey, error) {
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return nil, nil, fmt.Errorf("--home names the home whose participant signs: %w", err)
+	}
+	signers, err := home.Participants(r.Context, c, a, r.Keystore())
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(signers) == 0 || signers[0].Keys.Signing == nil {
+		return nil, nil, fmt.Errorf("%s has no participant key; a participant's signer signs no dossier and no data sheet",
+			r.Home)
+	}
+	return c, signers[0].Keys.Signing, nil
+}
+
+// signSheet prints a data sheet with a signature.
+func (o *options) signSheet(r *command.Run) error {
+	if _, err := sheet.ReadFile(o.sign); err != nil { // of a bounded size
+		return fmt.Errorf("--sign: %w", err)
+	}
+	data, err := os.ReadFile(o.sign)
+	if err != nil {
+		return err
+	}
+	c, key, err := signer(r)
+	if err != nil {
+		return err
+	}
+	doc, err := genesis.ReadFile(c.GenesisFile())
+	if err != nil {
+		return err
+	}
+	signed, err := sheet.SignFile(data, doc.ChainID, key)
+	if err != nil {
+		return fmt.Errorf("--sign: %s: %w", o.sign, err)
+	}
+	return r.Show(map[string]string{"sheet": string(signed)}, command.Line(string(signed)))
 }
 
 // earlier returns the evidence of the dossier to continue, verified by the genesis of the replay, nil for

@@ -1,7 +1,9 @@
 package evidence
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/app"
@@ -41,6 +43,20 @@ func (f *Facts) Active(height uint64) (n int) {
 		}
 	}
 	return n
+}
+
+// Owner returns the participant that has or had a signing key, by the members that are proven.
+func (f *Facts) Owner(key []byte) (uint32, bool) {
+	for _, s := range append(slices.Clone(f.Members), Snapshot{f.Height, f.State.Participants}) {
+		for _, p := range s.All {
+			if bytes.Equal(p.PubKey, key) || slices.ContainsFunc(p.FormerKeys, func(k app.FormerKey) bool {
+				return bytes.Equal(k.PubKey, key)
+			}) {
+				return p.Index, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // Change is what happened to a participant between two states.

@@ -52,6 +52,16 @@ func (e *Evidence) Prove(ctx context.Context, c Chain) (*Facts, error) {
 			return nil, fmt.Errorf("%w: data sheet %d is of participant %d, of %d, each once and in order", ErrDossier, i,
 				s.Participant, len(f.State.Participants))
 		}
+		if !s.Signed() {
+			continue
+		}
+		if err := s.Verify(f.State.ChainID); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDossier, err)
+		}
+		if owner, known := f.Owner(s.Signer); !known || owner != s.Participant {
+			return nil, fmt.Errorf("%w: the data sheet of participant %d is signed by the key %X, which is none of its keys",
+				ErrDossier, s.Participant, s.Signer)
+		}
 	}
 	return f, nil
 }

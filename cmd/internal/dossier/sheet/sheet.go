@@ -2,6 +2,8 @@ package sheet
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -24,10 +26,16 @@ const (
 type Sheet struct {
 	Participant uint32   `json:"participant"`
 	Texts       []string `json:"texts"`
+	Signer      []byte   `json:"signer,omitempty"`    // ed25519 public key of the member, none for an unsigned sheet
+	Signature   []byte   `json:"signature,omitempty"` // by that key
 }
 
-// Check rejects a sheet with other fields or longer texts than a file may have.
+// Check rejects a sheet with other fields or longer texts than a file may have, or half a signature.
 func (s Sheet) Check() error {
+	if s.Signed() && (len(s.Signer) != ed25519.PublicKeySize || len(s.Signature) != ed25519.SignatureSize) {
+		return fmt.Errorf("%w: signer and signature have %d and %d bytes, want %d and %d, or neither", ErrSheet,
+			len(s.Signer), len(s.Signature), ed25519.PublicKeySize, ed25519.SignatureSize)
+	}
 	if len(s.Texts) != len(Fields) {
 		return fmt.Errorf("%w: it has %d answers, want %d", ErrSheet, len(s.Texts), len(Fields))
 	}
@@ -81,6 +89,15 @@ func Read(data []byte) (Sheet, error) {
 	}
 	s := Sheet{Participant: uint32(index), Texts: make([]string, len(Fields))}
 	delete(file, "participant")
+	for key, to := range map[string]*[]byte{"signer": &s.Signer, "signature": &s.Signature} {
+		text, _ := file[key].(string)
+		raw, err := hex.DecodeString(text)
+		if given := file[key] != nil; err != nil || given && len(raw) == 0 {
+			return Sheet{}, fmt.Errorf("%w: %s is %.80q, want hex digits", ErrSheet, key, fmt.Sprint(file[key]))
+		}
+		*to = raw
+		delete(file, key)
+	}
 	for i, f := range Fields {
 		value, given := file[f.Key]
 		text, ok := value.(string)
