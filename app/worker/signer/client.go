@@ -3,6 +3,7 @@ package signer
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,7 +136,12 @@ func (c *Client) content(ctx context.Context, path, chainID string, kind tx.Kind
 
 // Keys implements worker.Signer.
 func (c *Client) Keys(ctx context.Context, reload bool) (keys worker.PublicKeys, err error) {
-	return keys, c.call(ctx, pathKeys, keysRequest{reload}, &keys)
+	err = c.call(ctx, pathKeys, keysRequest{reload}, &keys)
+	if err == nil && (len(keys.Signing) != ed25519.PublicKeySize || len(keys.VRF) != ed25519.PublicKeySize) {
+		err = fmt.Errorf("%w at %s: it has public keys of %d and %d bytes, want %d", worker.ErrSigner, c.address,
+			len(keys.Signing), len(keys.VRF), ed25519.PublicKeySize)
+	}
+	return keys, err
 }
 
 // Open implements worker.Signer.

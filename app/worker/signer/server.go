@@ -108,14 +108,19 @@ func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.Ha
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if err != nil {
-			text := err.Error()
-			text = text[:min(len(text), maxRefusal)]
+			text := clip(err)
 			s.refuse("request rejected", "path", r.URL.Path, "err", text)
 			w.WriteHeader(http.StatusConflict)
 			out = refusal{text, kindOf(err)}
 		}
 		_ = json.NewEncoder(w).Encode(out) // if the answer is lost, the client asks again
 	}
+}
+
+// clip returns the text of a value for an answer or the log, at most maxRefusal bytes of it.
+func clip(value any) string {
+	text := fmt.Sprint(value)
+	return text[:min(len(text), maxRefusal)]
 }
 
 // checkChain rejects every chain but the policy's.
@@ -196,7 +201,7 @@ func (s *Server) operation(_ context.Context, r *contentRequest) (answer, error)
 		return err
 	})
 	if err == nil {
-		s.log("operation signed", "kind", r.Kind, "content", body)
+		s.log("operation signed", "kind", r.Kind, "content", clip(body))
 	}
 	return answered(t, err)
 }
@@ -214,7 +219,7 @@ func (s *Server) consent(_ context.Context, r *consentRequest) (out consent.Reco
 		return err
 	})
 	if err == nil {
-		s.log("consent signed", "epoch", r.Subject.Epoch, "parameters", r.Subject.Params, "decision", r.Decision)
+		s.log("consent signed", "epoch", r.Subject.Epoch, "parameters", clip(r.Subject.Params), "decision", r.Decision)
 	}
 	return out, err
 }

@@ -230,7 +230,7 @@ func longMomentum() []byte {
 func TestLongRefusals(t *testing.T) {
 	s := serve(t, onSocket(t), "")
 	s.stop()
-	lines, bytes := 0, 0
+	lines, longest := 0, 0
 	l, err := signer.Listen(s.address, "", nil, nil)
 	require.NoError(t, err)
 	local := worker.NewLocal(worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, nil, s.journal, nil)
@@ -239,7 +239,7 @@ func TestLongRefusals(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines++
-		bytes += len(fmt.Sprint(keyvals...))
+		longest = max(longest, len(fmt.Sprint(keyvals...)))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -251,11 +251,16 @@ func TestLongRefusals(t *testing.T) {
 		require.ErrorIs(t, err, worker.ErrForeign)
 		require.Less(t, len(err.Error()), 2<<10)
 	}
+	about := consent.Subject{ChainID: apptest.ChainID, Params: strings.Repeat("a", 1<<16)}
+	_, err = c.Consent(ctx, about, consent.Consented)
+	require.NoError(t, err)
+	_, err = c.Operation(ctx, apptest.ChainID, &tx.Approve{Join: make([]byte, 1<<16)})
+	require.NoError(t, err)
 	mu.Lock()
 	defer mu.Unlock()
 	require.Positive(t, lines)
 	require.Less(t, lines, 1000)
-	require.Less(t, bytes, lines*2<<10)
+	require.Less(t, longest, 2<<10)
 }
 
 // TestRequestsAtOnce: more than a few requests wait outside of the memory, and a request is bounded.
@@ -322,6 +327,8 @@ func TestFalseSigner(t *testing.T) {
 	require.ErrorIs(t, err, worker.ErrSigner)
 	_, err = c.Aggregate(ctx, apptest.ChainID, &tx.Aggregate{})
 	require.ErrorIs(t, err, worker.ErrSigner)
+	_, err = c.Keys(ctx, false)
+	require.ErrorIs(t, err, worker.ErrSigner, "the answer has no keys, and the home would keep them")
 }
 
 // TestConsentBySigner: the signer makes the record, for its own chain, and only if it may.
