@@ -17,7 +17,7 @@ func (r restore) check(s *State) error {
 	case p == nil:
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)
 	case p.Reputation != 0:
-		return fmt.Errorf("%w: participant %d has reputation %d, only 0 is restored", ErrProposal, r.Subject, p.Reputation)
+		return fmt.Errorf("%w: participant %d has a reputation above 0, only 0 is restored", ErrProposal, r.Subject)
 	}
 	return nil
 }

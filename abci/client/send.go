@@ -74,9 +74,12 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 
 // Enactment is what a round boundary did with a proposal.
 type Enactment struct {
-	Height  int64
-	Kind    string // the name of the proposal's tx.Kind
-	Refused string // why the proposal could not be enacted; "" if it was
+	Height int64
+	Kind   string // the name of the proposal's tx.Kind
+	// Participant is the index of the participant that joined, left, rotated or was restored, or that
+	// proposed the epoch or upgrade.
+	Participant string
+	Refused     string // why the proposal could not be enacted; "" if it was
 }
 
 // EnactmentAt returns what the block at a height did with a proposal. It returns nil if the block
@@ -97,7 +100,8 @@ func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enact
 			attributes[a.Key] = a.Value
 		}
 		if attributes["proposal"] == proposal {
-			return &Enactment{Height: height, Kind: attributes["kind"], Refused: attributes["refused"]}
+			return &Enactment{Height: height, Kind: attributes["kind"], Participant: attributes["participant"],
+				Refused: attributes["refused"]}
 		}
 	}
 	return nil

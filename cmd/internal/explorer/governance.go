@@ -1,11 +1,13 @@
 package explorer
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/ballot"
 )
 
 // openProposal is a proposal that waits, as votes.
@@ -15,6 +17,13 @@ type openProposal struct {
 	For     []person // active participants that approved it
 	Needed  int      // approvals
 	Missing int      // approvals that it still needs
+}
+
+// pastProposal is a proposal that does not wait any more.
+type pastProposal struct {
+	ballot.Proposal
+	For     []person
+	Outcome ballot.Outcome
 }
 
 // governancePage has the proposals that wait, what became of earlier ones, and the upgrades.
@@ -35,15 +44,15 @@ func (s *Server) governance(r *http.Request) (content, error) {
 	if err != nil && !absent(err) {
 		return content{}, err
 	}
-	ballot, err := s.ballot(r.Context(), members)
+	votes, err := ballot.Read(r.Context(), s.source.blocks, members)
 	if err != nil {
 		return content{}, err
 	}
 	b := governancePage{Membership: members, Upgrade: upgrade}
 	for _, p := range members.Proposals {
-		b.Open = append(b.Open, openOf(p, members, ballot.titles[p.ID]))
+		b.Open = append(b.Open, openOf(p, members, votes.Titles[p.ID]))
 	}
-	if b.Past, err = s.past(r.Context(), ballot, members); err != nil {
+	if b.Past, err = s.past(r.Context(), votes, members); err != nil {
 		return content{}, err
 	}
 	return content{"governance", "Governance", b}, nil
@@ -76,4 +85,48 @@ func (p openProposal) Next() string {
 		return "With enough approvals the newcomer joins at the next round boundary."
 	}
 	return "With enough approvals it takes effect at the next round boundary. It is dropped if its proposer leaves before."
+}
+
+// past returns the proposals that do not wait any more, newest first, with their outcomes.
+func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership) ([]pastProposal, error) {
+	epochs, err := known[[]query.EpochState](ctx, s.source, "/epochs")
+	if err != nil {
+		return nil, err
+	}
+	status, _, _, err := s.tail.now()
+	if err != nil {
+		return nil, err
+	}
+	var boundaries []int64 // at which rounds closed, or epochs began
+	for height := range s.closedAt() {
+		boundaries = append(boundaries, int64(height))
+	}
+	for _, e := range epochs {
+		boundaries = append(boundaries, int64(e.Opened)-1)
+	}
+	slices.Sort(boundaries)
+	var all []pastProposal
+	for _, p := range b.Past {
+		past := pastProposal{Proposal: p}
+		for _, q := range m.Members {
+			if slices.Contains(b.Approvals[p.ID], q.Index) {
+				past.For = append(past.For, person{q.Index, q.Moniker})
+			}
+		}
+		past.Outcome = *s.source.outcomeOf(ctx, p.ID, b.Heights(p, int64(status.Height), boundaries))
+		all = append(all, past)
+	}
+	return all, nil
+}
+
+// outcomeOf returns the end of a proposal that does not wait any more, and keeps it once it is known.
+func (s *source) outcomeOf(ctx context.Context, id string, heights []int64) *ballot.Outcome {
+	if out, ok := s.outcomes.Cached(id); ok {
+		return out
+	}
+	out := ballot.OutcomeOf(ctx, s.blocks, id, heights)
+	if out.State != ballot.Unknown {
+		s.outcomes.Put(id, &out)
+	}
+	return &out
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/ballot"
 )
 
 // TestVotes: approvals are counted and named, those of participants that left do not count, and the
@@ -58,29 +57,12 @@ func (n *boundary) BlockResults(_ context.Context, height *int64) (*ctypes.Resul
 func TestOutcomes(t *testing.T) {
 	n := &boundary{fake: newFake(6, "x"), height: 50}
 	s := newSource(n, n)
-	heights := heightsFrom(10, 60, []int64{5, 20, 50, 80})
+	heights := (&ballot.Ballot{}).Heights(ballot.Proposal{Height: 10}, 60, []int64{5, 20, 50, 80})
 	require.Equal(t, []int64{10, 11, 12, 13, 14, 15, 16, 17, 20, 50}, heights)
-	require.Equal(t, &outcome{State: "enacted", At: 50}, s.outcomeOf(t.Context(), "good", heights))
-	require.Equal(t, &outcome{State: "rejected", At: 50, Why: "M6: too few"}, s.outcomeOf(t.Context(), "bad", heights))
-	require.Equal(t, &outcome{State: "dropped"}, s.outcomeOf(t.Context(), "other", heights))
+	require.Equal(t, &ballot.Outcome{State: "enacted", At: 50}, s.outcomeOf(t.Context(), "good", heights))
+	require.Equal(t, &ballot.Outcome{State: "rejected", At: 50, Why: "M6: too few"}, s.outcomeOf(t.Context(), "bad", heights))
+	require.Equal(t, &ballot.Outcome{State: "dropped"}, s.outcomeOf(t.Context(), "other", heights))
 	asked := len(n.asked)
 	require.Equal(t, "enacted", s.outcomeOf(t.Context(), "good", heights).State)
 	require.Len(t, n.asked, asked)
-}
-
-// TestTitles: what a proposal proposes, with names and not numbers.
-func TestTitles(t *testing.T) {
-	names := map[string]string{"0": "alice (#0)", "2": "carol (#2)"}
-	about := func(subject string) app.Description {
-		return app.Description{Attributes: []app.Attribute{{Key: "subject", Value: subject}, {Key: "epoch", Value: "3"},
-			{Key: "name", Value: "v6"}, {Key: "moniker", Value: "dave"}}}
-	}
-	for kind, want := range map[tx.Kind]string{
-		tx.KindRemove: "Remove carol (#2)", tx.KindRestore: "Restore the reputation of carol (#2)",
-		tx.KindRotate: "alice (#0) replaces keys or nodes", tx.KindStartEpoch: "Start epoch 3",
-		tx.KindUpgrade: "Cancel the upgrade v6", tx.KindJoin: "Admit dave",
-	} {
-		require.Equal(t, want, titleOf(kind, about("2"), names))
-	}
-	require.Equal(t, "alice (#0) leaves", titleOf(tx.KindRemove, about("0"), names))
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -81,20 +83,29 @@ func queryMembership() *cobra.Command {
 	return question{use: "membership", short: "Who is registered, and the proposals that wait", path: fixed("proposals"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			m, err := c.Membership(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			past, complete, err := history(ctx, c, m)
 			return m, func(w io.Writer) error {
 				fmt.Fprintf(w, "participants  %d, %d of them with a validator\nbyzantine     %d at most\nthreshold     %d "+
 					"approvals\n\n", m.Participants, m.Validators, m.Byzantine, m.Threshold)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				printMembers(t, m.Members)
+				printMembers(t, m.Members, past, complete)
 				printProposals(t, m)
 				return t.Flush()
 			}, err
 		}}.command()
 }
 
-// printMembers writes a line for each participant that was ever registered. The column of addresses
-// is left out if nobody has one.
-func printMembers(t io.Writer, members []query.Member) {
+// printMembers writes a line for each participant that was ever registered. Joining and leaving have
+// the heights that the node's index knows; if past is complete, other members are genesis'. The
+// column of addresses is left out if nobody has one.
+func printMembers(t io.Writer, members []query.Member, past []decided, complete bool) {
+	first := "-"
+	if complete {
+		first = "genesis"
+	}
 	addresses := slices.ContainsFunc(members, func(p query.Member) bool { return p.Address != "" })
 	heading := "index\tid\tmoniker\tvalidator\tjoined\tleft"
 	if addresses {
@@ -102,12 +113,12 @@ func printMembers(t io.Writer, members []query.Member) {
 	}
 	fmt.Fprintln(t, heading)
 	for _, p := range members {
-		left := "-"
+		joined, left := cmp.Or(changed(past, tx.KindJoin, p.Index), first), "-"
 		if !p.Active {
-			left = "yes"
+			left = cmp.Or(changed(past, tx.KindRemove, p.Index), "yes")
 		}
-		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%d\t%s", p.Index, command.Plain(p.ID), name(p.Moniker), p.Validator,
-			p.Joined, left)
+		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), name(p.Moniker), p.Validator, joined,
+			left)
 		if addresses {
 			fmt.Fprintf(t, "\t%q", p.Address)
 		}

@@ -3,10 +3,12 @@ package query
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/cmd/internal/ballot"
 )
 
 // TestMembershipTables: approvals are votes with names and not indices, votes of participants that
@@ -21,12 +23,22 @@ func TestMembershipTables(t *testing.T) {
 		{ID: "bb", Kind: "remove", Accepted: true, About: "leave of 0"},
 	}}
 	var b strings.Builder
-	printMembers(&b, m.Members)
-	require.Equal(t, "index\tid\tmoniker\tvalidator\tjoined\tleft\n0\t00\talice\ttrue\t0\t-\n"+
-		"1\t01\t\"bob\\nmallory\"\tfalse\t100\t-\n2\t02\tcarol\tfalse\t7\tyes\n", b.String())
+	at := time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC)
+	past := []decided{
+		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 9, Who: "2"}, Time: &at},
+		{Proposal: ballot.Proposal{Kind: "join"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 5, Who: "1"}},
+		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Dropped, Who: "0"}},
+	}
+	printMembers(&b, m.Members, past, true)
+	require.Equal(t, "index\tid\tmoniker\tvalidator\tjoined\tleft\n0\t00\talice\ttrue\tgenesis\t-\n"+
+		"1\t01\t\"bob\\nmallory\"\tfalse\theight 5\t-\n"+
+		"2\t02\tcarol\tfalse\tgenesis\theight 9, 2026-11-02 03:04:05 UTC\n", b.String())
+	b.Reset()
+	printMembers(&b, m.Members[2:], nil, false)
+	require.Contains(t, b.String(), "\t-\tyes\n")
 	m.Members[0].Address = "a:1"
 	b.Reset()
-	printMembers(&b, m.Members)
+	printMembers(&b, m.Members, nil, false)
 	require.Contains(t, b.String(), "left\taddress\n")
 	require.Contains(t, b.String(), "\t\"a:1\"\n")
 	b.Reset()
@@ -36,4 +48,31 @@ func TestMembershipTables(t *testing.T) {
 	b.Reset()
 	printProposals(&b, query.Membership{})
 	require.Empty(t, b.String())
+}
+
+// TestProposals: an open proposal says whose approval is missing and the command of the next step, a
+// decided one what became of it and when.
+func TestProposals(t *testing.T) {
+	m := query.Membership{Threshold: 2, Participants: 2, Members: []query.Member{{Index: 0, Moniker: "alice", Active: true},
+		{Index: 1, Moniker: "bob", Active: true}, {Index: 2, Moniker: "carol"}}}
+	text := func(p proposals) string {
+		var b strings.Builder
+		require.NoError(t, p.text(&b))
+		return b.String()
+	}
+	require.Contains(t, text(proposals{m, nil}), "no proposal is open")
+	m.Proposals = []query.Proposal{{ID: "abcdef0123", Kind: "remove", Height: 7, Approvals: []uint32{0}, About: "it"}}
+	out := text(proposals{m, []decided{
+		{Proposal: ballot.Proposal{ID: "0123456789", Title: "Admit dave"}, Approvals: []uint32{0, 1},
+			Outcome: ballot.Outcome{State: ballot.Rejected, At: 8, Why: "M6: too few"}},
+		{Proposal: ballot.Proposal{ID: "1123456789"}, Outcome: ballot.Outcome{State: ballot.Dropped}},
+	}})
+	for _, line := range []string{"approved   1 of 2: alice\nmissing    bob\n", "spdl tx approve abcdef01\n",
+		"Admit dave  0            alice, bob   not possible at height 8: M6: too few\n", "dropped without enough approvals"} {
+		require.Contains(t, out, line)
+	}
+	m.Proposals[0].Accepted = true
+	require.Contains(t, text(proposals{m, nil}), "takes effect at the next round boundary")
+	m.Proposals[0].Kind = "start-epoch"
+	require.Contains(t, text(proposals{m, nil}), "when the training is finished")
 }

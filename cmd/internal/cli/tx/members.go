@@ -86,7 +86,7 @@ func txApprove() *cobra.Command {
 			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join}, err
 		})
 	cmd.Long = cmd.Short + ".\n" +
-		"PROPOSAL is its id, as `spdl query membership` shows it, or the first 8 digits or more, if no other id " +
+		"PROPOSAL is its id, as `spdl query proposals` shows it, or the first 8 digits or more, if no other id " +
 		"begins so.\n" +
 		"If you have looked at the proposal, approve it by the whole id.\n" +
 		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or " +
@@ -130,7 +130,7 @@ func (s *sender) proposal(ctx context.Context, arg string) ([]byte, error) {
 		if len(arg) == 64 {
 			return hex.DecodeString(arg)
 		}
-		return nil, fmt.Errorf("%w; a proposal that was enacted, replaced or dropped is not listed", err)
+		return nil, fmt.Errorf("%w; it may have been decided before: the list says what became of earlier ones", err)
 	}
 	s.about = m.Proposals[i].Kind + ": " + m.Proposals[i].About
 	id, err := hex.DecodeString(ids[i])
@@ -160,7 +160,8 @@ func unique(what, prefix string, ids []string) (int, error) {
 		found = i
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("none of %d %ss begins with %s (spdl query membership lists them)", len(ids), what, prefix)
+		return 0, fmt.Errorf("none of %d %ss begins with %s (spdl query %s lists them)", len(ids), what, prefix,
+			map[bool]string{true: "proposals", false: "membership"}[what == "proposal"])
 	}
 	return found, nil
 }
@@ -243,8 +244,8 @@ func (s *sender) subject(ctx context.Context, arg string) (uint32, error) {
 	if len(arg) < prefixDigits {
 		index, err := strconv.ParseUint(arg, 10, 32)
 		if err != nil {
-			return 0, command.Usage(fmt.Errorf("participant %q, want an index or %d to 64 hex digits of an id", arg,
-				prefixDigits))
+			return 0, command.Usage(fmt.Errorf("participant %q, want an index, or %d to 64 hex digits of an id: "+
+				"spdl query membership lists both", arg, prefixDigits))
 		}
 		return uint32(index), nil
 	}

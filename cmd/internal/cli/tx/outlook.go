@@ -59,7 +59,7 @@ func (r *Report) waits(m query.Membership, last bool) string {
 	case at >= 0 && (last || !m.Proposals[at].Accepted || m.Proposals[at].Kind == tx.KindStartEpoch.String()):
 		return awaits(m, m.Proposals[at])
 	case last:
-		return fmt.Sprintf("made or dropped after height %d: spdl query membership", r.Height)
+		return fmt.Sprintf("made or dropped after height %d: spdl query proposals", r.Height)
 	}
 	return ""
 }
@@ -105,6 +105,7 @@ func awaits(m query.Membership, p query.Proposal) string {
 	if m.Threshold-standing == 1 {
 		s = ""
 	}
-	return fmt.Sprintf("needs %d more approval%s of active participants, has %d of %d: spdl tx approve %s",
+	return fmt.Sprintf("needs %d more approval%s of active participants, has %d of %d: spdl tx approve %s, by "+
+		"each; spdl query proposals shows the votes",
 		m.Threshold-standing, s, standing, m.Threshold, p.ID)
 }

@@ -303,7 +303,7 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 		if err == nil && t.Kind() == tx.KindApprove && !slices.ContainsFunc(m.Proposals,
 			func(p query.Proposal) bool { return p.ID == r.Proposal }) {
 			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced or dropped before this approval came "+
-				"into a block (spdl query membership)", r.Proposal)
+				"into a block (spdl query proposals)", r.Proposal)
 		}
 		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited,
 			s.options.timeout))

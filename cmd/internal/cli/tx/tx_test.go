@@ -39,7 +39,8 @@ func TestAwaits(t *testing.T) {
 	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Active: true}, {Index: 1},
 		{Index: 2, Active: true}}}
 	p := query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{0, 1}}
-	require.Equal(t, "needs 2 more approvals of active participants, has 1 of 3: spdl tx approve ab", awaits(m, p))
+	require.Equal(t, "needs 2 more approvals of active participants, has 1 of 3: spdl tx approve ab, by each; "+
+		"spdl query proposals shows the votes", awaits(m, p))
 	p.Accepted = true
 	require.Contains(t, awaits(m, p), "next round boundary")
 	p.Kind = tx.KindStartEpoch.String()

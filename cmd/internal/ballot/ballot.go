@@ -1,0 +1,222 @@
+// Package ballot finds proposals of members, the votes for them and what became of them, in a node's
+// index of transactions.
+package ballot
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	ctypes "github.com/cometbft/cometbft/rpc/core/types"
+	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// The max numbers of transactions of a kind, of approvals, and of past proposals that are read; and of
+// consecutive blocks in which the enactment of a proposal is looked for.
+const readProposals, readApprovals, pastProposals, boundaryBlocks = 20, 100, 20, 8
+
+// proposing are the kinds of transactions that wait for a round boundary.
+var proposing = []tx.Kind{tx.KindJoin, tx.KindRemove, tx.KindRestore, tx.KindRotate, tx.KindStartEpoch, tx.KindUpgrade}
+
+// Proposal is a proposal that does not wait any more.
+type Proposal struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Title  string `json:"title"`
+	Hash   string `json:"hash,omitempty"` // its transaction's, none if an approval carried it
+	Height int64  `json:"height"`         // of the transaction
+}
+
+// Outcome is the end of a proposal.
+type Outcome struct {
+	State string `json:"state"`            // Enacted, Rejected, Dropped or Unknown
+	At    int64  `json:"at,omitempty"`     // height of the round boundary, 0 if it was dropped
+	Who   string `json:"who,omitempty"`    // index of the participant that joined, left or rotated
+	Why   string `json:"reason,omitempty"` // it was rejected
+}
+
+// The states of a proposal that does not wait any more.
+const (
+	Enacted  = "enacted"
+	Rejected = "rejected" // accepted, and not possible at the round boundary
+	Dropped  = "dropped"  // without enough approvals
+	Unknown  = "unknown"
+)
+
+// Chain is the part of a node's RPC that is asked.
+type Chain interface {
+	TxSearch(ctx context.Context, query string, prove bool, page, perPage *int, orderBy string) (*ctypes.ResultTxSearch,
+		error)
+	BlockResults(ctx context.Context, height *int64) (*ctypes.ResultBlockResults, error)
+}
+
+// Ballot is what the node's index of transactions says about proposals.
+type Ballot struct {
+	Titles    map[string]string   // by id
+	Past      []Proposal          // that do not wait, newest first
+	Approvals map[string][]uint32 // participants, by id
+
+	// Complete says that Past has all proposals since the node's first block that do not wait.
+	Complete bool
+
+	last map[string]int64 // height of the last approval, by id
+}
+
+// Read searches the transactions of proposals and approvals. A node without an index has none.
+func Read(ctx context.Context, chain Chain, m query.Membership) (*Ballot, error) {
+	b := &Ballot{Titles: map[string]string{}, last: map[string]int64{}, Approvals: map[string][]uint32{}}
+	names := map[string]string{}
+	for _, q := range m.Members {
+		names[strconv.FormatUint(uint64(q.Index), 10)] = fmt.Sprintf("%s (#%d)", q.Moniker, q.Index)
+	}
+	most := 0 // of a kind
+	for _, kind := range proposing {
+		found, err := having(ctx, chain, kind, readProposals)
+		if err != nil {
+			return nil, err
+		}
+		most = max(most, len(found))
+		for _, x := range found {
+			if t, err := tx.Decode(x.Tx); err == nil {
+				b.add(t, x.Height, x.Hash, names)
+			}
+		}
+	}
+	found, err := having(ctx, chain, tx.KindApprove, readApprovals)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range found {
+		t, err := tx.Decode(x.Tx)
+		if err != nil {
+			continue
+		}
+		if vote, ok := t.Body.(*tx.Approve); ok {
+			b.vote(vote, x.Height, names)
+		}
+	}
+	b.Past = slices.DeleteFunc(b.Past, func(p Proposal) bool {
+		return slices.ContainsFunc(m.Proposals, func(q query.Proposal) bool { return q.ID == p.ID })
+	})
+	slices.SortStableFunc(b.Past, func(p, q Proposal) int { return cmp.Compare(q.Height, p.Height) })
+	b.Complete = found != nil && most < readProposals && len(b.Past) <= pastProposals
+	b.Past = b.Past[:min(len(b.Past), pastProposals)]
+	return b, nil
+}
+
+// having returns the last transactions of a kind that have a proposal's id, nil if the node has no index.
+func having(ctx context.Context, chain Chain, kind tx.Kind, most int) ([]*ctypes.ResultTx, error) {
+	page := 1
+	var refusal *rpctypes.RPCError
+	found, err := chain.TxSearch(ctx, kind.String()+".proposal EXISTS", false, &page, &most, "desc")
+	switch {
+	case errors.As(err, &refusal): // the node has no index
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return append([]*ctypes.ResultTx{}, found.Txs...), nil
+}
+
+func (b *Ballot) add(t *tx.Tx, height int64, hash []byte, names map[string]string) {
+	d, err := app.Describe(t)
+	if err != nil {
+		return
+	}
+	id := t.ID()
+	p := Proposal{ID: hex.EncodeToString(id[:]), Kind: t.Kind().String(), Height: height,
+		Title: titleOf(t.Kind(), d, names)}
+	if len(hash) > 0 {
+		p.Hash = hex.EncodeToString(hash)
+	}
+	if d.Sent && p.Kind != tx.KindRotate.String() && d.Value("subject") != strconv.FormatUint(uint64(d.Participant), 10) {
+		b.Approvals[p.ID] = []uint32{d.Participant} // a proposer approves
+	}
+	b.Titles[p.ID], b.Past = p.Title, append(b.Past, p)
+}
+
+// vote counts an approval, and adds the Join that it carries.
+func (b *Ballot) vote(vote *tx.Approve, height int64, names map[string]string) {
+	id := hex.EncodeToString(vote.Proposal)
+	if join, err := tx.Decode(vote.Join); err == nil && b.Titles[id] == "" {
+		b.add(join, height, nil, names)
+	}
+	b.Approvals[id] = append(b.Approvals[id], vote.Participant)
+	b.last[id] = max(b.last[id], height)
+}
+
+// titleOf returns what a proposal proposes.
+func titleOf(kind tx.Kind, d app.Description, names map[string]string) string {
+	from := strconv.FormatUint(uint64(d.Participant), 10)
+	subject := d.Value("subject")
+	switch kind.String() {
+	case "remove":
+		if subject == from {
+			return names[from] + " leaves"
+		}
+		return "Remove " + names[subject]
+	case "restore":
+		return "Restore the reputation of " + names[subject]
+	case "rotate":
+		return names[from] + " replaces keys or nodes"
+	case "join":
+		return "Admit " + d.Value("moniker")
+	case "start-epoch":
+		return "Start epoch " + d.Value("epoch")
+	case "upgrade":
+		if d.Value("version") == "" {
+			return "Cancel the upgrade " + d.Value("name")
+		}
+		return fmt.Sprintf("Upgrade %s: version %s from height %s on", d.Value("name"), d.Value("version"),
+			d.Value("upgrade_height"))
+	}
+	return d.Summary
+}
+
+// Heights returns the heights at which a past proposal may have been enacted: the blocks after its
+// last approval, and the next boundaries, which are in order, up to the last block.
+func (b *Ballot) Heights(p Proposal, last int64, boundaries []int64) []int64 {
+	return heightsFrom(max(p.Height, b.last[p.ID]), last, boundaries)
+}
+
+// heightsFrom returns the heights at which a proposal may be enacted whose last approval is at a height:
+// the next blocks, and the next boundaries, up to the last block.
+func heightsFrom(from, last int64, boundaries []int64) []int64 {
+	next, _ := slices.BinarySearch(boundaries, from)
+	heights := slices.Clone(boundaries[next:min(next+boundaryBlocks, len(boundaries))])
+	for i := range int64(boundaryBlocks) {
+		heights = append(heights, from+i)
+	}
+	slices.Sort(heights)
+	return slices.DeleteFunc(slices.Compact(heights), func(height int64) bool { return height > last })
+}
+
+// OutcomeOf returns the end of a proposal that does not wait any more: it looks for its enactment in
+// the blocks of the heights.
+func OutcomeOf(ctx context.Context, chain Chain, id string, heights []int64) Outcome {
+	state := Dropped
+	for _, height := range heights {
+		results, err := chain.BlockResults(ctx, &height)
+		if err != nil { // not kept, or not answered
+			state = Unknown
+			continue
+		}
+		if e := client.EnactmentIn(results.FinalizeBlockEvents, height, id); e != nil {
+			out := Outcome{State: Enacted, At: height, Who: e.Participant}
+			if e.Refused != "" {
+				out.State, out.Why = Rejected, e.Refused
+			}
+			return out
+		}
+	}
+	return Outcome{State: state}
+}

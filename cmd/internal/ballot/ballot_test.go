@@ -1,0 +1,27 @@
+package ballot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// TestTitles: what a proposal proposes, with names and not numbers.
+func TestTitles(t *testing.T) {
+	names := map[string]string{"0": "alice (#0)", "2": "carol (#2)"}
+	about := func(subject string) app.Description {
+		return app.Description{Attributes: []app.Attribute{{Key: "subject", Value: subject}, {Key: "epoch", Value: "3"},
+			{Key: "name", Value: "v6"}, {Key: "moniker", Value: "dave"}}}
+	}
+	for kind, want := range map[tx.Kind]string{
+		tx.KindRemove: "Remove carol (#2)", tx.KindRestore: "Restore the reputation of carol (#2)",
+		tx.KindRotate: "alice (#0) replaces keys or nodes", tx.KindStartEpoch: "Start epoch 3",
+		tx.KindUpgrade: "Cancel the upgrade v6", tx.KindJoin: "Admit dave",
+	} {
+		require.Equal(t, want, titleOf(kind, about("2"), names))
+	}
+	require.Equal(t, "alice (#0) leaves", titleOf(tx.KindRemove, about("0"), names))
+}

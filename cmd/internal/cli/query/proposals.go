@@ -1,0 +1,179 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// decided is a proposal that does not wait any more, with what became of it.
+type decided struct {
+	ballot.Proposal
+	Approvals []uint32       `json:"approvals,omitempty"`
+	Outcome   ballot.Outcome `json:"outcome"`
+	Time      *time.Time     `json:"time,omitempty"` // of the block at Outcome.At
+}
+
+// proposals are the open proposals and the decided ones, newest first.
+type proposals struct {
+	query.Membership
+	Decided []decided `json:"decided"`
+}
+
+func queryProposals() *cobra.Command {
+	return question{use: "proposals", short: "Open proposals with their votes, and what became of earlier ones",
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			m, err := c.Membership(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			past, _, err := history(ctx, c, m)
+			return struct {
+				Threshold int              `json:"threshold"`
+				Open      []query.Proposal `json:"open"`
+				Decided   []decided        `json:"decided"`
+			}{m.Threshold, m.Proposals, past}, func(w io.Writer) error { return proposals{m, past}.text(w) }, err
+		}}.command()
+}
+
+// history returns the proposals that do not wait any more, as the node's index of transactions has
+// them, with their outcomes and times, and whether these are all since genesis.
+func history(ctx context.Context, c *client.Client, m query.Membership) (all []decided, complete bool, err error) {
+	votes, err := ballot.Read(ctx, c.RPC(), m)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	status, err := c.RPC().Status(ctx)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	epochs, err := c.Epochs(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	all = []decided{}
+	var boundaries []int64
+	for _, e := range epochs {
+		boundaries = append(boundaries, int64(e.Opened)-1)
+	}
+	for _, p := range votes.Past {
+		d := decided{Proposal: p, Approvals: votes.Approvals[p.ID],
+			Outcome: ballot.OutcomeOf(ctx, c.RPC(), p.ID, votes.Heights(p, status.SyncInfo.LatestBlockHeight, boundaries))}
+		if d.Outcome.State == ballot.Dropped && len(d.Approvals) >= m.Threshold {
+			d.Outcome.State = ballot.Unknown // a round boundary further on may have enacted it
+		}
+		if d.Outcome.At > 0 {
+			if h, err := c.RPC().Header(ctx, &d.Outcome.At); err == nil && h.Header != nil {
+				at := h.Header.Time.UTC()
+				d.Time = &at
+			}
+		}
+		all = append(all, d)
+	}
+	return all, votes.Complete && status.SyncInfo.EarliestBlockHeight == 1, nil
+}
+
+func (p proposals) text(w io.Writer) error {
+	fmt.Fprintf(w, "threshold  %d approvals of the %d active participants\n\n", p.Threshold, p.Participants)
+	if len(p.Proposals) == 0 {
+		fmt.Fprintln(w, "no proposal is open")
+	}
+	for _, x := range p.Proposals {
+		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at height %d\n           %s\napproved   %s\n",
+			command.Plain(x.ID), command.Plain(x.Kind), x.Height, command.Plain(x.About), approvals(p.Membership, x))
+		if missing := p.missing(x); missing != "" && !x.Accepted {
+			fmt.Fprintf(w, "missing    %s\n", missing)
+		}
+		fmt.Fprintf(w, "next       %s\n\n", nextOf(x))
+	}
+	if len(p.Decided) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\ndecided, newest first (spdl audit log has all, with proofs):")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "proposal\twhat\tproposed at\tapproved by\toutcome")
+	for _, d := range p.Decided {
+		fmt.Fprintf(t, "%.8s\t%s\t%d\t%s\t%s\n", d.ID, command.Plain(d.Title), d.Height, p.names(d.Approvals), d.text())
+	}
+	return t.Flush()
+}
+
+// missing names the active participants that have not approved a proposal.
+func (p proposals) missing(x query.Proposal) string {
+	var names []string
+	for _, q := range p.Members {
+		if q.Active && !slices.Contains(x.Approvals, q.Index) {
+			names = append(names, name(q.Moniker))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (p proposals) names(indices []uint32) string {
+	var names []string
+	for _, q := range p.Members {
+		if slices.Contains(indices, q.Index) {
+			names = append(names, name(q.Moniker))
+		}
+	}
+	if len(names) == 0 {
+		return "none needed"
+	}
+	return strings.Join(names, ", ")
+}
+
+// nextOf says what happens next to an open proposal.
+func nextOf(p query.Proposal) string {
+	switch {
+	case p.Accepted && p.Kind == tx.KindStartEpoch.String():
+		return "accepted: opens at the next round boundary with --now, else when the training is finished"
+	case p.Accepted:
+		return "accepted: takes effect at the next round boundary"
+	}
+	return fmt.Sprintf("each member that agrees: spdl tx approve %.8s", command.Plain(p.ID))
+}
+
+func (d decided) text() string {
+	at := when(d.Outcome.At, d.Time)
+	switch d.Outcome.State {
+	case ballot.Enacted:
+		return "in force since " + at
+	case ballot.Rejected:
+		return "not possible at " + at + ": " + command.Plain(d.Outcome.Why)
+	case ballot.Dropped:
+		return "dropped without enough approvals"
+	}
+	return "unknown to this node's index: spdl audit log"
+}
+
+// when formats a height and its block's time.
+func when(height int64, at *time.Time) string {
+	if at == nil {
+		return fmt.Sprintf("height %d", height)
+	}
+	return fmt.Sprintf("height %d, %s UTC", height, at.Format(time.DateTime))
+}
+
+// changed returns when a participant joined or left, "" if no decided proposal of the kind says so.
+func changed(past []decided, kind tx.Kind, index uint32) string {
+	for _, d := range past {
+		if d.Kind == kind.String() && d.Outcome.State == ballot.Enacted &&
+			d.Outcome.Who == strconv.FormatUint(uint64(index), 10) {
+			return when(d.Outcome.At, d.Time)
+		}
+	}
+	return ""
+}
