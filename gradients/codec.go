@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Encode returns the payload of the vector and nothing else: one byte a coordinate for Int8 (two's
-// complement), two bytes, little endian, for Int16. Width and length are the chain's, not the
-// sender's, so the payload does not carry them. The encoding is canonical: Decode accepts exactly
-// one payload for each vector.
+// Encode returns the payload of the vector: one byte a coordinate for Int8 (two's complement), two
+// bytes in little endian for Int16. The payload does not have the width and the length, because the
+// chain and not the sender decides them. The encoding is canonical: Decode accepts exactly one
+// payload for each vector.
 func (v Vector) Encode() []byte {
 	if v.width == Int8 {
 		payload := make([]byte, len(v.i8))

@@ -6,16 +6,16 @@ import "fmt"
 const MaxSquaredDistance int64 = (2 * 16383) * (2 * 16383) * MaxDim
 
 // Distances is the symmetric n x n matrix of squared distances, in squared grid steps, with a zero
-// diagonal. It is immutable once made.
+// diagonal. It is immutable.
 type Distances struct {
 	n  int
 	sq []int64 // row-major, n*n; sq[i*n+j] == sq[j*n+i]
 }
 
-// DistancesOf returns the matrix whose entry at i < j is at(i, j); at is called once for each such
-// pair. Pairwise makes distances of vectors; this function is for points that are known by their
-// distances only, such as mixtures of vectors. Entries may reach the largest int64. It panics if n
-// is outside [0, MaxParticipants] or an entry is negative.
+// DistancesOf returns the matrix whose entry at i < j is at(i, j); it calls at once for each such
+// pair. Pairwise computes distances of vectors. DistancesOf is for points of which only the
+// distances are known, such as mixtures of vectors. Entries may reach the largest int64. It panics
+// if n is outside [0, MaxParticipants] or an entry is negative.
 func DistancesOf(n int, at func(i, j int) int64) *Distances {
 	if n < 0 || n > MaxParticipants {
 		panic(fmt.Sprintf("gradients: %d vectors, want 0 to %d", n, MaxParticipants))

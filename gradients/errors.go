@@ -2,16 +2,17 @@ package gradients
 
 import "errors"
 
-// The errors about a payload or a genesis value wrap one of these and name the value and its bound.
+// Every error about a payload or a genesis value wraps one of these, and names the value and its
+// bound.
 var (
-	// ErrWidth: the width is neither Int8 nor Int16.
+	// ErrWidth means that the width is neither Int8 nor Int16.
 	ErrWidth = errors.New("unknown coordinate width")
-	// ErrStep: the grid's step is not a positive finite number.
+	// ErrStep means that the grid's step is not a positive finite number.
 	ErrStep = errors.New("bad grid step")
-	// ErrLength: the number of coordinates, or of payload bytes, is not what it must be.
+	// ErrLength means that the number of coordinates, or of payload bytes, is wrong.
 	ErrLength = errors.New("wrong length")
-	// ErrRange: a coordinate or an aggregate's numerator lies outside the grid.
+	// ErrRange means that a coordinate, or an aggregate's numerator, is outside the grid.
 	ErrRange = errors.New("value out of range")
-	// ErrDenominator: an aggregate's denominator lies outside [1, MaxDenominator].
+	// ErrDenominator means that an aggregate's denominator is outside [1, MaxDenominator].
 	ErrDenominator = errors.New("bad denominator")
 )

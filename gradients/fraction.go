@@ -6,20 +6,20 @@ import (
 	"math/bits"
 )
 
-// MaxDenominator bounds a Fraction's denominator. A rule averages at most MaxParticipants vectors
-// or weighs them in multiples of 2^-20, each is itself a sum of at most MaxParticipants, and a
-// median may average two.
+// MaxDenominator bounds a Fraction's denominator. It has three factors: a rule averages at most
+// MaxParticipants vectors or weighs them in multiples of 2^-20; each of these is a sum of at most
+// MaxParticipants vectors; and a median may average two.
 const MaxDenominator = 2 * MaxParticipants << 20
 
-// Fraction is an aggregate Delta in grid steps: coordinate j is Num[j]/Den, exactly. The common
-// denominator is kept apart rather than divided out, so that no aggregate is ever rounded.
+// Fraction is an aggregate Delta in grid steps: coordinate j is exactly Num[j]/Den. Numerators are
+// not divided by the common denominator, so that no aggregate is ever rounded.
 type Fraction struct {
 	Num []int64
 	Den int64 // in [1, MaxDenominator]
 }
 
-// Dot returns <v, Num>, which is Den times <v, Delta>, exactly. The angle between v and Delta
-// exceeds pi/2 exactly if it is negative. It panics if the lengths differ.
+// Dot returns <v, Num>, which is exactly Den times <v, Delta>. It is negative if and only if the
+// angle between v and Delta exceeds pi/2. It panics if the lengths differ.
 func (f Fraction) Dot(v Vector) *big.Int {
 	if v.Len() != len(f.Num) {
 		panic(fmt.Sprintf("gradients: dot product of %d numerators and %d coordinates", len(f.Num), v.Len()))
@@ -31,8 +31,8 @@ func (f Fraction) Dot(v Vector) *big.Int {
 	for _, num := range f.Num {
 		largest = max(largest, magnitude(num))
 	}
-	// Of a sum of d terms that are at most largest*Max each, no partial sum leaves int64 if
-	// d*Max*largest does not.
+	// If d*Max*largest fits int64, so does every partial sum of d terms of at most largest*Max
+	// each.
 	if hi, lo := bits.Mul64(largest, uint64(v.width.Max())*uint64(v.Len())); hi == 0 && lo < 1<<63 {
 		if v.width == Int8 {
 			return big.NewInt(dotNum(f.Num, v.i8))
@@ -46,9 +46,9 @@ func (f Fraction) Dot(v Vector) *big.Int {
 	return sum
 }
 
-// Opposes reports whether v points against Delta by more than a share of a squared norm, in parts
-// per million: <v, Delta> < -share/10^6 * square, exactly. With share 0 that is an angle above
-// pi/2.
+// Opposes reports whether v points against Delta by more than a share, in parts per million, of a
+// squared norm: exactly whether <v, Delta> < -share/10^6 * square. With share 0 that is an angle
+// above pi/2.
 func (f Fraction) Opposes(v Vector, share, square int64) bool {
 	dot := f.Dot(v)
 	dot.Mul(dot, big.NewInt(1_000_000))
@@ -58,11 +58,11 @@ func (f Fraction) Opposes(v Vector, share, square int64) bool {
 }
 
 // Within reports whether |f_j - o_j| <= tolerance for every coordinate, in grid steps, that is
-// |f.Num[j] - o.Num[j]| <= tolerance*Den; if not, j is the first coordinate that fails, else -1. It
-// holds for any numerators, hostile ones included: nothing overflows.
+// |f.Num[j] - o.Num[j]| <= tolerance*Den. If not, j is the first coordinate that fails, and
+// otherwise -1. The result is correct for arbitrary numerators, because nothing overflows.
 //
-// It panics if lengths or denominators differ or tolerance is negative: o is decoded with the
-// length and the denominator of f, see DecodeFraction.
+// It panics if lengths or denominators differ or tolerance is negative: DecodeFraction has decoded
+// o with the length and the denominator of f.
 func (f Fraction) Within(o Fraction, tolerance int64) (j int, ok bool) {
 	if len(f.Num) != len(o.Num) || f.Den != o.Den || f.Den < 1 || tolerance < 0 {
 		panic(fmt.Sprintf("gradients: compare %d/%d with %d/%d (coordinates/denominator), tolerance %d",

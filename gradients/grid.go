@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Grid is the lattice that gradients live on: Width fixes the range, Step the distance between
-// neighbouring points in the units of the gradient. There is one grid for everybody, from genesis:
-// a step of one's own would let a sender choose his scale, and distances would no longer be
+// Grid is the set of values that a gradient may have: Width fixes the range, and Step the distance
+// between neighbouring points in the units of the gradient. All participants use the grid of the
+// genesis. With a step of its own, a sender could choose its scale, and distances would not be
 // integers.
 type Grid struct {
 	Width Width
@@ -19,23 +19,23 @@ func (g Grid) Validate() error {
 	if !g.Width.Valid() {
 		return fmt.Errorf("gradients: %w: %d bytes, want 1 or 2", ErrWidth, uint8(g.Width))
 	}
-	// The comparison is written so that NaN fails it.
+	// NaN fails this form of the comparison.
 	if !(g.Step > 0) || math.IsInf(g.Step, 0) {
 		return fmt.Errorf("gradients: %w: %g, want a finite number above 0", ErrStep, g.Step)
 	}
 	return nil
 }
 
-// Quantize writes round(x/Step), half to even, of every x of src into dst and returns how many
-// coordinates were changed by more than rounding: those beyond [-Max, Max] saturate, infinities
-// too, and NaN becomes 0.
+// Quantize writes round(x/Step), half to even, for every x of src into dst. It returns the number
+// of coordinates that it changed by more than rounding: values and infinities beyond [-Max, Max]
+// become the nearest bound, and NaN becomes 0.
 //
-// It is the worker's side of the grid and the only floating-point operation of this package: one
-// division, which IEEE 754 rounds correctly, so that it gives the same grid point on every CPU.
-// Quantising after noise is post-processing, saturation included, and costs no privacy.
+// Only workers call it. It has the only floating-point operation of this package: one division,
+// which IEEE 754 rounds correctly, so that it gives the same grid point on every CPU. Quantising
+// after noise is post-processing, including the saturation, and costs no privacy.
 //
-// Shapes: len(src) must be dst.Len(), and dst.Width() the grid's; Quantize panics otherwise, and on
-// an invalid grid.
+// Shapes: len(src) must be dst.Len(), and dst.Width() the grid's. Quantize panics otherwise, and
+// also if the grid is invalid.
 func (g Grid) Quantize(dst Vector, src []float64) (saturated int) {
 	if err := g.Validate(); err != nil {
 		panic(err)

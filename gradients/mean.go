@@ -40,13 +40,14 @@ func WeightedMean(vs []Vector, weights []int64) Fraction {
 	return f
 }
 
-// row is one vector and how often it counts.
+// row is a vector with its weight.
 type row[E int8 | int16] struct {
 	q     []E
 	times int64
 }
 
-// rowsOf returns the vectors that count at all, filled up with idle ones to a multiple of four.
+// rowsOf returns the vectors with a weight other than 0, and adds rows of weight 0 to make their
+// number a multiple of four.
 func rowsOf[E int8 | int16](vs []Vector, weights []int64, coordinates func(Vector) []E) []row[E] {
 	rows := make([]row[E], 0, len(vs)+3)
 	for i, v := range vs {

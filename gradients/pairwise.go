@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// minWork is the number of pair-coordinates that pays for one more goroutine (2 to 10 microseconds
-// of kernel).
+// minWork is the number of pair-coordinates that justifies one more goroutine: 2 to 10 microseconds
+// of a kernel.
 const minWork = 1 << 19
 
 // Pairwise returns the squared distances of all pairs of vs:
@@ -52,9 +52,10 @@ func pairwise(vs []Vector, k kernel, workers int) *Distances {
 	return d
 }
 
-// share lets the workers take chunks of tiles until none is left. Each sums a tile's chunks into a
-// scratch matrix of its own and adds that to d before it turns to another tile. The scheduler
-// decides which worker takes which; it does not matter, because integer sums commute.
+// share distributes the chunks of tiles among the workers. Each worker sums the chunks of a tile in
+// its own scratch matrix, and adds that to d before it begins another tile. The scheduler decides
+// which worker gets which chunk. That does not affect the result, because the order of integer sums
+// does not matter.
 func (d *Distances) share(vs []Vector, k kernel, workers int) {
 	if workers <= 1 {
 		d.work(vs, k, new(atomic.Int64), new(sync.Mutex))
@@ -72,7 +73,8 @@ func (d *Distances) share(vs []Vector, k kernel, workers int) {
 	wg.Wait()
 }
 
-// work is the loop of one worker: next counts the chunks that are taken, mu guards d.
+// work is the loop of one worker. next is the number of chunks that workers have taken, and mu
+// guards d.
 func (d *Distances) work(vs []Vector, k kernel, next *atomic.Int64, mu *sync.Mutex) {
 	dim, chunk := vs[0].Len(), k.chunkFor(d.n)
 	chunks := (dim + chunk - 1) / chunk

@@ -8,9 +8,9 @@ import (
 // tailBytes is the max number of bytes that one step of a kernel reads of a row.
 const tailBytes = 64
 
-// scratch is the memory of one worker of Pairwise in addition to its input: it works on one tile at
-// a time. It is pooled, so that a validator that does the same round after round allocates only its
-// results.
+// scratch is the memory of one worker of Pairwise in addition to its input. A worker processes one
+// tile at a time. Scratches are pooled, so that a validator allocates only its results in every
+// round after the first.
 type scratch struct {
 	rows, cols []Vector // of the tile; cleared before the scratch goes back
 	triangle   bool     // rows are cols, and only pairs i <= j count
@@ -19,8 +19,9 @@ type scratch struct {
 	// i*len(cols)+j.
 	sum []int64
 
-	// AVX2 and Gram kernels: where each row and column begins, cleared before the scratch goes
-	// back, and their ragged ends, tailBytes each, padded with zeros.
+	// left and right, for the AVX2 and Gram kernels, hold the addresses of each row and column, and
+	// are cleared before the scratch goes back to the pool. tail holds their last bytes, tailBytes
+	// each, padded with zeros.
 	left, right []unsafe.Pointer
 	tail        []byte
 
@@ -31,7 +32,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// begin turns to a tile, with zero sums.
+// begin starts a tile with zero sums.
 func (s *scratch) begin(rows, cols []Vector, triangle bool) {
 	s.rows, s.cols, s.triangle = rows, cols, triangle
 	s.sum = sized(s.sum, len(rows)*len(cols))
@@ -40,9 +41,9 @@ func (s *scratch) begin(rows, cols []Vector, triangle bool) {
 	clear(s.norm)
 }
 
-// giveBack returns s to the pool; it must not be used after.
+// giveBack returns s to the pool. The caller must not use it afterwards.
 func (s *scratch) giveBack() {
-	s.rows, s.cols = nil, nil // or the pool would keep the round's gradients alive
+	s.rows, s.cols = nil, nil // otherwise the pool would keep the round's gradients alive
 	clear(s.left)
 	clear(s.right)
 	scratches.Put(s)

@@ -7,9 +7,9 @@ import (
 
 // Vector is one gradient on the grid: Len coordinates of one Width, each in [-Max, Max].
 //
-// It is a view like a slice: copying a Vector shares its coordinates. By convention only its
-// creator writes a vector, before handing it on (Set, Quantize); all other code reads. The zero
-// Vector has no width and belongs nowhere.
+// It is a view like a slice: a copy of a Vector shares its coordinates. By convention only the
+// creator of a vector writes it (Set, Quantize), before it passes the vector on; all other code
+// only reads. The zero Vector has no width and is not valid.
 type Vector struct {
 	width Width
 	i8    []int8  // the coordinates if width is Int8, else nil

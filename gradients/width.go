@@ -12,8 +12,7 @@ const (
 	Int16 Width = 2
 )
 
-// Bounds on which the overflow proof in doc.go rests. Genesis validation rejects anything above
-// them.
+// The overflow proof in doc.go needs these bounds. Genesis validation rejects larger values.
 const (
 	// MaxDim is the largest number of coordinates of a vector.
 	MaxDim = 1 << 21

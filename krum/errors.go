@@ -2,13 +2,13 @@ package krum
 
 import "errors"
 
-// The errors of a selection wrap one of these and name the numbers.
+// Every error of a selection wraps one of these and names the numbers.
 var (
-	// ErrInfeasible: N, f, m or the floor make no sense together, whatever the vectors.
+	// ErrInfeasible means that N, f, m and the floor do not fit together, whatever the vectors are.
 	ErrInfeasible = errors.New("infeasible parameters")
-	// ErrTooFew: so few vectors are included that none has N-f-2 others, so every score is
-	// infinite.
+	// ErrTooFew means that every score is infinite: no vector has N-f-2 others among the included
+	// vectors.
 	ErrTooFew = errors.New("too few vectors")
-	// ErrCondition: the parameters are usable but outside the theorem.
+	// ErrCondition means that the parameters are usable but outside the theorem.
 	ErrCondition = errors.New("outside the resilience theorem")
 )

@@ -8,12 +8,13 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// positionBits hold a position below gradients.MaxParticipants, in the same word as a distance.
+// positionBits is the number of bits that hold a position, which is below
+// gradients.MaxParticipants. They share a word with a distance.
 const positionBits = 12
 
-// Nearest returns for each vector the positions of its q nearest others, nearest first, ties by
-// position, where distances below floor count as floor. It panics if q is negative or there are
-// fewer than q others.
+// Nearest returns for each vector the positions of its q nearest other vectors, nearest first, with
+// ties decided by position. A distance below floor counts as floor. Nearest panics if q is negative
+// or there are fewer than q other vectors.
 func Nearest(d *gradients.Distances, q int, floor int64) [][]int {
 	n := d.Len()
 	if q < 0 || n > 0 && q > n-1 {
@@ -23,7 +24,7 @@ func Nearest(d *gradients.Distances, q int, floor int64) [][]int {
 	for i := range near {
 		near[i] = all[i*q : (i+1)*q : (i+1)*q]
 	}
-	const rows = 16 // that share room for keys
+	const rows = 16 // vectors that share room for keys
 	gradients.InParallel((n+rows-1)/rows, 8*rows*n, func(block int) {
 		keys, spare := make([]uint64, 0, n), make([]uint64, n)
 		for i := block * rows; i < min((block+1)*rows, n); i++ {
@@ -33,8 +34,8 @@ func Nearest(d *gradients.Distances, q int, floor int64) [][]int {
 	return near
 }
 
-// nearest writes the positions of the len(near) nearest others of vector i, whose distances row
-// holds. keys and spare have room for all.
+// nearest writes the positions of the len(near) vectors nearest to vector i into near. row holds
+// the distances of vector i. keys and spare have room for all other vectors.
 func nearest(near []int, row []int64, i int, floor int64, keys, spare []uint64) {
 	if keys = appendKeys(keys[:0], row, i, floor); len(keys) == len(row)-1 {
 		for k, key := range sortKeys(keys, spare)[:len(near)] {
@@ -47,9 +48,9 @@ func nearest(near []int, row []int64, i int, floor int64, keys, spare []uint64) 
 	}))
 }
 
-// appendKeys appends a word for each other vector that orders by distance, then by position; words
-// sort faster than pairs. It stops short at a distance that is not narrow, for which there is no
-// room.
+// appendKeys appends one word for each other vector; the order of the words is the order of
+// distances, then of positions. Words sort faster than pairs. It stops at a distance that is not
+// narrow, for which a word has no room.
 func appendKeys(keys []uint64, row []int64, i int, floor int64) []uint64 {
 	for j, sq := range row {
 		if sq = max(sq, floor); j != i {
@@ -62,17 +63,17 @@ func appendKeys(keys []uint64, row []int64, i int, floor int64) []uint64 {
 	return keys
 }
 
-// digitBits is how many bits of a word sortKeys looks at at a time, and fewKeys the number of words
-// up to which comparing them is faster. Measured.
+// digitBits is the number of bits of a word that sortKeys sorts by at a time. fewKeys is the number
+// of words up to which sorting by comparison is faster. Both were measured.
 const (
 	digitBits = 8
 	fewKeys   = 64
 )
 
-// sortKeys returns the keys in ascending order, in their own array or in spare's; both are
-// overwritten. Keys come in the order of their positions, so it is enough to sort by distance and
-// keep the order of equal ones: digit by digit, from the last one on. Distances of gradients lie
-// close together, so that few digits of their excess over the least distance are not zero.
+// sortKeys returns the keys in ascending order, in their own array or in spare's; it overwrites
+// both. Keys arrive in the order of their positions, so it is enough to sort stably by distance:
+// digit by digit, from the last digit on. Distances of gradients are close together, so that only
+// few digits of their excess over the lowest distance are not zero.
 func sortKeys(keys, spare []uint64) []uint64 {
 	if len(keys) <= fewKeys {
 		slices.Sort(keys)

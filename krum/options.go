@@ -6,19 +6,19 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Options are the parameters of a selection besides the vectors.
+// Options are the parameters of a selection, without the vectors.
 type Options struct {
-	// N is the number of registered participants, never of those whose vectors arrived: with N
-	// recomputed from the included set, three colluders among ten win every round. At most
+	// N is the number of registered participants, not of the vectors that arrived: with N computed
+	// from the included vectors, three colluders among ten win every round. It is at most
 	// gradients.MaxParticipants.
 	N int
 	// F is the number of Byzantine participants to withstand.
 	F int
-	// Unsquared sums distances instead of squared distances, as the SPDL paper writes it. Blanchard
-	// et al. square.
+	// Unsquared sums distances instead of squared distances, as the SPDL paper does. Blanchard et
+	// al. sum squared distances.
 	Unsquared bool
-	// Floor, in squared grid steps, replaces every squared distance below it, so that vectors
-	// without the noise that all honest ones carry gain nothing by lying close together. 0 is none.
+	// Floor, in squared grid steps, replaces every lower squared distance, so that vectors without
+	// the noise of honest vectors gain nothing by lying close together. 0 means no floor.
 	Floor int64
 }
 
@@ -48,7 +48,8 @@ func Feasible(n, f, included int) error {
 	return nil
 }
 
-// check returns the number of neighbours if m of n included vectors can be selected.
+// check returns the number of neighbours, or an error if m of n included vectors cannot be
+// selected.
 func (o Options) check(n, m int) (q int, err error) {
 	if err := Feasible(o.N, o.F, n); err != nil {
 		return 0, err
@@ -65,9 +66,9 @@ func (o Options) check(n, m int) (q int, err error) {
 	return q, nil
 }
 
-// Condition returns nil if N >= 2f+3, which the theorem of Blanchard et al. requires, and else an
-// error that wraps ErrCondition. It is a warning: with N = 4, f = 1 Krum runs, but a score is a
-// single distance, the two closest vectors share it, and the minimum is always a tie.
+// Condition returns nil if N >= 2f+3, which the theorem of Blanchard et al. requires, and otherwise
+// an error that wraps ErrCondition. The error is only a warning: with N = 4, f = 1 Krum runs, but a
+// score is a single distance, the two closest vectors share it, and the minimum is always a tie.
 func Condition(n, f int) error {
 	if f < 0 || n < 2*f+3 {
 		return fmt.Errorf("krum: %w: N = %d, f = %d, want N >= 2f+3 = %d", ErrCondition, n, f, 2*f+3)

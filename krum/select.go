@@ -7,32 +7,33 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Result says what was selected and why.
+// Result says which vectors were selected, and why.
 type Result struct {
 	// Selected holds m positions in the input, best first: Krum's choice, or multi-Krum's m best.
 	Selected []int
-	// Score holds for each input the sum of the squared distances to its N-f-2 nearest others, in
-	// squared grid steps. In unsquared mode it is the sum of the distances, each rounded down to a
-	// multiple of 2^-24 grid steps, in that unit. A sum beyond int64, which no set of gradients
-	// reaches, shows as the largest int64.
+	// Score holds, for each input, the sum of the squared distances to its N-f-2 nearest other
+	// inputs, in squared grid steps. In unsquared mode it is the sum of the distances, each rounded
+	// down, in units of 2^-24 grid steps. A sum beyond int64, which no set of gradients reaches,
+	// becomes the largest int64.
 	Score []int64
-	// Neighbours holds for each input the positions that its score sums over, nearest first, at
-	// equal distance the lower position first.
+	// Neighbours holds, for each input, the positions over which its score sums, nearest first, and
+	// at equal distance the lower position first.
 	Neighbours [][]int
 	// Margin is the best score that was not selected minus the worst that was: 0 on a tie, and -1
-	// if all were selected.
+	// if all inputs were selected.
 	Margin int64
 }
 
-// Select returns the m vectors with the least scores, where a vector's score is the sum of its
-// squared distances to its N-f-2 nearest others (Blanchard et al. 2017, section 4). m = 1 is Krum,
-// m = N-f multi-Krum. Equal scores go to the lower position: the vectors come in participant order.
+// Select returns the m vectors with the lowest scores. A vector's score is the sum of its squared
+// distances to its N-f-2 nearest other vectors (Blanchard et al. 2017, section 4). m = 1 is Krum,
+// and m = N-f is multi-Krum. Of equal scores the lower position wins; vectors are in participant
+// order.
 //
-// d holds the n included vectors, n <= N. A participant whose vector is missing is at distance
-// infinity from everybody.
+// d holds the n included vectors, n <= N. A missing vector is at distance infinity from every
+// other.
 //
 // Errors: ErrInfeasible if N < f+3, N > gradients.MaxParticipants, n > N, the floor is negative or
-// m is outside [1, n]; ErrTooFew if n < N-f-1, when no score is finite.
+// m is outside [1, n]; ErrTooFew if n < N-f-1, because then no score is finite.
 //
 // Cost: O(n^2 log n).
 func Select(d *gradients.Distances, m int, o Options) (Result, error) {
@@ -63,7 +64,7 @@ func Select(d *gradients.Distances, m int, o Options) (Result, error) {
 	return r, nil
 }
 
-// narrowBits bounds the squared distances of the fast path: those of gradients are all below 2^51,
+// narrowBits bounds the squared distances of the fast path. Those of gradients are all below 2^51;
 // see gradients.MaxSquaredDistance.
 const narrowBits = 51
 
@@ -78,8 +79,8 @@ func narrow(d *gradients.Distances, floor int64) bool {
 	return all>>narrowBits == 0
 }
 
-// rank returns the positions 0 to n-1, least first by compare, which must be a total preorder; ties
-// by position.
+// rank returns the positions 0 to n-1 in ascending order by compare, which must be a total
+// preorder, with ties decided by position.
 func rank(n int, compare func(i, j int) int) []int {
 	order := make([]int, n)
 	for i := range order {

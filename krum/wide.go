@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// SelectWide is Select for squared distances of any size, such as those of sums of many vectors:
-// sq[i][j] is the squared distance of i and j, symmetric; the diagonal is ignored. It is slow, and
-// gives the same result as Select wherever both apply.
+// SelectWide is Select for squared distances of any size, such as those of sums of many vectors.
+// sq[i][j] is the squared distance of i and j; sq is symmetric, and its diagonal is ignored.
+// SelectWide is slow, and gives the same result as Select wherever both apply.
 //
 // It panics if sq is not square or a distance is negative.
 func SelectWide(sq [][]*big.Int, m int, o Options) (Result, error) {
@@ -32,7 +32,7 @@ func SelectWide(sq [][]*big.Int, m int, o Options) (Result, error) {
 	return selectWide(sq, m, q, o), nil
 }
 
-// selectWide follows the definition in big integers.
+// selectWide applies the definition in big integers.
 func selectWide(sq [][]*big.Int, m, q int, o Options) Result {
 	n := len(sq)
 	r := Result{Score: make([]int64, n), Neighbours: make([][]int, n)}
@@ -46,7 +46,7 @@ func selectWide(sq [][]*big.Int, m, q int, o Options) Result {
 			return sq[i][j]
 		}
 		others := rank(n, func(j, k int) int {
-			if j == i || k == i { // itself last, where nobody reads
+			if j == i || k == i { // puts i itself last, where it is not read
 				return cmp.Compare(b2i(j == i), b2i(k == i))
 			}
 			return at(j).Cmp(at(k))
@@ -71,7 +71,7 @@ func selectWide(sq [][]*big.Int, m, q int, o Options) Result {
 	return r
 }
 
-// bigRows copies d.
+// bigRows returns a copy of d in big integers.
 func bigRows(d *gradients.Distances) [][]*big.Int {
 	rows := make([][]*big.Int, d.Len())
 	for i := range rows {

@@ -9,9 +9,9 @@ import (
 )
 
 // maxInflation is the max number of bytes that one byte of a deflate stream can stand for: a match
-// of 258 bytes takes at least two bits (RFC 1951, section 3.2.5). It turns the length of a
-// compressed file into a bound on its content, so that a header cannot ask for memory that the file
-// could never fill.
+// of 258 bytes takes at least two bits (RFC 1951, section 3.2.5). With it the length of a
+// compressed file bounds its content, so that a header cannot request memory that the file could
+// never fill.
 const maxInflation = 1032
 
 // content reads a file's content, decompressed if the file is compressed.
@@ -21,7 +21,8 @@ type content struct {
 	bound int64        // max number of bytes that zip can yield
 }
 
-// openContent tells a compressed file by gzip's magic number; no IDX file begins with it.
+// openContent opens a file's content. It recognises a compressed file by gzip's magic number, with
+// which no IDX file begins.
 func openContent(b []byte) (*content, error) {
 	if !bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
 		return &content{plain: b}, nil
@@ -66,7 +67,7 @@ func (c *content) rest(total int64) ([]byte, error) {
 }
 
 // holds fails if the number of remaining bytes cannot be exactly total. For a compressed file it
-// knows only the max.
+// knows only an upper bound.
 func (c *content) holds(total int64) error {
 	have := int64(len(c.plain))
 	switch {
@@ -83,7 +84,7 @@ func (c *content) holds(total int64) error {
 // end fails unless the file ends here, after total bytes. It also verifies gzip's checksum.
 func (c *content) end(total int64) error {
 	if c.zip == nil {
-		return nil // holds has counted
+		return nil // holds has already counted the bytes
 	}
 	switch n, err := io.ReadFull(c.zip, make([]byte, 1)); {
 	case n > 0:
@@ -94,7 +95,7 @@ func (c *content) end(total int64) error {
 	return nil
 }
 
-// damage marks an error of the decompressor, keeping nil.
+// damage wraps an error of the decompressor in ErrGzip. It returns nil for nil.
 func damage(err error) error {
 	if err == nil {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Bounds on alpha: beyond them every class has one owner, or all shares are equal, whatever the
-// draw.
+// These are the bounds on alpha. Beyond them every class has one owner, or all shares are equal,
+// for every draw.
 const minAlpha, maxAlpha = 1e-6, 1e6
 
 // PartitionDirichlet deals a labelled set out unevenly: for each class the participants' shares are
-// one draw from a symmetric Dirichlet(alpha). Large alpha approaches an even deal; alpha 0.1 leaves
-// most participants with one or two classes. The parts are disjoint, cover all examples, ascend,
-// and are a function of the arguments. None is empty: a part that the draw left empty takes one
-// example from the largest.
+// one draw from a symmetric Dirichlet(alpha). With large alpha the shares are almost equal; with
+// alpha 0.1 most participants have one or two classes. The parts are disjoint, cover all examples,
+// are ascending, and are a function of the arguments. No part is empty: a part that the draw left
+// empty takes one example from the largest part.
 //
 // It fails with ErrPartition unless classes >= 1, 1 <= parts <= len(labels) and alpha is between
 // 1e-6 and 1e6, and with ErrLabel for a label not below classes. Source: Hsu, Qi and Brown,
@@ -74,8 +74,9 @@ func dirichlet(shares []float64, alpha float64, rng *rand.Rand) {
 	}
 }
 
-// fillEmpty gives each empty shard the last example of the largest, the first such on ties. There
-// are at least as many examples as shards, so the largest has two or more while another is empty.
+// fillEmpty gives each empty shard the last example of the largest shard, or of the first of
+// several largest ones. There are at least as many examples as shards, so while a shard is empty
+// the largest has two or more.
 func fillEmpty(shards [][]int) {
 	for p := range shards {
 		if len(shards[p]) > 0 {

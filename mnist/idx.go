@@ -5,14 +5,15 @@ import (
 	"fmt"
 )
 
-// Magic numbers of the IDX format: two zero bytes, the element type (8: unsigned byte), the number
-// of dimensions.
+// Magic numbers of the IDX format consist of two zero bytes, the element type (8: unsigned byte)
+// and the number of dimensions.
 const (
 	magicImages = 0x00000803
 	magicLabels = 0x00000801
 )
 
-// Bounds on what a header may announce. MNIST has 60,000 images of 28x28, 47 million pixels.
+// These are the bounds on the sizes in a header. MNIST has 60,000 images of 28x28, 47 million
+// pixels.
 const (
 	MaxExamples = 1 << 20
 	MaxSide     = 1 << 10 // pixels in one row, and rows in one image

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Part chooses examples of a training set by its labels: a participant's share, in its order.
+// Part chooses examples of a training set by its labels: the share of a participant, in its order.
 type Part func(labels []uint8) ([]int, error)
 
-// Part copies the examples that a part chooses. If the set has groups, the part chooses among them,
-// each with the label of its first example, and all examples of a chosen group are copied.
+// Part copies the examples that part chooses. If the set has groups, part chooses among the groups,
+// each with the label of its first example, and Part copies all examples of a chosen group.
 func (s Set) Part(part Part) (Set, error) {
 	index, err := part.among(s.Labels, s.Groups)
 	if err != nil {
@@ -104,7 +104,7 @@ func decodePart(images, labels []byte, groups func(n int) ([]uint32, error), par
 	return own, nil
 }
 
-// fill reads n images and keeps those that index names, in its order.
+// fill reads n images and stores those at the indices in index, in that order.
 func (s Set) fill(src *content, index []int, n int) error {
 	order := make([]int, len(index)) // positions of index, by the image that they name
 	for at := range order {

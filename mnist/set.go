@@ -39,8 +39,8 @@ func (s Set) Image(i int) []uint8 {
 	return s.Images[i*size : (i+1)*size : (i+1)*size]
 }
 
-// Subset copies the examples that index names, in its order: one participant's shard. It panics on
-// an index outside [0, Len).
+// Subset copies the examples at the indices in index, in that order: one participant's shard. It
+// panics on an index outside [0, Len).
 func (s Set) Subset(index []int) Set {
 	size := s.Rows * s.Cols
 	sub := Set{

@@ -1,4 +1,4 @@
-// Package memo has the cache of computed values.
+// Package memo has a cache for computed values.
 package memo
 
 import (
@@ -11,9 +11,9 @@ import (
 // errPanic marks an entry whose computation has panicked.
 var errPanic = errors.New("the computation panicked")
 
-// Bounded caches the values of the most recently used keys, up to a total weight. Each value is
-// computed once, however many callers ask for it at the same time. An error is returned to all of
-// them and not cached. All methods may be called concurrently.
+// Bounded caches the values of the most recently used keys, up to a total weight. It computes each
+// value once, also if several callers request it at the same time. All of them get an error of the
+// computation, which is not cached. All methods may be called concurrently.
 type Bounded[K comparable, V any] struct {
 	mu     sync.Mutex
 	lru    *simplelru.LRU[K, *entry[V]]
@@ -22,7 +22,7 @@ type Bounded[K comparable, V any] struct {
 	weight int // of all values
 }
 
-// entry is a value that is computed, or was: done is closed then.
+// entry is a value and its computation. done is closed when the computation has ended.
 type entry[V any] struct {
 	done   chan struct{}
 	value  V
@@ -30,13 +30,14 @@ type entry[V any] struct {
 	weight int // 0 until it is computed
 }
 
-// New returns a cache of at most max values, at least 1.
+// New returns a cache of at most max values. max is at least 1.
 func New[K comparable, V any](max int) *Bounded[K, V] {
 	return NewWeighed[K](max, func(V) int { return 1 })
 }
 
-// NewWeighed returns a cache of values that weigh at most max together, at least 1. A value that
-// weighs more alone is not cached; weigh returns at least 1.
+// NewWeighed returns a cache of values whose total weight is at most max, which is at least 1.
+// weigh returns the weight of a value, at least 1. A value that alone weighs more than max is not
+// cached.
 func NewWeighed[K comparable, V any](max int, weigh func(V) int) *Bounded[K, V] {
 	b := &Bounded[K, V]{weigh: weigh, max: max}
 	lru, err := simplelru.NewLRU(max, func(_ K, e *entry[V]) { b.weight -= e.weight })
@@ -47,8 +48,8 @@ func NewWeighed[K comparable, V any](max int, weigh func(V) int) *Bounded[K, V] 
 	return b
 }
 
-// Get returns the value of a key, computed by compute if it is not cached. If compute panics, so
-// does Get, and other callers that wait for the value compute it again.
+// Get returns the value of a key. If the value is not cached, compute computes it. If compute
+// panics, so does Get, and another caller that waits for the value computes it.
 func (b *Bounded[K, V]) Get(key K, compute func() (V, error)) (V, error) {
 	for {
 		e, mine := b.entry(key)
@@ -63,7 +64,7 @@ func (b *Bounded[K, V]) Get(key K, compute func() (V, error)) (V, error) {
 	}
 }
 
-// entry returns the entry of a key, and whether the caller has to fill it.
+// entry returns the entry of a key, and whether the caller must compute its value.
 func (b *Bounded[K, V]) entry(key K) (e *entry[V], mine bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,12 +89,12 @@ func (b *Bounded[K, V]) fill(key K, e *entry[V], compute func() (V, error)) {
 	}
 }
 
-// settle weighs a computed value, and evicts others until all weigh at most max.
+// settle weighs a computed value, and evicts others until the total weight is at most max.
 func (b *Bounded[K, V]) settle(key K, e *entry[V]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now, ok := b.lru.Peek(key); !ok || now != e {
-		return // evicted, or replaced, while it was computed
+		return // the entry was evicted or replaced during the computation
 	}
 	e.weight = b.weigh(e.value)
 	if b.weight += e.weight; e.weight > b.max {
@@ -112,8 +113,7 @@ func (b *Bounded[K, V]) remove(key K, e *entry[V]) {
 	}
 }
 
-// Cached returns the value of a key if it is cached, without waiting for one that is being
-// computed.
+// Cached returns the value of a key if it is cached. It does not wait for a computation.
 func (b *Bounded[K, V]) Cached(key K) (value V, ok bool) {
 	b.mu.Lock()
 	e, ok := b.lru.Get(key)
@@ -140,7 +140,8 @@ func (b *Bounded[K, V]) Put(key K, value V) {
 	b.settle(key, e)
 }
 
-// Retain drops the values for which keep returns false. It drops none that is being computed.
+// Retain drops the values for which keep returns false. It keeps entries whose computation has not
+// ended.
 func (b *Bounded[K, V]) Retain(keep func(K, V) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Text replaces all characters that could control a terminal: a node, or the author of a file, may
-// say anything.
+// Text replaces all characters that could control a terminal, because text from a node or a file
+// may have been written by an attacker.
 func Text(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' {
@@ -17,7 +17,8 @@ func Text(text string) string {
 	}, text)
 }
 
-// Cell returns a text for a cell of a CSV file that no spreadsheet takes for a formula.
+// Cell returns a text for a cell of a CSV file. It changes a text that a spreadsheet would
+// interpret as a formula.
 func Cell(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text

@@ -12,8 +12,8 @@ const Distance = 2
 // most is the max number of words that Closest returns.
 const most = 3
 
-// Closest returns the words, in their order, that a word may be a misspelling or the beginning of,
-// whatever the case of its letters: at most three.
+// Closest returns the known words that a word may be a misspelling of, or the beginning of, in
+// their order. It ignores case, and returns at most three words.
 func Closest(word string, all []string) []string {
 	var out []string
 	lower := strings.ToLower(word)
@@ -27,8 +27,8 @@ func Closest(word string, all []string) []string {
 	return out
 }
 
-// Suggest returns the question with which an error about an unknown word begins, "" if no known word
-// is close.
+// Suggest returns a question that names the closest known words, for the beginning of an error
+// about an unknown word. It returns "" if no known word is close.
 func Suggest(word string, all []string) string {
 	near := Closest(word, all)
 	if len(near) == 0 {

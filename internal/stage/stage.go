@@ -1,13 +1,13 @@
-// Package stage tells a test how much work to do. There are three stages, and a test that would
-// take seconds does less in the first two:
+// Package stage tells a test how much work it should do. There are three stages, and a test that
+// would take seconds does less in the first two:
 //
-//	make check      go test -short           while one works: under a minute
+//	make check      go test -short           during work: under a minute
 //	make test       go test                  before a push: minutes
 //	make test-long  SPDL_LONG=1 go test      CI: all cases of all tests
 //
-// The switch is an environment variable, not a flag or build tag, because every package takes it,
-// nothing is compiled twice, and the test cache knows of it: after make test, make test-long runs
-// only the tests that ask for the stage.
+// The long stage has an environment variable and not a flag or build tag, because every package
+// accepts it, nothing is compiled twice, and the test cache considers it: after make test, make
+// test-long runs only the tests that ask for the stage.
 package stage
 
 import (
@@ -36,7 +36,7 @@ func Pick[T any](check, test, long T) T {
 	return test
 }
 
-// OnlyLong skips a test in all stages but the long one.
+// OnlyLong skips a test in every stage except the long one.
 func OnlyLong(t testing.TB) {
 	t.Helper()
 	if !Long() {

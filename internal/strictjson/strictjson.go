@@ -1,9 +1,9 @@
-// Package strictjson decodes JSON documents that several programs have to read alike.
+// Package strictjson decodes JSON documents that several programs must decode to the same values.
 //
-// encoding/json takes the last of two members with the same name, or merges them if both are
-// objects, and takes "RULE" for "rule". Other decoders differ, so two nodes could begin one genesis
-// with different states. The names in this project's documents have only a-z, 0-9 and _, so each
-// name has one spelling.
+// If two members have the same name, encoding/json takes the last one, or merges them if both are
+// objects. It also takes "RULE" for "rule". Other decoders differ, so two nodes could start from
+// one genesis with different states. The names in this project's documents have only a-z, 0-9 and
+// _, so each name has one spelling.
 package strictjson
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// ErrName is wrapped by the errors on names.
+// ErrName is wrapped by every error about a name.
 var ErrName = errors.New("ambiguous JSON")
 
 // Decode decodes one JSON value. It rejects unknown names, duplicate names, names with other
@@ -54,11 +54,11 @@ func Names(data []byte) error {
 // data.
 func Unique(data []byte) error { return walk(data, func(string) error { return nil }) }
 
-// level is an object or a list that has begun.
+// level is an object or a list that the decoder has entered.
 type level struct {
 	names map[string]bool // nil for a list
 	at    string          // the last name
-	n     int             // elements begun so far, of a list
+	n     int             // the number of a list's elements that have begun
 	value bool            // an object's name was read, but not its value
 }
 
@@ -81,7 +81,7 @@ func walk(data []byte, check func(name string) error) error {
 	}
 }
 
-// step returns the open levels after a token.
+// step returns the open levels after a token. open holds the levels before it, innermost last.
 func step(open []level, token json.Token, check func(name string) error) ([]level, error) {
 	delim, _ := token.(json.Delim)
 	if delim == '}' || delim == ']' {
@@ -118,7 +118,7 @@ func name(open []level, check func(name string) error) error {
 	return nil
 }
 
-// path returns the path to the last name or element read, like participants[3].name.
+// path returns the path to the last name or element that was read, such as participants[3].name.
 func path(open []level) string {
 	var b strings.Builder
 	for _, l := range open {

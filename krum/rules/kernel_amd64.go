@@ -4,5 +4,5 @@ package rules
 
 import "golang.org/x/sys/cpu"
 
-// haveKernels is decided when the program runs, so that one binary serves every amd64 machine.
+// haveKernels is decided at run time, so that one binary serves every amd64 machine.
 var haveKernels = cpu.X86.HasAVX2

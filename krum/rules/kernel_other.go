@@ -2,7 +2,8 @@
 
 package rules
 
-// haveKernels is false where there is no assembly: the twin does all the work.
+// haveKernels is false because there is no assembly for this CPU: the pure-Go twin does all the
+// work.
 const haveKernels = false
 
 func (m *middle) wideBlock([]int64, int) { panic("rules: built without assembly") }

@@ -4,8 +4,8 @@ import "fmt"
 
 // meanRule averages all included gradients.
 //
-// Resilience: none. A single Byzantine participant moves the mean anywhere, so its condition is f =
-// 0. It serves as the yardstick of the other rules.
+// Resilience: none. A single Byzantine participant can move the mean anywhere, so the condition is
+// f = 0. Other rules are compared with it.
 //
 // Cost: O(n d).
 type meanRule struct{}

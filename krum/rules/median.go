@@ -1,9 +1,9 @@
 package rules
 
-// medianRule takes the median of each coordinate; of an even number of gradients the mean of the
-// two in the middle.
+// medianRule takes the median of each coordinate. For an even number of gradients it is the mean of
+// the two middle values.
 //
-// Resilience: N >= 2f+1, so that an honest value lies on either side of the median, or is it.
+// Resilience: N >= 2f+1, so that the median is an honest value or lies between two honest values.
 //
 // Cost: O(n log^2 n d), see middleMean.
 //
@@ -15,7 +15,7 @@ func (medianRule) Name() string { return "median" }
 
 func (medianRule) Condition(n, f int) error { return majority("median", n, f) }
 
-// Denominator returns 1 if the number of included gradients is odd, else 2.
+// Denominator returns 1 if the number of included gradients is odd, and otherwise 2.
 func (medianRule) Denominator(_, _, included int) int64 { return int64(2 - included%2) }
 
 func (medianRule) Cost() string { return "O(n log^2 n d)" }

@@ -2,7 +2,7 @@ package rules
 
 import "github.com/spdl/spdl/gradients"
 
-// middleMean returns, for each coordinate, the mean of the points' values of ranks [from, to).
+// middleMean returns, for each coordinate, the mean of the points' values with ranks in [from, to).
 func (p points) middleMean(from, to int) gradients.Fraction {
 	return p.columns(middle{from: from, to: to, network: middleNetwork(p.len(), from, to)})
 }
@@ -21,17 +21,17 @@ type middle struct {
 	network  []comparator
 	sums     []sum // of the members; set if members is
 
-	// The twin.
+	// These fields are for the pure-Go twin.
 	bias  int64
 	lanes lanes
 
-	// The kernels.
+	// These fields are for the kernels.
 	width    int      // bytes a lane
 	offsets  []uint32 // of the strips that the network compares, two a comparator
 	everyone []uint16 // all positions of vectors
 }
 
-// columns runs m, of which the caller has set the ranks and the network.
+// columns runs m. The caller has set the ranks and the network.
 func (p points) columns(m middle) gradients.Fraction { return p.columnsWith(m, haveKernels) }
 
 // columnsWith lets tests choose between the kernels and the twin.

@@ -2,16 +2,16 @@ package rules
 
 import "github.com/spdl/spdl/krum"
 
-// multiKrumRule averages the m = N-f inputs with the least Krum scores, or all if no more than that
-// are included.
+// multiKrumRule averages the m = N-f inputs with the lowest Krum scores, or all inputs if there are
+// fewer.
 //
-// Resilience: N >= 2f+3, as Krum, though the paper proves nothing for m > 1; a mean of m has less
-// variance than one input.
+// Resilience: N >= 2f+3, as for Krum, although the paper proves nothing for m > 1. A mean of m
+// inputs has less variance than one input.
 //
-// Cost: as Krum, and O(m d).
+// Cost: that of Krum, and O(m d).
 //
-// Source: as Krum, section 6 of the paper, with the largest m for which the average is not made of
-// more gradients than there are honest ones.
+// Source: that of Krum, section 6 of the paper. m is the largest number for which the average has
+// no more gradients than there are honest ones.
 type multiKrumRule struct{}
 
 func (multiKrumRule) Name() string { return "multi-krum" }

@@ -5,15 +5,16 @@ import (
 	"github.com/spdl/spdl/krum"
 )
 
-// points are what a rule aggregates: the vectors themselves, mixtures of them, or buckets.
+// points are the inputs of a rule: the vectors themselves, mixtures of them, or buckets.
 type points struct {
 	vectors []gradients.Vector
-	// members[i] holds the positions of the vectors whose sum is point i, the same number for every
-	// point; a vector that counts twice is listed twice. If members is nil, point i is vector i.
+	// members[i] holds the positions of the vectors whose sum is point i. All points have the same
+	// number of members, and a vector that counts twice is listed twice. If members is nil, point i
+	// is vector i.
 	members [][]int
-	// pairs are the distances of the vectors; nil if nobody has needed them yet, see pairwise.
+	// pairs holds the distances of the vectors; nil until pairwise has computed them.
 	pairs *gradients.Distances
-	// floor is the least squared distance that two points are credited with, in the unit of
+	// floor is the lowest squared distance that the rule assumes between two points, in the unit of
 	// distances.
 	floor int64
 }

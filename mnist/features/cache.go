@@ -15,12 +15,13 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Cached returns the result of [Strokes], and caches it in a file of the folder, 640 bytes an
-// image, which the next call reads. The file is named after the images and the map. A file that is
-// damaged, or does not match its name, is computed again and replaced. Its checksum protects
-// against accidents, not against attackers that can write to the folder.
+// Cached returns the result of [Strokes], and caches it in a file of the folder, with 640 bytes an
+// image, which the next call reads. The hash of the images and the map is the file's name. If a
+// file is damaged or does not match its name, Cached computes its content again and replaces it.
+// The file's checksum protects against accidents, not against attackers that can write to the
+// folder.
 //
-// It fails as Strokes does, and if the file cannot be written.
+// It fails for the reasons of Strokes, and if the file cannot be written.
 func Cached(folder string, s mnist.Set, progress func(done int)) (mnist.Features, error) {
 	key := Key(s)
 	path := filepath.Join(folder, fmt.Sprintf("%s-%x.bin", Name, key[:16]))
@@ -40,7 +41,8 @@ func Cached(folder string, s mnist.Set, progress func(done int)) (mnist.Features
 	return f, nil
 }
 
-// Key returns the hash of all that the features of a set depend on. Labels are no part of it.
+// Key returns the hash of everything that the features of a set depend on. Labels are not part of
+// it.
 func Key(s mnist.Set) [sha256.Size]byte {
 	h := sha256.New()
 	recipe := Hash()
@@ -113,8 +115,8 @@ func read(path string, key [sha256.Size]byte, rows int) (x []float32, ok bool) {
 
 const buffer = 1 << 16 // bytes, between a file and its rows
 
-// replace puts a file of features at path in one step. It does not wait for the disk: a file that a
-// power cut leaves half written fails its checksum.
+// replace writes a file of features and renames it to path. It does not sync the file to the disk:
+// if a power cut leaves it incomplete, its checksum fails.
 func replace(path string, x []float32, key [sha256.Size]byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+Name+"-*")
 	if err != nil {

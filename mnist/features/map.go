@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// The shapes of the map.
+// These are the sizes of the map's parts.
 const (
 	Inputs  = 160 // features of one image, which are a model's inputs
 	Blocks  = 512 // block features, from which the features are made

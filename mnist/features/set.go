@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// chunk is the number of images that a goroutine takes at a time.
+// chunk is the number of images that a goroutine processes at a time.
 const chunk = 256
 
 // Strokes returns the features of all images of a set, rows of Inputs values, computed on all
