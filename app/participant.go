@@ -144,6 +144,12 @@ func (p Participant) withoutValidator(boundary uint64) Participant {
 	return p
 }
 
+// ProveVRFKey returns the proof of possession of a VRF key: its VRF proof over the chain's id and pub,
+// the participant's signing key.
+func ProveVRFKey(chainID string, pub []byte, vrf ed25519.PrivateKey) []byte {
+	return leader.Prove(vrf, leader.PossessionInput(chainID, pub))
+}
+
 // ProveConsensusKey returns the proof of possession of a consensus key: its signature over the
 // chain's id and pub, the participant's signing key.
 func ProveConsensusKey(chainID string, pub []byte, consensus ed25519.PrivateKey) []byte {

@@ -36,7 +36,6 @@ const fanOut = 8
 var composing = map[string]string{
 	"abci/home":             "all that the files of a home describe: node, chain, data, model, worker and trainer",
 	"cmd/internal/cli":      "the composition root: every group of commands",
-	"cmd/internal/cli/tx":   "one signed transaction from keys, parameters, client and chain",
 	"cmd/internal/explorer": "all that a node tells, as pages, pictures and model files",
 	"testnet": "localnets: real nodes, their attackers and links, the rounds and accuracy that " +
 		"they report",

@@ -201,8 +201,7 @@ func Sign(i int, body tx.Body) *tx.Tx {
 func Join(i int) *tx.Tx {
 	who := Identity(i)
 	return Sign(i, &tx.Join{
-		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(VRFKey(i),
-			leader.PossessionInput(ChainID, who.PubKey)),
+		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: app.ProveVRFKey(ChainID, who.PubKey, VRFKey(i)),
 		ConsensusKey: who.ConsensusKey, ConsensusProof: ConsensusProof(i, i), Moniker: who.Moniker, Address: who.Address,
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -47,8 +46,7 @@ func (node *Node) by(body func(index uint32) tx.Body) (*tx.Tx, error) {
 func (node *Node) Join(workerOnly bool) (*tx.Tx, error) {
 	who := node.Identity()
 	j := &tx.Join{
-		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(node.keys.VRF,
-			leader.PossessionInput(ChainID, who.PubKey)),
+		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: app.ProveVRFKey(ChainID, who.PubKey, node.keys.VRF),
 		ConsensusKey: who.ConsensusKey, ConsensusProof: app.ProveConsensusKey(ChainID, who.PubKey, node.validator),
 		Moniker: who.Moniker,
 	}
@@ -101,8 +99,7 @@ func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body {
 		return &tx.Rotate{
 			Participant: i, Nonce: node.nonce(), PubKey: pub, PubKeyProof: app.ProveRotation(ChainID, i, next.Signing),
-			VrfKey: next.VRF.Public().(ed25519.PublicKey), VrfProof: leader.Prove(next.VRF,
-				leader.PossessionInput(ChainID, pub)),
+			VrfKey: next.VRF.Public().(ed25519.PublicKey), VrfProof: app.ProveVRFKey(ChainID, pub, next.VRF),
 		}
 	})
 }

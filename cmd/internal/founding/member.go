@@ -31,7 +31,7 @@ func (m Member) Enter(f *Founding, who app.Identity, relays []string, consensus 
 	p := f.Proposal
 	e := Entry{Proposal: f.Digest, Name: who.Moniker, Address: who.Address, NodeIDs: who.NodeIDs, Relays: relays,
 		PubKey: who.PubKey, VrfKey: who.VrfKey, ConsensusKey: who.ConsensusKey,
-		VrfPossession: leader.Prove(m.Keys.VRF, leader.PossessionInput(p.ChainID, who.PubKey))}
+		VrfPossession: app.ProveVRFKey(p.ChainID, who.PubKey, m.Keys.VRF)}
 	if len(who.ConsensusKey) > 0 {
 		e.ConsensusProof = app.ProveConsensusKey(p.ChainID, who.PubKey, consensus)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -55,8 +54,7 @@ func txJoin() *cobra.Command {
 				}
 			}
 			return &tx.Join{
-				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(keys.VRF,
-					leader.PossessionInput(chainID, who.PubKey)),
+				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: app.ProveVRFKey(chainID, who.PubKey, keys.VRF),
 				ConsensusKey: who.ConsensusKey, ConsensusProof: proof, Moniker: who.Moniker, Address: who.Address,
 				NodeIds: who.NodeIDs,
 			}, nil

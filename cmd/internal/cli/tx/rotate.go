@@ -15,9 +15,7 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
 )
@@ -62,13 +60,13 @@ type rotation struct {
 	validator    ed25519.PrivateKey // the private key of consensus
 	nodes        []string           // the new ids, nil if they stay
 	made         bool               // the next keys exist already
-	next         worker.Keys
+	next         home.Participant
 }
 
 // newRotation reads the options, and the next keys of an interrupted rotation. It generates no
 // keys: the home may be no participant's.
 func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
-	r := &rotation{sender: s, signing: o.signing, vrf: o.vrf, next: s.own.Keys}
+	r := &rotation{sender: s, signing: o.signing, vrf: o.vrf, next: s.own}
 	file, asked := o.consensusKeyFile, o.consensus
 	if asked != (file != "") {
 		return nil, command.Usage(errors.New("--consensus and --consensus-key-file: both or none"))
@@ -98,7 +96,7 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 		return nil, fmt.Errorf("%s is of a rotation that changes signing %t, vrf %t: ask for that one to end it", path,
 			!next.Signing.Equal(s.own.Keys.Signing), !next.VRF.Equal(s.own.Keys.VRF))
 	default:
-		r.next, r.made = next, true
+		r.next, r.made = home.Holding(next), true
 	}
 	return r, nil
 }
@@ -108,24 +106,23 @@ func (r *rotation) make() error {
 	if r.made || !r.signing && !r.vrf {
 		return nil
 	}
-	fresh := home.GenerateKeys()
+	next, fresh := r.own.Keys, home.GenerateKeys()
 	if r.signing {
-		r.next.Signing = fresh.Signing
+		next.Signing = fresh.Signing
 	}
 	if r.vrf {
-		r.next.VRF = fresh.VRF
+		next.VRF = fresh.VRF
 	}
-	return r.run.Keystore().WriteKeys(home.NextKeyFile(r.keyFile), r.next)
+	r.next = home.Holding(next)
+	return r.run.Keystore().WriteKeys(home.NextKeyFile(r.keyFile), next)
 }
 
 // done reports whether a participant has the new keys.
 func (r *rotation) done(p app.Participant) bool {
-	return bytes.Equal(p.PubKey, r.next.Public()) && bytes.Equal(p.VrfKey, r.vrfKey()) &&
+	return bytes.Equal(p.PubKey, r.next.Signing) && bytes.Equal(p.VrfKey, r.next.VRF) &&
 		(r.consensus == nil || bytes.Equal(p.ConsensusKey, r.consensus)) &&
 		(r.nodes == nil || slices.Equal(p.NodeIds, r.nodes))
 }
-
-func (r *rotation) vrfKey() ed25519.PublicKey { return r.next.VRF.Public().(ed25519.PublicKey) }
 
 // holder returns the participant that rotates. If the rotation was interrupted after it came into
 // force, the chain knows the participant by the next key.
@@ -134,10 +131,10 @@ func (r *rotation) holder(ctx context.Context) (app.Participant, error) {
 	if err != nil {
 		return app.Participant{}, err
 	}
-	if p, err := holder(all, home.NextKeyFile(r.keyFile), r.next.Public()); err == nil {
+	if p, err := keys.Holder(all, home.NextKeyFile(r.keyFile), r.next.Signing); err == nil {
 		return p, nil
 	}
-	return holder(all, r.keyFile, r.own.Signing)
+	return keys.Holder(all, r.keyFile, r.own.Signing)
 }
 
 // body returns the transaction's body, with the proofs that the sender holds the new
@@ -149,13 +146,13 @@ func (r *rotation) body(ctx context.Context, p app.Participant) (tx.Body, error)
 	}
 	b := &tx.Rotate{Participant: p.Index, Nonce: p.Nonce + 1, ConsensusKey: r.consensus, NodeIds: r.nodes}
 	if r.signing {
-		b.PubKey, b.PubKeyProof = r.next.Public(), app.ProveRotation(chainID, p.Index, r.next.Signing)
+		b.PubKey, b.PubKeyProof = r.next.Signing, app.ProveRotation(chainID, p.Index, r.next.Keys.Signing)
 	}
 	if r.consensus != nil {
-		b.ConsensusProof = app.ProveConsensusKey(chainID, r.next.Public(), r.validator)
+		b.ConsensusProof = app.ProveConsensusKey(chainID, r.next.Signing, r.validator)
 	}
 	if r.vrf {
-		b.VrfKey, b.VrfProof = r.vrfKey(), leader.Prove(r.next.VRF, leader.PossessionInput(chainID, r.next.Public()))
+		b.VrfKey, b.VrfProof = r.next.VRF, app.ProveVRFKey(chainID, r.next.Signing, r.next.Keys.VRF)
 	}
 	return b, nil
 }

@@ -3,7 +3,6 @@
 package tx
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,12 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
 )
@@ -133,7 +130,7 @@ func (s *sender) chain(ctx context.Context) (string, error) {
 		return "", err
 	}
 	// A node that states a false chain id must not get a signature for another chain.
-	doc, err := genesis.ReadFile(filepath.Join(s.run.Home, "config", "genesis.json"))
+	doc, err := home.ReadGenesis(home.DefaultConfig().SetRoot(s.run.Home))
 	if err == nil && doc.ChainID != status.ChainID {
 		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID,
 			doc.ChainID)
@@ -162,30 +159,7 @@ func (s *sender) self(ctx context.Context) (app.Participant, error) {
 	if err != nil {
 		return app.Participant{}, err
 	}
-	return holder(all, s.keyFile, s.own.Signing)
-}
-
-// holder finds the active participant with the public key of a file or of a signer.
-func holder(all []app.Participant, file string, pub []byte) (app.Participant, error) {
-	for _, p := range all {
-		if bytes.Equal(p.PubKey, pub) && p.Active {
-			return p, nil
-		}
-	}
-	for _, p := range all {
-		if bytes.Equal(p.PubKey, pub) {
-			return p, fmt.Errorf("%w: %X of %s is that of participant %d, which has left", worker.ErrNotParticipant, pub, file,
-				p.Index)
-		}
-		for _, former := range p.FormerKeys {
-			if bytes.Equal(former.PubKey, pub) {
-				return p, fmt.Errorf("%w: %X of %s is a former key of participant %d, rotated since", worker.ErrNotParticipant, pub,
-					file, p.Index)
-			}
-		}
-	}
-	return app.Participant{}, fmt.Errorf("%w: %X of %s (spdl tx join asks for membership)", worker.ErrNotParticipant, pub,
-		file)
+	return keys.Holder(all, s.keyFile, s.own.Signing)
 }
 
 // Report is the outcome of a transaction.

@@ -10,12 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -45,23 +42,6 @@ func TestAwaits(t *testing.T) {
 	require.Contains(t, awaits(m, p), "next round boundary")
 	p.Kind = tx.KindStartEpoch.String()
 	require.Contains(t, awaits(m, p), "when training is finished")
-}
-
-func TestHolder(t *testing.T) {
-	a, b, c := home.GenerateKeys(), home.GenerateKeys(), home.GenerateKeys()
-	all := []app.Participant{
-		{Index: 0, PubKey: a.Public()},
-		{Index: 1, PubKey: b.Public(), FormerKeys: []app.FormerKey{{PubKey: c.Public()}}, Active: true},
-	}
-	p, err := holder(all, "file", b.Public())
-	require.NoError(t, err)
-	require.Equal(t, uint32(1), p.Index)
-	for says, keys := range map[string]worker.Keys{"has left": a, "former key of participant 1": c,
-		"tx join": home.GenerateKeys()} {
-		_, err = holder(all, "file", keys.Public())
-		require.ErrorIs(t, err, worker.ErrNotParticipant)
-		require.ErrorContains(t, err, says)
-	}
 }
 
 // TestReadTx: an answer with two transactions of one name is refused, for another reader might take

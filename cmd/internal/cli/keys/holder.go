@@ -1,0 +1,33 @@
+package keys
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// Holder returns the active participant with a public key, which is that of a key file or a signer.
+// It fails with worker.ErrNotParticipant, and says what became of the key.
+func Holder(all []app.Participant, file string, pub []byte) (app.Participant, error) {
+	for _, p := range all {
+		if bytes.Equal(p.PubKey, pub) && p.Active {
+			return p, nil
+		}
+	}
+	for _, p := range all {
+		if bytes.Equal(p.PubKey, pub) {
+			return p, fmt.Errorf("%w: %X of %s is that of participant %d, which has left", worker.ErrNotParticipant, pub, file,
+				p.Index)
+		}
+		for _, former := range p.FormerKeys {
+			if bytes.Equal(former.PubKey, pub) {
+				return p, fmt.Errorf("%w: %X of %s is a former key of participant %d, rotated since", worker.ErrNotParticipant, pub,
+					file, p.Index)
+			}
+		}
+	}
+	return app.Participant{}, fmt.Errorf("%w: %X of %s (spdl tx join asks for membership)", worker.ErrNotParticipant, pub,
+		file)
+}
