@@ -187,13 +187,7 @@ func DefaultAppConfig() AppConfig {
 
 // Validate checks the settings.
 func (c AppConfig) Validate() error {
-	if err := c.Worker.validate(); err != nil {
-		return err
-	}
-	if err := c.Signer.Validate(); err != nil {
-		return err
-	}
-	if err := cmp.Or(admission.CheckPeerIDs(c.P2P.AllowedPeers), admission.CheckRelays(c.P2P.Relays)); err != nil {
+	if err := cmp.Or(c.Worker.validate(), c.Signer.Validate(), c.P2P.validate(), c.API.validate()); err != nil {
 		return err
 	}
 	switch {
@@ -204,18 +198,26 @@ func (c AppConfig) Validate() error {
 	case c.Proposal.Wait <= 0 || c.Proposal.StragglerWait <= 0:
 		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait,
 			c.Proposal.StragglerWait)
-	case c.P2P.Gossip != GossipAnnounce && c.P2P.Gossip != GossipFlood:
-		return fmt.Errorf("p2p.gossip is %q, want %q or %q", c.P2P.Gossip, GossipAnnounce, GossipFlood)
 	case c.Pool.MaxBytes <= 0:
 		return fmt.Errorf("pool.max_bytes is %d, want above 0", c.Pool.MaxBytes)
 	case c.Explorer.Enabled && !listenable(c.Explorer.Laddr):
 		return fmt.Errorf("explorer.laddr is %q, want an address to listen on, as tcp://127.0.0.1:26680, with a port "+
 			"from 0 to 65535", c.Explorer.Laddr)
-	case !(c.API.Rate > 0) || c.API.Burst < 1 || c.API.MaxConnections < 1 || c.API.MaxStreams < 1 ||
-		c.API.StreamsPerClient < 1:
+	}
+	return nil
+}
+
+func (p P2PConfig) validate() error {
+	if p.Gossip != GossipAnnounce && p.Gossip != GossipFlood {
+		return fmt.Errorf("p2p.gossip is %q, want %q or %q", p.Gossip, GossipAnnounce, GossipFlood)
+	}
+	return cmp.Or(admission.CheckPeerIDs(p.AllowedPeers), admission.CheckRelays(p.Relays))
+}
+
+func (a APIConfig) validate() error {
+	if !(a.Rate > 0) || a.Burst < 1 || a.MaxConnections < 1 || a.MaxStreams < 1 || a.StreamsPerClient < 1 {
 		return fmt.Errorf("api.rate is %g, burst %d, max_connections %d, max_streams %d, streams_per_client %d, want "+
-			"all above 0",
-			c.API.Rate, c.API.Burst, c.API.MaxConnections, c.API.MaxStreams, c.API.StreamsPerClient)
+			"all above 0", a.Rate, a.Burst, a.MaxConnections, a.MaxStreams, a.StreamsPerClient)
 	}
 	return nil
 }
@@ -236,6 +238,11 @@ func (w WorkerConfig) validate() error {
 		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon,
 			w.MinNoiseMultiplier)
 	}
+	return cmp.Or(w.validateTrainer(), w.validateTrust())
+}
+
+// validateTrainer checks whose program trains, how it is contained, and who signs for it.
+func (w WorkerConfig) validateTrainer() error {
 	if w.Sandbox != sandbox.ModeOn && w.Sandbox != sandbox.ModeOff {
 		return fmt.Errorf("worker.sandbox is %q, want %q or %q", w.Sandbox, sandbox.ModeOn, sandbox.ModeOff)
 	}
@@ -252,10 +259,7 @@ func (w WorkerConfig) validate() error {
 			return fmt.Errorf("worker.trainers has %q, want 64 hex digits each: spdl trainer hash prints them", hash)
 		}
 	}
-	if err := w.box().Validate(); err != nil {
-		return err
-	}
-	return w.validateTrust()
+	return w.box().Validate()
 }
 
 // validateTrust checks the settings that only a worker in a process of its own reads.

@@ -128,15 +128,8 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	if err := checkDiverged(c); err != nil {
 		return nil, err
 	}
-	home.WarnReadable(logger.With("module", "app"), home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(),
-		c.NodeKeyFile())
-	plain, err := home.PlainKeys(c, a)
-	if err != nil {
+	if err := warnKeys(c, a, logger.With("module", "app")); err != nil {
 		return nil, err
-	}
-	for _, file := range plain {
-		logger.With("module", "app").Warn("this home's keys are encrypted, and a key file is plain: spdl keys encrypt",
-			"file", file)
 	}
 	if !a.IsRelay() {
 		if err := home.RestoreData(c, logger.With("module", "app")); err != nil {
@@ -157,6 +150,16 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil
+}
+
+// warnKeys warns about key files that other users can read, and about plain ones beside encrypted ones.
+func warnKeys(c *config.Config, a home.AppConfig, logger log.Logger) error {
+	home.WarnReadable(logger, home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
+	plain, err := home.PlainKeys(c, a)
+	for _, file := range plain {
+		logger.Warn("this home's keys are encrypted, and a key file is plain: spdl keys encrypt", "file", file)
+	}
+	return err
 }
 
 // start makes the node and its application, starts them, and runs the services of the hooks and of

@@ -33,22 +33,13 @@ func Make(name string, n int, own Own) (params.Params, error) {
 	if err != nil {
 		return p, err
 	}
-	if d := own.Data; d != nil && p.Model.Features.Name == params.FeaturesStrokes && !d.strokes() {
-		if p, err = New("pixels", n); err != nil {
+	if own.Data != nil {
+		if p, err = own.Data.fitted(p, n); err != nil {
 			return p, err
 		}
 	}
 	if own.Rounds > 0 {
 		SetRounds(&p, own.Rounds)
-	}
-	if own.Data != nil {
-		if err := own.Data.fit(&p.Model); err != nil {
-			return p, err
-		}
-		if own.Data.Grouped || own.Data.Table != nil && own.Data.Table.Group != "" {
-			p.Privacy.Unit = params.UnitGroup
-		}
-		p.Preset += " on own data"
 	}
 	if own.Data != nil || own.Examples > 0 {
 		if err := scale(&p, own, own.examples(n), examples/n); err != nil {
@@ -57,6 +48,20 @@ func Make(name string, n int, own Own) (params.Params, error) {
 	}
 	err = Account(&p)
 	return p, err
+}
+
+// fitted returns a preset's parameters for the data.
+func (d Data) fitted(p params.Params, n int) (_ params.Params, err error) {
+	if p.Model.Features.Name == params.FeaturesStrokes && !d.strokes() {
+		if p, err = New("pixels", n); err != nil {
+			return p, err
+		}
+	}
+	if d.Grouped || d.Table != nil && d.Table.Group != "" {
+		p.Privacy.Unit = params.UnitGroup
+	}
+	p.Preset += " on own data"
+	return p, d.fit(&p.Model)
 }
 
 // strokes reports whether the public feature map, which is made for images like MNIST's, applies to

@@ -106,17 +106,20 @@ func copyCode(folder, to string) (c Code, err error) {
 // codeOrData opens a file of the code. For anything else it returns nil, and makes a folder or a
 // link for it in the copy.
 func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileMode, error) {
-	info, err := os.Stat(path)
-	switch {
-	case d.IsDir() && copied:
-		return nil, 0, os.Mkdir(to, 0o700)
-	case d.IsDir():
+	if d.IsDir() {
+		if copied {
+			return nil, 0, os.Mkdir(to, 0o700)
+		}
 		return nil, 0, nil
-	case err != nil && d.Type()&fs.ModeSymlink != 0 && !isCode(d.Name(), 0):
+	}
+	info, err := os.Stat(path)
+	link := d.Type()&fs.ModeSymlink != 0
+	switch {
+	case err != nil && link && !isCode(d.Name(), 0):
 		return nil, 0, nil // a link to a missing file
 	case err != nil:
 		return nil, 0, err
-	case d.Type()&fs.ModeSymlink != 0 && (info.IsDir() || isCode(d.Name(), info.Mode())):
+	case link && (info.IsDir() || isCode(d.Name(), info.Mode())):
 		return nil, 0, fmt.Errorf("%w: %s is a symbolic link to a folder or to code: put what it leads to in its place",
 			ErrCode, path)
 	case isCode(d.Name(), info.Mode()) && info.Mode().IsRegular():

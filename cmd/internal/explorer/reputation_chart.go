@@ -11,6 +11,20 @@ import (
 // namedLines is the max number of lines with a name, namesApart the distance of two names in a chart.
 const namedLines, namesApart = 4, 13.0
 
+// name gives a line the participant's name, apart from those of the chart's other lines.
+func (c *chart) name(l *line) {
+	l.Name = fmt.Sprintf("#%d", l.Who)
+	apart := namesApart
+	if l.Y > frameBottom/2 { // away from the marks of the axis
+		apart = -namesApart
+	}
+	for _, other := range c.Lines {
+		if other.Name != "" && math.Abs(other.Y-l.Y) < namesApart {
+			l.Y = other.Y + apart
+		}
+	}
+}
+
 // reputationChart draws the reputations of participants by round, a line each; rounds are given
 // oldest first, participants by urgency. Those with an alarm are named.
 func (s *Server) reputationChart(ctx context.Context, points []Point, all []Standing) (chart, error) {
@@ -42,16 +56,7 @@ func (s *Server) reputationChart(ctx context.Context, points []Point, all []Stan
 		}
 		l.Points, l.Y = c.polyline(l.dots), c.up(last)
 		if st.Alarm != OK && len(c.Lines) < namedLines {
-			l.Name = fmt.Sprintf("#%d", st.Participant)
-			apart := namesApart
-			if l.Y > frameBottom/2 { // away from the marks of the axis
-				apart = -namesApart
-			}
-			for _, other := range c.Lines {
-				if other.Name != "" && math.Abs(other.Y-l.Y) < namesApart {
-					l.Y = other.Y + apart
-				}
-			}
+			c.name(&l)
 		}
 		c.Lines = append(c.Lines, l)
 	}

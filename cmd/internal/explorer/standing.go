@@ -168,43 +168,48 @@ func (s *Standing) suspicious() bool {
 	})
 }
 
+// raise sets the alarm, unless a higher one is set, and adds the reason.
+func (s *Standing) raise(alarm, format string, args ...any) {
+	if alarm == Suspect || s.Alarm == OK {
+		s.Alarm = alarm
+	}
+	s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...))
+}
+
+// judgeLeads raises the alarm of a participant that fails to lead.
+func (s *Standing) judgeLeads() {
+	switch {
+	case s.PassedOver >= suspectPassed:
+		s.raise(Suspect, "passed over as leader %d times more than it led since", s.PassedOver)
+	case s.PassedOver >= watchPassed:
+		s.raise(Watch, "passed over as leader %d times more than it led since", s.PassedOver)
+	case s.Passed >= watchPassed && s.Passed > s.Led:
+		s.raise(Watch, "failed to lead in %d of its %d turns", s.Passed, s.Passed+s.Led)
+	}
+}
+
 // judge sets the alarm. Suspected is the last round in which the participant was suspect, nil for
 // none.
 func (s *Standing) judge(suspected *uint64) {
 	s.Alarm = OK
-	raise := func(alarm, format string, args ...any) {
-		if alarm == Suspect || s.Alarm == OK {
-			s.Alarm = alarm
-		}
-		s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...))
-	}
 	if s.Offences > 0 {
-		raise(Suspect, "proven offences: %d", s.Offences)
+		s.raise(Suspect, "proven offences: %d", s.Offences)
 	}
 	if s.Active && s.Reputation <= 0 {
-		raise(Suspect, "reputation 0")
+		s.raise(Suspect, "reputation 0")
 	}
-	if s.PassedOver >= watchPassed {
-		alarm := Watch
-		if s.PassedOver >= suspectPassed {
-			alarm = Suspect
-		}
-		raise(alarm, "passed over as leader %d times more than it led since", s.PassedOver)
-	}
-	if s.Passed >= watchPassed && s.Passed > s.Led && s.PassedOver < watchPassed {
-		raise(Watch, "failed to lead in %d of its %d turns", s.Passed, s.Passed+s.Led)
-	}
+	s.judgeLeads()
 	for _, m := range measures {
 		switch count, rounds := m.of(s); {
 		case rounds < fewest:
 		case float64(count) >= m.suspect*float64(rounds):
-			raise(Suspect, "%s in %d of %d", m.what, count, rounds)
+			s.raise(Suspect, "%s in %d of %d", m.what, count, rounds)
 		case float64(count) >= m.watch*float64(rounds):
-			raise(Watch, "%s in %d of %d", m.what, count, rounds)
+			s.raise(Watch, "%s in %d of %d", m.what, count, rounds)
 		}
 	}
 	if suspected != nil && s.Alarm != Suspect {
-		raise(Watch, "suspect until round %d", *suspected)
+		s.raise(Watch, "suspect until round %d", *suspected)
 	}
 }
 

@@ -47,11 +47,12 @@ func spentText(epsilon *float64) string {
 	return fmt.Sprintf("%.4f", *epsilon)
 }
 
-// PrivacyText prints the participants' spends, and a warning if epsilon is no guarantee.
-func PrivacyText(w io.Writer, all []query.Spend) error {
+// privacyTable prints the participants' spends, and reports whether each is a guarantee, and whether
+// each is known.
+func privacyTable(w io.Writer, all []query.Spend) (guaranteed, known bool, err error) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tleft")
-	guaranteed, known := true, true
+	guaranteed, known = true, true
 	for _, s := range all {
 		epsilon, left := "-", "-"
 		if s.Epsilon != nil && s.Left != nil {
@@ -61,31 +62,36 @@ func PrivacyText(w io.Writer, all []query.Spend) error {
 		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta,
 			left)
 	}
-	if err := t.Flush(); err != nil {
+	return guaranteed, known, t.Flush()
+}
+
+// PrivacyText prints the participants' spends, and a warning if epsilon is no guarantee.
+func PrivacyText(w io.Writer, all []query.Spend) error {
+	guaranteed, known, err := privacyTable(w, all)
+	if err != nil {
 		return err
 	}
+	var said []string
 	if slices.ContainsFunc(all, func(s query.Spend) bool { return s.TrainerClips }) {
-		if _, err := fmt.Fprintln(w, caveat.TrainerClips); err != nil {
-			return err
-		}
+		said = append(said, caveat.TrainerClips)
 	}
 	if len(all) > 0 && all[0].Unit == params.UnitGroup {
-		if _, err := fmt.Fprintln(w, caveat.Groups); err != nil {
-			return err
-		}
+		said = append(said, caveat.Groups)
 	}
 	if len(all) > 0 && all[0].Lemma1Epsilon != 0 {
-		if _, err := fmt.Fprintln(w, caveat.Lemma1(all[0].Lemma1Epsilon)); err != nil {
+		said = append(said, caveat.Lemma1(all[0].Lemma1Epsilon))
+	}
+	switch {
+	case guaranteed:
+	case !known:
+		said = append(said, "NO DP GUARANTEE: an epoch of this chain had no noise, or no ledger of it")
+	default:
+		said = append(said, caveat.TestChain)
+	}
+	for _, line := range said {
+		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
 		}
 	}
-	if guaranteed {
-		return nil
-	}
-	why := caveat.TestChain
-	if !known {
-		why = "NO DP GUARANTEE: an epoch of this chain had no noise, or no ledger of it"
-	}
-	_, err := fmt.Fprintln(w, why)
-	return err
+	return nil
 }

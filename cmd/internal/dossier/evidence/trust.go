@@ -41,17 +41,24 @@ func (c Chain) Header(_ context.Context, height int64) (*types.LightBlock, error
 		c.Last().Height)
 }
 
-// Chain decodes the headers of the evidence and checks that they are one chain.
+// decodeHeader decodes a header and checks its form.
+func decodeHeader(raw []byte) (*types.Header, error) {
+	var p cmtproto.Header
+	if err := p.Unmarshal(raw); err != nil {
+		return nil, err
+	}
+	h, err := types.HeaderFromProto(&p)
+	if err != nil {
+		return nil, err
+	}
+	return &h, h.ValidateBasic()
+}
+
+// Chain decodes the headers of the evidence and checks that they are one chain, which has the signed
+// headers.
 func (e *Evidence) Chain() (c Chain, err error) {
 	for i, raw := range e.Headers {
-		var p cmtproto.Header
-		if err := p.Unmarshal(raw); err != nil {
-			return c, fmt.Errorf("%w: header %d: %w", ErrDossier, i, err)
-		}
-		h, err := types.HeaderFromProto(&p)
-		if err == nil {
-			err = h.ValidateBasic()
-		}
+		h, err := decodeHeader(raw)
 		if err != nil {
 			return c, fmt.Errorf("%w: header %d: %w", ErrDossier, i, err)
 		}
@@ -62,30 +69,36 @@ func (e *Evidence) Chain() (c Chain, err error) {
 					h.Height, h.ChainID, before.Height, before.ChainID)
 			}
 		}
-		c.Headers = append(c.Headers, &h)
+		c.Headers = append(c.Headers, h)
 	}
 	if len(c.Headers) == 0 {
 		return c, fmt.Errorf("%w: it has no headers", ErrDossier)
 	}
+	return c, e.addSigned(&c)
+}
+
+// addSigned adds the signed headers of the evidence to its chain, and checks that the chain has them
+// and ends with that of the proofs.
+func (e *Evidence) addSigned(c *Chain) (err error) {
 	if c.Signed, err = e.Log.Blocks(); err != nil {
-		return c, fmt.Errorf("%w: %w", ErrDossier, err)
+		return fmt.Errorf("%w: %w", ErrDossier, err)
 	}
 	own, err := e.Bundle.Block()
 	if err != nil {
-		return c, fmt.Errorf("%w: %w", ErrDossier, err)
+		return fmt.Errorf("%w: %w", ErrDossier, err)
 	}
 	if n := len(c.Signed); n == 0 || c.Signed[n-1].Height < own.Height {
 		c.Signed = append(c.Signed, own)
 	}
 	for _, b := range append([]*types.LightBlock{own}, c.Signed...) {
 		if h := c.At(uint64(b.Height)); h == nil || !bytes.Equal(h.Hash(), b.Hash()) {
-			return c, fmt.Errorf("%w: the signed header of height %d is not in its chain of headers", ErrDossier, b.Height)
+			return fmt.Errorf("%w: the signed header of height %d is not in its chain of headers", ErrDossier, b.Height)
 		}
 	}
 	if own.Height != c.Last().Height {
-		return c, fmt.Errorf("%w: its proofs lead to height %d, its headers to %d", ErrDossier, own.Height, c.Last().Height)
+		return fmt.Errorf("%w: its proofs lead to height %d, its headers to %d", ErrDossier, own.Height, c.Last().Height)
 	}
-	return c, nil
+	return nil
 }
 
 // Trust returns an error unless all headers follow from a trusted one: those before it by their
