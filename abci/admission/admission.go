@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -110,6 +111,12 @@ func (ad *Control) isOpen() bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
 	return ad.open
+}
+
+// IsStranger reports whether an error is about the node of somebody who is no member, or no longer:
+// Admit's own, or CometBFT's words of it.
+func IsStranger(err error) bool {
+	return errors.Is(err, errStranger) || strings.Contains(err.Error(), errStranger.Error())
 }
 
 // Trusts reports whether a member has registered the node, or this node's operator has listed it.

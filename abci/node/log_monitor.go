@@ -12,6 +12,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
 
+	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/databases"
 )
 
@@ -53,9 +54,9 @@ func (h logMonitor) Error(message string, keyvals ...any) {
 }
 
 // ofHealthyNet returns another text for an error about a peer that occurs in a healthy net: the
-// peer is not running yet or is down for a moment, or two nodes have dialed each other at once. In
-// these cases CometBFT and redial dial the peer again, and redial warns if a persistent peer stays
-// missing. For other errors ofHealthyNet returns "".
+// peer is not running yet or is down for a moment, two nodes have dialed each other at once, or the
+// peer's member has left. In the first two cases CometBFT and redial dial the peer again, and redial
+// warns if a persistent peer stays missing. For other errors ofHealthyNet returns "".
 func ofHealthyNet(message string, keyvals []any) string {
 	is := func(expected func(error) bool) bool {
 		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })
@@ -65,6 +66,8 @@ func ofHealthyNet(message string, keyvals []any) string {
 		return "peer not reached, it is dialed again"
 	case message == saidNotDialed && is(duplicate):
 		return "peer is connected already"
+	case (message == saidNotDialed || message == saidPeerStopped) && is(admission.IsStranger):
+		return "peer is no member's node, and is not connected"
 	case message == saidPeerStopped && is(closedByPeer):
 		return "peer closed the connection"
 	}
@@ -81,8 +84,13 @@ func duplicate(err error) bool {
 	return errors.As(err, &rejected) && rejected.IsDuplicate()
 }
 
+// closedByPeer reports whether a peer closed the connection, also during the handshake, whose error
+// CometBFT does not unwrap: so a node does that does not admit this one.
 func closedByPeer(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
+	var rejected p2p.ErrRejected
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.As(err, &rejected) && rejected.IsAuthFailure() && (strings.HasSuffix(err.Error(), ": EOF") ||
+			strings.HasSuffix(err.Error(), syscall.ECONNRESET.Error()))
 }
 
 // With implements log.Logger.

@@ -9,10 +9,13 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/databases"
+	"github.com/spdl/spdl/app"
 )
 
 // TestWhatIsNoErrorFillsNoLog: needless evidence is not logged as an error, nor are connections
@@ -33,6 +36,14 @@ func TestWhatIsNoErrorFillsNoLog(t *testing.T) {
 	for _, err := range []error{&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, io.EOF} {
 		out.Reset()
 		h.Error(saidNotDialed, "err", err)
+		require.Empty(t, out.String(), err)
+	}
+	stranger := (admission.New(config.DefaultConfig(), admission.Policy{}, []app.Participant{{Active: true,
+		ConsensusKey: []byte{1}, NodeIds: []string{"aa"}}}, func() *app.State { return nil })).Admit("bb")
+	require.Error(t, stranger)
+	for _, err := range []error{stranger, fmt.Errorf("error querying abci app: %v", stranger)} {
+		h.Error(saidNotDialed, "err", err)
+		h.Error(saidPeerStopped, "peer", "a", "err", err)
 		require.Empty(t, out.String(), err)
 	}
 	h.Error(saidPeerStopped, "peer", "a", "err", io.EOF)
