@@ -16,7 +16,6 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/light"
 	source "github.com/spdl/spdl/cmd/internal/audit"
@@ -170,7 +169,7 @@ func (o *options) signSheet(r *command.Run) error {
 	if err != nil {
 		return err
 	}
-	doc, err := genesis.ReadFile(c.GenesisFile())
+	doc, err := home.ReadGenesis(c)
 	if err != nil {
 		return err
 	}
