@@ -120,8 +120,8 @@ func (r *replay) skim(ctx context.Context, h *Handover) error {
 		case b.sound == nil:
 			return &Divergence{Height: height, Kind: KindBlock, Reason: b.fault.Error()}
 		case !b.sound.LastBlockID.Equals(r.last):
-			return &Divergence{Height: height, Kind: KindBlock, Reason: fmt.Sprintf("last block id is %X, the block before is %X",
-				b.sound.LastBlockID.Hash, r.last.Hash)}
+			return &Divergence{Height: height, Kind: KindBlock, Reason: fmt.Sprintf("last block id is %X, the block before "+
+				"is %X", b.sound.LastBlockID.Hash, r.last.Hash)}
 		}
 		if r.last, err = identify(b.sound); err != nil {
 			return err

@@ -431,6 +431,40 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
+// FuzzVerify: an archive in which some bytes of a file, or of the archive itself, were replaced is
+// rejected, unless they are what was there. An input is the change alone, so that it is small.
+func FuzzVerify(f *testing.F) {
+	c := audittest.New(f, 4)
+	c.Close(3)
+	data := dossierOf(f, c)
+	files := contents(f, data)
+	names := []string{"", "claims.json", "dossier.html", "dossier.md", "evidence.json", "manifest.json"}
+	for i := range names {
+		f.Add(uint8(i), uint32(40*i), uint8(1), []byte("0"))
+		f.Add(uint8(i), uint32(0), uint8(0), []byte{})
+	}
+	f.Add(uint8(4), uint32(strings.Index(files["evidence.json"], `"total":`)+8), uint8(1), []byte("99999999"))
+	f.Fuzz(func(t *testing.T, file uint8, at uint32, cut uint8, put []byte) {
+		name := names[int(file)%len(names)]
+		text := files[name]
+		if name == "" {
+			text = string(data)
+		}
+		from := int(at) % len(text)
+		text = text[:from] + string(put) + text[min(from+int(cut), len(text)):]
+		forged := []byte(text)
+		if name != "" {
+			forged = repacked(t, with(files, name, text))
+		}
+		_, err := dossier.Verify(t.Context(), forged, root(c, 2))
+		if bytes.Equal(forged, data) {
+			require.NoError(t, err)
+			return
+		}
+		require.Error(t, err)
+	})
+}
+
 func with(files map[string]string, name, content string) map[string]string {
 	out := map[string]string{name: content}
 	for n, c := range files {

@@ -62,7 +62,8 @@ docs/DOSSIER.md says what each section is.`,
 	audit.SourceFlag(cmd, &o.node)
 	command.Flag(cmd, &o.genesis, "genesis", "", "genesis.json to trust (default: the source's)")
 	command.Flag(cmd, &o.out, "out", "", "file to write; it must not exist (default: CHAIN.dossier.zip)")
-	command.Flag(cmd, &o.after, "after", "", "dossier that the release before an upgrade wrote of its heights, to continue")
+	command.Flag(cmd, &o.after, "after", "", "dossier that the release before an upgrade wrote of its heights, to "+
+		"continue")
 	command.Flag(cmd, &o.sheets, "data-sheet", nil, "data sheet of a member, in TOML; may be repeated")
 	command.Flag(cmd, &o.template, "template", false, "print a data sheet to fill in, and nothing else")
 	command.Flag(cmd, &o.sign, "sign", "", "print this data sheet with the signature of the participant of --home, and "+

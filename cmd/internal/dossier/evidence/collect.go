@@ -37,8 +37,8 @@ func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Ev
 	case report.Divergence != nil:
 		return nil, report, report.Divergence
 	case report.OtherVersion != nil:
-		return nil, report, fmt.Errorf("%w: let the release of that version write the dossier of these heights, and continue "+
-			"it with --after", report.OtherVersion)
+		return nil, report, fmt.Errorf("%w: let the release of that version write the dossier of these heights, and "+
+			"continue it with --after", report.OtherVersion)
 	case earlier != nil:
 		return nil, report, fmt.Errorf("%w: no block after height %d is known to be signed", audit.ErrHandover, report.Last)
 	}
