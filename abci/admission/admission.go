@@ -113,8 +113,8 @@ func (ad *Control) isOpen() bool {
 	return ad.open
 }
 
-// IsStranger reports whether an error is about the node of somebody who is no member, or no longer:
-// Admit's own, or CometBFT's words of it.
+// IsStranger reports whether an error means that a node is not a member's, or no longer. It matches
+// an error of Admit, and CometBFT's text of such an error.
 func IsStranger(err error) bool {
 	return errors.Is(err, errStranger) || strings.Contains(err.Error(), errStranger.Error())
 }

@@ -241,7 +241,7 @@ func (w WorkerConfig) validate() error {
 	return cmp.Or(w.validateTrainer(), w.validateTrust())
 }
 
-// validateTrainer checks whose program trains, how it is contained, and who signs for it.
+// validateTrainer checks the settings of the trainer, its containment and the participant's signer.
 func (w WorkerConfig) validateTrainer() error {
 	if w.Sandbox != sandbox.ModeOn && w.Sandbox != sandbox.ModeOff {
 		return fmt.Errorf("worker.sandbox is %q, want %q or %q", w.Sandbox, sandbox.ModeOn, sandbox.ModeOff)

@@ -1,6 +1,6 @@
-// Package network has a node's side of its peers: which of them may connect, what their messages may
-// cost, the reactors that carry transactions, aggregates and blocks, and the dialing of persistent
-// peers.
+// Package network connects a node to its peers. It decides which peers may connect and what their
+// messages may cost, runs the reactors for transactions, aggregates and blocks, and dials the
+// persistent peers.
 package network
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Network connects a node to its peers. Its parts come into being in the order of a start: New,
-// Configure, Options, Attach, Watch.
+// Network connects a node to its peers. A start calls its methods in this order: New, Configure,
+// Options, Attach, Watch.
 type Network struct {
 	*admission.Control // decides who may connect
 	limit.Messages     // what a peer's messages may cost, from Configure on
@@ -41,11 +41,11 @@ type Network struct {
 	clocks     *reactor.ClockReactor
 
 	node   *cmtnode.Node
-	ending sync.WaitGroup // of regossip
+	ending sync.WaitGroup // ends when regossip has ended
 }
 
-// New returns the network of a node that admits peers by the settings of app.toml and by its chain:
-// by its state, or by its genesis while there is no state.
+// New returns the network of a node. The settings in app.toml and the chain decide which peers it
+// admits: the chain's state, or its genesis while there is no state.
 func New(c *config.Config, s home.P2PConfig, g app.Genesis, state func() *app.State, logger log.Logger) *Network {
 	logger = logger.With("module", "app")
 	admission.WarnDuplicateIP(logger, c.P2P)
@@ -54,8 +54,9 @@ func New(c *config.Config, s home.P2PConfig, g app.Genesis, state func() *app.St
 		log: logger}
 }
 
-// Configure returns the configuration for the node with an id: with its peers, and with sizes for the
-// transactions of a state, or of the genesis if s is nil. maxBlock is the genesis's block.max_bytes.
+// Configure returns the configuration for the node with an id, with its peers, and with limits for
+// the transactions of a state, or of the genesis if s is nil. maxBlock is the genesis's
+// block.max_bytes.
 func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, own p2p.ID) *config.Config {
 	c, all := admission.Configure(c, n.Control, own), n.genesis.Participants
 	n.Messages = limit.NewMessages(c, n.genesis.Params, len(all), maxBlock)
@@ -68,7 +69,7 @@ func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, own 
 	return c
 }
 
-// Options returns the options with which a CometBFT node has our reactors and limits.
+// Options returns the node options that install this project's reactors and limits.
 func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metrics, logger log.Logger,
 ) []cmtnode.Option {
 	flood := n.gossip == home.GossipFlood
@@ -83,7 +84,7 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 	}
 }
 
-// Attach connects the application to the node that was built with Options.
+// Attach connects the application to the node that was built with these options.
 func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
 	n.node, n.aggregates.Pool = node, node.Mempool()
 	a.SetExpress(n.aggregates.Send)
@@ -106,8 +107,8 @@ func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
 	})
 }
 
-// Watch keeps limits, admission and connections up to date with the chain until ctx is done, and
-// gossips the transactions of a round that stays open again. Wait returns when it has ended.
+// Watch updates limits, admission and connections when the chain changes, until ctx is done. It
+// also sends the transactions of a round that stays open again. Wait returns when Watch has ended.
 func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	sw := n.node.Switch()
 	go n.Messages.Watch(sw, n.log, ctx.Done())
@@ -123,7 +124,7 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	})
 }
 
-// Wait returns when nothing of Watch uses the application any more.
+// Wait returns when Watch no longer uses the application.
 func (n *Network) Wait() { n.ending.Wait() }
 
 // Received returns the number of bytes that gossip has received, by kind, as in the metrics.

@@ -84,8 +84,8 @@ func duplicate(err error) bool {
 	return errors.As(err, &rejected) && rejected.IsDuplicate()
 }
 
-// closedByPeer reports whether a peer closed the connection, also during the handshake, whose error
-// CometBFT does not unwrap: so a node does that does not admit this one.
+// closedByPeer reports whether a peer closed the connection, as a node does that does not admit
+// this node. It also recognises a close during the handshake, whose error CometBFT does not unwrap.
 func closedByPeer(err error) bool {
 	var rejected p2p.ErrRejected
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||

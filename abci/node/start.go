@@ -68,7 +68,7 @@ type Running struct {
 	Application *abci.Application
 
 	network       *network.Network
-	watched       bool               // whether network.Watch was called, after which the worker ends with a result
+	watched       bool               // whether Watch was called, so that the worker must end with a result
 	databases     databases.Set      // the databases of CometBFT
 	db            dbm.DB             // the database of the application
 	cancel        context.CancelFunc // stops the goroutines outside of consensus
@@ -152,7 +152,8 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	return r, nil
 }
 
-// warnKeys warns about key files that other users can read, and about plain ones beside encrypted ones.
+// warnKeys warns about key files that other users can read, and about plain key files next to
+// encrypted ones.
 func warnKeys(c *config.Config, a home.AppConfig, logger log.Logger) error {
 	home.WarnReadable(logger, home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
 	plain, err := home.PlainKeys(c, a)

@@ -30,9 +30,9 @@ func (p Params) GroupsImages() bool {
 	return p.Privacy.Unit == UnitGroup && p.Model.Table == nil && p.Model.Kind != ModelExternal
 }
 
-// validateUnit checks the unit of privacy, and that a table has a group column for it. The groups of
-// images are in a file of each participant's, and the trainer of an external model knows the groups of
-// its examples.
+// validateUnit checks the unit of privacy, and that a table has a group column for it. The groups
+// of images are in a file of each participant, and for an external model its trainer knows the
+// groups of the examples.
 func (p Params) validateUnit() error {
 	grouped := p.Model.Table != nil && p.Model.Table.Group != ""
 	switch unit := p.Privacy.Unit; {

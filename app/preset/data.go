@@ -15,7 +15,7 @@ import (
 // Data holds the properties of a data set other than MNIST that parameters depend on.
 type Data struct {
 	Examples   int           // in the training set; the number of groups if there are any
-	Grouped    bool          // images have groups; for a table its Group says it
+	Grouped    bool          // whether images have groups; a table names its group column itself
 	Table      *params.Table // nil for images
 	Rows, Cols int           // the images' size in pixels
 	Classes    int

@@ -45,7 +45,8 @@ func ofRound(k tx.Kind) bool {
 // its momentum, in base64.
 const maxRequest = 32 << 20
 
-// maxRefusal bounds the bytes of a refusal's text, and of a text in the log, which may repeat the request's.
+// maxRefusal bounds, in bytes, the text of a refusal and a text in the log. Both may repeat text of
+// the request.
 const maxRefusal = 1 << 10
 
 type keysRequest struct {

@@ -61,8 +61,8 @@ func checkFolder(folder string) error {
 	return nil
 }
 
-// checkUsers rejects a user whom this process's user namespace does not map. The kernel gives all such users one
-// number, 65534.
+// checkUsers rejects a user that the user namespace of this process does not map. The kernel
+// reports all such users as 65534, so they could not be told apart.
 func checkUsers(users []uint32) error {
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {
@@ -77,7 +77,8 @@ func checkUsers(users []uint32) error {
 	return nil
 }
 
-// mapped reports whether a uid_map has a user: its lines are the first user, its number outside, and a count.
+// mapped reports whether the text of a uid_map contains a user. Each line has the first user
+// inside, the first user outside, and the number of users.
 func mapped(uidMap string, user uint32) bool {
 	for line := range strings.Lines(uidMap) {
 		var first, outside, count uint64

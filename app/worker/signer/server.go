@@ -117,7 +117,7 @@ func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.Ha
 	}
 }
 
-// clip returns the text of a value for an answer or the log, at most maxRefusal bytes of it.
+// clip returns the text of a value, cut to at most maxRefusal bytes, for an answer or the log.
 func clip(value any) string {
 	text := fmt.Sprint(value)
 	return text[:min(len(text), maxRefusal)]
