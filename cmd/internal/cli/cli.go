@@ -1,5 +1,5 @@
-// Package cli is the command line: it joins the groups of commands, a package
-// each, and turns their errors into messages and exit codes.
+// Package cli is the command line. It joins the groups of commands, each of which is a package, and
+// turns their errors into messages and exit codes.
 package cli
 
 import (
@@ -37,8 +37,8 @@ func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 	return command.Execute(ctx, Root(out, errs), args)
 }
 
-// Root returns the whole command line. Flags are also read from the
-// environment, as SPDL_HOME for --home.
+// Root returns the whole command line. A variable of the environment may take the place of a flag,
+// such as SPDL_HOME for --home.
 func Root(out, errs io.Writer) *cobra.Command {
 	root := command.Root("spdl", "Blockchain-secured and privacy-preserving decentralised learning")
 	root.SetOut(out)

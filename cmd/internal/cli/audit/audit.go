@@ -110,7 +110,8 @@ func NewBar(w io.Writer) *Bar {
 	return &Bar{w: w, terminal: command.IsTerminal(w)}
 }
 
-// Show shows the progress, unless it showed it less than a second ago, or 10 s for no terminal.
+// Show shows the progress, unless it last did so less than a second ago, or 10 s if the output is
+// not a terminal.
 func (p *Bar) Show(at audit.Progress) {
 	every := time.Second
 	if !p.terminal {
@@ -252,8 +253,9 @@ func (o *archiveOptions) run(r *command.Run, _ []string) (err error) {
 	})
 }
 
-// WithSource opens the archive, node or home that a command line names, and calls use with it, the
-// genesis document of a file, if one is named, and a progress bar, which ends with use.
+// WithSource opens the archive, node or home that a command line names, and calls use with it. It
+// also passes the genesis document of a file, if one is named, and a progress bar, which it ends
+// after the call.
 func WithSource(r *command.Run, node, genesisFile string, args []string,
 	use func(src audit.Source, how audit.Options) error) (err error) {
 	src, err := source(r, node, first(args))

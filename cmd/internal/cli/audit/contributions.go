@@ -54,7 +54,8 @@ cannot tell.`,
 	return cmd
 }
 
-// maxPairs bounds --pairs: more change nothing that the rounds' own chance does not hide.
+// maxPairs bounds --pairs. More pairs do not change the result by more than the randomness of the
+// rounds does.
 const maxPairs = 1 << 16
 
 func (o *contributionsOptions) run(r *command.Run, args []string) (err error) {
@@ -128,7 +129,7 @@ func (o *contributionsOptions) estimate(r *command.Run, src audit.Source, how au
 	return found, report, nil
 }
 
-// Verdict returns why a replay ended before the end of the chain, or nil.
+// Verdict returns the reason why a replay ended before the end of the chain, or nil.
 func Verdict(found *audit.Report) error {
 	if found.Divergence != nil {
 		return found.Divergence

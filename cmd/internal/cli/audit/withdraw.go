@@ -54,7 +54,7 @@ func (o *withdrawOptions) run(r *command.Run, args []string) (err error) {
 	return Verdict(found)
 }
 
-// withdrawText prints a withdrawal for people.
+// withdrawText prints a withdrawal as text.
 func withdrawText(out io.Writer, w *audit.Withdrawal) error {
 	membership := "active"
 	if w.Left != nil {

@@ -1,5 +1,5 @@
-// Package command holds the parts of every command of the command line: flags, which viper completes, a
-// printer for text and JSON, errors with exit codes, and the values that completion offers.
+// Package command holds what all commands share: flags, which the environment may set, output as
+// text or JSON, errors with exit codes, and the values that completion offers.
 package command
 
 import (
@@ -30,7 +30,7 @@ type Run struct {
 	flags    *pflag.FlagSet
 	keystore *home.Keystore // of Home, once Keystore was called
 	node     string         // address of the node that was asked
-	asked    string         // names the node that was asked and the option that chose it
+	asked    string         // describes the queried node and the option that chose it
 }
 
 // Root returns the root command, with the flags that every command has.
@@ -61,8 +61,9 @@ func Group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// New makes cmd run a function, once its flags, which Flag and Optional declare, have their values:
-// from the command line, else from the environment (SPDL_NODE for --node), else the defaults.
+// New makes cmd run a function after its flags have their values; Flag and Optional declare the
+// flags. A value comes from the command line, or else from the environment (SPDL_NODE for --node),
+// or else it is the default.
 func New(cmd *cobra.Command, run func(r *Run, args []string) error) *cobra.Command {
 	var r *Run
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
@@ -87,7 +88,7 @@ func newRun(cmd *cobra.Command) (*Run, error) {
 	return r, nil
 }
 
-// Or returns the given value, or otherwise if given is nil.
+// Or returns *given, or otherwise if given is nil.
 func Or[T any](given *T, otherwise T) T {
 	if given == nil {
 		return otherwise

@@ -54,8 +54,8 @@ func Exit(err error) int {
 	return Failure
 }
 
-// PrintError writes an error to standard error: as a line, or with -o json as one
-// line with an object.
+// PrintError writes an error to standard error: as a line, or with -o json as a line with a JSON
+// object.
 func PrintError(w io.Writer, args []string, err error) {
 	text := Plain(TextOf(err))
 	if !wantsJSON(args) {
@@ -74,7 +74,7 @@ func PrintError(w io.Writer, args []string, err error) {
 	_ = json.NewEncoder(w).Encode(said) // an error here has nowhere to go
 }
 
-// absent returns the error about a file that is not there, nil for another error.
+// absent returns the error about a missing file in err, or nil.
 func absent(err error) *fs.PathError {
 	var file *fs.PathError
 	if errors.As(err, &file) && errors.Is(file, fs.ErrNotExist) {
@@ -83,8 +83,7 @@ func absent(err error) *fs.PathError {
 	return nil
 }
 
-// TextOf returns the text of an error, with that of a missing file in one form, whatever was done
-// with the file.
+// TextOf returns the text of an error. All errors about a missing file have the same form.
 func TextOf(err error) string {
 	if file := absent(err); file != nil {
 		return strings.Replace(err.Error(), file.Error(), "there is no file "+file.Path, 1)
@@ -92,7 +91,8 @@ func TextOf(err error) string {
 	return err.Error()
 }
 
-// wantsJSON reports whether a command line asks for JSON, even if parsing it fails.
+// wantsJSON reports whether a command line requests JSON. It also works for a command line that
+// cannot be parsed.
 func wantsJSON(args []string) bool {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.ParseErrorsAllowlist.UnknownFlags = true
@@ -103,8 +103,8 @@ func wantsJSON(args []string) bool {
 	return *output == "json"
 }
 
-// flagError turns an error about flags into a UsageError, which suggests the flags that a misspelt
-// one is close to.
+// flagError turns an error about flags into a UsageError, which suggests flags with a name close to
+// a misspelt one.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -205,7 +205,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return meant(err, near, "")
 }
 
-// meant puts suggestions before an error, which may itself be a long list of known values.
+// meant puts suggestions before an error. The error itself may be a long list of known values.
 func meant(err error, close []string, prefix string) error {
 	if len(close) == 0 {
 		return err

@@ -37,9 +37,9 @@ func SandboxOff(option, setting string) (bool, error) {
 	return mode == home.SandboxOff, nil
 }
 
-// Evaluator returns an evaluator of models, with the data and the trainer of the options or, by
-// default, of the home. The default home need not exist, and is not read if --node names a node.
-// The caller closes the evaluator.
+// Evaluator returns an evaluator of models. It has the data and the trainer of the options, or by
+// default those of the home. The default home need not exist, and is not read if --node names a
+// node. The caller closes the evaluator.
 func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
 	c, w := config.DefaultConfig(), home.DefaultAppConfig().Worker
 	if r.Named || node == "" {

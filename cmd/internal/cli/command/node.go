@@ -43,7 +43,7 @@ func (r *Run) Address(node string) (string, error) {
 	return home.DefaultRPC, nil
 }
 
-// Client returns a client of the node of --node or of the home.
+// Client returns a client for the node of --node, or else of the home.
 func (r *Run) Client(node string) (*client.Client, error) {
 	address, err := r.Address(node)
 	if err != nil {
@@ -61,7 +61,8 @@ func Dial(address string) (*client.Client, error) {
 	return c, nil
 }
 
-// explain says what to do about a node that did not answer, and why it was asked.
+// explain adds, to an error about a node that did not answer, the remedy and the option that chose
+// the node.
 func (r *Run) explain(err error) error {
 	switch {
 	case r.asked == "" || !errors.Is(err, client.ErrUnreachable):
@@ -77,7 +78,8 @@ func (r *Run) explain(err error) error {
 	return fmt.Errorf("%w (%s)", err, r.asked)
 }
 
-// silent is the error of a node that does not listen, with the remedy in place of the system's text.
+// silent is the error about a node that does not listen, with the remedy in place of the system's
+// text.
 type silent struct {
 	error
 	text string

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/viper"
 )
 
-// parse completes the flags of a command line by the environment (SPDL_NODE for --node), and checks
-// them.
+// parse sets flags that are missing on the command line from the environment (SPDL_NODE for
+// --node), and checks all flags.
 func parse(flags *pflag.FlagSet) error {
 	v := viper.New()
 	v.SetEnvPrefix("SPDL")
@@ -52,7 +52,7 @@ func needed(flags *pflag.FlagSet, missing []string) error {
 	return fmt.Errorf("%s are needed", strings.Join(missing, " and "))
 }
 
-// given returns the options of the command that are given.
+// given returns the options whose flags are given.
 func (r *Run) given() (all []*Option) {
 	r.flags.VisitAll(func(f *pflag.Flag) {
 		if o, ok := f.Value.(*Option); ok && f.Changed {
@@ -62,7 +62,7 @@ func (r *Run) given() (all []*Option) {
 	return all
 }
 
-// Given reports whether the flag is given that sets a variable.
+// Given reports whether the flag that sets a variable is given.
 func (r *Run) Given(variable any) bool {
 	for _, o := range r.given() {
 		if o.variable == variable {
@@ -72,8 +72,8 @@ func (r *Run) Given(variable any) bool {
 	return false
 }
 
-// Defaults calls set, which may set the variables of flags, as to the values of a file. The
-// variables of flags that are given keep their values.
+// Defaults calls set, which may set the variables of flags, for example to the values of a file.
+// Variables whose flags are given keep their values.
 func (r *Run) Defaults(set func() error) error {
 	for _, o := range r.given() {
 		defer o.hold()()

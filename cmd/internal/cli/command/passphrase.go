@@ -17,8 +17,8 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// Passphrase names the option by which a file descriptor holds a passphrase. There is none for the
-// passphrase itself: other users of the machine can read arguments, and processes inherit the
+// Passphrase is the option for a passphrase. It names a file descriptor and not the passphrase
+// itself, because other users of the machine can read arguments, and processes inherit the
 // environment.
 type Passphrase struct{ fd *int }
 
@@ -54,8 +54,8 @@ func (r *Run) passphrase() (p Passphrase) {
 	return p
 }
 
-// Keystore returns the keystore of the run's home. It asks for the passphrase once, if a key is
-// encrypted: of --passphrase-fd, of the systemd credential, or at the terminal.
+// Keystore returns the keystore of the run's home. If a key is encrypted, it asks for the
+// passphrase once: at --passphrase-fd, in the systemd credential, or at the terminal.
 func (r *Run) Keystore() *home.Keystore {
 	if r.keystore == nil {
 		r.keystore = home.NewKeystore(r.Home, r.homePassphrase)
@@ -93,8 +93,8 @@ func (r *Run) homePassphrase() (string, error) {
 	return strings.TrimRight(line, "\r"), nil
 }
 
-// Read returns the passphrase of the file descriptor, or one asked for at the terminal, twice if it is a new
-// one.
+// Read returns the passphrase from the file descriptor. Without one it asks at the terminal, twice
+// for a new passphrase.
 func (p Passphrase) Read(r *Run, prompt string, twice bool) (string, error) {
 	if p.fd != nil {
 		return firstLine(*p.fd)

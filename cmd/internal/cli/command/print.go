@@ -47,8 +47,8 @@ func IsTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// LogAt returns a logger to standard error: at a level, as "info", or at one for each
-// module, as "app:info,*:error"; otherwise is the level of modules not named.
+// LogAt returns a logger to standard error. level is one level, such as "info", or a level for each
+// module, such as "app:info,*:error"; otherwise is the level of other modules.
 func (r *Run) LogAt(level, otherwise string) (log.Logger, error) {
 	logger, err := cmtflags.ParseLogLevel(level, log.NewTMLogger(log.NewSyncWriter(r.Err)), otherwise)
 	if err != nil {

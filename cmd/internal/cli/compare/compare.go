@@ -1,5 +1,5 @@
-// Package compare has the commands that set chains side by side: as tables and curves, and as
-// TensorBoard's events.
+// Package compare has the commands that compare chains: as tables and curves, and as TensorBoard's
+// events.
 package compare
 
 import (
@@ -96,7 +96,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	return r.Show(c, c.Text)
 }
 
-// distinct rejects a run that is given twice before anything is replayed.
+// distinct rejects a run that is given twice, before any chain is replayed.
 func distinct(args []string) error {
 	seen := map[string]string{}
 	for _, arg := range args {
@@ -112,7 +112,7 @@ func distinct(args []string) error {
 	return nil
 }
 
-// runsOf returns the run of an argument, or those of a file of an earlier comparison.
+// runsOf returns the run in an argument, or the runs in a file of an earlier comparison.
 func runsOf(r *command.Run, arg string, o command.Models) ([]compare.Run, error) {
 	if runs, err := saved(arg); runs != nil || err != nil {
 		return runs, err
@@ -129,11 +129,12 @@ func runsOf(r *command.Run, arg string, o command.Models) ([]compare.Run, error)
 	return []compare.Run{one}, err
 }
 
-// saved returns the runs of a file that -o json has written, nil if the argument is none.
+// saved returns the runs in a file that -o json has written, nil if the argument is not such a
+// file.
 func saved(path string) ([]compare.Run, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil // no file, and so another kind of run
+		return nil, nil // the argument is another kind of run
 	}
 	defer f.Close()
 	first := make([]byte, 1)
@@ -171,7 +172,7 @@ func split(arg string) (where string, epoch *uint64, err error) {
 	return arg[:at], &n, nil
 }
 
-// nameOf returns the name of a run: the last part of a path, a node's address as it is.
+// nameOf returns the name of a run: the last part of its path, or the whole address of a node.
 func nameOf(arg string) string {
 	if strings.Contains(arg, "://") {
 		return arg[strings.Index(arg, "://")+3:]
@@ -182,7 +183,7 @@ func nameOf(arg string) string {
 	return strings.TrimSuffix(filepath.Base(arg), ".spdl")
 }
 
-// read replays a chain. Most is as of history.Read.
+// read replays a chain. most has the meaning that it has for history.Read.
 func read(r *command.Run, where string, o command.Models, most int) (h *history.Chain, doc *types.GenesisDoc,
 	err error) {
 	src, e, err := chain.Open(r, where, o)

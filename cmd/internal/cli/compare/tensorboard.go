@@ -81,8 +81,8 @@ func (o *boardOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// write writes the events of a run. The file has one name for one chain: a second run of the
-// command replaces it.
+// write writes the events of a run. The chain determines the file's name, so a second run of the
+// command replaces the file.
 func (o *boardOptions) write(r *command.Run, arg, dir string) (out wrote, err error) {
 	where, epoch, err := split(arg)
 	if err != nil {

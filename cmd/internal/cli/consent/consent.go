@@ -1,5 +1,5 @@
-// Package consent has the command by which a home agrees to the epochs that train on its data, or
-// rejects them.
+// Package consent has the command with which a home consents to the epochs that train on its data,
+// or rejects them.
 package consent
 
 import (
@@ -120,8 +120,8 @@ func verb(d consent.Decision) string {
 // notAsked is the decision about an epoch that trains without one, because worker.consent is off.
 const notAsked consent.Decision = "not asked"
 
-// judge sets what the home has decided about each offer: by its last record, of whichever of its
-// participants, and undecided if there is none.
+// judge sets the home's decision on each offer: that of the last record by any of its participants,
+// or undecided if there is none.
 func judge(all []offered, log *consent.Log, undecided consent.Decision) error {
 	records, err := log.Records()
 	if err != nil {
@@ -138,7 +138,7 @@ func judge(all []offered, log *consent.Log, undecided consent.Decision) error {
 	return nil
 }
 
-// choose returns the offer of an epoch whose parameters' hash begins as given.
+// choose returns the offer for an epoch whose parameters' hash begins with a prefix.
 func choose(all []offered, epoch, prefix string) (offered, error) {
 	n, err := strconv.ParseUint(epoch, 10, 64)
 	if err != nil {
@@ -165,7 +165,7 @@ func choose(all []offered, epoch, prefix string) (offered, error) {
 		"as --params %.8s", len(found), n, found[0].Params))
 }
 
-// list prints what there is to decide.
+// list prints the epochs that wait for a decision.
 func list(w io.Writer, all []offered) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "EPOCH\tIT\tCONSENT\tROUNDS\tEPSILON\tNOISE\tRULE\tTRAINER\tPARAMETERS")

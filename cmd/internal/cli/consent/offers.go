@@ -31,7 +31,7 @@ type offered struct {
 	Decided  *time.Time       `json:"decided,omitempty"`
 }
 
-// stateBegins is the state of epoch 0 of the genesis, where no node answers.
+// stateBegins is the state of epoch 0 of the genesis when no node answers.
 const stateBegins = "begins"
 
 func offer(chainID string, epoch uint64, p params.Params, state string) (offered, error) {
@@ -41,9 +41,9 @@ func offer(chainID string, epoch uint64, p params.Params, state string) (offered
 		External: p.Model.Kind == params.ModelExternal}, err
 }
 
-// offers returns the running epoch and the proposed ones, as the node tells them. Without a node it
-// returns epoch 0 of the home's genesis. A node may lie: the record is about the parameters that it
-// gave, and the worker trains under no others.
+// offers returns the running epoch and the proposed ones from the node, or without a node epoch 0
+// of the home's genesis. A lie of the node does no harm: the record is about the parameters that
+// the node gave, and the worker trains under no others.
 func (o *options) offers(r *command.Run, c *config.Config) ([]offered, error) {
 	doc, err := home.ReadGenesis(c)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package consortium has the commands by which members found a consortium.
+// Package consortium has the commands with which members found a consortium.
 package consortium
 
 import (
@@ -28,7 +28,7 @@ func Commands() *cobra.Command {
 	return group
 }
 
-// agreement is what a member agrees to by joining.
+// agreement is the content to which a member agrees by joining.
 type agreement struct {
 	ChainID  string     `json:"chain_id"`
 	Proposal string     `json:"proposal_sha256"`
@@ -52,7 +52,7 @@ func agreementOf(f *founding.Founding) agreement {
 	}
 }
 
-// inputsOf describes the data that every member has to have.
+// inputsOf describes the data that every member needs.
 func inputsOf(p params.Params) string {
 	m := p.Model
 	switch {
@@ -92,7 +92,7 @@ func faultsOf(f *founding.Founding) error {
 var plural = map[founding.Kind]string{founding.KindEntry: "entries", founding.KindShare: "shares",
 	founding.KindProof: "proofs"}
 
-// waiting returns a sentence on the missing files of a kind, "" if there is none.
+// waiting returns a sentence about the missing files of a kind, "" if none is missing.
 func waiting(f *founding.Founding, kind founding.Kind) string {
 	names := f.Missing(kind)
 	if len(names) == 0 {

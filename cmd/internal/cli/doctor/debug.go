@@ -20,7 +20,7 @@ type debugOptions struct {
 	out, log string
 }
 
-// Debug returns the command that makes a bundle for a helper.
+// Debug returns the command that collects, in one file, what another person needs to find a fault.
 func Debug() *cobra.Command {
 	o := &debugOptions{}
 	cmd := command.New(&cobra.Command{

@@ -1,5 +1,5 @@
-// Package doctor has the commands for a node that does not do as it should: doctor examines it, debug
-// collects what a helper needs.
+// Package doctor has the commands for a node with a fault: doctor examines the node, and debug
+// collects what another person needs to find the fault.
 package doctor
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/doctor"
 )
 
-// errFound reports that a check failed.
+// errFound means that a check failed.
 var errFound = errors.New("the node cannot run as it should")
 
 type options struct {

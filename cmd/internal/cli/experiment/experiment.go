@@ -138,7 +138,7 @@ func (o *options) check(chosen []experiment.Experiment) error {
 	return nil
 }
 
-// given returns those of the flags that are given, as on a command line, each after a space.
+// given returns the given flags in the form of a command line, each after a space.
 func given(flags *pflag.FlagSet) (line string) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !f.Changed {

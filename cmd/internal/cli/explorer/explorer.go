@@ -69,7 +69,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	}
 	listen := explorer.Listen
 	if o.app.Explorer.Laddr == home.DefaultAppConfig().Explorer.Laddr {
-		listen = explorer.ListenNear // nobody counts on the default
+		listen = explorer.ListenNear // only an explicit address must be exactly that one
 	}
 	l, err := listen(o.app.Explorer.Laddr)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package figures is the command line of spdl-figures: experiments and reports, which draw and
-// attack and which no validator needs.
+// Package figures is the command line of spdl-figures: experiments and reports. It links plots and
+// attacks, which a validator does not need.
 package figures
 
 import (

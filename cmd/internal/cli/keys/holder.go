@@ -8,8 +8,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Holder returns the active participant with a public key, which is that of a key file or a signer.
-// It fails with worker.ErrNotParticipant, and says what became of the key.
+// Holder returns the active participant with a public key. file is where the key is, for errors: a
+// key file or a signer. Without such a participant it fails with worker.ErrNotParticipant, and says
+// whether the key once belonged to one.
 func Holder(all []app.Participant, file string, pub []byte) (app.Participant, error) {
 	for _, p := range all {
 		if bytes.Equal(p.PubKey, pub) && p.Active {

@@ -45,8 +45,8 @@ func (o *IdentityOptions) Flags(cmd *cobra.Command) {
 		"another participant's node")
 }
 
-// Identity returns the public side of the home, changed by the flags, and its keys, from the key file
-// of --key or of the home.
+// Identity returns the home's public identity, changed by the flags, and its keys, from the key
+// file of --key or of the home.
 func (o IdentityOptions) Identity(r *command.Run, key string) (app.Identity, worker.Keys, error) {
 	c, a, err := r.LoadHome()
 	if err != nil {
@@ -123,8 +123,7 @@ func NodeIDs(list string) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// address returns the node's address by config.toml, or "" if it names no host that other nodes
-// could reach.
+// address returns the node's address in config.toml, or "" if other nodes cannot reach its host.
 func address(c *config.Config, s *home.Keystore) (string, error) {
 	at := c.P2P.ExternalAddress
 	if at == "" {

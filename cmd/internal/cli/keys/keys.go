@@ -1,5 +1,5 @@
-// Package keys has the commands about a participant's keys, and the identity that other
-// commands take from a home.
+// Package keys has the commands for a participant's keys, and the identity of a home for other
+// commands.
 package keys
 
 import (
@@ -53,7 +53,7 @@ func publicOf(file string, keys worker.PublicKeys) publicKeys {
 	}
 }
 
-// shown returns the public keys of --key, of the home, or of its signer, and where they are.
+// shown returns the public keys of --key, of the home, or of its signer, and where the keys are.
 func shown(r *command.Run, key string, c *config.Config, a home.AppConfig) (file string, _ worker.PublicKeys, _ error) {
 	if key != "" || a.Worker.Signer == "" {
 		file = File(key, c, a)

@@ -144,8 +144,8 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 	})
 }
 
-// measure returns the accuracy of a model on the test set of --data, or on the embedded one. Its
-// trainer measures an external model.
+// measure returns the accuracy of a model on the test set of --data, or on the embedded test set.
+// The trainer of the options measures an external model.
 func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string,
 	err error) {
 	if f.Card.Model.Kind == params.ModelExternal {
@@ -235,7 +235,7 @@ func Read(path string) (*modelfile.File, string, error) {
 	return f, format, err
 }
 
-// Bytes reads a file, and no more of it than an exported one may have and a byte.
+// Bytes reads a file. It stops one byte beyond the max size of an exported file.
 func Bytes(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
-// notTaken says why a backup has no data folder.
+// notTaken explains why a backup has no data folder.
 const notTaken = "a restored journal or priv_validator_state.json is older than what the node has signed since, and " +
 	"the node would sign twice"
 

@@ -68,7 +68,7 @@ func configSet() *cobra.Command {
 	})
 }
 
-// asUsage makes an error about a key or a value wrong use.
+// asUsage turns an error about a key or a value into a UsageError.
 func asUsage(err error) error {
 	if errors.Is(err, home.ErrConfig) {
 		return command.Usage(err)

@@ -20,7 +20,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
-// Init returns the command that makes a home, with a genesis of this node alone.
+// Init returns the command that makes a home with a genesis for only this node.
 func Init() *cobra.Command {
 	o := &initOptions{}
 	cmd := command.New(&cobra.Command{

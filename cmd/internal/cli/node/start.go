@@ -38,14 +38,14 @@ func Runs(cmd *cobra.Command, hooks func(*command.Run) (node.Hooks, error)) *cob
 	return cmd
 }
 
-// collect is the GOGC of a node's process unless the environment sets it: half the default. More
-// frequent collections of a small heap, most of which holds no pointers, cost almost no time. It is
-// no memory limit: a limit that is too low costs many times the CPU.
+// collect is the GOGC of a node's process unless the environment sets it. It is half the default:
+// the heap is small and mostly holds no pointers, so more frequent collections cost almost no time.
+// A memory limit would be worse, because a limit that is too low costs many times the CPU.
 const collect = 50
 
 // run runs the node of the home until the command is interrupted, or the node ends.
 func run(r *command.Run, level string, h node.Hooks) error {
-	if level != "" { // before the home is read: errors of the command line come first
+	if level != "" { // before the home is read, because errors of the command line come first
 		if _, err := r.LogAt(level, "error"); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func run(r *command.Run, level string, h node.Hooks) error {
 		return fmt.Errorf("config.toml: %w", err)
 	}
 	if err := home.AwaitGenesis(r.Context, c, logger); err != nil {
-		if r.Context.Err() != nil { // a signal is no error, as later
+		if r.Context.Err() != nil { // after a signal, as later, there is no error
 			return nil
 		}
 		return err

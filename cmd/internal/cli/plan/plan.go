@@ -1,5 +1,5 @@
-// Package plan has the commands that help to choose before a training starts: plan and
-// rules. They ask no node.
+// Package plan has the commands plan and rules, which help with decisions before a training starts.
+// They query no node.
 package plan
 
 import (
@@ -67,7 +67,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	return r.Show(p, p.Write)
 }
 
-// options are the flags: fields of the plan's input, and what its other fields follow from.
+// options are the flags: fields of the plan's input, and values from which its other fields follow.
 type options struct {
 	plan.Input
 	preset, model, data, label, group, schema, rate string
@@ -124,7 +124,7 @@ func Plannable() (names []string) {
 	return names
 }
 
-// complete fills in the input: what no flag gives is the preset's.
+// complete fills in the input. A field without a flag gets the preset's value.
 func (o *options) complete(r *command.Run) error {
 	own, err := o.own()
 	if err != nil {
@@ -155,7 +155,7 @@ func (o *options) complete(r *command.Run) error {
 	return o.privacy(r, p.Privacy)
 }
 
-// take sets the input to that of parameters, with a number of examples.
+// take sets the input from parameters and a number of examples.
 func (o *options) take(p params.Params, examples int) {
 	o.Byzantine, o.Rule, o.Rounds = int(p.Rule.Byzantine), p.Rule.Name, int(p.Training.Rounds)
 	o.Width, o.Samples = gradients.Width(p.Grid.Width), max(1, examples/o.Participants)
@@ -173,7 +173,8 @@ func (o *options) take(p params.Params, examples int) {
 	}
 }
 
-// config returns the limits and timeouts of a chain with these parameters: genesis' and a node's.
+// config returns the limits and timeouts in the genesis and in a node's configuration, for a chain
+// with these parameters.
 func config(p params.Params, n int) plan.Config {
 	c, a := home.DefaultsFor(p, n, n)
 	return plan.Config{

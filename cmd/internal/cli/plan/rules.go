@@ -43,7 +43,8 @@ func Rules() *cobra.Command {
 	return cmd
 }
 
-// withstand returns the beginning of a sentence on how many Byzantine participants n withstand.
+// withstand returns the beginning of a sentence about the number of Byzantine participants that n
+// participants withstand.
 func withstand(n int) string {
 	if n == 1 {
 		return "1 participant withstands"

@@ -98,9 +98,9 @@ func queryMembership() *cobra.Command {
 		}}.command()
 }
 
-// printMembers writes a line for each participant that was ever registered. Joining and leaving have
-// the heights that the node's index knows; if past is complete, other members are genesis'. The
-// column of addresses is left out if nobody has one.
+// printMembers writes a line for each participant that was ever registered. The heights of joining
+// and leaving come from the node's index. If past is complete, a member without such a height was
+// in the genesis. Without any address the column of addresses is left out.
 func printMembers(t io.Writer, members []query.Member, past []decided, complete bool) {
 	first := "-"
 	if complete {

@@ -47,8 +47,8 @@ func spentText(epsilon *float64) string {
 	return fmt.Sprintf("%.4f", *epsilon)
 }
 
-// privacyTable prints the participants' spends, and reports whether each is a guarantee, and whether
-// each is known.
+// privacyTable prints the participants' spends. guaranteed reports whether each spend is a
+// guarantee, and known whether each is known.
 func privacyTable(w io.Writer, all []query.Spend) (guaranteed, known bool, err error) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tleft")
@@ -65,7 +65,7 @@ func privacyTable(w io.Writer, all []query.Spend) (guaranteed, known bool, err e
 	return guaranteed, known, t.Flush()
 }
 
-// PrivacyText prints the participants' spends, and a warning if epsilon is no guarantee.
+// PrivacyText prints the participants' spends, and a warning if epsilon is not a guarantee.
 func PrivacyText(w io.Writer, all []query.Spend) error {
 	guaranteed, known, err := privacyTable(w, all)
 	if err != nil {

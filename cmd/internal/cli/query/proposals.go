@@ -19,7 +19,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
-// decided is a proposal that does not wait any more, with what became of it.
+// decided is a proposal that no longer waits, with its outcome.
 type decided struct {
 	ballot.Proposal
 	Approvals []uint32       `json:"approvals,omitempty"`
@@ -49,8 +49,8 @@ func queryProposals() *cobra.Command {
 		}}.command()
 }
 
-// history returns the proposals that do not wait any more, as the node's index of transactions has
-// them, with their outcomes and times, and whether these are all since genesis.
+// history returns the proposals that no longer wait, from the node's index of transactions, with
+// their outcomes and times. complete reports whether these are all since the genesis.
 func history(ctx context.Context, c *client.Client, m query.Membership) (all []decided, complete bool, err error) {
 	votes, err := ballot.Read(ctx, c.RPC(), m)
 	if err != nil {
@@ -73,7 +73,7 @@ func history(ctx context.Context, c *client.Client, m query.Membership) (all []d
 		d := decided{Proposal: p, Approvals: votes.Approvals[p.ID],
 			Outcome: ballot.OutcomeOf(ctx, c.RPC(), p.ID, votes.Heights(p, status.SyncInfo.LatestBlockHeight, boundaries))}
 		if d.Outcome.State == ballot.Dropped && len(d.Approvals) >= m.Threshold {
-			d.Outcome.State = ballot.Unknown // a round boundary further on may have enacted it
+			d.Outcome.State = ballot.Unknown // a later round boundary may have enacted it
 		}
 		if d.Outcome.At > 0 {
 			if h, err := c.RPC().Header(ctx, &d.Outcome.At); err == nil && h.Header != nil {
@@ -135,7 +135,7 @@ func (p proposals) names(indices []uint32) string {
 	return strings.Join(names, ", ")
 }
 
-// nextOf says what happens next to an open proposal.
+// nextOf describes the next step of an open proposal.
 func nextOf(p query.Proposal) string {
 	switch {
 	case p.Accepted && p.Kind == tx.KindStartEpoch.String():
@@ -167,7 +167,8 @@ func when(height int64, at *time.Time) string {
 	return fmt.Sprintf("height %d, %s UTC", height, at.Format(time.DateTime))
 }
 
-// changed returns when a participant joined or left, "" if no decided proposal of the kind says so.
+// changed returns the height and time at which a participant joined or left, "" if no decided
+// proposal of the kind tells.
 func changed(past []decided, kind tx.Kind, index uint32) string {
 	for _, d := range past {
 		if d.Kind == kind.String() && d.Outcome.State == ballot.Enacted &&

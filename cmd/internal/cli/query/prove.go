@@ -12,7 +12,7 @@ import (
 // Path returns the query path for the arguments of a command.
 type Path func(context.Context, *client.Client, []string) (string, error)
 
-// Prove queries with proof, and computes the application hash that the answer leads to.
+// Prove queries a value with its proof, and computes the application hash to which the proof leads.
 func Prove(ctx context.Context, c *client.Client, path Path, args []string) (asked string, p client.Proven,
 	root [32]byte, err error) {
 	if asked, err = path(ctx, c, args); err != nil {
@@ -60,6 +60,6 @@ func (q question) prove(r *command.Run, node string, args []string) error {
 	}
 	return r.Show(struct {
 		client.Proven
-		AppHash string `json:"app_hash"` // that the proof leads to
+		AppHash string `json:"app_hash"` // the application hash to which the proof leads
 	}{p, hex.EncodeToString(root[:])}, nil)
 }

@@ -109,7 +109,7 @@ func queryStatus() *cobra.Command {
 		}}.command()
 }
 
-// homeText says what a node declares of its own home.
+// homeText describes a node's declaration about its own home.
 func homeText(h query.Home) (text string) {
 	if h.Trainer != "" {
 		text += "trainer       " + command.Plain(h.Trainer)
@@ -148,8 +148,8 @@ func queryRound() *cobra.Command {
 		}}.command()
 }
 
-// queryNeighbours shows the neighbours of gradients, which records leave out: they are computed
-// here.
+// queryNeighbours shows the neighbours of gradients. Records leave them out, so the command
+// computes them.
 func queryNeighbours() *cobra.Command {
 	return question{use: "neighbours [[epoch] round]", short: "With whose gradients the rule compared each of a closed " +
 		"round, computed from its block (default: the last)", args: RoundArgs,
@@ -217,8 +217,8 @@ func ParticipantIndex(arg string) (uint32, error) {
 	return uint32(index), nil
 }
 
-// RoundArgument returns the round that the arguments name, of the running epoch if they name no
-// epoch, or the last closed round if there are none.
+// RoundArgument returns the round in the arguments. Without an epoch it is in the running epoch,
+// and without arguments it is the last closed round.
 func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch, round uint64, err error) {
 	numbers, err := RoundNumbers(args)
 	if err != nil {
@@ -248,7 +248,7 @@ func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 	return 0, 0, fmt.Errorf("no round is closed yet")
 }
 
-// RoundText prints the record of a closed round, with what it cost, "" if that is not shown.
+// RoundText prints the record of a closed round, and its cost unless cost is "".
 func RoundText(w io.Writer, r app.Record, cost string) error {
 	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     "+
 		"%s, margin %d\nDelta    %s\nmodel    %s\n",
@@ -283,7 +283,8 @@ func queryModel() *cobra.Command {
 		}}.command()
 }
 
-// modelArgument returns the model after the round that the arguments name, or as it stands.
+// modelArgument returns the model after the round in the arguments, or without arguments the
+// current model.
 func modelArgument(ctx context.Context, c *client.Client, args []string) (query.ModelState, error) {
 	if len(args) == 0 {
 		return c.Model(ctx)

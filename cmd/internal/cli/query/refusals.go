@@ -53,7 +53,7 @@ type refused struct {
 	reason        string
 	rounds, count int
 	signed        int             // rounds in which the participant signed a rejected gradient
-	last          query.Rejection // of a gradient that it signed, or of any gradient if it signed none
+	last          query.Rejection // a gradient that it signed, or any gradient if it signed none
 }
 
 // sumRefusals sums up rejections by participant and reason, in that order.

@@ -13,10 +13,10 @@ type pricedRound struct {
 	app.Record
 	Epsilon *float64 `json:"epsilon"` // the largest spend after the round; null if unknown or without a guarantee
 
-	budget float64 // of the running epoch; 0 for none, or if the round is of another one
+	budget float64 // of the running epoch; 0 without a budget, or if the round is in another epoch
 }
 
-// priced adds to a record what its block's event says of the spend.
+// priced adds the spend to a record, from the event of the round's block.
 func priced(ctx context.Context, c *client.Client, r app.Record) (p pricedRound, err error) {
 	p.Record = r
 	if p.Epsilon, err = c.EpsilonAt(ctx, r.Height); err != nil || p.Epsilon == nil {
@@ -31,7 +31,7 @@ func priced(ctx context.Context, c *client.Client, r app.Record) (p pricedRound,
 	return p, err
 }
 
-// cost says what the round and those before it have cost.
+// cost describes what the round and the earlier rounds have cost.
 func (p pricedRound) cost() string {
 	switch {
 	case p.Epsilon == nil:

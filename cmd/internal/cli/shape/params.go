@@ -1,5 +1,5 @@
-// Package shape has the flags that shape the parameters of an epoch, for a genesis and
-// for the epochs that follow.
+// Package shape has the flags for the parameters of an epoch, in a genesis and in a proposal of a
+// later epoch.
 package shape
 
 import (

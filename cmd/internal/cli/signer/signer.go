@@ -1,4 +1,4 @@
-// Package signer has the commands that hold keys in a process of their own, for a node elsewhere.
+// Package signer has the commands that keep keys in a separate process, for a node in another home.
 package signer
 
 import (
@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	// dialPause is the time between two attempts to connect to the node, and dialTries the max
-	// number of attempts after which CometBFT's signer would give up: none in practice.
+	// dialPause is the time between two attempts to connect to the node. dialTries is the max
+	// number of attempts; it is large, because CometBFT's signer gives up after it.
 	dialPause = 200 * time.Millisecond
 	dialTries = 1 << 40
-	// silence is how long a connection may be silent. The node pings more often.
+	// silence is the max time without data on a connection. The node pings more often.
 	silence = 5 * time.Second
 )
 
@@ -174,8 +174,9 @@ func (o *options) signBlocks(r *command.Run, c *config.Config, chainID string, l
 	return func() { _ = errors.Join(server.Stop(), held.Close()) }, nil // the last signature is on the disk
 }
 
-// dialer returns the function that connects to the node. Over TCP it rejects another node than that
-// of the id, which could ask for the signatures of heights to come and so silence the validator.
+// dialer returns a function that connects to the node. Over TCP it rejects every node without the
+// given id. Such a node could request signatures for later heights, after which the validator could
+// not sign the chain's own.
 func (o *options) dialer() (privval.SocketDialer, error) {
 	if path, ok := strings.CutPrefix(o.connect, "unix://"); ok {
 		return privval.DialUnixFn(path), nil
@@ -200,9 +201,9 @@ func (o *options) dialer() (privval.SocketDialer, error) {
 	}, nil
 }
 
-// reconnecting is a connection whose failed reads look like timeouts: CometBFT's endpoint connects
-// again after those alone. After the end of a stream, as when the node was killed, it would read the
-// same connection again, without a pause and without end.
+// reconnecting is a connection whose failed reads look like timeouts, because CometBFT's endpoint
+// connects again only after these. After the end of a stream, as when the node was killed, the
+// endpoint would otherwise read from the same connection without a pause and without end.
 type reconnecting struct{ net.Conn }
 
 func (c reconnecting) Read(p []byte) (int, error) {

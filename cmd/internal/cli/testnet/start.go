@@ -77,9 +77,9 @@ func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 	return err
 }
 
-// endings returns a context that also ends when the terminal closes, and makes a closed pipe an
-// error of the write: SIGHUP and SIGPIPE would otherwise end this process and leave the homes, with
-// their keys.
+// endings returns a context that also ends when the terminal closes, and makes writes to a closed
+// pipe fail. Without it SIGHUP and SIGPIPE would end this process at once, and the homes with their
+// keys would remain.
 func endings(ctx context.Context) (context.Context, context.CancelFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if signal.Ignored(syscall.SIGHUP) { // under nohup
@@ -185,8 +185,8 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	return errors.Join(err, nodes.Stop())
 }
 
-// look prints the command that shows the net, and with --stay reports the rounds of later epochs
-// until ctx ends. A node that ends first is an error, Ctrl-C is none.
+// look prints the command that shows the net and, with --stay, reports the rounds of later epochs
+// until ctx ends. It returns an error if a node ends before that, and none after Ctrl-C.
 func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net, measure testnet.Evaluator,
 	report *testnet.Reporter) error {
 	if !o.stay {

@@ -35,7 +35,7 @@ type netOptions struct {
 	flags   pflag.FlagSet // these flags
 }
 
-// declare declares the flags. It comes before the command's other flags.
+// declare declares the flags. The command declares its other flags afterwards.
 func (o *netOptions) declare(cmd *cobra.Command) {
 	m := &o.Manifest
 	command.Flag(cmd, &m.Validators, "validators", 4, "nodes, each a validator with its worker").Positive()
@@ -82,9 +82,9 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 	o.flags.AddFlagSet(cmd.Flags())
 }
 
-// manifest returns the manifest of the file, with the flags in place of its fields. Errors of the
-// manifest file and of its values are UsageErrors; a file that the manifest names and that cannot
-// be opened is not.
+// manifest returns the manifest in the file, with the values of the flags in place of its own.
+// Errors about the manifest file and its values are UsageErrors. An error of opening a file that
+// the manifest names is not.
 func (o *netOptions) manifest(r *command.Run, home string) (m testnet.Manifest, err error) {
 	if o.file != "" {
 		if err := r.Defaults(func() (err error) {
@@ -105,9 +105,9 @@ func (o *netOptions) manifest(r *command.Run, home string) (m testnet.Manifest, 
 	return m, command.Usage(err)
 }
 
-// resolve applies the flags that stand for another than their own field: a preset replaces the
-// file's parameters, parameters its preset, data its label. Their paths are relative to the working
-// directory.
+// resolve applies the flags that also replace other fields: a preset replaces the file's
+// parameters, parameters replace its preset, and data replace its label. The paths in flags are
+// relative to the working directory.
 func (o *netOptions) resolve(r *command.Run) (err error) {
 	m := &o.Manifest
 	byPreset, byParams := r.Given(&m.Preset), r.Given(&m.Params)

@@ -25,11 +25,11 @@ type Glance struct {
 	Standings   []query.Standing  `json:"participants"`
 	Spend       []query.Spend     `json:"spend"`
 	Refused     []query.Rejection `json:"refused"`               // gradients of the last round that the node rejected
-	Unreachable string            `json:"unreachable,omitempty"` // why the figures are old
+	Unreachable string            `json:"unreachable,omitempty"` // why the values are old
 }
 
-// look asks the node for a glance. Values that follow from the height come from before, which may
-// be nil, if chain, height and application hash are the same.
+// look asks the node for a new Glance. If chain, height and application hash are those of before,
+// which may be nil, it takes the values that follow from the height from there.
 func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error) {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()
@@ -69,7 +69,7 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 	return g, nil
 }
 
-// read asks for the values that follow from the height.
+// read requests the values that follow from the height.
 func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
 	if g.Standings, err = c.Reputation(ctx); err != nil {
 		return err
@@ -92,8 +92,8 @@ func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
 // paceRounds is the max number of rounds over which the pace is averaged.
 const paceRounds = 20
 
-// paceOf returns the mean time between two of the last rounds, by the times of the blocks that
-// closed them, 0 if it is unknown.
+// paceOf returns the mean time between the last rounds, from the times of the blocks that closed
+// them, or 0 if it is unknown.
 func paceOf(ctx context.Context, c *client.Client, last *app.Record) time.Duration {
 	if last == nil || last.Round == 0 {
 		return 0

@@ -15,7 +15,7 @@ import (
 type score struct {
 	Accuracy *float64
 	Examples int    // of the test set
-	Round    uint64 // the round that gave the model
+	Round    uint64 // the round after which the chain had the model
 	Why      string
 }
 
@@ -30,8 +30,8 @@ type measurer struct {
 	busy chan struct{} // closed when the measurement ends; nil if none runs
 }
 
-// see starts a measurement of the newest model, unless it is measured already or another
-// measurement runs, and returns the last score.
+// see returns the last score. It starts a measurement of the newest model, unless that model has
+// been measured or another measurement is running.
 func (m *measurer) see(ctx context.Context, g *Glance) score {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +58,8 @@ func (m *measurer) see(ctx context.Context, g *Glance) score {
 	return m.last
 }
 
-// await is see, but waits for the running measurement, whose context ends after QueryTimeout.
+// await is see, but it waits for the running measurement, which ends after QueryTimeout at the
+// latest.
 func (m *measurer) await(ctx context.Context, g *Glance) score {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()

@@ -31,21 +31,21 @@ const (
 	yellow tint = "\x1b[33m"
 )
 
-// screen is the terminal that top draws on. The zero value is for other outputs: each glance goes
-// below the last, without colours.
+// screen is the terminal on which top draws. The zero value is for other outputs, on which each
+// view follows the last one without colours.
 type screen struct {
-	out           io.Writer // nil: no terminal
+	out           io.Writer // nil if the output is not a terminal
 	colours       bool
 	width, height int // of the terminal, in characters; 0 if unknown
 	first         int // the participant at the top of the table
 	rows          int // number of rows of the table that were drawn last
 	troubleFirst  bool
 
-	keys  chan string // nil if standard input is no terminal
+	keys  chan string // nil if standard input is not a terminal
 	input *term.State // the state that close restores
 }
 
-// open takes over w if it is a terminal, and returns the zero screen otherwise.
+// open takes control of w if it is a terminal, and otherwise returns the zero screen.
 func open(w io.Writer) (*screen, error) {
 	if !command.IsTerminal(w) {
 		return &screen{}, nil
@@ -58,7 +58,7 @@ func open(w io.Writer) (*screen, error) {
 			return nil, err
 		}
 		s.input, s.keys = state, make(chan string)
-		go func() { // it ends with the process: a read of a terminal cannot be cancelled
+		go func() { // ends with the process, because reading from a terminal cannot be cancelled
 			for key := make([]byte, 16); ; {
 				n, err := os.Stdin.Read(key)
 				if err != nil {
@@ -107,7 +107,7 @@ func (s *screen) look() <-chan time.Time {
 	return time.After(sizeTime)
 }
 
-// press handles a key and reports whether it quits.
+// press handles a key and reports whether it ends top.
 func (s *screen) press(key string) (quit bool) {
 	page := max(1, s.rows)
 	switch key {
@@ -131,7 +131,7 @@ func (s *screen) press(key string) (quit bool) {
 	return false
 }
 
-// show writes lines: on a terminal over the previous lines, elsewhere below them.
+// show writes lines: over the previous lines on a terminal, and after them elsewhere.
 func (s *screen) show(w io.Writer, lines []line) error {
 	var b strings.Builder
 	end := "\n"
@@ -145,7 +145,7 @@ func (s *screen) show(w io.Writer, lines []line) error {
 		}
 		b.WriteString(l.text)
 		if s.out != nil && i == len(lines)-1 {
-			end = clearLine + clearBelow // no new line after the last, which would scroll
+			end = clearLine + clearBelow // a line feed after the last line would scroll the screen
 		}
 		b.WriteString(end)
 	}

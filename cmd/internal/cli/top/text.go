@@ -26,7 +26,7 @@ type line struct {
 	tint tint
 }
 
-// draw shows a view; on a terminal, with the rows of the table that fit.
+// draw draws a view. On a terminal it draws only the rows of the table that fit.
 func draw(w io.Writer, v *view, s *screen) error {
 	s.measure()
 	lines := wrapped(head(v), s.width)
@@ -85,8 +85,8 @@ func head(v *view) []line {
 	return append(lines, line{fmt.Sprintf("next leaders %v", firstOf(s.Ranking, 8)), none}, line{})
 }
 
-// wrapped breaks lines that are wider than a screen where their parts are separated by three spaces,
-// and indents what follows. A width of 0 is unknown and breaks nothing.
+// wrapped breaks lines that are wider than a screen, at places where three spaces separate their
+// parts, and indents the continuation. A width of 0 is unknown, and no line is broken.
 func wrapped(lines []line, width int) []line {
 	if width <= 0 {
 		return lines
@@ -109,8 +109,8 @@ func wrapped(lines []line, width int) []line {
 	return out
 }
 
-// counts returns the numbers of participants by their result in the last round, and the spread of
-// reputations: a screen shows a few of a thousand rows.
+// counts returns the numbers of participants for each result in the last round, and the spread of
+// reputations, because a screen shows only a few of a thousand rows.
 func counts(v *view) string {
 	selected, leftOut, opposed, refused := 0, 0, 0, 0
 	in := map[uint32]bool{}
@@ -146,7 +146,7 @@ func counts(v *view) string {
 	return text
 }
 
-// timeLeft returns the estimate of the time that the remaining rounds take, "" if it is unknown.
+// timeLeft returns an estimate of the time for the remaining rounds, "" if it is unknown.
 func timeLeft(v *view) string {
 	s := v.Status
 	if s.Done || s.Round >= s.Rounds || v.Pace <= 0 {
@@ -189,8 +189,8 @@ func epsilonOf(v *view) string {
 // columnRunes is the number of characters of a moniker in the table.
 const columnRunes = 16
 
-// columns returns a function that joins the cells of a row, as many as a screen has room for: those
-// that matter most come first.
+// columns returns a function that joins the cells of a row that fit on a screen. The most important
+// cells come first.
 func columns(width int) func(cells ...string) string {
 	most := 9
 	switch {
@@ -266,9 +266,9 @@ func table(v *view, troubleFirst bool, width int) []line {
 	return lines
 }
 
-// trouble ranks a participant's trouble: 3 for a proven offence, 2 for a reputation below a half, or
-// a gradient that is opposed to Delta or was rejected, 1 for turns as leader that it let pass, or a
-// gradient that was left out or is absent, 0 for none.
+// trouble ranks the trouble of a participant: 3 for a proven offence; 2 for a reputation below a
+// half, or a gradient that opposed Delta or was rejected; 1 for missed turns as leader, or a
+// gradient that was left out or is missing; and 0 for none.
 func trouble(p query.Standing, c app.Contribution, there, refused, closed bool) int {
 	switch {
 	case p.Offences > 0:

@@ -44,7 +44,7 @@ type options struct {
 	interval     time.Duration
 }
 
-// view is a glance with the values that top computes for the screen.
+// view is a Glance with the values that top computes for the screen.
 type view struct {
 	*Glance
 	Score             score
@@ -85,7 +85,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	return watch(r.Context, r.Out, c, m, g, o.interval)
 }
 
-// lines prints a line of JSON for each look.
+// lines prints a line of JSON after each look at the node.
 func lines(r *command.Run, c *client.Client, g *Glance, interval time.Duration) error {
 	for {
 		if err := json.NewEncoder(r.Out).Encode(g); err != nil {
@@ -102,8 +102,8 @@ func lines(r *command.Run, c *client.Client, g *Glance, interval time.Duration) 
 	}
 }
 
-// watch draws the newest view until ctx ends or a key quits: after every look, every key and every
-// change of the terminal's size.
+// watch draws the newest view until ctx ends or a key ends top. It draws after each look at the
+// node, each key and each change of the terminal's size.
 func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *Glance, interval time.Duration) error {
 	s, err := open(w)
 	if err != nil {
@@ -136,7 +136,8 @@ func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *G
 	}
 }
 
-// deliver sends the view of the first glance, and a view after every look, until ctx ends.
+// deliver sends a view of the first Glance, and one after each further look at the node, until ctx
+// ends.
 func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measurer, g *Glance,
 	interval time.Duration) {
 	var accuracy, epsilon trend
@@ -163,8 +164,8 @@ func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measu
 	}
 }
 
-// again returns a new glance, or the old one with the error if the node gives none: it may come
-// back.
+// again returns a new Glance. If the node does not answer, it returns the old one with the error,
+// because the node may answer later.
 func again(ctx context.Context, c *client.Client, g *Glance) *Glance {
 	now, err := look(ctx, c, g)
 	if err == nil {

@@ -14,8 +14,8 @@ type trend struct {
 	last   uint64 // the round of the newest value
 }
 
-// add appends the value of a round, unless it is the round of the newest value. It returns a trend of its
-// own, for views may be drawn while the next is made.
+// add returns a new trend with the value of a round appended, unless it has the round already. It
+// does not change t, because another goroutine may draw it.
 func (t trend) add(round uint64, value *float64) trend {
 	if value == nil || len(t.values) > 0 && round == t.last {
 		return t
@@ -24,8 +24,8 @@ func (t trend) add(round uint64, value *float64) trend {
 	return trend{all[max(0, len(all)-trendRounds):], round}
 }
 
-// String draws the values between the lowest and the highest as blocks, with a space before them; ""
-// for fewer than two.
+// String draws the values as blocks between the lowest and the highest, after a space. It returns
+// "" for fewer than two values.
 func (t trend) String() string {
 	if len(t.values) < 2 {
 		return ""

@@ -60,7 +60,7 @@ type checkOptions struct {
 	config                 trainer.Config
 }
 
-// ErrNotStarted means that a trainer ended before it was asked anything.
+// ErrNotStarted means that a trainer ended before the first question.
 var ErrNotStarted = errors.New("the trainer did not start")
 
 // ErrRefuted means that a trainer failed the check.
@@ -106,7 +106,7 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 	return verdict(r.Context, report)
 }
 
-// verdict returns the error for a report: a trainer of which nothing could be asked has broken no
+// verdict returns the error for a report. A trainer that could not be asked has not broken a
 // promise.
 func verdict(ctx context.Context, report trainer.Report) error {
 	var start *trainer.StartError
@@ -146,7 +146,7 @@ func (o *checkOptions) params(args []string) (params.Params, error) {
 	return p, nil
 }
 
-// found returns an error if the trainer's program, or the script that it runs, is not there.
+// found returns an error if the trainer's program, or the script that it runs, does not exist.
 func found(c trainer.Config) error {
 	if err := c.Check(); err != nil {
 		return err

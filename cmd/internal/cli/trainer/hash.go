@@ -44,7 +44,7 @@ func (o *hashOptions) run(r *command.Run, args []string) error {
 			return command.Usage(fmt.Errorf("--params: %w", err))
 		}
 	}
-	version := "" // of no use to anybody but a reader: a Python that is missing is no error
+	version := "" // only for readers, so a missing Python is not an error
 	if said, err := exec.CommandContext(r.Context, o.python, "--version").CombinedOutput(); err == nil {
 		version = strings.TrimSpace(string(said))
 	}

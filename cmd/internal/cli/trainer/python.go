@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// debian is the interpreter of Debian's python3-numpy and python3-torch. Another python3 may stand
-// before it in $PATH.
+// debian is the interpreter for Debian's python3-numpy and python3-torch. $PATH may have another
+// python3 before it.
 const debian = "/usr/bin/python3"
 
 // packages are Debian's packages of the modules that studies import.
@@ -37,8 +37,8 @@ func imports(ctx context.Context, python, module string) bool {
 	return exec.CommandContext(ctx, python, "-c", find, top).Run() == nil
 }
 
-// withPython returns a command line that the named interpreter runs, in place of the one that it
-// names itself. An empty name changes nothing.
+// withPython returns a command line that the named interpreter runs, in place of its own
+// interpreter. With an empty name it returns the command line unchanged.
 func withPython(python string, args []string) []string {
 	switch {
 	case python == "":

@@ -21,7 +21,7 @@ import (
 // prefixDigits is the min length of an id's prefix that a command accepts for the id.
 const prefixDigits = 8
 
-// proveConsensusKey returns the proof, signed by the home's validator key, that it belongs to the
+// proveConsensusKey returns the proof, by the home's validator key, that this key belongs to the
 // participant with a signing key.
 func proveConsensusKey(s *sender, chainID string, pub []byte) ([]byte, error) {
 	c, _, err := s.run.LoadHome()
@@ -109,8 +109,8 @@ func joinFile(file string, id []byte) ([]byte, error) {
 	return t.Raw, nil
 }
 
-// proposal returns the id of the proposal with an id or a prefix of one. It returns an unknown
-// whole id as it is: the node judges it.
+// proposal returns the id of a proposal from its id or a prefix of it. It returns a whole id
+// unchanged even if no proposal has it, because the node decides.
 func (s *sender) proposal(ctx context.Context, arg string) ([]byte, error) {
 	if err := checkPrefix("proposal", arg); err != nil {
 		return nil, err
@@ -190,8 +190,8 @@ func txLeave() *cobra.Command {
 	return cmd
 }
 
-// leaveCost returns N and f before and after a participant leaves, of the learning and, if it is a
-// validator, of consensus; and whether one of both f falls to 0.
+// leaveCost describes N and f before and after a participant leaves: those of the learning and, for
+// a validator, those of consensus. fallsToZero reports whether either f becomes 0.
 func leaveCost(m query.Membership, validator bool) (text string, fallsToZero bool) {
 	n := m.Participants - 1
 	f := min(m.Byzantine, params.MaxByzantine(n))

@@ -17,8 +17,8 @@ func printRaw(w io.Writer, raw []byte) error {
 	return err
 }
 
-// outlook returns the effect of a transaction in a block: its proposal is enacted, or waits. It
-// fails if the round boundary dropped the proposal.
+// outlook returns the effect of a transaction that a block holds: its proposal was enacted, or
+// waits. It fails if the round boundary dropped the proposal.
 func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, error) {
 	if t.Kind() == tx.KindEvidence {
 		return "the participant's reputation is 0: spdl query evidence", nil
@@ -51,8 +51,8 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, erro
 	}
 }
 
-// waits returns the text of the event that the proposal waits for, "" if a round boundary may still
-// decide it. With last, when the caller does not ask again, the text is never empty.
+// waits returns the text of the event for which the proposal waits, "" if a round boundary may
+// still decide it. If last is set, the caller does not ask again, and the text is never empty.
 func (r *Report) waits(m query.Membership, last bool) string {
 	at := slices.IndexFunc(m.Proposals, func(p query.Proposal) bool { return p.ID == r.Proposal })
 	switch {
@@ -64,8 +64,7 @@ func (r *Report) waits(m query.Membership, last bool) string {
 	return ""
 }
 
-// boundaryPolls is the number of polls for the enactment of an accepted proposal after which the
-// command ends without it.
+// boundaryPolls is the max number of polls for the enactment of an accepted proposal.
 const boundaryPolls = 50
 
 // enacted reports whether the block of a height decided a proposal, with a text if it was enacted

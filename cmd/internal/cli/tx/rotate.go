@@ -64,7 +64,7 @@ type rotation struct {
 }
 
 // newRotation reads the options, and the next keys of an interrupted rotation. It generates no
-// keys: the home may be no participant's.
+// keys, because the home may not belong to a participant.
 func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 	r := &rotation{sender: s, signing: o.signing, vrf: o.vrf, next: s.own}
 	file, asked := o.consensusKeyFile, o.consensus
@@ -124,8 +124,8 @@ func (r *rotation) done(p app.Participant) bool {
 		(r.nodes == nil || slices.Equal(p.NodeIds, r.nodes))
 }
 
-// holder returns the participant that rotates. If the rotation was interrupted after it came into
-// force, the chain knows the participant by the next key.
+// holder returns the participant that rotates its keys. If the rotation was interrupted after it
+// came into force, the chain already knows the participant by the next key.
 func (r *rotation) holder(ctx context.Context) (app.Participant, error) {
 	all, err := r.Participants(ctx)
 	if err != nil {

@@ -220,7 +220,7 @@ func (s *sender) deliver(t *tx.Tx) error {
 	return errors.Join(s.run.Show(r, r.text), err)
 }
 
-// dryRun shows a transaction that is not sent.
+// dryRun shows a transaction without sending it.
 func (s *sender) dryRun(t *tx.Tx) error {
 	r := newReport(t, s.about)
 	r.Tx = t.Raw
@@ -256,8 +256,9 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, er
 	return true, err
 }
 
-// included returns the height of a transaction's block, for which it waits. It warns once every
-// patience, and fails if the proposal of an approval waits no longer: no block accepts it then.
+// included waits for the block of a transaction and returns its height. It warns at intervals of
+// patience. If the proposal of an approval no longer waits, it fails, because no block can accept
+// the approval.
 func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, error) {
 	for began := time.Now(); ; {
 		look, stop := context.WithTimeout(ctx, patience)

@@ -57,7 +57,7 @@ type logVerdict struct {
 	NotProven string `json:"not_proven"`
 }
 
-// notProven names what a log's bytes do not say.
+// notProven lists what the bytes of a log do not prove.
 const notProven = "that no entry is missing, the results, the names and the founders: spdl audit log on an archive " +
 	"makes the same log again"
 
@@ -90,7 +90,8 @@ func (o *logOptions) run(r *command.Run, args []string) error {
 	})
 }
 
-// headers returns the headers that the options trust: of the node, or those that held finds in the file.
+// headers returns the trusted headers of the options: from the node, or those that held finds in
+// the file.
 func (o *logOptions) headers(ctx context.Context, r *command.Run, chainID string,
 	held func(light.Trust) (light.Headers, light.Trust, error)) (light.Headers, light.Trust, error) {
 	if o.genesis != "" && o.hash != "" {

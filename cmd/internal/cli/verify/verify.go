@@ -48,7 +48,7 @@ func (o *trustOptions) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.chainID, "chain-id", "", "chain that the node, or the model, must be of (default: the node's)")
 }
 
-// check returns the trusted header. The caller adds the chain's id.
+// check returns the trusted header in the options. The caller adds the chain's id.
 func (o *trustOptions) check(offline bool) (t light.Trust, err error) {
 	t = o.trust
 	t.Hash, err = hex.DecodeString(o.hash)
@@ -143,7 +143,8 @@ the file carries that header, and --trust-hash is its hash.`,
 	return cmd
 }
 
-// verdict verifies a file against its own header, or against one that follows from the trusted one.
+// verdict verifies a file against its own header, or against a header that follows from the trusted
+// header.
 func (o *trustOptions) verdict(r *command.Run, f *verify.File, t light.Trust, offline bool) (verify.Verdict, error) {
 	if offline {
 		return f.Offline(t)
@@ -159,7 +160,8 @@ func (o *trustOptions) verdict(r *command.Run, f *verify.File, t light.Trust, of
 }
 
 // verifyAnswer returns a command that queries a node with proof and checks the answer. A node may
-// answer from an old state, so the age of the answer has a limit, by default maxAge; 0 is none.
+// answer from an old state, so the age of the answer has a limit. maxAge is the default limit; 0
+// means none.
 func verifyAnswer(use, short string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path,
 	read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
 	o := &trustOptions{}
