@@ -256,10 +256,9 @@ func (p *Pool) Find(hash [32]byte) *tx.Tx {
 const admitCost = 1 << 16
 
 // Advance moves the pool to a committed state and drops stale transactions. If the state has
-// changed, it admits every transaction again. It skips transactions of a round whose phase is still
-// open, if the participants are unchanged too. The participants matter because the boundary of a
-// stalled round may change keys, and a gradient that is signed with a former key makes its
-// aggregate invalid.
+// changed, it checks every transaction again. Only the transactions of a round whose phase is still
+// open are not checked again, unless the participants have changed: the boundary of a stalled round
+// may change keys, and a gradient that is signed with a former key makes its aggregate invalid.
 func (p *Pool) Advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

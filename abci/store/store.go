@@ -22,8 +22,8 @@ const MaxModels = 64
 // it.
 const DefaultCheckpointEvery = 16
 
-// Each kind of entry has a prefix in the key space. Epochs, rounds and heights follow it in big
-// endian, so that entries are in their order.
+// The first byte of a key is the prefix of the kind of entry. Epochs, rounds and heights follow it
+// in big endian, so that the order of keys is their order.
 const (
 	prefixState        = 's'
 	prefixModelOfState = 'b' // holds the key of the record with the model of the state, which the document leaves out

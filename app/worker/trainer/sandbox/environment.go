@@ -10,8 +10,8 @@ import (
 var passed = []string{"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
 	"MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES"}
 
-// environment returns the environment of a trainer. It does not have HOME and TMPDIR, which the
-// supervisor sets to the scratch folder.
+// environment returns the environment of a trainer without HOME and TMPDIR. The supervisor sets
+// these two to the scratch folder.
 func environment(further []string) (env []string) {
 	for _, name := range append(passed, further...) {
 		if strings.Contains(name, "=") {

@@ -165,8 +165,8 @@ func (s *supervisor) attend(orphaned <-chan struct{}) int {
 func (s *supervisor) killAll() {
 	s.over.Store(true)
 	for {
-		// A signal to all processes is safe only if signals are confined to descendants. The kernel
-		// then answers a signal to process 1 with EPERM.
+		// The supervisor may signal all processes only if the kernel confines its signals to its
+		// descendants. Then a signal to process 1 fails with EPERM.
 		if s.scoped && unix.Kill(1, 0) == unix.EPERM {
 			_ = unix.Kill(-1, unix.SIGKILL)
 		} else {
