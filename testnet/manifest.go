@@ -73,6 +73,8 @@ type Manifest struct {
 	// training examples of each participant, for a preset whose data do not determine it.
 	Model    string `mapstructure:"model"`
 	Examples int    `mapstructure:"examples"`
+	// Force makes a net whose tables are too small for their epsilon (preset.CheckTable).
+	Force bool `mapstructure:"force"`
 	// Epsilon is the privacy budget of each participant, which sets the noise. Default: the
 	// preset's. LearningRate replaces the preset's.
 	Epsilon      float64 `mapstructure:"epsilon"`
@@ -126,6 +128,9 @@ func (m *Manifest) check() (params.Params, error) {
 	p, err := m.params()
 	if err == nil {
 		_, err = p.Validate(m.participants())
+	}
+	if err == nil && !m.Force {
+		err = preset.CheckTable(p, m.participants())
 	}
 	return p, err
 }

@@ -112,6 +112,9 @@ label = {{ printf "%q" .Label }}
 {{- if .Schema }}
 schema = {{ printf "%q" .Schema }}
 {{- end }}
+{{- if .Force }}
+force = true
+{{- end }}
 {{- if .Group }}
 group = {{ printf "%q" .Group }}
 {{- end }}

@@ -169,6 +169,10 @@ func (t *Trainer) NoiseStd() float64 { return t.noise }
 // the noise in a submitted vector, in gradient units.
 func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
 
+// NoiseStd returns the standard deviation of the noise in each coordinate of a submitted vector after
+// many rounds, in gradient units. It is 0 with a mechanism other than the gaussian one.
+func NoiseStd(p params.Privacy) float64 { return privacy.FinalStd(mechanismConfig(p)) }
+
 // mechanismConfig returns the part of a chain's privacy parameters that the mechanism needs. It has
 // a type of its own because package privacy knows no sampling, budget or ledger.
 func mechanismConfig(p params.Privacy) privacy.Config {

@@ -19,6 +19,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/model"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet"
 )
 
 // diagnoses are the classes of the patients.
@@ -164,7 +165,7 @@ func TestOwnDataInGenesis(t *testing.T) {
 	stdout, stderr, code := spdl(t, "plan", "--preset", "external", "--model", file, "--examples", "1000")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "external, 60 parameters")
-	stdout, stderr, code = spdl(t, "plan", "--data", table, "--label", "diagnosis")
+	stdout, stderr, code = spdl(t, "plan", "--data", table, "--label", "diagnosis", "--force")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "3-3, 12 parameters")
 	require.Contains(t, stdout, "20 examples a participant")
@@ -237,4 +238,35 @@ func TestGroupsOfImagesInGenesis(t *testing.T) {
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "have no groups: want the file train-groups.csv")
 	require.NoDirExists(t, net)
+}
+
+// TestTableTooSmall: plan, testnet init and consortium new reject a table with too few rows for its
+// epsilon, with the number of rows and the epsilon that would do, unless --force is given.
+func TestTableTooSmall(t *testing.T) {
+	table := patients(t, 100) // 20 of the training rows each
+	data := []string{"--data", table, "--label", "diagnosis"}
+	net, ours := filepath.Join(t.TempDir(), "net"), filepath.Join(t.TempDir(), "ours")
+	for _, c := range []struct {
+		args []string
+		code int
+		dir  string // must not be there before --force
+	}{
+		{append([]string{"plan", "--epsilon", "1"}, data...), command.Failure, net},
+		{append([]string{"testnet", "init", "--home", net, "--epsilon", "1"}, data...), command.WrongUse, net},
+		{append([]string{"consortium", "new", ours, "--chain-id", "ours", "--members", "a,b,c,d", "--examples", "20",
+			"--epsilon", "1"}, data...), command.WrongUse, ours},
+	} {
+		stdout, stderr, code := spdl(t, c.args...)
+		require.Equal(t, c.code, code, stderr)
+		require.Regexp(t, "too few rows for their epsilon: with about 20 examples of each participant and epsilon 1 the "+
+			"noise in a submitted vector is [0-9.]+ times the clip norm, above 1, and attackers that hide in it, f = 1, "+
+			"decide the result: [0-9]+ examples each would do, or epsilon [0-9.]+ with these; --force", stderr)
+		require.Equal(t, c.args[0] == "plan", strings.Contains(stdout, "noise to gradient"), "a plan is shown all the same")
+		require.NoDirExists(t, c.dir)
+		_, stderr, code = spdl(t, append(c.args, "--force")...)
+		require.Zero(t, code, stderr)
+	}
+	manifest, err := testnet.LoadManifest(filepath.Join(net, "manifest.toml"))
+	require.NoError(t, err)
+	require.True(t, manifest.Force, "a net that was forced starts again")
 }

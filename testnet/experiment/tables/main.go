@@ -2,8 +2,8 @@
 // a network, and prints one CSV line for each setting: means over the seeds with their standard
 // deviations. docs/TABLES.md has the lines of a whole run.
 //
-// Usage: tables [-quick] [-table NAME] [-seeds 3] FOLDER, with the files that fetch writes. -quick
-// trains on rows that it makes up, and needs no folder.
+// Usage: tables [-quick] [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] FOLDER, with the files that
+// fetch writes. -quick trains on rows that it makes up, and needs no folder.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -40,23 +41,41 @@ type setting struct {
 	nodes   int
 	epsilon float64
 	attack  string
+	rows    int // of the training set, the first ones; 0 for all
 }
 
 func main() {
 	quick := flag.Bool("quick", false, "a table of made-up rows, one seed")
 	only := flag.String("table", "", "names of tables with commas between them (default: all)")
 	seeds := flag.Int("seeds", 3, "seeds")
+	epsilons := flag.String("epsilons", "1,2,4", "epsilons with commas between them")
+	rows := flag.Int("rows", 0, "training rows, the first of the table (default: all)")
 	attack := flag.String("attack", strong, "attack of a third")
 	flag.Parse()
-	if err := run(flag.Arg(0), *only, *attack, *seeds, *quick); err != nil {
+	budgets, err := numbers(*epsilons)
+	if err == nil {
+		err = run(flag.Arg(0), *only, *attack, budgets, *rows, *seeds, *quick)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
 		os.Exit(1)
 	}
 }
 
-func run(folder, only, attack string, seeds int, quick bool) error {
-	all := names
-	epsilons, sizes := []float64{1, 2, 4}, []int{4, 10}
+// numbers reads numbers with commas between them.
+func numbers(text string) (all []float64, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		x, err := strconv.ParseFloat(part, 64)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+func run(folder, only, attack string, epsilons []float64, rows, seeds int, quick bool) error {
+	all, sizes := names, []int{4, 10}
 	switch {
 	case quick:
 		dir, err := os.MkdirTemp("", "spdl-tables-")
@@ -75,7 +94,7 @@ func run(folder, only, attack string, seeds int, quick bool) error {
 	for _, name := range all {
 		for _, n := range sizes {
 			for _, epsilon := range epsilons {
-				settings = append(settings, setting{name, n, epsilon, ""}, setting{name, n, epsilon, attack})
+				settings = append(settings, setting{name, n, epsilon, "", rows}, setting{name, n, epsilon, attack, rows})
 			}
 		}
 	}
@@ -122,6 +141,13 @@ func (s setting) line(folder string, seeds int) (string, error) {
 	data, err := table.Load(filepath.Join(folder, file+".csv"), t)
 	if err != nil {
 		return "", err
+	}
+	if s.rows > 0 && s.rows < data.Train.Len() {
+		first := make([]int, s.rows)
+		for i := range first {
+			first[i] = i
+		}
+		data.Train = data.Train.Subset(first)
 	}
 	units := data.Train.Len()
 	switch {

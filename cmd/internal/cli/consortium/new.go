@@ -21,6 +21,7 @@ type newOptions struct {
 	chainID  string
 	members  []string
 	deadline string
+	force    bool
 	shape    shape.Options
 }
 
@@ -41,6 +42,8 @@ func newCommand() *cobra.Command {
 		"them").Required()
 	command.Flag(cmd, &o.deadline, "deadline", "", "until when the members' files should be there: a duration from now, "+
 		"as 72h, or a time, as 2026-12-31T12:00:00Z (default: none)")
+	command.Flag(cmd, &o.force, "force", false, "propose it even where the members' tables have too few rows for their "+
+		"epsilon")
 	o.shape.Flags(cmd, "the preset "+preset.Names()[0])
 	return cmd
 }
@@ -57,6 +60,11 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 	p, err := o.shape.Shape(n, func() (params.Params, error) { return preset.New(preset.Names()[0], n) }, r.Warn)
 	if err != nil {
 		return err
+	}
+	if !o.force {
+		if err := preset.CheckTable(p, n); err != nil {
+			return command.Usage(err)
+		}
 	}
 	folder := args[0]
 	proposal := founding.Proposal{ChainID: o.chainID, AppVersion: app.Version, Members: o.members, Deadline: deadline,

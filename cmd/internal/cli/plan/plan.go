@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -64,13 +65,29 @@ func (o *options) run(r *command.Run, _ []string) error {
 	case err != nil:
 		return err
 	}
-	return r.Show(p, p.Write)
+	if err := r.Show(p, p.Write); err != nil || o.force {
+		return err
+	}
+	return preset.CheckTable(o.planned(p), p.Participants)
+}
+
+// planned returns the parameters of a plan, as far as the check of its tables reads them.
+func (o *options) planned(p plan.Plan) params.Params {
+	made := o.params
+	made.Rule.Byzantine, made.Training.Rounds = uint32(p.Byzantine), uint64(p.Rounds)
+	v := &made.Privacy
+	v.Batch, v.SamplingRate, v.Clip, v.WorkerMomentum = uint32(p.Batch), p.SamplingRate, p.Clip, p.Momentum
+	v.NoiseMultiplier, v.Epsilon, v.Delta = p.NoiseMultiplier, cmp.Or(o.Epsilon, p.Epsilon), p.Delta
+	return made
 }
 
 // options are the flags: fields of the plan's input, and values from which its other fields follow.
 type options struct {
 	plan.Input
 	preset, model, data, label, group, schema, rate string
+
+	force  bool
+	params params.Params // of the preset, with the data and the model
 }
 
 func (o *options) declare(cmd *cobra.Command) {
@@ -110,6 +127,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Link.Step, "step", 0, "time of a training step (default: a built-in model's by its size)")
 	command.Flag(cmd, &o.Link.Cores, "cores", 2, "cores of a node")
 	command.Flag(cmd, &o.Link.Peers, "peers", 0, "peers of a node (default: all others, 10 at most)")
+	command.Flag(cmd, &o.force, "force", false, "accept tables that have too few rows for their epsilon")
 	command.Flag(cmd, &o.NoiseFloor, "noise-floor", false, "validators reject vectors without noise (default: the "+
 		"preset's)")
 }
@@ -134,6 +152,7 @@ func (o *options) complete(r *command.Run) error {
 	if err != nil {
 		return err
 	}
+	o.params = p
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		return fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset,
 			p.Privacy.Mechanism, strings.Join(Plannable(), ", "))

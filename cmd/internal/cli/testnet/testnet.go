@@ -71,6 +71,7 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &m.Group, "group", "", "column of the CSV file that names the group of a row, as "+
 		"patient_id: the unit of privacy is then a group and not an example; a folder of images names its groups in "+
 		"train-groups.csv")
+	command.Flag(cmd, &m.Force, "force", false, "train tables even with too few rows for their epsilon")
 	command.Flag(cmd, &m.Partition, "partition", testnet.Partitions[0], "how the training set is dealt out: "+
 		strings.Join(testnet.Partitions, " or ")).Values(testnet.Partitions...)
 	command.Flag(cmd, &m.Alpha, "alpha", 1, "concentration of the dirichlet partition").Positive()
