@@ -89,10 +89,17 @@ func (r *replay) take(h *Handover) (err error) {
 		return fmt.Errorf("%w: %w", ErrHandover, err)
 	}
 	var params cmtproto.ConsensusParams
-	if err := params.Unmarshal(h.Params); err != nil {
+	err = params.Unmarshal(h.Params)
+	if err == nil && (params.Block == nil || params.Evidence == nil || params.Validator == nil || params.Version == nil) {
+		err = errors.New("they are not whole")
+	}
+	if err == nil {
+		r.params, r.results = types.ConsensusParamsFromProto(params), h.Results
+		err = r.params.ValidateBasic()
+	}
+	if err != nil {
 		return fmt.Errorf("%w: consensus parameters: %w", ErrHandover, err)
 	}
-	r.params, r.results = types.ConsensusParamsFromProto(params), h.Results
 	for i, set := range []**types.ValidatorSet{&r.previous, &r.validators, &r.next} {
 		var p cmtproto.ValidatorSet
 		err := p.Unmarshal(h.Validators[i])

@@ -367,6 +367,7 @@ func TestFalseHandover(t *testing.T) {
 		"results":    func(e *evidence.Evidence) { e.Handover.Results[0] ^= 1 },
 		"record":     func(e *evidence.Evidence) { e.Handover.Record = e.Records[0] },
 		"no record":  func(e *evidence.Evidence) { e.Handover.Record = nil },
+		"parameters": func(e *evidence.Evidence) { e.Handover.Params = nil },
 		"validators": func(e *evidence.Evidence) { e.Handover.Validators[1] = nil },
 		"others": func(e *evidence.Evidence) {
 			set, err := audittest.New(t, 7).Comet.Validators.ToProto()
