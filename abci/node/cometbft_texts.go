@@ -7,10 +7,6 @@ const (
 	saidHalted     = "CONSENSUS FAILURE!!!"
 	saidInvalid    = "Error in validation"
 	saidSyncFailed = "State sync failed"
-	// CometBFT logs these messages about a peer at error level, although they also occur in a
-	// healthy net.
-	saidNotDialed   = "Error dialing peer"
-	saidPeerStopped = "Stopping peer for error"
 	// These are parts of the reasons after the first two messages.
 	saidCommittedInvalid = "+2/3 committed an invalid block: "
 	saidWrongHeader      = "wrong Block.Header."

@@ -10,9 +10,9 @@ import (
 
 // TestCometBFTSaysSo: the module's source has each text that this package compares with.
 func TestCometBFTSaysSo(t *testing.T) {
-	source := stage.CometBFT(t, "consensus", "blocksync", "node", "state", "types", "statesync", "p2p")
+	source := stage.CometBFT(t, "consensus", "blocksync", "node", "state", "types", "statesync")
 	for _, said := range []string{saidHalted, saidInvalid, saidSyncFailed, saidCommittedInvalid, saidWrongHeader,
-		saidFuture, saidNotDialed, saidPeerStopped} {
+		saidFuture} {
 		require.Contains(t, source, said)
 	}
 }

@@ -3,17 +3,13 @@ package node
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/cometbft/cometbft/libs/log"
-	"github.com/cometbft/cometbft/p2p"
 
-	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/databases"
+	"github.com/spdl/spdl/abci/network"
 )
 
 // logMonitor is a logger for CometBFT that also passes its error messages to onError. It logs some
@@ -41,7 +37,7 @@ func (h logMonitor) Error(message string, keyvals ...any) {
 		}
 	default:
 	}
-	if said := ofHealthyNet(message, keyvals); said != "" {
+	if said := network.OfHealthyNet(message, keyvals); said != "" {
 		h.Info(said, keyvals...)
 		return
 	}
@@ -51,46 +47,6 @@ func (h logMonitor) Error(message string, keyvals ...any) {
 			h.onError(message, fmt.Sprint(keyvals[i+1]))
 		}
 	}
-}
-
-// ofHealthyNet returns another text for an error about a peer that occurs in a healthy net: the
-// peer is not running yet or is down for a moment, two nodes have dialed each other at once, or the
-// peer's member has left. In the first two cases CometBFT and redial dial the peer again, and redial
-// warns if a persistent peer stays missing. For other errors ofHealthyNet returns "".
-func ofHealthyNet(message string, keyvals []any) string {
-	is := func(expected func(error) bool) bool {
-		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })
-	}
-	switch {
-	case message == saidNotDialed && is(unreachable):
-		return "peer not reached, it is dialed again"
-	case message == saidNotDialed && is(duplicate):
-		return "peer is connected already"
-	case (message == saidNotDialed || message == saidPeerStopped) && is(admission.IsStranger):
-		return "peer is no member's node, and is not connected"
-	case message == saidPeerStopped && is(closedByPeer):
-		return "peer closed the connection"
-	}
-	return ""
-}
-
-func unreachable(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) || closedByPeer(err)
-}
-
-func duplicate(err error) bool {
-	var rejected p2p.ErrRejected
-	return errors.As(err, &rejected) && rejected.IsDuplicate()
-}
-
-// closedByPeer reports whether a peer closed the connection, as a node does that does not admit
-// this node. It also recognises a close during the handshake, whose error CometBFT does not unwrap.
-func closedByPeer(err error) bool {
-	var rejected p2p.ErrRejected
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
-		errors.As(err, &rejected) && rejected.IsAuthFailure() && (strings.HasSuffix(err.Error(), ": EOF") ||
-			strings.HasSuffix(err.Error(), syscall.ECONNRESET.Error()))
 }
 
 // With implements log.Logger.
