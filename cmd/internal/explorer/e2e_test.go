@@ -298,6 +298,15 @@ func TestBrowser(t *testing.T) {
 	b.until("document.querySelectorAll('figure polyline').length !== 0")
 	b.shot(filepath.Join(dir, "home.png"))
 
+	// The head of a column sorts, also by the keyboard, and an update keeps the order.
+	b.eval("document.querySelector('#rounds thead th .sort').focus(); document.activeElement.click()")
+	require.Equal(t, "ascending", b.eval("document.querySelector('#rounds thead th').getAttribute('aria-sort')"))
+	first := "parseInt(document.querySelector('#rounds tbody th').textContent)"
+	least := b.eval(first)
+	b.eval("document.activeElement.blur()")
+	b.until(fmt.Sprintf("%s > %v && document.querySelector('#rounds thead th').ariaSort === 'ascending'", first, least))
+	require.Equal(t, 5.0, b.eval("document.querySelectorAll('#ticker span').length"))
+
 	// The hostile name is text.
 	require.Contains(t, b.eval("document.querySelector('#standings').textContent"), hostile)
 	require.Equal(t, "undefined", b.eval("typeof window.hit"))
@@ -353,6 +362,8 @@ func TestBrowser(t *testing.T) {
 			`v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
 		require.Equal(t, "[]", got, "axe on %s at 390 px", path)
 	}
+	rows := b.eval("document.querySelector('nav').offsetHeight / document.querySelector('nav li').offsetHeight")
+	require.LessOrEqual(t, rows, 2.5, "rows of the navigation")
 	b.open(base + "/round/0/20")
 	b.shot(filepath.Join(dir, "round-390.png"))
 	b.call("Emulation.clearDeviceMetricsOverride", nil)

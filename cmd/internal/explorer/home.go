@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// The number of rounds in the grid, and in the list.
-const drawn, lastRounds = 48, 10
+// The number of rounds in the grid, and in the list, and of blocks.
+const drawn, lastRounds, lastBlocks = 48, 10, 5
 
 type homePage struct {
 	Progress                progress
@@ -32,6 +32,7 @@ type homePage struct {
 	Names                   map[uint32]string
 	Budget                  float64
 	Unmeasured              string // the reason for which there is no accuracy
+	Blocks                  []blockLine
 }
 
 func (b homePage) tables() []table {
@@ -82,7 +83,22 @@ func (s *Server) home(r *http.Request) (content, error) {
 	if b.Lead, err = s.lead(r.Context(), status); err != nil {
 		return content{}, err
 	}
+	b.Blocks = s.lastBlocks(r.Context(), status)
 	return content{"home", "Training", b}, nil
+}
+
+// lastBlocks returns the last blocks, newest first, none if the node does not answer.
+func (s *Server) lastBlocks(ctx context.Context, status query.Status) (lines []blockLine) {
+	last := int64(status.Height)
+	metas, err := s.source.metas(ctx, max(1, last-lastBlocks+1), last)
+	if err != nil {
+		return nil
+	}
+	closed := s.closedAt()
+	for _, m := range slices.Backward(metas) {
+		lines = append(lines, lineOfBlock(m, nil, closed))
+	}
+	return lines
 }
 
 // alarms sets the names of the participants, and which of them are suspect.

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -67,6 +68,25 @@ func (b settingsPage) Columns() int {
 		n++
 	}
 	return n
+}
+
+// tables returns the parameters as CSV. Values that begin as a formula get a space before them.
+func (b settingsPage) tables() []table {
+	t := table{name: "params", header: []string{"parameter", "value", "unit", "in_the_preset", "in_the_epoch_before"}}
+	for _, x := range b.Settings {
+		was := func(other string) string { return cmp.Or(other, x.Value) }
+		t.add(x.Name, plain(x.Value), x.Unit, plain(was(x.Preset)), plain(was(x.Before)))
+	}
+	return []table{t}
+}
+
+// plain keeps a spreadsheet from computing a text of the chain. Numbers stay as they are.
+func plain(value string) string {
+	if _, err := strconv.ParseFloat(value, 64); err == nil || value == "" ||
+		!strings.ContainsRune("=+-@\t\r", rune(value[0])) {
+		return value
+	}
+	return " " + value
 }
 
 // paramsPage shows the parameters that genesis or the last epoch set.

@@ -1,7 +1,7 @@
 // The pages are whole without this script. It goes to the search field at the key "/", suggests
 // answers while one types, copies commands, keeps ages right, and keeps the elements with data-live
 // up to date: when the event stream tells of news, it fetches the page again and replaces those that
-// have changed.
+// have changed. Tables whose rows are alike are sorted by a button in the head of each column.
 "use strict";
 (() => {
   document.documentElement.classList.add("js");
@@ -44,8 +44,50 @@
   }
   setInterval(ages, 5000);
 
-  if (!document.querySelector("[data-live]")) return;
+  // A cell's value is its first number, where it begins with one, or its text.
+  const valueOf = (row, i) => {
+    const cell = row.cells[i], time = cell.querySelector("time");
+    const text = time ? time.dateTime : cell.textContent.trim().replace(/^#/, ""), n = parseFloat(text.replace(/,/g, ""));
+    return time || isNaN(n) ? text : n;
+  };
+  const compare = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  const order = new Map(); // the column and direction of a region, by its label
+
+  function sort(region, i, down) {
+    const table = region.querySelector("table"), body = table.tBodies[0];
+    order.set(region.ariaLabel, [i, down]);
+    [...table.tHead.rows[0].cells].forEach((h, at) => {
+      if (at === i) h.setAttribute("aria-sort", down ? "descending" : "ascending"); else h.removeAttribute("aria-sort");
+      h.querySelector(".sort").textContent = at !== i ? "\u2195" : down ? "\u2193" : "\u2191";
+    });
+    const rows = [...body.rows].map((row) => [valueOf(row, i), row]);
+    rows.sort((a, b) => down ? compare(b[0], a[0]) : compare(a[0], b[0]));
+    body.append(...rows.map((x) => x[1]));
+  }
+
+  function sortable(root) {
+    const regions = root.matches?.(".scroll") ? [root] : root.querySelectorAll(".scroll");
+    for (const region of regions) {
+      const table = region.querySelector("table"), body = table?.tBodies[0];
+      if (!table?.tHead || table.tBodies.length !== 1 || body.rows.length < 3 || table.querySelector("tbody [colspan]")) continue;
+      [...table.tHead.rows[0].cells].forEach((h, i) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "sort";
+        button.ariaLabel = "Sort by " + h.textContent.trim();
+        button.textContent = "\u2195";
+        button.addEventListener("click", () => sort(region, i, h.getAttribute("aria-sort") === "ascending"));
+        h.append(button);
+      });
+      if (order.has(region.ariaLabel)) sort(region, ...order.get(region.ariaLabel));
+    }
+  }
+
   const content = (e) => e.outerHTML.replace(/<time[^]*?<\/time>/g, ""); // an age is no news
+  const served = new Map(); // the content of the live elements, by id, before they were sorted
+  for (const e of document.querySelectorAll("[data-live]")) served.set(e.id, content(e));
+  sortable(document);
+  if (!document.querySelector("[data-live]")) return;
 
   // What has changed is read out once, by the region that the page had from the beginning.
   function announce(page) {
@@ -57,9 +99,12 @@
     announce(page);
     for (const old of document.querySelectorAll("[data-live]")) {
       const fresh = old.id && page.getElementById(old.id);
-      if (!fresh || old.contains(document.activeElement) || content(fresh) === content(old)) continue;
+      if (!fresh || old.contains(document.activeElement) || content(fresh) === served.get(old.id)) continue;
+      served.set(old.id, content(fresh));
       if (old.dataset.live === "flash") fresh.classList.add("fresh");
-      old.replaceWith(document.importNode(fresh, true));
+      const put = document.importNode(fresh, true);
+      old.replaceWith(put);
+      sortable(put);
     }
   }
 
