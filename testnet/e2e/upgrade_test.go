@@ -172,15 +172,20 @@ func TestUpgrade(t *testing.T) {
 	n.dossiers(binary, next, third)
 }
 
-// dossiers lets each release continue the dossier of the one before, and holds that the last is of the
-// whole chain, and verified by the genesis with the first release and the last.
+// dossiers lets the last release write an archive, and each release continue the dossier of the one before
+// from it. It holds that the last dossier is of the whole chain, and verified by the genesis with the first
+// release and the last.
 func (n *net) dossiers(releases ...string) {
 	n.Helper()
 	var made struct{ Height, Rounds int64 }
-	after := ""
+	home, after := n.Net.Nodes[0].Home, ""
+	archive := filepath.Join(n.TempDir(), "chain.spdl")
+	text, err := exec.Command(releases[len(releases)-1], "audit", "archive", "--home", home, "--out", archive).
+		CombinedOutput()
+	require.NoError(n, err, "%s", text)
 	for i, program := range releases {
 		out := filepath.Join(n.TempDir(), fmt.Sprintf("%d.dossier.zip", i))
-		args := []string{"dossier", "--home", n.Net.Nodes[0].Home, "--out", out, "-o", "json"}
+		args := []string{"dossier", archive, "--home", home, "--out", out, "-o", "json"}
 		if after != "" {
 			args = append(args, "--after", after)
 		}
@@ -199,7 +204,7 @@ func (n *net) dossiers(releases ...string) {
 	}
 	for _, program := range []string{releases[0], releases[len(releases)-1]} {
 		text, err := exec.Command(program, "verify", "dossier", after, "--genesis",
-			filepath.Join(n.Net.Nodes[0].Home, "config", "genesis.json"), "-o", "json").Output()
+			filepath.Join(home, "config", "genesis.json"), "-o", "json").Output()
 		require.NoError(n, err, "%s", text)
 		var v struct {
 			Height, Rounds int64
