@@ -44,7 +44,7 @@ func (s *State) admitGradient(t *tx.Tx) error {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round,
 			s.Progress.Epoch, open, last)
 	}
-	if n := len(g.VrfProof); n != leader.ProofSize { // a proof for the next round is over a seed not known yet
+	if n := len(g.VrfProof); n != leader.ProofSize { // the seed of the next round is not known yet
 		return fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof, g.Participant, g.Epoch,
 			g.Round, n, leader.ProofSize)
 	}
@@ -60,8 +60,8 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	return err
 }
 
-// checkGradient applies the rules for gradients of the open round and of the next one, G2 to G4, G6
-// and G7, and returns the decoded vector.
+// checkGradient checks sender, payload, norm, budget and signature of a gradient (G2 to G4, G6,
+// G7), for the open round or the next one. It returns the decoded vector.
 func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	g := t.Gradient
 	p := s.participant(g.Participant)
@@ -90,8 +90,8 @@ func (s *State) VRFInput() []byte {
 	return leader.Input(s.ChainID, s.Progress.Epoch, s.Progress.Round, s.Progress.Seed)
 }
 
-// checkProof applies G5 to a gradient of the open round by an active
-// participant.
+// checkProof verifies the VRF proof of a gradient (G5). The gradient is for the open round, and its
+// sender is active.
 func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	index := t.Gradient.Participant
 	out, err := t.VerifyVRF(s.Participants[index].VrfKey, s.VRFInput())
@@ -102,7 +102,8 @@ func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	return leader.Contender{Participant: index, Output: out}, err
 }
 
-// checkAggregate applies A1, A2, A4 and A6 to A8: all rules that do not depend on the height.
+// checkAggregate applies the rules for aggregates that do not depend on the height (A1, A2, A4, A6
+// to A8).
 func (s *State) checkAggregate(t *tx.Tx) error {
 	a := t.Aggregate
 	if !s.isOpen(a.Epoch, a.Round) {
@@ -124,15 +125,15 @@ func (s *State) checkAggregate(t *tx.Tx) error {
 	return s.checkDeltaForm(a)
 }
 
-// mayLead applies A2: whether a participant may sign the aggregate of a view. With a ranking of k
-// participants:
+// mayLead returns ErrNotLeader unless a participant may sign the aggregate of a view (A2). With a
+// ranking of k participants:
 //
-//   - in view v < k, the participant of rank v may;
-//   - in view k, every active participant with a reputation may;
-//   - in view k+1, the last one, every active participant may, because all participants with a
-//     reputation may be silent.
+//   - in view v < k, the participant of rank v may sign;
+//   - in view k, every active participant with a reputation above 0 may sign;
+//   - in view k+1, the last one, every active participant may sign, because all participants with a
+//     reputation above 0 may be silent.
 //
-// If no active participant has a reputation, every active participant may lead in every view.
+// If every active participant has reputation 0, every active participant may sign in every view.
 func (s *State) mayLead(index, view uint32) error {
 	p, ranking := s.participant(index), s.Progress.Ranking
 	switch {
@@ -154,8 +155,8 @@ func (s *State) allZero() bool {
 	return !slices.ContainsFunc(s.Participants, func(p Participant) bool { return p.Active && p.Reputation > 0 })
 }
 
-// checkIncluded applies A4: active participants in increasing order, at least N-f of them, each
-// with a hash.
+// checkIncluded rejects an aggregate's list (A4) unless it names at least N-f active participants
+// in increasing order, each with a 32-byte hash.
 func (s *State) checkIncluded(included []tx.Included) error {
 	n := s.Active()
 	if least := n - s.F(); len(included) < least || len(included) > n {
@@ -175,8 +176,8 @@ func (s *State) checkIncluded(included []tx.Included) error {
 	return nil
 }
 
-// checkDeltaForm applies rule A7: at tolerance 0 an aggregate carries the digest of Delta and no
-// vector, at a higher tolerance the vector and no digest.
+// checkDeltaForm rejects an aggregate whose Delta has the wrong form (A7). At tolerance 0 an
+// aggregate carries the digest of Delta alone, at a higher tolerance the vector alone.
 func (s *State) checkDeltaForm(a *tx.Aggregate) error {
 	if s.Params.Rule.Tolerance == 0 {
 		if len(a.Digest) != sha256.Size || len(a.Delta) != 0 {
@@ -208,18 +209,18 @@ func (s *State) denominator(included int) int64 {
 	return s.rule.Denominator(n, s.F(), included)
 }
 
-// OpenView returns the highest view that may close the round at a height (A3). The first view
-// begins at the first height at which the round can close even if f participants withhold their
-// gradients. If it began earlier, f Byzantine proposers in a row could use up the view of an honest
-// leader.
+// OpenView returns the highest view that may close the round at a height (A3). View 0 begins at the
+// first height at which the round can close even if f participants withhold their gradients. If
+// view 0 began earlier, f Byzantine proposers in a row could use up the view of an honest leader.
 func (s *State) OpenView(height uint64) uint64 {
 	e := s.Params.Election
 	closes := s.Progress.Opened + e.QuorumBlocks
 	return (max(height, closes) - closes) / e.ViewBlocks
 }
 
-// mayCloseWith applies A5: a round may close at once if the gradients of all required participants
-// are included, and otherwise only after quorum_blocks heights.
+// mayCloseWith returns ErrTooFewIncluded if a round may not close at a height with these
+// participants (A5). A round may close at once if all required participants are included; if not,
+// it may close only after quorum_blocks heights.
 func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	quorum := s.Progress.Opened + s.Params.Election.QuorumBlocks
 	if height >= quorum {

@@ -7,19 +7,20 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Applied holds the parts of the change that a round made to the model.
+// Applied holds what a round did to the model.
 type Applied struct {
 	Participants []uint32           // the included participants, ascending
-	Vectors      []gradients.Vector // their gradients, in the order of Participants
+	Vectors      []gradients.Vector // the decoded gradients of Participants, in the same order
 	Delta        gradients.Fraction // the Delta that the model update used
-	// Coasted is the model that the round would have left with a Delta of zero: only momentum and
-	// weight decay changed it.
+	// Coasted is the model that momentum and weight decay alone would have made, with a Delta of
+	// zero.
 	Coasted []float64
 }
 
 // Applied returns the change that the round of a block makes to the model of s, the state before
-// that block. It does not verify signatures: the caller has executed the block on s, or trusts the
-// block for another reason.
+// that block. Applied does not verify signatures: the caller has executed the block on s, or trusts
+// the block for another reason. Applied fails if the block closes no round, or if the gradients or
+// Delta contradict the aggregate.
 func (s *State) Applied(round []*tx.Tx) (Applied, error) {
 	if len(round) == 0 || round[0].Aggregate == nil {
 		return Applied{}, fmt.Errorf("%w: the block closes no round", ErrMismatch)

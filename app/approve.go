@@ -17,9 +17,9 @@ type approve struct {
 
 func (a approve) sender() sender { return voter(a.Participant, a.Proposal) }
 
-// check applies M5. It rejects a vote for an accepted proposal, a second vote of the same
-// participant, and a vote for a proposal that does not wait, unless the vote carries that
-// proposal's Join.
+// check rejects a vote for an accepted proposal, a second vote of the same participant, and a vote
+// for a proposal that is not in the state (M5). A vote for an unknown proposal is allowed if the
+// vote carries the Join with that proposal's id.
 func (a approve) check(s *State) error {
 	p := s.proposal(a.Proposal)
 	switch {
@@ -49,7 +49,8 @@ func (a approve) brought(s *State) (*tx.Tx, error) {
 	return t, s.checkOperation(t)
 }
 
-// apply counts the vote. If the vote carries a Join that does not wait yet, apply first adds it.
+// apply counts the vote. If the vote carries a Join that is not in the state, apply first adds that
+// proposal.
 func (a approve) apply(s *State, _ *tx.Tx) {
 	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {
 		t, err := a.brought(s)

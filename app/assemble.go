@@ -6,19 +6,19 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Assemble picks the transactions of a round for the block at a height: of the pending aggregates
-// that can close the round, the one of the lowest view, and exactly its gradients. It returns nil
-// if no aggregate can close the round. The result has at most limit bytes as CometBFT counts them;
-// zero means no limit.
+// Assemble picks the transactions of a round for the block at a height. They are the aggregate of
+// the lowest view among the pending aggregates that can close the round, and the gradients that
+// this aggregate lists. If no aggregate can close the round, the result is nil. The result has at
+// most limit bytes as CometBFT counts them; zero means no limit.
 //
-// The proposer only chooses the included gradients, so Execute rejects the result only if Delta is
+// Assemble does not run the rule, so Execute rejects the result only if the aggregate's Delta is
 // wrong. In that case the caller removes the aggregate from pending and calls Assemble again.
 // Operations picks the rest of the block.
 func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() {
 		return nil
 	}
-	var byParticipant map[uint32][]*tx.Tx // made when the first aggregate that may close the round is found
+	var byParticipant map[uint32][]*tx.Tx // nil until an aggregate that may close the round is found
 	var best []*tx.Tx
 	for _, t := range pending {
 		a := t.Aggregate
@@ -39,7 +39,7 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 	return best
 }
 
-// gradientsOf returns the pending gradients of the open round.
+// gradientsOf returns the pending gradients of the open round, by participant.
 func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
 	by := make(map[uint32][]*tx.Tx, len(s.Participants))
 	for _, t := range pending {
@@ -50,8 +50,9 @@ func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
 	return by
 }
 
-// Operations picks the pending operations that may follow the taken transactions in the block. All
-// together have at most limit bytes as CometBFT counts them; zero means no limit.
+// Operations picks the pending operations that may follow the taken transactions in the block. The
+// picked operations and the taken transactions together have at most limit bytes as CometBFT counts
+// them; zero means no limit.
 func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 	var out []*tx.Tx
 	used := size(taken)
@@ -95,8 +96,8 @@ func gather(t *tx.Tx, byParticipant map[uint32][]*tx.Tx) []*tx.Tx {
 	return block
 }
 
-// size returns the size of transactions in the protobuf encoding of a block: for each one a byte of
-// tag, its length as a varint, and its bytes.
+// size returns the size of transactions in the protobuf encoding of a block: for each transaction a
+// byte of tag, the length as a varint, and the transaction's bytes.
 func size(txs []*tx.Tx) int64 {
 	var total int64
 	for _, t := range txs {

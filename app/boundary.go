@@ -13,15 +13,16 @@ type Enactment struct {
 	// epoch or upgrade
 	Participant uint32
 	Proposal    []byte
-	Refused     error // the reason why the proposal was not enacted; nil if it was
+	Refused     error // the reason why the proposal was not enacted; nil if the proposal was enacted
 }
 
-// stallViews is the number of further views whose time must pass after the last view before an open
-// round counts as stalled. A stalled round has a boundary although it is open, because it may need
-// the accepted proposals to close.
+// stallViews is the number of view lengths after the last view until an open round counts as
+// stalled. A stalled round has a boundary although the round is open, because the round may be able
+// to close only after the accepted proposals are enacted.
 const stallViews = 4
 
-// stalled reports whether all views of the open round, and stallViews more, are over at a height.
+// stalled reports whether, at a height, stallViews view lengths have passed since the last view of
+// the open round.
 func (s *State) stalled(height uint64) bool {
 	e := s.Params.Election
 	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+
@@ -39,8 +40,8 @@ func (s *State) due() bool {
 
 // boundary runs between two rounds, in any block after training has finished, and in a block of a
 // stalled round. It removes the validators that toJail names, enacts the accepted proposals, and
-// drops expired ones. It takes the proposals in the order of their arrival, and checks each against
-// the state that the previous one left.
+// drops the expired proposals. Proposals are enacted in the order of their arrival, each on the
+// state that the previous proposal left.
 func (s *State) boundary() []Enactment {
 	for _, index := range s.toJail() {
 		s.Participants[index] = s.Participants[index].withoutValidator(s.Height)
@@ -68,14 +69,14 @@ func (s *State) boundary() []Enactment {
 	return enacted
 }
 
-// expired reports whether a proposal that still waits after a boundary can never be enacted.
+// expired reports whether a proposal that a boundary did not enact can never be enacted.
 func (s *State) expired(p Proposal) bool {
 	op := p.operation()
 	return !p.Accepted && s.deserted(p, op.sender()) || op.expired(s)
 }
 
-// deserted reports whether p has lost its support: its proposer, which is the sender from, has
-// left, or all its approvers have left.
+// deserted reports whether a proposal has lost its support: the proposer from has left, or all
+// approvers have left.
 func (s *State) deserted(p Proposal, from sender) bool {
 	gone := func(index uint32) bool { return s.participant(index) == nil }
 	return from.auth == authMember && gone(from.index) ||

@@ -12,8 +12,8 @@ import (
 
 // With election.commit_reveal an open round has two phases. In the commit phase blocks take
 // commitments: hashes of gradients that only their senders know. In the reveal phase they take
-// those gradients. Progress.Opened is the first height of the current phase, and all waits are
-// counted from it.
+// those gradients. Progress.Opened is the first height of the current phase; quorum_blocks and
+// view_blocks count from that height.
 
 // Committing reports whether the open round is in its commit phase.
 func (s *State) Committing() bool {
@@ -35,21 +35,22 @@ func (s *State) Commitment(participant uint32) []byte {
 }
 
 // TakesCommits reports whether a block at a height may carry commitments: in the commit phase
-// always, and in the reveal phase once the round is overdue. Some participants then withhold the
-// gradients that they committed to, and the round needs the gradients of participants that missed
-// the commit phase.
+// always, and in the reveal phase once the round is overdue. In an overdue round some participants
+// withhold the gradients that they committed to, so the round needs participants that missed the
+// commit phase.
 func (s *State) TakesCommits(height uint64) bool {
 	return s.Committing() || s.Params.Election.CommitReveal && s.Overdue(height)
 }
 
-// Overdue reports whether the round had time to close before a height: with N-f gradients, each of
-// f+1 leaders had a view.
+// Overdue reports whether, before a height, the views of f+1 leaders have passed in which the round
+// could close with N-f gradients.
 func (s *State) Overdue(height uint64) bool {
 	e := s.Params.Election
 	return height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)
 }
 
-// admitCommit applies C1 to C4 to a commitment for the open round or the next one.
+// admitCommit checks round, hash, sender and signature of a commitment (C1 to C4), for the open
+// round or the next one.
 func (s *State) admitCommit(t *tx.Tx) error {
 	c, open := t.Commit, s.Progress.Round
 	switch {
@@ -73,9 +74,9 @@ func (s *State) admitCommit(t *tx.Tx) error {
 	return nil
 }
 
-// checkCommitted applies G8 to a gradient of the open round. In the commit phase it accepts every
-// gradient: no block takes the gradient yet, but a faster peer may already have sent it to the
-// pool.
+// checkCommitted rejects a gradient of the open round to which its sender has not committed itself
+// (G8). In the commit phase checkCommitted accepts every gradient: no block takes gradients yet,
+// but a faster peer may already have sent its gradient to the pool.
 func (s *State) checkCommitted(t *tx.Tx) error {
 	if !s.Progress.Revealing {
 		return nil
@@ -87,7 +88,8 @@ func (s *State) checkCommitted(t *tx.Tx) error {
 	return nil
 }
 
-// checkRevealed applies A8: every included gradient is the one that its participant committed to.
+// checkRevealed rejects an aggregate in the commit phase, and in the reveal phase an aggregate that
+// lists a gradient to which its sender has not committed itself (A8).
 func (s *State) checkRevealed(included []tx.Included) error {
 	if s.Committing() {
 		return fmt.Errorf("%w: %d commitments at height %d", ErrUnrevealed, len(s.Progress.Commitments), s.Height)
@@ -103,9 +105,9 @@ func (s *State) checkRevealed(included []tx.Included) error {
 	return nil
 }
 
-// takeCommits applies C1 to C6 to a block's commitments and adds them to Progress. One part of C5,
-// that the block closes no round, is up to executeTxs. The caller is the only owner of s, and has
-// set its height to the block's.
+// takeCommits checks a block's commitments (C1 to C6) and adds them to s.Progress. It does not
+// check that the block closes no round (C5); executeTxs does. The caller must own s alone, and must
+// have set s.Height to the block's height.
 func (s *State) takeCommits(commits []*tx.Tx) error {
 	if len(commits) == 0 {
 		return nil
@@ -132,9 +134,9 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 	return nil
 }
 
-// committed reports whether a block at a height ends the commit phase. It does if at least N-f
-// participants have a commitment, and either all required participants have one or quorum_blocks
-// heights have passed.
+// committed reports whether a block at a height ends the commit phase. A block does so if at least
+// N-f participants have a commitment, and either all required participants have a commitment or
+// quorum_blocks heights have passed.
 func (s *State) committed(height uint64) bool {
 	if !s.Committing() || s.over() {
 		return false
@@ -153,7 +155,7 @@ func (s *State) committed(height uint64) bool {
 }
 
 // reveal begins the reveal phase of the open round if the block at s.Height ends the commit phase,
-// and reports whether it did. It may change s, so the caller must be the only owner of s.
+// and reports whether it did. The caller must own s alone.
 func (s *State) reveal() bool {
 	if !s.committed(s.Height) {
 		return false
@@ -162,14 +164,15 @@ func (s *State) reveal() bool {
 	return true
 }
 
-// openRound opens a round: its first height is the next one.
+// openRound opens a round at the next height.
 func (s *State) openRound(round uint64) {
 	s.Progress.Round, s.Progress.Opened = round, s.Height+1
 	s.Progress.Commitments, s.Progress.Revealing = nil, false
 }
 
 // withheld lists the participants that committed themselves in the open round and are not included.
-// Their vectors may be public, so they pay privacy budget as the included participants do.
+// The vector of such a participant may be public, so the participant pays privacy budget for this
+// round too.
 func (s *State) withheld(included []tx.Included) (out []uint32) {
 	participants := participantsOf(included)
 	for _, c := range s.Progress.Commitments {
@@ -180,8 +183,8 @@ func (s *State) withheld(included []tx.Included) (out []uint32) {
 	return out
 }
 
-// Commits picks the commitments for a block at a height that closes no round. It picks one
-// commitment for each participant without one, within limit bytes as CometBFT counts them; zero
+// Commits picks the commitments for a block that closes no round: one for each participant that has
+// no commitment in the state. The result has at most limit bytes as CometBFT counts them; zero
 // means no limit.
 func (s *State) Commits(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() || !s.TakesCommits(height) {

@@ -25,8 +25,7 @@ var (
 	leastRecord = tx.MinSizes{7: {Bytes: 64}} // contributions: a VRF output
 )
 
-// leastElement is the min size in bytes of an entry in a list that holds nothing but hashes or
-// keys.
+// leastElement is the min size in bytes of an element of a list.
 const leastElement = 32
 
 // DecodeRecord decodes a round's record from an untrusted source.
@@ -49,7 +48,8 @@ func JoinList(elements [][]byte) (list []byte) {
 	return list
 }
 
-// SplitList is the inverse of JoinList, for bytes from an untrusted source.
+// SplitList is the inverse of JoinList, for bytes from an untrusted source. It fails if a length is
+// below leastElement, beyond the end of the list, or not in its shortest encoding.
 func SplitList(list []byte) (elements [][]byte, err error) {
 	for rest := list; len(rest) > 0; {
 		n, size := binary.Uvarint(rest)

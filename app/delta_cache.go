@@ -8,17 +8,18 @@ import (
 )
 
 // aggregated caches the last result of the rule over a state's gradients. A leader drafts, verifies
-// and executes the same round, and the rule is most of the cost of each of these steps. The list of
-// an aggregate is the cache's key: it has the hashes of the gradients, so it determines the result.
+// and executes the same round, and the rule is most of the cost of each of these steps. The key of
+// the cache is an aggregate's list: the list has the hashes of the gradients, so it determines the
+// result.
 type aggregated struct {
 	mu   sync.Mutex
-	of   []tx.Included // the included gradients of the result; nil before the first
+	of   []tx.Included // the gradients behind last; nil while the cache is empty
 	last rules.Output
 }
 
-// in returns the rule's result over the included gradients: the cached one, or the result of run,
-// which it then caches. Concurrent callers wait for each other. A caller must not change the
-// result.
+// in returns the rule's result over the included gradients. If the result is not in the cache, in
+// calls run and caches its result. Concurrent callers wait for each other. A caller must not change
+// the result.
 func (a *aggregated) in(included []tx.Included, run func() (rules.Output, error)) (rules.Output, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,7 +13,7 @@ type Description struct {
 	Participant uint32      // the sender, or the accused participant of evidence; 0 for an outsider
 	Sent        bool        // whether Participant is the sender of the operation
 	Summary     string      // one line
-	Attributes  []Attribute // indexed by events, so that a search finds the operation
+	Attributes  []Attribute // for display, and in events, so that a search finds the operation
 	Details     []Attribute // for display only
 }
 
@@ -56,7 +56,8 @@ func SubjectOf(t *tx.Tx) (participant uint32, subject string) {
 	return from.index, from.subject
 }
 
-// Value returns the value of the attribute with the key, "" if there is none.
+// Value returns the value of the attribute with the key, "" if the description has no such
+// attribute.
 func (d Description) Value(key string) string {
 	for _, a := range d.Attributes {
 		if a.Key == key {
@@ -66,9 +67,10 @@ func (d Description) Value(key string) string {
 	return ""
 }
 
-// About describes the change that a proposal requests, with all keys that it registers, because
-// members compare these before they approve it. A value of several words is quoted, so that it
-// cannot imitate another attribute.
+// About describes the change that a proposal requests, with all keys that the proposal registers:
+// members compare the keys before they approve. A value with a space or a special character is
+// quoted, so that the value cannot imitate another attribute. About fails if the proposal cannot be
+// decoded.
 func (p *Proposal) About() (string, error) {
 	op, err := p.decode()
 	if err != nil {

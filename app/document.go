@@ -6,11 +6,11 @@ import (
 	"math/bits"
 )
 
-// Encode returns the encoded state without its height: the height changes with every block, even if
-// nothing else does.
+// Encode returns the encoded state without its height, because the height changes with every block.
 func (s *State) Encode() []byte { return s.encode(s.Model) }
 
-// EncodeRest is Encode without the model, which the store keeps in a separate entry.
+// EncodeRest returns the encoded state without height and model. The store keeps the model in a
+// separate entry.
 func (s *State) EncodeRest() []byte { return s.encode(nil) }
 
 func (s *State) encode(model []float64) []byte {
@@ -25,8 +25,8 @@ func (s *State) encode(model []float64) []byte {
 	return mustMarshal(&d)
 }
 
-// check rejects a document with lengths or parameters that no valid state has, or that would cause
-// a panic later. The document may come from a malicious peer or node.
+// check rejects a document whose lengths or parameters no valid state has, because such a document
+// could cause a panic later. A document may come from a malicious node.
 func (d *Document) check() error {
 	want, velocity, peaks := d.Params.Model.Dim(), 0, bits.OnesCount64(d.Closed)
 	if d.Params.Training.Momentum != 0 {
@@ -43,11 +43,11 @@ func (d *Document) check() error {
 	return cmp.Or(d.Params.Election.Validate(), d.Params.Privacy.ValidateLedger())
 }
 
-// DecodeState decodes a state that Encode wrote. The document does not hold the height, so the
-// caller gives it.
+// DecodeState decodes a state that Encode wrote, at the given height. It fails if the document is
+// not that of a valid state.
 func DecodeState(height uint64, data []byte) (*State, error) { return decodeState(height, data, nil) }
 
-// DecodeRest is the inverse of EncodeRest, at a height, with the model.
+// DecodeRest decodes a state that EncodeRest wrote, with the given height and model.
 func DecodeRest(height uint64, data []byte, model []float64) (*State, error) {
 	return decodeState(height, data, model)
 }
@@ -100,8 +100,8 @@ func decodeState(height uint64, data []byte, model []float64) (*State, error) {
 
 type marshaler interface{ Marshal() ([]byte, error) }
 
-// mustMarshal encodes one of the generated messages. Encoding fails only for messages with pointers
-// or required fields, which these do not have.
+// mustMarshal encodes a generated message of this package, of params or of tx. The encoding cannot
+// fail: these messages have neither pointers that may be nil nor required fields.
 func mustMarshal(m marshaler) []byte {
 	data, err := m.Marshal()
 	if err != nil {

@@ -2,8 +2,8 @@ package app
 
 import "errors"
 
-// These sentinels are the validity rules of SPEC.md. The error of every rejection wraps one of
-// them.
+// These errors stand for the validity rules of SPEC.md. The error of every rejection wraps one of
+// these errors.
 var (
 	ErrWrongRound     = errors.New("G1: gradient is not for the open round")
 	ErrNotParticipant = errors.New("G2: sender is not an active participant")

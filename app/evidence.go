@@ -16,9 +16,12 @@ func (e evidence) sender() sender {
 	return proofAgainst(at.Participant)
 }
 
-// check applies E1 to E3: one participant signed two different statements for one tx.Place. That
-// place is not before the participant's last restore. The participant has no offence yet for this
-// place, and none that was recorded after that restore.
+// check rejects evidence unless it proves a new offence of an active participant (E1 to E3):
+//
+//   - The participant signed two different statements for one tx.Place.
+//   - The round of that place is not before the participant's last restore, and not beyond the next
+//     round.
+//   - The participant has no offence for that place, and no offence since its last restore.
 func (e evidence) check(s *State) error {
 	at, err := e.Conflict()
 	if err != nil {
@@ -49,7 +52,8 @@ func (e evidence) check(s *State) error {
 	return nil
 }
 
-// earlier reports whether a round of an epoch comes before another.
+// earlier reports whether a round of an epoch comes before a round of another epoch or of the same
+// epoch.
 func earlier(epoch, round, thanEpoch, thanRound uint64) bool {
 	return epoch < thanEpoch || epoch == thanEpoch && round < thanRound
 }

@@ -15,8 +15,8 @@ type Block struct {
 	Height      uint64
 	Txs         []*tx.Tx
 	Misbehavior []Misbehavior
-	// Closed is the result of the block's round from an earlier block of this height with the same
-	// round. If it is nil, Execute runs the round.
+	// Closed is the cached result of the block's round, from another block of this height with the
+	// same round. If Closed is nil, Execute runs the round.
 	Closed *Closed
 }
 
@@ -24,13 +24,13 @@ type Block struct {
 type Outcome struct {
 	// State is the state after the block.
 	State *State
-	// Record is the record of the round that the block closed, nil for a block that closed none.
+	// Record is the record of the round that the block closed, nil if the block closed no round.
 	Record *Record
-	// Closed is the part of the outcome that the round alone determines, nil for a block that
-	// closed no round.
+	// Closed is the part of the outcome that the round alone determines, nil if the block closed no
+	// round.
 	Closed *Closed
-	// Committed lists the participants whose commitments the block carries. Revealing reports
-	// whether the block ended the commit phase.
+	// Committed lists the participants whose commitments the block carries. Revealing is true if
+	// the block ended the commit phase.
 	Committed []uint32
 	Revealing bool
 	// Enacted has one entry for each accepted proposal that the block's boundary tried to enact.
@@ -45,17 +45,17 @@ type Outcome struct {
 	Changed bool
 }
 
-// Closed is the result of closing the open round. It depends only on the block's aggregate and
-// gradients, so blocks of one height that begin with the same round share it: the rule is most of
-// the cost of such a block.
+// Closed is the result of closing the open round. The result depends only on the block's aggregate
+// and gradients, so blocks of one height that begin with the same round share one Closed. The rule
+// is most of the cost of such a block.
 type Closed struct {
 	state      *State // the state after the round and before the operations; immutable
 	record     *Record
 	contenders []leader.Contender // the verified VRF outputs
 }
 
-// Round returns the aggregate and the gradients at the start of a block, nil if the block has no
-// aggregate, and the operations that follow them.
+// Round splits a block's transactions into the round (the aggregate and its gradients, nil if the
+// block has no aggregate) and the transactions after the round.
 func (b Block) Round() (round, operations []*tx.Tx) {
 	if len(b.Txs) == 0 || b.Txs[0].Aggregate == nil {
 		return nil, b.Txs
@@ -64,7 +64,8 @@ func (b Block) Round() (round, operations []*tx.Tx) {
 	return b.Txs[:end:end], b.Txs[end:]
 }
 
-// Commits returns the commitments that precede a block's operations, and those operations.
+// Commits splits a block's transactions after the round into the commitments and the operations
+// after them.
 func (b Block) Commits() (commits, operations []*tx.Tx) {
 	_, rest := b.Round()
 	n := 0
@@ -74,8 +75,8 @@ func (b Block) Commits() (commits, operations []*tx.Tx) {
 	return rest[:n:n], rest[n:]
 }
 
-// Execute verifies a block and computes its outcome. Every error is a reason to reject the block,
-// and wraps one of the rules of SPEC.md. Execute does not change s.
+// Execute verifies a block and computes its outcome. If it fails, the block is invalid, and the
+// error wraps the error of a rule in SPEC.md. Execute does not change s.
 func (s *State) Execute(b Block) (*Outcome, error) {
 	if b.Height != s.Height+1 {
 		return nil, fmt.Errorf("%w: got %d, want %d", ErrHeight, b.Height, s.Height+1)
@@ -143,8 +144,8 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	return out, next.finalize()
 }
 
-// executeTxs executes a block's commitments and operations, in this order, and returns the
-// participants that committed.
+// executeTxs executes a block's commitments and then its operations. It returns the senders of the
+// commitments.
 func (s *State) executeTxs(b Block) (committed []uint32, err error) {
 	commits, operations := b.Commits()
 	if len(commits) > 0 && b.Closed != nil {
@@ -159,8 +160,8 @@ func (s *State) executeTxs(b Block) (committed []uint32, err error) {
 	return committed, s.executeOperations(operations)
 }
 
-// SafeExecute is Execute that returns an error where Execute would panic. Input from an outsider
-// must stop neither a node nor a reader of an archive.
+// SafeExecute calls Execute, and turns a panic into an error. A block from an outsider must stop
+// neither a node nor a reader of an archive.
 func (s *State) SafeExecute(b Block) (out *Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -171,7 +172,7 @@ func (s *State) SafeExecute(b Block) (out *Outcome, err error) {
 }
 
 // checkRound applies all rules except the tolerance (B3) and the VRF proofs (G5) to a block's
-// aggregate and the gradients after it. It returns the vectors in participant order.
+// aggregate and the gradients after it. It returns the gradients' vectors in participant order.
 func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, error) {
 	if s.Finished() {
 		return nil, fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
@@ -208,8 +209,8 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 	return vectors, nil
 }
 
-// checkListed applies B1, B2 and G1 to t, the transaction in the block for entry i of the
-// aggregate's list.
+// checkListed checks t, the block's transaction for entry i of the aggregate's list: t must be a
+// gradient (B1) of the open round (G1), and must match the entry (B2).
 func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 	switch {
 	case t.Gradient == nil:
@@ -229,8 +230,8 @@ func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 const verifyCost = 1 << 16
 
 // verifyAll verifies the signatures and VRF proofs of gradients on all cores. Each transaction
-// caches its success. A failure is not reported here: the caller checks the transactions again one
-// after the other, so the verdict does not depend on the scheduling.
+// caches a success. verifyAll reports no failure: the caller checks the transactions again in
+// order, so the verdict does not depend on the scheduling.
 func (s *State) verifyAll(round []*tx.Tx) {
 	gradients.InParallel(len(round), verifyCost, func(i int) {
 		t := round[i]
@@ -240,7 +241,7 @@ func (s *State) verifyAll(round []*tx.Tx) {
 	})
 }
 
-// contenders applies G5 to a round's gradients and returns the contenders.
+// contenders verifies the VRF proofs of a round's gradients (G5) and returns their outputs.
 func (s *State) contenders(round []*tx.Tx) ([]leader.Contender, error) {
 	contenders := make([]leader.Contender, len(round))
 	for i, t := range round {
@@ -274,9 +275,10 @@ func (e *DigestError) Error() string {
 
 func (e *DigestError) Unwrap() error { return ErrTolerance }
 
-// checkTolerance applies B3, the paper's Delta~ within (Delta-delta, Delta+delta). At tolerance 0
-// it compares digests; above 0 it compares each coordinate. It returns the Delta that the model
-// update uses: at tolerance 0 the recomputed one, above 0 the aggregate's.
+// checkTolerance rejects an aggregate whose Delta differs too much from the recomputed Delta (B3).
+// At tolerance 0 the digests must be equal; at a higher tolerance each coordinate may differ by the
+// tolerance. checkTolerance returns the Delta that the model update uses: the recomputed Delta at
+// tolerance 0, the aggregate's Delta at a higher tolerance.
 func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (gradients.Fraction, error) {
 	tolerance := s.Params.Rule.Tolerance
 	if tolerance == 0 {
@@ -296,8 +298,8 @@ func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (
 	return given, nil
 }
 
-// closeRound runs the rule, checks the tolerance, and changes next, the state after the round: the
-// model update, the reputations and the history. It returns the record of the round.
+// closeRound runs the rule, checks the aggregate's Delta, and writes model, reputations, budgets
+// and history into next, the state after the round. It returns the record of the round.
 func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vector,
 	contenders []leader.Contender) (*Record, error) {
 	out, err := s.aggregate(a.Included, vectors)

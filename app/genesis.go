@@ -27,12 +27,12 @@ func (b *HexBytes) UnmarshalText(text []byte) (err error) {
 // Genesis is the app_state of the genesis file.
 type Genesis struct {
 	Params       params.Params `json:"params"`
-	Seed         HexBytes      `json:"seed"` // 32 bytes, from which the first election and the initial model follow
+	Seed         HexBytes      `json:"seed"` // 32 bytes; the first election and the initial model derive from the seed
 	Participants []Participant `json:"participants"`
 }
 
-// DecodeGenesis decodes and validates the app_state JSON. It rejects unknown and ambiguous names,
-// because a misspelt parameter would silently be zero.
+// DecodeGenesis decodes and validates the app_state JSON. It rejects unknown and ambiguous field
+// names, because a misspelt parameter would silently be zero.
 func DecodeGenesis(appState []byte) (Genesis, error) {
 	var g Genesis
 	if err := strictjson.Decode(appState, &g); err != nil {
@@ -45,8 +45,8 @@ func DecodeGenesis(appState []byte) (Genesis, error) {
 // Encode returns the app_state JSON.
 func (g Genesis) Encode() ([]byte, error) { return json.MarshalIndent(g, "", "  ") }
 
-// Contenders returns the contenders of a chain's first election. It verifies the VRF proof in each
-// participant's registration, which is over the genesis seed.
+// Contenders returns the contenders of a chain's first election. It fails if the VRF proof of a
+// participant is not a valid proof over the genesis seed.
 func (g Genesis) Contenders(chainID string) ([]leader.Contender, error) {
 	contenders := make([]leader.Contender, len(g.Participants))
 	input := leader.Input(chainID, 0, 0, g.Seed)
@@ -65,8 +65,8 @@ func ProveGenesis(chainID string, seed []byte, vrf ed25519.PrivateKey) []byte {
 	return leader.Prove(vrf, leader.Input(chainID, 0, 0, seed))
 }
 
-// Validate checks the whole genesis. The warnings name valid settings that
-// weaken a guarantee.
+// Validate checks the whole genesis. The warnings name settings that are valid but weaken a
+// guarantee.
 func (g Genesis) Validate() (warnings []string, err error) {
 	if len(g.Seed) != 32 {
 		return nil, fmt.Errorf("%w: seed has %d bytes, want 32", ErrGenesis, len(g.Seed))
@@ -98,8 +98,8 @@ func (g Genesis) Validate() (warnings []string, err error) {
 }
 
 // CheckValidators rejects a genesis in which a participant's consensus key belongs to no genesis
-// validator of voting power Power: CometBFT would halt when the chain removes such a key. The
-// argument maps the ed25519 keys of the genesis validators to their voting power.
+// validator of voting power Power: CometBFT would halt when the chain removes such a key. The map
+// power has the voting power of each genesis validator, by ed25519 key.
 func (g Genesis) CheckValidators(power map[string]int64) error {
 	for _, p := range g.Participants {
 		if got := power[string(p.ConsensusKey)]; len(p.ConsensusKey) > 0 && got != Power {

@@ -47,8 +47,8 @@ func (u *uniform) tensor(dst []float64, t params.Tensor) {
 }
 
 // normal sets dst to approximately normal numbers with standard deviation std. A number is std
-// times the centred sum of twelve uniform 32-bit fractions, which has variance 1. The sum is
-// computed in integers, because logarithm and cosine differ between machines.
+// times the centred sum of twelve uniform 32-bit fractions, a sum of variance 1. The usual methods
+// need a logarithm or a cosine, which differ between machines.
 func (u *uniform) normal(dst []float64, std float64) {
 	var block [32]byte
 	word := len(block)

@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// join is an outsider's request for membership, which waits for approvals.
+// join is an outsider's request for membership. It needs approvals.
 type join struct{ *tx.Join }
 
 func (j join) sender() sender { return outsider(j.PubKey) }
@@ -19,7 +19,7 @@ func (j join) identity() Identity {
 		Address: j.Address, NodeIDs: j.NodeIds}
 }
 
-// checkIdentity applies M1.
+// checkIdentity checks the form of keys and names, and the proofs of possession (M1).
 func (j join) checkIdentity(chainID string) error {
 	if err := j.identity().Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
@@ -30,10 +30,10 @@ func (j join) checkIdentity(chainID string) error {
 	return CheckConsensusProof(chainID, j.PubKey, j.ConsensusKey, j.ConsensusProof)
 }
 
-// check applies M2 and M6.
 func (j join) check(s *State) error { return j.possible(s) }
 
-// possible applies M2 and M6.
+// possible rejects a join if one of its keys is taken (M2), or if the consortium cannot have
+// another participant (M6).
 func (j join) possible(s *State) error {
 	if err := s.keysFree(nil, j.keys()); err != nil {
 		return err

@@ -9,16 +9,16 @@ import (
 )
 
 // contendAfter is the number of rounds between the boundary that registers a VRF key and the first
-// round in which the key contends for the lead. A participant that knew the seed of that round
-// could try keys until one wins. To know it contendAfter rounds ahead, the participant would need
-// the largest VRF output in each of these rounds.
+// round in which the key contends for the lead. A participant that knew the seed of that round at
+// the registration could try keys until one wins. To know the seed contendAfter rounds ahead, the
+// participant would need the largest VRF output in each of these rounds.
 const contendAfter = 16
 
-// keys holds the keys that an operation registers. For an empty key nothing changes.
+// keys holds the keys that an operation registers. A key is empty if the operation does not
+// register it.
 type keys struct{ pub, vrf, consensus []byte }
 
-// keysFree applies M2: it returns an error if one of the keys is taken. An empty key is never
-// taken.
+// keysFree returns ErrKeyTaken if one of the keys is taken (M2). An empty key is never taken.
 //
 //   - A signing key is taken if it is or was the signing key of any participant, or if a waiting
 //     proposal registers it.

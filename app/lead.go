@@ -10,14 +10,14 @@ import (
 )
 
 // DraftAggregate drafts the aggregate with which the participant may close the open round at a
-// height, in the lowest view in which it may lead. The pending gradients have been accepted by
-// Admit. It returns
+// height, in the lowest view in which it may lead. Admit has accepted the pending gradients.
+// DraftAggregate fails with
 //
 //   - ErrNotLeader while the participant may not lead;
 //   - ErrNotClosing while gradients are missing;
 //   - ErrFinished when training is finished;
-//   - ErrVersion if the next block needs another version of the state machine: under its rules a
-//     signed draft might be invalid, and the leader would lose its view.
+//   - ErrVersion if the next block needs another version of the state machine: a draft by this
+//     version's rules might be invalid there, and the leader would lose its view.
 func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
 	a, included, err := s.DraftIncluded(height, participant, pending)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.
 	return a, nil
 }
 
-// DraftIncluded is DraftAggregate without the rule: it returns the draft without its Delta, and the
-// gradients that the draft lists.
+// DraftIncluded drafts like DraftAggregate, but does not run the rule. It returns the draft without
+// its Delta, and the gradients that the draft lists.
 func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, []*tx.Tx, error) {
 	if s.Finished() {
 		return nil, nil, ErrFinished
@@ -69,7 +69,7 @@ func list(included []*tx.Tx) []tx.Included {
 }
 
 // Precompute runs the rule over all pending gradients of the open round and caches the result.
-// Drafting, proposing and verifying an aggregate of exactly these gradients then reuse it.
+// Drafting, proposing and verifying an aggregate of exactly these gradients then reuse the result.
 func (s *State) Precompute(pending []*tx.Tx) error {
 	included := s.ofOpenRound(pending)
 	if least := s.Active() - s.F(); len(included) < least {
@@ -78,8 +78,9 @@ func (s *State) Precompute(pending []*tx.Tx) error {
 	return s.SetDelta(&tx.Aggregate{Included: list(included)}, included)
 }
 
-// SetDelta runs the rule over the included gradients, which are those of the aggregate's list in
-// participant order. It sets the aggregate's Delta, or at tolerance 0 the digest of Delta.
+// SetDelta runs the rule over the gradients in included and sets the aggregate's Delta, or at
+// tolerance 0 the digest of Delta. included holds the gradients of the aggregate's list, in the
+// same order.
 func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {
@@ -151,7 +152,7 @@ func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 	return nil
 }
 
-// viewOf returns the lowest open view in which the participant may lead.
+// viewOf returns the lowest open view in which the participant may lead, or ErrNotLeader.
 func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
 	last := min(s.OpenView(height), uint64(len(s.Progress.Ranking)+1))
 	var err error
@@ -163,8 +164,8 @@ func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
 	return 0, err
 }
 
-// ofOpenRound returns the pending gradients of the open round in participant order. Of several
-// gradients of one active participant it returns the first.
+// ofOpenRound returns the pending gradients of the open round in participant order. Of each active
+// participant it returns only the first pending gradient.
 func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 	slots := make([]*tx.Tx, len(s.Participants))
 	for _, t := range pending {
@@ -184,8 +185,8 @@ func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 
 // aggregate runs the epoch's rule, or returns its cached result for the same list of gradients.
 // With rule.zeros, as in the paper, a participant without a gradient counts as the zero vector.
-// Without rule.zeros the rule treats its distance to every gradient as infinite, and still counts
-// it in N.
+// Without rule.zeros such a participant has infinite distance to every gradient, and still counts
+// in N.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
 	return s.aggregated.in(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Accounted reports whether the ledger covers every release of the participants: the running epoch
-// has costs, and so has every ended epoch that closed a round. If it does not, an epsilon from the
-// ledger would be too small.
+// and every ended epoch with a closed round have costs. If an epoch has no costs, an epsilon from
+// the ledger is too small.
 func Accounted(running params.Params, ended []Epoch) bool {
 	for _, e := range ended {
 		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {
@@ -32,7 +32,8 @@ func TrainerClips(running params.Params, ended []Epoch) bool {
 	return clips(running) || slices.ContainsFunc(ended, func(e Epoch) bool { return clips(e.Params) })
 }
 
-// checkBudget applies G7: the participant's budget pays for one more participation.
+// checkBudget returns ErrBudget if the participant's budget does not pay for one more participation
+// (G7).
 func (s *State) checkBudget(p *Participant) error {
 	if s.Params.Privacy.Participations(p.Spent) == 0 {
 		return fmt.Errorf("%w: participant %d has taken part in %d rounds, and epsilon %g at delta %g pays for no more",

@@ -11,7 +11,7 @@ const (
 	absentCost, presentGain = 3, 2
 
 	inactiveFrom = 3 * absentCost
-	maxAbsence   = inactiveFrom + presentGain // at this cap two gradients make a participant active again
+	maxAbsence   = inactiveFrom + presentGain // so that two gradients make a participant active again
 	probeEvery   = 8                          // an inactive participant has one probe round in 8 * 2^lapses rounds
 	maxLapses    = 4
 )
@@ -25,14 +25,14 @@ func (s *State) probes(p *Participant) bool {
 	return s.inactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
-// required reports whether the open round can close at once only with the participant's gradient
-// (A5). Commitments do not count here; requiredNow considers them.
+// required reports whether the open round can close before its quorum height only with the
+// participant's gradient (A5). Commitments do not count; requiredNow considers them.
 func (s *State) required(p *Participant) bool {
 	return s.contributes(p) && (!s.inactive(p) || s.probes(p))
 }
 
-// requiredNow reports whether the open phase of the round waits for the participant: the commit
-// phase for a commitment, the reveal phase for the gradient behind it.
+// requiredNow reports whether the current phase of the round waits for the participant: the commit
+// phase for its commitment, the reveal phase for the gradient that it committed to.
 func (s *State) requiredNow(p *Participant) bool {
 	if s.Params.Election.CommitReveal && s.Progress.Revealing != (s.Commitment(p.Index) != nil) {
 		return false
@@ -40,14 +40,14 @@ func (s *State) requiredNow(p *Participant) bool {
 	return s.required(p)
 }
 
-// Required reports whether the open phase of the round waits for the participant.
+// Required reports whether the current phase of the open round waits for the participant.
 func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
 }
 
 // MissingRequired returns the number of required participants that are not in present. present
-// lists the participants whose gradient the caller has, or in the commit phase those with a
-// commitment.
+// lists the participants whose gradient the caller has, or in the commit phase whose commitment the
+// caller has.
 func (s *State) MissingRequired(present []uint32) int {
 	has := make([]bool, len(s.Participants))
 	for _, index := range present {
@@ -74,12 +74,13 @@ func participantsOf(included []tx.Included) []uint32 {
 }
 
 // markAbsence updates the absence of the active participants in next, the state after a closed
-// round whose history already holds it. The listed participants were present, all others absent.
+// round. The history of next already holds that round. The listed participants were present, all
+// others absent.
 //
 //   - A gradient in a probe round ends the participant's inactivity. After a failed probe, the next
 //     probes are rarer.
 //   - A participant that was inactive contends only from the next round on: the leader chose
-//     whether to wait for it, and that choice must not affect the seed.
+//     whether to wait for the participant, and that choice must not affect the seed.
 func (s *State) markAbsence(next *State, listed []tx.Included) {
 	for i := range s.Participants {
 		before, p := &s.Participants[i], &next.Participants[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// feasible applies M6: it returns an error unless the consortium may have n active participants.
+// feasible returns ErrInfeasible if the consortium cannot have n active participants (M6).
 func (s *State) feasible(n int) error {
 	if registered := len(s.Participants); n > s.Active() && registered >= gradients.MaxParticipants {
 		return fmt.Errorf("%w: %d participants were registered, at most %d", ErrInfeasible, registered,
@@ -31,8 +31,8 @@ type ValidatorUpdate struct {
 	Power        int64 // 0 removes the validator
 }
 
-// validatorUpdates returns the changes that turn the validator set of one state into that of
-// another.
+// validatorUpdates returns the changes between the validator set of the participants from and the
+// validator set of the participants to.
 func validatorUpdates(from, to []Participant) []ValidatorUpdate {
 	holds := func(all []Participant, key []byte) bool {
 		return slices.ContainsFunc(all, func(p Participant) bool { return p.Active && bytes.Equal(p.ConsensusKey, key) })

@@ -55,13 +55,13 @@ func (s *State) Convicts(m Misbehavior) bool {
 	return p != nil
 }
 
-// offender returns the participant that m convicts, with the consensus key of its validator, or
-// nil. It returns nil if
+// offender returns the participant that m convicts, and the consensus key of its validator. The
+// participant is nil if
 //
 //   - the validator belongs to no participant;
-//   - the height is not above that of the participant's last restore;
-//   - the participant already has an offence since that restore: one validator can sign any amount
-//     of evidence against itself.
+//   - the height of the misbehaviour is not above the height of the participant's last restore;
+//   - the participant already has a recorded misbehaviour since that restore: a validator can sign
+//     any amount of evidence against itself.
 func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 	p, key := s.validatorAt(m.Address, m.Height)
 	if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.misbehaved(p) {
@@ -71,9 +71,9 @@ func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 }
 
 // validatorAt returns the participant, active or not, whose validator had an address at a height,
-// and the validator's consensus key. A key may have passed from one participant to another. Its
-// owner at the height is the first participant that gave it up after the height, and if none did,
-// the participant that holds it now.
+// and the validator's consensus key. A key may have passed from one participant to another. The
+// owner of the key at the height is the participant that gave up the key first after the height. If
+// no participant gave up the key after the height, the owner is the participant that holds it now.
 func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
 	is := func(key []byte) bool {
 		sum := sha256.Sum256(key)
@@ -106,9 +106,9 @@ func (s *State) misbehaved(p *Participant) bool {
 }
 
 // toJail returns the participants that lose their validators at the next boundary. With
-// reputation.unseat these are all active participants with a misbehaving validator, without it
-// none. If every validator misbehaved, the participant with the lowest index keeps its validator,
-// because the chain needs one.
+// reputation.unseat these are all active participants whose validator misbehaved; without
+// reputation.unseat there are none. If every validator misbehaved, the participant with the lowest
+// index keeps its validator, because the chain needs a validator.
 func (s *State) toJail() (out []uint32) {
 	if !s.Params.Reputation.Unseat {
 		return nil

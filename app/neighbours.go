@@ -2,17 +2,17 @@ package app
 
 import "fmt"
 
-// Neighbours lists, for the gradient of one participant, the participants with whose gradients the
-// rule compared or mixed it.
+// Neighbours lists the participants with whose gradients the rule compared or mixed the gradient of
+// one participant.
 type Neighbours struct {
 	Participant uint32   `json:"participant"`
-	Of          []uint32 `json:"neighbours"` // in the order of rules.Output.Neighbours; empty if the rule has none
+	Of          []uint32 `json:"neighbours"` // ordered as in rules.Output; empty if the rule reports no neighbours
 }
 
 // Neighbours returns the neighbours of each input of the rule, in participant order, for the round
 // that a block closes. The receiver is the state before that block. The inputs are the gradients
 // and, with rule.zeros, the zero vectors of absent participants. Records leave the neighbours out,
-// because there may be N for each gradient.
+// because a gradient may have N neighbours.
 func (s *State) Neighbours(b Block) (list []Neighbours, err error) {
 	round, _ := b.Round()
 	if round == nil {

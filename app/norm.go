@@ -8,7 +8,7 @@ import (
 )
 
 // NormError is the error of a gradient whose norm the privacy mechanism cannot have produced. It
-// wraps ErrNorm. Both bounds and the norm are squared, in squared grid steps.
+// wraps ErrNorm. Norm, Min and Max are squared norms, in squared grid steps.
 type NormError struct {
 	Participant    uint32
 	Norm, Min, Max int64
@@ -22,14 +22,13 @@ func (e *NormError) Error() string {
 func (e *NormError) Unwrap() error { return ErrNorm }
 
 // releaseBounds returns the min and max number of vectors that a participant can have made in the
-// epoch up to and including a round: at least its included vectors and this one, and at most one in
-// each round since it joined.
+// epoch, up to and including a round. The min counts the participant's included vectors and the
+// vector of this round. The max is one vector in each round since the participant joined.
 func (p *Participant) releaseBounds(round uint64) (fewest, most int) {
 	return int(p.Releases + 1), int(max(round, p.Joined) - p.Joined + 1)
 }
 
-// checkNorm applies G6: a vector's norm must be within the bounds of what the mechanism can
-// produce.
+// checkNorm returns a NormError if the mechanism cannot have produced a vector of this norm (G6).
 func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) error {
 	if !s.Params.Privacy.NoiseFloor {
 		return nil
@@ -42,7 +41,7 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 }
 
 // distanceFloor returns the min squared distance that the rule assumes between two included
-// gradients. The participant with the fewest releases determines it, because its noise is the
+// gradients. The participant with the fewest releases determines the min, because its noise is the
 // smallest.
 func (s *State) distanceFloor(included []tx.Included) int64 {
 	if !s.Params.Privacy.NoiseFloor {

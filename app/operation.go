@@ -9,45 +9,45 @@ import (
 )
 
 // These limits hold for one block. A Join costs its sender nothing, and costs every node three
-// signature checks and space in the store. An Approve may carry the Join that it approves, and
-// costs the same.
+// signature checks and space in the store. An Approve that carries a Join costs the same as a Join.
 const (
 	maxOperations = 64
 	maxJoins      = 2
 )
 
 // operation is a transaction that is not part of a round. Each kind of operation has one type, in a
-// file of its own, and one entry in the map operations. Rules for all kinds, on the authentication
-// of the sender and the nonce, are in checkOperation.
+// file of its own, and one entry in the map operations. checkOperation has the rules that hold for
+// all kinds: the authentication of the sender, and the nonce.
 type operation interface {
 	// sender returns the declared sender and its authentication. The zero sender is rejected.
 	sender() sender
-	// check applies the rules of the kind, except the rules on its sender. Closing the block's
-	// round first must not change its verdict from accepted to rejected, so that a proposer can
-	// choose operations without executing the round.
+	// check applies the rules of the kind, except the rules on the sender. An operation that check
+	// accepts in the state before a block's round must also be valid in the state after the round,
+	// so that a proposer can choose operations without executing the round.
 	check(s *State) error
-	// apply makes the change of an operation that check accepted. The caller is the only owner of
-	// s.
+	// apply makes the change of an operation that check accepted. The caller must own s alone.
 	apply(s *State, t *tx.Tx)
 	// describe returns the part of the description that depends on the kind. Describe adds the
 	// sender, the subject and the id of a proposal.
 	describe() Description
 }
 
-// registration is an operation that registers keys. checkIdentity applies M1, which does not depend
-// on the state and is expensive, so the transaction caches a success.
+// registration is an operation that registers keys. checkIdentity checks that the keys and names
+// are valid (M1). The check is expensive and does not depend on the state, so the transaction
+// remembers that it has passed.
 type registration interface {
 	checkIdentity(chainID string) error
 }
 
-// enactable is an operation whose apply adds a proposal to the state. The proposal waits until it
-// is accepted, and is enacted at a boundary.
+// enactable is an operation whose apply adds a proposal to the state. A boundary enacts the
+// proposal after it is accepted.
 type enactable interface {
 	operation
 	// ready reports whether a boundary may enact the operation now.
 	ready(s *State) bool
 	// execute makes the change at a boundary. It first repeats the checks, because the state has
-	// changed since the operation arrived. It returns the participant that the change concerns.
+	// changed since the operation arrived. It returns the participant that the change concerns, and
+	// an error if a check fails.
 	execute(s *State) (participant uint32, err error)
 	// expired reports whether execute can no longer succeed, whatever approvals arrive.
 	expired(s *State) bool
@@ -65,7 +65,8 @@ var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindUpgrade:    func(b tx.Body) operation { return upgrade{b.(*tx.Upgrade)} },
 }
 
-// operationOf returns the operation of a kind from a decoded body.
+// operationOf returns the operation of a kind with a decoded body. It fails for a kind that is not
+// an operation.
 func operationOf(k tx.Kind, body tx.Body) (operation, error) {
 	of, ok := operations[k]
 	if !ok {
@@ -75,7 +76,7 @@ func operationOf(k tx.Kind, body tx.Body) (operation, error) {
 }
 
 // operationIn returns the operation of a transaction. An approve decodes its Join through the
-// transaction, which caches it.
+// transaction, which caches the decoded Join.
 func operationIn(t *tx.Tx) (operation, error) {
 	op, err := operationOf(t.Kind(), t.Body)
 	if a, ok := op.(approve); ok {
@@ -97,13 +98,13 @@ const (
 )
 
 // sender is the declared sender of an operation. The zero value stands for an operation that
-// declares none.
+// declares no sender.
 type sender struct {
 	auth    authMethod
-	index   uint32            // the sending participant; with authProof the accused one
-	nonce   uint64            // set for a member
-	key     ed25519.PublicKey // set for an outsider
-	subject string            // a pool holds one operation of each sender, kind and subject
+	index   uint32            // the sending participant; with authProof the accused participant
+	nonce   uint64            // only with authMember
+	key     ed25519.PublicKey // only with authOutsider: the key that the operation registers
+	subject string            // the pool holds one operation of each sender, kind and subject; may be empty
 }
 
 func member(index uint32, nonce uint64) sender {
@@ -149,7 +150,8 @@ func (s *State) checkOperation(t *tx.Tx) error {
 	return nil
 }
 
-// checkSender applies M3, M4 and M8 to the sender of an operation.
+// checkSender checks that the sender of an operation is known (M3), that its signature is valid
+// (M4), and that its nonce is new (M8).
 func (s *State) checkSender(t *tx.Tx, from sender) error {
 	switch from.auth {
 	case authMember, authVote:
@@ -181,8 +183,7 @@ func (s *State) checkSender(t *tx.Tx, from sender) error {
 	return fmt.Errorf("%w: nobody vouches for a %s", ErrSender, t.Kind())
 }
 
-// applyOperation applies an operation that checkOperation accepted. The caller is the only owner of
-// s.
+// applyOperation applies an operation that checkOperation accepted. The caller must own s alone.
 func (s *State) applyOperation(t *tx.Tx) {
 	op, err := operationIn(t)
 	if err != nil {

@@ -23,7 +23,8 @@ func putParameters(dst []byte, x []float64) {
 	}
 }
 
-// DecodeParameters is the inverse of EncodeParameters.
+// DecodeParameters is the inverse of EncodeParameters. It fails if the length of data is not a
+// multiple of 8.
 func DecodeParameters(data []byte) ([]float64, error) {
 	if len(data)%8 != 0 {
 		return nil, fmt.Errorf("parameters: %d bytes are no multiple of 8", len(data))
@@ -35,7 +36,8 @@ func DecodeParameters(data []byte) ([]float64, error) {
 	return x, nil
 }
 
-// ModelHash returns the root over the parameters in chunks of 4096.
+// ModelHash returns the root of the Merkle tree over the parameters. Each leaf has 4096 parameters,
+// the last leaf the rest.
 func ModelHash(x []float64) [32]byte {
 	var tree frontier
 	chunk := make([]byte, 8*min(chunkSize, len(x)))
@@ -48,8 +50,8 @@ func ModelHash(x []float64) [32]byte {
 	return tree.root()
 }
 
-// Chunks cuts encoded parameters into the elements of their tree: 32768 bytes each, with the
-// remainder in the last.
+// Chunks cuts encoded parameters into the leaves of the tree of ModelHash: 32768 bytes each, the
+// last leaf the rest.
 func Chunks(data []byte) (chunks [][]byte) {
 	for len(data) > 0 {
 		n := min(8*chunkSize, len(data))

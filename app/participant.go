@@ -27,14 +27,14 @@ const nodeIDBytes = 20
 // Power is the voting power of a participant's validator.
 const Power = 10
 
-// Identity is what a participant registers: public keys, names and node ids.
+// Identity holds the public keys, names and node ids that a participant registers.
 type Identity struct {
 	PubKey       []byte // ed25519
 	VrfKey       []byte // edwards25519
-	ConsensusKey []byte // ed25519 key of its validator; nil for a participant without a validator
+	ConsensusKey []byte // ed25519 key of the participant's validator; empty without a validator
 	Moniker      string
 	Address      string
-	NodeIDs      []string // in increasing order; empty on a chain that admits every node
+	NodeIDs      []string // hexadecimal, in increasing order; may be empty
 }
 
 // ParticipantID returns the 256-bit id of the paper, SHA-256 of the first public key. A rotation of
@@ -52,8 +52,8 @@ func NewParticipant(index uint32, who Identity, r params.Reputation) Participant
 
 // Check rejects an identity that is not well-formed.
 func (who Identity) Check() error {
-	// Anyone can forge signatures for a key of small order. If the identity key is the identity
-	// element, one signature is valid for every message.
+	// Anyone can forge signatures for a key of small order. If the key is the neutral element of
+	// the curve, one signature is valid for every message.
 	if err := leader.CheckKey(who.PubKey); err != nil {
 		return fmt.Errorf("pub_key: %w", err)
 	}
@@ -74,8 +74,8 @@ func (who Identity) Check() error {
 	return checkNodeIDs(who.NodeIDs)
 }
 
-// checkNodeIDs rejects ids that are not in CometBFT's form, and lists that are not in increasing
-// order, so that each set of ids has one encoding.
+// checkNodeIDs rejects ids that are not in CometBFT's form. It also rejects lists that are not in
+// increasing order, so that each set of ids has one encoding.
 func checkNodeIDs(ids []string) error {
 	if len(ids) > MaxNodeIDs {
 		return fmt.Errorf("%d node_ids, at most %d", len(ids), MaxNodeIDs)
@@ -91,8 +91,9 @@ func checkNodeIDs(ids []string) error {
 	return nil
 }
 
-// closed reports whether a node can reject connections from outsiders. It can if at least one
-// active participant has a validator, and every such participant has registered a node id.
+// closed reports whether a node can reject connections from outsiders: at least one active
+// participant has a validator, and every active participant with a validator has registered a node
+// id.
 func closed(all []Participant) bool {
 	validators := 0
 	for i := range all {
@@ -106,9 +107,9 @@ func closed(all []Participant) bool {
 	return validators > 0
 }
 
-// Nodes returns the node ids, unsorted, of all active participants. It adds those of each former
-// participant whose validator still votes on the block after height: without these votes the chain
-// could halt. only reports whether a node must admit no other nodes.
+// Nodes returns the node ids, unsorted, of all active participants. It adds the node ids of each
+// former participant whose validator still votes on the block after height: without these votes the
+// chain could halt. If only is true, a node must admit no nodes with other ids.
 func Nodes(all []Participant, height uint64) (ids []string, only bool) {
 	for i := range all {
 		votes := func(v FormerValidator) bool { return height < v.Height }
@@ -121,7 +122,7 @@ func Nodes(all []Participant, height uint64) (ids []string, only bool) {
 
 // signingKeys returns the keys whose signatures bind a participant in a round of an epoch: the
 // current key, and every former key that was replaced after that round. So a former key that leaks
-// cannot convict the participant of a statement for a round after its rotation.
+// cannot convict the participant of a statement for a round after the key's rotation.
 func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	keys := []ed25519.PublicKey{p.PubKey}
 	for _, k := range p.FormerKeys {
@@ -132,9 +133,9 @@ func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	return keys
 }
 
-// withoutValidator returns the participant without its validator, which a boundary at the given
-// height removes. The validator still signs at height boundary+1, because CometBFT applies a change
-// two heights later.
+// withoutValidator returns the participant after a boundary at the given height has removed its
+// validator. The validator still signs at height boundary+1, because CometBFT applies a change two
+// heights later.
 func (p Participant) withoutValidator(boundary uint64) Participant {
 	if len(p.ConsensusKey) > 0 {
 		p.FormerValidators = append(slices.Clone(p.FormerValidators), FormerValidator{ConsensusKey: p.ConsensusKey,
@@ -144,14 +145,14 @@ func (p Participant) withoutValidator(boundary uint64) Participant {
 	return p
 }
 
-// ProveVRFKey returns the proof of possession of a VRF key: its VRF proof over the chain's id and pub,
-// the participant's signing key.
+// ProveVRFKey returns the proof of possession of a VRF key: the VRF proof with this key over the
+// chain's id and pub, the participant's signing key.
 func ProveVRFKey(chainID string, pub []byte, vrf ed25519.PrivateKey) []byte {
 	return leader.Prove(vrf, leader.PossessionInput(chainID, pub))
 }
 
-// ProveConsensusKey returns the proof of possession of a consensus key: its signature over the
-// chain's id and pub, the participant's signing key.
+// ProveConsensusKey returns the proof of possession of a consensus key: the signature with this key
+// over the chain's id and pub, the participant's signing key.
 func ProveConsensusKey(chainID string, pub []byte, consensus ed25519.PrivateKey) []byte {
 	return ed25519.Sign(consensus, consensusKeyInput(chainID, pub))
 }
@@ -161,8 +162,8 @@ func consensusKeyInput(chainID string, pub []byte) []byte {
 	return append(leader.Prefix("spdl/consensus-key/v1", chainID), pub...)
 }
 
-// CheckConsensusProof applies M1 to a consensus key: its owner has proven possession of the private
-// key.
+// CheckConsensusProof rejects a consensus key without a valid proof of possession, and a proof
+// without a key (M1). Neither key nor proof is valid too.
 func CheckConsensusProof(chainID string, pub, consensus, proof []byte) error {
 	switch {
 	case len(consensus) == 0 && len(proof) > 0:

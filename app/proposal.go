@@ -8,35 +8,36 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// These limits hold for the waiting proposals. At a limit evict drops one proposal before another
-// is added.
+// These limits hold for the proposals in the state. If a limit is reached, evict drops a proposal
+// before a new proposal is added.
 const (
 	maxRequests  = 64 // outsiders' proposals without an approval
 	maxProposals = 4  // unaccepted proposals that one participant proposed, or was the first to approve
 )
 
-// hasMajority reports whether a number of approvals accepts a proposal: more than two thirds of the
-// active participants.
+// hasMajority reports whether a number of approvals is enough to accept a proposal: more than two
+// thirds of the active participants.
 func (s *State) hasMajority(approvals int) bool { return 3*approvals > 2*s.Active() }
 
-// Threshold returns the min number of approvals that accepts a proposal.
+// Threshold returns the min number of approvals that is enough to accept a proposal.
 func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 
-// request adds an outsider's proposal, which waits for approvals.
+// request adds an outsider's proposal, which needs approvals.
 func (s *State) request(op enactable, t *tx.Tx) {
 	s.evict(maxRequests, func(p Proposal) bool { return !p.Accepted && len(p.Approvals) == 0 })
 	s.enqueue(op, t, nil, false)
 }
 
-// propose adds a participant's proposal. It waits for approvals; the proposer's is the first.
+// propose adds a participant's proposal, which needs approvals. The proposer's own approval is the
+// first.
 func (s *State) propose(op enactable, t *tx.Tx) {
 	by := op.sender().index
 	s.evictProposal(by)
 	s.enqueue(op, t, []uint32{by}, s.hasMajority(1))
 }
 
-// decide adds a proposal that concerns only its sender. It needs no approval and waits for the
-// boundary.
+// decide adds a proposal that concerns only its sender. The proposal is accepted without approvals,
+// and the next boundary enacts it.
 func (s *State) decide(op enactable, t *tx.Tx) { s.enqueue(op, t, nil, true) }
 
 // enqueue appends an operation to the proposals. The unnamed parameter has no use at run time: it
@@ -49,7 +50,8 @@ func (s *State) enqueue(_ enactable, t *tx.Tx, approvals []uint32, accepted bool
 	})
 }
 
-// decode decodes the operation of a proposal.
+// decode decodes the operation of a proposal. It fails if the content is not that of an enactable
+// operation.
 func (p *Proposal) decode() (enactable, error) {
 	kind := tx.Kind(p.Kind)
 	body, err := tx.DecodeBody(kind, p.Content)
@@ -76,7 +78,7 @@ func (p *Proposal) operation() enactable {
 	return op
 }
 
-// proposal returns the waiting proposal with an id, or nil.
+// proposal returns the proposal with an id, or nil if the state has no such proposal.
 func (s *State) proposal(id []byte) *Proposal {
 	for i := range s.Proposals {
 		if bytes.Equal(s.Proposals[i].Id, id) {
@@ -86,7 +88,8 @@ func (s *State) proposal(id []byte) *Proposal {
 	return nil
 }
 
-// count marks a proposal as accepted if its approvers that are still active are a majority.
+// count marks a proposal as accepted if the approvals of participants that are still active are
+// enough.
 func (s *State) count(p *Proposal) {
 	standing := 0
 	for _, index := range p.Approvals {
@@ -106,10 +109,10 @@ func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
 	}
 }
 
-// evictProposal makes room before a participant makes a proposal, or is the first to approve one.
-// If too many proposals count against that participant, it drops one of them. A proposal with more
-// than f approvals has the support of an honest participant: it does not count and is never
-// dropped.
+// evictProposal makes room before a participant makes a proposal, or is the first to approve a
+// proposal. If the participant has maxProposals such proposals, evictProposal drops one of them. A
+// proposal with more than f approvals has the support of an honest participant: such a proposal
+// does not count and is never dropped.
 func (s *State) evictProposal(index uint32) {
 	few := max(1, s.F())
 	s.evict(maxProposals, func(p Proposal) bool {
@@ -117,8 +120,8 @@ func (s *State) evictProposal(index uint32) {
 	})
 }
 
-// evict drops one of the waiting proposals that sort selects if there are at least most of them:
-// the one with the fewest approvals, and of several such proposals the oldest.
+// evict drops a proposal if sort selects at least most proposals. It drops the selected proposal
+// with the fewest approvals, and among equals the oldest.
 func (s *State) evict(most int, sort func(Proposal) bool) {
 	waiting, out := 0, -1
 	for i, p := range s.Proposals {

@@ -7,12 +7,13 @@ import (
 )
 
 // remove ends a participant's membership. A participant may remove itself without approvals; the
-// removal of another participant needs them.
+// removal of another participant needs approvals.
 type remove struct{ *tx.Remove }
 
 func (r remove) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
-// check applies M5 and M6, and M3 to the participant to be removed.
+// check rejects a second removal of a participant whose removal is accepted (M5), and a removal
+// that possible rejects.
 func (r remove) check(s *State) error {
 	if s.departing()[r.Subject] {
 		return fmt.Errorf("%w: participant %d is leaving already", ErrProposal, r.Subject)
@@ -50,7 +51,8 @@ func (r remove) describe() Description {
 	return Description{Summary: fmt.Sprintf("%d proposes to remove %d", r.Participant, r.Subject)}
 }
 
-// departing returns the participants with an accepted removal that waits for the boundary.
+// departing returns the indices of the participants whose removal is accepted but not yet enacted.
+// A round boundary (O5) enacts it.
 func (s *State) departing() map[uint32]bool {
 	out := map[uint32]bool{}
 	waiting(s, func(p *Proposal, r remove) bool {
@@ -62,9 +64,9 @@ func (s *State) departing() map[uint32]bool {
 	return out
 }
 
-// possible applies M3 to the participant to be removed, and M6 to the participants that remain
-// after this removal and all accepted removals: the rule must be feasible for them, and one of them
-// must have a validator.
+// possible rejects the removal of a participant that is not active (M3). It also rejects a removal
+// after which, together with all accepted removals, the rule is not feasible for the remaining
+// participants or no remaining participant has a validator (M6).
 func (r remove) possible(s *State) error {
 	if s.participant(r.Subject) == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)

@@ -11,7 +11,8 @@ type restore struct{ *tx.Restore }
 
 func (r restore) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
-// check applies M5, and M3 to the participant to be restored.
+// check rejects a Restore unless its subject is an active participant (M3) with a reputation of 0
+// (M5).
 func (r restore) check(s *State) error {
 	switch p := s.participant(r.Subject); {
 	case p == nil:
@@ -26,7 +27,7 @@ func (r restore) apply(s *State, t *tx.Tx) { s.propose(r, t) }
 
 func (r restore) ready(*State) bool { return true }
 
-// execute restores the initial reputation, and settles all earlier offences.
+// execute sets the initial reputation, and settles all earlier offences.
 func (r restore) execute(s *State) (uint32, error) {
 	if err := r.check(s); err != nil {
 		return r.Subject, err

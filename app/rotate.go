@@ -12,11 +12,11 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxFormerKeys is the max number of rotations of a participant's signing key, and of its consensus
-// key. It bounds the number of keys against which evidence is checked.
+// maxFormerKeys is the max number of rotations of a participant's signing key, and also of its
+// consensus key. It bounds the number of keys against which evidence is checked.
 const maxFormerKeys = 64
 
-// rotate replaces keys and node ids of its sender, which needs no approval.
+// rotate replaces keys and node ids of its sender. It needs no approval.
 type rotate struct{ *tx.Rotate }
 
 func (r rotate) sender() sender { return member(r.Participant, r.Nonce) }
@@ -31,7 +31,8 @@ func ProveRotation(chainID string, index uint32, next ed25519.PrivateKey) []byte
 	return ed25519.Sign(next, rotationInput(chainID, index))
 }
 
-// check applies M1, M2 and M5.
+// check rejects a second rotation of a participant before the first is enacted (M5), invalid keys
+// (M1), and keys that are taken (M2).
 func (r rotate) check(s *State) (err error) {
 	p := s.participant(r.Participant)
 	waiting(s, func(_ *Proposal, other rotate) bool {
@@ -49,8 +50,8 @@ func (r rotate) check(s *State) (err error) {
 	return s.keysFree(p, r.keys())
 }
 
-// checkKeys applies M1: the new keys are valid, and the sender has proven possession of them. It
-// also checks the limit on former keys.
+// checkKeys rejects new keys that are not valid, or whose possession the sender has not proven
+// (M1). It also checks the limit on former keys.
 func (r rotate) checkKeys(s *State, p *Participant) error {
 	next := r.rotated(p, s)
 	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey, NodeIDs: next.NodeIds}
@@ -114,9 +115,9 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
 // ready reports whether a boundary may execute the rotation now. A rotation of a signing or VRF key
-// waits while a round is open, because a round keeps the keys with which it opened. That holds at
-// the boundary of a stalled round too: the owner may already have sent a gradient under the old
-// keys, and a second one under the new keys would be evidence against it.
+// is not executed while a round is open, because a round keeps the keys with which it opened. That
+// holds at the boundary of a stalled round too: the owner may already have sent a gradient under
+// the old keys, and a second gradient under the new keys would be evidence against the owner.
 func (r rotate) ready(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.over()
 }

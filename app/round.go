@@ -45,7 +45,8 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 }
 
 // updateReputations updates the reputations of the round's participants, and of the leaders whose
-// views passed without an aggregate. It also writes them into the record.
+// views passed without an aggregate. It also writes the new reputations of the included
+// participants into the record.
 func (s *State) updateReputations(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector) {
 	typical := typicalNorm(vectors)
 	for i := range record.Contributions {
@@ -88,17 +89,17 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 // These constants limit the penalty of a leader that was passed over.
 const (
 	// minByPassing is the lowest reputation to which this penalty can reduce a leader. A leader at
-	// or below it loses no more, because it may only have been disconnected.
+	// or below minByPassing loses no more, because it may only have been disconnected.
 	minByPassing = params.One / 10
 	maxPause     = 10 // a leader pauses at most 2^maxPause rounds
 )
 
 // passOver penalises the leaders that were passed over: their views ended before the view in which
-// the round was closed. Each loses some of its reputation, never all, and does not contend for 2^k
-// rounds. k, at most maxPause, is the number of views in which it was passed over minus the number
-// of rounds that it closed. So a leader that stays silent costs about log2(T) views in T rounds,
-// until k reaches maxPause. If all leaders of the ranking were passed over, none is penalised: the
-// round itself was late, and no leader could have closed it.
+// the round was closed. Such a leader loses some of its reputation, never all, and does not contend
+// for 2^k rounds. k, at most maxPause, is the number of views in which the leader was passed over,
+// minus the number of rounds that the leader closed. So a leader that stays silent costs about
+// log2(T) views in T rounds, until k reaches maxPause. If all leaders of the ranking were passed
+// over, no leader is penalised: the round itself was late, and no leader could have closed it.
 func (s *State) passOver(next *State, record *Record) {
 	if s.Params.Reputation.PassedOver == 0 || int(record.View) >= len(record.Ranking) {
 		return
@@ -117,11 +118,11 @@ func (s *State) passOver(next *State, record *Record) {
 	}
 }
 
-// elect derives the next seed from the VRF outputs of a round's contenders: those that are still
-// active, have a reputation, and may contend in this round (Contends). At the end of a term it
-// ranks them. After a tie for the lead it keeps the old ranking, and the next round's VRF outputs,
-// over the next seed, decide. A participant without a VRF output, because it was absent or has just
-// joined, gets no rank.
+// elect derives the next seed from the VRF outputs of the contenders that are still active, have a
+// reputation above 0, and may contend in this round (Contends). At the end of a term elect also
+// ranks these contenders. After a tie for the lead elect keeps the old ranking, and elects again
+// after the next round. A participant that was absent or has just joined has no VRF output, and so
+// no rank.
 func (s *State) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
 		p := s.participant(c.Participant)

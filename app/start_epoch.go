@@ -26,13 +26,14 @@ func (e startEpoch) check(s *State) error {
 
 func (e startEpoch) apply(s *State, t *tx.Tx) { s.propose(e, t) }
 
-// ready reports whether a boundary may end the running epoch: at any time if Now is set, and only
-// after the end of training if it is not.
+// ready reports whether a boundary may end the running epoch: with Now at any time, without Now
+// only after the end of training.
 func (e startEpoch) ready(s *State) bool { return e.Now || s.over() }
 
 func (e startEpoch) expired(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
 
-// possible applies P1 and P2, and returns the decoded parameters of the next epoch.
+// possible returns the decoded parameters of the next epoch. It fails if the proposal is not for
+// the next epoch (P1), or if the parameters are not valid for the active participants (P2).
 func (e startEpoch) possible(s *State) (params.Params, error) {
 	if e.Epoch != s.Progress.Epoch+1 {
 		return params.Params{}, fmt.Errorf("%w: epoch %d, the next is %d", ErrEpoch, e.Epoch, s.Progress.Epoch+1)
@@ -48,11 +49,11 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 		return p, fmt.Errorf("%w: privacy.unit is %.64q, running %q: it is the same in all epochs", ErrEpochParams,
 			p.Privacy.Unit, s.Params.Privacy.Unit)
 	}
-	if p.Model.Table.Prepares() && !s.Params.Model.Table.Prepares() { // programs from before table schemas reject this too
+	if p.Model.Table.Prepares() && !s.Params.Model.Table.Prepares() { // older programs reject these parameters too
 		return p, fmt.Errorf("%w: model.table has values, missing or weights, and the running epoch's has none: only "+
 			"a new chain can begin with them", ErrEpochParams)
 	}
-	if p.GroupsImages() && !s.Params.GroupsImages() { // programs from before files of groups reject it too
+	if p.GroupsImages() && !s.Params.GroupsImages() { // older programs reject these parameters too
 		return p, fmt.Errorf("%w: the unit is a group of images, and the running epoch's is not: only a new chain can "+
 			"begin with it", ErrEpochParams)
 	}

@@ -13,8 +13,8 @@ import (
 //
 // Document is the stored form of a state. It is a separate type because a document may come from an
 // untrusted source and is not checked yet, while a state is valid and also holds its height and
-// derived fields. If State were the message itself, its generated methods could change or encode it
-// without these.
+// derived fields. If State were the message itself, the generated methods could change or encode a
+// state without its height and derived fields.
 type State struct {
 	ChainID      string
 	Height       uint64
@@ -28,7 +28,7 @@ type State struct {
 	Epochs       []Epoch    // the ended epochs
 
 	version  uint64 // the version of the state machine that executes the next block; Version except in tests
-	awaited  []bool // whether the open phase of the round requires the participant, by index
+	awaited  []bool // whether the current phase of the round requires the participant, by index
 	finished bool   // no round can close any more
 	history  frontier
 	rule     rules.Rule
@@ -36,7 +36,7 @@ type State struct {
 	velocity [32]byte
 	hash     [32]byte
 
-	aggregated *aggregated // the rule's result, shared with the copies of the state that differ only in height or version
+	aggregated *aggregated // the rule's cached result; a clone of the state shares it until finalize
 }
 
 // NewState returns the state before the first block of a chain. initial is the height of that
@@ -87,8 +87,8 @@ func (s *State) Grid() gradients.Grid {
 	return s.Params.Grid.Lattice()
 }
 
-// Finished reports whether the epoch's training is over: all rounds are closed, or
-// too few participants have privacy budget left to close another.
+// Finished reports whether the epoch's training is over: all rounds are closed, or too few
+// participants have privacy budget left to close another round.
 func (s *State) Finished() bool { return s.finished }
 
 // Active returns N, the number of active participants.
@@ -105,18 +105,18 @@ func (s *State) Active() int {
 // F returns the number of Byzantine participants that the rule withstands now.
 func (s *State) F() int { return s.Params.Rule.F(s.Active()) }
 
-// IsClosed reports whether a round of an epoch comes before the open one: it is closed, or was
-// never opened because its epoch ended.
+// IsClosed reports whether a round of an epoch comes before the open round: the round is closed, or
+// was never opened because its epoch ended.
 func (s *State) IsClosed(epoch, round uint64) bool {
 	return earlier(epoch, round, s.Progress.Epoch, s.Progress.Round)
 }
 
-// isOpen reports whether a round of an epoch is the open one.
+// isOpen reports whether a round of an epoch is the open round.
 func (s *State) isOpen(epoch, round uint64) bool {
 	return epoch == s.Progress.Epoch && round == s.Progress.Round
 }
 
-// participant returns an active participant by index, or nil.
+// participant returns the active participant with an index, or nil.
 func (s *State) participant(index uint32) *Participant {
 	if uint64(index) >= uint64(len(s.Participants)) || !s.Participants[index].Active {
 		return nil
@@ -142,8 +142,8 @@ func (s *State) Hash() [32]byte { return s.hash }
 func (s *State) Closed() uint64 { return s.history.size }
 
 // clone returns a copy for the caller to change, with the given height. It copies the slices whose
-// elements change. Slices that only grow share their elements, with a capacity that makes append
-// copy them.
+// elements change. Slices that only grow are shared; their capacity is cut to their length, so that
+// append copies the elements.
 func (s *State) clone(height uint64) *State {
 	next := *s
 	next.Height = height

@@ -11,8 +11,9 @@ import (
 //
 //	g = step*Delta + weight_decay*x;  v' = momentum*v + g;  x' = x - learning_rate*v'
 //
-// The computation is elementwise. Every product is converted to float64, which forbids the compiler
-// to fuse it with the addition, so that all CPUs round alike. Velocity is nil while momentum is 0.
+// The computation is elementwise. Every product is converted to float64: the conversion forbids the
+// compiler to fuse product and sum, so that all CPUs round alike. Velocity is nil while momentum is
+// 0.
 func update(t params.Training, x, v []float64, delta gradients.Fraction, step float64) (x1, v1 []float64) {
 	x1 = make([]float64, len(x))
 	if t.Momentum != 0 {
@@ -30,7 +31,7 @@ func update(t params.Training, x, v []float64, delta gradients.Fraction, step fl
 	return x1, v1
 }
 
-// canonical replaces every NaN by the same bits, because CPUs differ in the bits of a NaN. All
+// canonical replaces every NaN by the same bits, because CPUs differ in the bits of a NaN, and all
 // nodes must agree even on a model that has overflowed.
 func canonical(x float64) float64 {
 	if math.IsNaN(x) {

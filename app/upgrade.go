@@ -11,21 +11,22 @@ import (
 
 const (
 	// UpgradeMargin is the min number of heights from the block that proposes or enacts an upgrade
-	// to the first block of the new version. Within it every node learns of the upgrade.
+	// to the first block of the new version. In these heights every node learns of the upgrade.
 	UpgradeMargin = 20
 	// maxUpgradeName bounds an upgrade's name, in bytes.
 	maxUpgradeName = 64
 )
 
-// upgrade proposes that another version of the state machine executes the blocks from a height on,
-// in place of any planned upgrade. With neither version nor height it cancels the planned upgrade.
+// upgrade proposes that another version of the state machine executes the blocks from a height on.
+// It replaces any planned upgrade. With version 0 and height 0 it only cancels the planned upgrade.
 type upgrade struct{ *tx.Upgrade }
 
 func (u upgrade) sender() sender { return member(u.Participant, u.Nonce) }
 
 func (u upgrade) cancels() bool { return u.Height == 0 && u.Version == 0 }
 
-// check applies U1, U2 and U3.
+// check rejects a name that is not well-formed (U1), a version or height that is too low (U2), and
+// the cancellation of an upgrade that is not planned (U3).
 func (u upgrade) check(s *State) error {
 	if err := params.CheckText("name", u.Name, maxUpgradeName); err != nil || u.Name == "" {
 		if err == nil {
@@ -53,7 +54,7 @@ func (u upgrade) apply(s *State, t *tx.Tx) { s.propose(u, t) }
 
 func (u upgrade) ready(*State) bool { return true }
 
-// execute plans the upgrade in place of any planned one, or cancels the planned one.
+// execute replaces or cancels the planned upgrade.
 func (u upgrade) execute(s *State) (uint32, error) {
 	if err := u.check(s); err != nil {
 		return u.Participant, err

@@ -10,8 +10,8 @@ import (
 // linker, as in -X github.com/spdl/spdl/app.stateMachine=6.
 var stateMachine = "5"
 
-// Version is the version of the state machine that this program executes. It rises
-// with every state-breaking change.
+// Version is the version of the state machine that this program executes. Every state-breaking
+// change raises it.
 var Version = func() uint64 {
 	v, err := strconv.ParseUint(stateMachine, 10, 64)
 	if err != nil {
@@ -28,7 +28,8 @@ func (s *State) As(version uint64) *State {
 	return &as
 }
 
-// Plan returns the planned upgrade: its height is above the state's.
+// Plan returns the planned upgrade, an upgrade whose height is above the state's height. The second
+// result is false if no upgrade is planned.
 func (s *State) Plan() (Upgrade, bool) {
 	if n := len(s.Progress.Upgrades); n > 0 && s.Progress.Upgrades[n-1].Height > s.Height {
 		return s.Progress.Upgrades[n-1], true
@@ -36,7 +37,8 @@ func (s *State) Plan() (Upgrade, bool) {
 	return Upgrade{}, false
 }
 
-// Upgraded returns the upgrade that set the version for the block after the state, if any did.
+// Upgraded returns the last upgrade that is in force for the block after the state. The second
+// result is false if no upgrade is in force.
 func (s *State) Upgraded() (Upgrade, bool) {
 	for _, u := range slices.Backward(s.Progress.Upgrades) {
 		if u.Height <= s.Height+1 {
@@ -46,8 +48,8 @@ func (s *State) Upgraded() (Upgrade, bool) {
 	return Upgrade{}, false
 }
 
-// Executable applies B7: it returns an error if the block after the state needs another version of
-// the state machine than the one in this program.
+// Executable returns ErrVersion if the block after the state needs another version of the state
+// machine than this program has (B7).
 func (s *State) Executable() error {
 	if u, ok := s.Upgraded(); ok && u.Version != s.version {
 		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, this program executes version %d",

@@ -1,6 +1,6 @@
-// Package model computes the two models that the project trains on MNIST-like data. It has what a
-// differentially private worker needs: the sum of per-example gradients, each clipped to a norm,
-// and loss and accuracy on a test set.
+// Package model computes the two models that the project trains on MNIST-like data. It computes
+// what a differentially private worker needs: the sum of per-example gradients, each clipped to a
+// norm, and loss and accuracy on a test set.
 //
 // [Spec] describes a model. Its parameters are one flat vector of [Spec.Dim] float64 values, laid
 // out as
@@ -15,11 +15,11 @@
 // # Clipping without per-example gradients
 //
 // The gradient of one example with respect to a layer is the outer product of the layer's deltas
-// and its inputs, so its squared norm is ‖delta‖²(‖input‖²+1). The 1 is the bias's part, and is
-// left out without bias. The norm is therefore known before any gradient of a single example is
-// written down (Goodfellow, "Efficient per-example gradient computations", 2015). The package
-// scales the deltas by the clipping factor and accumulates the outer products with gonum's float32
-// kernels.
+// and its inputs, so its squared norm is ‖delta‖²(‖input‖²+1). The 1 is the part of the bias;
+// without bias the factor is ‖input‖². The norm is therefore known before any gradient of a single
+// example is written down (Goodfellow, "Efficient per-example gradient computations", 2015). The
+// package scales the deltas by the clipping factor and accumulates the outer products with gonum's
+// float32 kernels.
 //
 // # Precision
 //
@@ -36,6 +36,6 @@
 //
 // # Initial parameters
 //
-// This package has no initial parameters. They are part of the chain's state, so package app
-// derives them in portable arithmetic: zeros, or values from a public seed.
+// This package has no initial parameters. The initial parameters are part of the chain's state, so
+// package app derives them in portable arithmetic: zeros, or values from a public seed.
 package model

@@ -4,12 +4,12 @@ package model
 type Eval struct {
 	Loss      float64 // mean cross-entropy in nats, over the examples that NonFinite does not count
 	Accuracy  float64 // Correct divided by Examples; 0 without examples
-	Correct   int     // examples with the largest logit at their label; of equal logits the lowest class counts
+	Correct   int     // number of examples whose label has the largest logit; of equal logits the lowest class counts
 	Examples  int     // number of examples
-	NonFinite int     // examples whose logits overflow float32; they are never correct
+	NonFinite int     // number of examples whose logits overflow float32; such an example is never correct
 	// Guesses counts examples by label and by guess, which is the class of the largest logit. It
 	// has Classes rows, one for each label, of Classes numbers. It leaves out the examples that
-	// NonFinite counts, and is nil if no counts are known.
+	// NonFinite counts. It is nil if no counts are known.
 	Guesses []int
 }
 

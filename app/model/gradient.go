@@ -8,18 +8,18 @@ import (
 )
 
 // Stats describes one batch. It is computed from private data without noise, so only the worker may
-// see it: it must not reach the chain or a public metric.
+// see it: Stats must not reach the chain or a public metric.
 type Stats struct {
 	Loss      float64 // mean cross-entropy, in nats
 	MaxNorm   float64 // largest norm of a single example's gradient, before clipping
-	MeanNorm  float64 // mean of these norms
-	Clipped   int     // examples whose gradient was scaled down
-	NonFinite int     // examples left out of the sum and of the fields above: their gradients overflow float32
+	MeanNorm  float64 // mean of the examples' gradient norms, before clipping
+	Clipped   int     // number of examples whose gradient was scaled down
+	NonFinite int     // number of examples whose gradients overflow float32; the sum and the other fields leave them out
 }
 
 const (
 	// clipMargin keeps an example's contribution to a sum within the clip norm in spite of the
-	// float32 roundings; the package comment derives it.
+	// float32 roundings. The package comment derives the value.
 	clipMargin = 1.0 / (1 << 15)
 	// flushRows is the max number of rows that accumulate in float32 before they are added to the
 	// float64 result.
@@ -27,9 +27,9 @@ const (
 )
 
 // ClippedSum sets dst to the sum over examples of w_i*g_i*min(1, clip/‖w_i*g_i‖). g_i is the
-// gradient of example i's cross-entropy loss at params, and w_i is the weight of its class, 1
-// unless [Model.Weigh] set another. dst and params have length Dim. With clip <= 0 nothing is
-// clipped. The batch x is row-major, with Inputs values for each of the labels; it may be empty.
+// gradient of example i's cross-entropy loss at params, and w_i is the weight of the example's
+// class, 1 unless [Model.Weigh] has set it. dst and params have length Dim. With clip <= 0 nothing
+// is clipped. The batch x is row-major, with Inputs values for each of the labels; it may be empty.
 //
 // The sum changes by at most clip when one example is added or removed, whatever params and x are:
 // an example whose gradient is not finite adds nothing. ClippedSum panics if shapes do not match or
@@ -100,9 +100,9 @@ func (m *Model) accumulate(fed, x []float32) {
 	}
 }
 
-// Gradient sets dst to a gradient at params, summed over the examples without clipping. The
-// differentiated function takes an example's logits and label; deltas replaces the logits by the
-// function's derivatives. Gradient panics under the same conditions as ClippedSum.
+// Gradient sets dst to the gradient of a function of each example's logits and label, summed over
+// the examples without clipping. deltas replaces the logits by the derivatives of that function by
+// the logits. Gradient panics under the same conditions as ClippedSum.
 func (m *Model) Gradient(dst, params []float64, x []float32, labels []uint8,
 	deltas func(logits []float32, label uint8)) {
 	if len(dst) != m.Dim() {

@@ -2,12 +2,13 @@ package model
 
 import "gonum.org/v1/gonum/blas/gonum"
 
-// kernels are gonum's float32 loops, which are assembly on amd64. They are called row by row,
-// because a product with 10 columns is too thin for Sgemm, whose blocking costs more than it saves.
+// kernels are gonum's float32 loops, which are assembly on amd64. Package model calls the kernels
+// row by row, because for a product with only 10 columns the blocking of Sgemm costs more than it
+// saves.
 var kernels gonum.Implementation
 
-// layer is an affine map, or a linear map without biases. Its parameters are contiguous in the flat
-// vector: weights [out][in], then biases [out].
+// layer is an affine map, or without biases a linear map. The layer's parameters are contiguous in
+// the flat vector: weights [out][in], then biases [out].
 type layer struct {
 	in, out int
 	at      int // offset of the first weight in the flat vector
@@ -24,8 +25,8 @@ func (l layer) size() int {
 	return (l.in + 1) * l.out
 }
 
-// squareNorm returns the squared norm of the layer's input: that of x, plus that of the constant 1
-// behind the biases if there are any.
+// squareNorm returns the squared norm of the layer's input: ‖x‖², plus 1 if the layer has biases,
+// because a bias is the weight of a constant input 1.
 func (l layer) squareNorm(x []float32) float64 {
 	if l.noBias {
 		return squareNorm(x)
@@ -48,8 +49,8 @@ func (l layer) forward(dst, params, x []float32) {
 	}
 }
 
-// backward sets dst[j] = Σ delta[c]*W[c][j]. These are the deltas of the layer below, without the
-// factor of its activation's derivative.
+// backward sets dst[j] = Σ delta[c]*W[c][j]. The result is the deltas of the layer below, without
+// the factor of that layer's activation derivative.
 func (l layer) backward(dst, params, delta []float32) {
 	clear(dst)
 	for c, v := range delta {
@@ -57,7 +58,7 @@ func (l layer) backward(dst, params, delta []float32) {
 	}
 }
 
-// accumulate adds the gradient to sum: delta ⊗ (x, 1), or delta ⊗ x without biases.
+// accumulate adds the layer's gradient to sum: delta ⊗ (x, 1), or delta ⊗ x without biases.
 func (l layer) accumulate(sum, delta, x []float32) {
 	for c, v := range delta {
 		if !l.noBias {

@@ -13,15 +13,15 @@ type Model struct {
 	output layer
 
 	weights    []float64 // the weight of each class; nil means that all weights are 1
-	params     []float32 // the caller's parameters, rounded
+	params     []float32 // the caller's parameters, rounded to float32
 	sum        []float32 // gradient sum of the rows since the last flush
 	logits     []float32 // the logits of one example, which residual turns into the output deltas in place
 	activation []float32 // the outputs of the hidden units
 	delta      []float32 // the deltas of the hidden units
 }
 
-// New returns a model with its scratch memory, about 8 bytes per parameter. It fails with ErrSpec;
-// see [Spec.Validate].
+// New returns a model with its scratch memory, about 8 bytes per parameter. If [Spec.Validate]
+// rejects the spec, New fails with ErrSpec.
 func New(s Spec) (*Model, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -43,9 +43,10 @@ func New(s Spec) (*Model, error) {
 	return m, nil
 }
 
-// Weigh sets the weight of each class, by which [Model.ClippedSum] multiplies the gradient of an
-// example before it clips, so that the bound of the sum stays. Nil resets all weights to 1. Weigh
-// panics if another number of weights than Classes is given.
+// Weigh sets the weight of each class. [Model.ClippedSum] multiplies the gradient of an example by
+// the weight of the example's class before it clips, so clip still bounds the contribution of one
+// example. Nil resets all weights to 1. Weigh panics if the number of weights is neither 0 nor
+// Classes.
 func (m *Model) Weigh(weights []float64) {
 	if n := len(weights); n != 0 && n != m.spec.Classes {
 		panic(fmt.Sprintf("model: %d weights, want one for each of %d classes", n, m.spec.Classes))
@@ -56,11 +57,11 @@ func (m *Model) Weigh(weights []float64) {
 // Spec returns the model's spec.
 func (m *Model) Spec() Spec { return m.spec }
 
-// Dim returns the number of parameters, and of coordinates of a gradient.
+// Dim returns the number of parameters, which is also the length of a gradient.
 func (m *Model) Dim() int { return len(m.params) }
 
-// forward leaves the logits of one example in m.logits. It returns the input of the output layer,
-// which without a hidden layer is x.
+// forward computes the logits of one example into m.logits. It returns the input of the output
+// layer: the outputs of the hidden units, or x without a hidden layer.
 func (m *Model) forward(x []float32) (fed []float32) {
 	if m.spec.Hidden > 0 {
 		m.hidden.forward(m.activation, m.params, x)
@@ -94,7 +95,8 @@ func residual(logits []float32, label uint8) (loss float64) {
 	return loss + math.Log(total)
 }
 
-// load checks all shapes against each other, and then rounds the parameters to float32.
+// load panics if the lengths do not fit the spec or a label is not below Classes. It then copies
+// the parameters, rounded to float32.
 func (m *Model) load(params []float64, x []float32, labels []uint8) {
 	if len(params) != m.Dim() {
 		panic(fmt.Sprintf("model: %d parameters, want %d", len(params), m.Dim()))

@@ -13,9 +13,9 @@ var ErrSpec = errors.New("model: bad spec")
 
 // These are the bounds on a spec, which may come from a genesis file.
 const (
-	MaxWidth   = 1 << 16          // inputs, and hidden units
-	MaxClasses = 1 << 8           // labels are bytes
-	MaxDim     = gradients.MaxDim // parameters
+	MaxWidth   = 1 << 16          // the max number of inputs, and of hidden units
+	MaxClasses = 1 << 8           // a label is a byte
+	MaxDim     = gradients.MaxDim // the max number of parameters
 )
 
 // Spec describes a model: softmax regression if Hidden is 0, and otherwise a network with one layer
@@ -26,7 +26,7 @@ type Spec struct {
 }
 
 // SpecOf returns the spec of a chain's model. Spec is a separate type because the chain's message
-// also holds the feature map in front of the network, and the pure package params must not import
+// also holds the feature map before the first layer, and the pure package params must not import
 // this package's arithmetic.
 func SpecOf(m params.Model) Spec {
 	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes), NoBias: m.NoBias}
@@ -51,8 +51,8 @@ func (s Spec) Validate() error {
 // Dim returns the number of parameters of a valid spec.
 func (s Spec) Dim() int { return int(s.dim()) }
 
-// dim returns the number of parameters in 64 bits, because the bounds may not have been checked
-// yet.
+// dim returns the number of parameters in 64 bits, so that Validate can call it before the bounds
+// are checked.
 func (s Spec) dim() int64 {
 	inputs, hidden, classes, bias := int64(s.Inputs), int64(s.Hidden), int64(s.Classes), int64(1)
 	if s.NoBias {

@@ -9,11 +9,11 @@ import (
 
 // These are the ways of clipping the gradients of an external model's examples.
 const (
-	ClippingRows = "rows" // SPDL clips the row of each example
-	ClippingSum  = "sum"  // the trainer clips, and SPDL gets only the sum of the clipped gradients
+	ClippingRows = "rows" // SPDL clips each example's gradient, a row of the trainer's answer
+	ClippingSum  = "sum"  // the trainer clips, and gives SPDL only the sum of the clipped gradients
 )
 
-// These name the initial values of a tensor.
+// These are the names of the ways to set a tensor's initial values.
 const (
 	InitZeros  = "zeros"
 	InitGlorot = "glorot" // uniform in +-sqrt(6/(fan in + fan out))
@@ -26,10 +26,10 @@ const (
 	maxTensorName = 128
 	maxTensorRank = 8
 	maxConfig     = 1 << 14
-	maxModel      = 1 << 15 // bytes of the encoded model: a StartEpoch with it must fit into a block beside a round
+	maxModel      = 1 << 15 // bytes of the encoded model: a StartEpoch that holds it must fit into a block after a round
 )
 
-// Len returns the number of a tensor's parameters, or gradients.MaxDim+1 if it is above
+// Len returns the number of a tensor's parameters, or gradients.MaxDim+1 if the number is above
 // gradients.MaxDim.
 func (t Tensor) Len() int {
 	n := uint64(1)
@@ -83,8 +83,8 @@ func (m Model) ValidateExternal() error {
 	return CheckText("model.config", m.Config, maxConfig)
 }
 
-// describesInputs reports whether the model sets a field that only built-in models have: layers,
-// and the inputs that they read.
+// describesInputs reports whether the model sets a field that only built-in models have: the
+// layers, or the inputs of the first layer.
 func (m Model) describesInputs() bool {
 	sizes := m.Inputs != 0 || m.Hidden != 0 || m.Classes != 0 || m.Pool != 0 || m.NoBias
 	return sizes || m.PixelMean != 0 || m.PixelScale != 0 || m.Features != Features{} || m.Table != nil
@@ -109,7 +109,7 @@ func (m Model) validateTensors() error {
 	return nil
 }
 
-// reserved are names of entries in exported files other than tensors.
+// reserved holds the names of the entries in exported files that are not tensors.
 var reserved = map[string]bool{"card": true, "__metadata__": true}
 
 func (t Tensor) validate() error {

@@ -6,7 +6,7 @@ import "fmt"
 // the orders (app/SPEC.md lists them); the chain adds and compares integers.
 const LedgerOrders = 47
 
-// maxLedger bounds each entry of cost and budget, so that sums do not overflow.
+// maxLedger bounds each entry of Cost and Budget, so that sums do not overflow.
 const maxLedger = 1 << 62
 
 // ValidateLedger rejects a budget that is incomplete or pays for no participation.
@@ -43,7 +43,8 @@ func (p Privacy) validateEntries() error {
 }
 
 // Participations returns the number of further gradients that the budget pays for after the spent
-// costs, at the order that allows the most. Without a budget it is the largest uint64.
+// costs, at the order that allows the most gradients. Without a budget the number is the max of
+// uint64.
 func (p Privacy) Participations(spent []uint64) uint64 {
 	if len(p.Cost) == 0 {
 		return 1<<64 - 1
@@ -61,7 +62,8 @@ func (p Privacy) Participations(spent []uint64) uint64 {
 	return most
 }
 
-// Pay returns the spent costs after one more participation.
+// Pay returns the spent costs after one more participation. Without a ledger it returns spent as it
+// is.
 func (p Privacy) Pay(spent []uint64) []uint64 {
 	if len(p.Cost) == 0 {
 		return spent

@@ -14,17 +14,17 @@ const (
 	ModelExternal = "external"
 )
 
-// These are the feature maps in front of a model. StrokesInputs is the number of inputs that the
-// map strokes produces.
+// These are the names of the feature maps that turn images into a model's inputs. StrokesInputs is
+// the number of inputs from the map strokes.
 const (
 	FeaturesPixels  = ""        // mean-pooled grey levels, by Pool, PixelMean and PixelScale
-	FeaturesStrokes = "strokes" // package mnist/features
+	FeaturesStrokes = "strokes" // the map of package mnist/features
 	StrokesInputs   = 160
 )
 
-// Dim returns the number of parameters, d. Each layer of a built-in model has its weights,
-// row-major by output, and then its biases unless NoBias is set. An external model has the
-// parameters of its tensors.
+// Dim returns the number of parameters, d. In a built-in model each layer has weights, row-major by
+// output, and then biases unless NoBias is set. An external model has the parameters of its
+// tensors.
 func (m Model) Dim() int {
 	if m.Kind == ModelExternal {
 		return m.tensorsDim()
@@ -36,7 +36,7 @@ func (m Model) Dim() int {
 	return classes * in
 }
 
-// Bias returns the number of biases of each unit: 1, or 0 with NoBias.
+// Bias returns the number of biases of each unit: 0 with NoBias, 1 without.
 func (m Model) Bias() int {
 	if m.NoBias {
 		return 0
@@ -63,7 +63,7 @@ func (m Model) validate() error {
 	return m.validateFeatures()
 }
 
-// validateLayers checks the layers' sizes of a built-in model, and its settings for pixels.
+// validateLayers checks the sizes of a built-in model's layers, and the settings for pixels.
 func (m Model) validateLayers() error {
 	switch {
 	case (m.Hidden == 0) != (m.Kind == ModelSoftmax):
@@ -85,7 +85,7 @@ func (m Model) validateLayers() error {
 }
 
 // validateFeatures checks the feature map's name and hash. If the map reads whole images, the
-// settings for pixels must be neutral. The worker checks that its own map has that hash.
+// settings for pixels must be neutral. The worker checks that the map in its program has that hash.
 func (m Model) validateFeatures() error {
 	name, hash := m.Features.Name, m.Features.Hash
 	switch {

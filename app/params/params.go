@@ -16,14 +16,15 @@ const maxPreset = 70
 // One is the reputation 1, in parts per million.
 const One = 1_000_000
 
-// maxBlocks bounds terms and waits, in rounds or heights, so that their sums do not overflow.
+// maxBlocks bounds Term (in rounds), ViewBlocks and QuorumBlocks (in heights), so that their sums
+// do not overflow.
 const maxBlocks = 1 << 20
 
-// patience is the max number of heights that a round may wait for one participant or leader without
-// a warning.
+// patience is the max of ViewBlocks and QuorumBlocks, in heights, for which Validate gives no
+// warning.
 const patience = 100
 
-// Decode decodes parameters. It rejects every encoding but the canonical one.
+// Decode decodes parameters. It rejects every encoding that differs from the canonical encoding.
 func Decode(data []byte) (p Params, err error) {
 	if err := p.Unmarshal(data); err != nil {
 		return p, fmt.Errorf("params: %w", err)
@@ -106,7 +107,8 @@ func (r Reputation) validate() error {
 	return nil
 }
 
-// Validate rejects terms and waits of the election that are 0 or too long.
+// Validate rejects a Term, ViewBlocks or QuorumBlocks that is too large, and a Term or ViewBlocks
+// of 0.
 func (e Election) Validate() error {
 	if e.Term == 0 || e.ViewBlocks == 0 {
 		return fmt.Errorf("election.term is %d and view_blocks %d, want at least 1", e.Term, e.ViewBlocks)
@@ -140,9 +142,9 @@ func (p Params) warnings(n int) (out []string) {
 	return slices.Concat(out, p.Election.warnings(f), p.Privacy.warnings(p.Training.Rounds))
 }
 
-// warnings reports values of quorum_blocks and view_blocks that are too high or too low. If one is
-// too high, one silent participant or leader can hold a round open for long. If one is not above f,
-// f Byzantine proposers in succession can decide how the round closes.
+// warnings reports a quorum_blocks or view_blocks that is too high or too low. If the value is too
+// high, one silent participant or leader can hold a round open for long. If the value is not above
+// f, f Byzantine proposers in succession can decide how the round closes.
 func (e Election) warnings(f int) (out []string) {
 	if e.QuorumBlocks > patience || e.ViewBlocks > patience {
 		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and "+

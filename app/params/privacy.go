@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/privacy/floor"
 )
 
-// These are the mechanisms that Privacy may name.
+// These are the names of the mechanisms.
 const (
 	MechanismGaussian  = "gaussian"
 	MechanismPrototype = "prototype"
@@ -19,7 +19,7 @@ const (
 // size.
 const batchSlack = 8
 
-// Noise returns the properties of the noise in an honest vector that follow from the parameters.
+// Noise returns what the parameters determine about the noise in an honest vector.
 func (p Params) Noise() floor.Noise {
 	batch := float64(p.Privacy.Batch)
 	return floor.Noise{
@@ -31,9 +31,9 @@ func (p Params) Noise() floor.Noise {
 	}
 }
 
-// Fits returns the number of examples for which the batch size is meant, Batch/SamplingRate. ok
-// reports whether the given number is within a factor of two of it. A batch of fixed size fits any
-// number of examples.
+// Fits returns the number of examples for which the batch size is meant, Batch/SamplingRate. ok is
+// true if the given number of examples is within a factor of two of fits. A batch of fixed size
+// fits any number of examples.
 func (p Privacy) Fits(examples int) (fits int, ok bool) {
 	if p.SamplingRate == 0 {
 		return examples, true
@@ -102,16 +102,17 @@ func (p Privacy) validateRelease() error {
 	return nil
 }
 
-// These are the bounds on the noise that a grid can carry, in grid steps. Below the min most
-// coordinates of a first release round to 0, and G6 rejects its norm. Above the max coordinates are
-// clipped at the end of the grid.
+// These are the bounds on the noise that a grid can carry, in grid steps. Below the min, most
+// coordinates of a first release round to 0, and the chain rejects the norm of that release (G6).
+// Above the max, coordinates are clipped at the end of the grid.
 const (
-	leastNoiseSteps    = 0.3 // min std of the noise of a first release; momentum makes that noise the smallest
+	leastNoiseSteps    = 0.3 // min std of the noise of a first release, which with momentum is the smallest noise
 	noiseStdsOnTheGrid = 3   // min distance from 0 to the grid's end, in stds of the final noise
 )
 
-// validateStep rejects a grid step that is far larger or far smaller than the noise, with which G6
-// would reject honest vectors.
+// validateStep rejects a grid step that is too coarse or too fine for the noise. With a step that
+// is too coarse, the noise of a first release rounds to 0. With a step that is too fine,
+// coordinates reach the end of the grid and are clipped.
 func (p Params) validateStep() error {
 	if p.Privacy.Mechanism != MechanismGaussian {
 		return nil

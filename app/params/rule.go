@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// maxShift bounds the distance by which a leader can shift Delta within the tolerance:
-// tolerance*step*sqrt(d), in gradient units, as a fraction of the clip norm.
+// maxShift bounds the distance by which a leader can shift Delta within the tolerance, as a
+// fraction of the clip norm. The distance is tolerance*step*sqrt(d).
 const maxShift = 0.05
 
 // F returns the number of Byzantine participants that the rule withstands among n participants:
@@ -34,8 +34,8 @@ func (r Rule) Validate(n int) error {
 	case r.Tolerance < 0:
 		return fmt.Errorf("rule.tolerance is %d grid steps, want at least 0", r.Tolerance)
 	}
-	// n-f gradients are the fewest with which a round may close. If the rule could not aggregate
-	// them, the chain would stall.
+	// A round may close with n-f gradients. If the rule could not aggregate n-f gradients, the
+	// chain would stall.
 	f := int(r.Byzantine)
 	if err := rule.Feasible(n, f, n-f); err != nil {
 		return fmt.Errorf("rule.name %q cannot aggregate N-f of N=%d gradients with f=%d: %w", r.Name, n, f, err)

@@ -8,7 +8,7 @@ import (
 // maxWeight bounds the weight of a table's class from above, and 1/maxWeight bounds it from below.
 const maxWeight = 1000
 
-// Inputs returns the number of a model's inputs that come from the table's columns.
+// Inputs returns the number of model inputs from all columns of the table.
 func (t *Table) Inputs() (n int) {
 	for _, c := range t.Columns {
 		n += c.Inputs()
@@ -16,8 +16,9 @@ func (t *Table) Inputs() (n int) {
 	return n
 }
 
-// Inputs returns the number of inputs that come from a column. Each category is one input. A column
-// of numbers is one input, and one more if it has an indicator of missing numbers.
+// Inputs returns the number of model inputs from a column. A column of categories gives one input
+// for each category. A column of numbers gives one input, and a second input if the column has an
+// indicator of missing numbers.
 func (c Column) Inputs() int {
 	switch {
 	case len(c.Values) > 0:
@@ -28,8 +29,8 @@ func (c Column) Inputs() int {
 	return 1
 }
 
-// Prepares reports whether the table has categories, missing values or weights of classes: program
-// versions before these cannot read such a table.
+// Prepares reports whether the table has categories, missing values or weights of classes. Older
+// programs cannot read such a table.
 func (t *Table) Prepares() bool {
 	if t == nil {
 		return false
@@ -42,7 +43,7 @@ func (t *Table) Prepares() bool {
 	return len(t.Weights) > 0
 }
 
-// validate checks the bounds of a column of numbers, or the categories of a column that has them.
+// validate checks the bounds of a column of numbers, or the names of a column of categories.
 func (c Column) validate() error {
 	if len(c.Values) > 0 {
 		if c.Low != 0 || c.High != 0 || c.Missing != nil {

@@ -2,30 +2,30 @@ package params
 
 import "fmt"
 
-// These bound the parts of a block and its transactions other than the gradients' payloads
-// (app/SPEC.md). They are in bytes.
+// These constants, in bytes, bound the parts of a block other than the gradients' payloads
+// (app/SPEC.md).
 const (
-	envelopeBytes     = 512     // a gradient or an aggregate without its payload: signature, proof and header
+	envelopeBytes     = 512     // a gradient or an aggregate without payload: signature, proof and header
 	includedBytes     = 48      // an aggregate's entry: a hash and an index
 	commitBytes       = 3400    // a worst-case commit's bytes for each validator
-	operationBytes    = 1 << 16 // all operations after a round
+	operationBytes    = 1 << 16 // the bytes of all operations in a block
 	leastBlockBytes   = 1 << 20
-	blockBytesPercent = 130       // the size of a block as a percentage of the round's transactions
-	maxBlockBytes     = 104857600 // CometBFT's bound
+	blockBytesPercent = 130       // percent of a round's transactions; BlockBytes adds commit, evidence and operations
+	maxBlockBytes     = 104857600 // CometBFT's bound on a block
 )
 
-// EvidenceBytes is a chain's evidence.max_bytes, the max number of bytes of evidence in a block. It
-// is low because a validator can sign any amount of evidence against itself, and a block's evidence
-// takes space from the round's transactions.
+// EvidenceBytes is a chain's evidence.max_bytes, the max number of bytes of evidence in a block.
+// The limit is low because a validator can sign any amount of evidence against itself, and a
+// block's evidence takes space from the round's transactions.
 const EvidenceBytes = 1 << 16
 
-// GradientBytes bounds the transaction of a gradient.
+// GradientBytes bounds the transaction of a gradient, in bytes.
 func (p Params) GradientBytes() int64 {
 	return int64(p.Model.Dim())*int64(p.Grid.Width) + envelopeBytes
 }
 
-// AggregateBytes bounds the transaction of an aggregate of n gradients. Above tolerance 0 an
-// aggregate carries Delta.
+// AggregateBytes bounds the transaction of an aggregate of n gradients, in bytes. At a tolerance
+// above 0 an aggregate carries Delta.
 func (p Params) AggregateBytes(n int) int64 {
 	bytes := int64(n)*includedBytes + envelopeBytes
 	if p.Rule.Tolerance > 0 {
@@ -34,16 +34,17 @@ func (p Params) AggregateBytes(n int) int64 {
 	return bytes
 }
 
-// TxBytes bounds the largest transaction of a round with n participants.
+// TxBytes bounds the largest transaction of a round with n participants, in bytes.
 func (p Params) TxBytes(n int) int64 { return max(p.GradientBytes(), p.AggregateBytes(n)) }
 
-// RoundBytes bounds the transactions that close a round with n participants, without operations.
+// RoundBytes bounds the aggregate and the gradients that close a round with n participants, in
+// bytes.
 func (p Params) RoundBytes(n int) int64 {
 	return int64(n)*p.GradientBytes() + p.AggregateBytes(n)
 }
 
-// BlockBytes returns the block size for rounds of n participants: 1.3 times a round's transactions,
-// a worst-case commit, the max evidence, and space for operations.
+// BlockBytes returns the block size in bytes for rounds of n participants: 1.3 times a round's
+// transactions, a worst-case commit, the max evidence, and space for operations.
 func (p Params) BlockBytes(n int) int64 {
 	return max(leastBlockBytes, p.RoundBytes(n)*blockBytesPercent/100+int64(n)*commitBytes+EvidenceBytes+operationBytes)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// TableMean and TableScale map the levels of a table, 0 to 255 like those of pixels, to inputs
+// TableMean and TableScale map the levels of a table, 0 to 255 like the levels of pixels, to inputs
 // within [-1, 1].
 const TableMean, TableScale = 127.5, 127.5
 
@@ -15,8 +15,7 @@ const MaxTableClasses = 256
 // maxTableText bounds the name of a table's column or class in bytes.
 const maxTableText = 128
 
-// Validate checks a table, and that the model has one input for each input of its columns, and the
-// same number of classes.
+// Validate checks a table, and that the model has as many inputs and classes as the table.
 func (t *Table) Validate(m Model) error {
 	switch {
 	case t == nil:
@@ -54,7 +53,8 @@ func (t *Table) Validate(m Model) error {
 	return nil
 }
 
-// CheckName checks the name of a column, or of a class.
+// CheckName checks the name of a column or of a class: printable ASCII, not empty, at most 128
+// bytes.
 func CheckName(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("%s: a name is empty", what)

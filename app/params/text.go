@@ -7,9 +7,9 @@ import (
 )
 
 // CheckText rejects text of more than limit bytes, and text with characters other than printable
-// ASCII, U+0020 to U+007E. Other characters could break a terminal or a table. Nodes that were
-// built with different releases of Go could disagree about them, because Unicode's tables of
-// printable characters grow. CheckText does not escape text for web pages.
+// ASCII, U+0020 to U+007E. Other characters could break a terminal or a table. Unicode's tables of
+// printable characters grow, so nodes that were built with different releases of Go could disagree
+// about other characters. CheckText does not escape text for web pages.
 func CheckText(name, text string, limit int) error {
 	if len(text) > limit {
 		return fmt.Errorf("%s has %d bytes, at most %d", name, len(text), limit)

@@ -2,7 +2,8 @@ package params
 
 import "fmt"
 
-// UnitGroup is the unit of privacy of a chain whose examples have groups. An empty unit is one example.
+// UnitGroup is the unit of privacy of a chain whose examples have groups. An empty unit means one
+// example.
 const UnitGroup = "group"
 
 // Neighbours says in one sentence which data sets count as neighbours in the guarantee.
@@ -24,15 +25,15 @@ func (p Privacy) Units() string {
 	return "examples"
 }
 
-// GroupsImages reports whether the unit is a group of images. Programs from before files of groups
-// reject such parameters.
+// GroupsImages reports whether the unit is a group of images. Older programs, which cannot read
+// files of groups, reject such parameters.
 func (p Params) GroupsImages() bool {
 	return p.Privacy.Unit == UnitGroup && p.Model.Table == nil && p.Model.Kind != ModelExternal
 }
 
-// validateUnit checks the unit of privacy, and that a table has a group column for it. The groups
-// of images are in a file of each participant, and for an external model its trainer knows the
-// groups of the examples.
+// validateUnit checks the unit of privacy, and that a table has a group column if the unit is a
+// group. Images and external models need no setting here: a file of each participant has the groups
+// of images, and the trainer of an external model knows the groups of its examples.
 func (p Params) validateUnit() error {
 	grouped := p.Model.Table != nil && p.Model.Table.Group != ""
 	switch unit := p.Privacy.Unit; {

@@ -11,8 +11,8 @@ import (
 // Accountant names a method that computes epsilon from noise.
 type Accountant string
 
-// These are the accountants. Lemma1 is not a real accountant: it is the formula of the SPDL paper,
-// and a plan labels it so.
+// These are the names of the accountants. RDP, PLD and Analytic prove an epsilon. Lemma1 is the
+// formula of the SPDL paper, which proves none: a plan by Lemma1 says NO GUARANTEE.
 const (
 	RDP      = Accountant(accountant.RDP)
 	PLD      = Accountant(accountant.PLD)
@@ -25,17 +25,18 @@ func Accountants() []string {
 	return []string{string(RDP), string(PLD), string(Analytic), string(Lemma1)}
 }
 
-// prototypeLearningRate is the learning rate, gamma, of the paper's prototype; the paper states
-// none.
+// prototypeLearningRate is the learning rate, gamma, of the paper's prototype. The paper states no
+// learning rate.
 const prototypeLearningRate = 0.01
 
-// Calibration compares the noise of the paper's Lemma 1 with that of the RDP accountant.
+// Calibration compares the noise that the paper's Lemma 1 requires with the noise that the RDP
+// accountant requires.
 type Calibration struct {
 	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
 	LearningRate    float64 `json:"learning_rate"`    // gamma; the noise of a correct lemma would not depend on it
-	NoiseMultiplier float64 `json:"noise_multiplier"` // the noise multiplier that the lemma requires
-	RDPEpsilon      float64 `json:"rdp_epsilon"`      // the epsilon of that noise by RDP, with secret Poisson batches
-	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the same with q = 1, for batches that are not secret
+	NoiseMultiplier float64 `json:"noise_multiplier"` // the multiplier that the lemma requires
+	RDPEpsilon      float64 `json:"rdp_epsilon"`      // the epsilon by RDP of the lemma's noise, with secret Poisson batches
+	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the epsilon by RDP of the lemma's noise, if batches are not secret
 	WithoutRate     float64 `json:"noise_multiplier_without_rate"`
 	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate divided by RDP's multiplier at the same epsilon
 }
@@ -52,8 +53,8 @@ func (in Input) step(multiplier float64) accountant.Step {
 	}
 }
 
-// account returns the noise multiplier for the target epsilon, or the epsilon for the given noise
-// multiplier.
+// account computes the noise multiplier for the target epsilon, or the epsilon for the given noise
+// multiplier, with the input's accountant.
 func (in Input) account() (s spent, err error) {
 	switch in.Accountant {
 	case Lemma1:
@@ -83,8 +84,8 @@ func (in Input) account() (s spent, err error) {
 	return s, err
 }
 
-// lemma1 returns the paper's calibration: for the target epsilon, or for the epsilon that the lemma
-// claims for the given noise.
+// lemma1 returns the calibration by Lemma 1 for the target epsilon, or for the epsilon that the
+// lemma claims for the given noise.
 func (in Input) lemma1() (Calibration, error) {
 	claim := in.Epsilon
 	if claim == 0 {
@@ -121,14 +122,15 @@ func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibra
 	}.Calibrate(samplingRate)
 }
 
-// Ledger is the plan's cost by the chain's ledger, which does RDP in integers at the ledger's
-// orders.
+// Ledger holds what a plan costs on the chain's ledger. The ledger adds up RDP in integer
+// arithmetic, at a fixed list of orders, so its epsilon can be higher than that of the other
+// accountants.
 type Ledger struct {
-	Epsilon float64 `json:"epsilon"`          // after all rounds
-	Rounds  *uint64 `json:"rounds,omitempty"` // the rounds that the target epsilon pays for; null without a target
+	Epsilon float64 `json:"epsilon"`          // the epsilon after all rounds
+	Rounds  *uint64 `json:"rounds,omitempty"` // the number of rounds that the target epsilon pays for; null without a target
 	// LeastMultiplier is the smallest noise multiplier found with which the target epsilon pays for
-	// all rounds. It is 0 if the plan's multiplier is already enough, or if none below twice the
-	// plan's multiplier is.
+	// all rounds. It is 0 if the plan's multiplier is already enough, or if no multiplier below
+	// twice the plan's is enough.
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 
@@ -169,8 +171,8 @@ func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 	return l, nil
 }
 
-// affordable returns the number of rounds that a budget pays for, at the order that allows the
-// most.
+// affordable returns the number of rounds that a budget pays for, at the order that allows the most
+// rounds.
 func affordable(costs, budget []uint64) (rounds uint64) {
 	for i, cost := range costs {
 		rounds = max(rounds, budget[i]/cost)

@@ -8,11 +8,11 @@ import (
 )
 
 // Accuracy is the accuracy that was measured on MNIST at the settings of a plan. If no measurement
-// has the plan's noise, it is the range between the nearest measurements with less and with more
-// noise.
+// has the plan's noise, Accuracy is the range between the nearest measurements with less and with
+// more noise.
 type Accuracy struct {
 	Measured bool  `json:"measured"`
-	Clean    *Band `json:"clean"` // all participants honest
+	Clean    *Band `json:"clean"` // the accuracy with honest participants only; null if not measured
 	// Attacked is the accuracy with f Byzantine participants under the worst measured attack. It is
 	// null if no attack was measured, or if the plan has no noise floor.
 	Attacked *Band `json:"attacked"`
@@ -26,8 +26,8 @@ type Band struct {
 	High float64 `json:"high"`
 }
 
-// point is a measurement at one noise multiplier. Attacked is 0 if only the run without attackers
-// was made.
+// point holds the accuracies, without and with attackers, that were measured at one noise
+// multiplier. attacked is 0 if no run with attackers was made.
 type point struct{ multiplier, clean, attacked float64 }
 
 // series holds measurements that differ only in noise, by increasing noise multiplier.
@@ -64,16 +64,16 @@ var (
 
 // These are noise multipliers for delta 1e-6. The first seven give epsilon 8, 4, 2, 1, 0.5, 0.25
 // and 0.1 at q = 0.1 and T = 100; the last two give epsilon 8 and 4 at q = 1/30 and T = 300. The
-// multipliers for q = 1/30 and T = 100 have no constants: the variable measured holds them as
-// numbers. TestMeasuredNoise compares all multipliers with the accountant.
+// multipliers for q = 1/30 and T = 100 have no constants: they stand as numbers in the variable
+// measured. TestMeasuredNoise compares all multipliers with the accountant.
 const (
 	z8, z4, z2, z1       = 1.06, 1.603, 2.670, 4.78
 	zHalf, zQuarter, z01 = 8.9, 16.9, 39.7
 	z300of8, z300of4     = 0.802, 1.097
 )
 
-// measured holds tables 3.2 and 3.3 of the study with which the project began, with errors
-// converted to accuracies, and later measurements with this program.
+// measured holds the accuracies of tables 3.2 and 3.3 of the study with which the project began,
+// and later measurements with this program.
 var measured = []series{
 	{strokes, 4, 1, 15000, 100, 0.1, "agnostic-mean", "3 seeds, worst of 12 attacks that hide in the noise or do not",
 		[]point{{z2, 0.985, 0.968}}, attacked},
@@ -112,11 +112,12 @@ var measured = []series{
 }
 
 const (
-	closeNoise = 0.01 // multipliers with a smaller relative difference count as equal
-	closeRate  = 0.01 // the same for sampling rates
+	closeNoise = 0.01 // noise multipliers with a smaller relative difference count as equal
+	closeRate  = 0.01 // sampling rates with a smaller relative difference count as equal
 )
 
-// accuracy returns the measured accuracy at the plan's settings.
+// accuracy returns the measured accuracy at the plan's settings, or an Accuracy whose Source says
+// that no run had these settings.
 func (in Input) accuracy(multiplier float64) Accuracy {
 	for _, s := range measured {
 		if s.covers(in) {
@@ -134,8 +135,8 @@ func (s series) covers(in Input) bool {
 		in.Momentum == s.origin.momentum
 }
 
-// at returns the accuracy at a noise multiplier: that of the point with this multiplier, or the
-// range between the points on either side.
+// at returns the accuracy of the point with a noise multiplier, or the range between the points
+// with the next lower and the next higher multiplier.
 func (s series) at(multiplier float64, floor bool) Accuracy {
 	for i, p := range s.points {
 		if math.Abs(multiplier/p.multiplier-1) < closeNoise {

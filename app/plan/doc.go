@@ -5,9 +5,9 @@
 //   - whether the theorem of the aggregation rule covers the consortium;
 //   - the accuracy that was measured at such settings;
 //   - the bytes and the time of a round over a link;
-//   - the changes that would help if one of these does not fit.
+//   - the changes to the settings that would remove a warning.
 //
 // [Make] is a function of its [Input] alone and reads no chain and no genesis file: the caller
 // fills the input from a preset or from the parameters of an epoch. Accuracy comes only from a
-// table of measurements; for other settings a plan states none.
+// table of measurements; for other settings a plan states no accuracy.
 package plan

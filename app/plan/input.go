@@ -17,7 +17,7 @@ import (
 // accountant.ErrParameter.
 var ErrInput = errors.New("plan: bad input")
 
-// Wrong reports whether an error of [Make] is about its input.
+// Wrong reports whether an error of [Make] is about the input.
 func Wrong(err error) bool {
 	return errors.Is(err, ErrInput) || errors.Is(err, accountant.ErrParameter)
 }
@@ -29,30 +29,30 @@ type Input struct {
 	Byzantine    int // f
 	Rule         string
 	Model        model.Spec
-	External     int             // the number of parameters of an external model, which has no Spec; otherwise 0
+	External     int             // the number of parameters of an external model, which has no Spec; 0 for other models
 	Width        gradients.Width // the bytes of a coordinate on the grid
 	NoiseFloor   bool            // validators reject vectors without noise
-	RoundTime    time.Duration   // the time of one round; 0 stands for the time that follows from Link
+	RoundTime    time.Duration   // the time of one round; 0 means that Make estimates the time from Link
 	Link         Link
 	Config       Config
 
 	Units        string  // the noun for what Samples counts: "examples" or "groups"; empty means examples
 	Neighbours   string  // a sentence: the data sets between which epsilon holds
-	Samples      int     // the examples of one participant, or its groups
-	SamplingRate float64 // q; 0 takes Batch/Samples
-	// Batch is B, the expected batch size; 0 means q*Samples. Exactly one of q and B is set, except
-	// for a batch of fixed size, for which q is 1 and B is its size.
+	Samples      int     // the number of examples, or of groups, of one participant
+	SamplingRate float64 // q; 0 means Batch/Samples
+	// Batch is B, the expected batch size; 0 means q*Samples. Exactly one of q and B is set. The
+	// exception is a batch of fixed size: q is 1, and B is the size.
 	Batch int
-	// Fits is the number of samples for which the preset's batch size is meant; 0 if Samples is
-	// within a factor of two of that number.
+	// Fits is the number of samples for which the preset's batch size is meant. It is 0 if Samples
+	// is within a factor of two of that number.
 	Fits     int
 	Clip     float64 // C
-	Momentum float64 // beta of the worker
+	Momentum float64 // beta, the workers' momentum
 	Rounds   int     // T
 
 	Accountant      Accountant
-	Epsilon         float64 // the target; exactly one of Epsilon and NoiseMultiplier is above 0
-	NoiseMultiplier float64 // z, or 0
+	Epsilon         float64 // the target epsilon; exactly one of Epsilon and NoiseMultiplier is above 0
+	NoiseMultiplier float64 // z; 0 if Epsilon is given
 	Delta           float64
 	LearningRate    float64 // gamma, for Lemma 1 only; 0 means the prototype's 0.01, because the paper states none
 }
@@ -76,7 +76,7 @@ func (in Input) unit() string {
 	return "example"
 }
 
-// complete checks an input, sets the fields that follow from others, and returns the rule.
+// complete checks an input, sets the fields that follow from other fields, and returns the rule.
 func (in Input) complete() (Input, rules.Rule, error) {
 	if err := in.check(); err != nil {
 		return in, nil, err
@@ -132,7 +132,7 @@ func (in Input) check() error {
 }
 
 // rule returns the rule that the input names. It fails unless the rule can aggregate N-f gradients,
-// the fewest that a round may have.
+// the min of a round.
 func (in Input) rule() (rules.Rule, error) {
 	rule, err := rules.Lookup(in.Rule)
 	if err != nil {

@@ -11,54 +11,54 @@ import (
 
 // These are the costs of a round besides sending the bytes of its transactions. They are fitted to
 // five networks that `make bench-net` ran, each in one process on two cores. TestRoundsAsMeasured
-// has the measurements, and compares the formula with them.
+// compares the formula with these measurements.
 const (
-	// copiesOfGradient is how often a node receives a gradient when nodes announce transactions
-	// before they send them (0.99 to 1.09 measured; 1.10 at N=20, ADR 18).
+	// copiesOfGradient is the number of times that a node receives a gradient when nodes announce
+	// transactions before they send them (0.99 to 1.09 measured; 1.10 at N=20, ADR 18).
 	copiesOfGradient = 1.1
-	// copiesOfBlock times the number of peers is how often a node receives a block if no link is
-	// slow (0.20 to 0.37 was measured when blocks were sent in parts). Since blocks are sent by
-	// reference (ADR 18) it is an upper bound. Over a slow link the formula assumes that each peer
-	// sends the whole block.
+	// copiesOfBlock times the number of peers is the number of times that a node receives a block
+	// if no link is slow. When blocks were sent in parts, 0.20 to 0.37 was measured; since blocks
+	// are sent by reference (ADR 18), copiesOfBlock is an upper bound. Over a slow link the formula
+	// assumes that each peer sends the whole block.
 	copiesOfBlock = 0.25
-	// byteWork is the CPU time for each byte of a gradient, which a node handles once alone and
-	// once in the block: encryption, hashes, the pool, verification, disk.
+	// byteWork is the CPU time for each byte of a round's transactions: encryption, hashes, the
+	// pool, verification, disk.
 	byteWork = 30e-9 // seconds
 	// modelWork is the CPU time for each parameter of the model: Delta, the update, the model's
 	// hash, disk.
 	modelWork = 105e-9 // seconds
 	// roundWork and memberWork are the rest of a node's CPU time for a round: a fixed part, and a
-	// part for each participant, for signatures, VRF proofs and votes.
+	// part for each participant's signatures, VRF proofs and votes.
 	roundWork, memberWork = 4.3e-3, 1.1e-3 // seconds
 	// stepWork is the CPU time of a training step for each example and parameter of a built-in
 	// model.
 	stepWork = 0.55e-9 // seconds
-	// busy is the assumed share of a node's cores that a round keeps busy. It is below 1 because
-	// the stages of a round wait for each other; 0.43 to 1 was measured.
+	// busy is the assumed share of a node's cores that a round uses. It is below 1 because the
+	// stages of a round wait for each other; 0.43 to 1 was measured.
 	busy = 0.75
 )
 
 // These values follow from CometBFT and from node.DefaultConfig, not from a measurement.
 const (
-	partPause   = 5e-3  // peer_gossip_sleep_duration in seconds, which each of four stages of consensus waits
-	voteBytes   = 300   // a vote with its message
-	usualPeers  = 10    // max_num_outbound_peers
+	partPause   = 5e-3  // peer_gossip_sleep_duration in seconds; a round has four such pauses
+	voteBytes   = 300   // the bytes of a vote with its message
+	usualPeers  = 10    // the max number of peers that a node connects to (max_num_outbound_peers)
 	announceGap = 30e-3 // the seconds until a node announces a transaction that it received
 )
 
-// Link describes the links between nodes, which all are equal, and the computing power of a node.
+// Link describes a link between two nodes, and the computing power of a node. All links and nodes
+// are equal.
 type Link struct {
-	// Rate is in bits a second in each direction. 0 means no link: the plan then has no time of a
-	// round.
+	// Rate is in bits a second in each direction. With rate 0 the plan has no Round.
 	Rate    float64
-	Latency time.Duration // one way
+	Latency time.Duration // the latency in one direction
 	Step    time.Duration // the time of a training step; 0 stands for an estimate from the size of a built-in model
-	Cores   int           // at least 1
-	Peers   int           // the peers of a node; 0 means all other nodes, up to 10
+	Cores   int           // the number of a node's cores, at least 1
+	Peers   int           // the number of a node's peers; 0 means all other nodes, up to 10
 }
 
-// Config holds the values that genesis and the nodes' configuration will have. A zero field is not
-// checked.
+// Config holds the values that genesis and the nodes' configuration will have. If Propose is zero,
+// the plan does not compare a round with the timeouts.
 type Config struct {
 	BlockBytes int64         `json:"block_max_bytes"`
 	MostBytes  int64         `json:"block_max_bytes_bound"` // CometBFT's upper bound
@@ -71,19 +71,19 @@ type Config struct {
 	ProposeSeconds float64 `json:"timeout_propose_seconds"`
 }
 
-// Round is the time of a round, part by part, and the bytes that a node receives in it. All
-// participants contribute. On average a node also sends that number of bytes.
+// Round is the time of a round, part by part, and the bytes that a node receives in a round to
+// which all participants contribute.
 type Round struct {
 	Step      float64 `json:"step_seconds"`      // until the gradients are computed
 	Gradients float64 `json:"gradients_seconds"` // until the gradients have reached all nodes
-	Block     float64 `json:"block_seconds"`     // until the block has reached all nodes
-	Votes     float64 `json:"votes_seconds"`     // two rounds of votes
+	Block     float64 `json:"block_seconds"`     // from the proposal until the block has reached all nodes
+	Votes     float64 `json:"votes_seconds"`     // for prevotes and precommits
 	Node      float64 `json:"node_seconds"`      // the node's computation in all stages
 	Seconds   float64 `json:"seconds"`
 	BoundBy   string  `json:"bound_by"` // the name of the longest part
 
-	NodeBytes int64 `json:"node_bytes"`     // received by a node; it sends the same number
-	DayBytes  int64 `json:"node_day_bytes"` // the bytes of a day of such rounds
+	NodeBytes int64 `json:"node_bytes"`     // the bytes that a node receives in a round; on average it sends as many
+	DayBytes  int64 `json:"node_day_bytes"` // the bytes that a node receives in a day of such rounds
 }
 
 // ParseRate parses a rate such as "100Mbit/s" and returns bits a second.

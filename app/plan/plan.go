@@ -8,8 +8,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Plan is the plan for an [Input]. Epsilon belongs to one participant, over all rounds, and holds
-// between the data sets that Neighbours describes.
+// Plan is the plan for an [Input].
 type Plan struct {
 	Participants int     `json:"participants"`
 	Byzantine    int     `json:"byzantine"`
@@ -25,28 +24,29 @@ type Plan struct {
 	Rounds       int     `json:"rounds"`
 
 	Accountant Accountant `json:"accountant"`
-	// Epsilon is the result of Accountant. It is a guarantee, except with lemma1, whose result is
-	// only a claim.
+	// Epsilon is what Accountant computes for one participant, over all rounds, between data sets
+	// as Neighbours describes them. It is a guarantee unless Accountant is lemma1.
 	Epsilon         float64 `json:"epsilon"`
 	Delta           float64 `json:"delta"`
 	NoiseMultiplier float64 `json:"noise_multiplier"`
 	RDPEpsilon      float64 `json:"rdp_epsilon"`
 	Guarantee       bool    `json:"guarantee"` // whether Epsilon is a guarantee
 
-	SumStd       float64 `json:"noise_std_sum"`       // sigma = z*C, on each coordinate of the sum of a batch
-	SubmittedStd float64 `json:"noise_std_submitted"` // the std on each coordinate of the submitted vector, after momentum
+	SumStd       float64 `json:"noise_std_sum"`       // sigma = z*C: the noise's std on each coordinate of a batch's sum
+	SubmittedStd float64 `json:"noise_std_submitted"` // the noise's std on each submitted coordinate, after momentum
 	GridStep     float64 `json:"grid_step"`
-	// NoiseToGradient is the norm of the noise in a submitted vector divided by the clip norm,
-	// which bounds the norm of the vector's gradient.
+	// NoiseToGradient is the norm of the noise in a submitted vector divided by the clip norm. The
+	// clip norm bounds the norm of the gradient before noise, so the true ratio is at least this
+	// value.
 	NoiseToGradient float64 `json:"noise_to_gradient"`
 
 	Rule     Rule         `json:"rule"`
 	Accuracy Accuracy     `json:"accuracy"`
 	Traffic  Traffic      `json:"traffic"`
-	Round    *Round       `json:"round"` // null without a link
+	Round    *Round       `json:"round"` // null if the input has no link
 	Config   Config       `json:"config"`
 	Ledger   Ledger       `json:"ledger"`
-	Lemma1   *Calibration `json:"lemma1"` // null if the lemma's noise is out of the accountant's range
+	Lemma1   *Calibration `json:"lemma1"` // null if the accountant cannot compute the lemma's noise
 	Warnings []string     `json:"warnings"`
 }
 
@@ -54,7 +54,7 @@ type Plan struct {
 type Rule struct {
 	Name  string `json:"name"`
 	Holds bool   `json:"condition_holds"`
-	Why   string `json:"why,omitempty"` // the reason why the theorem does not cover the consortium
+	Why   string `json:"why,omitempty"` // why the theorem does not cover the consortium; empty if Holds
 }
 
 // Make returns the plan for an input. It fails with ErrInput, or with accountant.ErrParameter if
@@ -110,9 +110,9 @@ func Make(in Input) (Plan, error) {
 }
 
 // spend returns the accountant's result and the chain's ledger. The ledger is an RDP accountant
-// too, but it has fewer orders and rounds each cost up, so its epsilon is higher. For a target
-// epsilon and the RDP accountant, spend therefore raises the noise until the target epsilon pays for
-// all rounds in the ledger, if less than twice the noise is enough.
+// too, but has fewer orders and rounds each cost up, so the ledger's epsilon is higher. For a
+// target epsilon and the RDP accountant, spend therefore raises the noise until the target epsilon
+// pays for all rounds in the ledger, if less than twice the noise is enough.
 func (in Input) spend() (spent, Ledger, error) {
 	s, err := in.account()
 	if err != nil {

@@ -3,22 +3,21 @@ package plan
 import "time"
 
 // envelopeBytes bounds a gradient without its vector (signature, VRF proof and header), and an
-// aggregate without its entries. includedBytes bounds an aggregate's entry for one gradient. Both
-// have the values that params.Params.RoundBytes uses. A plan assumes tolerance 0.
+// aggregate without its entries. includedBytes bounds an aggregate's entry for one gradient.
+// params.Params.RoundBytes uses the same two values. A plan assumes tolerance 0.
 const (
 	envelopeBytes = 512
 	includedBytes = 48
 )
 
-// Traffic is the size of the transactions of a round. Every node stores them, and receives them
-// twice: by gossip and in the block.
+// Traffic holds the bytes of transactions that every node stores.
 type Traffic struct {
-	Gradient int64   `json:"gradient_bytes"` // one transaction
-	Round    int64   `json:"round_bytes"`    // N gradients and the aggregate
-	Day      int64   `json:"day_bytes"`      // a day of rounds without pauses, each of the given Seconds
-	Total    int64   `json:"total_bytes"`    // all rounds
-	Seconds  float64 `json:"round_seconds"`
-	Duration float64 `json:"training_time_seconds"` // all rounds
+	Gradient int64   `json:"gradient_bytes"`        // the bytes of one gradient's transaction
+	Round    int64   `json:"round_bytes"`           // the bytes of N gradients and the aggregate
+	Day      int64   `json:"day_bytes"`             // the bytes of a day of rounds without pauses
+	Total    int64   `json:"total_bytes"`           // the bytes of all rounds
+	Seconds  float64 `json:"round_seconds"`         // the time of one round
+	Duration float64 `json:"training_time_seconds"` // the time of all rounds
 }
 
 func (in Input) traffic(d int) Traffic {

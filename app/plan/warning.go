@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// weakEpsilon is the epsilon above which a guarantee means little: at epsilon 8 an observer's
-	// odds may grow by a factor of e^8.
+	// weakEpsilon is the epsilon above which a guarantee means little: at epsilon 8 the odds of an
+	// observer's guess may grow by a factor of e^8.
 	weakEpsilon = 8
-	// largeNoise is the noise-to-gradient ratio beyond which accuracy suffers: with 20 participants
-	// a ratio of 0.16 cost 2 points of accuracy, 0.30 cost 4 and 1.35 cost 14.
+	// largeNoise is the noise-to-gradient ratio above which accuracy suffers. With 20 participants
+	// a ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
 	largeNoise = 0.25
 )
 
-// warnings names the settings that do not suit the training, and how to change them.
+// warnings lists the settings that do not suit the training, each with a remedy.
 func (in Input) warnings(p Plan) []string {
 	out := []string{} // never null in JSON
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -71,8 +71,8 @@ func (in Input) warnings(p Plan) []string {
 	return append(out, p.Round.misfits(in)...)
 }
 
-// guaranteed returns the guaranteed epsilon. With lemma1 that is the RDP accountant's epsilon,
-// because the lemma's is only a claim.
+// guaranteed returns the epsilon that is proven: with the accountant lemma1 the epsilon by RDP,
+// with every other accountant the plan's epsilon.
 func guaranteed(p Plan) float64 {
 	if p.Guarantee {
 		return p.Epsilon

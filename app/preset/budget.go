@@ -8,12 +8,14 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Delta is the delta of all presets. It is far below 1/n for the n examples of any participant.
+// Delta is the delta of (epsilon, delta)-differential privacy that every preset uses. It is far
+// below 1/n, where n is the number of a participant's examples. It is not the vector Delta of a
+// round.
 const Delta = 1e-6
 
 // MechanismOf returns the accountant's description of a chain's mechanism. Two data sets are
-// neighbours if one of them is the other without one example. For batches of fixed size this
-// accountant proves no amplification by sampling, so it counts such a batch as the whole data set.
+// neighbours if one data set is the other without one example. For batches of fixed size the
+// accountant proves no amplification by sampling, so MechanismOf sets their sampling rate to 1.
 func MechanismOf(p params.Privacy) accountant.Mechanism {
 	m := accountant.Mechanism{SamplingRate: p.SamplingRate, NoiseMultiplier: p.NoiseMultiplier}
 	if m.SamplingRate == 0 {
@@ -23,9 +25,9 @@ func MechanismOf(p params.Privacy) accountant.Mechanism {
 }
 
 // Account fills in the ledger: the cost of a participation, and the budget. If epsilon does not pay
-// for all rounds, Account raises it to the next multiple of 0.01 that does, so that the displayed
-// epsilon is true. Without the gaussian mechanism there is no ledger. Account also computes the
-// noise of Lemma 1 again, because it depends on rounds and learning rate.
+// for all rounds, Account raises epsilon to the next multiple of 0.01 that does, so that the
+// displayed epsilon is true. Without the gaussian mechanism Account clears the ledger. Account also
+// computes the noise of Lemma 1 again, because that noise depends on rounds and learning rate.
 func Account(p *params.Params) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		p.Privacy.Epsilon, p.Privacy.Delta, p.Privacy.Cost, p.Privacy.Budget = 0, 0, nil, nil
@@ -68,9 +70,9 @@ func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	return accountant.ChainEpsilon(spent, p.Delta)
 }
 
-// OwnLedger returns the parameters with a participant's own ledger. Its cost at each order is the
-// higher of two: this program's and the chain's. Its budget is that of the participant's own
-// epsilon and delta.
+// OwnLedger returns p with the ledger of one participant in place of the chain's. The cost of a
+// round at each order of RDP is the higher of the cost that this program computes and the cost in
+// p. The budget follows from epsilon and delta, which the participant chooses.
 func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error) {
 	cost, err := accountant.ChainCosts(MechanismOf(p))
 	if err != nil {
@@ -84,9 +86,9 @@ func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error)
 	return p, err
 }
 
-// CheckLedger compares the ledger of parameters with the accountant. It rejects a cost that is too
-// low and a budget that is too high, with which the chain would claim more privacy than it has. It
-// also rejects noise that is declared as Lemma 1's and is not.
+// CheckLedger compares the ledger of parameters with the accountant. It rejects costs that are too
+// low and budgets that are too high: the chain would claim more privacy than it has. It also
+// rejects parameters that declare the noise of Lemma 1 and have other noise.
 func CheckLedger(all params.Params) error {
 	if err := checkLemma1(all); err != nil {
 		return err

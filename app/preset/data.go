@@ -14,9 +14,9 @@ import (
 
 // Data holds the properties of a data set other than MNIST that parameters depend on.
 type Data struct {
-	Examples   int           // in the training set; the number of groups if there are any
-	Grouped    bool          // whether images have groups; a table names its group column itself
-	Table      *params.Table // nil for images
+	Examples   int           // the number of training examples, or of groups if the examples have groups; 0 if unknown
+	Grouped    bool          // whether the images have groups; always false for a table, which names its group column
+	Table      *params.Table // the description of the table; nil for images
 	Rows, Cols int           // the images' size in pixels
 	Classes    int
 }
@@ -24,13 +24,12 @@ type Data struct {
 // Source names the files of a data set, and says how a table is read.
 type Source struct {
 	Path         string // a folder of IDX files, with groups if it has mnist.GroupsFile; or a CSV file
-	Label, Group string // columns of a table; its bounds and classes come from the file
-	Schema       string // replaces both: a JSON file that describes the table as parameters do
+	Label, Group string // the names of a table's columns; Group may be empty
+	Schema       string // the path of a JSON file with a table in the form of the parameters; it replaces Label and Group
 }
 
-// Read returns the properties of the images in a folder, or of a table. A schema, if there is one,
-// describes the table; a file is then optional and must fit the schema. Without a file Examples is
-// 0.
+// Read returns the properties of the images in a folder, or of a table. With a Schema the CSV file
+// is optional: Read checks it against the schema, and without a file Examples is 0.
 func (s Source) Read() (Data, error) {
 	if s.Schema != "" {
 		return s.bySchema()
@@ -62,7 +61,7 @@ func (s Source) Read() (Data, error) {
 	return own, err
 }
 
-// bySchema returns the table of a schema, and the number of examples in the file.
+// bySchema returns the table that the schema describes, and the number of examples in the file.
 func (s Source) bySchema() (Data, error) {
 	if s.Label+s.Group != "" {
 		return Data{}, fmt.Errorf("label %q, group %q and schema %s: the schema names both columns", s.Label, s.Group,
@@ -104,16 +103,21 @@ func (d Data) fit(m *params.Model) error {
 	return err
 }
 
-// smallRate is the sampling rate of participants whose examples are fewer than a participant's
-// share of MNIST. At the same epsilon the noise of the whole training, z/(q sqrt(T)), is lower than
-// at a rate of 0.1.
+// smallRate is the sampling rate of a participant that has fewer examples than a participant's
+// share of MNIST. With noise multiplier z, sampling rate q and T rounds, the noise of the whole
+// training is proportional to z/(q sqrt(T)). At the same epsilon that noise is lower at this rate
+// than at 0.1.
 const smallRate = 0.3
 
-// scale adapts the batch to a participant's number of examples. measured is the number in the
-// measurements, a participant's share of MNIST. For fewer examples scale also sets the smallest
-// noise multiplier at which the ledger pays for all rounds. It lowers the learning rate in
-// proportion to the noise in a gradient, so that a step adds no more noise to the model than in the
-// measurements.
+// scale adapts p to a participant with the given number of examples. measured is the number of
+// examples of a participant in the runs that the presets were measured on (its share of MNIST).
+// With batches of a fixed size scale only bounds the batch by examples. With Poisson sampling:
+//
+//   - The batch is the sampling rate times examples.
+//   - If examples < measured, the sampling rate is at least smallRate, and the noise multiplier is
+//     the smallest at which the ledger pays for all rounds.
+//   - The learning rate falls with the batch-to-noise ratio, so that one step adds no more noise to
+//     the model than in those runs.
 func scale(p *params.Params, own Own, examples, measured int) error {
 	if p.Privacy.SamplingRate == 0 { // the batches have a fixed size
 		p.Privacy.Batch = min(p.Privacy.Batch, uint32(examples))

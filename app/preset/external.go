@@ -26,8 +26,8 @@ type Study struct {
 }
 
 // External returns parameters for n participants that train an external model. Rule, election and
-// reputation are those of the other presets with a guarantee. The noise multiplier is the smallest
-// at which the chain's ledger pays for all rounds within epsilon.
+// reputation are the same as in the other presets with a guarantee. The noise multiplier is the
+// smallest at which the chain's ledger pays for all rounds within epsilon.
 func External(n int, s Study) (params.Params, error) {
 	if n < 1 || n > gradients.MaxParticipants {
 		return params.Params{}, fmt.Errorf("parameters for %d participants, want 1 to %d", n, gradients.MaxParticipants)
@@ -47,9 +47,10 @@ func External(n int, s Study) (params.Params, error) {
 	return p, err
 }
 
-// SetEpsilon sets the budget of every participant, and the smallest noise multiplier with which it
-// pays for all rounds. It lowers the learning rate in proportion to the noise, so that a step adds
-// no more noise to the model than before. SetEpsilon fails without the gaussian mechanism.
+// SetEpsilon sets the budget of every participant to epsilon, and the noise multiplier to the
+// smallest with which that budget pays for all rounds. It lowers the learning rate in proportion to
+// the noise, so that a step adds no more noise to the model than with the old epsilon. SetEpsilon
+// fails without the gaussian mechanism.
 func SetEpsilon(p *params.Params, epsilon float64) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		return fmt.Errorf("epsilon %g with mechanism %q, which guarantees none", epsilon, p.Privacy.Mechanism)
@@ -64,10 +65,10 @@ func SetEpsilon(p *params.Params, epsilon float64) error {
 	return nil
 }
 
-// SetBatch sets the expected batch. The sampling rate follows, for the same number of examples, and
-// so does the smallest noise multiplier with which the budget pays for all rounds. SetBatch lowers
-// the learning rate so that a step adds no more noise to the model than before. It fails without
-// the gaussian mechanism.
+// SetBatch sets the expected batch. It changes the sampling rate in proportion, so that the number
+// of examples stays, and sets the smallest noise multiplier with which the budget pays for all
+// rounds. It lowers the learning rate so that a step adds no more noise to the model than with the
+// old batch. It fails without the gaussian mechanism, and for a batch above the number of examples.
 func SetBatch(p *params.Params, batch int) error {
 	was := float64(p.Privacy.Batch)
 	rate := p.Privacy.SamplingRate * float64(batch) / was

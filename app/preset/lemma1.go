@@ -10,9 +10,9 @@ import (
 )
 
 // lemma1Clip is the clip norm for the noise of Lemma 1. The lemma's C bounds a gradient only if
-// gradients are clipped. At the first model the norms of the examples' gradients are about 42. Of
-// the clip norms 1, 10, 40 and 100, 10 gives errors close to the lowest; docs/REPRODUCTION.md has
-// them.
+// gradients are clipped. At the initial model the norms of the examples' gradients are about 42. Of
+// the clip norms 1, 10, 40 and 100, the clip norm 10 gives an error close to the lowest
+// (docs/REPRODUCTION.md).
 const lemma1Clip = 10
 
 // lemma1 returns the preset paper-literal with the noise of Lemma 1 at the paper's epsilon.
@@ -30,7 +30,7 @@ func WithLemma1(p *params.Params, claim float64) {
 	p.Privacy.Clip, p.Privacy.Lemma1Epsilon, p.Privacy.Epsilon = lemma1Clip, claim, 0
 }
 
-// calibrate sets the noise of Lemma 1, and the grid step that follows from it. It does nothing for
+// calibrate sets the noise of Lemma 1, and the grid step that fits this noise. It does nothing for
 // parameters without a Lemma1Epsilon.
 func calibrate(p *params.Params) error {
 	if p.Privacy.Lemma1Epsilon == 0 {
@@ -54,13 +54,14 @@ func lemma1Multiplier(p params.Params) (float64, error) {
 	return c.NoiseMultiplier, err
 }
 
-// checkLemma1 rejects parameters that declare the noise of Lemma 1 and have another.
+// checkLemma1 rejects parameters that declare the noise of Lemma 1 and have another noise
+// multiplier.
 func checkLemma1(p params.Params) error {
 	if p.Privacy.Lemma1Epsilon == 0 {
 		return nil
 	}
 	z, err := lemma1Multiplier(p)
-	if err == nil && math.Abs(p.Privacy.NoiseMultiplier-z) > z/1e12 { // another machine's log may differ in the last bit
+	if err == nil && math.Abs(p.Privacy.NoiseMultiplier-z) > z/1e12 { // math.Log differs between machines
 		err = fmt.Errorf("privacy.noise_multiplier is %g, and Lemma 1 asks for %g to claim privacy.lemma1_epsilon %g for "+
 			"%d rounds at learning rate %g",
 			p.Privacy.NoiseMultiplier, z, p.Privacy.Lemma1Epsilon, p.Training.Rounds, p.Training.LearningRate)

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// maxFile is the max size of a parameter file in bytes. A file with the largest valid model is
-// smaller.
+// maxFile is the max size of a parameter file in bytes. It is above the size of a file with the
+// largest valid model.
 const maxFile = 1 << 20
 
 // Load reads a JSON file of parameters, as spdl query params prints them.

@@ -8,20 +8,21 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// Own holds the choices of a chain's participants that replace the preset's settings. For a zero
-// field the preset's setting applies.
+// Own holds the choices of a chain's participants that replace the preset's settings. If a field is
+// zero, the preset's setting stays.
 type Own struct {
 	Data     *Data         // the training data; nil for MNIST
 	Model    *params.Model // a model of the kind external, only for the preset external
-	Examples int           // the examples of one participant
+	Examples int           // the number of examples of one participant
 	Rounds   uint64
-	Epsilon  float64 // for the preset external, and for few examples: their noise follows from epsilon
+	Epsilon  float64 // the target; used by the preset external, and by scale if a participant has few examples
 }
 
 // AllNames lists the names that Make accepts: the presets and external.
 func AllNames() []string { return append(Names(), NameExternal) }
 
 // Make returns the parameters of a preset for n participants, with the participants' own choices.
+// It fails for an unknown preset and for choices that do not fit the preset.
 func Make(name string, n int, own Own) (params.Params, error) {
 	if name == NameExternal {
 		return own.external(n)
@@ -50,7 +51,8 @@ func Make(name string, n int, own Own) (params.Params, error) {
 	return p, err
 }
 
-// fitted returns a preset's parameters for the data.
+// fitted returns a preset's parameters with model and unit adapted to the data. For data without
+// strokes it starts from the preset pixels.
 func (d Data) fitted(p params.Params, n int) (_ params.Params, err error) {
 	if p.Model.Features.Name == params.FeaturesStrokes && !d.strokes() {
 		if p, err = New("pixels", n); err != nil {
@@ -64,8 +66,8 @@ func (d Data) fitted(p params.Params, n int) (_ params.Params, err error) {
 	return p, d.fit(&p.Model)
 }
 
-// strokes reports whether the public feature map, which is made for images like MNIST's, applies to
-// the data.
+// strokes reports whether the public feature map applies to the data: square images of at least
+// MinSide pixels a side.
 func (d Data) strokes() bool {
 	return d.Table == nil && d.Rows == d.Cols && d.Rows >= features.MinSide
 }
@@ -89,9 +91,10 @@ var errNoModel = errors.New(`preset "external" needs a model: name a JSON file o
 var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of ` +
 	`which its batch is a share: give it with --examples, as spdl trainer check shows it`)
 
-// external returns the parameters of the preset external. Rule and noise are those that spdl plan
-// shows for the same epsilon, rounds and sampling rate. Batch and sampling rate follow from the
-// number of examples; below a participant's share of MNIST the sampling rate is smallRate.
+// external returns the parameters of the preset external. spdl plan shows the same rule and noise
+// for the same epsilon, rounds and sampling rate. The sampling rate is 0.1, or smallRate if a
+// participant has fewer examples than its share of MNIST. The batch is the sampling rate times the
+// examples.
 func (o Own) external(n int) (params.Params, error) {
 	if o.Model == nil {
 		return params.Params{}, errNoModel

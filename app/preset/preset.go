@@ -13,12 +13,12 @@ import (
 )
 
 // examples is the number of training examples in MNIST. A preset's batch is a fraction of one
-// participant's share of them.
+// participant's share of these examples.
 const examples = 60000
 
-// paperStep is the grid step of the paper preset, whose noise does not hide the rounding. With this
-// step the int16 grid spans +-4, and all coordinates of a mean gradient for inputs within [-1, 4.1]
-// are far below that.
+// paperStep is the grid step of the preset paper. The noise of that preset does not hide the
+// rounding, so the step must be small. With this step the int16 grid spans +-4, far more than any
+// coordinate of a mean gradient for inputs within [-1, 4.1].
 const paperStep = 1.0 / 4096
 
 // builders holds the presets in the order in which they are shown; the first is the default.
@@ -43,7 +43,8 @@ func Names() []string {
 	return names
 }
 
-// New returns the preset's parameters for n participants, of which f = (n-1)/3 may be Byzantine.
+// New returns the preset's parameters for n participants, of which f = (n-1)/3 may be Byzantine. It
+// fails for an unknown preset.
 func New(name string, n int) (params.Params, error) {
 	if n < 1 || n > gradients.MaxParticipants {
 		return params.Params{}, fmt.Errorf("preset for %d participants, want 1 to %d", n, gradients.MaxParticipants)
@@ -72,8 +73,8 @@ func strokes(n, f int) params.Params {
 	p.Training.LearningRate, p.Privacy.WorkerMomentum = 30, 0.8
 	p.Grid.Step = worker.GridStep(p.Privacy)
 	if f > 1 {
-		// The batches are larger: at the same epsilon the noise of the whole training, z/(q
-		// sqrt(T)), is a sixth lower than at a sampling rate of 0.1.
+		// At the same epsilon the noise of the whole training, z/(q sqrt(T)), is a sixth lower with
+		// these larger batches than at a sampling rate of 0.1.
 		p.Training.LearningRate = 15
 		p.Privacy.NoiseMultiplier, p.Privacy.SamplingRate = 4.01, 0.3
 		p.Privacy.Batch = uint32(max(1, examples*3/(10*n)))
@@ -97,8 +98,8 @@ func mlp(n, f int) params.Params {
 }
 
 // private returns the settings that the presets with a guarantee share: epsilon 2, or 4 if f > 1;
-// the rule that knows the noise; and commitments if f > 0. Without commitments attackers could hide
-// their vectors in the noise of honest vectors.
+// the rule agnostic-mean, or mean if n < 4; and commitments if f > 0. Without commitments attackers
+// could read honest vectors first, and hide their own vectors in the noise of these.
 func private(n, f int) params.Params {
 	p := params.Params{
 		Rule:     params.Rule{Name: "agnostic-mean", Byzantine: uint32(f)},
@@ -110,7 +111,7 @@ func private(n, f int) params.Params {
 	}
 	p.Election.CommitReveal = f > 0
 	switch {
-	case f > 1: // the steps are larger, because with more attackers the signal lasts for fewer rounds
+	case f > 1: // with more attackers the signal lasts for fewer rounds, so reputations move in larger steps
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
 	case n < 4: // with too few participants the rule cannot leave a neighbour out
@@ -121,8 +122,8 @@ func private(n, f int) params.Params {
 	return p
 }
 
-// paper returns the setting of the paper. Inputs and noise are the prototype's: the input is
-// (x/100-0.5)/0.5 for a pixel x, and the noise gives no privacy.
+// paper returns the settings of the paper. Inputs and noise are the same as in the paper's
+// prototype: the input is (x/100-0.5)/0.5 for a pixel x, and the noise gives no privacy.
 func paper(n, f int) params.Params {
 	p := params.Params{
 		Model:      params.Model{Kind: params.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelMean: 50, PixelScale: 50},
@@ -144,9 +145,9 @@ func paper(n, f int) params.Params {
 }
 
 // reputation holds the settings that the presets share (docs/adr/0011-reputation-knows-the-noise.md
-// has the measurements). A gradient counts as opposed if it points away from Delta by more than
-// Margin, 0.3 of the typical squared norm. In the private presets this happens to no honest
-// gradient, except in a few rounds at the start of heterogeneous trainings.
+// has the measurements). A gradient counts as opposed if its scalar product with Delta is below
+// -0.3 (Margin) times the typical squared norm. In the private presets no honest gradient is
+// opposed, except in a few rounds at the start of heterogeneous trainings.
 var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000,
 	PassedOver: 100_000}
 
@@ -157,16 +158,16 @@ func election(f int) params.Election {
 	return e
 }
 
-// SetProposers sets the waits of an election for f Byzantine proposers. They may propose in
-// succession and hide a leader's aggregate, so a view lasts f+1 heights. They may also close a
-// round without waiting for slow participants, so a round closes with fewer gradients only after
-// enough heights for at least one honest proposer.
+// SetProposers sets ViewBlocks and QuorumBlocks for f Byzantine proposers in succession. Such
+// proposers may hide a leader's aggregate, so a view lasts f+1 heights. They may also leave out
+// slow participants, so a round closes without a required participant only after at least f+1
+// heights, which include an honest proposer.
 func SetProposers(e *params.Election, f int) {
 	e.ViewBlocks, e.QuorumBlocks = uint64(f+1), uint64(max(2, f+1))
 }
 
-// SetRounds sets the length of a training. If one leader leads the whole training, its term grows
-// with it.
+// SetRounds sets the number of rounds of a training. If the term was the whole training, the new
+// term is the whole training too.
 func SetRounds(p *params.Params, rounds uint64) {
 	if p.Election.Term > 1 && p.Election.Term == p.Training.Rounds {
 		p.Election.Term = rounds

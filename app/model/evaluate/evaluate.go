@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// ErrExternal means that a model is external: only a trainer of it can measure it, and none is
-// configured.
+// ErrExternal means that the model is external. Only a trainer for that model can measure it, and
+// no trainer is configured.
 var ErrExternal = errors.New("the model is external, and no trainer is named that measures it")
 
 // Evaluator measures models of one shape on one test set. It is not safe for
@@ -22,8 +22,9 @@ type Evaluator struct {
 	set   mnist.Features
 }
 
-// New prepares a test set for a chain's model. It fails if the model is not valid, if the set is
-// empty, or if the set's inputs differ in number from the model's.
+// New returns an Evaluator of the model m on a test set. It fails with ErrExternal for an external
+// model. It also fails if m is not valid, if the set is empty, or if the set does not give m.Inputs
+// inputs.
 func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	if m.Kind == params.ModelExternal {
 		return nil, ErrExternal
@@ -38,8 +39,8 @@ func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	return Of(set, m)
 }
 
-// Of prepares inputs that were made from a test set. It fails if the model is not valid or takes
-// another number of inputs.
+// Of returns an Evaluator of the model m on a test set that is already converted to model inputs.
+// It fails if m is not valid, or if the number of inputs of an example is not m.Inputs.
 func Of(set mnist.Features, m params.Model) (*Evaluator, error) {
 	if set.Inputs != int(m.Inputs) {
 		return nil, fmt.Errorf("%w: %d, the model takes %d", inputs.ErrInputs, set.Inputs, m.Inputs)
@@ -51,8 +52,8 @@ func Of(set mnist.Features, m params.Model) (*Evaluator, error) {
 	return &Evaluator{net, set}, nil
 }
 
-// Evaluate returns loss and accuracy on the test set at the parameters. It fails if the model has
-// another number of parameters.
+// Evaluate returns loss and accuracy on the test set at the parameters. It fails if the number of
+// parameters is not the model's.
 func (e *Evaluator) Evaluate(parameters []float64) (model.Eval, error) {
 	if len(parameters) != e.model.Dim() {
 		return model.Eval{}, fmt.Errorf("%d parameters, the model has %d", len(parameters), e.model.Dim())

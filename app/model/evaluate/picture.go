@@ -8,12 +8,12 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// strokeSide is the side of a picture of strokes in pixels, which is that of MNIST's images.
+// strokeSide is the side in pixels of a picture of strokes. MNIST's images have the same side.
 const strokeSide = 28
 
 // Frame returns the number of pictures that [Pictures] draws of a model, one for each class or
-// hidden unit, and their side in pixels. The side is 0 if the inputs cannot be drawn: they are
-// columns of a table, or pixels that do not form a square.
+// hidden unit, and the side of a picture in pixels. The side is 0 if the inputs cannot be drawn
+// because they are columns of a table, or pixels that do not form a square.
 func Frame(m params.Model) (n, side int) {
 	n = int(m.Classes)
 	if m.Kind == params.ModelMLP {
@@ -33,10 +33,10 @@ func Frame(m params.Model) (n, side int) {
 }
 
 // Pictures draws the first layer of a model: the n pictures of side x side numbers that Frame
-// announces, one after another. Weights of pixels are drawn as they are. Weights of strokes are
-// drawn by [features.Map.Picture]: that picture shows the strokes that speak for and against a
-// class, and is not an inverse of the map. Pictures fails if the model has another number of
-// parameters or its inputs cannot be drawn.
+// announces, one after another. Weights of pixels are drawn as they are. [features.Map.Picture]
+// draws weights of strokes: the picture shows the strokes that speak for and against a class, and
+// is not an inverse of the map. Pictures fails if the number of parameters is not the model's, or
+// if the inputs cannot be drawn.
 func Pictures(m params.Model, parameters []float64) ([]float64, error) {
 	n, side := Frame(m)
 	if side == 0 || len(parameters) != m.Dim() {

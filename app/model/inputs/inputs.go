@@ -16,10 +16,10 @@ import (
 )
 
 var (
-	// ErrMap means that a chain names a feature map that is not in this program.
+	// ErrMap means that a chain's parameters name a feature map that is not in this program.
 	ErrMap = errors.New("foreign feature map")
-	// ErrInputs means that the data give another number of inputs than the model takes, or have
-	// more classes than the model.
+	// ErrInputs means that the number of inputs of the data is not the model's, or that the data
+	// have more classes than the model.
 	ErrInputs = errors.New("data and model do not fit")
 )
 
@@ -27,19 +27,20 @@ var (
 // The zero value keeps the strokes of whole sets in memory.
 type Keep struct {
 	Folder   string         // the folder of the cache files, which must exist
-	Progress func(done int) // gets the number of computed images, as [features.Strokes] reports it; may be nil
+	Progress func(done int) // called with the number of images whose strokes are computed; may be nil
 }
 
-// Strokes returns the feature map of this program, as model parameters name it.
+// Strokes returns the name and the hash of this program's feature map, in the form of the model
+// parameters. If a chain names another pair, Of fails with ErrMap.
 func Strokes() params.Features {
 	hash := features.Hash()
 	return params.Features{Name: features.Name, Hash: hex.EncodeToString(hash[:])}
 }
 
-// Of returns the model's inputs for the examples of a set at the indices in part, in that order. A
-// nil part stands for all examples; the labels are then shared with the set, otherwise copied. Of
-// fails with ErrMap or ErrInputs, with [mnist.ErrFeatures] if the images have no such features, or
-// with the error of writing a cache file.
+// Of converts examples of a set to the model's inputs. part lists the indices of the examples, in
+// the order of the result; nil means all examples. The labels are shared with the set if part is
+// nil, and copied otherwise. Errors: ErrMap, ErrInputs, [mnist.ErrFeatures] if the model's feature
+// map cannot be computed from these images, or the error of writing a cache file.
 func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, error) {
 	rows := pixels
 	if m.Features.Name != params.FeaturesPixels {
@@ -57,7 +58,8 @@ func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, e
 	return f, err
 }
 
-// Check returns the error that Of would return for a set and a model. It costs one example.
+// Check returns the error of Of for a set and a model, except the error of a cache file. It
+// converts only one example.
 func Check(set mnist.Set, m params.Model) error {
 	one := set.Subset([]int{0})
 	one.Labels[0] = uint8(set.Classes() - 1)
@@ -96,7 +98,7 @@ func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Featur
 	return some, nil
 }
 
-// kept caches the strokes of this process's sets, by the hash of their images.
+// kept caches the strokes of sets, by the hash of a set's images.
 var kept = struct {
 	sync.Mutex
 	rows map[[sha256.Size]byte][]float32
@@ -107,7 +109,7 @@ var kept = struct {
 const mostKept = 4
 
 func whole(set mnist.Set, progress func(done int)) (mnist.Features, error) {
-	kept.Lock() // held until the return, so that a concurrent call for the same set waits for the strokes
+	kept.Lock() // a concurrent call for the same set then finds the strokes in the cache
 	defer kept.Unlock()
 	key := features.Key(set)
 	if x, ok := kept.rows[key]; ok {

@@ -85,7 +85,8 @@ func (f *file) readHeader() error {
 	return nil
 }
 
-// column returns the index of a column.
+// column returns the index of the column with a name, or ErrTable if the header does not have the
+// name.
 func (f *file) column(name string) (int, error) {
 	if at, ok := f.at[name]; ok {
 		return at, nil
@@ -109,7 +110,7 @@ func some(texts []string) string {
 	return fmt.Sprintf("%.64q and %d more", texts[:most], len(texts)-most)
 }
 
-// next goes to the next row and reports whether there is one.
+// next reads the next row into f.row. It returns false at the end of the file.
 func (f *file) next() (bool, error) {
 	row, err := f.csv.Read()
 	switch {
@@ -131,7 +132,7 @@ func (f *file) next() (bool, error) {
 	return true, nil
 }
 
-// text returns the text in a column of the row.
+// text returns the text in a column of the current row. It fails if the text is empty.
 func (f *file) text(at int) (string, error) {
 	text := strings.TrimSpace(f.row[at])
 	if text == "" {
@@ -140,7 +141,8 @@ func (f *file) text(at int) (string, error) {
 	return text, nil
 }
 
-// number returns the number in a column of the row.
+// number returns the number in a column of the current row. It fails if the text is not a finite
+// number.
 func (f *file) number(at int) (float64, error) {
 	text, err := f.text(at)
 	if err != nil {
@@ -153,8 +155,8 @@ func (f *file) number(at int) (float64, error) {
 	return x, nil
 }
 
-// errorf returns an error about the value in a column of the row. The error does not quote the
-// value: the row is private, and errors reach logs.
+// errorf returns an error about the value in a column of the current row. The error does not quote
+// the value: the row is private, and errors reach logs.
 func (f *file) errorf(at int, format string, args ...any) error {
 	line, _ := f.csv.FieldPos(at)
 	return fmt.Errorf("%w: %s line %d, column %q: %s", ErrTable, f.name, line, f.header[at], fmt.Sprintf(format, args...))

@@ -10,7 +10,8 @@ type numbering struct {
 	names   []string // the groups' names, by number
 }
 
-// numbering returns a numbering of the groups in the named column, or nil if the name is empty.
+// numbering returns an empty numbering for the groups in the named column, or nil if the name is
+// empty.
 func (f *file) numbering(column string) (*numbering, error) {
 	if column == "" {
 		return nil, nil
@@ -19,7 +20,8 @@ func (f *file) numbering(column string) (*numbering, error) {
 	return &numbering{column: at, numbers: map[string]uint32{}}, err
 }
 
-// of returns the number of the group to which the current row belongs.
+// of returns the number of the current row's group, and numbers a new group. Without groups the
+// number is 0.
 func (n *numbering) of(f *file) (uint32, error) {
 	if n == nil {
 		return 0, nil
@@ -36,7 +38,8 @@ func (n *numbering) of(f *file) (uint32, error) {
 	return number, nil
 }
 
-// units returns the number of groups so far; for a file without groups, the number of rows.
+// units returns the number of groups in the rows read so far, or for a file without groups the
+// number of these rows.
 func (n *numbering) units(f *file) int {
 	if n == nil {
 		return f.rows
@@ -44,8 +47,8 @@ func (n *numbering) units(f *file) int {
 	return len(n.names)
 }
 
-// forTesting reports whether a row belongs to the test set. A hash decides: that of its group's
-// name, or without groups that of the row.
+// forTesting reports whether a row belongs to the test set. If the table has groups, the hash of
+// the group's name decides, so a group is never split. Otherwise the hash of the row decides.
 func (n *numbering) forTesting(set mnist.Set, row int) bool {
 	if n == nil {
 		return forTesting(set, row)

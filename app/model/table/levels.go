@@ -8,16 +8,17 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// These are the levels of an input that says yes or no. no is the input nearest to 0, so that the
-// categories that a row does not have hardly lengthen its gradient; yes is 1.
+// These are the levels of an input that says yes or no. The model maps the level no to an input
+// next to 0, so that the categories that a row does not have hardly lengthen the row's gradient.
+// The level yes becomes the input 1.
 const (
 	no  = 128
 	yes = math.MaxUint8
 )
 
 // levels appends the levels for the current row's value in a column. A column of numbers has one
-// level, and a second one that says whether the number is missing if the column has that indicator.
-// A column of categories has one level for each category.
+// level. If the column has an indicator of missing numbers, a second level says whether the number
+// is missing. A column of categories has one level for each category. The error wraps ErrTable.
 func (f *file) levels(dst []uint8, at int, c params.Column) ([]uint8, error) {
 	text := strings.TrimSpace(f.row[at])
 	if len(c.Values) > 0 {
@@ -53,8 +54,8 @@ func said(it bool) uint8 {
 	return no
 }
 
-// level returns the position of a value between the column's min and max, in 255ths. A value beyond
-// one of them counts as that one.
+// level returns the position of a value between the column's Low and High, in 255ths. A value below
+// Low counts as Low, a value above High as High.
 func level(x float64, c params.Column) uint8 {
 	share := (min(max(x, c.Low), c.High) - c.Low) / (c.High - c.Low)
 	return uint8(math.Round(share * math.MaxUint8))

@@ -1,8 +1,8 @@
 // Package table reads tables from CSV files. [Shape] makes the description of a table that a
-// chain's parameters hold, and [Load] reads a participant's examples with that description. It
-// turns values into levels from 0 to 255, like those of pixels, so that code for images works on
-// them. An error about a value names its line and column and does not quote the value, because rows
-// are private.
+// chain's parameters hold, and [Load] reads a participant's examples with that description. Load
+// turns values into levels from 0 to 255, like the levels of pixels, so that code for images works
+// on tables. An error about a value names its line and column and does not quote the value, because
+// rows are private.
 package table
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// ErrTable is wrapped by every error except those of the file system.
+// ErrTable is wrapped by every error of this package, except the errors of the file system.
 var ErrTable = errors.New("bad table")
 
-// parts is the number of parts of a table; one part is the test set.
+// parts is the inverse of the share of the test set: a fifth of a table.
 const parts = 5
 
 // Shape returns the description of the table in a file, and the number of its units: its groups, or
-// its rows if group is empty. The description names the label and the group column. It has all
-// other columns as inputs, in the file's order and with the min and max value of each, and the
-// label's texts as classes, in the order of their bytes.
+// its rows if group is empty. The description names the label column and the group column. Every
+// other column is an input, in the order of the file, with its min and max value. The classes are
+// the texts in the label column, in the order of their bytes.
 func Shape(path, label, group string) (t params.Table, units int, err error) {
 	f, err := open(path)
 	if err != nil {
@@ -100,7 +100,8 @@ func widen(t *params.Table, f *file, label int) error {
 	return nil
 }
 
-// check returns an error if no model can be trained on a table. The error uses the file's names.
+// check returns an error if no model can be trained on a table. name is the file's name, for the
+// error.
 func check(t params.Table, name string) error {
 	if len(t.Columns) == 0 {
 		return fmt.Errorf("%w: %s has the column %q alone, want one of inputs too", ErrTable, name, t.Label)
@@ -122,8 +123,8 @@ func check(t params.Table, name string) error {
 	return nil
 }
 
-// Units reads a whole file by a table's description. It returns the number of groups, or the number
-// of rows if the table has no groups.
+// Units reads a whole file by a table's description, and returns the number of groups, or the
+// number of rows if the table has no groups. It fails if the file does not fit the description.
 func Units(path string, t params.Table) (int, error) {
 	f, err := open(path)
 	if err != nil {
@@ -141,9 +142,9 @@ func Units(path string, t params.Table) (int, error) {
 }
 
 // Load reads the examples in a file by a chain's table. It finds the table's columns by name and
-// ignores all other columns. About a fifth of the rows become the test set. A hash of each row
-// chooses them, so that adding or removing a row moves no other row between the two sets. With
-// groups a hash of the group's name chooses, so that all rows of a group are in one set.
+// ignores all other columns. About a fifth of the rows become the test set. The hash of a row
+// decides, so that adding or removing a row moves no other row between the two sets. With groups
+// the hash of the group's name decides, so that all rows of a group are in one set.
 func Load(path string, t params.Table) (mnist.Data, error) {
 	f, err := open(path)
 	if err != nil {
@@ -158,7 +159,7 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 	if err != nil {
 		return mnist.Data{}, err
 	}
-	var sides [2][]int // the rows of the training set, and those of the test set
+	var sides [2][]int // the indices of the rows of the training set, and of the test set
 	for i := range set.Len() {
 		side := 0
 		if n.forTesting(set, i) {
@@ -174,8 +175,9 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 	return mnist.Data{Train: set.Subset(sides[0]), Test: set.Subset(sides[1])}, nil
 }
 
-// forTesting reports whether a row belongs to the test set. It does if the first eight bytes, big
-// endian, of the SHA-256 of a prefix, its class and its levels are divisible by parts.
+// forTesting reports whether a row belongs to the test set. The row's hash is SHA-256 over a
+// prefix, the row's class and its input bytes. The row is for testing if the first eight bytes of
+// the hash, as a big-endian number, are divisible by parts.
 func forTesting(set mnist.Set, row int) bool {
 	return fifth(append(append([]byte("spdl/table/v1"), set.Labels[row]), set.Image(row)...))
 }
@@ -185,11 +187,11 @@ func fifth(content []byte) bool {
 	return binary.BigEndian.Uint64(hash[:])%parts == 0
 }
 
-// Examples returns the approximate size of the training set of a table with a number of units:
-// rows, or groups if the table has groups. The other units form the test set.
+// Examples returns the approximate number of units in the training set of a table. A unit is a row,
+// or a group if the table has groups.
 func Examples(units int) int { return units - units/parts }
 
-// read returns all rows as images that are one pixel high.
+// read reads all rows as images that are one pixel high.
 func (f *file) read(t params.Table, n *numbering) (set mnist.Set, err error) {
 	label, err := f.column(t.Label)
 	if err != nil {
