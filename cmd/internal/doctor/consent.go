@@ -24,12 +24,12 @@ func epochConsent(ctx context.Context, h *Home) Finding {
 	}
 	switch s.Home.Consent {
 	case home.ConsentGiven:
-		return ok("epoch %d has this home's consent", s.Epoch)
+		return ok("consented: epoch %d has this home's consent", s.Epoch)
 	case home.ConsentRejected:
-		return ok("this home has rejected epoch %d, and is absent from it", s.Epoch)
+		return ok("rejected: this home has rejected epoch %d, and is absent from it", s.Epoch)
 	case home.ConsentAwaited:
 		return warn("spdl consent shows what it is about; then spdl consent EPOCH, with --reject or without",
-			"epoch %d awaits this home's consent, and the home is absent until then", s.Epoch)
+			"awaited: epoch %d awaits this home's consent, and the home is absent until then", s.Epoch)
 	}
 	return fail("mend config/consent.jsonl", "there is no consent: %s", s.Home.Consent)
 }

@@ -20,14 +20,14 @@ func participantSigner(ctx context.Context, h *Home) Finding {
 	}
 	if away := p.Signer.Away(); away != "" {
 		return fail("start it (spdl signer); see that this host reaches its address, and that each side has the other's "+
-			"certificate", "%s: the participant is absent until it answers", away)
+			"certificate", "away: %s: the participant is absent until it answers", away)
 	}
 	if h.NoGenesis != nil {
-		return ok("%s answers, with the public key %X", w.Signer, []byte(p.Signing))
+		return ok("answers: %s, with the public key %X", w.Signer, []byte(p.Signing))
 	}
 	all, err := h.participants(ctx)
 	if err != nil {
-		return skip("%s answers; the chain's participants cannot be read: %v", w.Signer, err)
+		return skip("answers: %s; the chain's participants cannot be read: %v", w.Signer, err)
 	}
 	for _, who := range all {
 		if string(who.PubKey) != string(p.Signing) {
@@ -38,7 +38,7 @@ func participantSigner(ctx context.Context, h *Home) Finding {
 		} else if err != nil {
 			return fail("look at the signer's log", "%v", err)
 		}
-		return ok("%s answers, with the keys of participant %d", w.Signer, who.Index)
+		return ok("answers: %s, with the keys of participant %d", w.Signer, who.Index)
 	}
 	return fail("it has the keys of another participant, or the participant has not joined", "%s answers, with the "+
 		"public key %X, whom the chain does not have", w.Signer, []byte(p.Signing))

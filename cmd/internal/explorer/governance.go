@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
@@ -15,6 +16,7 @@ type openProposal struct {
 	query.Proposal
 	Title   string
 	For     []person // active participants that approved it
+	Silent  []person // those that did not, at most few
 	Needed  int      // approvals
 	Missing int      // approvals that it still needs
 }
@@ -24,6 +26,7 @@ type pastProposal struct {
 	ballot.Proposal
 	For     []person
 	Outcome ballot.Outcome
+	Time    time.Time // of the block at Outcome.At, zero if it is unknown
 }
 
 // governancePage has the proposals that wait, what became of earlier ones, and the upgrades.
@@ -67,6 +70,8 @@ func openOf(p query.Proposal, m query.Membership, title string) openProposal {
 	for _, q := range m.Members {
 		if q.Active && slices.Contains(p.Approvals, q.Index) {
 			out.For = append(out.For, person{q.Index, q.Moniker})
+		} else if q.Active && len(out.Silent) < few {
+			out.Silent = append(out.Silent, person{q.Index, q.Moniker})
 		}
 	}
 	out.Missing = max(0, m.Threshold-len(out.For))
@@ -114,6 +119,9 @@ func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership)
 			}
 		}
 		past.Outcome = *s.source.outcomeOf(ctx, p.ID, b.Heights(p, int64(status.Height), boundaries))
+		if at := uint64(past.Outcome.At); at > 0 {
+			past.Time = s.source.times(ctx, at, at)[at]
+		}
 		all = append(all, past)
 	}
 	return all, nil

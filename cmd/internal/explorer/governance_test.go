@@ -19,6 +19,7 @@ func TestVotes(t *testing.T) {
 		{Index: 1, Moniker: "bob"}, {Index: 2, Moniker: "carol", Active: true}}}
 	p := openOf(query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}, m, "")
 	require.Equal(t, []person{{2, "carol"}}, p.For)
+	require.Equal(t, []person{{0, "alice"}}, p.Silent)
 	require.Equal(t, 2, p.Missing)
 	require.Contains(t, p.Next(), "dropped if its proposer leaves")
 	p.Accepted = true

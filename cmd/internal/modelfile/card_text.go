@@ -19,7 +19,8 @@ type CardReport struct {
 func (c *Card) Text(w io.Writer) error {
 	epsilon, accuracy := "NO DP GUARANTEE", "not measured"
 	if c.Epsilon != nil {
-		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant up to height %d", *c.Epsilon, c.Delta, c.Height)
+		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant in all rounds up to height %d", *c.Epsilon,
+			c.Delta, c.Height)
 	}
 	if c.Unit == params.UnitGroup {
 		epsilon += "; " + caveat.Groups

@@ -86,12 +86,15 @@ func queryMembership() *cobra.Command {
 			if err != nil {
 				return nil, nil, err
 			}
-			past, complete, err := history(ctx, c, m)
+			past, votes, err := history(ctx, c, m)
+			if err != nil {
+				return nil, nil, err
+			}
 			return m, func(w io.Writer) error {
 				fmt.Fprintf(w, "participants  %d, %d of them with a validator\nbyzantine     %d at most\nthreshold     %d "+
 					"approvals\n\n", m.Participants, m.Validators, m.Byzantine, m.Threshold)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				printMembers(t, m.Members, past, complete)
+				printMembers(t, m.Members, past, votes.Complete)
 				printProposals(t, m)
 				return t.Flush()
 			}, err

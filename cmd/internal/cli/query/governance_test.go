@@ -60,19 +60,19 @@ func TestProposals(t *testing.T) {
 		require.NoError(t, p.text(&b))
 		return b.String()
 	}
-	require.Contains(t, text(proposals{m, nil}), "no proposal is open")
+	require.Contains(t, text(proposals{Membership: m}), "no proposal is open")
 	m.Proposals = []query.Proposal{{ID: "abcdef0123", Kind: "remove", Height: 7, Approvals: []uint32{0}, About: "it"}}
 	out := text(proposals{m, []decided{
 		{Proposal: ballot.Proposal{ID: "0123456789", Title: "Admit dave"}, Approvals: []uint32{0, 1},
 			Outcome: ballot.Outcome{State: ballot.Rejected, At: 8, Why: "M6: too few"}},
 		{Proposal: ballot.Proposal{ID: "1123456789"}, Outcome: ballot.Outcome{State: ballot.Dropped}},
-	}})
-	for _, line := range []string{"approved   1 of 2: alice\nmissing    bob\n", "spdl tx approve abcdef01\n",
+	}, map[string]string{"abcdef0123": "Remove bob (#1)"}})
+	for _, line := range []string{"about      Remove bob (#1), proposed at height 7\n", "approved   1 of 2: alice\nmissing    bob\n", "spdl tx approve abcdef01\n",
 		"Admit dave  0            alice, bob   not possible at height 8: M6: too few\n", "dropped without enough approvals"} {
 		require.Contains(t, out, line)
 	}
 	m.Proposals[0].Accepted = true
-	require.Contains(t, text(proposals{m, nil}), "takes effect at the next round boundary")
+	require.Contains(t, text(proposals{Membership: m}), "takes effect at the next round boundary")
 	m.Proposals[0].Kind = "start-epoch"
-	require.Contains(t, text(proposals{m, nil}), "when the training is finished")
+	require.Contains(t, text(proposals{Membership: m}), "when the training is finished")
 }

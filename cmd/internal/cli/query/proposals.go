@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -30,7 +31,8 @@ type decided struct {
 // proposals are the open proposals and the decided ones, newest first.
 type proposals struct {
 	query.Membership
-	Decided []decided `json:"decided"`
+	Decided []decided
+	Titles  map[string]string // of proposals, by id
 }
 
 func queryProposals() *cobra.Command {
@@ -40,29 +42,32 @@ func queryProposals() *cobra.Command {
 			if err != nil {
 				return nil, nil, err
 			}
-			past, _, err := history(ctx, c, m)
+			past, votes, err := history(ctx, c, m)
+			if err != nil {
+				return nil, nil, err
+			}
 			return struct {
 				Threshold int              `json:"threshold"`
 				Open      []query.Proposal `json:"open"`
 				Decided   []decided        `json:"decided"`
-			}{m.Threshold, m.Proposals, past}, func(w io.Writer) error { return proposals{m, past}.text(w) }, err
+			}{m.Threshold, m.Proposals, past}, func(w io.Writer) error { return proposals{m, past, votes.Titles}.text(w) }, nil
 		}}.command()
 }
 
 // history returns the proposals that no longer wait, from the node's index of transactions, with
-// their outcomes and times. complete reports whether these are all since the genesis.
-func history(ctx context.Context, c *client.Client, m query.Membership) (all []decided, complete bool, err error) {
-	votes, err := ballot.Read(ctx, c.RPC(), m)
-	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+// their outcomes and times. The ballot is complete if these are all since the genesis.
+func history(ctx context.Context, c *client.Client, m query.Membership) (all []decided, votes *ballot.Ballot,
+	err error) {
+	if votes, err = ballot.Read(ctx, c.RPC(), m); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
 	status, err := c.RPC().Status(ctx)
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+		return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
 	epochs, err := c.Epochs(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	all = []decided{}
 	var boundaries []int64
@@ -83,7 +88,8 @@ func history(ctx context.Context, c *client.Client, m query.Membership) (all []d
 		}
 		all = append(all, d)
 	}
-	return all, votes.Complete && status.SyncInfo.EarliestBlockHeight == 1, nil
+	votes.Complete = votes.Complete && status.SyncInfo.EarliestBlockHeight == 1
+	return all, votes, nil
 }
 
 func (p proposals) text(w io.Writer) error {
@@ -92,8 +98,9 @@ func (p proposals) text(w io.Writer) error {
 		fmt.Fprintln(w, "no proposal is open")
 	}
 	for _, x := range p.Proposals {
-		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at height %d\n           %s\napproved   %s\n",
-			command.Plain(x.ID), command.Plain(x.Kind), x.Height, command.Plain(x.About), approvals(p.Membership, x))
+		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at height %d\ndetails    %s\napproved   %s\n",
+			command.Plain(x.ID), command.Plain(cmp.Or(p.Titles[x.ID], x.Kind)), x.Height, command.Plain(x.About),
+			approvals(p.Membership, x))
 		if missing := p.missing(x); missing != "" && !x.Accepted {
 			fmt.Fprintf(w, "missing    %s\n", missing)
 		}

@@ -121,7 +121,7 @@ func homeText(h query.Home) (text string) {
 	if h.Signer != "" {
 		text += "signer        " + command.Plain(h.Signer)
 		if h.Signer == query.SignerAway {
-			text += ": nothing is signed, and the rounds close without this home (spdl doctor)"
+			text += ": the participant is absent until it answers (spdl doctor)"
 		}
 		text += "\n"
 	}
