@@ -9,16 +9,17 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// account counts participations round by round, so that each round is reported
-// with the epsilon that was spent by then.
+// account counts each participant's participations round by round, so that the report of a round
+// shows the epsilon that was spent up to that round.
 type account struct {
 	params params.Params // of the first epoch
 	counts map[uint32]uint64
 	last   uint64 // rounds counted
 }
 
-// after returns the largest epsilon of any participant after a round, nil without a guarantee. In
-// later epochs, whose costs differ, it returns the node's current status instead.
+// after returns the largest epsilon of any participant after a round, or nil if the chain gives no
+// guarantee. A round of a later epoch costs something else, so for it after returns the largest
+// epsilon of the node's current status.
 func (a *account) after(ctx context.Context, c *client.Client, r app.Record) (*float64, error) {
 	if r.Epoch > 0 {
 		s, err := c.Status(ctx)

@@ -46,8 +46,8 @@ func (s *spending) closed() {
 	s.rounds++
 }
 
-// each returns the mean CPU seconds per round of each node, and of the workers of participants
-// without a node; nil and 0 if no round was measured.
+// each returns the mean CPU seconds per round of each node, and those of the workers of
+// participants without a node. It returns nil and 0 if it measured no round.
 func (s *spending) each() (nodes []float64, workers float64) {
 	if s.rounds == 0 {
 		return nil, 0

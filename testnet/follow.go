@@ -34,8 +34,8 @@ type Round struct {
 	Past bool `json:"-"`
 }
 
-// follower reads rounds from the first node that answers. Nodes without an attack come first: the
-// times of a round are those of the asked node's own participant.
+// follower reads rounds from the first node that answers. It asks nodes without an attack first,
+// because the stage times of a round are those of the node's own participant.
 type follower struct {
 	clients []*client.Client
 	at      int
@@ -43,7 +43,8 @@ type follower struct {
 	account account
 }
 
-// pollEvery is the shortest pause between two requests: short compared with a localnet's round.
+// pollEvery is the shortest pause between two requests. It is short compared with a localnet's
+// round.
 const pollEvery = 20 * time.Millisecond
 
 // Follow delivers every closed round from 0 to the last, in order and through all epochs, until the
@@ -66,8 +67,8 @@ func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) er
 	})
 }
 
-// FollowOn delivers the rounds of the epochs that follow a chain which is done, until ctx ends. Done
-// is the last round that was delivered.
+// FollowOn delivers the rounds of the epochs that members start after the chain is done, until ctx
+// ends. The parameter done is the last round that was delivered.
 func FollowOn(ctx context.Context, n *Net, e Evaluator, done Round, each func(Round) error) error {
 	f, err := newFollower(n)
 	if err != nil {
@@ -86,7 +87,8 @@ func FollowOn(ctx context.Context, n *Net, e Evaluator, done Round, each func(Ro
 	return ctx.Err()
 }
 
-// donePoll is the pause between two looks at a chain that is done: members may start an epoch.
+// donePoll is the pause between two requests to a chain that is done, in case members start an
+// epoch.
 const donePoll = time.Second
 
 func newFollower(n *Net) (*follower, error) {
@@ -123,8 +125,8 @@ func (f *follower) follow(ctx context.Context, e Evaluator, from params.RoundID,
 	}
 }
 
-// pollOf returns the pause between two requests for the open round. The rounds of many workers last
-// long, and polling at pollEvery would cost the queried node a tenth of its time.
+// pollOf returns the pause between two requests for the open round. With many workers a round lasts
+// long, and requests every pollEvery would cost the node a tenth of its time.
 func pollOf(participants int) time.Duration {
 	return pollEvery + time.Duration(participants)*time.Millisecond/5
 }
@@ -133,8 +135,8 @@ func (f *follower) status(ctx context.Context) (query.Status, error) {
 	return retry(ctx, f, func(c *client.Client) (query.Status, error) { return c.Status(ctx) })
 }
 
-// furthest waits until every node answers and returns the status of the most advanced node: a node
-// that was down when the net stopped catches up only now.
+// furthest waits until every node answers, and returns the status of the most advanced node. It
+// asks all nodes because a node that was down when the net stopped may be behind.
 func (f *follower) furthest(ctx context.Context) (most query.Status, err error) {
 	for _, c := range f.clients {
 		alone := follower{clients: []*client.Client{c}, poll: f.poll}
@@ -149,9 +151,9 @@ func (f *follower) furthest(ctx context.Context) (most query.Status, err error) 
 	return most, nil
 }
 
-// next returns the round to request after a round was found open: the first round of the next epoch
-// if the round's epoch has ended, otherwise the same round, after a pause. It reports whether the
-// chain is done.
+// next returns the round to request after the requested round was still open. If the epoch has
+// ended, this is the first round of the next epoch, otherwise the same round after a pause. The
+// last result reports whether the chain is done.
 func (f *follower) next(ctx context.Context, epoch, t uint64) (uint64, uint64, bool, error) {
 	s, err := f.status(ctx)
 	switch {
@@ -165,8 +167,8 @@ func (f *follower) next(ctx context.Context, epoch, t uint64) (uint64, uint64, b
 	return epoch, t, false, pause(ctx, f.poll)
 }
 
-// known returns a stage's time, nil for 0: a node that was restarted, or saw a part of the round,
-// has none.
+// known returns a stage's time, or nil for 0. A node has no time of a stage if it was restarted, or
+// if it saw only a part of the round.
 func known(ms float64) *float64 {
 	if ms == 0 {
 		return nil
@@ -177,8 +179,9 @@ func known(ms float64) *float64 {
 // errNotClosed means that a round has no record yet.
 var errNotClosed = errors.New("round is not closed")
 
-// retry repeats a request until a node answers it: after an internal error at the same node, after
-// a failed connection at the next node. It returns errNotClosed if the node has no such record.
+// retry repeats a request until a node answers it. After an internal error it asks the same node
+// again, after a failed connection the next node. It returns errNotClosed if the node has no such
+// record.
 func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T, error)) (T, error) {
 	for {
 		r, err := ask(f.clients[f.at])

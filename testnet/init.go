@@ -139,7 +139,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 	return nil
 }
 
-// worker sets the training data or trainer of participant i's worker.
+// worker sets the training data or the trainer of participant i's worker.
 func (m *Manifest) worker(w *home.WorkerConfig, i int) {
 	w.StepDelay = m.StepDelay
 	w.Part, w.Parts, w.PartitionSeed = i, m.participants(), m.Seed
@@ -161,10 +161,9 @@ func (m *Manifest) worker(w *home.WorkerConfig, i int) {
 	}
 }
 
-// waits returns how long a proposer waits for the round and for stragglers, and the other
-// validators' propose timeout. Apart from the manifest's delay, a localnet's steps take
-// milliseconds; only the exchange of gradients on one machine grows with the numbers of nodes and
-// workers.
+// waits returns how long a proposer waits for the round and for stragglers, and the propose timeout
+// of the other validators. Apart from the manifest's delay, a localnet's steps take milliseconds.
+// Only the exchange of gradients on one machine takes longer with more nodes and workers.
 func waits(n, workers int, step time.Duration) (wait, straggler, timeoutPropose time.Duration) {
 	wait = step + time.Duration(400+40*n+5*workers)*time.Millisecond
 	return wait, time.Duration(100+10*n+2*workers) * time.Millisecond, wait + 400*time.Millisecond
@@ -208,7 +207,7 @@ func (n *Net) writePeers(i int) error {
 	return node.home.WriteConfig()
 }
 
-// peersKey returns the beginning of the environment variable that has the nodes that a node dials.
+// peersKey returns the prefix of the environment variables that hold the peers of a node.
 func (n *Net) peersKey() string {
 	if n.Manifest.Relays > 0 {
 		return "SPDL_P2P_RELAYS="
@@ -243,7 +242,7 @@ func (n *Net) peers(i int, address func(from, to int) string) []string {
 	return out
 }
 
-// links makes a switch between the nodes.
+// links makes the switch that carries the connections between the nodes.
 func (n *Net) links() (*link.Switch, error) {
 	nodes := make([]string, len(n.Nodes))
 	for i := range nodes {
@@ -252,8 +251,9 @@ func (n *Net) links() (*link.Switch, error) {
 	return link.New(nodes)
 }
 
-// The ports of localnets lie below 32768, where Linux begins to give ports to outgoing connections:
-// such a connection could take a node's port before the node listens, or while it is down.
+// firstPort and lastPort bound the ports of localnets. They lie below 32768, where Linux begins to
+// give ports to outgoing connections: such a connection could take a node's port before the node
+// listens, or while it is down.
 const firstPort, lastPort = 12000, 32767
 
 // freePorts finds loopback ports without a listener. It holds all of them open until it returns, so

@@ -25,7 +25,7 @@ type InProcess struct {
 	once    sync.Once
 }
 
-// StartInProcess starts all nodes. The data set is decoded once for all.
+// StartInProcess starts all nodes. It decodes the data set once for all of them.
 func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 	p := &InProcess{
 		Net: n, Nodes: make([]*node.Running, len(n.Nodes)),

@@ -15,7 +15,8 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// Partitions are the ways in which the training set is dealt out, the default first.
+// Partitions lists the ways to divide the training set among the participants. The first is the
+// default.
 var Partitions = []string{home.PartitionIID, home.PartitionDirichlet}
 
 // Manifest describes a localnet. The zero value of a field is its default.
@@ -23,11 +24,11 @@ type Manifest struct {
 	// Validators is the number of nodes, each a validator and a participant.
 	// Default 4.
 	Validators int `mapstructure:"validators"`
-	// Relays is the number of additional nodes without keys. With relays, no validator listens to
-	// others: each dials all relays, and is connected to nobody else.
+	// Relays is the number of additional nodes without keys. If there are relays, no validator
+	// accepts connections: each validator dials all relays, and no other node.
 	Relays int `mapstructure:"relays"`
 	// Workers is the number of additional participants without a node. A few processes run their
-	// workers, each process many workers over one connection to a node.
+	// workers, and each process serves many workers over one connection to a node.
 	Workers int `mapstructure:"workers"`
 	// Preset names the parameters. Default "default".
 	Preset string `mapstructure:"preset"`
@@ -73,7 +74,7 @@ type Manifest struct {
 	// training examples of each participant, for a preset whose data do not determine it.
 	Model    string `mapstructure:"model"`
 	Examples int    `mapstructure:"examples"`
-	// Force makes a net whose tables are too small for their epsilon (preset.CheckTable).
+	// Force makes a net even if its tables are too small for their epsilon (preset.CheckTable).
 	Force bool `mapstructure:"force"`
 	// Epsilon is the privacy budget of each participant, which sets the noise. Default: the
 	// preset's. LearningRate replaces the preset's.
@@ -81,11 +82,11 @@ type Manifest struct {
 	LearningRate float64 `mapstructure:"learning_rate"`
 	// Batch replaces the preset's expected batch; the sampling rate and the noise follow.
 	Batch int `mapstructure:"batch"`
-	// Seed fixes the genesis seed, the partition and the noise, which then gives no privacy. With 0
-	// the operating system draws the genesis seed and the noise, and the partition's seed is 0.
+	// Seed fixes the genesis seed, the partition and the noise. Noise from a known seed gives no
+	// privacy. With Seed 0 the operating system draws the genesis seed and the noise, and the
+	// partition's seed is 0.
 	Seed uint64 `mapstructure:"seed"`
-	// Partition says how the training set is dealt out: "iid", or "dirichlet" with
-	// Alpha.
+	// Partition says how the training set is divided: "iid", or "dirichlet" with Alpha.
 	Partition string  `mapstructure:"partition"`
 	Alpha     float64 `mapstructure:"alpha"`
 	// Neighbours is the number of persistent peers of each node. Default: all other nodes in a net
@@ -94,8 +95,8 @@ type Manifest struct {
 	Neighbours int `mapstructure:"neighbours"`
 	// Gossip is p2p.gossip of every node's app.toml. Default: the default of `spdl init`.
 	Gossip string `mapstructure:"gossip"`
-	// Strangers lets peers connect that are not members: p2p.members_only of every node's app.toml
-	// is false.
+	// Strangers lets nodes connect that are not members' nodes. It sets p2p.members_only of every
+	// node's app.toml to false.
 	Strangers bool `mapstructure:"strangers"`
 	// Memory keeps the nodes' databases in memory.
 	Memory bool `mapstructure:"memory"`
@@ -103,10 +104,10 @@ type Manifest struct {
 	Perturb []Perturbation `mapstructure:"perturb"`
 	// Attacks are the nodes whose participants misbehave.
 	Attacks []Attack `mapstructure:"attack"`
-	// Scripted maps a node to the gradients that it sends in place of its worker's: for colluders,
-	// and for any node of a net in one process.
+	// Scripted maps a node to the gradients that it sends in place of its worker's. It is used for
+	// colluders, and for nodes of a net in one process.
 	Scripted map[int]attack.Script `mapstructure:"-"`
-	// Adjust changes the parameters last; for tests.
+	// Adjust changes the parameters after all other settings. Only tests set it.
 	Adjust func(*params.Params) `mapstructure:"-"`
 	// GenesisTime is the chain's first block time. Default: now.
 	GenesisTime time.Time `mapstructure:"-"`
@@ -120,7 +121,7 @@ func (m *Manifest) Check() error {
 }
 
 // check also returns the chain's parameters. It reports all mistakes before the first home is made,
-// because half-made homes would block the next try.
+// because Init rejects a folder with the homes of a failed run.
 func (m *Manifest) check() (params.Params, error) {
 	if err := m.complete(); err != nil {
 		return params.Params{}, err
@@ -251,8 +252,8 @@ func (m *Manifest) checkFaults() error {
 	return nil
 }
 
-// HonestFirst returns the indices of the nodes, those with an attack last: the order in which Follow
-// asks them.
+// HonestFirst returns the indices of the nodes, those without an attack first. Follow asks them in
+// this order.
 func (m *Manifest) HonestFirst() (nodes []int) {
 	var attackers []int
 	for i := range m.Validators {
@@ -268,8 +269,8 @@ func (m *Manifest) HonestFirst() (nodes []int) {
 // Attack is a node whose participant misbehaves.
 type Attack struct {
 	Node int `mapstructure:"node"`
-	// Kind is one of the behaviours of package attack, or an attack on gradients, in which the
-	// first nodes collude.
+	// Kind is a behaviour of package attack, or an attack on gradients, in which the first nodes
+	// collude.
 	Kind string `mapstructure:"kind"`
 
 	place string // in the manifest's file, for errors; "" if the attack is of no file
@@ -283,7 +284,7 @@ func (m *Manifest) Hooks(i int) node.Hooks {
 	return attack.Hooks(m.attack(i))
 }
 
-// attack returns the kind of node i's attack, "" if it is honest.
+// attack returns the kind of node i's attack, or "" if it has none.
 func (m *Manifest) attack(i int) string {
 	for _, x := range m.Attacks {
 		if x.Node == i {
@@ -305,7 +306,7 @@ func (m *Manifest) Colluders() (kind string, n int) {
 	return kind, n
 }
 
-// maxStepDelay bounds how slow a localnet's steps are.
+// maxStepDelay is the max StepDelay.
 const maxStepDelay = time.Hour
 
 // maxValidators and maxRelays bound a localnet.

@@ -39,10 +39,10 @@ func LoadManifest(path string) (Manifest, error) {
 	return m, m.absolute(filepath.Dir(path))
 }
 
-// attackHead is the line at which an attack begins.
+// attackHead matches the line at which an attack begins.
 var attackHead = regexp.MustCompile(`^\s*\[\[\s*attack\s*\]\]`)
 
-// placeAttacks sets the places of the attacks in the file.
+// placeAttacks sets the place of each attack to its line in the file.
 func (m *Manifest) placeAttacks(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer"
 )
 
-// UseTrainer sets the trainer by a command line, which starts in the working directory.
+// UseTrainer sets the trainer from a command line, and the folder in which the trainer starts.
 func (m *Manifest) UseTrainer(line string) (err error) {
 	m.Trainer = trainer.Argv(line)
 	m.TrainerDir, err = os.Getwd()
 	return err
 }
 
-// base returns the parameters before the manifest's own changes.
+// base returns the parameters before the manifest's changes.
 func (m *Manifest) base() (params.Params, error) {
 	if m.Params != "" && m.Label+m.Group+m.Schema+m.Model == "" && m.Examples == 0 {
 		return preset.Load(m.Params)
@@ -80,7 +80,7 @@ func (m *Manifest) askTrainer(model params.Model) (int, error) {
 	return t.Len(), nil
 }
 
-// ownData reports whether the nodes read data that are not the embedded MNIST.
+// ownData reports whether the nodes read a data set other than the embedded MNIST.
 func (m *Manifest) ownData() bool {
 	return m.Data != "" && m.Data != home.EmbeddedData && len(m.Trainer) == 0
 }
@@ -118,7 +118,7 @@ func (m *Manifest) params() (params.Params, error) {
 	if m.CommitReveal != nil {
 		p.Election.CommitReveal = *m.CommitReveal
 	}
-	if m.Workers > 0 { // only validators propose: f of them in a row may leave an aggregate out
+	if m.Workers > 0 { // only validators propose, so f faulty ones in a row may leave an aggregate out
 		preset.SetProposers(&p.Election, m.byzantine())
 	}
 	p.TestChain = m.Seed != 0

@@ -26,8 +26,8 @@ func (n *Net) Stopped() error {
 	return held.Close()
 }
 
-// Misbehaving returns the net and the number of the node with that home, if the manifest in the
-// parent folder lists an attack by the node. Nothing else makes a node misbehave.
+// Misbehaving returns the net and the number of the node with that home if the manifest in the
+// parent folder lists an attack by the node. A node misbehaves only if a manifest says so.
 func Misbehaving(home string) (*Net, int, error) {
 	home, err := filepath.Abs(home)
 	if err != nil {

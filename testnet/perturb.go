@@ -39,7 +39,7 @@ var actions = map[string]struct {
 	Upgrade:    {do: (*Processes).upgrade},
 }
 
-// The ways of a Perturbation, seen from its node.
+// The values of Perturbation.Way. A direction is seen from the perturbed node.
 const (
 	In  = "in"
 	Out = "out"
@@ -49,19 +49,19 @@ const (
 type Perturbation struct {
 	// Node is the affected node.
 	Node int `mapstructure:"node"`
-	// The fault begins After after Round has closed.
+	// The fault begins when After has passed since Round closed.
 	Round uint64        `mapstructure:"round"`
 	After time.Duration `mapstructure:"after"`
 	// Action is one of the actions above.
 	Action string `mapstructure:"action"`
-	// For is the node's downtime, or the duration of the fault; for DiskFull it is each of the two.
-	// For an upgrade it is how much later than the other nodes the node starts.
+	// For is how long the node is down, or how long the fault lasts; for DiskFull it is the length
+	// of each of the two. For an upgrade it is how much later than the other nodes the node starts.
 	For time.Duration `mapstructure:"for"`
 
-	// Peers are the nodes at the other end of the links that Disconnect and Slow change. Default
+	// Peers are the nodes at the other end of the links that Disconnect and Slow change. Default:
 	// all other nodes.
 	Peers []int `mapstructure:"peers"`
-	// Way is "in" for traffic to the node, "out" for traffic from it. Default both.
+	// Way is "in" for traffic to the node, "out" for traffic from it. Default: both.
 	Way string `mapstructure:"way"`
 	// Delay, Jitter, Loss and Rate are the effect of Slow on each way of a link, as in link.Rule.
 	Delay  time.Duration `mapstructure:"delay"`
@@ -74,7 +74,7 @@ type Perturbation struct {
 	// Heights is the number of heights between the proposal of an upgrade and the upgrade. Default
 	// 60.
 	Heights uint64 `mapstructure:"heights"`
-	// Wrong is the program of a third version that the node tries first, if it is not "".
+	// Wrong is the path of a third version's program, which the node tries first. Default: none.
 	Wrong string `mapstructure:"wrong"`
 }
 
@@ -91,7 +91,7 @@ func (x Perturbation) slow() link.Rule {
 	return link.Rule{Delay: x.Delay, Jitter: x.Jitter, Loss: x.Loss, Rate: x.Rate}
 }
 
-// validate returns an error if a perturbation makes no sense in a net with that number of nodes.
+// validate returns an error if a perturbation is impossible in a net with that number of nodes.
 func (x Perturbation) validate(nodes int) error {
 	if x.Node < 0 || x.Node >= nodes {
 		return fmt.Errorf("perturbation of node %d, want 0 to %d", x.Node, nodes-1)
@@ -155,8 +155,9 @@ func (p *Processes) Perturb(ctx context.Context, closed uint64) {
 	}
 }
 
-// Apply waits for the perturbation's After, applies the perturbation and returns when it is over.
-// A perturbation of links needs a manifest that contains at least one of these.
+// Apply waits for the perturbation's After, applies the perturbation, and returns when it is over.
+// A perturbation of links needs the switch, which exists only if the manifest lists such a
+// perturbation.
 func (p *Processes) Apply(ctx context.Context, x Perturbation) error {
 	err := x.validate(len(p.Net.Nodes))
 	if err == nil {

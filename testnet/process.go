@@ -23,8 +23,8 @@ const stopWait = 10 * time.Second
 // logTail is the number of lines of a dead node's log that its error shows.
 const logTail = 12
 
-// Processes is a localnet whose nodes are separate processes. On Linux they end with this process,
-// however it ends.
+// Processes is a localnet whose nodes are separate processes. On Linux the nodes end with this
+// process, even if it is killed.
 type Processes struct {
 	Net    *Net
 	env    []string     // of every node
@@ -74,7 +74,8 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 			return nil, err
 		}
 	}
-	// The kernel ends a child when the thread that started it ends, so one thread starts all.
+	// The kernel ends a child when the thread that started it ends, so one thread starts all
+	// children.
 	go func() {
 		runtime.LockOSThread()
 		for f := range p.work {
@@ -92,7 +93,8 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 // LogFile returns where a node's process writes its log.
 func (n Node) LogFile() string { return filepath.Join(n.Home, "node.log") }
 
-// logFile returns where process i writes its log. The processes after the nodes' are the groups'.
+// logFile returns the path at which process i writes its log. The worker groups' processes follow
+// the nodes' processes.
 func (p *Processes) logFile(i int) string {
 	if group := i - len(p.Net.Nodes); group >= 0 {
 		return filepath.Join(p.Net.WorkerGroups[group].Home, "worker.log")
@@ -103,7 +105,7 @@ func (p *Processes) logFile(i int) string {
 // Start starts node i, which must not run, with additional environment variables.
 func (p *Processes) Start(i int, env ...string) error { return p.start(i, false, env...) }
 
-// Replace lets node i run another program from its next start on.
+// Replace makes node i run another program from its next start on.
 func (p *Processes) Replace(i int, binary string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +137,7 @@ func (p *Processes) Await(ctx context.Context, i int) (int, error) {
 	}
 }
 
-// start starts node i. If expected is set, the end of the node is no failure from the beginning.
+// start starts node i. If expected is set, an end of the node is never reported as a failure.
 func (p *Processes) start(i int, expected bool, env ...string) error {
 	log, err := os.OpenFile(p.logFile(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -188,7 +190,7 @@ func (c *child) ended() bool {
 	}
 }
 
-// wait reaps a child and reports an unexpected end.
+// wait waits for a child to end, and reports an end that was not expected.
 func (p *Processes) wait(i int, c *child) {
 	_ = c.cmd.Wait() // how it ended is in ProcessState
 	p.mu.Lock()

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bound makes a child end with the thread that starts it, and keeps the terminal's Ctrl-C from it:
-// its parent stops it in order.
+// bound makes a child end with the thread that starts it. It also keeps the terminal's Ctrl-C from
+// the child, because its parent stops it in order.
 func bound() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// peakOf returns the peak resident memory of an ended process, in bytes, or its parent's at its
-// start if that was higher: the kernel keeps it across exec.
+// peakOf returns the peak resident memory of an ended process, in bytes. If the parent's memory at
+// the start was higher, peakOf returns that, because the kernel keeps the peak across exec.
 func peakOf(s *os.ProcessState) int64 {
 	if u, ok := s.SysUsage().(*syscall.Rusage); ok {
 		return u.Maxrss << 10

@@ -16,7 +16,7 @@ type Summary struct {
 	TestAccuracy *float64 `json:"test_accuracy"` // after the last round
 	Tested       int      `json:"test_examples,omitempty"`
 	Epsilon      *float64 `json:"epsilon"`
-	TestChain    bool     `json:"test_chain,omitempty"` // the noise may be known: epsilon is on paper only
+	TestChain    bool     `json:"test_chain,omitempty"` // the noise may be known, so epsilon is no guarantee
 	Wall         float64  `json:"wall_s"`
 	PeakRSS      int64    `json:"peak_rss_bytes"` // sum over the nodes of each one's peak
 	// CPU is each node's mean CPU time per round, in seconds, from the second round of the run on;
@@ -25,8 +25,8 @@ type Summary struct {
 	WorkersCPU float64   `json:"workers_cpu_s,omitempty"` // of all participants without a node together
 }
 
-// Reporter prints the rounds of a run: a line each as text or JSON on out, and
-// on a terminal a progress bar on progress.
+// Reporter prints the rounds of a run on out, one line each as text or JSON. On a terminal it also
+// draws a progress bar on progress.
 type Reporter struct {
 	Out      io.Writer
 	Progress io.Writer // nil for none
@@ -74,7 +74,8 @@ func (r *Reporter) Begin(x Running) error {
 	return err
 }
 
-// Round prints a closed round. As text, all rounds that were closed before this run share one line.
+// Round prints a closed round. As text, it prints one line for all rounds that were closed before
+// this run.
 func (r *Reporter) Round(x Round) error {
 	r.last = x
 	r.count++

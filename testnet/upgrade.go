@@ -17,13 +17,12 @@ import (
 // manifest does not set it.
 const defaultHeights = 60
 
-// voteWait bounds how long a member tries to approve a proposal that its node may not
-// have yet.
+// voteWait bounds how long a member tries to approve a proposal that its node may not have yet.
 const voteWait = time.Minute
 
-// upgrade upgrades the chain as its operators would: the members propose and approve, all nodes
-// stop by themselves, and each is started again with the new release. The node of the perturbation
-// starts later than the other nodes, and may try a wrong release first.
+// upgrade upgrades the chain as its operators would. The members propose and approve the upgrade,
+// all nodes stop by themselves, and each node is started again with the new release. The perturbed
+// node starts later than the other nodes, and may try a wrong release first.
 func (p *Processes) upgrade(ctx context.Context, x Perturbation) error {
 	version, err := releaseOf(ctx, x.Binary)
 	if err != nil {

@@ -20,7 +20,7 @@ type WorkerGroup struct {
 // few processes are better than many.
 const maxGroupWorkers = 1024
 
-// workerGroups deals the manifest's workers out to processes.
+// workerGroups divides the manifest's workers among processes.
 func (m *Manifest) workerGroups() (all []WorkerGroup) {
 	for first := m.Validators; first < m.participants(); first += maxGroupWorkers {
 		home := filepath.Join(m.Home, fmt.Sprintf("workers%d", len(all)))

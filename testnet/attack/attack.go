@@ -1,18 +1,18 @@
 // Package attack holds the ways in which participants misbehave in testnets and experiments.
 //
-// Hooks make a real node's participant misbehave: they stand between an honest worker and its
-// chain, and only a testnet's manifest installs them. Attacks are functions of all that a round's
-// colluding attackers see. Simulations use them; through Dictated so do real nodes whose seeds are
-// known.
+// Hooks make a real node's participant misbehave: a hook stands between an honest worker and its
+// chain. Only a testnet's manifest installs hooks. An Attack computes the gradients of all
+// colluding attackers from what they see in a round. Simulations call it directly, and real nodes
+// through Scripted if the honest participants' seeds are known.
 //
 // # How to add an attack on gradients
 //
 // Write a type with Name, Source and Craft, and add a line to crafts in registry.go; `spdl
 // experiment attacks --attacks NAME` and the tests then know it. Craft works in grid steps and
-// rounds with View.vector or View.all; its state from round to round is in View.Memory. The
-// experiments play its aware variant, which shortens, or hides in noise, the vectors that the chain
-// would reject. A line in TestShapes says what the attack is known for. The table in docs/RULES.md
-// is written by hand.
+// rounds with View.vector or View.all; it keeps state from round to round in View.Memory. The
+// experiments run the attack's aware variant, which shortens the vectors that the chain would
+// reject as too long, and adds noise to those that it would reject as too short. A line in
+// TestShapes names the attack's known property. The table in docs/RULES.md is written by hand.
 package attack
 
 import (
@@ -30,7 +30,8 @@ import (
 	"github.com/spdl/spdl/internal/spelling"
 )
 
-// behaviours wrap the chain of a participant, which signs with keys.
+// behaviours maps the name of a behaviour to the function that wraps the chain of a participant
+// with these keys.
 var behaviours = map[string]func(worker.Chain, worker.Keys) worker.Chain{
 	"silent":          func(c worker.Chain, _ worker.Keys) worker.Chain { return silent{c} },
 	"seldom":          func(c worker.Chain, _ worker.Keys) worker.Chain { return seldom{c} },
@@ -66,14 +67,15 @@ func Check(kind string) error {
 	return nil
 }
 
-// Colludes reports whether a name is an attack on gradients and no behaviour. Nodes play such an
-// attack together, through Dictated.
+// Colludes reports whether a name is an attack on gradients and not a behaviour. Nodes run such an
+// attack together, through Scripted.
 func Colludes(kind string) bool {
 	_, err := Lookup(kind)
 	return err == nil && behaviours[kind] == nil
 }
 
-// Hooks returns the hooks that make a node's participant misbehave; for "" they change nothing.
+// Hooks returns the hooks that make a node's participant misbehave. For the kind "" the hooks
+// change nothing.
 func Hooks(kind string) node.Hooks {
 	if kind == "" {
 		return node.Hooks{}
@@ -83,36 +85,36 @@ func Hooks(kind string) node.Hooks {
 			return nil, err
 		}
 		if Colludes(kind) {
-			return nil, fmt.Errorf("attack %q is made together: see Dictated", kind)
+			return nil, fmt.Errorf("attack %q is made together: see Scripted", kind)
 		}
 		return behaviours[kind](c, keys), nil
 	}}
 }
 
-// silent follows the chain and sends nothing.
+// silent is a participant that follows the chain and sends nothing.
 type silent struct{ worker.Chain }
 
 // Submit drops the transaction.
 func (silent) Submit(context.Context, *tx.Tx) error { return nil }
 
-// Lead never comes.
+// Lead waits until ctx ends, so the participant never leads.
 func (silent) Lead(ctx context.Context, _ uint32) (*tx.Aggregate, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-// muteLeader sends its gradients and never leads.
+// muteLeader is a participant that sends its gradients and never leads.
 type muteLeader struct{ worker.Chain }
 
-// Lead never comes.
+// Lead waits until ctx ends, so the participant never leads.
 func (m muteLeader) Lead(ctx context.Context, p uint32) (*tx.Aggregate, error) {
 	return silent(m).Lead(ctx, p)
 }
 
-// wrongAggregate leads with the digest of another Delta.
+// wrongAggregate is a leader that sends a draft with the digest of another Delta.
 type wrongAggregate struct{ worker.Chain }
 
-// Lead returns a draft that no validator will accept.
+// Lead returns a draft that every honest validator rejects.
 func (w wrongAggregate) Lead(ctx context.Context, p uint32) (*tx.Aggregate, error) {
 	draft, err := w.Chain.Lead(ctx, p)
 	if err != nil {
@@ -129,13 +131,13 @@ func (w wrongAggregate) Lead(ctx context.Context, p uint32) (*tx.Aggregate, erro
 	return &wrong, nil
 }
 
-// equivocate sends two gradients a round.
+// equivocate is a participant that sends two gradients a round.
 type equivocate struct {
 	worker.Chain
 	keys worker.Keys
 }
 
-// Submit sends a gradient, and then one that differs in a coordinate.
+// Submit sends a gradient, and then a second gradient that differs in one coordinate.
 func (e equivocate) Submit(ctx context.Context, t *tx.Tx) error {
 	err := e.Chain.Submit(ctx, t)
 	if t.Gradient == nil || err != nil {
@@ -152,6 +154,6 @@ func (e equivocate) Submit(ctx context.Context, t *tx.Tx) error {
 	if err != nil {
 		return err
 	}
-	_ = e.Chain.Submit(ctx, second) // rejected, and so noticed
+	_ = e.Chain.Submit(ctx, second) // the node rejects it and reports the equivocation
 	return nil
 }

@@ -6,14 +6,15 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Prototype names the attack of the paper's prototype (github.com/isSPDL/SPDL):
+// Prototype names the attack in the program of the paper's authors (github.com/isSPDL/SPDL):
 // PrototypeValue in every coordinate.
 const (
 	Prototype      = "constant"
 	PrototypeValue = 1e7
 )
 
-// constant is the prototype's attack. Its value is far beyond the end of the grid, so it saturates.
+// constant is the attack in the program of the paper's authors. Its value is far beyond the end of
+// the grid, so each coordinate becomes the grid's largest number.
 type constant struct{}
 
 func (constant) Name() string   { return Prototype }
@@ -42,7 +43,7 @@ func (saturation) Craft(v View) []gradients.Vector {
 	return v.all(x)
 }
 
-// gaussian sends noise alone, ten times as strong as an honest gradient.
+// gaussian sends only noise, ten times as strong as an honest gradient.
 type gaussian struct{}
 
 func (gaussian) Name() string { return "gaussian" }

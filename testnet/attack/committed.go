@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// withholding commits to its gradients and reveals none of them.
+// withholding is a participant that commits to its gradients and reveals none of them.
 type withholding struct{ worker.Chain }
 
 // Submit drops gradients.
@@ -19,14 +19,14 @@ func (w withholding) Submit(ctx context.Context, t *tx.Tx) error {
 	return w.Chain.Submit(ctx, t)
 }
 
-// committedLate commits to a gradient only after its round has taken the other participants'
-// commitments.
+// committedLate is a participant that commits to a gradient only after the other participants'
+// commitments to that round are in a block.
 type committedLate struct {
 	worker.Chain
-	late *atomic.Uint64 // 1 + the last round for which it was too late
+	late *atomic.Uint64 // 1 + the last round whose commit phase ended without a commitment
 }
 
-// Await records the round for which it is too late.
+// Await records the round whose commit phase ended without the participant's commitment.
 func (c committedLate) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
 	task, err := c.Chain.Await(ctx, pub, last)
 	if err == nil && task.Phase == worker.Missed {
@@ -35,7 +35,7 @@ func (c committedLate) Await(ctx context.Context, pub []byte, last *worker.Task)
 	return task, err
 }
 
-// Submit drops commitments that would be in time.
+// Submit drops a commitment that the chain would still accept.
 func (c committedLate) Submit(ctx context.Context, t *tx.Tx) error {
 	if t.Commit != nil && c.late.Load() != t.Commit.Round+1 {
 		return nil
@@ -43,7 +43,7 @@ func (c committedLate) Submit(ctx context.Context, t *tx.Tx) error {
 	return c.Chain.Submit(ctx, t)
 }
 
-// committedTwice commits to two gradients a round.
+// committedTwice is a participant that commits to two gradients a round.
 type committedTwice struct {
 	worker.Chain
 	keys worker.Keys
@@ -65,6 +65,6 @@ func (c committedTwice) Submit(ctx context.Context, t *tx.Tx) error {
 	if err != nil {
 		return err
 	}
-	_ = c.Chain.Submit(ctx, second) // rejected, and so noticed
+	_ = c.Chain.Submit(ctx, second) // the node rejects it and reports the equivocation
 	return nil
 }

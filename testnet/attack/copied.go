@@ -2,8 +2,8 @@ package attack
 
 import "github.com/spdl/spdl/gradients"
 
-// lazy does not train. It sends an honest participant's gradient as its own, in each round another
-// participant's.
+// lazy does not train. It sends the gradient of an honest participant as its own, each round that
+// of another participant.
 type lazy struct{}
 
 func (lazy) Name() string   { return "lazy-copy" }
@@ -13,7 +13,7 @@ func (lazy) Craft(v View) []gradients.Vector {
 	return v.each(func(i int) gradients.Vector { return v.Honest[(i+int(v.Round))%len(v.Honest)] })
 }
 
-// labelFlip trains on wrong labels and sends the result.
+// labelFlip trains on wrong labels and sends the resulting gradient.
 type labelFlip struct{}
 
 func (labelFlip) Name() string { return "label-flip" }
@@ -26,8 +26,8 @@ func (labelFlip) Poison(label uint8, classes int) uint8 { return uint8(classes-1
 
 func (labelFlip) Craft(v View) []gradients.Vector { return v.Own() }
 
-// equivocation signs two gradients, its own and its negative, and chance decides which of them the
-// leader gets. Its evidence and its penalty are tested with sim.Faults.TwoGradients.
+// equivocation signs two gradients, its own and its negative. The leader gets one of them at
+// random. sim.Faults.TwoGradients tests the evidence and the penalty of two gradients.
 type equivocation struct{}
 
 func (equivocation) Name() string   { return "equivocation" }

@@ -2,18 +2,18 @@ package attack
 
 import "math"
 
-// Goal is the objective of hidden attackers: a function of an example's logits that they make the
-// honest participants' training minimise.
+// Goal is the objective of hidden attackers: a function of an example's logits. The attackers make
+// the training of the honest participants minimise it.
 type Goal struct {
 	Name string
-	// Triggered says that the function is of examples with the backdoor's trigger on them, whose
-	// label is then Target.
+	// Triggered says that the objective is computed on examples with the backdoor's trigger, and
+	// with the label Target.
 	Triggered bool
 	// Flat says that attackers push along the goal's slope divided by the curvature of the honest
-	// loss (View.uncurved): mostly where honest gradients hardly pull the model back, so that it
-	// moves farther round by round.
+	// loss (View.uncurved). Such a push lies mostly where honest gradients hardly pull the model
+	// back, so the model moves farther round by round.
 	Flat bool
-	// Deltas turns an example's logits into the function's derivatives, in place.
+	// Deltas replaces an example's logits by the derivatives of the objective.
 	Deltas func(logits []float32, label uint8)
 }
 
@@ -28,7 +28,7 @@ var Goals = []Goal{
 	{Name: "backdoor", Triggered: true, Deltas: crossEntropy},
 }
 
-// crossEntropy is the loss itself: softmax minus the one-hot label.
+// crossEntropy is the training loss. Its derivatives are softmax minus the one-hot label.
 func crossEntropy(logits []float32, label uint8) {
 	top := logits[rival(logits, len(logits))]
 	var total float64
@@ -49,8 +49,8 @@ func ascent(logits []float32, label uint8) {
 	}
 }
 
-// margin is the sigmoid s of the true logit minus its strongest rival's. Its slope s(1-s) is
-// largest for examples near the decision boundary, which a small push can turn.
+// margin is the sigmoid s of the true logit minus the largest other logit. Its slope s(1-s) is
+// largest for examples near the decision boundary, whose prediction a small push can change.
 func margin(logits []float32, label uint8) {
 	other := rival(logits, int(label))
 	s := 1 / (1 + math.Exp(float64(logits[other]-logits[label])))
@@ -58,7 +58,7 @@ func margin(logits []float32, label uint8) {
 	logits[label], logits[other] = float32(s*(1-s)), -float32(s*(1-s))
 }
 
-// rival returns the class of the largest logit, except the class but.
+// rival returns the class of the largest logit among all classes except but.
 func rival(logits []float32, but int) int {
 	best := -1
 	for c, v := range logits {

@@ -6,17 +6,19 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// hidden attackers push along a gradient u of a goal, computed on their own rows and without noise,
-// and hide it in the noise of the honest vectors. They send alpha times the honest mean m plus k
-// times u, filled up to the norm that the chain requires. A search on the chain's own rule finds
-// the alpha and k with the largest <Delta, u>.
+// hidden is the attack of participants that push along the gradient u of a goal and hide u in noise
+// like that of honest vectors. They compute u on their own rows and without noise. They send alpha
+// times the honest mean m plus k times u, and add noise until the vector has the norm that the
+// chain requires. A search on the chain's own rule finds the alpha and k with the largest <Delta,
+// u>.
 type hidden struct {
 	goal Goal
-	// late attackers do not see the round's honest vectors, and use those of the round before.
+	// late says that the attackers do not see the round's honest vectors, and use those of the
+	// previous round.
 	late bool
-	// noisy attackers fill up with noise of their own, so that no two of their vectors are near
-	// each other; the noise sums to nearly zero, so that their mean has hardly any. Other attackers
-	// all fill up along the same noise, the honest mean's.
+	// noisy says that each attacker adds noise of its own, so that no two of their vectors are
+	// close to each other. The noise of all attackers sums to nearly zero, so that their mean has
+	// hardly any. Otherwise all attackers add the same noise, that of the honest mean.
 	noisy bool
 }
 
@@ -50,7 +52,7 @@ func (a hidden) Craft(v View) []gradients.Vector {
 	if a.late && !v.Late && v.Memory != nil {
 		seen := v.Memory.honest
 		v.Memory.honest = v.Honest
-		if seen == nil { // nothing to hide in yet
+		if seen == nil { // there are no honest vectors yet in which to hide
 			return v.Own()
 		}
 		v.Honest = seen
@@ -71,7 +73,7 @@ func (a hidden) Craft(v View) []gradients.Vector {
 	return d.search()
 }
 
-// disguise makes the vectors of hidden attackers in a round.
+// disguise holds what the hidden attackers need to make their vectors in a round.
 type disguise struct {
 	View
 	u, mean []float64
@@ -79,14 +81,14 @@ type disguise struct {
 	fills   [][]float64 // directions of length 1 at a right angle to u: one for each attacker, or one for all
 }
 
-// sharedNoise returns the direction of the honest mean minus its parts along the honest slope and
-// u: noise, as far as the attackers can tell.
+// sharedNoise returns the direction of the honest mean without its components along the honest
+// slope and along u. To the attackers, that direction looks like noise.
 func (d disguise) sharedNoise() []float64 {
 	return normal(without(without(d.mean, normal(d.Slope(Goal{Deltas: crossEntropy}, d.Model))), d.u))
 }
 
-// ownNoise returns a direction for each attacker. They sum to nearly zero, unless there is only one
-// attacker.
+// ownNoise returns a direction for each attacker. The directions sum to nearly zero, unless there
+// is only one attacker.
 func (d disguise) ownNoise() [][]float64 {
 	fills := make([][]float64, d.F)
 	sum := make([]float64, d.dim())
@@ -103,7 +105,7 @@ func (d disguise) ownNoise() [][]float64 {
 	return fills
 }
 
-// without returns x minus its part along a direction of length 1.
+// without returns x minus its component along a direction of length 1.
 func without(x, direction []float64) []float64 { return affine(x, -dot(x, direction), direction) }
 
 // craft returns the attackers' vectors for a pair of alpha and k, nil if the chain would reject one
@@ -123,12 +125,12 @@ func (d disguise) craft(alpha, k float64) []gradients.Vector {
 	return d.each(func(i int) gradients.Vector { return made[min(i, len(made)-1)] })
 }
 
-// noiseShare is the norm of an attacker's own noise as a share of the min admitted norm.
+// noiseShare is the norm of an attacker's own noise, as a share of the min admitted norm.
 const noiseShare = 0.96
 
-// fill returns how far x must go along a direction to reach the norm least, 0 if it is long enough.
-// With own noise it goes at least noiseShare of that norm, to be apart from the other attackers'
-// vectors.
+// fill returns the distance that x must move along a direction to reach the norm least, 0 if it is
+// long enough. With noise of its own, an attacker moves x by at least noiseShare of that norm, so
+// that its vector differs from those of the other attackers.
 func (d disguise) fill(x, direction []float64) float64 {
 	var far float64
 	if len(d.fills) > 1 {
@@ -141,15 +143,15 @@ func (d disguise) fill(x, direction []float64) float64 {
 	return far
 }
 
-// The first grid of the search: alpha, and k as a share of the norm of an honest vector. It is then
-// refined around the best pair.
+// alphas and shares are the first grid of the search: alpha, and k as a share of the norm of an
+// honest vector. The search then refines the grid around the best pair.
 var (
 	alphas = []float64{0, 0.5, 1, 1.5, 2, 3}
 	shares = []float64{0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3}
 )
 
-// search returns the vectors of the best pair that it finds. The gain is not a smooth function of
-// the pair: it drops where the rule begins to detect the attack.
+// search returns the vectors of the best pair that it finds. It tries a grid because the gain is
+// not a smooth function of the pair: the gain drops where the rule begins to detect the attack.
 func (d disguise) search() []gradients.Vector {
 	scale := math.Sqrt(float64(d.Honest[0].SquaredNorm()))
 	var best []gradients.Vector
@@ -183,7 +185,7 @@ func (d disguise) search() []gradients.Vector {
 	return best
 }
 
-// gain returns <Delta, u>, minus infinity if the rule has no Delta.
+// gain returns <Delta, u>, or minus infinity if the rule has no output.
 func (d disguise) gain(crafted []gradients.Vector) float64 {
 	delta, ok := d.aggregate(crafted)
 	if !ok {

@@ -6,9 +6,9 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// mimic sends the gradient of one honest participant, whose data then counts F+1 times. The victim
-// is the participant that stands out most in the direction of the honest gradients' largest
-// variance. It is chosen in the first rounds and then stays the victim.
+// mimic sends the gradient of one honest participant, the victim, whose data then counts F+1 times.
+// The victim is the participant whose gradients lie farthest out along the direction in which the
+// honest gradients vary most. The first rounds choose the victim, and it then stays the same.
 type mimic struct{}
 
 func (mimic) Name() string { return "mimic" }
@@ -34,7 +34,7 @@ const warmup = 20
 // Oja's estimate of the direction in which they differ most.
 type mimicry struct {
 	rounds    int
-	mean, way []float64 // way is of length 1
+	mean, way []float64 // way has length 1
 	victim    int
 }
 
@@ -59,7 +59,7 @@ func (m *mimicry) learn(v View) {
 		for j := range way {
 			way[j] += fresh * along * d[j]
 		}
-		if a := math.Abs(along); a > most { // either side: the direction has no sign
+		if a := math.Abs(along); a > most { // the sign does not matter: a direction of variance has none
 			most, m.victim = a, i
 		}
 	}
@@ -81,7 +81,7 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// normal scales to length 1; a zero vector stays.
+// normal scales a vector to length 1. The zero vector stays zero.
 func normal(x []float64) []float64 {
 	length := math.Sqrt(dot(x, x))
 	if length == 0 {

@@ -25,7 +25,7 @@ func negated(g gradients.Vector) gradients.Vector {
 	return out
 }
 
-// negatedMean sends -factor times the honest mean, the same vector from all attackers.
+// negatedMean sends -factor times the honest mean. All attackers send the same vector.
 type negatedMean struct {
 	name   string
 	factor float64
@@ -38,8 +38,8 @@ func (negatedMean) Source() string {
 
 func (a negatedMean) Craft(v View) []gradients.Vector { return v.all(affine(nil, -a.factor, v.mean())) }
 
-// noisyMean sends the negated honest mean with noise as strong as the honest gradients' own. Each
-// attacker adds its own noise, or all add the same.
+// noisyMean sends the negated honest mean plus noise as strong as that of the honest gradients.
+// Each attacker adds noise of its own, or all attackers add the same noise.
 type noisyMean struct {
 	name   string
 	shared bool
@@ -67,7 +67,8 @@ func (a noisyMean) Craft(v View) []gradients.Vector {
 	return v.each(draw)
 }
 
-// ipm is inner product manipulation: a vector against the mean that is small enough to be selected.
+// ipm is inner product manipulation: the attackers send a vector opposite to the mean, short enough
+// for the rule to select it.
 type ipm struct{}
 
 func (ipm) Name() string { return "ipm" }
@@ -77,8 +78,8 @@ func (ipm) Source() string {
 
 func (ipm) Craft(v View) []gradients.Vector { return v.all(affine(nil, -0.1, v.mean())) }
 
-// alie is "a little is enough": the mean, shifted by the max number of standard deviations that
-// still leaves a majority farther out.
+// alie is "a little is enough": the attackers send the mean, shifted by as many standard deviations
+// as still leave a majority of honest gradients farther out.
 type alie struct{}
 
 func (alie) Name() string { return "alie" }

@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// optimised sends mean - k*direction with the k that moves the rule's own output farthest from the
-// honest mean. Its line search evaluates the rule, which an attacker can do that knows every honest
-// gradient.
+// optimised sends mean - k*direction, with the k that moves the rule's own output farthest from the
+// honest mean. Its line search evaluates the rule on all honest gradients, which the attackers
+// know.
 type optimised struct {
 	name      string
 	direction func(mean, std []float64) []float64
@@ -21,14 +21,14 @@ func (optimised) Source() string {
 	return "Shejwalkar and Houmansadr, NDSS 2021; the line search of Allouah et al., AISTATS 2023, section 6"
 }
 
-// againstMean makes mean - k*mean, which is IPM's family.
+// againstMean returns the direction of the family mean - k*mean, to which IPM belongs.
 func againstMean(mean, _ []float64) []float64 { return mean }
 
-// alongDeviation makes mean - k*std, which is ALIE's family.
+// alongDeviation returns the direction of the family mean - k*std, to which ALIE belongs.
 func alongDeviation(_, std []float64) []float64 { return std }
 
-// factors holds the values of k that are tried first; refinements is how often the interval around
-// the best k is then halved. The damage is not a smooth function of k: it drops to nothing where
+// factors holds the values of k that the search tries first. It then halves the interval around the
+// best k, refinements times. The damage is not a smooth function of k: it drops to nothing where
 // the rule begins to detect the attack.
 var factors = []float64{0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 9, 16, 32}
 
@@ -37,7 +37,7 @@ const refinements = 5
 func (a optimised) Craft(v View) []gradients.Vector {
 	mean := v.mean()
 	direction := a.direction(mean, v.std(mean))
-	noise := v.Rand.Uint64() // the same for every k, or chance would choose between them
+	noise := v.Rand.Uint64() // one seed for every k, so that the search compares k and not the noise
 	var best []gradients.Vector
 	most, at := -1.0, 0.0
 	try := func(k float64) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// crafts lists the attacks on gradients. A new attack is added here and nowhere else; its aware
-// variant follows.
+// crafts lists the attacks on gradients. A new attack is added only here; its aware variant follows
+// from it.
 var crafts = slices.Concat([]Attack{
 	constant{},
 	saturation{},

@@ -9,11 +9,12 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Script returns the gradient that a node sends for the open round, the zero Vector for silence.
+// Script returns the gradient that a node sends for the open round, or the zero Vector if the node
+// sends nothing.
 type Script func(worker.Task) gradients.Vector
 
-// Scripted returns hooks that make a node send the gradient of a script instead of its worker's.
-// It brings an Attack, which needs to see all honest gradients, to real nodes.
+// Scripted returns hooks that make a node send the gradient of a script instead of its worker's. So
+// real nodes can run an Attack, which needs all honest gradients.
 func Scripted(vector Script) node.Hooks {
 	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
 		return scriptedChain{c, keys, vector}, nil
@@ -33,7 +34,7 @@ func (d scriptedChain) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 		return nil, err
 	}
 	if task.Finished || task.Epoch != t.Gradient.Epoch || task.Round != t.Gradient.Round {
-		return nil, nil // the round was closed in between
+		return nil, nil // the round has closed since then
 	}
 	v := d.vector(*task)
 	if v.Len() == 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// every is the period, in rounds, with which a seldom participant takes part.
+// every is the period, in rounds, at which a seldom participant takes part.
 const every = 3
 
-// seldom sends a gradient only in every third round, whether it is awaited or not, so that the
-// other participants wait for it as often as the chain allows.
+// seldom is a participant that sends a gradient only in every third round, whether the round waits
+// for it or not. So the other participants wait for it as often as the chain allows.
 type seldom struct{ worker.Chain }
 
 // Await hides from the worker that a round does not wait for it.
@@ -23,7 +23,7 @@ func (s seldom) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 	return task, err
 }
 
-// Submit drops the gradients of all other rounds.
+// Submit drops the gradients of the rounds in which the participant does not take part.
 func (s seldom) Submit(ctx context.Context, t *tx.Tx) error {
 	if t.Gradient != nil && t.Gradient.Round%every != 0 {
 		return nil

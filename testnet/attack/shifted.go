@@ -11,9 +11,9 @@ import (
 )
 
 // Shift moves an aggregate over gradients of n participants against its own signs, by the whole
-// tolerance that the chain allows a leader: delta grid steps in every coordinate. In the first
-// coordinate it adds beyond, in numerators; 1 is the smallest difference between two aggregates. At
-// tolerance 0 there is no vector to shift, and the aggregate stays as it is.
+// tolerance that the chain allows a leader: delta grid steps in every coordinate. To the first
+// coordinate it adds beyond more, in numerators; 1 is the smallest possible difference between two
+// aggregates. With tolerance 0 an aggregate holds no vector, and Shift leaves it as it is.
 func Shift(a *tx.Aggregate, p params.Params, n int, beyond int64) error {
 	if p.Rule.Tolerance == 0 {
 		return nil
@@ -47,7 +47,8 @@ func Shift(a *tx.Aggregate, p params.Params, n int, beyond int64) error {
 	return nil
 }
 
-// shifted leads with an aggregate that is off by the whole tolerance, and by beyond.
+// shifted is a leader whose aggregate is off by the whole tolerance, and in its first coordinate by
+// beyond more.
 type shifted struct {
 	worker.Chain
 	keys   worker.Keys

@@ -8,14 +8,15 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// gradientAttacks are the attacks that a real node can make alone: functions of its own gradient.
-// The node thus sends the same bytes again when the worker sends its gradient again.
+// gradientAttacks maps a name to an attack that a node can make alone, because it is a function of
+// the node's own gradient. So the node sends the same bytes again when its worker sends the
+// gradient again.
 var gradientAttacks = map[string]func(gradients.Vector) gradients.Vector{
 	"constant":  func(g gradients.Vector) gradients.Vector { return filled(g, g.Width().Max()) },
 	"zero":      func(g gradients.Vector) gradients.Vector { return filled(g, 0) },
 	"sign-flip": negated,
-	// One step against the slope in every coordinate: far shorter than the noise alone, and nearer
-	// to every gradient than the other gradients are to each other.
+	// noise-free sends one step against the slope in every coordinate. This vector is far shorter
+	// than the noise, and closer to every gradient than the other gradients are to each other.
 	"noise-free": func(g gradients.Vector) gradients.Vector {
 		out := filled(g, 1)
 		for j := range out.Len() {
@@ -35,7 +36,7 @@ func filled(g gradients.Vector, q int64) gradients.Vector {
 	return out
 }
 
-// twisted sends the twist of the worker's gradient in its place.
+// twisted is a participant that sends a changed gradient in place of its worker's gradient.
 type twisted struct {
 	worker.Chain
 	keys  worker.Keys

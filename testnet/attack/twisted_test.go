@@ -60,9 +60,9 @@ func TestTwisted(t *testing.T) {
 	}
 }
 
-// TestDictated: what a function says is signed in place of the worker's gradient;
-// silence and the gradient of a closed round are not sent.
-func TestDictated(t *testing.T) {
+// TestScripted: a node signs what the script says in place of the worker's gradient. It sends neither
+// silence nor the gradient of a closed round.
+func TestScripted(t *testing.T) {
 	s := apptest.State(4)
 	honest := apptest.Gradient(s, 2)
 	want := gradients.NewVector(s.Grid().Width, len(s.Model))

@@ -9,35 +9,37 @@ import (
 )
 
 // Attack makes the vectors that F colluding Byzantine participants send in place of their
-// gradients, as a pure function of their view. It is the paper's adversary, which knows the rule,
-// and every honest gradient of the round before it sends its own.
+// gradients, as a pure function of their view. It is the adversary of the paper, who knows the
+// rule, and knows every honest gradient of the round before sending a gradient.
 type Attack interface {
 	// Name is the attack's name in experiments.
 	Name() string
 	// Source cites where the attack was published, for documents.
 	Source() string
-	// Craft returns F vectors in participant order; the zero Vector is silence. Its randomness
-	// comes from the view's Rand alone, and it does not change the view's vectors.
+	// Craft returns F vectors in participant order. A zero Vector means that the participant sends
+	// nothing. Craft takes randomness only from the view's Rand, and does not change the view's
+	// vectors.
 	Craft(View) []gradients.Vector
 }
 
-// Poisoner is an attack that is made by training on other data.
+// Poisoner is an attack whose participants train on changed labels.
 type Poisoner interface {
 	// Poison returns the label with which the attackers train on an example.
 	Poison(label uint8, classes int) uint8
 }
 
-// View is the knowledge of a round's attackers. Participants 0 to F-1 are the attackers, so that
-// they win every tie, and F to N-1 are honest.
+// View is the knowledge of a round's attackers. Participants 0 to F-1 are the attackers, and F to
+// N-1 are honest. Ties are settled by position, so the attackers win every tie.
 type View struct {
 	N, F  int
 	Round uint64
-	// Honest holds the honest vectors of the round, or with Late of the round before: on a chain
-	// with commitments, an attacker that waits for the round's vectors is in no round.
+	// Honest holds the honest vectors of the round. If Late is set, it holds those of the previous
+	// round: on a chain with commitments, an attacker cannot wait for the round's vectors and still
+	// take part.
 	Honest []gradients.Vector
 	Late   bool
-	// Own returns the vectors that the attackers' own workers made, noise included. It trains at
-	// its first call, so that attacks that do not call it do not pay for it.
+	// Own returns the vectors that the attackers' own workers made, with their noise. The workers
+	// train at the first call, so attacks that do not call Own cost no training.
 	Own  func() []gradients.Vector
 	Grid gradients.Grid
 	// Model is the public model. Slope returns the noise-free gradient of a goal at a model, on the
@@ -52,7 +54,7 @@ type View struct {
 	// admits all.
 	Admits Range
 	Rand   *rand.Rand
-	// Memory is the attackers' state from round to round; nil for none.
+	// Memory is the attackers' state from round to round, or nil.
 	Memory *Memory
 }
 
@@ -106,7 +108,7 @@ func (v View) std(mean []float64) []float64 {
 	return s
 }
 
-// vector rounds to the grid, saturating.
+// vector rounds x to the grid. Values beyond the grid become its largest number.
 func (v View) vector(x []float64) gradients.Vector {
 	q := gradients.NewVector(v.width(), len(x))
 	gradients.Grid{Width: v.width(), Step: 1}.Quantize(q, x)

@@ -6,8 +6,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// within sends mean - k*std, with the largest k that keeps its distances within the honest
-// gradients' own, whatever the rule is.
+// within sends mean - k*std. It takes the largest k with which its distances are no larger than
+// those between honest gradients, whatever the rule is.
 type within struct {
 	name string
 	// reach returns the largest admissible k; offset holds mean - x_i for each honest x_i.

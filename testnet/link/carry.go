@@ -14,14 +14,14 @@ const (
 	piece  = 16 << 10
 )
 
-// sent is a piece of a stream on its way.
+// sent is a piece of a stream that is in flight.
 type sent struct {
 	data []byte
-	at   time.Time // of its sending
+	at   time.Time // when it was sent
 }
 
-// carry copies one direction of a connection under its rule, and closes both sides when either
-// ends.
+// carry copies one direction of a connection under the rule of that direction. It closes both sides
+// when one of them ends.
 func (s *Switch) carry(src, dst net.Conn, from, to int) {
 	way := make(chan sent, window)
 	ended := make(chan struct{})
@@ -49,7 +49,7 @@ func (s *Switch) carry(src, dst net.Conn, from, to int) {
 	<-ended
 }
 
-// deliver writes the pieces in order, each when it is due. It returns when all are written, when
+// deliver writes each piece when it is due, in order. It returns when all pieces are written, when
 // writing fails, or when the switch is closed.
 func (s *Switch) deliver(way <-chan sent, dst net.Conn, from, to int) {
 	var free time.Time // when the previous piece has passed
@@ -76,8 +76,8 @@ func (s *Switch) deliver(way <-chan sent, dst net.Conn, from, to int) {
 	}
 }
 
-// passable waits while the way is cut, and returns its rule. It reports false once the switch is
-// closed.
+// passable waits while the direction is cut, and returns its rule. It reports false once the switch
+// is closed.
 func (s *Switch) passable(from, to int) (Rule, bool) {
 	for {
 		r, changed, closed := s.rule(from, to)
@@ -88,7 +88,7 @@ func (s *Switch) passable(from, to int) (Rule, bool) {
 	}
 }
 
-// delay draws how long a piece of a number of bytes is in flight.
+// delay returns how long a piece of a number of bytes is in flight, with its random part.
 func (r Rule) delay(bytes int) time.Duration {
 	d := r.Delay
 	if r.Jitter > 0 {

@@ -14,11 +14,11 @@ import (
 // Rule describes the disturbance of the traffic from one node to another. The zero value disturbs
 // nothing.
 type Rule struct {
-	// Cut holds all traffic back, as a network does that drops every packet: the connections
-	// survive, and the held data are delivered once the link is healed, unless a side has given up
-	// by then.
+	// Cut holds all traffic back, as a network does that drops every packet. The connections
+	// survive. Once the cut is healed, the held data are delivered, unless a side has given up by
+	// then.
 	Cut bool
-	// Delay is added in one direction, and up to Jitter more at random.
+	// Delay is added in one direction, with a random addition of up to Jitter.
 	Delay, Jitter time.Duration
 	// Loss is the share of packets that are lost. They are sent again after a timeout, and all
 	// later data wait for them, as in TCP.
@@ -55,7 +55,7 @@ type Switch struct {
 	running sync.WaitGroup
 }
 
-// New listens for every ordered pair of the nodes at the addresses. Nothing is disturbed yet.
+// New listens at an address for every ordered pair of nodes. At first no rule disturbs anything.
 func New(nodes []string) (*Switch, error) {
 	s := &Switch{nodes: nodes, changed: make(chan struct{}), open: map[net.Conn]struct{}{}}
 	for from := range nodes {
@@ -90,7 +90,7 @@ func (s *Switch) Set(from, to int, r Rule) {
 	}
 }
 
-// rule returns the rule in force, and a channel that is closed when any rule changes.
+// rule returns the current rule, and a channel that is closed when any rule changes.
 func (s *Switch) rule(from, to int) (r Rule, changed <-chan struct{}, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

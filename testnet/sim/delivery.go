@@ -47,16 +47,16 @@ func (n *Net) deliver() bool {
 		to := n.Nodes[m.to]
 		switch {
 		case m.wait > 0 || n.cut(n.Nodes[m.from], to) || !to.live():
-			n.queue = append(n.queue, m) // gossip tries again, as the node does with a round that stalls
+			n.queue = append(n.queue, m) // sent again, as a node does when a round stalls
 		default:
-			_ = to.receive(m.raw) // rejection is the sender's concern
+			_ = to.receive(m.raw) // a rejection concerns only the sender
 			moved = true
 		}
 	}
 	return moved
 }
 
-// age brings every message one step nearer to its node.
+// age brings every message one step closer to its node.
 func (n *Net) age() {
 	for i := range n.queue {
 		n.queue[i].wait = max(0, n.queue[i].wait-1)

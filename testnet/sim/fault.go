@@ -29,7 +29,7 @@ type Faults struct {
 // Any reports whether the node has any fault.
 func (f Faults) Any() bool { return f != Faults{} }
 
-// spoil breaks a block, in one of several ways by the height.
+// spoil returns a block that breaks a rule. The height selects which rule.
 func (node *Node) spoil(height int64, txs [][]byte) [][]byte {
 	if len(txs) < 2 {
 		return [][]byte{[]byte("garbage")}

@@ -33,7 +33,7 @@ func (node *Node) nonce() uint64 {
 	return p.Nonce + 1
 }
 
-// by submits a transaction of the node's participant.
+// by submits a transaction that the node's participant has signed.
 func (node *Node) by(body func(index uint32) tx.Body) (*tx.Tx, error) {
 	index, err := node.index()
 	if err != nil {
@@ -91,8 +91,8 @@ func (node *Node) Upgrade(name string, height, version uint64) (*tx.Tx, error) {
 	})
 }
 
-// Rotate replaces all keys of the participant. The node continues with the old keys until Rekey,
-// which is for the time when the chain has the new ones.
+// Rotate replaces all keys of the participant. The node signs with the old keys until Rekey is
+// called, which should be when the chain has the new keys.
 func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 	next := newKeys(node.net, node.Index, generation)
 	pub := next.Public()
@@ -107,8 +107,7 @@ func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 // Rekey makes the node sign with the keys of a generation.
 func (node *Node) Rekey(generation int) { node.keys = newKeys(node.net, node.Index, generation) }
 
-// Member reports whether the node's key is an active participant's, in the node's
-// own state.
+// Member reports whether the node's key belongs to an active participant, in the node's own state.
 func (node *Node) Member() bool {
 	_, err := node.index()
 	return err == nil

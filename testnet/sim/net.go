@@ -25,14 +25,16 @@ type Config struct {
 	Nodes  int
 	Params params.Params
 	Seed   uint64
-	// Vector returns a participant's gradient for the open round of a state; the zero Vector is
-	// silence. If Vector is nil, it is a common slope with noise, in integers.
+	// Vector returns a participant's gradient for the open round of a state. A zero Vector means
+	// that the participant sends nothing. If Vector is nil, each gradient is a slope that all
+	// participants share plus noise, in integers.
 	Vector func(node int, s *app.State) gradients.Vector
-	// Lead changes the aggregate that a leader is about to sign in an open round; Solo only. If
-	// Lead is nil, leaders are honest.
+	// Lead changes the aggregate that a leader is about to sign in an open round. Only Single calls
+	// it. If Lead is nil, leaders are honest.
 	Lead func(s *app.State, a *tx.Aggregate) error
-	// Delay returns the number of steps that a message takes from one node to another; 0 is at
-	// once, and a negative delay loses the message. If Delay is nil, all messages arrive at once.
+	// Delay returns the number of steps that a message takes from one node to another. With 0 it
+	// arrives at once, with a negative number it is lost. If Delay is nil, all messages arrive at
+	// once.
 	Delay func(from, to int, r *rand.Rand) int
 }
 
@@ -107,11 +109,11 @@ func (n *Net) Height() int64 { return int64(len(n.Blocks)) }
 // Validators returns the size of the validator set at the next height.
 func (n *Net) Validators() int { return len(n.validators) }
 
-// now returns the virtual clock: a second a step.
+// now returns the virtual time: one second per height.
 func (n *Net) now() time.Time { return time.Unix(1_700_000_000+int64(len(n.Blocks)), 0) }
 
-// Step delivers messages and lets participants act until nothing moves, then decides one height. It
-// returns nil if no proposal got two thirds of the votes.
+// Step delivers messages and lets participants act until nothing changes, and then decides one
+// height. It returns nil if no proposal got two thirds of the votes.
 func (n *Net) Step() (*Block, error) {
 	if err := n.catchUp(); err != nil {
 		return nil, err
@@ -166,7 +168,7 @@ func (n *Net) first() *Node {
 	}
 	for _, node := range n.Nodes {
 		if len(node.hashes) == len(n.Blocks) && node.Stopped() {
-			return node // all nodes have stopped before a height of another version
+			return node // all nodes have stopped before a height that needs another version
 		}
 	}
 	panic("no node is up")
@@ -209,8 +211,8 @@ func (n *Net) decide() (*Block, error) {
 	return nil, nil
 }
 
-// applyValidators advances the validator set: as in CometBFT, updates of height h count from h+2
-// on.
+// applyValidators advances the validator set. As in CometBFT, the updates of height h are in force
+// from height h+2 on.
 func (n *Net) applyValidators(node *Node) {
 	for key, comes := range n.pending {
 		if comes {
@@ -225,8 +227,8 @@ func (n *Net) applyValidators(node *Node) {
 	}
 }
 
-// Check returns an error unless all live nodes agree on every application hash, and so on the whole
-// state.
+// Check returns an error unless all live nodes agree on every application hash. Equal hashes mean
+// equal states.
 func (n *Net) Check() error {
 	for _, node := range n.Nodes {
 		for h, hash := range node.hashes {
@@ -258,8 +260,7 @@ func (n *Net) slope(node int, s *app.State) gradients.Vector {
 // proof returns a participant's VRF proof for the open round of a state.
 func proof(node *Node, s *app.State) []byte { return leader.Prove(node.keys.VRF, s.VRFInput()) }
 
-// LastEnacted returns the kinds of the proposals that the last block enacted on the
-// consortium.
+// LastEnacted returns the kinds of the proposals about the consortium that the last block enacted.
 func (n *Net) LastEnacted() []string {
 	var kinds []string
 	for _, e := range n.Blocks[len(n.Blocks)-1].Enacted {

@@ -68,12 +68,12 @@ func (node *Node) Identity() app.Identity {
 	}
 }
 
-// open opens the application as a program of a version of the state machine; 0 is this program's
-// version.
+// open opens the application as a program of a version of the state machine. Version 0 is this
+// program's version.
 func (node *Node) open(version uint64) (err error) {
 	node.App, err = abci.New(abci.Options{
 		DB: node.db, Logger: log.NewNopLogger(), Now: node.net.now, StateMachine: version,
-		ProposalWait: 1, StragglerWait: 1, // nanoseconds: a gradient that is missing at the call will not come
+		ProposalWait: 1, StragglerWait: 1, // nanoseconds: a gradient that is missing now cannot arrive during the call
 	})
 	if err == nil {
 		node.App.SetReport(func(raw []byte) { node.reports = append(node.reports, raw) })
@@ -87,7 +87,7 @@ func (node *Node) Replace(version uint64) error {
 	if err := node.App.State().As(version).Executable(); err != nil {
 		return err
 	}
-	// sent again, as by its journal
+	// The node sends its gradients again, as a real node does from its journal.
 	maps.DeleteFunc(node.signed, func(at tx.Place, _ bool) bool { return at.Kind != tx.KindAggregate })
 	return node.open(version)
 }
@@ -106,8 +106,8 @@ func (node *Node) start() error {
 // version of the state machine.
 func (node *Node) live() bool { return !node.Faults.Down && !node.Stopped() }
 
-// Stopped reports whether the next height needs another version of the state machine than the
-// node's.
+// Stopped reports whether the next height needs another version of the state machine than the node
+// has.
 func (node *Node) Stopped() bool { return node.App.State().Executable() != nil }
 
 // catchUp executes the decided blocks that the node lacks.
@@ -135,7 +135,7 @@ func (node *Node) catchUp() error {
 func (node *Node) act() (bool, error) {
 	acted := len(node.reports) > 0
 	for _, raw := range node.reports {
-		_ = node.net.broadcast(node, raw) // rejected if another node's was first
+		_ = node.net.broadcast(node, raw) // rejected if another node's draft came first
 	}
 	node.reports = nil
 	s := node.App.State()
@@ -154,7 +154,7 @@ func (node *Node) act() (bool, error) {
 	}
 	draft, err := node.App.Draft(p.Index)
 	if err != nil {
-		return acted, nil // not its turn
+		return acted, nil // it is not this node's turn
 	}
 	at := tx.Place{Kind: tx.KindAggregate, Epoch: draft.Epoch, Round: draft.Round, Participant: p.Index, View: draft.View}
 	if node.signed[at] {
@@ -164,7 +164,7 @@ func (node *Node) act() (bool, error) {
 	return true, node.lead(draft)
 }
 
-// send signs and broadcasts a transaction, whatever the verdict of the own node.
+// send signs and broadcasts a transaction, and ignores a rejection by the node itself.
 func (node *Node) send(body tx.Body) (*tx.Tx, error) {
 	t, err := tx.Sign(ChainID, body, node.keys.Signing)
 	if err == nil {
@@ -202,8 +202,8 @@ func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
 	return true, nil
 }
 
-// waits reports whether the node sends no transaction of a kind now: because of its faults, or
-// because the round's commitments are not complete.
+// waits reports whether the node does not send a transaction of a kind now, because of its faults
+// or because the round's commitments are not complete.
 func (node *Node) waits(s *app.State, kind tx.Kind) bool {
 	if kind == tx.KindGradient {
 		return node.Faults.Withhold || s.Committing()
@@ -266,7 +266,7 @@ func (node *Node) lead(draft *tx.Aggregate) error {
 	return err
 }
 
-// propose returns the block of PrepareProposal, or a Byzantine proposer's change of it.
+// propose returns the block of PrepareProposal. A Byzantine proposer changes the block first.
 func (node *Node) propose(height int64) ([][]byte, error) {
 	r, err := node.App.PrepareProposal(context.Background(), &abcitypes.RequestPrepareProposal{Height: height,
 		MaxTxBytes: 1 << 24})

@@ -10,15 +10,15 @@ import (
 )
 
 // Single is the chain of a Net whose nodes are all honest, with the same genesis, keys and signed
-// transactions, but with one State instead of one application per node. Lead drafts a block,
+// transactions. In place of one application per node it has one State: Lead drafts a block,
 // Assemble builds it, and Execute judges it once, whereas in a Net every node judges it. The models
-// are the same, bit for bit, and come N times as fast. It is not safe for concurrent use.
+// are the same, bit for bit, and take an Nth of the time. It is not safe for concurrent use.
 type Single struct {
 	net   *Net
 	state *app.State
 }
 
-// NewSingle starts the chain of a Config, whose Delay it ignores.
+// NewSingle starts the chain of a Config. It ignores Delay.
 func NewSingle(c Config) (*Single, error) {
 	n, g := prepare(c)
 	s, err := app.NewState(ChainID, 1, -1, g)

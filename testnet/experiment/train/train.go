@@ -140,7 +140,7 @@ func (p *Participants) training() (training, error) {
 	return newOnChain(p)
 }
 
-// onChain is a training on a chain, a sim.Solo.
+// onChain is a training on a chain, a sim.Single.
 type onChain struct {
 	*Participants
 	chain *sim.Single
@@ -186,7 +186,7 @@ func fmax(a, b float64) float64 {
 	return a
 }
 
-// Config returns the configuration of the training's chain, for sim.New and sim.NewSolo.
+// Config returns the configuration of the training's chain, for sim.New and sim.NewSingle.
 func (p *Participants) Config() sim.Config {
 	c := sim.Config{Nodes: p.spec.Nodes, Params: p.spec.Params, Seed: p.spec.Seed,
 		Vector: func(node int, s *app.State) gradients.Vector {
