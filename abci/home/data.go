@@ -53,8 +53,9 @@ func CheckGroups(path string, train mnist.Set, p params.Params) error {
 	if p.Privacy.Unit != params.UnitGroup || train.Groups != nil {
 		return nil
 	}
-	return fmt.Errorf("%w: privacy.unit is %q, and the images of %s have no groups: want the file %s beside their labels, "+
-		"with the columns image and group", inputs.ErrInputs, params.UnitGroup, cmp.Or(path, EmbeddedData), mnist.GroupsFile)
+	return fmt.Errorf("%w: privacy.unit is %q, and the images of %s have no groups: want the file %s beside their "+
+		"labels, with the columns image and group", inputs.ErrInputs, params.UnitGroup, cmp.Or(path, EmbeddedData),
+		mnist.GroupsFile)
 }
 
 func embedded(path string) bool { return path == "" || path == EmbeddedData }

@@ -146,6 +146,6 @@ func TestGroupsOfImages(t *testing.T) {
 	require.Empty(t, said)
 	_, err = ask(folder, "")
 	require.NoError(t, err)
-	require.Equal(t, []string{`the examples have groups, and this chain protects each example by itself: privacy.unit is ` +
-		`not "group"`}, said)
+	require.Equal(t, []string{`the examples have groups, and this chain protects each example by itself: ` +
+		`privacy.unit is not "group"`}, said)
 }

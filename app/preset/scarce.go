@@ -28,7 +28,8 @@ func CheckTable(p params.Params, n int) error {
 		return nil
 	}
 	noise := worker.NoiseStd(p.Privacy) * math.Sqrt(float64(p.Model.Dim())) / p.Privacy.Clip
-	where, why := "a submitted vector", fmt.Sprintf("attackers that hide in it, f = %d, decide the result", p.Rule.Byzantine)
+	where := "a submitted vector"
+	why := fmt.Sprintf("attackers that hide in it, f = %d, decide the result", p.Rule.Byzantine)
 	if p.Rule.Byzantine == 0 {
 		noise /= math.Sqrt(float64(n))
 		where, why = fmt.Sprintf("the mean of %d vectors", n), "the model follows the noise"
@@ -45,8 +46,8 @@ func CheckTable(p params.Params, n int) error {
 	if epsilon, err := epsilonWith(p, p.Privacy.NoiseMultiplier/excess); err == nil {
 		cure += fmt.Sprintf(", or epsilon %.4g with these", epsilon)
 	}
-	return fmt.Errorf("%w: with about %.0f %s of each participant and epsilon %.4g the noise in %s is %.3g times the clip norm, "+
-		"above %d, and %s: %s; --force trains all the same", ErrScarce, math.Round(float64(p.Privacy.Batch)/rate),
+	return fmt.Errorf("%w: with about %.0f %s of each participant and epsilon %.4g the noise in %s is %.3g times the clip "+
+		"norm, above %d, and %s: %s; --force trains all the same", ErrScarce, math.Round(float64(p.Privacy.Batch)/rate),
 		p.Privacy.Units(), p.Privacy.Epsilon, where, noise, maxTableNoise, why, cure)
 }
 

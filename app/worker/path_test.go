@@ -112,9 +112,9 @@ func (w way) distance(t *testing.T, whole *worker.Trainer, gone int) (apart floa
 
 // TestOneRowFromFileToSum tests the whole path from a file that a worker's home names to the sum
 // that is released with noise: with the same coins, one row of the file, or one group of images, more
-// or less moves the sum by at most the clip norm, and not at all if it is a test row. There are twice the rows for which
-// the batch is meant, so that the sum's bound applies. docs/PRIVACY.md excludes shares of a
-// partition: there one row moves the sum by more.
+// or less moves the sum by at most the clip norm, and not at all if it is a test row. There are twice
+// the rows for which the batch is meant, so that the sum's bound applies. docs/PRIVACY.md excludes
+// shares of a partition: there one row moves the sum by more.
 func TestOneRowFromFileToSum(t *testing.T) {
 	for name, of := range map[string]func(*testing.T) way{
 		"embedded": embedded, "images": images, "strokes": strokes, "groups": groups, "table": csvFile,

@@ -138,7 +138,10 @@ func TestNewGroupedModule(t *testing.T) {
 // its promises with them.
 func TestNewModuleOnGroupsOfImages(t *testing.T) {
 	python, folder := stage.Python(t, "numpy"), squares(t)
-	my := written(t, "my.py", "import numpy as np\ndef build():\n    return {\"w\": np.zeros((5, 144)), \"b\": np.zeros(5)}\n")
+	my := written(t, "my.py", `import numpy as np
+def build():
+    return {"w": np.zeros((5, 144)), "b": np.zeros(5)}
+`)
 	groups := filepath.Join(folder, mnist.GroupsFile)
 	text := "image,group\n"
 	for i := range 2000 {
