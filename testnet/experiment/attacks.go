@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// attacks is the grid of rules under every attack, on the default preset's chain: with its noise
-// and its noise floor, which the attackers know, and without either.
+// attacks is the grid of all rules under all attacks, on the default preset's chain: with its noise
+// and its noise floor, which the attackers know, and without both.
 var attacks = Experiment{
 	Name: "attacks",
 	Title: "Rules under attack, test error in %: N=20, f=6, at epsilon 4 with the noise floor, which attackers know, " +
@@ -25,7 +25,7 @@ var attacks = Experiment{
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		for _, name := range attacksFor(o) {
-			if !slices.Contains(attack.Names(), name) { // the grid plays their aware variants anyway
+			if !slices.Contains(attack.Names(), name) { // names of aware variants included: the grid runs them anyway
 				return nil, fmt.Errorf("unknown attack %q, want some of %s, or all", name, strings.Join(attack.Names(), ", "))
 			}
 		}
@@ -56,8 +56,8 @@ var attacks = Experiment{
 // clean is the grid's column without attackers.
 const clean = "none"
 
-// gridRows returns the rows of a rule; none if the grid is of all rules and this rule cannot
-// aggregate N-f gradients.
+// gridRows returns the grid's rows of a rule. It returns none if the grid has all rules and this
+// rule cannot aggregate N-f gradients.
 func (o Options) gridRows(rule string) (cells []Cell, err error) {
 	for _, n := range or(o.Nodes, gridNodes) {
 		if b := o.Byzantine; b != nil && (*b < 1 || *b >= n) {
@@ -94,7 +94,7 @@ func or[T any](given []T, values ...T) []T {
 	return values
 }
 
-// presets stands for the preset's own rule.
+// presets is the name that stands for the preset's own rule.
 const presets = "preset"
 
 // gridSpec returns the training of a rule without attackers. Epsilon 0 stands for no noise.
@@ -123,7 +123,7 @@ func (o Options) gridSpec(rule string, n int, epsilon float64) (train.Spec, erro
 	return s, nil
 }
 
-// panelOf names a setting by the options that the user set.
+// panelOf returns the name of a setting, made of the options that the user set.
 func panelOf(o Options, s train.Spec) string {
 	name := "no noise"
 	if p := s.Params.Privacy; p.NoiseFloor {
@@ -156,7 +156,8 @@ func (o Options) gridRow(panel string, s train.Spec) []Cell {
 	return cells
 }
 
-// cross joins the two names of a cell of the grid, and cut splits them again.
+// cross joins the rule and the attack into the name of a cell of the grid, and cut splits them
+// again.
 func cross(rule, attack string) string { return rule + ", " + attack }
 
 func cut(series string) (rule, attack string) {
@@ -164,9 +165,9 @@ func cut(series string) (rule, attack string) {
 	return rule, attack
 }
 
-// grid returns the map of a panel, and its lines of the table. An attack's cell shows the worst of
-// its seeds. After the accuracies, a line shows the worst value over all attacks and seeds, or for
-// rejected gradients the sum.
+// grid returns the map of a panel and the panel's lines of the table. An attack's cell shows the
+// worst value over the seeds. After the accuracies, a line shows the worst value over all attacks
+// and seeds, or the sum for rejected gradients.
 func (r Results) grid(panel string) (figure.Map, [][]string) {
 	var m figure.Map
 	here := r.inPanel(panel)
@@ -217,7 +218,7 @@ func (r Results) grid(panel string) (figure.Map, [][]string) {
 
 const gridNodes = 20
 
-// everything stands for all rules or all attacks.
+// everything is the option that stands for all rules or all attacks.
 var everything = []string{"all"}
 
 // worst returns the largest value of a column over all results after the last round, and least the
@@ -254,16 +255,16 @@ func outside(n int, rule string) string {
 	return ""
 }
 
-// gridRules are the rules of a full run: those that can aggregate 14 of 20 gradients, and some
-// behind nearest-neighbour mixing.
+// gridRules are the rules of a full run: those that can aggregate 14 of 20 gradients, and some of
+// these after nearest-neighbour mixing.
 var gridRules = []string{
 	"agnostic-mean", "mean", "krum", "multi-krum", "median", "trimmed-mean", "mean-around-median", "geometric-median",
 	"centered-clipping", "cge", "mda",
 	"nnm+trimmed-mean", "nnm+krum", "nnm+median", "nnm+geometric-median",
 }
 
-// rulesFor and attacksFor return the grid's axes: in a quick run the most different rules and
-// attacks.
+// rulesFor and attacksFor return the grid's axes. A quick run has only the rules and attacks that
+// differ most.
 func rulesFor(o Options) []string {
 	switch {
 	case slices.Equal(o.Rules, everything):

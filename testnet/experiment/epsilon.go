@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// epsilon is the paper's figure of the privacy budget: with the prototype's noise, which gives no
-// privacy, and with the noise that epsilon requires.
+// epsilon is the paper's figure of the privacy budget. It compares the noise of the paper's
+// program, which gives no privacy, with the noise that epsilon requires.
 var epsilon = Experiment{
 	Name: "epsilon",
 	Title: "Privacy budget 0.4 and 0.04: the prototype's noise on the paper's preset; honest noise (delta 1e-6, RDP, " +

@@ -15,15 +15,15 @@ type Experiment struct {
 	// Paper is the paper's statement about the figure, in its words or nearly; "" for our own
 	// figures.
 	Paper string
-	// X names the x of the cells; it is "" if they have none or it is obvious.
+	// X is the name of the cells' x. It is "" if they have none, or if the figure makes it obvious.
 	X string
-	// axis formats the x of a cell if the experiment is a sweep.
+	// axis formats the x of a cell. Only sweeps set it.
 	axis axis
-	// Reads says how the figure combines several seeds; "" stands for means, with bands from the
+	// Reads says how the figure combines several seeds. "" stands for means, with bands from the
 	// min to the max.
 	Reads string
-	// wide says that only the first seed is computed if the run has other experiments too, because
-	// there are many cells.
+	// wide says that a run with other experiments computes only the first seed, because there are
+	// many cells.
 	wide bool
 	// cells lists the cells to compute for one seed.
 	cells func(o Options) ([]Cell, error)
@@ -38,21 +38,22 @@ type Options struct {
 	Quick bool // fewer rounds and cells: for CI, not for citing
 	// NoLive leaves out the repetition of trainings on real nodes.
 	NoLive bool
-	// Rules and Attacks are the axes of the grid of both, or "all" alone; nil stands for the full
-	// figure's axes, in a quick run for a few.
+	// Rules and Attacks are the axes of the grid of rules under attacks, or "all" alone. nil stands
+	// for the axes of the full figure, and in a quick run for a few of them.
 	Rules, Attacks []string
-	// More of that grid, nil or 0 for the full figure's: numbers of participants, budgets (0 for no
-	// noise), parameters of Dirichlet partitions (0 for even ones), the number of attackers instead
-	// of the max tolerated number, and the number of rounds.
+	// The next fields also belong to that grid; nil or 0 stands for the full figure's value. They
+	// are the numbers of participants, the privacy budgets (0 for no noise), the parameters of
+	// Dirichlet partitions (0 for even ones), the number of attackers in place of the max tolerated
+	// number, and the number of rounds.
 	Nodes     []int
 	Epsilons  []float64
 	Alphas    []float64
 	Byzantine *int
 	Rounds    uint64
-	// Rushing turns commitments off on its chains.
+	// Rushing turns commitments off on the grid's chains.
 	Rushing bool
-	// Validation measures on a sixth of the training set, on which nobody trains, in place of the
-	// test set.
+	// Validation measures on a sixth of the training set, on which no participant trains, in place
+	// of the test set.
 	Validation bool
 }
 
@@ -64,7 +65,7 @@ type Cell struct {
 	// Rerun repeats the training of the first seed on real nodes, to compare its model with the
 	// simulation's.
 	Rerun bool `json:"rerun,omitempty"`
-	// Exactly one of these.
+	// Exactly one of the next fields is set.
 	Learn   *train.Spec `json:"learn,omitempty"`
 	Latency *Latency    `json:"latency,omitempty"`
 	Real    *train.Spec `json:"real,omitempty"` // as Learn, on real nodes

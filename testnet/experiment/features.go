@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// features compares the presets on strokes and on pixels, under every attack and with heterogeneous
-// data, and the parts of the map of strokes.
+// features compares the presets with strokes and with pixels as inputs, under every attack and with
+// heterogeneous data. It also compares the parts of the map that computes strokes.
 var features = Experiment{
 	Name: "features",
 	Title: "Features: the default preset, on strokes, beside pixels; clean and under every attack of f, and " +
@@ -58,7 +58,7 @@ var features = Experiment{
 	},
 }
 
-// preset returns a training with a preset as it is, but with fewer rounds in a quick run.
+// preset returns a training of a preset. Only a quick run changes it, to fewer rounds.
 func (o Options) preset(name string, n int) (train.Spec, error) {
 	s, err := train.Preset(name, n)
 	if o.Quick {
@@ -80,7 +80,8 @@ func presetRow(panel string, s train.Spec, names []string) []Cell {
 	return cells
 }
 
-// variantRows trains on the map of strokes and on its parts, clean and under sign flips.
+// variantRows returns the trainings on the map of strokes and on its parts, without an attack and
+// under sign flips.
 func variantRows(panel string, strokes train.Spec) []Cell {
 	cells := presetRow(panel, strokes, []string{"sign-flip"})
 	for _, variant := range []string{train.Raw, train.Whitened} {

@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// regret is Theorem 2 with its own rate, 1/sqrt(T), and its own comparator:
+// regret is Theorem 2 with the theorem's rate, 1/sqrt(T), and the theorem's comparator:
 //
 //	R(T) = sum over t < T of F(A_t, X_t) - F(A~_t, X_t) <= rho sqrt(T) + o(sqrt(T))
 //	rho  = 6 L_1 f^(3/2) sqrt(d(sigma^2 + sigma_f^2)) / (1 - L_1), if L_1 < 1
@@ -41,7 +41,7 @@ var regret = Experiment{
 					s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), name
 				}
 				if s.Lone = name == comparator; s.Lone {
-					s.Attack = "zero" // a lone training never plays it
+					s.Attack = "zero" // the comparator's training never runs the attack
 				}
 				cells = append(cells, Cell{Panel: "krum", Series: name, X: float64(T), Learn: &s, Rerun: name == "minus-mean" &&
 					T == horizons[0]})
@@ -78,8 +78,8 @@ var regret = Experiment{
 // comparator is Theorem 2's training without Byzantine participants.
 const comparator = "random honest gradient"
 
-// rho returns the rho of Theorem 2, NaN for L_1 of 1 or more, where the theorem does not hold. The
-// spread is d(sigma^2 + sigma_f^2).
+// rho returns the rho of Theorem 2. It is NaN if L_1 is 1 or more, where the theorem does not hold.
+// The parameter spread is d(sigma^2 + sigma_f^2).
 func rho(l1, f, spread float64) float64 {
 	if l1 >= 1 {
 		return math.NaN()
@@ -122,9 +122,9 @@ func (r Results) greatest(column string) float64 {
 	return out
 }
 
-// exponent returns the slope of log(regret) against log(T) from the previous T: 0.5 is the
-// theorem's, 1 is linear. It is NaN at the first T, and if a regret is negligible: below a tenth of
-// a nat.
+// exponent returns the slope of log(regret) against log(T) since the previous T: the theorem claims
+// 0.5, and a linear regret has 1. It is NaN at the first T, and if a regret is negligible, below a
+// tenth of a nat.
 func exponent(l figure.Line, i int) float64 {
 	if i == 0 || l.Y[i-1] < 0.1 || l.Y[i] < 0.1 {
 		return math.NaN()

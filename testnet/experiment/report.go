@@ -20,7 +20,8 @@ import (
 //go:embed report.html
 var reportPage string
 
-// page escapes the content of all files; the only URLs are data that we encode.
+// page is the template of the page. It escapes the content of all files; its only URLs are data
+// URLs that this package encodes.
 var page = template.Must(template.New("report").Parse(reportPage))
 
 // Section is one experiment on the page, or a part of a chain's page.
@@ -42,10 +43,10 @@ func (d Drawing) Image() template.URL {
 	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(d.SVG))
 }
 
-// drawn finds the width in the head of a drawing, in points.
+// drawn matches the width in the head of a drawing, in points.
 var drawn = regexp.MustCompile(`<svg [^>]*?width="([0-9.]+)pt"`)
 
-// Width returns the drawing's own width, in CSS pixels.
+// Width returns the width of the drawing, in CSS pixels.
 func (d Drawing) Width() int {
 	found := drawn.FindSubmatch(d.SVG)
 	if found == nil {
@@ -60,8 +61,8 @@ func (s Section) Details() []figure.Note {
 	return slices.DeleteFunc(slices.Clone(s.Notes), func(n figure.Note) bool { return n.Name == "title" })
 }
 
-// Page returns an HTML file that loads no other files. It begins with the verdict, which is the result
-// in a line or "", and with warnings.
+// Page returns an HTML file that loads no other files. The page begins with verdict, a line with
+// the result or "", and with warnings.
 func Page(title, verdict, about string, warnings []string, sections []Section) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// reputation shows the reputations over time while some participants attack.
+// reputation shows the reputations over the rounds while some participants attack.
 var reputation = Experiment{
 	Name:  "reputation",
 	Title: "Reputation over time: N=10, 3 attack; the least of the honest and the greatest of the attackers",

@@ -2,7 +2,7 @@ package experiment
 
 import "fmt"
 
-// Rerun is a training that ended in the same model on real nodes and in the
+// Rerun describes a training that real nodes repeated, and that ended in the same model as in the
 // simulation.
 type Rerun struct {
 	Panel  string `json:"panel"`
@@ -12,7 +12,7 @@ type Rerun struct {
 	Model  string `json:"model"` // its hash
 }
 
-// quickNodes is the largest net that a quick run starts.
+// quickNodes is the number of nodes of the largest net that a quick run starts.
 const quickNodes = 10
 
 // withReruns adds the same training on real nodes after each cell with Rerun.
@@ -27,7 +27,7 @@ func (o Options) withReruns(cells []Cell) []Cell {
 	return out
 }
 
-// compare separates the re-runs from the results and compares each with the training that it
+// compare removes the re-runs from the results, and compares each with the training that it
 // repeats.
 func (r Results) compare() (drawn Results, reruns []Rerun, err error) {
 	for i, x := range r {

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// resilience is Theorem 1: whether its premise holds in the rounds of a training, what k it then
-// grants, and the k that the rule achieves.
+// resilience is Theorem 1. It shows in which rounds of a training the theorem's premise holds,
+// which k the theorem then guarantees, and which k the rule achieves.
 var resilience = Experiment{
 	Name:  "resilience",
 	Title: "Resilience (Theorem 1): premise, bound on epsilon and k by round, granted and measured, N=20, f=6",
@@ -83,8 +83,8 @@ var resilience = Experiment{
 	},
 }
 
-// krumOnDefault is the panel of the default preset under Krum instead of its own rule: its
-// gradients are the same at the same model.
+// krumOnDefault is the panel of the default preset with Krum in place of its own rule. At the same
+// model, its gradients are those of the default preset.
 const krumOnDefault = "default, krum"
 
 // limit returns the line at 1, as long as the longest other line.
@@ -131,20 +131,21 @@ func (t theorem1) epsilon() float64 {
 	return math.Sqrt(2*t.sensitivity*math.Log(1.25/preset.Delta)) / math.Sqrt(square)
 }
 
-// stated returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2), as the theorem has
-// it: the root of the last factor is missing. The noise is the training's, not Lemma 1's.
+// stated returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2), as printed in the
+// theorem, where the root of the last factor is missing. Its noise is that of the training, not
+// that of Lemma 1.
 func (t theorem1) stated() float64 {
 	return 1 - 3*math.Sqrt2*math.Pow(t.f, 1.5)*math.Sqrt(t.d/t.gradient)*(t.sampling+t.noise)/t.d
 }
 
-// proved returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| sqrt(sigma_f^2 + sigma^2), the proof's
-// last line.
+// proved returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| sqrt(sigma_f^2 + sigma^2), as printed in
+// the last line of the proof.
 func (t theorem1) proved() float64 {
 	return 1 - 3*math.Sqrt2*math.Pow(t.f, 1.5)*math.Sqrt((t.sampling+t.noise)/t.gradient)
 }
 
-// blanchard returns k = 1 - sin(alpha) of Krum's authors (Blanchard et al., 2017), which
-// the proof follows up to a cruder last step:
+// blanchard returns k = 1 - sin(alpha) of Krum's authors (Blanchard et al., 2017). The paper's
+// proof follows theirs, except for a coarser last step:
 //
 //	sin(alpha)  = eta(n, f) sqrt(d) sigma / |g|
 //	eta(n, f)^2 = 2 (n - f + (f (n-f-2) + f^2 (n-f-1)) / (n-2f-2))
@@ -153,7 +154,8 @@ func (t theorem1) blanchard() float64 {
 	return 1 - math.Sqrt(eta2*(t.sampling+t.noise)/t.gradient)
 }
 
-// measured returns <E h, g> / |g|^2, the largest k of the definition of (k, f)-resilience.
+// measured returns <E h, g> / |g|^2, the largest k that satisfies the definition of (k,
+// f)-resilience.
 func (t theorem1) measured() float64 { return t.aligned / t.gradient }
 
 // theorems returns Theorem 1's quantities of each row of a result.
@@ -180,8 +182,8 @@ func (r Results) theorem(name string, of func(theorem1) float64) figure.Line {
 	})
 }
 
-// measured returns the measured k as means over ten rounds and all seeds: E h is a mean, and a
-// single round has only one of Krum's choices.
+// measured returns the measured k as means over ten rounds and all seeds. The definition has E h, a
+// mean, and a single round has only one of Krum's choices.
 func (r Results) measured(name string) figure.Line {
 	l := r.reduce(name, func(x Result) (xs, ys []float64) {
 		for i, t := range x.theorems() {
@@ -189,7 +191,7 @@ func (r Results) measured(name string) figure.Line {
 		}
 		return xs, ys
 	})
-	l.Low, l.High = nil, nil // they span rounds, not seeds
+	l.Low, l.High = nil, nil // the band would span rounds, not seeds
 	return l
 }
 
@@ -229,7 +231,7 @@ func (r Results) theoremRow() []string {
 	}
 }
 
-// extreme returns the max or the min of values, NaN for no values.
+// extreme returns the max or the min of values, or NaN if there are none.
 func extreme(v []float64, better func(a, b float64) float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()

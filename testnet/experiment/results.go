@@ -23,11 +23,11 @@ type Result struct {
 	Sum string `json:"sum"`
 }
 
-// row is one line of a result. JSON has no NaN: it becomes null.
+// row is one line of a result. JSON has no NaN, so it is written as null.
 type row []float64
 
-// Results are all cells of an experiment, in the experiment's order, the seeds of
-// a cell one after another.
+// Results are all cells of an experiment, in the experiment's order. The seeds of a cell follow one
+// another.
 type Results []Result
 
 // of returns the results of a panel's series.
@@ -90,7 +90,8 @@ func (r Results) finals(name, column string) figure.Line {
 	return l
 }
 
-// reduce makes a line of the points of all results; several points may have one x.
+// reduce makes a line of the points of all results. Several points may have the same x, and the
+// line has their mean.
 func (r Results) reduce(name string, points func(Result) (xs, ys []float64)) figure.Line {
 	at := map[float64][]float64{}
 	for _, result := range r {
@@ -169,7 +170,7 @@ func (r Results) table(corner, column string) Table {
 
 func number(x float64) string { return digits(x, 3) }
 
-// number4 is for accuracies whose first three digits agree.
+// number4 formats accuracies whose first three digits are the same.
 func number4(x float64) string { return digits(x, 4) }
 
 func digits(x float64, n int) string {

@@ -31,7 +31,7 @@ type Runner struct {
 	Jobs    int       // cells at a time; 0 for the number of cores
 	Log     io.Writer // progress
 
-	many bool // experiments: wide ones compute only the first seed
+	many bool // there are several experiments, so wide ones compute only the first seed
 }
 
 // job is a cell with a seed.
@@ -121,7 +121,7 @@ func (r Runner) plan(experiments []Experiment) (plan, error) {
 			}
 		}
 	}
-	// Jobs that measure come first, then jobs that only repeat a training.
+	// Jobs that measure come before jobs that only repeat a training.
 	slices.SortStableFunc(out.alone, func(a, b job) int { return cmp.Compare(a.repeats(), b.repeats()) })
 	return out, nil
 }
@@ -154,7 +154,7 @@ func (r Runner) jobsOf(e Experiment) (jobs []job, err error) {
 	}
 	for _, c := range r.withReruns(cells) {
 		seeds := r.seedsOf(e)
-		if c.Real != nil || c.Latency != nil && c.Latency.Step > 0 { // one seed is slow, and enough
+		if c.Real != nil || c.Latency != nil && c.Latency.Step > 0 { // slow cells: one seed is enough
 			seeds = 1
 		}
 		for seed := range seeds {
@@ -176,7 +176,8 @@ func (r Runner) jobs() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// job names a cell's file after everything on which its numbers depend.
+// job returns a cell with its seed. The name of the cell's file is a hash of everything on which
+// its numbers depend.
 func (r Runner) job(c Cell, seed uint64) (job, error) {
 	switch {
 	case c.Learn != nil:
@@ -235,7 +236,7 @@ func (r Runner) work(ctx context.Context, jobs []job, workers int, p *progress) 
 	return context.Cause(ctx)
 }
 
-// compute runs a cell and stores its result, completely or not at all.
+// compute runs a cell and stores its result. The file appears complete or not at all.
 func (r Runner) compute(ctx context.Context, j job) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -306,7 +307,7 @@ func (r Runner) read(j job) (x Result, err error) {
 	if err != nil {
 		return x, err
 	}
-	own, err := r.job(x.Cell, x.Seed) // the file may be another job's under this name
+	own, err := r.job(x.Cell, x.Seed) // the file may be that of another job, under this job's name
 	if err == nil && (sum != x.Sum || own.path != j.path || !slices.Equal(x.Columns, j.cell.columns()) ||
 		len(x.Rows) == 0) {
 		err = fmt.Errorf("%s is damaged", j.path)
@@ -370,8 +371,8 @@ func (r *row) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// cost estimates the total time of jobs that run one after another, in seconds of some machine:
-// nets exchange n^2 gradients a round, trainings compute n.
+// cost estimates the total time of jobs that run one after another, in seconds of an arbitrary
+// machine. A net exchanges n^2 gradients a round, and a training computes n.
 func cost(jobs []job) (seconds float64) {
 	for _, j := range jobs {
 		switch c := j.cell; {

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// slow is the paper's claim on large tasks: the time of consensus compared with long training
+// slow is the paper's claim about large tasks: it compares the time of consensus with long training
 // steps.
 var slow = Experiment{
 	Name:  "slow",

@@ -14,8 +14,8 @@ type axis struct {
 	show func(x float64) string
 }
 
-// sweep draws the last test error against X, a logarithm whose axis shows the numbers themselves,
-// and makes a table of it.
+// sweep draws the last test error against X on a logarithmic axis, which shows the numbers
+// themselves, and makes a table of it.
 func (r Results) sweep(a axis) (figure.Figure, Table) {
 	f := figure.Figure{Title: "Test error against " + a.name}
 	t := Table{Head: append([]string{a.name}, r.series()...)}

@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// tolerance is accuracy against delta, the paper's tolerance of the leader's Delta, if every leader
-// uses all of it in every coordinate against the rule's output. The last delta of a panel is the
-// largest that the chain allows there.
+// tolerance is accuracy against delta, the paper's tolerance of the leader's Delta. Every leader
+// uses all of delta in every coordinate, against the rule's output. The last delta of a panel is
+// the largest that the chain allows in that setting.
 var tolerance = Experiment{
 	Name: "tolerance",
 	Title: "Accuracy against the tolerance delta: the default preset; honest leaders, and leaders that use all of " +
@@ -54,8 +54,8 @@ var tolerance = Experiment{
 	draw: func(r Results) (figure.Figure, Table) { return r.sweep(deltas) },
 }
 
-// tolerance returns a training with a tolerance of delta, with leaders that use it or honest
-// leaders.
+// tolerance returns a training with a tolerance of delta. If used is set, the leaders use it;
+// otherwise they are honest.
 func (o Options) tolerance(nodes int, delta int64, used bool) (Cell, error) {
 	s, err := train.Preset("default", nodes)
 	if o.Quick {

@@ -1,5 +1,5 @@
-// Package figure draws the figures of an experiment as SVG and PNG, with their provenance written
-// inside. It knows nothing of learning or of chains.
+// Package figure draws the figures of an experiment as SVG and PNG, and writes their provenance
+// into the files. It does not depend on learning or on chains.
 package figure
 
 import (
@@ -19,9 +19,9 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is panels in rows of at most two, maps one below the other, between the title and one
-// legend. A name has one colour, one dash and one mark in all panels, so that a line is visible
-// under another line that covers it.
+// Figure is a title, panels in rows of at most two, and one legend; maps are one below the other. A
+// name has the same colour, dash and mark in all panels. Dashes and marks differ, so that a line is
+// visible under another line that covers it.
 type Figure struct {
 	Title  string
 	Panels []Panel
@@ -42,7 +42,8 @@ type Panel struct {
 	Map         *Map
 }
 
-// Mark is a position on an axis and its text: logarithmic axes show the numbers themselves.
+// Mark is a position on an axis with its text. A logarithmic axis needs marks to show the numbers
+// themselves.
 type Mark struct {
 	At   float64
 	Text string
@@ -70,7 +71,7 @@ type Map struct {
 	Values        [][]float64
 }
 
-// palette is Okabe and Ito's, which colour-blind people can tell apart.
+// palette is Okabe and Ito's palette, whose colours colour-blind people can tell apart.
 var palette = []color.NRGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{230, 159, 0, 255}, {86, 180, 233, 255}, {90, 90, 90, 255}, {160, 130, 0, 255},
@@ -91,7 +92,8 @@ func (f Figure) columns() int {
 	return min(perRow, len(f.Panels))
 }
 
-// size returns the width and the height of the figure, in points: a map needs room for its names.
+// size returns the width and the height of the figure, in points. A map is wider, because it shows
+// names.
 func (f Figure) size() (w, h vg.Length) {
 	var pw, ph vg.Length
 	for _, p := range f.Panels {
@@ -145,7 +147,7 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 // The heights of the title and of the small print.
 const titleHeight, footHeight = 24, 14 // points
 
-// paint lays the panels out, below the title and over a strip with the legend and the small print.
+// paint places the panels below the title, and above a strip with the legend and the small print.
 func (f Figure) paint(plots [][]*plot.Plot, keys *legend, strip vg.Length, c draw.Canvas) {
 	c.SetColor(color.White)
 	c.Fill(c.Path())
@@ -358,8 +360,8 @@ func (m *Map) add(out *plot.Plot) error {
 	return nil
 }
 
-// shade goes from pale yellow at an error of 0.08 over orange to dark brown at 0.9,
-// by the logarithm: colours that colour-blind people can order.
+// shade returns a colour for an error: from pale yellow at 0.08 over orange to dark brown at 0.9,
+// by the logarithm. Colour-blind people can order these colours.
 func shade(v float64) color.NRGBA {
 	t := math.Log(math.Max(v, 0.08)/0.08) / math.Log(0.9/0.08)
 	t = 2 * math.Min(math.Max(t, 0), 1)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// legend gives names their looks, and shows them in columns.
+// legend gives each name its look, and shows the names in columns.
 type legend struct {
 	names  []string // by look
 	shown  []entry
@@ -30,8 +30,8 @@ type look struct {
 	mark   draw.GlyphDrawer
 }
 
-// The dashes and the marks of lines, in order. The first line is solid, and the lines drawn over it
-// have gaps through which it is visible.
+// The dashes and the marks of lines, in order. The first line is solid; the lines drawn over it
+// have gaps through which it stays visible.
 var (
 	dashes = [][]vg.Length{nil, {8, 4}, {2, 3}, {9, 3, 2, 3}, {14, 4}}
 	marks  = []draw.GlyphDrawer{
@@ -53,8 +53,8 @@ func (l *legend) look(name string) look {
 // fewMarks is the number of marks of a line that has more points.
 const fewMarks = 8
 
-// some returns the points with a mark: all points of a short line and about eight of a long line,
-// other points for each look, so that the marks of lines that coincide stand side by side.
+// some returns the points with a mark: all points of a short line, and about eight of a long line.
+// Each look takes other points, so that the marks of lines that coincide stand side by side.
 func (l look) some(points plotter.XYs) plotter.XYs {
 	if len(points) <= 2*fewMarks {
 		return points
@@ -67,7 +67,7 @@ func (l look) some(points plotter.XYs) plotter.XYs {
 	return out
 }
 
-// show puts a name into the legend, once.
+// show adds a name to the legend once.
 func (l *legend) show(name string, thumbs ...plot.Thumbnailer) {
 	if !slices.ContainsFunc(l.shown, func(e entry) bool { return e.name == name }) {
 		l.shown = append(l.shown, entry{name, thumbs})

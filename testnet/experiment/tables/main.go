@@ -30,7 +30,7 @@ import (
 //go:embed *.json
 var schemas embed.FS
 
-// names lists the tables. A name may end in -rows: the same rows, each by itself.
+// names lists the tables. A name that ends in -rows stands for the same rows without groups.
 var names = []string{"breast-cancer", "pima", "credit", "flchain", "nafld-5", "nafld-5-rows", "nafld", "nafld-rows"}
 
 // strong are attacks on the presets' rule that hide in the noise (docs/RULES.md).
@@ -151,7 +151,7 @@ func (s setting) line(folder string, seeds int) (string, error) {
 	}
 	units := data.Train.Len()
 	switch {
-	case file != s.table: // the sides stay those of the groups
+	case file != s.table: // the division into training and test set stays that of the groups
 		t.Group, data.Train.Groups, data.Test.Groups = "", nil, nil
 	case t.Group != "":
 		units = len(ids(data.Train.Groups))

@@ -19,9 +19,9 @@ func (p *Participants) scripts() map[int]attack.Script {
 	return all
 }
 
-// Collude gives the colluders of a net's manifest, if there are any, all that an attack on
-// gradients needs: the seeds of the honest participants are known, and so are their gradients. The
-// colluders train all participants, round by round.
+// Collude gives the colluders of a net's manifest, if there are any, what an attack on gradients
+// needs. The seeds of the honest participants are known, and so are their gradients: the colluders
+// train as all participants, round by round.
 func Collude(n *testnet.Net) error {
 	kind, byzantine := n.Manifest.Colluders()
 	if kind == "" {

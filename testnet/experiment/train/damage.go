@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// damageAfter is damage after the last round, and NaN after any other round.
+// damageAfter returns the result of damage after the last round, and NaN after any other round.
 func (s Spec) damageAfter(round uint64, test mnist.Set, x []float64) ([]float64, error) {
 	if round < s.Params.Training.Rounds {
 		return []float64{math.NaN(), math.NaN()}, nil
@@ -16,9 +16,9 @@ func (s Spec) damageAfter(round uint64, test mnist.Set, x []float64) ([]float64,
 	return s.damage(test, x)
 }
 
-// damage returns the damage to a model that its accuracy does not show: the share of the test
-// images of other classes that become the trigger's class with the trigger on them, and the max
-// error of a class. NaN stands where the test set has no such image.
+// damage returns two kinds of damage to a model that its accuracy does not show. One is the share
+// of the test images of other classes that the trigger moves to its class, the other is the max
+// error of a class. A value is NaN if the test set has no such image.
 func (s Spec) damage(test mnist.Set, x []float64) ([]float64, error) {
 	plain, err := s.inputs(test)
 	if err != nil {

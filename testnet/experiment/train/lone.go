@@ -20,7 +20,7 @@ func newLone(p *Participants) (training, error) {
 
 func (l *lone) open() Open { return Open{Round: l.round, Model: l.x} }
 
-// next sets x to x - eta g of one honest g; there are no reputations and no counts.
+// next sets x to x - eta g for one honest g. There are no reputations and no counts.
 func (l *lone) next(_, _ []float64) error {
 	l.round++
 	g := l.honestly(l.x)[l.honest[l.pick.IntN(len(l.honest))]]

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// netTimeout exceeds the duration of any net, on a slow machine too.
+// netTimeout is longer than any net runs, even on a slow machine.
 const netTimeout = 20 * time.Minute
 
 // runNet runs a net of real nodes in this process, with databases in memory, until look

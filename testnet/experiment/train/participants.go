@@ -28,16 +28,16 @@ type Spec struct {
 	// Alpha is the parameter of a Dirichlet partition; 0 deals the data out evenly.
 	Alpha float64 `json:"alpha,omitempty"`
 	Seed  uint64  `json:"seed"`
-	// Every is the number of rounds between two evaluations of the model, which is always evaluated
-	// after the last round; 0 means only then.
+	// Every is the number of rounds between two evaluations of the model. The model is always
+	// evaluated after the last round; with 0, only then.
 	Every uint64 `json:"every,omitempty"`
-	// Float32 trains as the paper's prototype does without Krum and without a chain: with the plain
-	// mean and a model, in float32, which bound nothing.
+	// Float32 trains as the program of the paper's authors does without Krum and without a chain:
+	// with the plain mean and the model in float32, neither of them bounded.
 	Float32 bool `json:"float32,omitempty"`
 	// Lone trains as the comparator of Theorem 2 does: each round applies the gradient of one
 	// honest participant, drawn at random. The attackers, if any, have no say.
 	Lone bool `json:"lone,omitempty"`
-	// Shadow also measures ShadowColumns, at three times the cost.
+	// Shadow also measures ShadowColumns. The training then takes three times as long.
 	Shadow bool `json:"shadow,omitempty"`
 	// Variant is Raw or Whitened if the inputs are neither pixels nor strokes; see Vary.
 	Variant string `json:"variant,omitempty"`
@@ -69,7 +69,7 @@ type Participants struct {
 	theorem2 sums    // over the rounds
 }
 
-// NewParticipants deals the training set out and readies the workers.
+// NewParticipants divides the training set among the participants and makes their workers.
 func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	p := &Participants{spec: spec, random: rand.New(rand.NewPCG(spec.Seed, 0xa77ac4))}
 	var err error
@@ -115,7 +115,7 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	return p, nil
 }
 
-// evenly deals the examples out, those of a group to one participant.
+// evenly divides the examples equally. All examples of a group go to one participant.
 func evenly(train mnist.Set, spec Spec) [][]int {
 	if train.Groups == nil {
 		return mnist.PartitionIID(train.Len(), spec.Nodes, spec.Seed)
@@ -132,8 +132,8 @@ func evenly(train mnist.Set, spec Spec) [][]int {
 	return parts
 }
 
-// enough repeats the examples of a part that is too small for the chain's fixed batch, as in
-// Dirichlet partitions; such a participant would draw batches with repetition.
+// enough repeats the examples of a part that is too small for the chain's fixed batch, which occurs
+// in Dirichlet partitions. Such a participant's batches may have an example twice.
 func enough(part []int, p params.Privacy) []int {
 	if p.SamplingRate > 0 {
 		return part
@@ -153,10 +153,11 @@ type Open struct {
 }
 
 // Vector returns a participant's gradient for the open round. The first call for a round makes all
-// vectors. Skipped rounds are made up for at the open round's model: the noise is then the same as
-// without the skip, and the honest gradients nearly. In a net of real nodes a node may be behind
-// and ask again for a round that has closed elsewhere. It gets the same vectors as before, because
-// another training step would change all later ones. There are no vectors of earlier rounds.
+// vectors. If rounds were skipped, the workers first make the vectors of those rounds at the open
+// round's model. The noise is then the same as without the skip, and the honest gradients nearly
+// the same. In a net of real nodes a node may be behind and ask again for a round that has closed
+// elsewhere. It gets the same vectors as before, because another training step would change all
+// later ones. Vectors of earlier rounds are not kept.
 func (p *Participants) Vector(node int, o Open) gradients.Vector {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +185,7 @@ func (p *Participants) Vector(node int, o Open) gradients.Vector {
 	return p.vectors[node]
 }
 
-// honestly returns the gradients of the honest participants alone.
+// honestly returns the gradients of the honest participants only.
 func (p *Participants) honestly(x []float64) []gradients.Vector {
 	vectors := make([]gradients.Vector, p.spec.Nodes)
 	p.loss = 0
@@ -197,9 +198,9 @@ func (p *Participants) honestly(x []float64) []gradients.Vector {
 	return vectors
 }
 
-// answer lets the attackers choose after the honest participants. On a chain with commitments they
-// have to choose before they see the round's honest vectors, and know the vectors of the previous
-// round. In the first round their own workers' vectors stand for these.
+// answer makes the attackers' vectors after those of the honest participants. On a chain with
+// commitments the attackers have to choose before they see the round's honest vectors, so they get
+// those of the previous round. In the first round they get their own workers' vectors instead.
 func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
@@ -235,5 +236,5 @@ func (p *Participants) input(o Open) rules.Input {
 	return in
 }
 
-// Regrid sets the grid step that follows from the noise, after the noise has changed.
+// Regrid sets the grid step that follows from the noise. It is called after the noise has changed.
 func Regrid(p *params.Params) { p.Grid.Step = worker.GridStep(p.Privacy) }

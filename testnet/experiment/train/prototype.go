@@ -7,9 +7,9 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// A prototype trains as the paper's prototype does without Krum and without a chain: it applies the
-// mean of all gradients to a model, both in float32, and accepts any number in a gradient. The
-// honest gradients are the chain's own, so that only the arithmetic differs.
+// A prototype trains as the program of the paper's authors does without Krum and without a chain:
+// it applies the mean of all gradients to a model, both in float32, and accepts any number in a
+// gradient. The honest gradients are those of the chain, so that only the arithmetic differs.
 type prototype struct {
 	*Participants
 	x, v  []float32
@@ -38,7 +38,7 @@ func (p *prototype) open() Open {
 	return Open{Round: p.round, Model: out}
 }
 
-// next takes one step of the chain's optimizer; there are no reputations and no selection.
+// next takes one step of the chain's optimizer. There are no reputations and no selection.
 func (p *prototype) next(_, counts []float64) error {
 	p.round++
 	honest := p.honestly(p.open().Model)

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Quality is what a reviewer asks of a model of two classes on a test set, the second of which is
-// the positive one.
+// Quality holds measures of a model of two classes on a test set, the second of which is the
+// positive class. Reviewers of a medical model ask for these measures.
 type Quality struct {
 	AUC      float64 // chance that a positive example has a higher probability than a negative one
 	Accuracy float64

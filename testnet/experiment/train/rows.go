@@ -19,8 +19,8 @@ type rows struct {
 	plain, triggered *mnist.Features
 }
 
-// mostRows bounds the number of rows of a noise-free gradient, an even selection of all rows: more
-// rows make it more expensive and hardly better.
+// mostRows bounds the number of rows for a noise-free gradient, which are spread evenly over all
+// rows. More rows take longer and hardly make it better.
 const mostRows = 4000
 
 // slope returns the gradient of a goal at x, the zero vector if it cannot be computed.
@@ -72,8 +72,8 @@ func (r *rows) of(triggered bool) (on *mnist.Features, err error) {
 // The backdoor's trigger is a cross of crossSize pixels, one pixel off the upper left corner.
 const crossSize = 5
 
-// trigger returns a set with the trigger on all images, whose labels are then attack.Target. Images
-// that are too small for the trigger stay as they are.
+// trigger returns a set with the trigger on all images and with the label attack.Target. Images
+// that are too small for the trigger keep their pixels.
 func trigger(s mnist.Set) mnist.Set {
 	out := mnist.Set{Images: append([]uint8(nil), s.Images...), Labels: make([]uint8, s.Len()), Rows: s.Rows, Cols: s.Cols}
 	if s.Rows <= crossSize || s.Cols <= crossSize {

@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// The schemes of the paper. SPDL's rule is Krum, as the paper writes; its prototype computes
-// multi-Krum, where f is the true number of attackers and not (N-1)/3. SPDLLiteral is the preset
-// paper-literal.
+// The schemes of the paper. The rule of SPDL is Krum, as the paper writes. The program of the
+// paper's authors computes multi-Krum, where f is the true number of attackers and not (N-1)/3.
+// SPDLLiteral is the preset paper-literal.
 const (
 	Pure          = "PURE"
 	DP            = "DP"
@@ -65,7 +65,7 @@ func Attacked(name string, n, byzantine int, attack string) (Spec, error) {
 	return s, err
 }
 
-// Preset returns a training of a preset as it is.
+// Preset returns a training of a preset without changes.
 func Preset(name string, n int) (Spec, error) {
 	p, err := preset.New(name, n)
 	return Spec{Params: p, Nodes: n}, err
@@ -84,7 +84,7 @@ func Private(rule string, n int, epsilon float64) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	// Much noise needs a smaller step.
+	// With much noise, training needs a smaller step.
 	p.Training.LearningRate *= min(1, epsilon/2)
 	p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = z, epsilon
 	Regrid(&p)
@@ -100,8 +100,8 @@ func Lemma1(s Spec, claim float64) (Spec, error) {
 }
 
 // Honest gives a training of the paper the noise that the accountant requires for epsilon, at the
-// preset's delta and over its rounds: with secret batches of the same expected size, or with
-// batches of fixed size, which the accountant counts as the whole data set.
+// preset's delta and over its rounds. Its batches are secret ones of the same expected size, or
+// batches of fixed size, for which the accountant assumes the whole data set.
 func Honest(s Spec, epsilon float64, secret bool) (Spec, error) {
 	p := &s.Params
 	preset.WithLemma1(p, 0) // for its clip norm
@@ -119,7 +119,7 @@ func Honest(s Spec, epsilon float64, secret bool) (Spec, error) {
 	return s, err
 }
 
-// examples is the number of training examples in MNIST, which the participants share.
+// examples is the number of training examples of MNIST, which the participants share.
 const examples = 60000
 
 // Noiseless removes noise and noise floor from a private training. Its grid spans four times the

@@ -17,11 +17,12 @@ import (
 // With worker momentum an honest gradient is the vector that is sent, an average over rounds.
 var ShadowColumns = []string{"gradient", "sampling", "noise", "aligned"}
 
-// A shadow is two casts of participants that see a training's models and do not move them. The
-// first is like the training's, honest and attacking participants; the second is honest and adds no
-// noise, so that g and sigma_f can be told from far greater noise. Each has its own data and
-// batches. Given the models they are therefore independent, and products of the first cast's h and
-// the second cast's mean have no bias: E<h, mean> = <E h, g>.
+// A shadow is two sets of participants that train at a training's models and do not change them.
+// The first set is like the training's, with honest and attacking participants. The second is
+// honest and adds no noise, so that g and sigma_f can be measured although the noise is far
+// greater. Each set has its own data and batches. Given the models the two sets are therefore
+// independent, and products of the first set's h and the second set's mean have no bias: E<h, mean>
+// = <E h, g>.
 type shadow struct{ cast, bare *Participants }
 
 func newShadow(spec Spec, train mnist.Set) (*shadow, error) {
@@ -35,14 +36,14 @@ func newShadow(spec Spec, train mnist.Set) (*shadow, error) {
 	spec.Byzantine, spec.Attack = 0, ""
 	p := &spec.Params.Privacy
 	p.Mechanism, p.NoiseMultiplier, p.PrototypeEpsilon, p.Discrete = params.MechanismNone, 0, 0, false
-	if p.Clip > 0 { // the noise's own grid would be coarse
+	if p.Clip > 0 { // the grid that follows from the noise would be coarse
 		spec.Params.Grid = params.Grid{Width: uint32(gradients.Int16), Step: fine(*p)}
 	}
 	out.bare, err = NewParticipants(spec, train)
 	return &out, err
 }
 
-// look returns a round's ShadowColumns, nil without a shadow.
+// look returns a round's ShadowColumns, or nil without a shadow.
 func (s *shadow) look(o Open) ([]float64, error) {
 	if s == nil {
 		return nil, nil

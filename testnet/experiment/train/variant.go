@@ -14,14 +14,14 @@ import (
 	"github.com/spdl/spdl/mnist/features/recipe"
 )
 
-// The variants of the strokes' map, for comparison: no chain names them. Each gives features.Blocks
-// inputs of length 3.
+// The variants of the map that computes strokes, for comparison; no chain names them. Each gives
+// features.Blocks inputs of length 3.
 const (
 	Raw      = "raw"      // the block features
 	Whitened = "whitened" // minus their public mean, whitened by the strokes, in all directions
 )
 
-// Vary returns the training on a variant of the map of its inputs, which must be strokes.
+// Vary returns the training with another variant of the map of its inputs, which must be strokes.
 func (s Spec) Vary(variant string) Spec {
 	s.Variant = variant
 	s.Params.Model.Features = params.Features{}
@@ -29,7 +29,7 @@ func (s Spec) Vary(variant string) Spec {
 	return s
 }
 
-// varied are the inputs that this process has computed, by variant and the hash of the images.
+// varied holds the inputs that this process has computed, by variant and hash of the images.
 var varied sync.Map // of func() (mnist.Features, error)
 
 // variant returns the inputs of all examples of a set, in its order.
@@ -102,7 +102,7 @@ func scaled(row []float32, x *mat.VecDense) {
 	}
 }
 
-// affine is Wᵀ(r-mu).
+// affine returns Wᵀ(r-mu).
 type affine struct {
 	mean       []float64
 	transposed *mat.Dense
@@ -115,7 +115,7 @@ func (a affine) apply(r []float64) *mat.VecDense {
 	return x
 }
 
-// whitening is computed from the same strokes as the public constants.
+// whitening is computed once, from the strokes from which the public constants were computed.
 var whitening = sync.OnceValues(func() (affine, error) {
 	r, err := recipe.Sample(recipe.Glyphs)
 	if err != nil {
