@@ -1,5 +1,5 @@
 // Package apptest makes small chains for tests: keys from fixed seeds, a genesis, gradients from an
-// integer generator, and whole valid blocks. All of it is the same on every machine.
+// integer generator, and whole valid blocks. The bytes are the same on every machine.
 package apptest
 
 import (
@@ -37,11 +37,12 @@ func consensusKey(i int) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// ConsensusProof returns the proof that the owner of validator i's key possesses it, made for the
-// signing key of participant pub.
+// ConsensusProof returns the proof of possession of participant i's consensus key, for the signing
+// key of participant pub.
 func ConsensusProof(i, pub int) []byte { return ProveConsensusKey(i, Identity(pub).PubKey) }
 
-// ProveConsensusKey is ConsensusProof for an arbitrary signing key.
+// ProveConsensusKey returns the proof of possession of participant i's consensus key, for the
+// signing key pub.
 func ProveConsensusKey(i int, pub []byte) []byte {
 	return app.ProveConsensusKey(ChainID, pub, consensusKey(i))
 }
@@ -73,7 +74,7 @@ func Params(n int, mutate ...func(*params.Params)) params.Params {
 	return p
 }
 
-// Noisy changes the parameters so that vectors get d = 1970 coordinates and the final noise has a
+// Noisy changes the parameters: vectors have d = 1970 coordinates, and the final noise has a
 // standard deviation of 8 grid steps.
 func Noisy(p *params.Params) {
 	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
@@ -122,7 +123,7 @@ func State(n int, mutate ...func(*params.Params)) *app.State {
 
 // Vector derives a vector of d coordinates on the grid from a seed. It uses the splitmix64
 // generator (Steele, Lea and Flood 2014) and only integer arithmetic. The vector is the sum of a
-// slope that all vectors of the round share and of noise that depends on the seed.
+// part that all vectors of the round share and a part that depends on the seed.
 func Vector(w gradients.Width, d int, round, seed uint64) gradients.Vector {
 	v := gradients.NewVector(w, d)
 	common, own := round, round<<20^seed<<40^seed
@@ -212,7 +213,7 @@ func Approve(i int, proposal *tx.Tx) *tx.Tx {
 	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:]})
 }
 
-// Opens returns the first height at which a view of the open round may close it (A3).
+// Opens returns the first height at which a view may close the open round (A3).
 func Opens(s *app.State, view uint64) uint64 {
 	if view == 0 {
 		return s.Progress.Opened
@@ -223,7 +224,7 @@ func Opens(s *app.State, view uint64) uint64 {
 
 // Close returns the transactions of a valid block that closes the open round at a height. The
 // leader is the first participant in the ranking that may lead. The aggregate includes the
-// gradients of the given participants, or of all active ones if none are given.
+// gradients of the given participants, or of all active participants if none are given.
 func Close(s *app.State, height uint64, participants ...int) []*tx.Tx {
 	if participants == nil {
 		for i, p := range s.Participants {

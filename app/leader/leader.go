@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Contender is a participant that contends for the lead, and its verified VRF output.
+// Contender is a participant that contends for the lead, with the participant's verified VRF
+// output.
 type Contender struct {
 	Participant uint32
 	Output      Output
@@ -31,8 +32,8 @@ func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 	return ranking, len(sorted) > 1 && sorted[0].Output == sorted[1].Output
 }
 
-// NextSeed returns the seed of the round after one with these outputs: SHA-256(seed, largest
-// output). Without contenders zeros take the place of the output.
+// NextSeed returns the seed of the next round: SHA-256(seed, largest output of the contenders).
+// Without contenders zeros take the place of the output.
 func NextSeed(seed []byte, contenders []Contender) []byte {
 	var largest Output
 	for _, c := range contenders {

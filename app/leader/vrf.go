@@ -18,7 +18,7 @@ const (
 	OutputSize = ecvrf.OutputSize
 )
 
-// Every error about a key or a proof wraps one of these.
+// Every error about a key or a proof wraps one of these errors.
 var (
 	ErrKey   = errors.New("invalid key")
 	ErrProof = errors.New("invalid VRF proof")
@@ -27,8 +27,8 @@ var (
 // Output is a VRF output, the paper's h. Outputs are compared as big-endian numbers.
 type Output [OutputSize]byte
 
-// Input returns the VRF input of a round: alpha of RFC 9381. It names the chain and the round, so a
-// proof over it is valid for no other round.
+// Input returns the VRF input of a round: alpha of RFC 9381. The input names the chain and the
+// round, so a proof over it is not valid for another round.
 func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	alpha := Prefix("spdl/draw/v2", chainID)
 	alpha = binary.BigEndian.AppendUint64(alpha, epoch)
@@ -36,15 +36,15 @@ func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	return append(alpha, seed...)
 }
 
-// PossessionInput returns the VRF input for the proof of possession of a newly registered VRF key.
-// It names the chain and the participant's signing key.
+// PossessionInput returns the VRF input for the proof of possession of a new VRF key. The input
+// names the chain and the participant's signing key.
 func PossessionInput(chainID string, signingKey []byte) []byte {
 	return append(Prefix("spdl/vrf-key/v1", chainID), signingKey...)
 }
 
-// Prefix returns the beginning of every signed or proven input, except those of transactions: the
-// domain, a zero byte, the length of the chain's id in 4 bytes big endian, and the id. The prefix
-// makes a signature or proof valid for only one purpose and one chain.
+// Prefix returns the first bytes of every signed or proven input except a transaction's: the
+// domain, a zero byte, the length of the chain's id in 4 bytes big endian, and the chain's id. The
+// prefix makes a signature or proof valid for only one purpose and one chain.
 func Prefix(domain, chainID string) []byte {
 	b := append([]byte(domain), 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(chainID)))
@@ -56,8 +56,8 @@ func Prove(key ed25519.PrivateKey, input []byte) []byte {
 	return ecvrf.Prove(voi.PrivateKey(key), input)
 }
 
-// OutputOf returns the VRF output of a proof without verifying the proof, for a caller that made
-// it.
+// OutputOf returns the VRF output of a proof without verifying the proof, for a caller that has
+// made the proof. ok is false if the proof is not well-formed.
 func OutputOf(proof []byte) (out Output, ok bool) {
 	beta, err := ecvrf.ProofToHash(proof)
 	if err != nil {
@@ -66,7 +66,7 @@ func OutputOf(proof []byte) (out Output, ok bool) {
 	return Output(beta), true
 }
 
-// Verify checks a VRF proof and returns the VRF output that it proves.
+// Verify verifies a VRF proof and returns the VRF output. The error wraps ErrKey or ErrProof.
 func Verify(key, input, proof []byte) (out Output, err error) {
 	if len(key) != KeySize {
 		return out, fmt.Errorf("%w: %d bytes, want %d", ErrKey, len(key), KeySize)
@@ -81,10 +81,10 @@ func Verify(key, input, proof []byte) (out Output, err error) {
 	return Output(beta), nil
 }
 
-// CheckKey rejects a key that is not the canonical encoding of a point of the prime-order group,
-// and the identity. The check is stricter than RFC 9381, section 5.4.5. Two keys that differ by a
-// point of small order have equal outputs whenever the challenge is a multiple of 8, so that their
-// owners could force a tie after a few tries.
+// CheckKey rejects a key unless it is the canonical encoding of a point of the prime-order group
+// other than the neutral element. The check is stricter than RFC 9381, section 5.4.5: two keys that
+// differ by a point of small order have equal outputs whenever the challenge is a multiple of 8, so
+// their owners could force a tie after a few tries.
 func CheckKey(key []byte) error {
 	var compressed curve.CompressedEdwardsY
 	if _, err := compressed.SetBytes(key); err != nil {

@@ -35,7 +35,7 @@ type Calibration struct {
 	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
 	LearningRate    float64 `json:"learning_rate"`    // gamma; the noise of a correct lemma would not depend on it
 	NoiseMultiplier float64 `json:"noise_multiplier"` // the multiplier that the lemma requires
-	RDPEpsilon      float64 `json:"rdp_epsilon"`      // the epsilon by RDP of the lemma's noise, with secret Poisson batches
+	RDPEpsilon      float64 `json:"rdp_epsilon"`      // the epsilon by RDP of the lemma's noise, if batches are secret
 	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the epsilon by RDP of the lemma's noise, if batches are not secret
 	WithoutRate     float64 `json:"noise_multiplier_without_rate"`
 	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate divided by RDP's multiplier at the same epsilon
@@ -127,7 +127,7 @@ func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibra
 // accountants.
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // the epsilon after all rounds
-	Rounds  *uint64 `json:"rounds,omitempty"` // the number of rounds that the target epsilon pays for; null without a target
+	Rounds  *uint64 `json:"rounds,omitempty"` // the number of rounds that the target pays for; null without a target
 	// LeastMultiplier is the smallest noise multiplier found with which the target epsilon pays for
 	// all rounds. It is 0 if the plan's multiplier is already enough, or if no multiplier below
 	// twice the plan's is enough.

@@ -7,6 +7,6 @@
 //
 // A participant signs SHA-256("spdl/tx/v1" || len(chain id) || chain id || kind || content hash)
 // with ed25519 (RFC 8032). For a gradient or an aggregate, the content hash is the hash of a
-// header, in which a hash stands in place of the payload. So evidence of an equivocation needs no
-// payload.
+// header: in the header, a hash takes the place of the large fields. So evidence of an equivocation
+// does not need those fields.
 package tx

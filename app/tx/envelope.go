@@ -12,7 +12,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Every error of this package wraps one of these (app/SPEC.md, T1 to T3 and E1).
+// Every error of this package about a transaction wraps one of these errors (app/SPEC.md, T1 to T3
+// and E1).
 var (
 	ErrMalformed    = errors.New("malformed transaction")
 	ErrNotCanonical = errors.New("transaction is not in canonical form")
@@ -32,25 +33,25 @@ type Tx struct {
 	Content [32]byte
 	// Signature is the sender's signature, empty for evidence.
 	Signature []byte
-	// Body is the decoded content. For a transaction of a round it is also in Gradient, Aggregate
-	// or Commit.
+	// Body is the decoded content. If Body is a gradient, an aggregate or a commit, it is also in
+	// the field Gradient, Aggregate or Commit; the other two fields are nil.
 	Body      Body
 	Gradient  *Gradient
 	Aggregate *Aggregate
 	Commit    *Commit
 
 	kind     Kind
-	verified atomic.Pointer[signer]           // the last signer that Verify accepted: the pool verifies before blocks do
-	proved   atomic.Pointer[proved]           // the last result of VerifyVRF
-	vector   atomic.Pointer[gradients.Vector] // the last result of Vector
-	sound    atomic.Pointer[string]           // the last chain for which a check of Once succeeded
-	carried  atomic.Pointer[Tx]               // the result of Carried
+	verified atomic.Pointer[signer]           // the key and chain of the last successful Verify; nil before
+	proved   atomic.Pointer[proved]           // the last successful VerifyVRF; nil before
+	vector   atomic.Pointer[gradients.Vector] // the last successful Vector; nil before
+	sound    atomic.Pointer[string]           // the id of the chain of the last successful Once; nil before
+	carried  atomic.Pointer[Tx]               // the result of Carried; nil before
 }
 
 // signer is a public key, with the id of the chain for which its signature is valid.
 type signer struct{ chainID, pub string }
 
-// proved is a verified VRF output, with the key and the input that it belongs to.
+// proved is a verified VRF output, with the VRF key and the input (asked) of its proof.
 type proved struct {
 	asked  string
 	output leader.Output
@@ -60,7 +61,7 @@ type proved struct {
 func (t *Tx) Kind() Kind { return t.kind }
 
 // Decode decodes a transaction from an untrusted source. It checks only the form: the canonical
-// encoding, a known kind, and a signature of 64 bytes, or none for evidence. The returned
+// encoding, a known kind, and the length of the signature (64 bytes, 0 for evidence). The returned
 // transaction keeps raw, and a gradient's payload is a slice of raw.
 func Decode(raw []byte) (*Tx, error) {
 	var e Envelope
@@ -105,8 +106,8 @@ type message interface {
 	Unmarshal([]byte) error
 }
 
-// decodeCanonical decodes data into m and rejects every encoding but the one that Marshal writes.
-// It rejects fields out of order or twice, unknown fields, padded varints and explicit zero values.
+// decodeCanonical decodes data into m and rejects every encoding that differs from the encoding by
+// Marshal: fields out of order or twice, unknown fields, padded varints and explicit zero values.
 func decodeCanonical(m message, data []byte) error {
 	if err := m.Unmarshal(data); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)

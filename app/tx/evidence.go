@@ -14,7 +14,7 @@ type Place struct {
 	Epoch       uint64
 	Round       uint64
 	Participant uint32
-	View        uint32 // set for an aggregate
+	View        uint32 // the view of an aggregate; 0 for a gradient or a commit
 }
 
 // PlaceOf returns the place of a gradient, an aggregate or a commit.
@@ -30,8 +30,9 @@ func PlaceOf(t *Tx) (Place, bool) {
 	return Place{}, false
 }
 
-// NewEvidence returns the transaction that proves that two statements contradict each other, or an
-// error if they do not. Its bytes do not depend on the order of the two.
+// NewEvidence returns the transaction that proves that two statements contradict each other. The
+// bytes of the transaction do not depend on the order of a and b. NewEvidence fails with
+// ErrNoConflict if the statements do not contradict each other.
 func NewEvidence(a, b *Tx) (*Tx, error) {
 	first, second := header(a.Body, mustMarshal(a.Body)), header(b.Body, mustMarshal(b.Body))
 	if bytes.Compare(first, second) > 0 {
@@ -48,8 +49,9 @@ func NewEvidence(a, b *Tx) (*Tx, error) {
 	return Sign("", e, nil)
 }
 
-// Conflict returns the place of both statements. It checks their form: both are canonical headers
-// for the same place, they differ, and the smaller one comes first. VerifyBy checks the signatures.
+// Conflict returns the place of both statements. It fails unless both are canonical headers for the
+// same place, and the first is smaller than the second in the order of bytes. VerifyBy checks the
+// signatures.
 func (e *Evidence) Conflict() (Place, error) {
 	first, err := placeOfHeader(Kind(e.Kind), e.First)
 	if err != nil {

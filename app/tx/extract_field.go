@@ -12,7 +12,7 @@ const (
 // extractField cuts the bytes field with the given number out of an encoded message. value is a
 // slice of data, and rest is a copy of the message without the field. If ok is true, the field
 // occurs once, is not empty, has its length in the shortest form, and is in the order of field
-// numbers; the message is then canonical if and only if rest is.
+// numbers. In this case the message is canonical if and only if rest is canonical.
 func extractField(data []byte, number uint64) (value, rest []byte, ok bool) {
 	last := uint64(0)
 	for at := 0; at < len(data); {

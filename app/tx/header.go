@@ -14,7 +14,8 @@ func (g *Gradient) Header() GradientHeader {
 		VrfProof: g.VrfProof}
 }
 
-// Header returns the aggregate's header: its place, and the hash of the encoded aggregate.
+// Header returns the aggregate's header: epoch, round, leader, view, and the hash of the encoded
+// aggregate.
 func (a *Aggregate) Header() AggregateHeader {
 	return aggregateHeader(a, mustMarshal(a))
 }
@@ -46,8 +47,8 @@ func SameIncluded(a, b []Included) bool {
 	})
 }
 
-// mustMarshal encodes one of the generated messages. Encoding fails only for messages with pointers
-// or required fields, which these do not have.
+// mustMarshal encodes a generated message of this package. The encoding cannot fail: these messages
+// have neither pointers that may be nil nor required fields.
 func mustMarshal(m interface{ Marshal() ([]byte, error) }) []byte {
 	data, err := m.Marshal()
 	if err != nil {

@@ -19,14 +19,14 @@ type Body interface {
 	Unmarshal([]byte) error
 }
 
-// known maps the types of the messages to their kinds, and the kinds to these types.
+// known maps the types of messages to kinds, and kinds to types of messages.
 type known struct {
 	kinds    map[reflect.Type]Kind
 	messages map[Kind]reflect.Type
 }
 
-// registry returns the kinds in tx.proto and their messages. It is built at its first use, after
-// the generated code has registered its messages, which happens while the program starts.
+// registry returns the kinds in tx.proto and their messages. Its first call must come after the
+// init functions of the generated code, which register the messages.
 var registry = sync.OnceValue(func() known {
 	k := known{map[reflect.Type]Kind{}, map[Kind]reflect.Type{}}
 	for number, name := range Kind_name {
@@ -60,11 +60,12 @@ func (k Kind) String() string {
 // Kinds returns the kinds that have a message, in the order of their numbers.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(registry().messages)) }
 
-// Signed reports whether transactions of the kind carry a signature. Only evidence carries none of
-// its own: it has the signatures of its two statements.
+// Signed reports whether transactions of the kind carry a signature. Only evidence carries no
+// signature: its content has the signatures of two statements.
 func (k Kind) Signed() bool { return k != KindEvidence }
 
-// DecodeBody decodes the content of a transaction of a kind, with the checks of Decode.
+// DecodeBody decodes the content of a transaction of a kind. It fails if the kind is unknown or the
+// content is not canonical.
 func DecodeBody(k Kind, content []byte) (Body, error) {
 	message, ok := registry().messages[k]
 	if !ok {

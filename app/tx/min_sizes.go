@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// MinSizes maps the field numbers of a message's lists to the min size of an entry in bytes. It is
-// checked before decoding, because an empty entry takes two bytes on the wire and up to hundreds in
-// memory: without the check six megabytes of an unsigned transaction, or four of a peer's snapshot,
-// would take gigabytes.
+// MinSizes maps the field numbers of a message's lists to the min size of an entry in bytes. Check
+// compares the sizes before a message is decoded, because an empty entry takes two bytes on the
+// wire and up to hundreds of bytes in memory. Without that check, six megabytes of an unsigned
+// transaction, or four megabytes of a peer's snapshot, would take gigabytes.
 type MinSizes map[uint64]struct {
 	Bytes int
 	Inner MinSizes // the min sizes for lists inside an entry
@@ -17,7 +17,8 @@ type MinSizes map[uint64]struct {
 // leastAggregate requires a hash of 32 bytes in each entry of an aggregate's list.
 var leastAggregate = MinSizes{5: {Bytes: 32}}
 
-// Check applies the min sizes to an encoded message without decoding it.
+// Check rejects an encoded message with an entry below its min size. It does not decode the
+// message.
 func (l MinSizes) Check(data []byte) error {
 	for at := 0; at < len(data); {
 		key, size := binary.Uvarint(data[at:])

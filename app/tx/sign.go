@@ -24,7 +24,8 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 }
 
 // ID returns the id by which approvals name a proposal: SHA-256 of the kind, as 4 bytes in big
-// endian, and the content hash. The kind is part of it, so that equal contents of two kinds differ.
+// endian, and the content hash. Because the kind is part of the input, equal contents of two kinds
+// have different ids.
 func (t *Tx) ID() [32]byte {
 	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(t.kind)), t.Content[:]...))
 }
@@ -82,8 +83,9 @@ func (t *Tx) Once(chainID string, check func(chainID string) error) error {
 	return nil
 }
 
-// Carried decodes the Join that an Approve carries. The decoded transaction is cached, and with it
-// the checks that it caches itself.
+// Carried decodes the Join that an Approve carries. The Approve caches the decoded Join, which in
+// turn caches its own successful checks. Carried fails if t is not an Approve or carries no valid
+// Join.
 func (t *Tx) Carried() (*Tx, error) {
 	if known := t.carried.Load(); known != nil {
 		return known, nil
@@ -109,7 +111,8 @@ func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, sig
 	return nil
 }
 
-// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output, which it caches.
+// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output. The transaction caches
+// a success.
 func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	asked := string(vrfKey) + string(input)
 	if known := t.proved.Load(); known != nil && known.asked == asked {
@@ -122,8 +125,8 @@ func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	return out, err
 }
 
-// Vouch caches the VRF output of a gradient without verifying its proof, for a caller that made the
-// proof with the key.
+// Vouch caches the VRF output of a gradient without verifying the proof, for a caller that has made
+// the proof with the key.
 func (t *Tx) Vouch(vrfKey, input []byte) {
 	if out, ok := leader.OutputOf(t.Gradient.VrfProof); ok {
 		t.proved.Store(&proved{string(vrfKey) + string(input), out})

@@ -5,14 +5,13 @@ import (
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519/extra/cache"
 )
 
-// mostExpanded is the max number of public keys that are cached in the expanded form for
-// verification: the keys of the largest consortium (gradients.MaxParticipants), and the same number
-// of replaced keys.
+// mostExpanded is the max number of public keys that are cached in decoded form: the keys of the
+// largest consortium (gradients.MaxParticipants), and the same number of replaced keys.
 const mostExpanded = 1 << 13
 
 // verifier verifies a signature in about two thirds of the time of crypto/ed25519
-// (BenchmarkVerify), because it computes on the curve with AVX2 and caches decoded keys. Both
-// accept the same signatures (app/SPEC.md, T3).
+// (BenchmarkVerify), because it computes on the curve with AVX2 and caches decoded keys. It accepts
+// the same signatures as crypto/ed25519 (app/SPEC.md, T3).
 var verifier = cache.NewVerifier(cache.NewLRUCache(mostExpanded))
 
 var asRFC8032 = &voi.Options{Verify: voi.VerifyOptionsStdLib}

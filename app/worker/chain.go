@@ -15,43 +15,45 @@ type Task struct {
 	Epoch       uint64
 	Round       uint64
 	Finished    bool   // whether all rounds of the epoch are closed
-	Seed        []byte // a part of the input of the round's VRF proof
+	Seed        []byte // the seed in the input of the round's VRF proof
 	Params      params.Params
 	Participant app.Participant
 	Active      int       // N, the number of active participants
-	Unawaited   bool      // the round may close at once without the participant's gradient
-	Overdue     bool      // the round had time to close with N-f gradients: each of f+1 leaders had a view
-	Phase       Phase     // which transaction the round takes from the participant
-	Model       []float64 // x^(t)
+	Unawaited   bool      // whether the round may close at once without the participant's gradient
+	Overdue     bool      // whether the round had time to close with N-f gradients (app.State.Overdue)
+	Phase       Phase     // the transaction that the round takes from the participant
+	Model       []float64 // the parameters before the round, x^(t)
 }
 
-// Phase says which transaction an open round takes from a participant. Without commit_reveal it is
-// always Reveal.
+// Phase says which transaction an open round takes from a participant. Without commit_reveal the
+// phase is always Reveal.
 type Phase int
 
 // The phases.
 const (
-	Reveal Phase = iota // its gradient
-	Commit              // only its commitment: the gradient stays secret
-	Missed              // nothing: the commit phase ended without the participant's commitment
+	Reveal Phase = iota // the participant's gradient
+	Commit              // only the participant's commitment: the gradient stays secret
+	Missed              // no transaction: the commit phase ended without the participant's commitment
 )
 
 // Chain is a worker's access to the chain: in the process of its node, or over the RPC of a node.
 type Chain interface {
-	// Await blocks until the open round or its phase is another than in last, and returns the new
-	// task. After an epoch's last round it returns a task that is Finished. With a nil last it
-	// returns at once.
+	// Await blocks until the open round or its phase differs from the round or phase in last, and
+	// returns the new task. After an epoch's last round it returns a task with Finished set. With a
+	// nil last it returns at once. It fails with ErrNotParticipant if pub is not the key of an
+	// active participant.
 	Await(ctx context.Context, pub []byte, last *Task) (*Task, error)
 	// Lead blocks until the participant may sign an aggregate that the node does not have yet, and
 	// returns its draft.
 	Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error)
-	// Submit broadcasts a transaction. It returns nil if the node already has the transaction.
-	// ErrRejected means that sending it again is of no use.
+	// Submit broadcasts a transaction. It returns nil if the node already has the transaction. It
+	// fails with ErrRejected if the chain rejects the transaction, also if it is sent again.
 	Submit(ctx context.Context, t *tx.Tx) error
 }
 
 // Forger is a Chain for a malicious participant in tests. Forge returns the gradient that the
-// worker sends, and commits to, in place of its own, or nil if it is to send none.
+// worker sends, and commits to, in place of its own gradient t. If Forge returns nil, the worker
+// sends no gradient.
 type Forger interface {
 	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
 	// Sign signs the commitment to the gradient from Forge, which no honest signer would sign.
@@ -67,26 +69,27 @@ var ErrUnfit = errors.New("this participant cannot take part in the epoch")
 // ErrPolicy means that an epoch's parameters give less privacy than the home requires.
 var ErrPolicy = errors.New("the epoch gives less privacy than this home demands")
 
-// ErrSigner means that the signer does not answer, or fails. The last thing that it signed is then
-// unknown.
+// ErrSigner means that the signer does not answer, or fails. The worker then does not know whether
+// the signer has signed the request.
 var ErrSigner = errors.New("the signer does not answer")
 
-// ErrForeign means that a signer was asked to sign for another chain or participant than its own.
+// ErrForeign means that a signer was asked to sign for a chain or participant that is not the
+// signer's.
 var ErrForeign = errors.New("the signer signs for another chain or participant")
 
-// ErrRate means that a signer was asked too often. It has signed nothing, and the worker asks again
-// later.
+// ErrRate means that a signer was asked too often. The signer has not signed the request, and the
+// worker asks again later.
 var ErrRate = errors.New("the signer is asked too often")
 
 // ErrSigned means that a signer has already signed other bytes for the same place, or must not sign
 // these bytes.
 var ErrSigned = errors.New("the signer rejects the request")
 
-// ErrDraft means that this worker must not sign an aggregate.
+// ErrDraft means that an aggregate must not be signed by this participant.
 var ErrDraft = errors.New("draft is not to be signed")
 
 // ErrBudget means that the participant's privacy budget is spent.
 var ErrBudget = errors.New("privacy budget is spent")
 
-// ErrNotParticipant means that the key is not an active participant's.
+// ErrNotParticipant means that a key belongs to no active participant.
 var ErrNotParticipant = errors.New("key is not an active participant's")

@@ -22,29 +22,31 @@ type Config struct {
 	// and GroupSync.
 	Signer Signer
 	Keys   Keys
-	// Reload reads the keys again when the chain no longer knows them, as after a rotation. It may
-	// be nil.
+	// Reload reads the keys again. The worker calls it if the chain does not know the current keys,
+	// as after a rotation. It may be nil.
 	Reload  func() (Keys, error)
-	Journal string // path of the journal
+	Journal string // the path of the journal; empty keeps the journal in memory
 	// GroupSync syncs the journals of all workers in this process together. Nil syncs this journal
 	// alone.
 	GroupSync *GroupSync
 	// Policy checks an epoch's parameters against the requirements of the home. It returns the
-	// privacy parameters with the cost of a gradient and the budget that the home computes, or
-	// ErrPolicy. With a nil Policy the chain's parameters apply unchecked.
+	// privacy parameters with the cost and the budget that the home computes. It fails with
+	// ErrPolicy if the epoch gives too little privacy. With a nil Policy the worker accepts the
+	// chain's parameters.
 	Policy func(Task) (params.Privacy, error)
-	// Consent returns nil if the home consents to the training of the task's epoch on its data, and
-	// otherwise an ErrConsent with the reason. The worker calls it before it reads data or starts
-	// the External program, and before it signs a gradient. A nil Consent always consents.
+	// Consent returns nil if the home consents to a training on its data in the task's epoch, and
+	// an ErrConsent with the reason if not. The worker calls Consent before it reads data or starts
+	// the External program, and before it signs a gradient. A nil Consent means that the home
+	// always consents.
 	Consent func(Task) error
-	// Follow makes the worker continue with the next epoch, whenever that opens. Without it the
-	// worker ends with its epoch.
+	// Follow makes the worker continue with the next epoch, whenever that epoch opens. Without
+	// Follow the worker ends with its first epoch.
 	Follow bool
-	// Data returns the participant's examples for the chain's model. The worker calls it once an
-	// epoch.
+	// Data returns the participant's examples as inputs of the task's model. The worker calls it
+	// once an epoch, and again after consent was withdrawn and given again.
 	Data func(Task) (mnist.Features, error)
-	// External starts the participant's own program for an external model. The worker calls it once
-	// an epoch, in place of Data. It may be nil.
+	// External starts the participant's own program for an external model. The worker calls
+	// External in place of Data. It may be nil.
 	External func(context.Context, Task) (Examples, error)
 	// Source is the secret randomness. Nil stands for the randomness of the operating system. On
 	// test chains a TestSeed other than 0 selects a generator with that seed instead.
@@ -53,11 +55,12 @@ type Config struct {
 	// Retry is the pause after a failed call, and the pause before a gradient is sent again while
 	// its round is open. The default is 500 ms.
 	Retry time.Duration
-	// LogLoss writes the loss of each batch to the log. The loss is computed from the examples
-	// without noise and no epsilon pays for it, so the log reveals information about the examples.
+	// LogLoss makes the worker log the loss of each batch. The loss is computed from the examples
+	// without noise, and no epsilon pays for it, so these messages reveal information about the
+	// examples.
 	LogLoss bool
-	// Turns limits how many workers of one process compute at once. They share the channel, and its
-	// capacity is the limit. A nil channel sets no limit.
+	// Turns limits how many workers of one process compute at once. All these workers share one
+	// channel, whose capacity is the limit. A nil channel sets no limit.
 	Turns chan struct{}
 	// StepDelay is added to every training step, to simulate a task with slow steps.
 	StepDelay time.Duration

@@ -5,11 +5,12 @@ import (
 	"errors"
 )
 
-// ErrConsent means that this home has not decided yet about training on its data in an epoch, or
-// has rejected it. The worker then waits and contributes to no round.
+// ErrConsent means that this home has not consented to a training on its data in an epoch: it has
+// rejected the epoch, or has not decided yet. Until the home consents, the worker contributes to no
+// round.
 var ErrConsent = errors.New("no consent")
 
-// agrees returns ErrConsent if the home does not consent to the epoch of the task now.
+// agrees returns nil if the home consents to the epoch of the task, and ErrConsent if not.
 func (w *worker) agrees() error {
 	if w.Consent == nil {
 		return nil

@@ -13,18 +13,18 @@ import (
 // Computed is the message that a worker logs for every gradient that it computed.
 const Computed = "gradient computed"
 
-// errNoGradient means that the participant's own trainer failed or was too late, or that the signer
-// did not sign.
+// errNoGradient means that the external trainer failed or was too late, or that the signer did not
+// sign.
 var errNoGradient = errors.New("no gradient")
 
 // errUnawaited means that the round closed without this participant's gradient.
 var errUnawaited = errors.New("the round closed without this participant")
 
-// hold delays the gradient of an inactive participant before it is signed: it waits up to four
-// times Retry for the round to close without the gradient. Without this wait, the first gradient
-// after each absence would be too late, and would spend epsilon for nothing. If the round stays
-// open, it needs the gradient, because a probe round waits for it (A5). In phase Missed hold waits
-// until the round takes commitments again.
+// hold delays the signature of an inactive participant's gradient by up to four times Retry. It
+// returns errUnawaited if the round closes in that time. Without this delay, the first gradient
+// after each absence would be too late, and would spend epsilon for nothing. If the round is still
+// open after the delay, the round needs the gradient: it is a probe round, which waits for inactive
+// participants (A5). In phase Missed hold waits until the round takes commitments again.
 func (w *worker) hold(ctx context.Context) error {
 	at := w.at()
 	if w.task.Phase == Missed {
@@ -42,9 +42,9 @@ func (w *worker) hold(ctx context.Context) error {
 	return nil
 }
 
-// look updates the task after a computation. A gradient that is too late for its round's commit
-// phase must not be signed, because it would spend epsilon for nothing. look returns errUnawaited
-// if the round has closed.
+// look gets the current task after a computation, because a gradient that is too late for its
+// round's commit phase must not be signed: it would spend epsilon for nothing. look returns
+// errUnawaited if the round has closed.
 func (w *worker) look(ctx context.Context) error {
 	at := w.at()
 	task, err := w.chain.Await(ctx, w.public(), nil)
@@ -57,8 +57,8 @@ func (w *worker) look(ctx context.Context) error {
 	return nil
 }
 
-// gradient returns the round's only gradient: the one in the journal, or a new one that it has
-// signed and stored there. It returns nil if the worker skips the round.
+// gradient returns the participant's only gradient for the round: the gradient in the journal, or a
+// new gradient, which is then in the journal. It returns nil if the worker skips the round.
 func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
 	if w.skips(w.task.Epoch, w.task.Round) {
 		if !w.untilOverdue {
@@ -106,8 +106,8 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	return t, nil
 }
 
-// make waits for the worker's turn, computes the round's gradient and has it signed. spent holds
-// the privacy costs before this gradient.
+// make waits for the worker's turn, computes the round's gradient, and lets the signer sign it.
+// spent holds the privacy costs without this gradient.
 func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*tx.Tx, model.Stats, error) {
 	if err := w.turn(ctx); err != nil {
 		return nil, model.Stats{}, err
@@ -149,8 +149,8 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*t
 	return t, stats, err
 }
 
-// turn waits until this worker may compute, if the number of computing workers in its process is
-// limited. turned lets the next worker compute.
+// turn waits until this worker may compute: Turns may limit the number of workers that compute at
+// once. turned lets the next worker compute.
 func (w *worker) turn(ctx context.Context) error {
 	if w.Turns == nil {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// GroupSync syncs the journals of the workers of one process to the disk. All journals are in one
-// folder, and one system call serves all workers that wait at that moment: a call for each journal
-// would cost as much as the gradients.
+// GroupSync syncs the journals of the workers of one process to the disk. All journals are on one
+// file system, so one system call can serve all workers that wait for a sync. A call for each
+// journal would cost as much time as the gradients.
 type GroupSync struct {
 	mu      sync.Mutex
 	waiting *batch     // the batch that the next worker joins; nil if no worker waits
@@ -22,8 +22,8 @@ type batch struct {
 	done  chan struct{}
 }
 
-// fewTogether is the number of files below which each file is synced separately. A sync of the
-// whole file system includes the writes of other programs, and costs more than syncing a few files.
+// fewTogether is the min number of files for a sync of the whole file system. Such a sync includes
+// the writes of other programs, and costs more than to sync a few files one by one.
 const fewTogether = 4
 
 // Sync returns when all earlier writes to the file are on the disk.
@@ -50,8 +50,8 @@ func (t *GroupSync) Sync(f *os.File) error {
 	return b.errs[f]
 }
 
-// syncAll syncs files of one file system: with a single call if the system supports it, and
-// otherwise one after the other. It returns the error of each file that failed.
+// syncAll syncs files of one file system, with a single call for many files if the system supports
+// that call. It returns the error of each file that could not be synced.
 func syncAll(files []*os.File) map[*os.File]error {
 	if len(files) >= fewTogether && syncSystem(files[0]) == nil {
 		return nil

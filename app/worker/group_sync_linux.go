@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncSystem syncs all writes to a file's file system to the disk. It is a variable for tests.
+// syncSystem syncs all writes to a file's file system to the disk. Tests replace it.
 var syncSystem = func(f *os.File) error {
 	if !tellsErrors() {
 		return errors.ErrUnsupported
@@ -17,7 +17,7 @@ var syncSystem = func(f *os.File) error {
 	return unix.Syncfs(int(f.Fd()))
 }
 
-// tellsErrors reports whether syncfs(2) returns the errors of earlier writes, which it does since
+// tellsErrors reports whether syncfs(2) returns the errors of earlier writes, as it does since
 // Linux 5.8.
 var tellsErrors = sync.OnceValue(func() bool {
 	var name unix.Utsname

@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// ErrJournal means that a journal belongs to another chain or participant.
+// ErrJournal means that a journal belongs to another chain or participant, or that the chain is
+// behind the journal.
 var ErrJournal = errors.New("journal does not belong here")
 
 // ErrDamaged means that a journal cannot be read. The worker then does not know what it has signed
@@ -24,16 +25,16 @@ func damaged(path string, err error) error {
 		"the round that is open then", ErrDamaged, path, err)
 }
 
-// Journal is the worker's record of what it has signed: its last gradient, its aggregates for the
-// last round that it led, and the momentum of the mechanism. Transactions are stored byte for byte.
-// An entry is on disk before its transaction is sent, so a restarted worker sends the same bytes
-// again. Two different gradients for one round would spend the privacy budget twice, and are
-// evidence of equivocation.
+// Journal is the file of the transactions that a participant's signer has signed: the last
+// gradient, and the aggregates for the last round in which the participant led. It also holds the
+// momentum of the mechanism. Transactions are stored byte for byte. An entry is on disk before its
+// transaction is sent, so a restarted worker sends the same bytes again. Two different gradients
+// for one round would spend the privacy budget twice, and are evidence of equivocation.
 type Journal struct {
 	Record
 	file *os.File  // open for appending; nil if the next entry begins a new file
 	held io.Closer // the lock of the file
-	size int       // the size of the file in bytes
+	size int       // the size of file in bytes
 
 	group *GroupSync // syncs the file together with other journals; may be nil
 }
@@ -51,10 +52,11 @@ type entry struct {
 	// Spent is the worker's own ledger. It counts every signed gradient, while the chain's ledger
 	// counts only the gradients of closed rounds.
 	Spent []uint64 `json:"spent,omitempty"`
-	// Signed is the number of gradients that the participant has signed. If the chain counts more,
-	// this journal is an old copy.
+	// Signed is the number of gradients that the participant has signed. If the chain counts more
+	// gradients, this journal is an old copy.
 	Signed uint64 `json:"signed,omitempty"`
-	// New marks the journal of a new home, with which nothing has been signed yet.
+	// New marks the journal of a new home, whose keys have not signed any gradient or aggregate
+	// yet.
 	New bool `json:"new,omitempty"`
 }
 
@@ -73,8 +75,8 @@ type signed struct {
 	Raw   []byte `json:"raw"`
 }
 
-// NewJournal writes the journal of a new home if there is no journal. It tells the worker that
-// nothing was signed before, so the worker takes part in its first round.
+// NewJournal writes the journal of a new home if the path has no journal. From that journal the
+// worker knows that nothing is signed for the open round, so it takes part in its first round.
 func NewJournal(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -86,10 +88,11 @@ func NewJournal(path string) error {
 	return j.Close()
 }
 
-// OpenJournal reads the journal at path, or begins one, for the participant with an id, which a
-// rotation of keys does not change. A file that holds {} also begins a journal: with it the
-// operator declares that nothing is signed for the open round. With an empty path the journal is
-// only in memory, for simulations. The file stays locked until Close.
+// OpenJournal reads the journal at path, for the participant with an id on a chain. If the file is
+// missing, OpenJournal begins a new journal. A file that holds {} also begins a journal: with {}
+// the operator declares that nothing is signed for the open round. With an empty path the journal
+// is only in memory, for simulations. The file stays locked until Close. Errors: ErrBusy,
+// ErrDamaged, ErrJournal, or an error of the file system.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
 		return &Journal{Record: Record{Entry: entry{ChainID: chainID, ID: id}, NewHome: true}}, nil
@@ -155,8 +158,8 @@ func (e entry) with(added entry) entry {
 	return e
 }
 
-// add writes an addition to the disk and then to the record in memory. If it fails, the transaction
-// in the addition must not be sent.
+// add writes an addition to the disk and then to the record in memory. If add fails, the
+// transaction in the addition must not be sent.
 func (j *Journal) add(added entry) error {
 	whole := j.Entry.with(added)
 	if err := j.save(whole, added); err != nil {

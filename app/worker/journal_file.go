@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 )
 
-// The journal's file has a line for each entry: the checksum of its JSON in hexadecimal digits, a
-// space, and the JSON. The first line is a whole journal, each further line an addition. A file may
-// also consist of one entry's JSON without a checksum.
+// The journal's file has a line for each entry: the checksum of the entry's JSON in hexadecimal
+// digits, a space, and the JSON. The first line is a whole journal, each further line an addition.
+// A file may also consist of the JSON of one entry, without a checksum.
 
-// mostJournal is the size in bytes at which the file is rewritten with a single entry. With the
-// paper's model, whose entries have 105 kB, that happens every 40 rounds. A rewrite syncs the new
-// file and its folder.
+// mostJournal is the size in bytes at which the file is rewritten with a single entry. An entry of
+// the paper's model has 105 kB, so the file is then rewritten every 40 rounds. A rewrite syncs the
+// new file and its folder.
 const mostJournal = 4 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -50,7 +50,7 @@ func (e entry) size() int {
 	return n + n/2
 }
 
-// checksum returns the bytes before a line's JSON.
+// checksum returns the checksum of a line's JSON, and a space.
 func checksum(text []byte) string { return fmt.Sprintf("%08x ", crc32.Checksum(text, castagnoli)) }
 
 var errChecksum = errors.New("checksum does not match")
@@ -68,8 +68,8 @@ func readLine(line []byte) (e entry, err error) {
 }
 
 // readEntries merges all lines of a file into one entry. torn reports whether the last line is
-// incomplete. A crash cut that line off before its transaction was sent, so readEntries ignores it.
-// Any other damaged line is an error, because its transaction may have been sent.
+// incomplete. A crash cut off such a line before its transaction was sent, so readEntries ignores
+// the line. Any other damaged line is an error, because its transaction may have been sent.
 func readEntries(data []byte) (all entry, torn bool, err error) {
 	if bytes.HasPrefix(data, []byte("{")) {
 		return all, false, json.Unmarshal(data, &all)
@@ -95,8 +95,8 @@ func readEntries(data []byte) (all entry, torn bool, err error) {
 	}
 }
 
-// syncFile syncs the writes to a file to the disk, and syncFolder the renames in a folder. Before
-// that, a crash of the machine may undo them. They are variables for tests.
+// syncFile syncs the writes to a file to the disk, and syncFolder the renames in a folder. A crash
+// of the machine may undo writes and renames that are not synced. Tests replace both functions.
 var (
 	syncFile   = (*os.File).Sync
 	syncFolder = func(folder string) error {
@@ -110,7 +110,7 @@ var (
 
 // save appends the addition to the file, or rewrites the whole file. When it returns nil, the entry
 // is on the disk. After a crash during save the file has either this entry or only the earlier
-// ones. After a failed write the file gets no further entries.
+// entries. After a failed write the next save rewrites the whole file.
 func (j *Journal) save(whole, added entry) error {
 	switch {
 	case j.Path == "":
@@ -140,13 +140,13 @@ func (j *Journal) sync() error {
 	return syncFile(j.file)
 }
 
-// begunSuffix is the suffix of a journal's new file until it replaces the old one. Only the holder
-// of the lock and NewJournal write that file. If a process was killed before the replacement, the
-// next one overwrites the file.
+// begunSuffix is the suffix of a journal's new file until that file replaces the old file. Only the
+// holder of the lock and NewJournal write the new file. If a process is killed before the
+// replacement, the next process overwrites the new file.
 const begunSuffix = ".new"
 
-// begin replaces the file by one with a single entry and keeps the new file open. After a crash
-// there is either the old file or the whole new one.
+// begin replaces the file by a file with a single entry, and keeps the new file open. After a crash
+// the path has either the old file or the whole new file.
 func (j *Journal) begin(whole entry) error {
 	line, err := whole.line()
 	if err != nil {
@@ -183,7 +183,7 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// closeFile closes the file. The next entry then begins a new one.
+// closeFile closes the file. The next entry then begins a new file.
 func (j *Journal) closeFile() error {
 	if j.file == nil {
 		return nil

@@ -7,16 +7,17 @@ import (
 	"os"
 )
 
-// JournalInfo is a summary of a journal's file for an operator. Reading it takes no lock.
+// JournalInfo is a summary of a journal's file for an operator.
 type JournalInfo struct {
 	ChainID string
 	ID      []byte // the participant's id, as from app.ParticipantID
 	Signed  uint64 // the number of signed gradients
-	Missing bool   // there is no file
-	New     bool   // nothing is signed: a new home's journal, or the operator declared so
+	Missing bool   // whether the file is missing
+	New     bool   // whether nothing is signed: the journal of a new home, or {} from the operator
 }
 
-// ReadJournalInfo returns the summary of the journal at a path.
+// ReadJournalInfo returns the summary of the journal at a path, without the journal's lock. It
+// fails with ErrDamaged if the file cannot be decoded.
 func ReadJournalInfo(path string) (JournalInfo, error) {
 	data, err := os.ReadFile(path)
 	switch {

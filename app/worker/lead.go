@@ -44,8 +44,8 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 	}
 }
 
-// sign has a draft signed. It asks for at most one aggregate for each view of a round, and for none
-// of a round before the last one with a signed aggregate.
+// sign lets the signer sign a draft. It fails with ErrDraft if the draft's leader is another
+// participant.
 func (w *worker) sign(ctx context.Context, chainID string, participant uint32, draft *tx.Aggregate) (*tx.Tx, error) {
 	if draft.Leader != participant {
 		return nil, fmt.Errorf("%w: it is participant %d's, this is %d", ErrDraft, draft.Leader, participant)

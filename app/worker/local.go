@@ -19,7 +19,7 @@ type Local struct {
 	group   *GroupSync
 	mu      sync.Mutex
 	keys    Keys
-	journal *Journal // nil until it is open
+	journal *Journal // nil until Open
 }
 
 // NewLocal returns a signer with keys and with the journal at a path. reload reads the keys again,
@@ -51,8 +51,8 @@ func (l *Local) Open(_ context.Context, chainID string, id []byte) (*Record, err
 	return &record, nil
 }
 
-// open opens the journal. If it is open, open checks that it belongs to the chain and the
-// participant.
+// open opens the journal for a chain and a participant. If the journal is open already, it must
+// belong to both; otherwise the error is ErrForeign.
 func (l *Local) open(chainID string, id []byte) error {
 	if l.journal == nil {
 		journal, err := OpenJournal(l.path, chainID, id)
@@ -72,7 +72,7 @@ func (l *Local) open(chainID string, id []byte) error {
 // opened rejects a request unless the journal is open for its chain.
 func (l *Local) opened(chainID string) error {
 	if l.journal == nil {
-		return fmt.Errorf("%w: its journal is not open", ErrSigner) // the caller calls Open again
+		return fmt.Errorf("%w: its journal is not open", ErrSigner) // the client then calls Open again
 	}
 	return l.open(chainID, l.journal.Entry.ID)
 }
@@ -128,9 +128,9 @@ func (l *Local) Commit(_ context.Context, chainID string, c *tx.Commit) (*tx.Tx,
 	return tx.Sign(chainID, c, l.keys.Signing)
 }
 
-// Aggregate implements Signer. The entry is on the disk before the signature is returned. If the
-// view already has a signed aggregate, Aggregate returns that one, also for another draft: a
-// restarted worker may have another draft, and must send the same bytes as before.
+// Aggregate implements Signer. The entry is on the disk before the signature is returned. If an
+// aggregate is already signed for the view, Aggregate returns that aggregate, even if the draft
+// differs: a restarted worker may have another draft, and must send the same bytes again.
 func (l *Local) Aggregate(_ context.Context, chainID string, a *tx.Aggregate) (*tx.Tx, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,8 +163,8 @@ func (l *Local) Close() error {
 	return err
 }
 
-// With calls f with the keys. It is for signatures that the journal does not record: operations and
-// records of consent.
+// With calls f with the keys, for signatures that the journal does not record: those of operations
+// and of records of consent.
 func (l *Local) With(f func(Keys) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,17 +7,17 @@ import (
 	"os"
 )
 
-// ErrBusy means that another process has the lock. Two workers of one participant would sign two
-// gradients for a round, and two block signers two votes for a height; both are evidence against
-// the participant.
+// ErrBusy means that another process holds the lock. Two workers of one participant would sign two
+// gradients for a round, and two block signers would sign two votes for a height. Either is
+// evidence against the participant.
 var ErrBusy = errors.New("another process uses it")
 
-// lockSuffix is the suffix of the lock file's name. The lock needs a file of its own, because a
-// rewrite replaces the journal's file.
+// lockSuffix is the suffix of the lock file's name. The lock is not on the journal's file itself,
+// because a rewrite replaces that file.
 const lockSuffix = ".lock"
 
-// Lock locks a file or folder for this process until the result is closed. The lock file is in the
-// same folder.
+// Lock locks a file or folder for this process until the result is closed. The lock file is beside
+// the file or folder, with lockSuffix. Lock fails with ErrBusy if another process holds the lock.
 func Lock(path string) (io.Closer, error) {
 	f, err := os.OpenFile(path+lockSuffix, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

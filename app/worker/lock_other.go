@@ -4,5 +4,5 @@ package worker
 
 import "os"
 
-// exclusive does nothing, because this system has no such locks.
+// exclusive does nothing: on this system nothing prevents two processes from using one journal.
 func exclusive(*os.File) error { return nil }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// exclusive locks a file while it is open. The lock also ends with the process, even if that is
-// killed. It returns ErrBusy if the file is already locked.
+// exclusive locks a file while it is open. The lock also ends with the process, even if the process
+// is killed. exclusive returns ErrBusy if the file is already locked.
 func exclusive(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

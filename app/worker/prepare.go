@@ -10,7 +10,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// trainer returns the trainer for the task's epoch.
+// trainer returns the trainer for the task's epoch, after the home has accepted the parameters
+// (Policy) and consented (Consent).
 func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 	if err := w.Source.Permit(w.task.Params.TestChain); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (w *worker) builtIn(context.Context) (*Trainer, error) {
 	return trainer, nil
 }
 
-// errEpochOver means that an epoch ended before the worker could train in it.
+// errEpochOver means that an epoch ended before its trainer was ready.
 var errEpochOver = errors.New("the epoch is over")
 
 // external starts the program for an external model and returns its trainer. It fails with
@@ -92,7 +93,8 @@ func (w *worker) external(ctx context.Context) (*Trainer, error) {
 	}
 }
 
-// resume restores the momentum of a trainer, to that after the last signed gradient of the epoch.
+// resume sets the momentum of a trainer to the momentum after the last signed gradient of the
+// epoch.
 func (w *worker) resume(trainer *Trainer) error {
 	s, ok, err := w.record.snapshot(w.task.Epoch)
 	if err == nil && ok {
@@ -110,9 +112,9 @@ func (w *worker) resume(trainer *Trainer) error {
 	return err
 }
 
-// compute leaves the round's sum in the trainer. With an external trainer it fails with
-// errNoGradient if the trainer fails or the round closes first: signing a late gradient would spend
-// epsilon for nothing.
+// compute computes the round's sum of clipped gradients, which stays in the trainer. With an
+// external model compute fails with errNoGradient if the trainer fails, or if the round closes
+// first: a signature on a late gradient would spend epsilon for nothing.
 func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, error) {
 	at := params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}
 	if !trainer.external {
@@ -136,8 +138,8 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	return stats, nil
 }
 
-// closes waits until the round of a task is closed, and returns true; it returns false if ctx ends
-// first. Failed calls do not end the wait, because a trainer may take minutes.
+// closes returns true when the round of a task is closed, and false if ctx ends first. It repeats
+// failed calls, because a trainer may take minutes.
 func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
 	for {
 		now, err := w.chain.Await(ctx, pub, task)

@@ -13,30 +13,29 @@ import (
 type Record struct {
 	Path          string `json:"path"`
 	Entry         entry  `json:"entry"`
-	Missing       bool   `json:"missing"`        // there was no file
-	Truncated     bool   `json:"truncated"`      // the file ended within an entry
-	DeclaredEmpty bool   `json:"declared_empty"` // the operator declared that nothing is signed for the open round
-	NewHome       bool   `json:"new_home"`       // the journal is a new home's, which has signed nothing
+	Missing       bool   `json:"missing"`        // whether the file was missing
+	Truncated     bool   `json:"truncated"`      // whether the file ended within an entry
+	DeclaredEmpty bool   `json:"declared_empty"` // whether the operator declared that nothing is signed for the open round
+	NewHome       bool   `json:"new_home"`       // whether the journal is that of a new home, which has signed nothing
 }
 
-// lost reports whether signed gradients are, or may be, missing from the journal: there was no
-// file, the file ends within an entry, or the chain counts more gradients than the journal. An
-// entry that a crash cut short proves no loss, because its transaction was not sent; but a
-// truncated copy of a file looks the same.
+// lost reports whether signed gradients may be missing from the journal: the file was missing, the
+// file ended within an entry, or the chain counts more gradients than the journal. An entry that a
+// crash cut short loses no sent gradient, but a truncated copy of a file looks the same.
 func (r *Record) lost(counted uint64) bool {
 	return !r.DeclaredEmpty && (r.Missing || r.Truncated || counted > r.Entry.Signed)
 }
 
-// covers reports whether the journal tells what was signed for a round: it has the round's
-// gradient, or it is a new home's, with which nothing was signed. Any other journal without the
-// gradient may be an old copy.
+// covers reports whether the journal determines what was signed for a round: the journal has the
+// round's gradient, or nothing was signed (DeclaredEmpty, NewHome). Any other journal without the
+// round's gradient may be an old copy.
 func (r *Record) covers(epoch, round uint64) bool {
 	g := r.Entry.Gradient
 	return r.DeclaredEmpty || r.NewHome || g != nil && g.Epoch == epoch && g.Round == round
 }
 
-// gradient returns the gradient that was signed for a round, or nil. It fails if a gradient for a
-// later round was signed, because the chain is then behind the journal.
+// gradient returns the gradient that was signed for a round, or nil. It fails with ErrJournal if a
+// gradient for a later round was signed, because the chain is then behind the journal.
 func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 	g := r.Entry.Gradient
 	switch {
@@ -63,8 +62,9 @@ func (r *Record) spent(chain []uint64) []uint64 {
 	return out
 }
 
-// aggregate returns the aggregate that was signed for a round and view, or nil. It fails for rounds
-// before the last one with an aggregate, because the journal no longer has theirs.
+// aggregate returns the aggregate that was signed for the round and view of a, or nil. The journal
+// keeps only the aggregates of the last round in which the participant led; for an earlier round
+// aggregate fails with ErrDraft.
 func (r *Record) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 	for _, s := range r.Entry.Aggregates {
 		switch {
@@ -78,10 +78,12 @@ func (r *Record) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 	return nil, nil
 }
 
-// maxKept bounds the bytes of the aggregates kept of a round: 7 of the largest, and more than 600 without a Delta.
+// maxKept bounds the bytes of one round's aggregates in the journal: 7 aggregates of the max size,
+// or more than 600 aggregates without a Delta.
 const maxKept = 128 << 20
 
-// room rejects an aggregate that is larger than any, and more of them for a round than the journal keeps.
+// room rejects an aggregate of more than maxAggregate bytes, and an aggregate with which the
+// round's aggregates would exceed maxKept.
 func (r *Record) room(a *tx.Aggregate) error {
 	if a.Size() > maxAggregate {
 		return fmt.Errorf("%w: an aggregate of %d bytes, want at most %d", ErrDraft, a.Size(), maxAggregate)
@@ -99,7 +101,8 @@ func (r *Record) room(a *tx.Aggregate) error {
 	return nil
 }
 
-// decode decodes a stored transaction of a kind.
+// decode decodes a stored transaction. It fails with ErrDamaged if the transaction is not of the
+// kind.
 func (r *Record) decode(s *signed, kind tx.Kind) (*tx.Tx, error) {
 	t, err := tx.Decode(s.Raw)
 	if err == nil && t.Kind() != kind {
@@ -111,8 +114,8 @@ func (r *Record) decode(s *signed, kind tx.Kind) (*tx.Tx, error) {
 	return t, nil
 }
 
-// snapshot returns the mechanism's state after the last signed gradient, if that belongs to an
-// epoch.
+// snapshot returns the mechanism's state after the last signed gradient. ok is false if that
+// gradient is not of the epoch, or has no state.
 func (r *Record) snapshot(epoch uint64) (s privacy.Snapshot, ok bool, err error) {
 	m := r.Entry.Mechanism
 	if m == nil || m.Releases == 0 || r.Entry.Gradient == nil || r.Entry.Gradient.Epoch != epoch {

@@ -13,30 +13,30 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// worker is a running worker. Its two loops, for gradients and for aggregates, share the signer.
+// worker is a running worker. One loop sends gradients, another loop sends aggregates; both use the
+// signer.
 type worker struct {
 	Config
 	chain Chain
 	task  *Task
-	last  string         // the last message that once logged
+	last  string         // the last message that the method once logged
 	own   params.Privacy // the privacy parameters that Policy returned for the epoch
 
 	signer Signer
 	record *Record // the worker's copy of the journal's record
-	stale  bool    // whether the signer may have signed more than the record has
+	stale  bool    // whether the signer may have signed a gradient that record does not have
 
 	mu sync.Mutex // guards the fields below
-	// skipped is the round that the worker skips, or nil. It is the round that was open when the
-	// worker started, if the journal does not tell what was signed for it. untilOverdue is set if
-	// the journal only has no entry for that round, and is not known to lack any: the worker then
-	// takes part once the round is overdue.
+	// skipped is the round that the worker skips, or nil. Only the round that was open when the
+	// worker started can be skipped (skipOpenRound). With untilOverdue the worker takes part once
+	// that round is overdue.
 	skipped      *params.RoundID
 	untilOverdue bool
 	keys         PublicKeys
 }
 
 // Run follows the chain until the epoch's training is finished or ctx is done. It retries every
-// failed call, so an unreachable chain does not end it.
+// failed call to the chain, so Run does not end if the chain is unreachable.
 func Run(ctx context.Context, chain Chain, c Config) error {
 	if c.Retry <= 0 {
 		c.Retry = 500 * time.Millisecond
@@ -73,14 +73,15 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	return err
 }
 
-// skipOpenRound makes the worker skip the open round if its journal does not cover the round. The
-// worker may have signed for that round before it restarted, and a second gradient would be
-// evidence against it. It must skip even if the chain counts no gradient of its own, because the
-// first may still be on its way.
+// skipOpenRound makes the worker skip the open round if the journal does not cover that round. The
+// worker may have signed a gradient for the round before it restarted, and a second gradient would
+// be evidence against the participant. The chain may not have counted the first gradient yet.
 //
-//   - A new home has a journal from the start (NewJournal), so its worker does not skip its first round.
-//   - If many workers restart, the round may need their gradients. So a worker whose journal only has no
-//     entry for the round skips it until it is overdue.
+//   - A new home has a journal from the start (NewJournal), so the worker does not skip the
+//     participant's first round.
+//   - If many workers restart, the round may need their gradients. So a worker whose journal has
+//     all counted gradients, but no gradient for the round, skips the round only until the round is
+//     overdue.
 //   - A worker whose journal is known to lack entries skips the whole round.
 func (w *worker) skipOpenRound() {
 	lost := w.record.lost(w.task.Participant.Participations)
@@ -108,8 +109,8 @@ func (w *worker) skips(epoch, round uint64) bool {
 	return w.skipped != nil && *w.skipped == params.RoundID{Epoch: epoch, Round: round}
 }
 
-// overdue waits until the round that the worker skips is overdue. It returns errUnawaited if the
-// round closes first.
+// overdue waits until the skipped round is overdue, and ends the skip. It returns errUnawaited if
+// the round closes first.
 func (w *worker) overdue(ctx context.Context) error {
 	for at := w.at(); !w.task.Overdue; {
 		if _, err := w.next(ctx, 4*w.Retry); err != nil {
@@ -129,8 +130,8 @@ func (w *worker) overdue(ctx context.Context) error {
 	return nil
 }
 
-// await waits for the next open round, even if the chain is unreachable or does not know the
-// participant yet.
+// await waits for the next open round or phase, also while the chain is unreachable or does not
+// know the participant yet.
 func (w *worker) await(ctx context.Context) error {
 	for {
 		task, err := w.chain.Await(ctx, w.public(), w.task)
@@ -152,7 +153,7 @@ func (w *worker) public() ed25519.PublicKey {
 	return w.keys.Signing
 }
 
-// once logs a text, unless it is the same as the last one.
+// once logs a text, unless it is the text that once logged last.
 func (w *worker) once(text string, keyvals ...any) {
 	if text != w.last {
 		w.last = text
@@ -160,9 +161,10 @@ func (w *worker) once(text string, keyvals ...any) {
 	}
 }
 
-// waiting logs, once, why the worker waits, and reloads the keys if the chain does not know them.
+// waiting logs err, once, as the reason why the worker waits. If the chain does not know the keys,
+// waiting also reloads the keys.
 func (w *worker) waiting(ctx context.Context, err error) {
-	if errors.Is(err, context.Canceled) { // the worker is to end
+	if errors.Is(err, context.Canceled) { // the worker ends
 		return
 	}
 	if !errors.Is(err, ErrNotParticipant) {
@@ -173,7 +175,7 @@ func (w *worker) waiting(ctx context.Context, err error) {
 	w.reload(ctx)
 }
 
-// rotated reloads the keys if the chain has registered another VRF key for the participant.
+// rotated reloads the keys if the chain has another VRF key for the participant than the worker.
 func (w *worker) rotated(ctx context.Context) {
 	w.mu.Lock()
 	known := w.keys.VRF.Equal(ed25519.PublicKey(w.task.Participant.VrfKey))
@@ -211,7 +213,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// follow trains epoch after epoch.
+// follow trains in the task's epoch, and with Follow in every later epoch.
 func (w *worker) follow(ctx context.Context) error {
 	for {
 		epoch := w.task.Epoch
@@ -262,8 +264,8 @@ func (w *worker) train(ctx context.Context) error {
 	return w.train(ctx)
 }
 
-// rounds takes a training step in each open round of an epoch. It reports whether the worker has
-// nothing more to do.
+// rounds takes a training step in each open round of an epoch. done is true if the participant's
+// budget is spent and the worker does not follow later epochs.
 func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (done bool, err error) {
 	for !w.task.Finished && w.task.Epoch == epoch {
 		t, err := w.gradient(ctx, trainer)
@@ -297,8 +299,9 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 	return false, nil
 }
 
-// deliver sends the gradient, or the commitment to it, again and again until the next round opens.
-// After a rejection, and in phase Missed, it sends nothing and waits for the next round.
+// deliver sends the gradient, or in the commit phase the commitment to the gradient, repeatedly
+// until the next round opens. After a rejection, and in phase Missed, deliver only waits for the
+// next round.
 func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 	for at := w.at(); w.at() == at; {
 		if t != nil && w.task.Phase != Missed {
@@ -317,8 +320,8 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 	return nil
 }
 
-// send sends the round's gradient, or in the commit phase its commitment. It reports whether the
-// transaction was rejected.
+// send sends the round's gradient, or in the commit phase the commitment to that gradient. refused
+// is true if the chain rejects the transaction.
 func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 	if f, ok := w.chain.(Forger); ok {
 		if t, err = f.Forge(ctx, t); err != nil || t == nil {
@@ -348,7 +351,8 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 // at returns the round of the task.
 func (w *worker) at() params.RoundID { return params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round} }
 
-// next waits up to d for the next round or phase, and reports whether it has begun.
+// next waits up to d for the next round or phase. It returns true if a new round or phase has
+// begun, which is then in w.task.
 func (w *worker) next(ctx context.Context, d time.Duration) (bool, error) {
 	wait, cancel := context.WithTimeout(ctx, d)
 	task, err := w.chain.Await(wait, w.public(), w.task)

@@ -15,26 +15,26 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Bounds on the bytes of what is signed: coordinates of the wider grid, the parameters of a momentum, and an
-// aggregate with its Delta and, for each participant, an index and a hash.
+// These constants bound, in bytes, a gradient's payload (two bytes a coordinate), a momentum (8
+// bytes a parameter), and an aggregate (Delta, and an index and a hash for each participant).
 const (
 	maxPayload   = 2 * gradients.MaxDim
 	maxMomentum  = 8 * gradients.MaxDim
 	maxAggregate = 8*gradients.MaxDim + 48*gradients.MaxParticipants + 512
 )
 
-// Signer holds a participant's keys, and the journal of what it has signed with them. For a round
-// it signs one gradient and the commitment to it, and for each view of the round one aggregate. A
-// second request with the same gradient gets the same signature; a request with another gradient
-// gets ErrSigned. A second request for an aggregate gets the first aggregate. Local is a Signer in
-// this process; signer.Client asks one in another process, and fails with ErrSigner while that does
-// not answer.
+// Signer holds a participant's keys, and the journal of the gradients and aggregates that it has
+// signed. For a round it signs one gradient, the commitment to that gradient, and one aggregate for
+// each view. A second request with the same gradient gets the same signature; a request with
+// another gradient gets ErrSigned. A second request for the aggregate of a view gets the first
+// aggregate. Local is a Signer in this process. signer.Client asks a signer in another process, and
+// fails with ErrSigner while that signer does not answer.
 type Signer interface {
-	// Keys returns the public keys. With reload it reads the key file first, which a rotation may
-	// have changed.
+	// Keys returns the public keys. With reload, the signer first reads the key file, which a
+	// rotation may have changed.
 	Keys(ctx context.Context, reload bool) (PublicKeys, error)
-	// Open opens the journal for the participant with an id on a chain, if it is not open yet, and
-	// returns its record.
+	// Open opens the journal for the participant with an id on a chain, unless the journal is open
+	// already, and returns the journal's record.
 	Open(ctx context.Context, chainID string, id []byte) (*Record, error)
 	// Gradient signs the gradient of a round.
 	Gradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error)
@@ -45,13 +45,13 @@ type Signer interface {
 	Close() error
 }
 
-// PublicKeys holds the public keys of Keys.
+// PublicKeys holds the public part of a Keys value.
 type PublicKeys struct {
 	Signing ed25519.PublicKey `json:"signing"`
 	VRF     ed25519.PublicKey `json:"vrf"`
 }
 
-// Place is a round of a chain, and the participant that a signature for it belongs to.
+// Place names a round of a chain, and the participant whose signature a request asks for.
 type Place struct {
 	ChainID string `json:"chain_id"`
 	ID      []byte `json:"participant_id"`
@@ -60,19 +60,19 @@ type Place struct {
 }
 
 // GradientRequest asks for the signature of a gradient. The signer itself makes the VRF proof, so
-// that it reveals a proof only inside a signed gradient, and so only one for each round.
+// that it reveals only one proof for each round, inside the signed gradient.
 type GradientRequest struct {
 	Place
-	Seed        []byte     `json:"seed"` // a part of the input of the VRF proof
+	Seed        []byte     `json:"seed"` // the seed in the input of the VRF proof
 	Participant uint32     `json:"participant"`
 	Payload     []byte     `json:"payload"`
-	Mechanism   *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient
-	Spent       []uint64   `json:"spent"`               // the privacy costs including this gradient
+	Mechanism   *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient; nil without momentum
+	Spent       []uint64   `json:"spent"`               // the privacy costs, at each order, including this gradient
 	Counted     uint64     `json:"counted"`             // the number of gradients that the chain has counted
 }
 
-// check bounds what the journal keeps of a request. A larger gradient is of no model, and a later worker could
-// not read the journal.
+// check rejects a request whose payload, momentum or ledger is larger than any model needs. With a
+// larger entry, a later worker could not read the journal.
 func (r *GradientRequest) check() error {
 	momentum := 0
 	if r.Mechanism != nil {
@@ -98,7 +98,8 @@ func (r *GradientRequest) keep(s privacy.Snapshot) {
 // input returns the input of the round's VRF proof.
 func (r *GradientRequest) input() []byte { return leader.Input(r.ChainID, r.Epoch, r.Round, r.Seed) }
 
-// addition returns the journal's entry for the signed gradient, as an addition to the entry before.
+// addition returns the addition to the journal for the signed gradient t. before is the journal's
+// entry so far.
 func (r *GradientRequest) addition(t *tx.Tx, before entry) entry {
 	kept := r.Mechanism
 	if kept == nil {
@@ -111,8 +112,8 @@ func (r *GradientRequest) addition(t *tx.Tx, before entry) entry {
 	}
 }
 
-// begin gets the public keys, waits for the first task, and opens the journal. While the signer
-// does not answer, it retries.
+// begin gets the public keys, waits for the first task, and opens the journal. It retries while the
+// signer does not answer.
 func (w *worker) begin(ctx context.Context) error {
 	err := w.ask(ctx, func() (err error) {
 		keys, err := w.signer.Keys(ctx, false)
@@ -135,7 +136,7 @@ func (w *worker) begin(ctx context.Context) error {
 	})
 }
 
-// ask calls f again and again while the signer does not answer.
+// ask repeats f while f fails with ErrSigner, and returns f's result.
 func (w *worker) ask(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -153,8 +154,8 @@ func (w *worker) ask(ctx context.Context, f func() error) error {
 }
 
 // refresh asks the signer for its record if an earlier request got no answer, so that the worker
-// computes nothing for a round that the signer has signed for. It fails with errNoGradient while
-// the signer does not answer.
+// computes no second gradient for a round. It fails with errNoGradient while the signer does not
+// answer.
 func (w *worker) refresh(ctx context.Context, trainer *Trainer) error {
 	if !w.stale {
 		if _, err := w.signer.Keys(ctx, false); err == nil || !errors.Is(err, ErrSigner) {
@@ -174,9 +175,9 @@ func (w *worker) refresh(ctx context.Context, trainer *Trainer) error {
 	return w.resume(trainer)
 }
 
-// signGradient has a gradient signed and adds it to the record. It fails with errNoGradient if the
-// signer does not answer, or has signed another gradient for the round; the worker then reads the
-// record again.
+// signGradient lets the signer sign a gradient, and adds the gradient to the worker's record. It
+// fails with errNoGradient if the signer does not answer, or has signed another gradient for the
+// round. After such an error, refresh reads the signer's record again.
 func (w *worker) signGradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error) {
 	ask, end := w.whileOpen(ctx)
 	t, err := w.signer.Gradient(ask, r)
@@ -204,8 +205,8 @@ func (w *worker) signGradient(ctx context.Context, r *GradientRequest) (*tx.Tx, 
 }
 
 // whileOpen returns a context for a request to a signer in another process, which may not answer.
-// The context ends when the task's round closes. end waits until whileOpen no longer uses the
-// chain.
+// The context ends when the task's round closes. The caller calls end after the request; end
+// returns when the goroutine of whileOpen has ended.
 func (w *worker) whileOpen(ctx context.Context) (ask context.Context, end func()) {
 	if _, local := w.signer.(*Local); local {
 		return ctx, func() {}
@@ -221,7 +222,7 @@ func (w *worker) whileOpen(ctx context.Context) (ask context.Context, end func()
 	return ask, func() { cancel(); <-ended }
 }
 
-// commit has the commitment to a gradient signed.
+// commit lets the signer sign the commitment to a gradient.
 func (w *worker) commit(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	g := t.Gradient
 	c := &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]}

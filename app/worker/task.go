@@ -6,7 +6,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Moved reports whether the state has another task for the participant than last: another round is
+// Moved reports whether the participant's task in the state differs from last: another round is
 // open, or the round is in another phase for the participant.
 func Moved(s *app.State, last *Task) bool {
 	return last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round || last.Phase != phaseOf(s,
@@ -26,7 +26,8 @@ func phaseOf(s *app.State, participant uint32) Phase {
 	return Missed
 }
 
-// NewTask returns the open round's task for the participant with the key.
+// NewTask returns the open round's task for the participant with the signing key pub, or
+// ErrNotParticipant.
 func NewTask(s *app.State, pub []byte) (*Task, error) {
 	p, ok := s.Find(pub)
 	if !ok {

@@ -14,8 +14,9 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Shard prepares a participant's part of a training set for the chain's model. It fails with
-// ErrUnfit if the data do not fit the model, or if this program lacks the chain's feature map.
+// Shard converts a participant's part of a training set to the inputs of the chain's model. part
+// lists the indices of the examples; nil means all. Shard fails with ErrUnfit if the data do not
+// fit the model, or if this program does not have the chain's feature map.
 func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.Features, error) {
 	f, err := inputs.Of(set, part, m, keep)
 	if errors.Is(err, inputs.ErrMap) || errors.Is(err, inputs.ErrInputs) {
@@ -24,10 +25,10 @@ func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.F
 	return f, err
 }
 
-// Examples is a participant's access to its own examples for an external model: another program
-// computes the gradients.
+// Examples gives the gradients of a participant's own examples for an external model. Another
+// program computes them.
 type Examples interface {
-	// Len returns the number of examples, or of groups if they are the unit of privacy.
+	// Len returns the number of examples, or of groups if the unit of privacy is a group.
 	Len() int
 	// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each clipped to
 	// the chain's clip norm. After an error the content of dst is undefined.
@@ -39,10 +40,10 @@ type Examples interface {
 // Trainer takes training steps on a participant's data. It is not safe for concurrent use.
 type Trainer struct {
 	clipped   func(ctx context.Context, dst, x []float64, picked []int) (model.Stats, error)
-	external  bool // whether another program computes the steps: they may fail, and take long
+	external  bool // whether another program computes the sums, which may fail and take long
 	close     func()
-	have      int     // the number of examples, or of groups if they are the unit of privacy
-	radius    float64 // radius of the ball onto which the sum is projected; infinite if there is no bound
+	have      int     // the number of examples, or of groups if the unit of privacy is a group
+	radius    float64 // the max norm of the sum; infinite without a bound
 	mechanism *privacy.Mechanism
 	source    privacy.UniformSource // the randomness from which batches are drawn
 	privacy   params.Privacy
@@ -52,8 +53,8 @@ type Trainer struct {
 	drawn     *params.RoundID // the round for which picked was drawn, until its gradient is released
 }
 
-// NewTrainer prepares the steps of an epoch. The participant's secret randomness, source,
-// determines the batches and the noise.
+// NewTrainer returns a trainer for a built-in model. The batches and the noise come from source,
+// the participant's secret randomness. NewTrainer fails if the data do not fit the parameters.
 func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*Trainer, error) {
 	m, err := model.New(model.SpecOf(p.Model))
 	if err != nil {
@@ -82,7 +83,8 @@ func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*
 	return t, nil
 }
 
-// newExternal prepares the steps of an epoch with an external model. The trainer closes examples.
+// newExternal returns a trainer for an external model. The trainer closes examples; if newExternal
+// fails, it closes them itself.
 func newExternal(p params.Params, examples Examples, source *privacy.Source) (*Trainer, error) {
 	t, err := newTrainer(p, examples.Len(), source)
 	if err != nil {
@@ -96,7 +98,8 @@ func newExternal(p params.Params, examples Examples, source *privacy.Source) (*T
 	return t, nil
 }
 
-// newTrainer prepares the part that all trainers share.
+// newTrainer returns a trainer without the functions clipped and close, for have examples or
+// groups.
 func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, error) {
 	if p.Privacy.SamplingRate == 0 && have < int(p.Privacy.Batch) {
 		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", have, p.Privacy.Batch)
@@ -111,10 +114,10 @@ func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, er
 	}, nil
 }
 
-// radius returns the bound on the norm of a sum of clipped gradients: validators accept the vector
-// of a sum within it (SPEC G6). The bound allows for a batch eight standard deviations above the
-// expected size. A participant with the number of examples that the parameters assume,
-// batch/sampling_rate, never reaches it; one with more examples may.
+// radius returns the max norm of a sum of clipped gradients with which validators accept the vector
+// (SPEC, G6). The bound allows for a batch eight standard deviations above the expected size. If a
+// participant has the number of examples that the parameters assume, batch/sampling_rate, its sums
+// stay within the bound. With more examples a sum may reach the bound.
 func radius(p params.Params) float64 {
 	if !p.Privacy.NoiseFloor || p.Privacy.SamplingRate == 0 {
 		return math.Inf(1)
@@ -123,14 +126,15 @@ func radius(p params.Params) float64 {
 }
 
 // Step computes the participant's gradient at x: it draws a secret batch, sums the clipped
-// gradients of its examples, and applies the mechanism. It is only for built-in models.
+// gradients of the batch's examples, and applies the mechanism. It is only for built-in models.
 func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
 	stats, _ := t.compute(context.Background(), params.RoundID{}, x) // no error is possible with a built-in model
 	return t.release(), stats
 }
 
-// compute computes the sum for a round. After a failure the round keeps its batch: if a failure led
-// to a new batch, a trainer could fail on purpose and so choose among batches.
+// compute computes the sum of the clipped gradients for a round. After a failure the round keeps
+// its batch: if a failure led to a new batch, an external trainer could fail on purpose and so
+// choose among batches.
 func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (model.Stats, error) {
 	if t.drawn == nil || *t.drawn != at {
 		t.draw()
@@ -143,7 +147,8 @@ func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (
 	return stats, err
 }
 
-// release turns the sum into the round's gradient, which spends privacy budget.
+// release applies the mechanism to the sum of the batch's clipped gradients and returns the round's
+// gradient. Each call uses up privacy budget.
 func (t *Trainer) release() gradients.Vector {
 	t.drawn = nil
 	v, report := t.mechanism.Release(t.sum)
@@ -151,8 +156,9 @@ func (t *Trainer) release() gradients.Vector {
 	return v
 }
 
-// draw picks the batch among all examples. The sampling rate does not depend on their number, so
-// adding or removing one example does not change how likely the others are.
+// draw picks the batch among all examples or groups. The sampling rate does not depend on their
+// number, so adding or removing one example does not change the probabilities of the other
+// examples.
 func (t *Trainer) draw() {
 	if t.privacy.SamplingRate > 0 {
 		t.picked = privacy.PoissonSample(t.picked[:0], t.have, t.privacy.SamplingRate, t.source)
@@ -165,16 +171,16 @@ func (t *Trainer) draw() {
 // With the prototype's mechanism the value is PRIVATE, because it reveals the gradient's norm.
 func (t *Trainer) NoiseStd() float64 { return t.noise }
 
-// GridStep returns the grid step that a preset uses: an eighth of the final standard deviation of
-// the noise in a submitted vector, in gradient units.
+// GridStep returns the grid step of the presets, in gradient units: an eighth of the final standard
+// deviation of the noise in a submitted vector.
 func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
 
 // NoiseStd returns the standard deviation of the noise in each coordinate of a submitted vector after
 // many rounds, in gradient units. It is 0 with a mechanism other than the gaussian one.
 func NoiseStd(p params.Privacy) float64 { return privacy.FinalStd(mechanismConfig(p)) }
 
-// mechanismConfig returns the part of a chain's privacy parameters that the mechanism needs. It has
-// a type of its own because package privacy knows no sampling, budget or ledger.
+// mechanismConfig converts a chain's privacy parameters to a privacy.Config, which has only what
+// the mechanism needs. Package privacy does not know sampling, budgets or ledgers.
 func mechanismConfig(p params.Privacy) privacy.Config {
 	return privacy.Config{
 		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,

@@ -16,18 +16,18 @@ type Log struct {
 	path string
 
 	mu     sync.Mutex
-	read   fs.FileInfo // the file's properties at the last reading; nil if it did not exist
+	read   fs.FileInfo // the file's properties at the last reading; nil if the file did not exist
 	known  bool
 	all    []Record
 	reason error
 }
 
-// Open returns the log in a file, which need not exist.
+// Open returns the Log of a file. The file need not exist.
 func Open(path string) *Log { return &Log{path: path} }
 
-// Records returns all records, oldest first, after it has verified their signatures. It reads the
-// file again only if the file has changed. One bad line is an error, because the line may be a
-// withdrawal.
+// Records returns all records of the file, oldest first, and verifies their signatures. It reads
+// the file again only if the file has changed. One bad line is an error (ErrRecord), because the
+// line may be a withdrawal.
 func (l *Log) Records() ([]Record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,8 @@ func readRecords(path string) (all []Record, err error) {
 	return all, nil
 }
 
-// Add appends records to the file and syncs it to the disk.
+// Add appends records to the file and syncs the file to the disk. It fails with ErrRecord if a
+// record, or a line of the file, is not valid.
 func (l *Log) Add(records ...Record) error {
 	if _, err := l.Records(); err != nil {
 		return err

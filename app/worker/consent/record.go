@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// ErrRecord means that a record is damaged, or that the key that it names did not sign it.
+// ErrRecord means that a record is damaged, or that its signature is not one by its PubKey.
 var ErrRecord = errors.New("record of consent")
 
 // Decision is a home's decision on an epoch.
@@ -27,7 +27,7 @@ const (
 	Rejected  Decision = "rejected"
 )
 
-// Subject identifies the epoch and the parameters that a decision is about.
+// Subject names the chain, the epoch and the parameters that a decision is about.
 type Subject struct {
 	ChainID string `json:"chain_id"`
 	Epoch   uint64 `json:"epoch"`
@@ -64,7 +64,8 @@ func (r Record) signed() ([]byte, error) {
 	return append([]byte(domain), text...), err
 }
 
-// Sign returns a signed record. It truncates the time to seconds.
+// Sign returns a signed record, with the time truncated to seconds. It fails if d is neither
+// Consented nor Rejected.
 func Sign(about Subject, d Decision, at time.Time, key ed25519.PrivateKey) (Record, error) {
 	r := Record{Subject: about, Decision: d, Time: at.UTC().Truncate(time.Second),
 		PubKey: key.Public().(ed25519.PublicKey)}
@@ -94,9 +95,10 @@ func (r Record) verify() error {
 	return nil
 }
 
-// Of returns a participant's decision on a subject, and the record with it: the last one that the
-// participant's current key or a former key signed, because a rotation withdraws nothing. If the
-// decision is Awaited, the record is empty.
+// Of returns a participant's decision on a subject, and the record of that decision. The last
+// record that the participant's current key or a former key signed decides: a rotation of the key
+// does not withdraw a decision. Without such a record the decision is Awaited, and the record is
+// empty.
 func Of(all []Record, about Subject, p app.Participant) (Decision, Record) {
 	for _, r := range slices.Backward(all) {
 		if r.Subject == about && belongs(r.PubKey, p) {

@@ -19,8 +19,8 @@ import (
 	"github.com/spdl/spdl/app/worker/consent"
 )
 
-// timeout bounds a request including its connection. It leaves time for the signer to write its
-// journal to the disk.
+// timeout bounds the time of a request, including the connection. It is long enough for the signer
+// to write its journal to the disk.
 const timeout = 10 * time.Second
 
 // Client is a worker.Signer that asks a Server in another process. A request without an answer
@@ -28,11 +28,12 @@ const timeout = 10 * time.Second
 type Client struct {
 	http    *http.Client
 	address string
-	away    atomic.Pointer[string] // the reason why the last request got no answer; nil if it got one
+	away    atomic.Pointer[string] // the error text of the last request, if that failed with ErrSigner; nil if not
 }
 
 // New returns a client of the signer at an address, such as unix:///run/spdl/signer.sock or
 // tcp://host:port. For TCP, certificates is the folder of the certificates. New does not connect.
+// It fails if the address or the certificates are not valid.
 func New(address, certificates string) (*Client, error) {
 	dial, err := dialer(address, certificates)
 	if err != nil {
@@ -49,7 +50,8 @@ func New(address, certificates string) (*Client, error) {
 // Address returns the signer's address.
 func (c *Client) Address() string { return c.address }
 
-// Away returns the reason why the last request got no answer, "" if it got one.
+// Away returns the error text of the last request if that request failed with ErrSigner, and "" if
+// it got an answer.
 func (c *Client) Away() string {
 	if said := c.away.Load(); said != nil {
 		return *said
@@ -57,7 +59,8 @@ func (c *Client) Away() string {
 	return ""
 }
 
-// call sends a request, decodes the answer, and records for Away whether there was one.
+// call sends a request and decodes the answer. If it fails with ErrSigner, call stores the error
+// text for Away; any other result clears that text. A call whose ctx ended changes nothing.
 func (c *Client) call(ctx context.Context, path string, request, into any) error {
 	err := c.exchange(ctx, path, request, into)
 	switch {
@@ -90,7 +93,7 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 		}
 		return fmt.Errorf("%w at %s: %w", worker.ErrSigner, c.address, err)
 	}
-	defer func() { _ = answer.Body.Close() }() // the body has been read to its end
+	defer func() { _ = answer.Body.Close() }() // an error after the read does not matter
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxRequest))
 	if err != nil {
 		return fmt.Errorf("%w at %s: %w", worker.ErrSigner, c.address, err)
@@ -103,7 +106,7 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 		if is := errorsByKind[said.Kind]; is != nil {
 			return remoteError{said.Error, is}
 		}
-		return remoteError{said.Error, worker.ErrSigner} // such as a full disk
+		return remoteError{said.Error, worker.ErrSigner} // the signer could not sign, for example because its disk is full
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("%w at %s: %w", worker.ErrSigner, c.address, err)
@@ -111,8 +114,8 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 	return nil
 }
 
-// signed sends a request, as call does, and returns the signed transaction in the answer, which
-// must be of a kind.
+// signed sends a request by call, and returns the signed transaction in the answer. It fails with
+// ErrSigner if the transaction is not of the kind.
 func (c *Client) signed(ctx context.Context, path string, kind tx.Kind, request any) (*tx.Tx, error) {
 	var a answer
 	if err := c.call(ctx, path, request, &a); err != nil {
@@ -125,7 +128,8 @@ func (c *Client) signed(ctx context.Context, path string, kind tx.Kind, request 
 	return t, err
 }
 
-// content is signed for requests that carry the encoded message of a body.
+// content encodes a body, sends it to the signer in a contentRequest, and returns the signed
+// transaction.
 func (c *Client) content(ctx context.Context, path, chainID string, kind tx.Kind, body tx.Body) (*tx.Tx, error) {
 	content, err := body.Marshal()
 	if err != nil {
@@ -165,13 +169,14 @@ func (c *Client) Aggregate(ctx context.Context, chainID string, a *tx.Aggregate)
 	return c.content(ctx, pathAggregate, chainID, tx.KindAggregate, a)
 }
 
-// Operation has an operation signed. It fails unless the signer's configuration allows its kind.
+// Operation asks the signer to sign an operation. It fails with ErrDenied unless the signer's
+// configuration allows operations of this kind.
 func (c *Client) Operation(ctx context.Context, chainID string, body tx.Body) (*tx.Tx, error) {
 	return c.content(ctx, pathOperation, chainID, tx.KindOf(body), body)
 }
 
-// Consent has a record of consent signed. It fails unless the signer's configuration allows it. The
-// record has the time of the signer's clock.
+// Consent asks the signer to sign a record of consent. It fails with ErrDenied unless the signer's
+// configuration allows records of consent. The time in the record is from the signer's clock.
 func (c *Client) Consent(ctx context.Context, s consent.Subject, d consent.Decision) (r consent.Record, err error) {
 	return r, c.call(ctx, pathConsent, consentRequest{s, d}, &r)
 }

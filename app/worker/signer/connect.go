@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// These are the files in a folder of certificates: its own certificate and key, and the other
-// side's certificate.
+// These are the names of the files in a folder of certificates: the certificate and the key of this
+// side of the connection, and the certificate of the other side.
 const (
 	OwnCertificate  = "own.crt"
 	OwnKey          = "own.key"
@@ -35,7 +35,8 @@ func Files(folder string) []string {
 		filepath.Join(folder, PeerCertificate)}
 }
 
-// split splits an address into its scheme and the path or the host and port.
+// split splits an address into the scheme (unix or tcp) and, in at, the path or host:port. It fails
+// if the address has another form.
 func split(address string) (scheme, at string, err error) {
 	scheme, at, ok := strings.Cut(address, "://")
 	switch {
@@ -55,7 +56,7 @@ func CheckAddress(address string) error {
 	return err
 }
 
-// NeedsCertificates reports whether connections to an address use TLS, as those over TCP do.
+// NeedsCertificates reports whether connections to an address use TLS. Connections over TCP do.
 func NeedsCertificates(address string) bool { return strings.HasPrefix(address, "tcp://") }
 
 // dialer returns a function that connects to an address, over a Unix socket or by TLS over TCP.
@@ -76,9 +77,9 @@ func dialer(address, certificates string) (func(context.Context) (net.Conn, erro
 	return func(ctx context.Context) (net.Conn, error) { return over.DialContext(ctx, "tcp", at) }, nil
 }
 
-// Listen listens at an address. A Unix socket accepts the processes of this user and of users,
-// given by their ids. TCP with TLS accepts only the peer whose certificate is in the folder. log
-// reports rejected connections.
+// Listen listens at an address. A Unix socket accepts only processes of this user and of the users
+// whose ids are in users. TCP with TLS accepts only the peer whose certificate is in the folder.
+// The function log gets the rejected connections of a Unix socket.
 func Listen(address, certificates string, users []uint32, log func(string, ...any)) (net.Listener, error) {
 	scheme, at, err := split(address)
 	if err != nil {
@@ -94,7 +95,7 @@ func Listen(address, certificates string, users []uint32, log func(string, ...an
 	return listenUnix(at, users, limited(log))
 }
 
-// listenUnix listens on a socket file. It replaces a file on which no process listens.
+// listenUnix listens on a socket file. It replaces a socket file on which no process listens.
 func listenUnix(path string, users []uint32, log func(string, ...any)) (net.Listener, error) {
 	users = append(slices.Clone(users), uint32(os.Getuid()))
 	if err := cmp.Or(checkFolder(filepath.Dir(path)), checkUsers(users)); err != nil {
@@ -113,7 +114,7 @@ func listenUnix(path string, users []uint32, log func(string, ...any)) (net.List
 		return nil, err
 	}
 	mode := os.FileMode(0o600)
-	if len(users) > 1 { // the kernel tells the user of each connection
+	if len(users) > 1 { // Accept then checks the user of each connection, which the kernel reports
 		mode = 0o666
 	}
 	if err := os.Chmod(path, mode); err != nil {
@@ -122,7 +123,7 @@ func listenUnix(path string, users []uint32, log func(string, ...any)) (net.List
 	return &byUser{l.(*net.UnixListener), users, log}, nil
 }
 
-// byUser is a listener that accepts only the connections of some users.
+// byUser is a listener that accepts only connections of processes of the given users.
 type byUser struct {
 	*net.UnixListener
 	users []uint32
@@ -157,8 +158,8 @@ func tlsConfig(folder string) (*tls.Config, error) {
 	}, nil
 }
 
-// MakePair makes a certificate for a node and one for a signer, each in its folder, and replaces
-// earlier ones. Each folder also gets the other side's certificate.
+// MakePair makes a key and a certificate for a node and for a signer, each in its folder, and
+// replaces earlier files. Each folder also gets the other side's certificate.
 func MakePair(node, signer string) error {
 	for _, folder := range []string{node, signer} {
 		for _, file := range Files(folder) {
@@ -179,7 +180,8 @@ func MakePair(node, signer string) error {
 		writeNew(filepath.Join(signer, PeerCertificate), "CERTIFICATE", ofNode, 0o644))
 }
 
-// makeCertificate makes a key and its certificate in a folder, and returns the encoded certificate.
+// makeCertificate writes a new key and its certificate into a folder, and returns the certificate
+// in DER.
 func makeCertificate(folder string) ([]byte, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

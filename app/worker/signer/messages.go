@@ -19,12 +19,13 @@ const (
 	pathConsent   = "/v1/consent"
 )
 
-// Consent is the word for records of consent in a Policy's Allow, whose other words name kinds of
-// operations.
+// Consent is an entry of Policy.Allow. It permits the signer to sign records of consent. Every
+// other entry is the name of a kind of operation.
 const Consent = "consent"
 
-// Kinds returns the words that may be in a Policy's Allow. A rotation is none of them: it runs with the signer's home,
-// and a node that may ask for one makes the participant its own.
+// Kinds returns the entries that Policy.Allow may have. A rotation is not among them: with a
+// rotation, a node could replace the participant's keys by its own. An operator rotates keys with
+// the signer's home.
 func Kinds() []string {
 	all := []string{Consent}
 	for _, k := range tx.Kinds() {
@@ -35,8 +36,8 @@ func Kinds() []string {
 	return all
 }
 
-// ofRound reports whether a kind belongs to a round. Each of these has its own path, and needs no
-// word in a Policy's Allow.
+// ofRound reports whether a kind belongs to a round. Each kind of a round has its own path, and
+// needs no entry in Policy.Allow.
 func ofRound(k tx.Kind) bool {
 	return k == tx.KindGradient || k == tx.KindCommit || k == tx.KindAggregate
 }
@@ -45,8 +46,8 @@ func ofRound(k tx.Kind) bool {
 // its momentum, in base64.
 const maxRequest = 32 << 20
 
-// maxRefusal bounds, in bytes, the text of a refusal and a text in the log. Both may repeat text of
-// the request.
+// maxRefusal bounds, in bytes, the text of a refusal, and a text in the server's log. Either may
+// repeat text of the request.
 const maxRefusal = 1 << 10
 
 type keysRequest struct {
@@ -76,13 +77,14 @@ type answer struct {
 	Raw []byte `json:"raw"`
 }
 
-// refusal is the answer to a request that failed. Kind names the error that the client returns.
+// refusal is the answer to a request that failed. Kind is a key of errorsByKind, or empty.
 type refusal struct {
 	Error string `json:"error"`
 	Kind  string `json:"kind,omitempty"`
 }
 
-// errorsByKind holds the errors between which a worker distinguishes, by their names on the wire.
+// errorsByKind holds the errors that a client can tell apart, by their names on the wire. For any
+// other error the client returns worker.ErrSigner.
 var errorsByKind = map[string]error{
 	"signed": worker.ErrSigned, "foreign": worker.ErrForeign, "rate": worker.ErrRate, "draft": worker.ErrDraft,
 	"journal": worker.ErrJournal, "damaged": worker.ErrDamaged, "busy": worker.ErrBusy, "denied": ErrDenied,
@@ -100,7 +102,7 @@ func kindOf(err error) string {
 	return ""
 }
 
-// remoteError is an error of the server, with the server's text.
+// remoteError is an error from the server, with the server's text. It wraps the error is.
 type remoteError struct {
 	text string
 	is   error

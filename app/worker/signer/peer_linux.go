@@ -29,7 +29,8 @@ func (l *byUser) Accept() (net.Conn, error) {
 	}
 }
 
-// userOf returns the id of the user of the process at the other end, which the kernel knows.
+// userOf returns the user id of the process at the other end of a connection. The kernel reports
+// that id.
 func userOf(c *net.UnixConn) (user uint32, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -47,8 +48,8 @@ func userOf(c *net.UnixConn) (user uint32, err error) {
 	return user, err
 }
 
-// checkFolder rejects a socket's folder in which another user could replace the socket: by a socket of its
-// own, or by a link to a file whose mode would be changed in the socket's place.
+// checkFolder rejects a folder in which another user could replace the socket, by that user's own
+// socket, or by a link to a file whose mode listenUnix would then change.
 func checkFolder(folder string) error {
 	var s unix.Stat_t
 	if err := unix.Stat(folder, &s); err != nil {
@@ -62,7 +63,7 @@ func checkFolder(folder string) error {
 }
 
 // checkUsers rejects a user that the user namespace of this process does not map. The kernel
-// reports all such users as 65534, so they could not be told apart.
+// reports every such user as 65534, so the signer could not tell these users apart.
 func checkUsers(users []uint32) error {
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {

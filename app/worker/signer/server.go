@@ -21,7 +21,7 @@ import (
 
 // Policy says which requests a Server signs.
 type Policy struct {
-	ChainID string // the only chain for which it signs
+	ChainID string // the id of the only chain for which the server signs
 	// Allow lists the kinds of operations that the server signs, such as "approve", and Consent.
 	// Gradients, commitments and aggregates need no entry.
 	Allow []string
@@ -34,22 +34,23 @@ type Server struct {
 	signer *worker.Local
 	policy Policy
 	limit  *rate.Limiter
-	slots  chan struct{} // requests in memory
+	slots  chan struct{} // holds an element for each request in memory
 	log    func(message string, keyvals ...any)
-	refuse func(message string, keyvals ...any) // log for what clients may repeat without end
+	refuse func(message string, keyvals ...any) // log, limited, for messages that a client can cause without end
 }
 
-// maxAtOnce bounds the requests in memory at once: those of a worker and of commands. Others wait.
+// maxAtOnce is the max number of requests in memory at once. Further requests wait.
 const maxAtOnce = 4
 
-// NewServer returns the server of a local signer.
+// NewServer returns a server that signs with a local signer.
 func NewServer(s *worker.Local, p Policy, log func(string, ...any)) *Server {
 	burst := max(1, int(4*p.Rate))
 	return &Server{signer: s, policy: p, limit: rate.NewLimiter(rate.Limit(p.Rate), burst),
 		slots: make(chan struct{}, maxAtOnce), log: log, refuse: limited(log)}
 }
 
-// limited returns a log that leaves lines out beyond 10 a second, because a client decides how many there are.
+// limited returns a function that passes at most 10 messages a second to log, after a burst of 100,
+// because a client decides the number of messages.
 func limited(log func(string, ...any)) func(string, ...any) {
 	limit := rate.NewLimiter(10, 100)
 	return func(message string, keyvals ...any) {
@@ -59,7 +60,7 @@ func limited(log func(string, ...any)) func(string, ...any) {
 	}
 }
 
-// Serve answers the requests of a listener until ctx ends.
+// Serve answers the requests of a listener until ctx ends. It returns nil after ctx has ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+pathKeys, handle(s, s.keys))
@@ -76,7 +77,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = server.Shutdown(wait) // a request that takes longer fails
+		_ = server.Shutdown(wait) // a request that takes more than 5 s longer fails
 		close(ended)
 	})
 	err := server.Serve(l)
@@ -123,7 +124,7 @@ func clip(value any) string {
 	return text[:min(len(text), maxRefusal)]
 }
 
-// checkChain rejects every chain but the policy's.
+// checkChain returns ErrForeign for every chain except the policy's chain.
 func (s *Server) checkChain(chainID string) error {
 	if chainID != s.policy.ChainID {
 		return fmt.Errorf("%w: the request is for chain %q, this signer signs for %q", worker.ErrForeign, chainID,
@@ -132,7 +133,7 @@ func (s *Server) checkChain(chainID string) error {
 	return nil
 }
 
-// admit rejects a request for another chain, and one beyond the rate.
+// admit rejects a request for another chain (ErrForeign), and a request beyond the rate (ErrRate).
 func (s *Server) admit(chainID string) error {
 	if err := s.checkChain(chainID); err != nil {
 		return err
@@ -147,8 +148,8 @@ func (s *Server) keys(ctx context.Context, r *keysRequest) (worker.PublicKeys, e
 	return s.signer.Keys(ctx, r.Reload)
 }
 
-// open answers without the aggregates: a worker asks for each of them by itself, and all together could exceed
-// an answer.
+// open leaves the aggregates out of the record: together they could exceed maxRequest, and a worker
+// asks for each aggregate separately.
 func (s *Server) open(ctx context.Context, r *openRequest) (*worker.Record, error) {
 	if err := s.checkChain(r.ChainID); err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (s *Server) consent(_ context.Context, r *consentRequest) (out consent.Reco
 	return out, err
 }
 
-// allowed rejects a word that is not in the policy's Allow.
+// allowed returns ErrDenied for a word that is not in Policy.Allow.
 func (s *Server) allowed(word string) error {
 	if !slices.Contains(s.policy.Allow, word) {
 		return fmt.Errorf("%w: signer.allow of its app.toml has no %q", ErrDenied, word)
@@ -232,7 +233,7 @@ func (s *Server) allowed(word string) error {
 	return nil
 }
 
-// message admits a request and decodes its content as a message of a kind.
+// message admits a request and decodes the request's content as a message of a kind.
 func message[B tx.Body](s *Server, r *contentRequest, kind tx.Kind) (b B, err error) {
 	if err := s.admit(r.ChainID); err != nil {
 		return b, err

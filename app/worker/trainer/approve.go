@@ -11,8 +11,9 @@ import (
 )
 
 // approved returns a configuration that runs a copy of the trainer's code, and the folder of that
-// copy, which the caller removes. It does so if only code with one of the approved hashes may run:
-// the copy ensures that the hashed bytes are the executed bytes. Otherwise it returns c.
+// copy, which the caller removes. The copy ensures that the executed bytes are the hashed bytes.
+// approved fails with ErrCode unless the hash of the code is in c.Approved. If c.Approved is empty,
+// any code may run, and approved returns c and no folder.
 func (c Config) approved() (Config, string, error) {
 	if len(c.Approved) == 0 {
 		return c, "", nil
@@ -41,8 +42,8 @@ func (c Config) approved() (Config, string, error) {
 	return c, to, nil
 }
 
-// in returns the configuration with all paths inside a folder moved to its copy. Paths of data
-// stay.
+// in returns the configuration with the copy to in place of folder: every argument that is a file
+// of the code becomes the copy's path. Paths of data stay.
 func (c Config) in(folder, to string, code Code) (Config, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Finding is the result of checking one demand on a trainer.
+// Finding is the result of the check of one demand on a trainer.
 type Finding struct {
 	Demand string `json:"demand"`
 	Met    bool   `json:"met"`
@@ -24,14 +24,14 @@ type Finding struct {
 type Report struct {
 	Findings []Finding `json:"findings"`
 	Protocol int       `json:"protocol"`
-	Examples int       `json:"examples"` // the trainer's examples, or its groups if these are the unit of privacy
-	Batch    int       `json:"batch"`    // the examples or groups in each whole batch
-	StepMS   float64   `json:"step_ms"`  // the time for one batch
-	// Tensors compares the tensors of the trainer's model with those of the parameters. It is empty
-	// if the trainer does not name its tensors.
+	Examples int       `json:"examples"` // the number of the trainer's examples, or of its groups
+	Batch    int       `json:"batch"`    // the number of examples or groups in the check's batch
+	StepMS   float64   `json:"step_ms"`  // the time of the sum over that batch, in ms
+	// Tensors compares the tensors of the trainer's model with the tensors of the parameters. It is
+	// empty if the trainer does not name its tensors.
 	Tensors []Pair `json:"tensors,omitempty"`
-	// Refuted reports that a demand is not met. If it is false, nothing is proven, because the
-	// check covered only a few batches.
+	// Refuted is true if a demand is not met. If Refuted is false, nothing is proven, because the
+	// check covers only a few batches.
 	Refuted bool `json:"refuted"`
 	// Failure is the reason why no demand was checked: a StartError, a TensorError, or another
 	// error in the answer to HELLO.
@@ -46,7 +46,8 @@ type Pair struct {
 	Params []uint32 `json:"params"`
 }
 
-// pairs lists the tensors of the parameters, and then those that only the model has.
+// pairs lists the tensors of the parameters, and then the tensors that only the model has. It
+// returns nil if the model names no tensors.
 func pairs(model []Tensor, chain []params.Tensor) (all []Pair) {
 	if len(model) == 0 {
 		return nil
@@ -77,13 +78,14 @@ func unstarted(err error, m params.Model) Report {
 	return r
 }
 
-// tolerance is the max distance between vectors that float32 rounding explains, relative to a norm.
+// tolerance is the max distance between two vectors that the check takes for equal, relative to a
+// norm. float32 rounding explains this distance.
 const (
 	tolerance = 1e-3
-	looks     = 8 // examples that are checked one by one
-	equal     = 5 // copies of one example in a group
-	// lateAnswer is the time after an answer in which the check waits for a second one, which is a
-	// fault.
+	looks     = 8 // the number of examples that are checked one by one
+	equal     = 5 // the number of copies of one example in each group that equalRows sends
+	// lateAnswer is the time after an answer in which the check waits for a second answer, which is
+	// a fault.
 	lateAnswer = 500 * time.Millisecond
 )
 
@@ -97,15 +99,15 @@ type inspection struct {
 	report Report
 }
 
-// Inspect starts a trainer and sends it requests to which a trainer that breaks the guarantee would
-// give wrong answers. It returns an error only about the configuration; the trainer's own faults
-// are in the report.
+// Inspect starts a trainer, sends it requests that reveal a breach of the guarantee, and returns a
+// report on its answers. It fails only if the configuration is not valid or ctx ends; the trainer's
+// faults are in the report.
 func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, batch int, seed uint64) (Report,
 	error) {
 	if err := c.Check(); err != nil {
 		return Report{}, err
 	}
-	c.Pause = time.Nanosecond // restarts the trainer at once for the next request
+	c.Pause = time.Nanosecond // after a failure the trainer restarts at once
 	t, err := Start(ctx, c, m, p)
 	if err != nil {
 		return unstarted(err, m), nil
@@ -157,7 +159,7 @@ func (i *inspection) looks() []demand {
 		return all
 	}
 	groups := strings.NewReplacer("an example", "a group", "example", "group")
-	for k := range all { // a batch consists of groups
+	for k := range all { // the batch consists of groups
 		all[k].demand = groups.Replace(all[k].demand)
 	}
 	return append(all, demand{"a group is the sum of its examples, clipped once", i.summed},
@@ -184,8 +186,8 @@ func (i *inspection) note(demand string, err error, note string) {
 	i.report.Findings = append(i.report.Findings, Finding{demand, err == nil, note})
 }
 
-// sum returns the trainer's sum of the gradients of the picked examples. If the trainer answers
-// with one gradient per example, sum adds these without clipping them.
+// sum returns the trainer's sum of the gradients of the picked examples or groups. If the trainer
+// answers with one gradient per example, sum adds these gradients without clipping.
 func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
 	out := make([]float64, len(i.x))
 	if i.t.model.Clipping == params.ClippingSum {
@@ -222,7 +224,7 @@ func (i *inspection) whole(ctx context.Context) (string, error) {
 }
 
 // same compares the trainer's sum over the batch with its sum over other, which lists the same
-// examples in the same or another order.
+// examples in the same order or in another order. meaning explains a difference.
 func (i *inspection) same(ctx context.Context, other []int, meaning string) (string, error) {
 	a, err := i.sum(ctx, i.batch)
 	if err != nil {
@@ -264,9 +266,9 @@ func (i *inspection) alone(ctx context.Context) (string, error) {
 		most), nil
 }
 
-// without compares the change of a batch's sum when one example is left out with the gradient of
-// that example alone. They differ if rows depend on each other, as with batch normalisation, or if
-// the trainer's sum is not a sum.
+// without leaves out one example of the batch, and compares the change of the sum with the gradient
+// of that example alone. The two differ if gradients depend on other examples, as with batch
+// normalisation, or if the trainer's sum is not a sum.
 func (i *inspection) without(ctx context.Context) (string, error) {
 	whole, err := i.sum(ctx, i.batch)
 	if err != nil {
@@ -324,7 +326,7 @@ func (i *inspection) evaluated(ctx context.Context) (string, error) {
 	return fmt.Sprintf("accuracy %.4f on %d examples at random parameters", e.Accuracy, e.Examples), err
 }
 
-// once checks that the trainer sends no second answer after its last one.
+// once checks that the trainer sends no second answer to the last question.
 func (i *inspection) once(ctx context.Context) (string, error) {
 	err := i.t.use(ctx, func(_ context.Context, k *child) error { return k.silent(lateAnswer) })
 	if err == nil && i.t.answer.Protocol < protocolSecond {
@@ -341,7 +343,7 @@ func (i *inspection) unit() string {
 	return "example"
 }
 
-// near reports whether two vectors are equal up to float32 rounding, at a scale.
+// near reports whether the distance of two vectors is at most tolerance times scale, a norm.
 func near(a, b []float64, scale float64) bool {
 	return distance(a, b) <= tolerance*scale
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// summed compares the trainer's sums over some of its own groups, the largest first, with the sums
-// over their examples.
+// summed compares the trainer's sums over its largest groups with the sums over the examples of
+// these groups.
 func (i *inspection) summed(ctx context.Context) (string, error) {
 	groups := slices.Clone(i.t.groups)
 	slices.SortStableFunc(groups, func(a, b []int) int { return len(b) - len(a) })
@@ -20,7 +20,7 @@ func (i *inspection) summed(ctx context.Context) (string, error) {
 		i.compared(ctx, groups)
 }
 
-// equalRows compares groups of equal examples with that one example. A trainer that clips each row
+// equalRows checks groups that hold the same example several times. A trainer that clips each row
 // separately answers with a sum beyond the clip norm. A trainer that takes a mean, or only one row
 // of a group, answers with a sum that is too small.
 func (i *inspection) equalRows(ctx context.Context) (string, error) {
@@ -31,9 +31,9 @@ func (i *inspection) equalRows(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d groups of one example %d times", len(groups), equal), i.compared(ctx, groups)
 }
 
-// compared compares the trainer's sum over each group with the sum of its examples' gradients,
-// clipped once. A second process of the trainer, which is told not to clip, computes these
-// gradients.
+// compared compares the trainer's sum over each group with the sum of the gradients of the group's
+// examples, clipped once. A second process of the trainer, started with clip norm 0 (no clipping),
+// computes these gradients.
 func (i *inspection) compared(ctx context.Context, groups [][]int) error {
 	open, err := Start(ctx, i.config, i.t.model, params.Privacy{Unit: i.t.unit})
 	if err != nil {

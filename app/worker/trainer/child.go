@@ -16,8 +16,8 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// These are the times that a child has to end after BYE, and then after SIGTERM, and the time that
-// a sandbox has to end all processes.
+// byeWait is the time that a child has to end after BYE, termWait the time after SIGTERM, and
+// killWait the time that a sandbox has to end all processes.
 const (
 	byeWait  = 2 * time.Second
 	termWait = 2 * time.Second
@@ -25,34 +25,34 @@ const (
 )
 
 const (
-	// lastWords is the time for which the output of an ended child is still read. The child's
-	// output is in the pipe by then, but processes that the child started may keep its standard
-	// output open without end.
+	// lastWords is the time after a child's end for which its output is still read. The child's own
+	// output is in the pipe by then, but processes that the child started may keep the pipe open
+	// without end.
 	lastWords = time.Second
-	// unasked is the time that ask waits for unrequested output before it writes a frame. Any time
-	// above 0 is enough, because earlier output is already in the pipe.
+	// unasked is the time for which ask looks for unrequested output before it writes a frame. Any
+	// time above 0 is enough, because earlier output is already in the pipe.
 	unasked = time.Millisecond
 )
 
 // child is one running process of the trainer's program.
 type child struct {
 	cmd  *exec.Cmd
-	life *os.File // the child's lifeline if it is contained, or nil
+	life *os.File // the lifeline of a contained child; nil without a sandbox
 	in   *os.File // the child's standard input
 	out  *os.File // the child's standard output
 	read *bufio.Reader
 	// protocol is the version in the child's answer to HELLO, 0 before that answer. asked is the
-	// number of the last question. The first number is random, so that a trainer that counts
-	// questions itself instead of repeating their number is detected.
+	// number of the last question. The first number is random, so that a trainer that counts the
+	// questions itself, and does not repeat the number of the question, is detected.
 	protocol int
 	asked    uint32
 	said     *lines        // the child's standard error
 	done     chan struct{} // closed when the process has ended
 }
 
-// command returns the command of a trainer. For a contained trainer it also returns both ends of
-// its lifeline: life, whose closing ends the trainer, and theirs, which the command's process
-// inherits. Without containment both are nil.
+// command returns the command of a trainer, and the two ends of the lifeline of a contained
+// trainer. When life is closed, the trainer ends; theirs is the end that the command's process
+// inherits. Without a sandbox life and theirs are nil.
 func command(c Config) (cmd *exec.Cmd, life, theirs *os.File, err error) {
 	if !c.Sandbox.Off {
 		return sandbox.Command(c.Argv, c.Dir, c.Share.Data, c.Sandbox)
@@ -63,7 +63,7 @@ func command(c Config) (cmd *exec.Cmd, life, theirs *os.File, err error) {
 	return cmd, nil, nil, nil
 }
 
-// launch starts a trainer's process. The caller sends HELLO.
+// launch starts a trainer's process. It does not send HELLO.
 func launch(c Config) (k *child, err error) {
 	c, code, err := c.approved()
 	if err != nil {
@@ -114,8 +114,8 @@ func launch(c Config) (k *child, err error) {
 	return k, nil
 }
 
-// ask writes a frame and reads the answer, both before ctx ends. From version 2 on the frame begins
-// with a unique number, which the answer repeats.
+// ask writes a frame, and calls answer to read the reply. Write and read fail when ctx ends. From
+// protocol version 2 on the frame's body begins with a unique number, which the reply repeats.
 func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*reply) error) error {
 	r := &reply{Reader: k.read, numbered: k.protocol >= protocolSecond}
 	if r.numbered {
@@ -146,8 +146,9 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*re
 	return err
 }
 
-// silent returns an error if a child has written unrequested output, or does so within a time. That
-// output would be read as the answer to the next request, which is about another batch.
+// silent returns an error if a child has written unrequested output, or writes some within the
+// given time. Such output would be read as the answer to the next request, which is about another
+// batch.
 func (k *child) silent(within time.Duration) error {
 	if k.in.SetDeadline(time.Time{}) != nil || k.out.SetReadDeadline(time.Now().Add(within)) != nil {
 		return nil // the pipes of this system have no deadlines
@@ -164,8 +165,9 @@ func (k *child) silent(within time.Duration) error {
 	return err
 }
 
-// limited calls the function do, with a time limit on the child's pipes: their reads and writes
-// fail once ctx has ended, and lastWords after the child has ended.
+// limited calls do. If ctx ends during the call, the reads and writes on the child's pipes fail at
+// once. If the child ends, they fail after the pause lastWords, so that its last output can still
+// be read.
 func (k *child) limited(ctx context.Context, do func() error) error {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -187,11 +189,11 @@ func (k *child) limited(ctx context.Context, do func() error) error {
 	return err
 }
 
-// errEnded means that a child's process has ended without a request to end.
+// errEnded means that a child's process has ended although the worker did not end it.
 var errEnded = errors.New("it ended by itself")
 
-// ended returns the error for a child that closed its standard output or input. If the child has
-// ended, the error says how.
+// ended returns the error for a child that closed its standard output or input. If the child ends
+// within a second, the error wraps errEnded and has the exit status.
 func (k *child) ended(err error) error {
 	select {
 	case <-k.done:
@@ -201,8 +203,8 @@ func (k *child) ended(err error) error {
 	}
 }
 
-// stop ends a child: with BYE if bye is set, then with SIGTERM and SIGKILL to its process group. If
-// the child is contained, all processes that it started end too, in every process group.
+// stop ends a child: with BYE if bye is set, then with SIGTERM and SIGKILL to the child's process
+// group. In a sandbox, all processes that the child started end too, in every process group.
 func (k *child) stop(bye bool) {
 	if bye {
 		_ = k.in.SetWriteDeadline(time.Now().Add(byeWait))

@@ -17,25 +17,25 @@ import (
 // ErrCode means that a trainer's code is not approved, or cannot be hashed.
 var ErrCode = errors.New("the trainer's code")
 
-// These bound a trainer's code.
+// These are the max number of files of a trainer's code, and the max sum of their sizes.
 const (
 	maxCodeFiles = 10_000
 	maxCodeBytes = 1 << 30
 )
 
-// codeFormat is the first input of the hash of a trainer's code. Its number changes when the rules
-// in docs/TRAINER.md on which files are hashed change.
+// codeFormat is the first input of the hash of a trainer's code. The number in it changes when
+// docs/TRAINER.md changes the rules on the files to hash.
 const codeFormat = "spdl trainer code 1\n"
 
 // CodeFile is a file of a trainer's code.
 type CodeFile struct {
-	Path       string `json:"path"` // relative to the folder, with slashes
+	Path       string `json:"path"` // relative to the trainer's folder, with slashes
 	Bytes      int64  `json:"bytes"`
 	Executable bool   `json:"executable"`
 }
 
-// Code is the code of a trainer: the files in its folder that can be executed, by the rules of
-// docs/TRAINER.md.
+// Code is the code of a trainer: the files in the trainer's folder that can be executed, by the
+// rules of docs/TRAINER.md.
 type Code struct {
 	Hash  string     `json:"hash"` // SHA-256 in hexadecimal
 	Files []CodeFile `json:"files"`
@@ -44,14 +44,14 @@ type Code struct {
 // suffixes are the suffixes of files that interpreters and linkers load.
 var suffixes = []string{".py", ".so", ".sh", ".r", ".jl", ".js", ".lua", ".pl", ".rb"}
 
-// isCode reports whether a file is code by its name or its mode.
+// isCode reports whether a file is code by its name (suffixes) or its mode (executable).
 func isCode(name string, mode fs.FileMode) bool {
 	name = strings.ToLower(name)
 	return mode&0o111 != 0 || slices.Contains(suffixes, filepath.Ext(name)) || strings.Contains(name, ".so.")
 }
 
-// skipped reports whether a folder or a file is neither code nor data. Skipped are caches, hidden
-// folders such as .git, and virtual environments, which belong to the interpreter.
+// skipped reports whether a folder or a file is neither code nor data: a cache, a hidden folder
+// such as .git, or a virtual environment, which belongs to the interpreter.
 func skipped(path string, d fs.DirEntry) bool {
 	if !d.IsDir() {
 		return strings.HasSuffix(d.Name(), ".pyc")
@@ -64,7 +64,7 @@ func skipped(path string, d fs.DirEntry) bool {
 func HashCode(folder string) (Code, error) { return copyCode(folder, "") }
 
 // copyCode hashes the code of a folder and, unless to is empty, copies the hashed bytes to the
-// folder to. All other files become symbolic links there.
+// folder to. Files of data become symbolic links in that folder.
 func copyCode(folder, to string) (c Code, err error) {
 	hash, total := sha256.New(), int64(0)
 	hash.Write([]byte(codeFormat))
@@ -103,8 +103,9 @@ func copyCode(folder, to string) (c Code, err error) {
 	return c, err
 }
 
-// codeOrData opens a file of the code. For anything else it returns nil, and makes a folder or a
-// link for it in the copy.
+// codeOrData opens a file of the code. For a folder or a file of data it returns nil; if copied is
+// set, it makes a folder or a symbolic link at to. It fails with ErrCode if a symbolic link leads
+// to code or to a folder.
 func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileMode, error) {
 	if d.IsDir() {
 		if copied {
@@ -135,8 +136,9 @@ func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileM
 	return nil, 0, nil
 }
 
-// copy adds a file to the hash: a line with its mode, its length and its path, and its content. It
-// also writes the content to the copy, if there is one.
+// copy adds a file to the hash: a line with the file's mode, length and path, and then the content.
+// If copied is set, copy also writes the content to the path to. It fails if the file has more than
+// most bytes.
 func (f CodeFile) copy(in *os.File, to string, copied bool, hash io.Writer, most int64) (int64, error) {
 	if strings.ContainsFunc(f.Path, unicode.IsControl) || strings.ContainsRune(f.Path, unicode.ReplacementChar) {
 		return 0, fmt.Errorf("%w: the name %q is no printable text", ErrCode, f.Path)

@@ -11,8 +11,8 @@ import (
 )
 
 // These are the protocol versions of docs/TRAINER.md that this package speaks. The second version
-// supports groups. It also gives each question a number, so that the answer to another question is
-// detected.
+// supports groups. It also gives each question a number, so that an answer to an earlier question
+// is detected.
 const (
 	protocolFirst  = 1
 	protocolSecond = 2
@@ -28,18 +28,18 @@ const (
 	frameBye      = 'B' // to the trainer
 	frameRows     = 'R' // from the trainer
 	frameSum      = 'S' // from the trainer
-	frameFault    = 'X' // from the trainer: the reason why it cannot answer
+	frameFault    = 'X' // from the trainer: the reason why the trainer cannot answer
 )
 
-// These bound the bodies of frames from a trainer.
+// These are the max sizes of the bodies of frames from a trainer.
 const (
-	maxText = 1 << 16  // bytes of JSON and of faults
+	maxText = 1 << 16  // bytes of JSON, and of a fault's text
 	maxRows = 16 << 20 // bytes of a frame of rows; one row may be longer
 )
 
 const (
 	headerBytes = 5
-	numberBytes = 4 // the number of a question, from version 2 on
+	numberBytes = 4 // the size of a question's number, which frames have from version 2 on
 	fromTrainer = "HEURSX"
 )
 
@@ -57,10 +57,10 @@ func writeFrame(w io.Writer, kind byte, body []byte) error {
 	return err
 }
 
-// reply reads the answer to one question.
+// reply reads the frames of the answer to one question.
 type reply struct {
 	*bufio.Reader
-	numbered bool   // whether each frame's body begins with the number of the question that it answers
+	numbered bool   // whether each frame's body begins with the number of its question
 	question uint32 // the number of the question
 }
 
@@ -101,8 +101,8 @@ func (r *reply) frame(want byte, most int) ([]byte, error) {
 	return body, err
 }
 
-// number reads the number of the question that a frame answers. Another number than the reply's is
-// an error.
+// number reads the number of the question that a frame answers. It fails with errQuestion if the
+// number is not r.question.
 func (r *reply) number(kind byte, length uint64) error {
 	if length < numberBytes {
 		return fmt.Errorf("the answer is a frame of type %q of %d bytes, want at least the %d of the question's number", kind,
@@ -119,8 +119,8 @@ func (r *reply) number(kind byte, length uint64) error {
 	return nil
 }
 
-// errQuestion means that an answer is not to the last question: it is late, or a second one, or the
-// trainer does not repeat the number.
+// errQuestion means that an answer does not have the number of the last question: the answer is
+// late, it is a second answer, or the trainer does not repeat numbers.
 var errQuestion = errors.New("the answer is to another question")
 
 // request returns the body of a GRADIENT frame: the number of indices, the indices, and the

@@ -14,8 +14,8 @@ import (
 // maxGrouped is the max number of examples that a trainer may have if they are in groups.
 const maxGrouped = 1 << 24
 
-// askGroups asks the running child for the group of each example. The worker needs to know the
-// groups, because it draws them, and they must be the same after a restart.
+// askGroups asks the running child for the group of each example, because the worker draws batches
+// of groups. It fails if the groups are not the same as before a restart.
 func (t *Trainer) askGroups(ctx context.Context) error {
 	return t.child.ask(ctx, frameGroups, nil, func(r *reply) error {
 		body, err := r.frame(frameGroups, 4*t.answer.Examples)
@@ -43,7 +43,8 @@ func (t *Trainer) members(picked []int) [][]int {
 	return groups
 }
 
-// inGroups returns the part of a message about groups, "" if the unit of privacy is one example.
+// inGroups returns the part of a message that describes the groups, "" if the unit of privacy is
+// one example.
 func (t *Trainer) inGroups() string {
 	if t.unit != params.UnitGroup {
 		return ""
@@ -76,9 +77,10 @@ func decodeGroups(body []byte, n int) ([]uint32, error) {
 	return grouped, nil
 }
 
-// groupSum sets dst to the sum over groups of their clipped gradients. The gradient of a group is
-// the sum of its examples' gradients. With clipping "rows" the trainer answers with the gradient of
-// each example, and SPDL sums by group and clips; with "sum" the trainer does both.
+// groupSum sets dst to the sum of the clipped gradients of groups. The gradient of a group is the
+// sum of the gradients of its examples. With clipping "rows" the trainer answers with the gradient
+// of each example, and groupSum adds up each group and clips it. With clipping "sum" the trainer
+// adds up and clips.
 func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, groups [][]int) error {
 	if t.model.Clipping == params.ClippingSum {
 		return k.ask(ctx, frameGradient, groupRequest(x, groups), func(r *reply) error {

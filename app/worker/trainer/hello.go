@@ -9,10 +9,10 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Share names the participant's part of a common data set. A participant with its own data has part
-// 0 of 1.
+// Share describes the participant's part of a common data set. A participant with its own data has
+// part 0 of 1.
 type Share struct {
-	Data      string  `json:"data"` // worker.data
+	Data      string  `json:"data"` // the path or name in worker.data
 	Part      int     `json:"part"`
 	Parts     int     `json:"parts"`
 	Partition string  `json:"partition"`
@@ -22,11 +22,11 @@ type Share struct {
 
 // hello is the body of the HELLO frame, which is the first frame that a trainer gets.
 type hello struct {
-	Protocol  int             `json:"protocol"`       // 1; trainers of version 1 know no other key for the version
-	Protocols []int           `json:"protocols"`      // all versions that the worker speaks
-	Unit      string          `json:"unit,omitempty"` // the unit of privacy: "group"; empty for an example
+	Protocol  int             `json:"protocol"`       // always 1; trainers of version 1 read only this key
+	Protocols []int           `json:"protocols"`      // the versions that the worker speaks
+	Unit      string          `json:"unit,omitempty"` // the unit of privacy: "group", or empty for an example
 	Dimension int             `json:"dimension"`
-	Clip      float64         `json:"clip"`     // 0: nothing is clipped
+	Clip      float64         `json:"clip"`     // the clip norm; 0 means no clipping
 	Clipping  string          `json:"clipping"` // "rows" or "sum"
 	Tensors   []params.Tensor `json:"tensors"`
 	Config    string          `json:"config"`
@@ -44,7 +44,8 @@ type answer struct {
 	Protocol  int  `json:"protocol"`
 	Examples  int  `json:"examples"`
 	Evaluates bool `json:"evaluates"`
-	// Tensors lists the tensors of the trainer's own model, if the trainer knows them.
+	// Tensors lists the tensors of the trainer's own model. It is empty if the trainer does not
+	// name them.
 	Tensors []Tensor `json:"tensors,omitempty"`
 }
 
@@ -78,7 +79,8 @@ func (e *TensorError) Error() string {
 }
 
 // compare returns a TensorError with the first difference between the trainer's tensors and the
-// chain's. Their order does not matter. If a trainer names no tensors, compare returns nil.
+// chain's. The order of the tensors does not matter. If a trainer names no tensors, compare returns
+// nil.
 func compare(model []Tensor, chain []params.Tensor) error {
 	if len(model) == 0 {
 		return nil

@@ -7,20 +7,21 @@ import (
 	"time"
 )
 
-// lines passes the whole lines of a program's output on, cuts long ones, and drops lines beyond the
-// rate limit. Without that limit a trainer that logs every example would fill the disk of the node.
+// lines is a writer that passes a program's output line by line to say. It cuts lines at maxLine
+// bytes, and drops lines beyond mostLines a second: a trainer that logs every example could fill
+// the disk of the node.
 type lines struct {
 	say   func(string)
 	buf   []byte
 	since time.Time // the start of the second for which said counts lines
-	said  int       // lines passed on since then
-	left  int       // dropped lines that are not reported yet
-	last  string    // the last line, which is read after the program has ended
+	said  int       // the number of lines since that start
+	left  int       // the number of dropped lines that are not reported yet
+	last  string    // the last line; StartError uses it after the program has ended
 }
 
 const (
 	maxLine   = 2000
-	mostLines = 200 // lines a second
+	mostLines = 200 // the max number of lines a second
 )
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -36,7 +37,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// pass passes the buffered line on.
+// pass passes the buffered line to say, or counts it as dropped.
 func (l *lines) pass() {
 	l.last = strings.ToValidUTF8(string(l.buf), "?")
 	if now := time.Now(); now.Sub(l.since) >= time.Second {
@@ -58,8 +59,8 @@ func (l *lines) missed() {
 	}
 }
 
-// end passes the rest of the output on after the program has ended. The last line tells why the
-// program ended, and may lack a newline.
+// end passes the rest of the output to say after the program has ended. The last line often has the
+// reason of the end, and may have no newline.
 func (l *lines) end() {
 	l.missed()
 	if len(l.buf) > 0 {

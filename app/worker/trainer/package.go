@@ -11,7 +11,7 @@ var python embed.FS
 // PackageName is the name of the Python package that speaks the protocol for a trainer.
 const PackageName = "spdl_trainer"
 
-// Package returns the files of the Python package, in a folder with its name.
+// Package returns the files of the Python package, in a folder named PackageName.
 func Package() fs.FS {
 	files, err := fs.Sub(python, "python")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 // StartError means that a trainer's program ended, or sent a fault, before it answered HELLO.
 type StartError struct {
-	// Module is the Python module whose absence ended the program, and Program the interpreter that
-	// lacks it. Both are empty for any other reason.
+	// Module is the Python module that the program could not import; it is empty if the program
+	// ended for another reason. Program is the interpreter.
 	Program, Module string
 	err             error
 }
@@ -38,8 +38,8 @@ func MissingModule(words string) string {
 	return ""
 }
 
-// notStarted turns the error of a HELLO into a StartError if the program has ended or sent a fault.
-// It returns all other errors unchanged.
+// notStarted turns the error of a HELLO into a StartError if the program has ended or has sent a
+// fault. It returns every other error, and nil, unchanged.
 func (t *Trainer) notStarted(err error) error {
 	var said fault
 	words := ""
@@ -55,8 +55,8 @@ func (t *Trainer) notStarted(err error) error {
 	return &StartError{Program: interpreter(t.config.Argv), Module: MissingModule(words), err: err}
 }
 
-// interpreter returns the Python that runs a command line. For a script that is executable itself
-// it returns python3, which the first line of such a script names.
+// interpreter returns the Python interpreter of a command line. For an executable script it returns
+// python3, which the first line of such a script usually names.
 func interpreter(argv []string) string {
 	if strings.HasPrefix(filepath.Base(argv[0]), "python") {
 		return argv[0]

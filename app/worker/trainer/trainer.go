@@ -26,7 +26,7 @@ var ErrTrainer = errors.New("trainer failed")
 // ErrUnmeasured means that a trainer cannot evaluate models.
 var ErrUnmeasured = errors.New("the trainer does not evaluate")
 
-// These are the defaults of a Config.
+// These are the defaults of a Config, and the max pause before a restart.
 const (
 	DefaultTimeout = 2 * time.Minute
 	firstPause     = time.Second
@@ -35,16 +35,16 @@ const (
 
 // Config says how to start a trainer.
 type Config struct {
-	Argv    []string      // program and arguments; no shell reads them
-	Dir     string        // working directory
-	Timeout time.Duration // for each answer, and for the start; default DefaultTimeout
-	Pause   time.Duration // before the first restart; doubles with each failure; default 1 s
+	Argv    []string      // the program and its arguments, without a shell
+	Dir     string        // the working directory
+	Timeout time.Duration // the max time of the start, and of each answer; default DefaultTimeout
+	Pause   time.Duration // the pause before the first restart, which doubles with each failure; default 1 s
 	Share   Share
 	Sandbox sandbox.Settings
-	// Approved are the hashes of code that may run, beside the hash that the model may name. If
-	// both are missing, any code may run.
+	// Approved lists the hashes of code that may run, in addition to the hash in the chain's model.
+	// If Approved is empty and the model has no hash, any code may run.
 	Approved []string
-	Log      func(message string, keyvals ...any) // takes the trainer's standard error; may be nil
+	Log      func(message string, keyvals ...any) // gets the lines of the trainer's standard error; may be nil
 }
 
 // Check returns an error if the program does not exist or is not executable.
@@ -76,7 +76,8 @@ func (c Config) Check() error {
 	return nil
 }
 
-// contained returns an error if the program must be contained and this system cannot do it.
+// contained returns an error if the program must be contained and this system does not support
+// that.
 func (c Config) contained() error {
 	if c.Sandbox.Off {
 		return nil
@@ -99,16 +100,17 @@ type Trainer struct {
 	unit   string // the unit of privacy
 
 	mu       sync.Mutex
-	child    *child // nil if no process runs
+	child    *child // the running process; nil if no process runs
 	answer   answer
-	grouped  []uint32  // the group of each example, if groups are the unit
-	groups   [][]int   // the examples of each group
-	failures int       // the failures since the last success
+	grouped  []uint32  // the group of each example; nil if the unit is an example
+	groups   [][]int   // the examples of each group; nil if the unit is an example
+	failures int       // the number of failures since the last success
 	after    time.Time // the earliest time of the next start
 }
 
-// Start starts the trainer of a model. It clips the gradient of each unit of privacy, an example or
-// a group, to the norm p.Clip; with 0 it does not clip.
+// Start starts the trainer of a model. The Trainer clips the gradient of each unit of privacy, an
+// example or a group, to the norm p.Clip; 0 means no clipping. If the first HELLO fails, Start
+// fails with ErrTrainer.
 func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Trainer, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -174,7 +176,8 @@ func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int
 	})
 }
 
-// Evaluate returns the trainer's evaluation of the model at x, or ErrUnmeasured.
+// Evaluate returns the trainer's evaluation of the model at x. It fails with ErrUnmeasured if the
+// trainer does not evaluate models.
 func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error) {
 	measured := false
 	err = t.use(ctx, func(ctx context.Context, k *child) error {
@@ -195,9 +198,9 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 	return e, err
 }
 
-// use calls the function do with a running child. The timeout applies to the start of the child,
-// and again to the call. A child that fails is stopped, and the first call after a pause starts a
-// new one.
+// use calls do with a running child. The timeout applies to the start of the child, and again to
+// the call. A child that fails is stopped, and the first call after a pause starts a new child.
+// During the pause calls fail with ErrTrainer.
 func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -227,7 +230,7 @@ func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) erro
 	return fmt.Errorf("%w: %w", ErrTrainer, err)
 }
 
-// running starts a child if none runs, and returns when it has answered HELLO.
+// running starts a child unless a child runs, and returns when the child has answered HELLO.
 func (t *Trainer) running(ctx context.Context) (err error) {
 	if t.child != nil {
 		return nil
@@ -265,12 +268,11 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 	return t.notStarted(err)
 }
 
-// clipMargin keeps a clipped row within the clip norm in spite of the float64 rounding of its
-// coordinates.
+// clipMargin keeps a clipped row within the clip norm in spite of float64 rounding.
 const clipMargin = 1.0 / (1 << 40)
 
-// rows reads n rows, clips each and adds them to dst. The rows are in one or more frames of whole
-// rows.
+// rows reads n rows, clips each row, and adds the clipped rows to dst. The rows are in one or more
+// frames of whole rows.
 func (t *Trainer) rows(r *reply, dst []float64, n int) error {
 	return t.each(r, len(dst), n, func(row []float64, norm float64) {
 		factor := privacy.ClipScale(norm, t.clip*(1-clipMargin))
@@ -309,11 +311,12 @@ func (t *Trainer) each(r *reply, d, n int, do func(row []float64, norm float64))
 	return nil
 }
 
-// overClip is the tolerance for a trainer's sum of n clipped gradients: float32 rounding may make
-// its norm exceed n clip norms by this fraction.
+// overClip is the fraction by which the norm of a trainer's sum of n clipped gradients may exceed n
+// clip norms, because of float32 rounding.
 const overClip = 1e-5
 
-// sum reads a sum of n clipped gradients into dst.
+// sum reads a sum of n clipped gradients into dst. It fails if the norm of the sum shows that the
+// trainer did not clip.
 func (t *Trainer) sum(r *reply, dst []float64, n int) error {
 	body, err := r.frame(frameSum, 8*len(dst))
 	if err != nil {

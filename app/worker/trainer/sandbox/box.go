@@ -6,7 +6,8 @@ import (
 	"os/exec"
 )
 
-// policy tells a supervisor the trainer's command line and limits.
+// policy holds a trainer's command line and limits. The worker sends it to the supervisor, and the
+// supervisor to the confined process.
 type policy struct {
 	Argv      []string
 	Dir       string
@@ -15,25 +16,25 @@ type policy struct {
 	Devices   []string
 	Scratch   string // the scratch folder, which the supervisor makes
 	MaxMemory int64
-	MaxFiles  int64 // the max bytes in the scratch folder
+	MaxFiles  int64 // the max number of bytes in the scratch folder
 	MaxTasks  int
 }
 
-// A program that starts itself again gets one of these names, each for one role.
+// These are the process names of the two roles in which a program starts itself again.
 const (
 	supervisorName = "spdl-sandbox"
 	confinedName   = "spdl-sandbox-exec"
 )
 
-// lifelineFD is the descriptor from which each role reads its policy. Only the worker holds the
-// other end of the supervisor's lifeline, so that end closes when the worker ends, even if it is
-// killed.
+// lifelineFD is the descriptor of the lifeline, the pipe from which each role reads its policy.
+// Only the worker holds the other end of the supervisor's lifeline, so that end closes when the
+// worker ends, even if the worker is killed.
 const lifelineFD = 3
 
 // Command returns a command that runs a trainer's command line in the sandbox, and the two ends of
-// its lifeline. The caller closes both ends: theirs as soon as the command has started, and
-// lifeline to end the trainer. When lifeline closes, the trainer and all processes that it started
-// are killed.
+// the command's lifeline. The caller closes theirs as soon as the command has started, and lifeline
+// to end the trainer. When lifeline closes, the trainer and all processes that it started are
+// killed. Command fails with ErrSettings or ErrUnsupported, or if the program cannot be found.
 func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeline, theirs *os.File, err error) {
 	if err := s.Validate(); err != nil {
 		return nil, nil, nil, err
@@ -61,7 +62,7 @@ func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeli
 	}
 	cmd = again(supervisorName)
 	cmd.ExtraFiles = []*os.File{theirs}
-	go func() { _, _ = lifeline.Write(append(text, '\n')) }() // if it fails, the supervisor has printed why
+	go func() { _, _ = lifeline.Write(append(text, '\n')) }() // if the write fails, the supervisor has printed the reason
 	return cmd, lifeline, theirs, nil
 }
 

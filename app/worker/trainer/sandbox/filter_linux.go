@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbidden lists the system calls that a trainer may not make; each fails with EPERM. A name that
-// an architecture lacks is ignored on it. System calls that the table of names does not have fail
-// with ENOSYS, and so do those of another architecture and of x32.
+// forbidden lists the system calls that a trainer may not make. Each fails with EPERM. A name
+// without a number on this architecture is skipped. System calls without a name in package arch's
+// table, and system calls of another architecture or of x32, fail with ENOSYS.
 var forbidden = []string{
 	// networks of every family
 	"socket", "bind", "connect", "listen", "accept", "accept4", "sendmmsg", "recvmmsg",
@@ -49,7 +49,8 @@ var forbidden = []string{
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// all selects all bits of an argument. The kernel uses only the lower half of these arguments.
+// all selects all bits of an argument's lower half. Of the checked arguments the kernel uses only
+// the lower half.
 const all = math.MaxUint32
 
 // check requires that the bits in mask of an argument of a system call are one of the values.
@@ -63,10 +64,10 @@ type check struct {
 func partly() map[string][]check {
 	calls := map[string][]check{
 		"clone":             {{0, namespaces, []uint32{0}}},
-		"prlimit64":         {{0, all, []uint32{0}}}, // only for the calling process
+		"prlimit64":         {{0, all, []uint32{0}}}, // 0 is the calling process
 		"sched_setaffinity": {{0, all, []uint32{0}}},
-		// A connected pair of streams cannot reach other processes; a pair of datagrams can send to
-		// any path.
+		// A connected pair of stream sockets cannot reach other processes. A datagram socket can
+		// send to any path.
 		"socketpair": {{0, all, []uint32{unix.AF_UNIX}},
 			{1, all &^ (unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK), []uint32{unix.SOCK_STREAM}}},
 	}
@@ -81,7 +82,9 @@ func partly() map[string][]check {
 	return calls
 }
 
-// filter forbids these system calls to this thread, and to every program that it executes.
+// filter installs a seccomp filter in the calling thread, and so in every program that the thread
+// executes. The filter rejects the system calls in forbidden, and calls in partly whose arguments
+// fail a check.
 func filter() error {
 	here, err := arch.GetInfo("")
 	if err != nil {
@@ -99,7 +102,7 @@ func filter() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_NO_NEW_PRIVS: %w", err)
 	}
-	// This is prctl because systemd's @system-service lacks seccomp(2).
+	// prctl replaces seccomp(2), which systemd's @system-service does not allow.
 	err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 	if err != nil {
 		return fmt.Errorf("PR_SET_SECCOMP: %w", err)
@@ -107,7 +110,8 @@ func filter() error {
 	return nil
 }
 
-// These are results of the filter. A program that gets ENOSYS assumes an older kernel.
+// These are the results of the filter for a system call. A program that gets ENOSYS assumes an
+// older kernel.
 const (
 	allow  = unix.SECCOMP_RET_ALLOW
 	deny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
@@ -121,8 +125,8 @@ const (
 	atArguments = 16
 )
 
-// instructions returns the filter for an architecture. Kernels from 5.11 on remember the numbers
-// that it always allows, and run it only for the other numbers.
+// instructions returns the filter for an architecture. Linux 5.11 and later cache the system calls
+// that the filter always allows, and run the filter only for other calls.
 func instructions(here *arch.Info) []bpf.Instruction {
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: atArch, Size: 4},
@@ -146,8 +150,8 @@ func instructions(here *arch.Info) []bpf.Instruction {
 	return append(program, bpf.RetConstant{Val: absent})
 }
 
-// ofCall returns a program that runs the instructions then, which end in a result, if the
-// accumulator holds the number of one system call.
+// ofCall returns the instructions that run then if the accumulator holds the number of a system
+// call. then ends with a result.
 func ofCall(number uint32, then []bpf.Instruction) []bpf.Instruction {
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: uint8(len(then))}}, then...)
 }

@@ -57,7 +57,8 @@ func Folder(argv []string, dir string) (string, error) {
 	return c.folder, err
 }
 
-// executable returns the path of a program. A relative path begins in dir.
+// executable returns the path of a program. A relative path begins in dir; a name without a slash
+// is looked up in $PATH.
 func executable(program, dir string) (string, error) {
 	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
 		program = filepath.Join(dir, program)
@@ -65,7 +66,8 @@ func executable(program, dir string) (string, error) {
 	return exec.LookPath(program)
 }
 
-// shebang returns the Python interpreter that the first line of a script names.
+// shebang returns the Python interpreter that the first line of a script names. ok is false if the
+// program is no such script.
 func shebang(program, dir string) (python string, ok bool) {
 	path, err := executable(program, dir)
 	if err != nil || !strings.ContainsRune(program, filepath.Separator) {
@@ -87,9 +89,9 @@ func shebang(program, dir string) (python string, ok bool) {
 	return words[0], len(words) == 1 && strings.HasPrefix(filepath.Base(words[0]), "python")
 }
 
-// own returns the folder of the trainer's code. It is the folder of the first argument that is a
-// file, such as an interpreter's script. Without such an argument it is the program's folder if
-// that is outside of the system's folders, and otherwise the working directory.
+// own returns the folder of the trainer's code: the folder of the first argument that is a file,
+// such as an interpreter's script. If no argument is a file, own returns the program's folder, or
+// the working directory if the program belongs to the system or the interpreter.
 func (c *command) own() (string, error) {
 	for _, argument := range c.argv[1:] {
 		path := argument
@@ -115,15 +117,16 @@ func (c *command) own() (string, error) {
 // python is an interpreter's answer about itself.
 type python struct {
 	Executable string
-	Base       string   // the user's folder of packages
+	Base       string   // the folder of the user's packages
 	Paths      []string // the folders of the interpreter and of its packages
 }
 
 // asked caches the answers of interpreters by path, because a trainer may restart often.
 var asked sync.Map
 
-// askPython replaces a Python interpreter by its executable, which a wrapper of pyenv or of a
-// virtual environment may hide, and finds its folders.
+// askPython asks the command's Python interpreter for its executable and its folders. The
+// executable replaces the command's program, which may be a wrapper of pyenv or of a virtual
+// environment.
 func (c *command) askPython() error {
 	path, err := executable(c.argv[0], c.dir)
 	if err != nil {
@@ -143,8 +146,8 @@ func (c *command) askPython() error {
 	return nil
 }
 
-// ask runs an interpreter with a question of this package, in a folder without any module of the
-// trainer's.
+// ask runs an interpreter with a short script that prints its folders. The working directory is /,
+// so that the interpreter imports no module of the trainer.
 func ask(path string, env []string) (answer python, err error) {
 	const question = `import json, os, site, sys; print(json.dumps({"executable": sys.executable,
 "base": site.getuserbase(), "paths": [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable),

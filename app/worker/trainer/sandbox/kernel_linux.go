@@ -8,29 +8,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// levels lists Landlock's rule sets by ABI version, from version 1.
+// levels lists Landlock's rule sets by ABI version, beginning with version 1.
 var levels = []landlock.Config{landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6}
 
 // scopes is the first ABI version that confines signals.
 const scopes = 6
 
-// abi returns the latest ABI version that the kernel's Landlock and this package both support
-// fully, or 0.
+// abi returns the latest Landlock ABI version that the kernel and this package both support fully,
+// or 0 without Landlock.
 func abi() int {
 	version, err := landlocksys.LandlockGetABIVersion()
 	if err != nil {
 		return 0
 	}
 	// Some kernels before 6.14 also block signals between threads of one process. Unless the kernel
-	// reports the fix, this package does not use scopes.
+	// reports the fix, this package does not confine signals.
 	if errata, err := landlocksys.LandlockGetErrata(); version >= scopes && (err != nil || errata&2 == 0) {
 		version = scopes - 1
 	}
 	return min(version, len(levels))
 }
 
-// Supported returns nil if this system can contain a trainer, and otherwise an ErrUnsupported that
-// names what is missing.
+// Supported returns nil if this system can contain a trainer. If not, it returns an ErrUnsupported
+// that names the missing mechanism.
 func Supported() error {
 	switch {
 	case abi() == 0:
@@ -45,7 +45,8 @@ func Supported() error {
 	return nil
 }
 
-// missing lists the rules of later Landlock ABIs, with the substitute for each.
+// missing lists the Landlock ABI versions that add rules, and the substitute for these rules on an
+// older kernel.
 var missing = []struct {
 	abi      int
 	kernel   string
@@ -58,8 +59,8 @@ var missing = []struct {
 	{scopes, "6.12", "a process of the trainer may signal itself alone, and what it leaves behind is found by parent"},
 }
 
-// Describe names the mechanisms that contain a trainer on this system. lacks has one text for each
-// mechanism that needs a later kernel.
+// Describe returns the mechanisms that contain a trainer on this system. lacks has one text for
+// each Landlock rule that needs a later kernel.
 func Describe() (means string, lacks []string) {
 	have := abi()
 	for _, m := range missing {
@@ -70,7 +71,7 @@ func Describe() (means string, lacks []string) {
 	return fmt.Sprintf("Landlock ABI %d, seccomp, no new privileges, resource limits", have), lacks
 }
 
-// machineMemory returns the bytes of memory of this machine.
+// machineMemory returns the bytes of memory of this machine, or 0 if they are unknown.
 func machineMemory() int64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {

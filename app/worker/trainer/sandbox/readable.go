@@ -17,7 +17,7 @@ var system = []string{
 	"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage",
 }
 
-// ofDevices lists the files that the runtimes of graphics cards read.
+// ofDevices lists the files and folders that the runtimes of graphics cards read.
 var ofDevices = []string{"/proc/driver/nvidia", "/proc/devices", "/sys/class", "/sys/bus/pci", "/sys/devices",
 	"/sys/module/nvidia", "/sys/module/amdgpu", "/etc/OpenCL", "/etc/vulkan", "/dev/dri"}
 
@@ -30,8 +30,9 @@ func absolute(path, dir string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// readable returns the paths that a program may read in addition to the system's: its folder, its
-// interpreter, its data and the settings' paths.
+// readable returns the paths that the trainer may read in addition to the paths in system: the
+// trainer's folder, interpreter and data, and the paths in s.Read. It fails with ErrSettings if a
+// path holds a secret or the user's home.
 func (c *command) readable(data string, s Settings) ([]string, error) {
 	paths := append([]string{c.folder}, c.interpreter...)
 	for _, path := range append([]string{data}, s.Read...) {

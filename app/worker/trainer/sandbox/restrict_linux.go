@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine restricts this process, which cannot be undone, and executes the trainer in its place.
+// confine restricts this process, which cannot be undone, and executes the trainer in place of this
+// process. It returns only if it fails.
 func confine() error {
 	runtime.LockOSThread() // filter and capabilities belong to a thread, and the thread executes the trainer
 	var p policy
@@ -47,9 +48,9 @@ func confine() error {
 	return &os.PathError{Op: "exec", Path: p.Argv[0], Err: err}
 }
 
-// dropCapabilities removes all capabilities from this thread, even if it runs as root.
+// dropCapabilities removes all capabilities from this thread, even if the thread runs as root.
 // restrictFiles sets the kernel's no_new_privs flag, so that no program that the thread executes
-// regains them.
+// regains capabilities.
 func dropCapabilities() error {
 	for c := uintptr(0); unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) == nil; c++ {
 	}
@@ -64,8 +65,8 @@ func dropCapabilities() error {
 	return unix.Capset(&header, &none[0])
 }
 
-// inScratch holds the rights on the scratch folder. They allow neither executing its files nor
-// making devices and sockets.
+// inScratch holds the rights on the scratch folder. The trainer may neither execute files in it nor
+// make devices or sockets.
 const inScratch = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir | landlocksys.AccessFSWriteFile |
 	landlocksys.AccessFSRemoveDir | landlocksys.AccessFSRemoveFile | landlocksys.AccessFSMakeDir |
 	landlocksys.AccessFSMakeReg | landlocksys.AccessFSMakeSym | landlocksys.AccessFSMakeFifo
@@ -74,7 +75,8 @@ const inScratch = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir | l
 var plainDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // restrictFiles applies a Landlock rule set to this process. The rule set restricts access to
-// files, and also TCP, abstract Unix sockets and signals if the kernel's Landlock supports it.
+// files, and also TCP, abstract Unix sockets and signals if the kernel's Landlock supports these
+// restrictions.
 func restrictFiles(p policy) error {
 	level := abi()
 	if level == 0 {
@@ -111,7 +113,7 @@ func restrictFiles(p policy) error {
 }
 
 // tasksOfUser returns the number of processes and threads of this process's user. The kernel's
-// limit counts all of these, not only the trainer's.
+// limit counts all of them, not only those of the trainer.
 func tasksOfUser() (tasks int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/status")
 	for _, path := range all {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// init gives a process that this package started the role that its name says. It runs before main,
-// so that every program that links this package, also a test, can contain a trainer.
+// init runs the role of a process that this package started, which is in the process name. It runs
+// before main, so that every program that links this package, also a test, can contain a trainer.
 func init() {
 	if len(os.Args) != 1 {
 		return

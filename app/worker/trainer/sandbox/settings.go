@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Callers distinguish these errors.
+// These errors tell a system without support from bad settings.
 var (
 	// ErrUnsupported means that this system cannot contain a trainer.
 	ErrUnsupported = errors.New("the trainer cannot be contained")
-	// ErrSettings means that the settings would make a path readable that the sandbox must protect.
+	// ErrSettings means that a setting is out of bounds, or would make a secret readable.
 	ErrSettings = errors.New("settings of the sandbox")
 )
 
 // Settings bound what a trainer may do. With the zero value the trainer is contained, with default
 // limits.
 type Settings struct {
-	Off       bool     // no containment at all
-	Memory    int64    // bytes of all its processes together; 0 means half of the machine's memory
-	Scratch   int64    // bytes of its scratch folder; 0 means DefaultScratch
-	Processes int      // processes and threads at once; 0 means DefaultProcesses
+	Off       bool     // whether the trainer runs without a sandbox
+	Memory    int64    // max bytes of all the trainer's processes together; 0 means half of the machine's memory
+	Scratch   int64    // max bytes of the scratch folder; 0 means DefaultScratch
+	Processes int      // max number of processes and threads at once; 0 means DefaultProcesses
 	Read      []string // further files and folders that the trainer may read and execute
 	Devices   []string // devices that the trainer may use, such as /dev/nvidia0
 	Env       []string // further environment variables for the trainer, as NAME or NAME=VALUE

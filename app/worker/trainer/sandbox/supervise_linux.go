@@ -22,13 +22,14 @@ type supervisor struct {
 	main   int           // the process id of the trainer
 	ended  chan int      // receives the exit code of the trainer
 	alone  chan struct{} // closed when no descendant is left
-	scoped bool          // whether the supervisor's signals reach only its descendants
+	scoped bool          // whether the kernel confines the supervisor's signals to its descendants
 	over   atomic.Bool   // whether the supervisor is killing its descendants
 }
 
-// supervise runs a trainer until the trainer or the worker ends, and then kills all descendants.
+// supervise runs a trainer until the trainer or the worker ends, then kills all descendants, and
+// returns the exit code.
 func supervise() int {
-	runtime.LockOSThread() // the trainer must die with its parent thread, which is this one, the main thread
+	runtime.LockOSThread() // Pdeathsig kills the trainer when its parent thread, this thread, ends
 	lifeline := os.NewFile(lifelineFD, "lifeline")
 	read := bufio.NewReader(lifeline)
 	s := &supervisor{ended: make(chan int, 1), alone: make(chan struct{})}
@@ -55,7 +56,7 @@ func supervise() int {
 	return code
 }
 
-// start makes the scratch folder and starts the trainer's process, which restricts itself.
+// start makes the scratch folder and starts the confined process, which executes the trainer.
 func (s *supervisor) start() (err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_CHILD_SUBREAPER: %w", err)
@@ -123,8 +124,9 @@ func (s *supervisor) reap() {
 	}
 }
 
-// exitCode returns the exit code of a process that ended. If a signal killed it, the code is 128
-// plus the signal, as in a shell, and exitCode also prints a line about it.
+// exitCode returns the exit code of the trainer's process. If a signal killed the process, the code
+// is 128 plus the signal, as in a shell, and exitCode prints the signal unless the supervisor sent
+// it.
 func (s *supervisor) exitCode(status syscall.WaitStatus) int {
 	if status.Signaled() && !s.over.Load() {
 		fmt.Fprintf(os.Stderr, "sandbox: the trainer was killed by the signal %q\n", status.Signal())
@@ -135,8 +137,8 @@ func (s *supervisor) exitCode(status syscall.WaitStatus) int {
 	return status.ExitStatus()
 }
 
-// attend passes SIGTERM on to the trainer and watches the limits. It returns when the trainer has
-// ended or must end.
+// attend turns SIGTERM, SIGINT and SIGHUP into a SIGTERM to the trainer, and watches the limits. It
+// returns the exit code when the trainer has ended, has exceeded a limit, or has lost its worker.
 func (s *supervisor) attend(orphaned <-chan struct{}) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -166,7 +168,7 @@ func (s *supervisor) killAll() {
 	s.over.Store(true)
 	for {
 		// The supervisor may signal all processes only if the kernel confines its signals to its
-		// descendants. Then a signal to process 1 fails with EPERM.
+		// descendants. In that case a signal to process 1 fails with EPERM.
 		if s.scoped && unix.Kill(1, 0) == unix.EPERM {
 			_ = unix.Kill(-1, unix.SIGKILL)
 		} else {

@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// The watch checks at intervals of at least minInterval, and uses at most 1/share of a core.
+// The supervisor checks the limits at intervals of at least minInterval, and uses at most 1/share
+// of a core for the checks.
 const (
 	minInterval = 200 * time.Millisecond
 	share       = 100
 )
 
-// watch compares the use of all processes of a trainer together with the limits. The kernel's
-// resource limits are not enough: they bound each process separately, and the number of a user's
-// processes, which is unbounded for root.
+// watch compares the total use of all processes of a trainer with the limits. The kernel's resource
+// limits are not enough: they bound the memory of each process separately, and they do not bound
+// the number of processes of root.
 type watch struct {
 	policy policy
 	root   int
 }
 
-// look returns the limit that is exceeded, or "".
+// look returns a text about the first limit that is exceeded, or "".
 func (w watch) look() string {
 	tasks, memory := 0, int64(0)
 	all := descendants(w.root)
@@ -50,7 +51,8 @@ func (w watch) look() string {
 	return ""
 }
 
-// sizeOf returns the total size of the files in a folder, in bytes. It stops counting beyond most.
+// sizeOf returns the total size of the files in a folder, in bytes. It stops when the size exceeds
+// most.
 func sizeOf(folder string, most int64) (size int64) {
 	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -69,7 +71,7 @@ func sizeOf(folder string, most int64) (size int64) {
 	return size
 }
 
-// descendants returns the ids of all processes below a process.
+// descendants returns the ids of all descendants of a process.
 func descendants(root int) (found []int) {
 	children, ok := childrenByParent(root)
 	if !ok {
@@ -139,7 +141,8 @@ func proportional(pid int) int64 {
 	return 1024 * (field(rollup, "Pss_Anon:") + field(rollup, "Pss_Shmem:") + field(rollup, "SwapPss:"))
 }
 
-// field returns the number after a name at the start of a line.
+// field returns the number after a name at the start of a line, or 0 if no line begins with the
+// name.
 func field(text []byte, name string) int64 {
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
