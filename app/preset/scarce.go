@@ -46,8 +46,8 @@ func CheckTable(p params.Params, n int) error {
 	if epsilon, err := epsilonWith(p, p.Privacy.NoiseMultiplier/excess); err == nil {
 		cure += fmt.Sprintf(", or epsilon %.4g with these", epsilon)
 	}
-	return fmt.Errorf("%w: with about %.0f %s of each participant and epsilon %.4g the noise in %s is %.3g times the clip "+
-		"norm, above %d, and %s: %s; --force trains all the same", ErrScarce, math.Round(float64(p.Privacy.Batch)/rate),
+	return fmt.Errorf("%w: with about %.0f %s of each participant and epsilon %.4g the noise in %s is %.3g times the "+
+		"clip norm, above %d, and %s: %s; --force trains all the same", ErrScarce, math.Round(float64(p.Privacy.Batch)/rate),
 		p.Privacy.Units(), p.Privacy.Epsilon, where, noise, maxTableNoise, why, cure)
 }
 
