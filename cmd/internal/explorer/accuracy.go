@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// fewRows is the number of test rows below which an accuracy is shown with its interval.
+// fewRows is the number of test rows below which a page shows an accuracy with its interval.
 const fewRows = 1000
 
-// accuracyText returns an accuracy with the number of rows that it was measured on, and with its
-// 95 % interval if they are few.
+// accuracyText returns an accuracy with the number of rows that it was measured on, and with its 95
+// % interval if they are few.
 func accuracyText(p Point) string {
 	if p.Accuracy == nil {
 		return "-"
@@ -19,7 +19,8 @@ func accuracyText(p Point) string {
 	return strings.TrimSpace(fmt.Sprintf("%.2f %% %s", 100**p.Accuracy, rowsText(p)))
 }
 
-// rowsText returns what an accuracy is a share of, "" if it is not known.
+// rowsText returns the phrase "of N rows" that follows an accuracy, with the interval if N is
+// small. It returns "" if N is unknown.
 func rowsText(p Point) string {
 	switch {
 	case p.Accuracy == nil || p.Examples <= 0:
@@ -32,7 +33,8 @@ func rowsText(p Point) string {
 }
 
 // interval returns the 95 % interval of a share of n rows, by Wilson (Journal of the American
-// Statistical Association 22, 1927): it stays within 0 and 1 and has a width where all are right.
+// Statistical Association 22, 1927). This interval stays within 0 and 1, and has a width even if
+// all rows are right.
 func interval(share float64, n int) (low, high float64) {
 	const z = 1.959964
 	rows := float64(n)

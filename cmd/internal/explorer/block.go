@@ -17,14 +17,14 @@ type blockPage struct {
 	Header      cmttypes.Header
 	Bytes       int
 	Proposer    *app.Participant
-	Votes       *votes // on this block; nil if the node does not have them
+	Votes       *votes // the votes on this block; nil if the node does not have them
 	Txs         []txLine
 	Pager       pager
 	Events      []eventLine
 	Results     bool
 	Closed      *Point
 	Evidence    int
-	Older, Next int64 // heights, 0 for none
+	Older, Next int64 // heights; 0 if there is no such block
 }
 
 // block shows a block.
@@ -76,23 +76,23 @@ func (s *Server) block(r *http.Request) (content, error) {
 	return content{"block", fmt.Sprintf("Block %d", height), b}, nil
 }
 
-// votes are the precommits on a block that its successor, or this node, has.
+// votes are the precommits on a block, from its successor or, for the last block, from this node.
 type votes struct {
-	Round           int32 // of CometBFT: how often its proposer changed
+	Round           int32 // the consensus round: how often the proposer changed
 	Signed, Missing []signer
 	Unknown         int // validators without a precommit, if the node does not have the validator set
 }
 
-// Of returns the number of validators.
+// Of returns the number of validators of the height.
 func (v votes) Of() int { return len(v.Signed) + len(v.Missing) + v.Unknown }
 
-// signer is a validator and the participant that it belongs to, nil if none is known.
+// signer is a validator with its participant, or nil if the explorer knows none.
 type signer struct {
 	Address string
 	Who     *app.Participant
 }
 
-// votesOn returns the votes on the block of a height, nil if the node does not have them.
+// votesOn returns the votes on the block of a height, or nil if the node does not have them.
 func (s *source) votesOn(ctx context.Context, height int64) *votes {
 	got, err := s.blocks.Commit(ctx, &height)
 	if err != nil || got.Commit == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// epsilonAt returns the epsilon in the event of the round that a block closed, nil if the node does
-// not keep the block's results or nothing is guaranteed.
+// epsilonAt returns the epsilon of the round that a block closed, from the block's events. It
+// returns nil if the node does not keep the block's results, or if the chain has no guarantee.
 func (s *source) epsilonAt(ctx context.Context, height uint64) *float64 {
 	h := int64(height)
 	results, err := s.blocks.BlockResults(ctx, &h)
@@ -24,8 +24,9 @@ func (s *source) epsilonAt(ctx context.Context, height uint64) *float64 {
 	return client.EpsilonIn(results.FinalizeBlockEvents)
 }
 
-// commitsIn returns the round that the commitments of a block are for, nil if it has none or the node
-// does not have the block. Commitments come first in a block, and all are for one round.
+// commitsIn returns the round of the commitments in a block. It returns nil if the block has none,
+// or if the node does not have the block. It looks at the first transaction only, because
+// commitments come first and all are for one round.
 func (s *source) commitsIn(ctx context.Context, height int64) *params.RoundID {
 	if at, ok := s.committed.Cached(height); ok {
 		return at
@@ -56,10 +57,10 @@ func (s *source) times(ctx context.Context, from, until uint64) map[uint64]time.
 	return out
 }
 
-// metas returns the block metadata of a range of heights, lowest first. With an error it returns
-// the metadata read before.
+// metas returns the block metadata of a range of heights, lowest first. If a request fails, it
+// returns the metadata read so far, with the error.
 func (s *source) metas(ctx context.Context, from, until int64) (out []*cmttypes.BlockMeta, err error) {
-	const perAnswer = 20 // the max number that a node answers
+	const perAnswer = 20 // a node answers at most this number
 	for height, asked := from, from; height <= until; height++ {
 		m, ok := s.headers.Cached(height)
 		if !ok && height >= asked {
@@ -69,7 +70,7 @@ func (s *source) metas(ctx context.Context, from, until int64) (out []*cmttypes.
 			}
 			m, ok = s.headers.Cached(height)
 		}
-		if ok { // a state-synced node has no earlier blocks
+		if ok { // false on a state-synced node, which has no earlier blocks
 			out = append(out, m)
 		}
 	}
@@ -114,7 +115,7 @@ func (s *source) owners(ctx context.Context) (owners, error) {
 	return by, nil
 }
 
-// addressOf returns the address of a consensus key, "" for bytes that are no key.
+// addressOf returns the address of a consensus key, or "" if the bytes are not a key.
 func addressOf(key []byte) string {
 	if len(key) != ed25519.PubKeySize {
 		return ""

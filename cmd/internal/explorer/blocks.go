@@ -11,13 +11,14 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// The max number of lines of the list of blocks, and of blocks that it reads for them.
+// The max number of lines in the list of blocks, and of blocks that the explorer reads for one
+// list.
 const blockLines, blocksRead = 25, 200
 
-// blockLine is a block in a list, or a run of blocks without transactions.
+// blockLine is a line of a list: one block, or consecutive blocks without transactions.
 type blockLine struct {
-	Height   int64 // the highest of a run
-	From     int64 // the lowest of a run
+	Height   int64 // the highest height of the line
+	From     int64 // the lowest height of the line
 	Time     time.Time
 	Hash     string
 	Txs      int
@@ -31,8 +32,8 @@ type blockLine struct {
 // Run returns the number of blocks of the line.
 func (l blockLine) Run() int64 { return l.Height - l.From + 1 }
 
-// blocks lists the blocks before ?before=, newest first. Consecutive blocks without transactions are
-// one line, but for the newest.
+// blocks lists the blocks before ?before=, newest first. Consecutive blocks without transactions
+// share a line, except the newest block.
 func (s *Server) blocks(r *http.Request) (content, error) {
 	status, err := known[query.Status](r.Context(), s.source, "/status")
 	if err != nil {
@@ -62,8 +63,8 @@ func (s *Server) blocks(r *http.Request) (content, error) {
 	return content{"blocks", "Blocks", b}, nil
 }
 
-// blockLines returns the lines of blocks up to a height, newest first, and the height before which
-// the next lines end, 0 if there are none.
+// blockLines returns the lines of the blocks up to a height, newest first. It also returns the
+// height before which the list continues, or 0 at its end.
 func (s *Server) blockLines(r *http.Request, until int64) (lines []blockLine, older int64, err error) {
 	who, err := s.source.owners(r.Context())
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Server) blockLines(r *http.Request, until int64) (lines []blockLine, ol
 	return lines, older, nil
 }
 
-// closedAt returns the rounds in the history by the height of the block that closed them.
+// closedAt returns the rounds in the history, by the height of the block that closed each.
 func (s *Server) closedAt() map[uint64]*Point {
 	_, _, points, _ := s.tail.now()
 	closed := map[uint64]*Point{}

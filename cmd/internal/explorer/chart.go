@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// A chart is a line chart of one figure by round. Its y axis ends at a bound that is not the largest
-// value, and begins at 0, but that of shares at a round share below the smallest, which the legend
-// names: otherwise the last rounds of a training look alike.
+// A chart is a line chart of one quantity by round. Its y axis ends at a round number or a given
+// bound, and begins at 0. For shares that are all high, the axis begins at a round share below the
+// smallest, because otherwise the last rounds of a training look alike; the legend then names that
+// share.
 type chart struct {
 	Name, Title  string
 	Unit         string // "%" shows shares as per cent
@@ -25,12 +26,12 @@ type chart struct {
 	base, top    float64 // values of its lower and its upper edge
 }
 
-// A line is one participant's in a chart of several.
+// A line is the line of one participant in a chart of several.
 type line struct {
 	Points string
-	Class  string // its alarm
+	Class  string // the CSS class of the participant's alarm
 	Who    uint32
-	Name   string // beside its end, "" for most
+	Name   string // the text beside the end of the line; most lines have none
 	Y      float64
 	dots   []dot
 }
@@ -49,15 +50,16 @@ type tick struct {
 // The size of a chart's picture, and of the frame in it.
 const chartWidth, chartHeight, frameLeft, frameRight, frameTop, frameBottom = 320, 170, 44.0, 296.0, 10.0, 140.0
 
-// Width and Height are the size of the picture, Left and the others that of the frame.
+// Width and Height are the size of the picture; Left, Right and Bottom are the edges of the frame.
 func (chart) Width() int      { return chartWidth }
 func (chart) Height() int     { return chartHeight }
 func (chart) Left() float64   { return frameLeft }
 func (chart) Right() float64  { return frameRight }
 func (chart) Bottom() float64 { return frameBottom }
 
-// chartOf draws one figure of the points that have it, up to top, or to a round number above the
-// largest value if that is larger. The page of the given address has the values as CSV.
+// chartOf draws one quantity of the points that have it. The y axis ends at top, or at a round
+// number above the largest value if that is larger. The page at the given address has the values as
+// CSV.
 func chartOf(page, name, title, unit string, top float64, points []Point, of func(Point) *float64) chart {
 	c := chart{Name: name, Title: title, Unit: unit, CSV: strings.TrimSuffix(page, "/") + "/" + name + ".csv"}
 	lowest, highest := math.Inf(1), math.Inf(-1)
@@ -107,7 +109,7 @@ func (c *chart) axes(from, until uint64, top float64) {
 	}
 }
 
-// across and up return where a round and a value are, in pixels.
+// across and up return the position of a round and of a value, in pixels.
 func (c *chart) across(round uint64) float64 {
 	return frameLeft + (frameRight-frameLeft)*float64(round-c.from)/max(1, float64(c.until-c.from))
 }
@@ -140,8 +142,8 @@ func (c *chart) text(x float64) string {
 	return fmt.Sprintf("%.4g", x)
 }
 
-// roundUp returns the smallest of 1, 2, 4, 8 and 10 times a power of ten that is at least x, 1 for
-// an x that is not above 0.
+// roundUp returns the smallest of 1, 2, 4, 8 and 10 times a power of ten that is at least x. It
+// returns 1 if x is not above 0.
 func roundUp(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 1
@@ -155,7 +157,7 @@ func roundUp(x float64) float64 {
 	return 10 * unit
 }
 
-// shareBelow returns the greatest of a few round shares that is below x, 0 if there is none.
+// shareBelow returns the greatest of a few round shares that is below x, or 0 if all are above.
 func shareBelow(x float64) float64 {
 	below := 0.0
 	for _, share := range []float64{0.2, 0.4, 0.6, 0.8, 0.9, 0.96} {

@@ -9,7 +9,8 @@ import (
 )
 
 // A table is the data of a chart or a list, as a CSV file at the address of its page. It holds
-// numbers and words of the explorer, and no text of the chain: a spreadsheet might compute it.
+// numbers, and words of the explorer. It holds no text of the chain, because a spreadsheet might
+// take such a text for a formula.
 type table struct {
 	name   string // of the file, without .csv
 	header []string
@@ -37,7 +38,7 @@ func (t *table) add(values ...any) {
 // tabled is the body of a page with tables.
 type tabled interface{ tables() []table }
 
-// csvPages are the pages whose tables are served, by the pattern of the tables' addresses.
+// csvPages maps the pattern of the tables' addresses to the page whose tables are served there.
 func (s *Server) csvPages() map[string]func(*http.Request) (content, error) {
 	return map[string]func(*http.Request) (content, error){
 		"/training/{file}": s.home, "/rounds/{file}": s.rounds, "/round/{epoch}/{round}/{file}": s.round,

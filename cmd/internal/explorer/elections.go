@@ -15,15 +15,15 @@ type electionsPage struct {
 	Closed  []Point // newest first
 	Ranking map[uint64][]uint32
 	Leaders []leading
-	Rounds  int // that the leaders are counted over
+	Rounds  int // the number of rounds in which the turns are counted
 	Names   map[uint32]string
 }
 
-// leading is how often a participant led.
+// leading counts the turns of a participant as leader.
 type leading struct {
 	Standing
 	Closed, Failed int     // turns
-	Share, Even    float64 // of the rounds; what each has if all lead alike
+	Share, Even    float64 // its share of the rounds, and the share if all participants led equally often
 }
 
 func (b electionsPage) tables() []table {

@@ -13,7 +13,7 @@ import (
 // errorPage says in plain words why there is no page.
 type errorPage struct {
 	Text   string
-	Detail string // for the operator, "" if the text says it all
+	Detail string // for the operator; "" if the text is enough
 }
 
 // fail answers with an error: as JSON under /v1, otherwise as a page.
@@ -22,7 +22,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.refuse(w, r, code, text)
 }
 
-// cause returns the node's error text, without that of the transport.
+// cause returns the node's error text without the text that the transport adds.
 func cause(err error) string {
 	var answer *rpctypes.RPCError
 	if errors.As(err, &answer) && answer.Data != "" {
@@ -31,8 +31,8 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// explain returns the status code and the text for an error. Details of the node or its connection
-// go to the operator only.
+// explain returns the status code and the text for an error. Only the operator sees details of the
+// node or its connection.
 func (s *Server) explain(r *http.Request, err error) (code int, text string) {
 	switch {
 	case errors.Is(err, errBad):
@@ -76,7 +76,7 @@ func plainly(r *http.Request, code int, text string) (title string, page errorPa
 	return http.StatusText(code), errorPage{sentence, ""}
 }
 
-// missing names the thing of a path that this node does not have.
+// missing returns a sentence: this node does not have what the path names.
 func missing(path string) string {
 	kind, what, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	what = short(what, 80)

@@ -19,14 +19,14 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
-// perTick is the max number of models measured between two pauses.
+// perTick is the max number of models that the explorer measures between two pauses.
 const perTick = 4
 
 // trainerPause is the pause after a failure of the trainer.
 const trainerPause = 10 * time.Second
 
-// evaluating measures the models of closed rounds until ctx is done. It runs concurrently with the
-// looks at the chain, so that no page waits for a slow trainer.
+// evaluating measures the models of closed rounds until ctx is done. It runs in a goroutine of its
+// own, so that a slow trainer delays no page.
 func (t *tail) evaluating(ctx context.Context, poll time.Duration) {
 	if t.evaluator == nil {
 		return
@@ -68,8 +68,8 @@ func (t *tail) unmeasured() (p Point, ok bool) {
 var errLater = errors.New("the node did not give the model")
 
 // measure measures the model after a round, and tells the readers. If the node no longer has the
-// model, or it cannot be measured, the round is not tried again. It returns an error if a later
-// attempt may succeed.
+// model, or if the model cannot be measured, the explorer does not try the round again. It returns
+// an error if a later attempt may succeed.
 func (t *tail) measure(ctx context.Context, p Point) error {
 	measured, err := t.evaluate(ctx, params.RoundID{Epoch: p.Epoch, Round: p.Round})
 	if ctx.Err() != nil {
@@ -117,7 +117,7 @@ func (t *tail) evaluate(ctx context.Context, at params.RoundID) (e model.Eval, e
 	return e, err
 }
 
-// remember keeps the result of the newest model that was measured.
+// remember keeps a result unless that of a newer model is kept.
 func (t *tail) remember(at params.RoundID, e model.Eval) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,7 +139,7 @@ func (t *tail) note(p Point, err error) {
 	why := ""
 	switch {
 	case err == nil:
-		t.scored = append(t.scored, event("measured", t.points[i].brief())...) // sent after the next look
+		t.scored = append(t.scored, event("measured", t.points[i].brief())...) // the tail sends it after its next look
 	case home.Unmeasurable(err):
 		t.beyond, why = &p.Epoch, "the model is external, and the explorer has no trainer that measures it"
 	case !absent(err):
@@ -151,7 +151,7 @@ func (t *tail) note(p Point, err error) {
 	t.unknown = why
 }
 
-// whyUnmeasured returns the reason for which the explorer shows no accuracy.
+// whyUnmeasured returns the reason why the explorer shows no accuracy.
 func (t *tail) whyUnmeasured() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Times of a stream: the interval of its heartbeats, its max duration, and the time that a reader
-// has to take an event. EventSource reconnects by itself.
+// Times of an event stream: the interval of its heartbeats, its max duration, and the time that a
+// reader has to take an event. When a stream ends, EventSource reconnects by itself.
 const (
 	beat       = 15 * time.Second
 	streamLife = 30 * time.Minute
@@ -28,7 +28,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
 	send := func(text []byte) bool {
-		_ = control.SetWriteDeadline(time.Now().Add(patience)) // httptest's recorder has none
+		_ = control.SetWriteDeadline(time.Now().Add(patience)) // fails on httptest's recorder, which has no deadlines
 		if _, err := w.Write(text); err != nil {
 			return false
 		}

@@ -14,15 +14,15 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// offenceLine is a proven offence.
+// offenceLine is an offence that the chain has proven.
 type offenceLine struct {
 	app.Offence
 	Who *app.Participant
-	At  time.Time // of the block that proved it; zero if the node does not have it
+	At  time.Time // time of the block that proved it; zero if the node does not have that block
 	*proof
 }
 
-// proof is what the chain has of an offence.
+// proof is the proof of an offence on the chain.
 type proof struct {
 	Hash string      // of the transaction, "" if CometBFT proved the offence
 	Pair *statements // nil if the node does not have them
@@ -69,7 +69,7 @@ func (l offenceLine) Means() string {
 		"different nodes. The participant has lost its reputation, and may not lead any more."
 }
 
-// proofOf returns what the chain has of an offence. It caches what it finds.
+// proofOf returns the proof of an offence on the chain. It caches what it finds.
 func (s *source) proofOf(ctx context.Context, o app.Offence) *proof {
 	key := fmt.Sprintf("%x/%d/%d", o.Evidence, o.Voted, o.Height)
 	if known, ok := s.proofs.Cached(key); ok {
@@ -87,7 +87,8 @@ func (s *source) proofOf(ctx context.Context, o app.Offence) *proof {
 	return out
 }
 
-// convicting returns the transaction that proved an offence, by its hash, and its statements.
+// convicting returns the transaction with a hash, which proved an offence, and the statements in
+// it.
 func (s *source) convicting(ctx context.Context, o app.Offence) (hash string, pair *statements) {
 	page, most := 1, few
 	found, err := s.blocks.TxSearch(ctx, fmt.Sprintf("evidence.participant=%d AND tx.height=%d", o.Participant, o.Height),
@@ -107,8 +108,8 @@ func (s *source) convicting(ctx context.Context, o app.Offence) (hash string, pa
 	return "", nil
 }
 
-// votesOf returns the two votes of a validator that a block has as evidence, nil if the node does not
-// have the block or the evidence is of another type.
+// votesOf returns the two votes of a validator in the evidence of a block. It returns nil if the
+// node does not have the block, or if the evidence is of another type.
 func (s *source) votesOf(ctx context.Context, o app.Offence) *statements {
 	height := int64(o.Height)
 	got, err := s.blocks.Block(ctx, &height)

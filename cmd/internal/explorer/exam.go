@@ -7,30 +7,30 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// shownClasses is the max number of classes of which a page shows what they are taken for.
+// shownClasses is the max number of classes for which a page shows the confusion matrix.
 const shownClasses = 20
 
-// An exam is how a model did on the test examples of this node.
+// An exam is the result of a model on the test examples of this node.
 type exam struct {
-	Point                   // after which the model is, with accuracy, loss and the number of examples
+	Point                   // the round after which the model was measured, with accuracy, loss and number of examples
 	Classes     []classLine // none if there are too many, or if a trainer measured the model
 	Cells       []examCell  // of the confusion matrix
 	Width, Down int         // of its picture
 }
 
-// A classLine is a class with the examples of it.
+// A classLine is a class and the results of its examples.
 type classLine struct {
 	Name            string
 	X, Y            int // of its labels in the picture
 	Examples, Right int
-	Taken           string // the class that it is taken for most often, "" for none
-	Times           int    // how often
+	Taken           string // the class with which it is confused most often; "" for none
+	Times           int    // the number of examples confused with it
 }
 
 // Share returns the share of the examples that are right, in percent.
 func (c classLine) Share() float64 { return 100 * float64(c.Right) / float64(max(1, c.Examples)) }
 
-// An examCell is the number of examples of one class that were taken for a class.
+// An examCell is the number of examples of one class that the model assigned to a class.
 type examCell struct {
 	X, Y, Count int
 	Of, As      string
@@ -38,7 +38,7 @@ type examCell struct {
 	Right       bool
 }
 
-// exam returns how the newest measured model did, nil if none was measured.
+// exam returns the result of the newest measured model, or nil if none was measured.
 func (t *tail) exam() *exam {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// event returns the text of one event of a stream, "" if the body cannot be encoded.
+// event returns the text of one event of a stream, or "" if the body cannot be encoded.
 func event(name string, body any) []byte {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -25,8 +25,8 @@ func said(s query.Status) []byte {
 // queued is the max number of looks at the chain by which a reader may fall behind.
 const queued = 32
 
-// tell sends events to all readers, and closes the streams of readers that are too far behind: they
-// connect again and begin with the current history. The caller holds the lock.
+// tell sends events to all readers, and closes the streams of readers that are too far behind. Such
+// readers connect again and begin with the current history. The caller holds the lock.
 func (t *tail) tell(news []byte) {
 	for reader := range t.readers {
 		select {

@@ -11,17 +11,17 @@ import (
 	"github.com/spdl/spdl/cmd/internal/ballot"
 )
 
-// openProposal is a proposal that waits, as votes.
+// openProposal is a proposal that waits for votes.
 type openProposal struct {
 	query.Proposal
 	Title   string
 	For     []person // active participants that approved it
-	Silent  []person // those that did not, at most few
-	Needed  int      // approvals
-	Missing int      // approvals that it still needs
+	Silent  []person // active participants that have not approved it, up to a max number
+	Needed  int      // the number of approvals that it needs
+	Missing int      // the number of approvals that are missing
 }
 
-// pastProposal is a proposal that does not wait any more.
+// pastProposal is a proposal that no longer waits.
 type pastProposal struct {
 	ballot.Proposal
 	For     []person
@@ -29,7 +29,7 @@ type pastProposal struct {
 	Time    time.Time // of the block at Outcome.At, zero if it is unknown
 }
 
-// governancePage has the proposals that wait, what became of earlier ones, and the upgrades.
+// governancePage holds the proposals that wait, the outcomes of earlier ones, and the upgrades.
 type governancePage struct {
 	query.Membership
 	Open    []openProposal
@@ -61,7 +61,8 @@ func (s *Server) governance(r *http.Request) (content, error) {
 	return content{"governance", "Governance", b}, nil
 }
 
-// openOf returns a proposal as votes. Approvals of participants that have left do not count.
+// openOf returns a waiting proposal with its votes. Approvals of participants that have left do not
+// count.
 func openOf(p query.Proposal, m query.Membership, title string) openProposal {
 	out := openProposal{Proposal: p, Title: title, Needed: m.Threshold}
 	if title == "" {
@@ -92,7 +93,7 @@ func (p openProposal) Next() string {
 	return "With enough approvals it takes effect at the next round boundary. It is dropped if its proposer leaves before."
 }
 
-// past returns the proposals that do not wait any more, newest first, with their outcomes.
+// past returns the proposals that no longer wait, newest first, with their outcomes.
 func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership) ([]pastProposal, error) {
 	epochs, err := known[[]query.EpochState](ctx, s.source, "/epochs")
 	if err != nil {
@@ -102,7 +103,7 @@ func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership)
 	if err != nil {
 		return nil, err
 	}
-	var boundaries []int64 // at which rounds closed, or epochs began
+	var boundaries []int64 // heights at which rounds closed or epochs began
 	for height := range s.closedAt() {
 		boundaries = append(boundaries, int64(height))
 	}
@@ -127,7 +128,7 @@ func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership)
 	return all, nil
 }
 
-// outcomeOf returns the end of a proposal that does not wait any more, and keeps it once it is known.
+// outcomeOf returns the outcome of a proposal that no longer waits, and caches it once it is known.
 func (s *source) outcomeOf(ctx context.Context, id string, heights []int64) *ballot.Outcome {
 	if out, ok := s.outcomes.Cached(id); ok {
 		return out

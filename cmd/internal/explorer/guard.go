@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// policy lets a page load resources from this server and images from data: URLs, and nothing
-// inline.
+// policy is the Content-Security-Policy of a page: it may load resources from this server and
+// images from data: URLs, and has no inline scripts or styles.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// alonePolicy is the policy of the page that verifies files where no explorer serves it, and
-// verifierPolicy that of an explorer's and of its worker: they run WebAssembly.
+// alonePolicy is the policy of the page that verifies files when it is opened without an explorer,
+// and verifierPolicy is that of the same page and its worker in an explorer. Both allow
+// WebAssembly.
 const (
 	alonePolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +
 		"connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'"
 	verifierPolicy = alonePolicy + "; frame-ancestors 'none'"
 )
 
-// longest bounds the bytes of a request's path and query.
+// longest is the max number of bytes in a request's path and query.
 const longest = 1024
 
-// guard wraps every page and answer: it sets the headers, and rejects requests that do more than
-// read.
+// guard wraps every handler. It sets the headers, and rejects requests that do more than read.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -40,7 +40,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			h.Set("Connection", "close") // rather than read a body
+			h.Set("Connection", "close") // the server need not read the body
 			s.refuse(w, r, http.StatusMethodNotAllowed, "nothing is written here: GET only")
 		case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
 			h.Set("Connection", "close")
@@ -59,9 +59,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// known reports whether a Host header is one of ours: an address, localhost or a
-// name of the operator's. A foreign name that resolves to us is how a page on
-// the web would read a node behind a firewall (DNS rebinding).
+// known reports whether a Host header names this explorer: an address, localhost or a host name
+// that the operator listed. With a foreign name that resolves to this explorer, a page on the web
+// could read a node behind a firewall (DNS rebinding).
 func (s *Server) known(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -2,9 +2,8 @@ package explorer
 
 import "fmt"
 
-// A heatmap shows what became of each participant's gradient in the last rounds: a row per
-// participant, a column per round, the oldest on the left. Colour and sign carry the same
-// information.
+// A heatmap shows the fate of each participant's gradient in the last rounds: a row per participant
+// and a column per round, the oldest on the left. Colour and sign carry the same information.
 type heatmap struct {
 	Width, Height int // of the cells, with the axis below
 	Rows          []heatRow
@@ -16,7 +15,7 @@ type heatRow struct {
 	Y        int
 }
 
-// heatColumn is a round; Label is the number below it, "" for most.
+// heatColumn is a round. Label is the number below it; most columns have none.
 type heatColumn struct {
 	Round Point
 	X     int
@@ -28,7 +27,7 @@ type cell struct {
 	Y     int
 	Class string // selected, left-out, opposed, refused, absent
 	Sign  string
-	Lead  string // the sign of a leader, where another sign has the middle of the cell
+	Lead  string // the sign of a leader, if another sign is in the middle of the cell
 	Title string
 }
 
@@ -38,10 +37,10 @@ const cellSize, axisStep = 18, 5
 // AxisY is where the labels of the rounds are.
 func (h heatmap) AxisY() int { return h.Height - 6 }
 
-// signs are the marks of the fates.
+// signs maps each fate to its sign.
 var signs = map[string]string{LeftOut: "–", "opposed": "✕", Absent: "·", Refused: "!"}
 
-// heatmapOf returns the map of rounds, given oldest first, and participants.
+// heatmapOf returns the heatmap of participants and of rounds, which are given oldest first.
 func heatmapOf(points []Point, all []Standing) heatmap {
 	h := heatmap{Width: cellSize*len(points) + 12}
 	for _, st := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// The number of rounds in the grid, and in the list, and of blocks.
+// The max numbers of rounds in the heatmap, of rounds in the list, and of blocks.
 const drawn, lastRounds, lastBlocks = 48, 10, 5
 
 type homePage struct {
@@ -31,7 +31,7 @@ type homePage struct {
 	Rounds                  []Point
 	Names                   map[uint32]string
 	Budget                  float64
-	Unmeasured              string // the reason for which there is no accuracy
+	Unmeasured              string // the reason why there is no accuracy
 	Blocks                  []blockLine
 }
 
@@ -87,7 +87,7 @@ func (s *Server) home(r *http.Request) (content, error) {
 	return content{"home", "Training", b}, nil
 }
 
-// lastBlocks returns the last blocks, newest first, none if the node does not answer.
+// lastBlocks returns the last blocks, newest first. It returns none if the node does not answer.
 func (s *Server) lastBlocks(ctx context.Context, status query.Status) (lines []blockLine) {
 	last := int64(status.Height)
 	metas, err := s.source.metas(ctx, max(1, last-lastBlocks+1), last)
@@ -129,7 +129,8 @@ func chartsOf(points []Point, budget float64) (accuracy, loss, epsilon chart) {
 		chartOf(page, "epsilon", "Epsilon spent", "", budget, points, func(p Point) *float64 { return p.Epsilon })
 }
 
-// lastMeasured returns the last point with an accuracy, or the last one, nil if there is none.
+// lastMeasured returns the last point with an accuracy, or else the last point. It returns nil if
+// there are no points.
 func lastMeasured(points []Point) *Point {
 	for i := len(points) - 1; i >= 0; i-- {
 		if points[i].Accuracy != nil {
@@ -142,7 +143,7 @@ func lastMeasured(points []Point) *Point {
 	return &points[len(points)-1]
 }
 
-// lead returns who may close the open round, nil if none is open.
+// lead returns who may close the open round, or nil if no round is open.
 func (s *Server) lead(ctx context.Context, status query.Status) (*query.Leader, error) {
 	if status.Done {
 		return nil, nil
@@ -152,24 +153,24 @@ func (s *Server) lead(ctx context.Context, status query.Status) (*query.Leader, 
 	switch {
 	case err == nil:
 		return &open, nil
-	case asRefusal(err, &refusal): // training finished between the queries
+	case asRefusal(err, &refusal): // the training finished between the two queries
 		return nil, nil
 	}
 	return nil, err
 }
 
-// progress is how far the training is.
+// progress is the state of the training: how many rounds are closed, and how long the rest takes.
 type progress struct {
 	Closed, Planned uint64
-	Pace            time.Duration // of a round lately; 0 if it is unknown
+	Pace            time.Duration // time per round in the last rounds; 0 if it is unknown
 }
 
-// Left returns the time that the rounds left take at the present pace, 0 if it is unknown.
+// Left returns the time that the remaining rounds take at the current pace, or 0 if it is unknown.
 func (p progress) Left() time.Duration {
 	return time.Duration(p.Planned-min(p.Planned, p.Closed)) * p.Pace
 }
 
-// progress computes the pace of the last rounds by the times of their blocks.
+// progress computes the pace of the last rounds from the times of their blocks.
 func (s *Server) progress(ctx context.Context, status query.Status, points []Point) progress {
 	p := progress{Closed: status.Round, Planned: status.Rounds}
 	if len(points) < 2 || status.Done {

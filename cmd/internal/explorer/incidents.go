@@ -9,14 +9,14 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// An incident is what was wrong with a participant in some rounds, told once.
+// An incident is one kind of trouble with a participant in some rounds, reported once.
 type incident struct {
 	Class         string // of the tag
 	Tag           string
 	First, Last   uint64 // rounds
 	Epoch         uint64
-	offence       *app.Offence // proven, nil for what the rounds show
-	Count         int          // of rounds
+	offence       *app.Offence // the proven offence; nil if only the rounds show the trouble
+	Count         int          // the number of rounds with the trouble
 	What          string
 	rounds        []uint64
 	reputation    []int64 // after each of the rounds, where it is known
@@ -31,7 +31,7 @@ func (i incident) Rounds() string {
 	return roundsText(i.rounds)
 }
 
-// Address is the page of the first of the rounds, or of the block of a validator's offence.
+// Address is the address of the first of the rounds, or of the block of a validator's offence.
 func (i incident) Address() string {
 	if o := i.offence; o != nil && o.Misbehavior != 0 {
 		return fmt.Sprintf("/block/%d", o.Voted)
@@ -39,7 +39,8 @@ func (i incident) Address() string {
 	return fmt.Sprintf("/round/%d/%d", i.Epoch, i.First)
 }
 
-// Proven is the height of the block that proved the offence, 0 for what the rounds show.
+// Proven is the height of the block that proved the offence, or 0 if only the rounds show the
+// trouble.
 func (i incident) Proven() uint64 {
 	if i.offence == nil {
 		return 0
@@ -47,7 +48,7 @@ func (i incident) Proven() uint64 {
 	return i.offence.Height
 }
 
-// proven tells the proven offences of a participant, the newest first.
+// proven returns an incident for each proven offence of a participant, newest first.
 func proven(offences []app.Offence) (out []incident) {
 	for _, o := range slices.Backward(offences) {
 		out = append(out, incident{Class: "opposed", Tag: "✕ proven offence", First: o.Round, Last: o.Round,
@@ -57,11 +58,11 @@ func proven(offences []app.Offence) (out []incident) {
 	return out
 }
 
-// apart is the number of rounds without the same trouble after which it is told as a new incident.
+// apart is the number of rounds without the same trouble after which it counts as a new incident.
 const apart = 5
 
-// incidentsOf tells what was wrong with a participant by its results, oldest first: the newest
-// incident first.
+// incidentsOf returns the incidents in a participant's results. The results are given oldest first,
+// and the newest incident comes first.
 func incidentsOf(results []result) []incident {
 	var out []incident
 	open := map[string]int{} // incident by class
@@ -107,7 +108,7 @@ func incidentsOf(results []result) []incident {
 	return out
 }
 
-// rejectedAs says why the node rejected the participant's gradient of a round.
+// rejectedAs returns the reason for which the node rejected the participant's gradient of a round.
 func rejectedAs(r result) string {
 	for _, x := range r.refusals {
 		if x.Signed && x.Participant == r.Verdict.Participant {
@@ -117,7 +118,7 @@ func rejectedAs(r result) string {
 	return ""
 }
 
-// tell sets the words of an incident.
+// tell sets the text of an incident.
 func (i *incident) tell(results []result) {
 	var parts []string
 	switch i.Class {
@@ -136,7 +137,7 @@ func (i *incident) tell(results []result) {
 	i.What = strings.Join(parts, "; ")
 }
 
-// share says in how many of the rounds from the first to the last the incident is.
+// share says in how many rounds between the first and the last the trouble occurred.
 func (i *incident) share(results []result) string {
 	among := 0
 	for _, r := range results {
@@ -150,7 +151,7 @@ func (i *incident) share(results []result) string {
 	return fmt.Sprintf("%d of %d rounds", i.Count, among)
 }
 
-// cost says what the incident did to the reputation.
+// cost says how the incident changed the reputation.
 func (i *incident) cost() string {
 	if len(i.reputation) == 0 {
 		return ""
@@ -167,7 +168,7 @@ func (i *incident) cost() string {
 	return text
 }
 
-// A span is consecutive rounds with the same result, as one row.
+// A span is a table row for consecutive rounds with the same result.
 type span struct {
 	Newest, Oldest result
 	Count, Led     int
@@ -175,7 +176,8 @@ type span struct {
 	Known          bool  // the change is known
 }
 
-// spansOf folds results, newest first, into rows: those that differ in the round alone are alike.
+// spansOf returns the rows for results, newest first. Consecutive results that differ only in the
+// round share a row.
 func spansOf(results []result) []span {
 	var out []span
 	for _, r := range results {

@@ -8,21 +8,22 @@ import (
 	"github.com/spdl/spdl/internal/memo"
 )
 
-// latest caches values that follow from the state, until the next look at the chain. A value is
-// computed once a look, however many clients ask for it at the same time.
+// latest caches values that follow from the state, until the next look at the chain. It computes a
+// value once per look, even if many clients ask for it at the same time.
 type latest[V any] struct {
 	mu     sync.Mutex
 	look   uint64
 	values *memo.Bounded[string, V]
 }
 
-// newLatest returns a cache of values that weigh at most max together.
+// newLatest returns a cache whose values weigh at most max together.
 func newLatest[V any](max int, weigh func(V) int) *latest[V] {
 	return &latest[V]{values: memo.NewWeighed[string](max, weigh)}
 }
 
-// get returns the value of a name since a look, computed if it is not cached; a caller with an older
-// look gets the newer value. If the client that computes goes away, another one computes.
+// get returns the value of a name at a look, and computes it if it is not cached. A caller with an
+// older look gets the newer value. If the client whose request computes the value disconnects,
+// another request computes it.
 func (l *latest[V]) get(ctx context.Context, look uint64, name string, compute func() (V, error)) (V, error) {
 	l.begin(look)
 	for {
@@ -43,5 +44,5 @@ func (l *latest[V]) begin(look uint64) {
 	}
 }
 
-// one is the weight of a value in a cache that counts values.
+// one is the weight of each value in a cache that counts values.
 func one(any) int { return 1 }

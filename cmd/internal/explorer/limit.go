@@ -52,8 +52,8 @@ func clientOf(remote string) string {
 	return a.String()
 }
 
-// guest returns a client; the caller holds the lock. If there are too many clients, it forgets one
-// without a stream, which at worst gets a full bucket again.
+// guest returns the entry of a client. If there are too many entries, it drops one without a
+// stream; at worst, that client gets a full bucket again. The caller holds the lock.
 func (c *clients) guest(name string) *guest {
 	if g := c.seen[name]; g != nil {
 		return g

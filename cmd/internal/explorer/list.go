@@ -14,7 +14,7 @@ import (
 // a short list, and of names in a sentence.
 const perPage, some, few = 100, 20, 10
 
-// A pager has the links between the pages of a list.
+// A pager holds the links between the pages of a list.
 type pager struct {
 	Of, From, Until int // rows; From is the first one, from 1 on
 	Page, Pages     int
@@ -22,8 +22,8 @@ type pager struct {
 	query           url.Values // the rest of the address
 }
 
-// pageOf returns the rows of the page named by ?page=, counted from 1, or of the last page if there
-// are fewer.
+// pageOf returns the rows of the page that ?page= names, counted from 1. If there are fewer pages,
+// it returns those of the last page.
 func pageOf[T any](r *http.Request, rows []T) ([]T, pager, error) {
 	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path,
 		query: url.Values{}}

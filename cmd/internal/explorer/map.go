@@ -9,12 +9,13 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// A gradientMap draws the shape of a round: both axes have one scale, because the picture is of
-// distances. A line leads from each point to its name, where they are apart.
+// A gradientMap is the picture of a round's shape. Both axes have the same scale, because the
+// picture shows distances. A line leads from a point to its name if the name is not beside the
+// point.
 type gradientMap struct {
 	Width, Height int
 	Points        []mapPoint
-	Scale         string  // what the bar below the picture stands for
+	Scale         string  // the distance that the bar below the picture stands for
 	Bar           float64 // its length in pixels
 	Kept          float64 // share of the squared distances that the picture keeps
 	Far           []farPoint
@@ -25,7 +26,7 @@ type gradientMap struct {
 type mapPoint struct {
 	X, Y, NameX, NameY float64
 	Class, Name        string
-	Round              string // address of the gradient, "" for Delta
+	Round              string // address of the gradient's page; "" for Delta
 }
 
 // mapRow is a gradient in numbers.
@@ -35,18 +36,19 @@ type mapRow struct {
 	Angle       *float64
 }
 
-// The width of the picture and its largest height, the margin, the room for names on the right, the
-// least distance of two names, and the room for the scale below.
+// The width of the picture, its largest height, the margin, the room for names on the right, the
+// min distance of two names, and the room for the scale below.
 const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 120.0, 18.0, 40.0
 
-// farPoint is a gradient that is far from the others: Times the usual distance.
+// farPoint is a gradient that is far from the others. Times is its distance as a multiple of the
+// usual distance.
 type farPoint struct {
 	Name  string
 	Times float64
 }
 
-// farTimes is how often the usual distance makes a gradient far. Noise in a thousand dimensions
-// changes distances by a few per cent.
+// farTimes is the multiple of the usual distance from which a gradient is far. The noise in a
+// thousand dimensions changes distances by only a few per cent.
 const farTimes = 1.2
 
 // mapOf draws a shape. The fates are those of the verdicts.
@@ -114,8 +116,8 @@ func (f frame) place(p [2]float64) (x, y float64) {
 	return f.x + f.scale*(p[0]-f.left), f.height - mapMargin - f.scale*(p[1]-f.bottom)
 }
 
-// spread moves the names apart: each is beside its point, or below a name that is there. It returns
-// where the lowest one is.
+// spread moves the names apart. Each name stands beside its point, or below another name that is
+// there. It returns the position of the lowest name.
 func spread(points []mapPoint) (lowest float64) {
 	order := make([]*mapPoint, len(points))
 	for i := range points {
@@ -134,7 +136,7 @@ func spread(points []mapPoint) (lowest float64) {
 	return lowest
 }
 
-// Foot is where the bar of the scale is.
+// Foot is the vertical position of the bar of the scale.
 func (m *gradientMap) Foot() int { return m.Height - 10 }
 
 func (m *gradientMap) table() table {

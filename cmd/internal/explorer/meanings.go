@@ -1,10 +1,10 @@
 package explorer
 
-// A meaning is what a parameter of the chain means, and its unit. Parameters in parts per million are
-// shown in percent, the ledger's billionths of nats in nats.
+// A meaning describes a parameter of the chain, and its unit. Pages show parameters in parts per
+// million as percent, and the ledger's billionths of nats as nats.
 type meaning struct{ Unit, Meaning string }
 
-// meanings has the meanings by the path in genesis.
+// meanings maps a parameter's path in genesis to its meaning.
 var meanings = map[string]meaning{
 	"preset":     {"", "name of the parameters that these were made of"},
 	"test_chain": {"", "the noise may be known: nothing is private"},

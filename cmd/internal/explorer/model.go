@@ -21,18 +21,18 @@ type unit struct {
 	Alt     string
 }
 
-// modelPage is the model after the last closed round.
+// modelPage shows the model after the last closed round.
 type modelPage struct {
 	query.Status
 	Params                  params.Params
-	At                      *params.RoundID // the round after which it is, nil if none is closed
+	At                      *params.RoundID // the round after which the model is; nil if no round is closed
 	Hash                    string
 	Units                   []unit
 	Exam                    *exam  // nil if no model was measured
-	Unmeasured              string // the reason for which there is none
+	Unmeasured              string // the reason why there is no exam
 	Accuracy, Loss, Epsilon chart  // by round
-	Verify                  string // the command that checks the file
-	Export                  string // the command that writes it
+	Verify                  string // the command that checks the model's file
+	Export                  string // the command that writes the model's file
 }
 
 // model shows the model after the last closed round, with a picture of each unit of its first
@@ -68,7 +68,7 @@ func (b modelPage) tables() []table {
 	return []table{t}
 }
 
-// Epoch and Round say after which round the model is.
+// Epoch and Round are the round after which the model is.
 func (b modelPage) Epoch() uint64 { return b.At.Epoch }
 func (b modelPage) Round() uint64 { return b.At.Round }
 
@@ -92,7 +92,7 @@ func unitsOf(m params.Model) (all []unit) {
 	return all
 }
 
-// className returns the name of a class: of pictures in ten classes the digit, as in MNIST.
+// className returns the name of a class. For pictures in ten classes it is the digit, as in MNIST.
 func className(m params.Model, class int) string {
 	if _, side := evaluate.Frame(m); side > 0 && m.Classes == 10 {
 		return fmt.Sprintf("digit %d", class)

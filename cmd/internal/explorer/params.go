@@ -20,17 +20,18 @@ import (
 type setting struct {
 	Name, Value string
 	meaning
-	Preset, Before string // the value of the preset and of the epoch before, "" if it is the same or unknown
+	Preset, Before string // the values of the preset and of the previous epoch; "" if equal or unknown
 }
 
-// settingsPage is the parameters of the running epoch, and what they are compared with.
+// settingsPage shows the parameters of the running epoch beside those of a preset and of the
+// previous epoch.
 type settingsPage struct {
 	Settings     []setting
 	Epoch        uint64
-	Preset       string // "" if there is none to compare with
+	Preset       string // "" if there is no preset to compare with
 	Participants int    // for which the preset is made
-	Before       bool   // whether there is an epoch before
-	Whole        bool   // whether all of its parameters are known
+	Before       bool   // there is a previous epoch
+	Whole        bool   // all parameters of the previous epoch are known
 }
 
 // settingGroup is the parameters of one part of genesis.
@@ -39,7 +40,8 @@ type settingGroup struct {
 	Settings []setting
 }
 
-// Groups returns the settings by the first part of their path; those without parts are the chain's.
+// Groups returns the settings grouped by the first part of their path. A path with one part belongs
+// to the group of the chain.
 func (b settingsPage) Groups() (out []settingGroup) {
 	for _, set := range b.Settings {
 		name, _, found := strings.Cut(set.Name, ".")
@@ -49,7 +51,7 @@ func (b settingsPage) Groups() (out []settingGroup) {
 		i := slices.IndexFunc(out, func(g settingGroup) bool { return g.Name == name })
 		if i < 0 {
 			i, out = len(out), append(out, settingGroup{Name: name})
-			if !found { // what concerns the whole chain comes first
+			if !found { // the group of the whole chain comes first
 				i, out = 0, append(out[len(out)-1:], out[:len(out)-1]...)
 			}
 		}
@@ -70,7 +72,7 @@ func (b settingsPage) Columns() int {
 	return n
 }
 
-// tables returns the parameters as CSV. Values that begin as a formula get a space before them.
+// tables returns the parameters as CSV. A value that begins like a formula gets a space before it.
 func (b settingsPage) tables() []table {
 	t := table{name: "params", header: []string{"parameter", "value", "unit", "in_the_preset", "in_the_epoch_before"}}
 	for _, x := range b.Settings {
@@ -80,7 +82,8 @@ func (b settingsPage) tables() []table {
 	return []table{t}
 }
 
-// plain keeps a spreadsheet from computing a text of the chain. Numbers stay as they are.
+// plain changes a text of the chain so that a spreadsheet does not take it for a formula. Numbers
+// stay as they are.
 func plain(value string) string {
 	if _, err := strconv.ParseFloat(value, 64); err == nil || value == "" ||
 		!strings.ContainsRune("=+-@\t\r", rune(value[0])) {
@@ -140,7 +143,8 @@ func (s *Server) paramsPage(r *http.Request) (content, error) {
 	return content{"params", "Parameters", b}, nil
 }
 
-// orUnset returns the value of a name. Parameters leave out what is 0, false or empty.
+// orUnset returns the value of a name, or a text that it is not set: parameters leave out values
+// that are 0, false or empty.
 func orUnset(of map[string]string, name string) string {
 	if value, ok := of[name]; ok {
 		return value
@@ -148,8 +152,8 @@ func orUnset(of map[string]string, name string) string {
 	return "not set"
 }
 
-// settingsBefore returns the settings of an epoch before the running one: all of them if the explorer
-// has seen it, else those in the list of epochs.
+// settingsBefore returns the settings of an epoch before the running one. It returns all of them if
+// the explorer has seen that epoch, otherwise those in the list of epochs.
 func (s *Server) settingsBefore(e query.EpochState) (of map[string]string, whole bool, err error) {
 	s.tail.mu.Lock()
 	before := s.tail.before

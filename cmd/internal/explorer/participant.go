@@ -17,7 +17,7 @@ type result struct {
 	Point
 	Verdict Verdict
 	Epsilon *float64
-	Turn    string // what became of its turn to lead, if it failed
+	Turn    string // the reason why its turn to lead failed, if it failed
 }
 
 type participantPage struct {
@@ -28,10 +28,10 @@ type participantPage struct {
 	Incidents         []incident
 	Spans             []span
 	Rounds            []result // newest first
-	Led, Failed       int      // of these rounds
-	Active            int      // participants
+	Led, Failed       int      // in these rounds
+	Active            int      // the number of active participants
 	Reputation, Spent chart
-	Verify            string // the command
+	Verify            string // the command that verifies it
 }
 
 func (b participantPage) tables() []table {
@@ -49,7 +49,7 @@ func (b participantPage) tables() []table {
 	return []table{all, b.Reputation.table(), b.Spent.table()}
 }
 
-// Share is the share of the budget that is spent, negative without a budget.
+// Share is the spent share of the budget, or negative without a budget.
 func (b participantPage) Share() float64 {
 	if b.Spend.Epsilon == nil || b.Spend.Budget <= 0 {
 		return -1
@@ -57,7 +57,8 @@ func (b participantPage) Share() float64 {
 	return *b.Spend.Epsilon / b.Spend.Budget
 }
 
-// participant shows one participant: its results in the last rounds, its spend and its offences.
+// participant shows one participant: its results in the last rounds, its spent privacy and its
+// offences.
 func (s *Server) participant(r *http.Request) (content, error) {
 	index, err := number("participant", r.PathValue("index"))
 	if err != nil {
@@ -71,7 +72,7 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	if index >= uint64(min(len(people), len(all))) { // the node may switch to another chain between the queries
+	if index >= uint64(min(len(people), len(all))) { // the node may answer for another chain between the queries
 		return content{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(people))
 	}
 	b := participantPage{Who: people[index], Standing: all[index]}
@@ -104,7 +105,8 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	return content{"participant", fmt.Sprintf("Participant %d", index), b}, nil
 }
 
-// summarise sets what follows from the results, which come oldest first and are then reversed.
+// summarise sets the fields that follow from the results, and reverses the results, which come
+// oldest first.
 func (b *participantPage) summarise(page string) {
 	points := make([]Point, 0, len(b.Rounds))
 	reputation, spent := map[uint64]*float64{}, map[uint64]*float64{}
@@ -129,13 +131,13 @@ func (b *participantPage) summarise(page string) {
 	b.Spans = spansOf(b.Rounds)
 }
 
-// resultRounds is the number of rounds on a participant's page, askedTurns the number of those of
-// which the node is asked why the participant failed to lead.
+// resultRounds is the number of rounds on a participant's page. For the last askedTurns of them the
+// explorer asks the node why the participant failed to lead.
 const resultRounds, askedTurns = 100, 10
 
 // results returns a participant's results in the last rounds of the running epoch, oldest first.
-// Ledger is the participant's ledger after the closed rounds; if whole is false, the results omit
-// the spend.
+// The parameter ledger is the participant's ledger after the closed rounds. If whole is false, the
+// results omit the spent privacy.
 func (s *Server) results(ctx context.Context, people []app.Participant, closed params.RoundID, whole bool,
 	index uint32) ([]result, error) {
 	status, running, _, err := s.tail.now()
@@ -175,7 +177,7 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 	}), nil
 }
 
-// tellResults adds to a participant's results what the node saw of its rejected gradients and of its
+// tellResults adds to a participant's results what the node saw: its rejected gradients, and its
 // last turns to lead.
 func (s *Server) tellResults(ctx context.Context, results []result, records []*app.Record, index uint32) {
 	asked := 0

@@ -27,10 +27,10 @@ type participantsPage struct {
 type participantRow struct {
 	Standing
 	Spend query.Spend
-	Spark string // the line of its reputation, "" if it is not known
+	Spark string // the line of its reputation; "" if the reputation is unknown
 }
 
-// Spent is the share of the budget that is spent, of 100; negative if there is none.
+// Spent is the spent share of the budget in percent, or negative without a budget.
 func (p participantRow) Spent() float64 {
 	if p.Spend.Epsilon == nil || p.Spend.Budget <= 0 {
 		return -1
@@ -38,7 +38,7 @@ func (p participantRow) Spent() float64 {
 	return 100 * *p.Spend.Epsilon / p.Spend.Budget
 }
 
-// order is a way to sort participants; the default is by what concerns an operator.
+// order is a way to sort participants. The default sorts them by urgency for an operator.
 type order struct {
 	Name, Label string
 	by          func(a, b participantRow) int

@@ -14,9 +14,9 @@ import (
 	"github.com/spdl/spdl/app/model/evaluate"
 )
 
-// weights returns the picture of a unit's weights: blue for negative, red for positive, the full
-// colour for the largest weight of all units. It exists for the running epoch only, because the
-// explorer does not have the shapes of earlier models.
+// weights returns the picture of a unit's weights: blue for negative, red for positive, and the
+// full colour for the largest weight of all units. It exists only for the running epoch, because
+// the explorer does not know the shapes of earlier models.
 func (s *Server) weights(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
@@ -66,7 +66,8 @@ func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 // zoom is the side in pixels of the square for one weight.
 const zoom = 6
 
-// paint draws one of the pictures that lie side by side in all, as PNG, with zoom pixels a number.
+// paint draws one picture as PNG, with a square of zoom pixels for each number. The values of all
+// pictures, which all holds side by side, set the colour scale.
 func paint(all []float64, index, side int) ([]byte, error) {
 	largest := 0.0
 	for _, x := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// apartness returns how far each vector is from the others: its median distance, over the median of
-// those of all.
+// apartness returns for each vector its median distance to the others, divided by the median of
+// that distance over all vectors.
 func apartness(between *gradients.Distances) []float64 {
 	out := make([]float64, between.Len())
 	for i := range out {
@@ -29,8 +29,8 @@ func apartness(between *gradients.Distances) []float64 {
 	return out
 }
 
-// cosine returns the cosine of two vectors by their product and their squared lengths, 0 if one has
-// no length.
+// cosine returns the cosine of two vectors from their product and their squared lengths. It returns
+// 0 if a vector has length 0.
 func cosine(dot, a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return 0
@@ -38,12 +38,12 @@ func cosine(dot, a, b float64) float64 {
 	return dot / math.Sqrt(a*b)
 }
 
-// noiseStds is the number of standard deviations of the cosine of two vectors of independent noise,
-// 1/sqrt(d), beyond which they are called related.
+// noiseStds is the limit from which two vectors are called related: their cosine is more than
+// noiseStds standard deviations, each 1/sqrt(d), of the cosine of independent noise.
 const noiseStds = 6
 
-// related finds the gradients that go the same way apart from Delta: the cosine of their differences
-// from Delta is above the given one.
+// related finds the gradients with a similar direction relative to Delta: the cosine of their
+// differences from Delta is above the given value.
 func (s *shape) related(squared *mat.SymDense, above float64) {
 	n := len(s.Participants)
 	s.With = make([][]uint32, n)
@@ -57,8 +57,8 @@ func (s *shape) related(squared *mat.SymDense, above float64) {
 	}
 }
 
-// centred returns the products of vectors from which their mean was taken, by the vectors' squared
-// distances: -J D J / 2, with J the projection that takes the mean away.
+// centred returns the scalar products of vectors minus their mean, computed from the squared
+// distances of the vectors: -J D J / 2, where J is the projection that removes the mean.
 func centred(squared *mat.SymDense) *mat.SymDense {
 	n := squared.SymmetricDim()
 	row, all := make([]float64, n), 0.0
@@ -77,9 +77,9 @@ func centred(squared *mat.SymDense) *mat.SymDense {
 	return out
 }
 
-// onPlane places points on a plane by their squared distances, by classical multidimensional
-// scaling (Torgerson, Psychometrika 17, 1952), and returns the share of the squared distances that
-// the plane keeps. The sign of each axis is that of its largest coordinate.
+// onPlane places points on a plane from their squared distances, by classical multidimensional
+// scaling (Torgerson, Psychometrika 17, 1952). It also returns the share of the squared distances
+// that the plane keeps. The sign of an axis is fixed: its largest coordinate is positive.
 func onPlane(squared *mat.SymDense) (places [][2]float64, kept float64) {
 	n := squared.SymmetricDim()
 	places = make([][2]float64, n)

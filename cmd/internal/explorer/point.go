@@ -62,8 +62,8 @@ func pointOf(r *app.Record) Point {
 	return p
 }
 
-// brief returns the point as /v1 answers it: its lists are cut to the default length of an answer.
-// The round's verdicts have all participants.
+// brief returns the point as /v1 answers it, with lists cut to the default length of an answer. The
+// round's verdicts have all participants.
 func (p Point) brief() Point {
 	for _, list := range []*[]uint32{&p.LeftOut, &p.Opposed, &p.Refused, &p.Passed} {
 		all := *list
@@ -73,5 +73,5 @@ func (p Point) brief() Point {
 	return p
 }
 
-// first returns the first participants of a list, up to the length of an answer without ?limit=.
+// first returns the first participants of a list, at most as many as an answer without ?limit= has.
 func first(list []uint32) []uint32 { return list[:min(len(list), usualPeople)] }

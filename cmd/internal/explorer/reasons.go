@@ -11,8 +11,9 @@ import (
 // weightParts is the denominator of a weight in the scores of the rule agnostic-mean.
 const weightParts = 1 << 20
 
-// equalShare returns an equal share of Delta in the unit of the scores, 0 if the scores of the
-// round's rule are no weights: those of agnostic-mean say how far a weight is below an equal share.
+// equalShare returns an equal share of Delta in the unit of the scores, or 0 if the round's rule
+// has scores that are not weights. Scores of agnostic-mean say how far a weight is below an equal
+// share.
 func equalShare(r *app.Record) int64 {
 	n := int64(len(r.Contributions))
 	if n == 0 || r.Rule != "agnostic-mean" && r.Rule != "nnm+agnostic-mean" {
@@ -21,8 +22,8 @@ func equalShare(r *app.Record) int64 {
 	return weightParts / n
 }
 
-// scale sets what a score means: a share of Delta, or a rank and how often the score holds the
-// highest selected one.
+// scale sets the meaning of a score: a share of Delta, or a rank and the ratio to the highest
+// selected score.
 func (v *Verdict) scale(c app.Contribution, place map[uint32]int, worst, equal int64) {
 	if equal > 0 {
 		weight := min(1, max(0, 1-float64(c.Score)/float64(equal)))
@@ -38,7 +39,7 @@ func (v *Verdict) scale(c app.Contribution, place map[uint32]int, worst, equal i
 	}
 }
 
-// why explains a verdict in words, by the record alone.
+// why explains a verdict in words, from the record only.
 func why(v Verdict, r *app.Record) string {
 	var text string
 	switch {
@@ -74,7 +75,7 @@ func weightText(weight float64) string {
 		"noise does not spread gradients so far.", weight)
 }
 
-// unscoredText explains the fate of a gradient under a rule without scores.
+// unscoredText explains the fate of a gradient if the rule has no scores.
 func unscoredText(v Verdict, rule string) string {
 	if v.Fate == LeftOut {
 		return fmt.Sprintf("Left out of Delta by the rule %s.", rule)
@@ -82,10 +83,10 @@ func unscoredText(v Verdict, rule string) string {
 	return "Included."
 }
 
-// mixes reports whether a rule replaces each gradient by the mean of its nearest.
+// mixes reports whether a rule replaces each gradient by the mean of its nearest gradients.
 func mixes(rule string) bool { return strings.HasPrefix(rule, "nnm+") }
 
-// ruleText says once why a rule gives gradients no score, "" if it gives one.
+// ruleText explains why a rule gives gradients no score. It returns "" if the rule gives scores.
 func ruleText(rule, measure string) string {
 	switch {
 	case measure == "weight" || measure == "score":
@@ -96,7 +97,7 @@ func ruleText(rule, measure string) string {
 	return fmt.Sprintf("The rule %s weighs coordinates, not whole gradients, and gives no score.", rule)
 }
 
-// opposedText says what opposition costs.
+// opposedText explains the penalty of an opposed gradient.
 func opposedText(v Verdict) string {
 	if !v.Opposed {
 		return ""
@@ -114,7 +115,7 @@ func opposedText(v Verdict) string {
 	return text + "."
 }
 
-// timesText returns a ratio as people say it.
+// timesText returns a ratio in everyday words.
 func timesText(x float64) string {
 	switch {
 	case x >= 10:
@@ -127,7 +128,7 @@ func timesText(x float64) string {
 	return fmt.Sprintf("%.3g of", x)
 }
 
-// costOf describes how many blocks a round took, if more than one.
+// costOf says how many blocks a round took, if it took more than one.
 func costOf(r *app.Record) string {
 	if r.Height <= r.Opened {
 		return ""

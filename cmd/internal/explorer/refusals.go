@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// refusals queries the gradients that the node rejected: those of a round, or for "" all that it
-// remembers. A node of an earlier release has no such path.
+// refusals asks the node for the gradients that it rejected: those of a round, or for "" all that
+// it remembers. A node of an earlier release does not know the query.
 func (s *source) refusals(ctx context.Context, of string) ([]query.Rejection, error) {
 	path := "/refusals"
 	if of != "" {
@@ -21,8 +21,9 @@ func (s *source) refusals(ctx context.Context, of string) ([]query.Rejection, er
 	return known[[]query.Rejection](ctx, s, path)
 }
 
-// refusals marks in points the participants whose gradients the node rejected. It leaves out
-// participants with an included gradient, which was rejected at another time or in another form.
+// refusals marks the participants whose gradients the node rejected. It leaves out participants
+// with an included gradient, because the rejected gradient was then another one, or came at another
+// time.
 func (t *tail) refusals(ctx context.Context, points []Point) {
 	if len(points) == 0 {
 		return
@@ -47,9 +48,9 @@ func (t *tail) refusals(ctx context.Context, points []Point) {
 	}
 }
 
-// sayRefused adds to the reasons of participants with an alarm which gradients in their names this
-// node rejected in the last rounds. It raises no alarm itself: the round counts as an absence
-// already.
+// sayRefused adds to the reasons of participants with an alarm that this node rejected gradients in
+// their names in the last rounds. It raises no alarm of its own, because the round already counts
+// as an absence.
 func sayRefused(out []Standing, points []Point) {
 	type kind struct {
 		participant uint32

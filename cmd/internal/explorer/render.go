@@ -22,16 +22,17 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Style returns the style sheet, for pages that look alike.
+// Style returns the style sheet, so that other pages can look like the explorer's.
 func Style() string {
 	text, err := assets.ReadFile("assets/style.css")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // an embedded file can always be read
 	}
 	return string(text)
 }
 
-// content is the part of a page that is its own: the name of its template, its title, and its data.
+// content is the part of a page inside the layout: the name of its template, its title, and its
+// data.
 type content struct {
 	name, title string
 	body        any
@@ -43,11 +44,11 @@ type page struct {
 	Status                query.Status
 	Known                 bool // whether the status is known
 	Stale                 bool // the last look at the chain failed
-	Live                  bool // whether the page is fetched again when there is news
+	Live                  bool // the page is fetched again when there is news
 	Body                  any
 }
 
-// A section is a page that every page links to. The pages Of belong to it.
+// A section is a page to which every page links. The pages in Of belong to it.
 type section struct{ Name, Path, Label, Of string }
 
 var sections = []section{
@@ -117,7 +118,7 @@ var functions = template.FuncMap{
 	"portion":  func(part, whole int) string { return fmt.Sprintf("%.3g %%", 100*float64(part)/float64(max(1, whole))) },
 }
 
-// people are the first participants of a list, and the number of the others.
+// people are the first participants of a list, and the number of the remaining ones.
 type people struct {
 	Shown []person
 	More  int
@@ -131,7 +132,7 @@ func peopleOf(list []uint32, names map[uint32]string) people {
 	return out
 }
 
-// age returns how long something is ago; assets/live.js writes the same.
+// age returns how long ago a time is. assets/live.js writes the same text.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -144,7 +145,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
-// lasts returns a duration roughly.
+// lasts returns a rounded duration as text.
 func lasts(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -177,7 +178,8 @@ func parse() map[string]*template.Template {
 	return out
 }
 
-// render writes a page. It completes the page before it sends the first byte.
+// render writes a page. It completes the page before it sends the first byte, so that an error can
+// still change the status.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v content) {
 	text, err := s.compose(r, v)
 	if err != nil {
@@ -227,7 +229,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(name, "verify") {
 		w.Header().Set("Content-Security-Policy", verifierPolicy)
 	}
-	if name == wasm { // megabytes, which a slow line takes longer for than for a page
+	if name == wasm { // megabytes, which take a slow line longer than a page
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
 	}
 	http.ServeContent(w, r, "", time.Time{}, f.(io.ReadSeeker)) // an embedded file is one

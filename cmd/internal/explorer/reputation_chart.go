@@ -8,14 +8,14 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// namedLines is the max number of lines with a name, namesApart the distance of two names in a chart.
+// namedLines is the max number of lines with a name, and namesApart the min distance of two names.
 const namedLines, namesApart = 4, 13.0
 
-// name gives a line the participant's name, apart from those of the chart's other lines.
+// name writes the participant's name beside a line, apart from the names of the other lines.
 func (c *chart) name(l *line) {
 	l.Name = fmt.Sprintf("#%d", l.Who)
 	apart := namesApart
-	if l.Y > frameBottom/2 { // away from the marks of the axis
+	if l.Y > frameBottom/2 { // above the labels of the axis
 		apart = -namesApart
 	}
 	for _, other := range c.Lines {
@@ -25,8 +25,8 @@ func (c *chart) name(l *line) {
 	}
 }
 
-// reputationChart draws the reputations of participants by round, a line each; rounds are given
-// oldest first, participants by urgency. Those with an alarm are named.
+// reputationChart draws the reputations of participants by round, one line each. The rounds are
+// given oldest first, the participants by urgency. Only participants with an alarm are named.
 func (s *Server) reputationChart(ctx context.Context, points []Point, all []Standing) (chart, error) {
 	c := chart{Name: "reputation", Title: "Reputation", CSV: "/training/reputation.csv", Lines: []line{}}
 	if len(points) < 2 || len(all) == 0 {

@@ -25,25 +25,25 @@ type roundPage struct {
 	Timing       *query.Timing
 	Closed       time.Time // time of the block; zero if the node has dropped it
 	Before, Next *uint64
-	Measure      string // score, weight or mixtures; "" if the rule has none
-	Note         string // on the rule, if it gives no score
+	Measure      string // the name of the rule's measure: score, weight or mixtures; "" if it has none
+	Note         string // an explanation of the rule, if it gives no score
 	Verify       string // the command
 	Point        Point
-	Epsilon      *float64 // the largest spend after it; nil if the node has dropped the block's events
-	Budget       float64  // 0 for none, or of another epoch
+	Epsilon      *float64 // the largest spent epsilon after the round; nil if the node has dropped the block's events
+	Budget       float64  // 0 if there is none, or if it is that of another epoch
 }
 
-// fateRow is a verdict with what the shape of the round adds to it.
+// fateRow is a verdict with values from the round's shape.
 type fateRow struct {
 	Verdict
 	Angle *float64 // to Delta, in degrees
 	Norm  float64  // in grid steps; 0 if it is unknown
 	Bar   float64  // length of the bar of its score or weight, of 100
-	Mark  float64  // place of the last selected in it; 0 for none
-	Near  string   // in how many of the rule's mixtures it is; "" if the rule mixes none
+	Mark  float64  // position of the last selected score on that bar; 0 for none
+	Near  string   // the number of the rule's mixtures that contain it; "" if the rule mixes none
 }
 
-// Measured returns the weight, or how often the score holds that of the last selected.
+// Measured returns the weight, or the ratio of the score to that of the last selected gradient.
 func (f fateRow) Measured() string {
 	switch {
 	case f.Weight != nil:
@@ -118,7 +118,7 @@ func (s *Server) round(r *http.Request) (content, error) {
 	return content{"round", fmt.Sprintf("Round %d of epoch %d", at.Round, at.Epoch), b}, nil
 }
 
-// epsilonOf returns the largest spend after a round, as its block's event says it.
+// epsilonOf returns the largest spent epsilon after a round, from the event of the round's block.
 func (s *Server) epsilonOf(ctx context.Context, at params.RoundID, height uint64) *float64 {
 	if p, ok := s.tail.known()[at]; ok && p.Epsilon != nil {
 		return p.Epsilon
@@ -126,7 +126,7 @@ func (s *Server) epsilonOf(ctx context.Context, at params.RoundID, height uint64
 	return s.source.epsilonAt(ctx, height)
 }
 
-// measureRound sets the rows of a page of verdicts, and the map.
+// measureRound sets the rows of one page of verdicts, and the map.
 func (s *Server) measureRound(r *http.Request, b *roundPage, at params.RoundID, record *app.Record) error {
 	form, err := s.shape(r.Context(), record)
 	if err == nil {
@@ -175,7 +175,7 @@ func (s *shape) complete(row *fateRow, rule string) {
 	}
 }
 
-// relate adds to the reasons what the shape of the round says.
+// relate adds to the reasons what follows from the round's shape.
 func relate(verdicts []Verdict, s *shape, rule string) {
 	if !s.Known {
 		return
@@ -199,7 +199,7 @@ func relate(verdicts []Verdict, s *shape, rule string) {
 	}
 }
 
-// nearText says to how many gradients one is near, as the rule counts it.
+// nearText says to how many gradients a gradient is near, as the rule counts.
 func nearText(near, all int, rule string) string {
 	if mixes(rule) {
 		return fmt.Sprintf(" It is in %d of the %d mixtures of nearest gradients.", near, all)
@@ -207,7 +207,7 @@ func nearText(near, all int, rule string) string {
 	return fmt.Sprintf(" It is among the nearest of %d of the %d others.", near, all-1)
 }
 
-// elected sets the names and the largest VRF outputs.
+// elected sets the names of the leaders, and the largest VRF outputs.
 func (b *roundPage) elected() {
 	for _, v := range b.Verdicts {
 		b.Names[v.Participant] = v.Moniker
@@ -228,7 +228,7 @@ func placeOf(r *http.Request) (at params.RoundID, err error) {
 	return at, err
 }
 
-// firstFates sorts verdicts by urgency for an auditor, and verdicts of one kind by number.
+// firstFates sorts verdicts by urgency for an auditor, and equally urgent ones by number.
 func firstFates(all []Verdict) []Verdict {
 	rank := func(v Verdict) int {
 		switch {

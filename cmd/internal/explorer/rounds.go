@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// shown is the number of rounds that a page lists, searched the max number that it looks through for
-// those with trouble.
+// shown is the number of rounds that a page lists. searched is the max number of rounds that it
+// reads to find those with trouble.
 const shown, searched = 25, 256
 
 type roundsPage struct {
@@ -23,7 +23,7 @@ type roundsPage struct {
 	Epoch        uint64
 	Done         bool   // the training of the running epoch
 	Trouble      bool   // only rounds with trouble
-	From, Until  uint64 // rounds that were looked through
+	From, Until  uint64 // the rounds that were read
 	Older, Newer string // addresses
 	All          []Point
 }
@@ -47,7 +47,7 @@ func (b roundsPage) address(before uint64) string {
 	return "/rounds?" + q.Encode()
 }
 
-// Filter is the address of the page with the filter, or without it if it has it.
+// Filter is the address of the page with the filter on if it is off, and off if it is on.
 func (b roundsPage) Filter() string {
 	q := url.Values{"epoch": {strconv.FormatUint(b.Epoch, 10)}}
 	if !b.Trouble {
@@ -56,8 +56,8 @@ func (b roundsPage) Filter() string {
 	return "/rounds?" + q.Encode()
 }
 
-// rounds lists rounds of an epoch, 25 a page, by ?epoch= and ?before=, and with ?trouble= those in
-// which something was wrong.
+// rounds lists rounds of an epoch, 25 a page, by ?epoch= and ?before=. With ?trouble= it lists only
+// rounds in which something was wrong.
 func (s *Server) rounds(r *http.Request) (content, error) {
 	epochs, err := known[[]query.EpochState](r.Context(), s.source, "/epochs")
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Server) rounds(r *http.Request) (content, error) {
 		}
 		b.Until = min(b.Until, x)
 	}
-	whole := r.PathValue("file") != "" // the CSV file has all that a page looks through
+	whole := r.PathValue("file") != "" // the CSV file has all rounds that a page reads
 	if err := s.listRounds(r.Context(), &b, whole); err != nil {
 		return content{}, err
 	}
@@ -94,7 +94,7 @@ func (s *Server) rounds(r *http.Request) (content, error) {
 	return content{"rounds", "Rounds", b}, nil
 }
 
-// epochAsked returns the epoch of ?epoch=, by default the running one.
+// epochAsked returns the epoch in ?epoch=, by default the running epoch.
 func epochAsked(r *http.Request, epochs []query.EpochState) (of query.EpochState, err error) {
 	q := r.URL.Query().Get("epoch")
 	if q == "" {
@@ -111,8 +111,8 @@ func epochAsked(r *http.Request, epochs []query.EpochState) (of query.EpochState
 	return epochs[i], nil
 }
 
-// listRounds sets the points of a page and where it ends: after 25 of them, or after as many as it
-// may look through.
+// listRounds sets the points of a page and the place where it ends: after 25 points, or after the
+// max number of rounds that a page reads.
 func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) error {
 	people, err := s.source.participants(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) erro
 	return nil
 }
 
-// pointAt returns a closed round, from the known points or from its record.
+// pointAt returns a closed round, from the known points or else from its record.
 func (s *Server) pointAt(ctx context.Context, known map[params.RoundID]Point, at params.RoundID) (Point, error) {
 	if p, ok := known[at]; ok {
 		return p, nil
@@ -163,7 +163,7 @@ func (s *Server) pointAt(ctx context.Context, known map[params.RoundID]Point, at
 	return pointOf(record), nil
 }
 
-// offendersIn returns the participants that are convicted of two statements for a round.
+// offendersIn returns the participants with a proven offence, two statements for the same round.
 func offendersIn(p Point, offences []app.Offence) (out []uint32) {
 	for _, o := range offences {
 		if o.Misbehavior == 0 && o.Epoch == p.Epoch && o.Round == p.Round && !slices.Contains(out, o.Participant) {
@@ -173,8 +173,8 @@ func offendersIn(p Point, offences []app.Offence) (out []uint32) {
 	return out
 }
 
-// missingIn returns the number of members without a gradient in a round, and the number of those
-// that had one in the round before: a member that is absent for long is no news.
+// missingIn returns the number of members without a gradient in a round, and how many of these had
+// one in the previous round, because a member that has been absent for long is no news.
 func missingIn(p, before Point, people []app.Participant) (all, fresh int) {
 	for i := range people {
 		who := &people[i]
@@ -194,13 +194,13 @@ func (p Point) includes(participant uint32) bool {
 	return ok
 }
 
-// date sets the times of the points, which lie between those of the first and the last.
+// date sets the times of the points. It requests the blocks from the first point to the last.
 func (s *Server) date(ctx context.Context, points []Point) {
 	n := len(points)
 	if n == 0 {
 		return
 	}
-	if points[0].Height-points[n-1].Height > searched { // with the filter they may be far apart
+	if points[0].Height-points[n-1].Height > searched { // with the filter on, points may be far apart
 		for i := range points {
 			points[i].At = s.source.times(ctx, points[i].Height, points[i].Height)[points[i].Height]
 		}

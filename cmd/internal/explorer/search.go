@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// found is one answer to a search; Query is a text whose only answer it is.
+// found is one answer to a search. Query is a text whose only answer is this one.
 type found struct {
 	Query string `json:"query"`
 	Label string `json:"label"`
@@ -32,9 +32,9 @@ var (
 	asHex    = regexp.MustCompile(`^(?:0x)?([0-9a-fA-F]{8,64})$`)
 )
 
-// search finds blocks by height and hash, rounds by number, transactions by hash, participants by
-// index, id or name. It redirects to a single answer. The paths are the explorer's own, made of
-// numbers and hexadecimal digits.
+// search finds blocks by height and hash, rounds by number, transactions by hash, and participants
+// by index, id or name. It redirects to a single answer. The path of a redirect is the explorer's
+// own, made of numbers and hexadecimal digits.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
@@ -58,7 +58,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	}{q, all}})
 }
 
-// answerSearch returns the first answers to the query ?q=, which may be unfinished.
+// answerSearch returns the first answers to the query ?q=, which the reader may not have finished.
 func (s *Server) answerSearch(r *http.Request) (any, error) {
 	all, err := s.find(r.Context(), strings.TrimSpace(short(r.URL.Query().Get("q"), 100)))
 	return append([]found{}, all[:min(suggested, len(all))]...), err
@@ -141,7 +141,8 @@ func (l *lookup) named(text string) {
 	}
 }
 
-// prefixed reports whether a query names the kind of its answer, and finds it.
+// prefixed finds the answers to a query that names the kind of its answer, and reports whether it
+// does.
 func (l *lookup) prefixed(ctx context.Context, q string) bool {
 	if m := asRound.FindStringSubmatch(q); m != nil {
 		l.round(ctx, whole(m[1]), whole(m[2]))
@@ -163,8 +164,8 @@ func (l *lookup) prefixed(ctx context.Context, q string) bool {
 }
 
 // hex finds the answers to a hash, or to the first digits of a participant's id or key. It compares
-// with the hashes of the points alone and does not query the node for their records, which may be
-// more than the cache holds.
+// the hash only with those of the points. It does not ask the node for the records, of which there
+// may be more than the cache holds.
 func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
 	l.keys(digits)
 	hash, err := hex.DecodeString(digits)

@@ -10,12 +10,12 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// seen is what the node saw of a closed round beside the record: nobody has to believe it, and
+// seen is what the node saw of a closed round in addition to the record. It proves nothing, and
 // another node may have seen something else.
 type seen struct {
 	rejections []query.Rejection
 	attempts   []query.Attempt
-	attended   bool // the node saw the round closed, so attempts is all that it saw
+	attended   bool // the node saw the round close, so attempts has all that it saw
 	election   params.Election
 	points     []Point
 }
@@ -75,8 +75,9 @@ func rejectionText(x query.Rejection) string {
 	return x.Log
 }
 
-// earlier says in which rounds before this one the node rejected a participant's gradients: rounds
-// do not wait for a participant that missed several, and it is absent then.
+// earlier says in which earlier rounds the node rejected a participant's gradients. A round does
+// not wait for a participant that missed several rounds, so such a participant is absent in this
+// round too.
 func (x seen) earlier(participant uint32, r *app.Record) string {
 	var rounds []uint64
 	for _, p := range x.points {
@@ -91,7 +92,7 @@ func (x seen) earlier(participant uint32, r *app.Record) string {
 		"only.", roundsText(rounds))
 }
 
-// turn says what became of the turn of a leader that was passed over.
+// turn says why a leader that was passed over did not close the round.
 func (x seen) turn(leader uint32, r *app.Record) string {
 	for _, a := range x.attempts {
 		if a.Leader != leader {
@@ -125,7 +126,7 @@ func counted(n uint64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// roundsText names rounds, which are ascending: as "round 3", or as ranges.
+// roundsText returns ascending rounds as text: "round 3", or ranges.
 func roundsText(rounds []uint64) string {
 	var parts []string
 	for i := 0; i < len(rounds); {

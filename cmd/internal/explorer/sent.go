@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// gradient redirects to the transaction of a participant's gradient in a closed round, aggregate to
-// the transaction of its aggregate. The node's index is searched only when a reader follows the
-// link, because the block of a thousand gradients has tens of megabytes.
+// gradient redirects to the transaction of a participant's gradient in a closed round, and
+// aggregate to that of the round's aggregate. The explorer searches the node's index only when a
+// reader follows the link, because the block of a thousand gradients has tens of megabytes.
 func (s *Server) gradient(w http.ResponseWriter, r *http.Request) {
 	s.leadTo(w, r, func(record *app.Record) (string, error) {
 		index, err := number("participant", r.PathValue("index"))

@@ -10,8 +10,9 @@ import (
 	"github.com/spdl/spdl/abci/node"
 )
 
-// OpenNear opens an explorer of the node at rpc with the default options, which evaluates if e is
-// not nil. The listener is at the default address, or at one of the next ports if that one is in use.
+// OpenNear opens an explorer of the node at rpc with the default options, and with an evaluator
+// unless it is nil. The explorer listens at the default address, or at one of the next ports if the
+// port is in use.
 func OpenNear(rpc string, e Evaluator) (*Server, net.Listener, error) {
 	a := home.DefaultAppConfig()
 	a.Explorer.Eval = e != nil
@@ -23,8 +24,8 @@ func OpenNear(rpc string, e Evaluator) (*Server, net.Listener, error) {
 	return s, l, err
 }
 
-// OptionsOf returns the explorer's options in app.toml. The evaluator is used if explorer.eval is
-// set.
+// OptionsOf returns the explorer's options in app.toml. It uses the evaluator only if explorer.eval
+// is set.
 func OptionsOf(a home.AppConfig, e Evaluator) Options {
 	o := Options{
 		Rate: a.API.Rate, Burst: a.API.Burst,
@@ -42,8 +43,8 @@ func OptionsOf(a home.AppConfig, e Evaluator) Options {
 }
 
 // Beside serves the explorer in the node's process if app.toml enables it. It is a
-// node.Hooks.Beside: it reads the node's RPC like any client, and a failure after its start does
-// not end the node.
+// node.Hooks.Beside. The explorer reads the node's RPC like any client, and if it fails after its
+// start the node continues.
 func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err error) {
 	if !n.App.Explorer.Enabled {
 		return nil, nil
@@ -74,8 +75,8 @@ func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err erro
 	return done, nil
 }
 
-// reachable turns an address to listen on into an address to connect to: CometBFT treats an empty
-// host as all hosts.
+// reachable turns an address to listen on into an address to connect to. CometBFT takes an empty
+// host for all hosts, so reachable replaces it.
 func reachable(laddr string) string {
 	if port, all := strings.CutPrefix(laddr, "tcp://:"); all {
 		return "tcp://127.0.0.1:" + port

@@ -24,21 +24,21 @@ var errNotYet = errors.New("the explorer has not seen the chain yet")
 
 // Options are an explorer's settings. The zero value of a field is its default.
 type Options struct {
-	// Evaluator measures the model after every round. Default: nothing is measured.
+	// Evaluator measures the model after every round. Default: none.
 	Evaluator Evaluator
 	// Hosts are the host names under which it is served, in lower case, in addition to addresses
 	// and localhost; "*" allows any name.
 	Hosts []string
-	// Rate is the max number of requests a second of one client, default 50; Burst the max number
-	// at once, default 100.
+	// Rate is the max number of requests a second of one client, default 50. Burst is the max
+	// number at once, default 100.
 	Rate  float64
 	Burst int
-	// MaxConnections is the max number of connections, default 512, of which one client may have a
-	// quarter, or pageShare more than its streams. MaxStreams is the max number of event streams
-	// among them, default 256; StreamsPerClient that of one client, default 64.
+	// MaxConnections is the max number of connections, default 512. One client may have a quarter
+	// of them, or pageShare more than its streams. MaxStreams is the max number of event streams
+	// among them, default 256, and StreamsPerClient that of one client, default 64.
 	MaxConnections, MaxStreams, StreamsPerClient int
-	// Poll is the interval between two looks at the chain, default one second: answers are rendered
-	// once a look, and streams get all rounds between two looks in one piece.
+	// Poll is the interval between two looks at the chain, default one second. The explorer renders
+	// an answer once per look, and sends streams all rounds between two looks together.
 	Poll time.Duration
 	// Log receives messages for the operator. Default none.
 	Log func(string, ...any)
@@ -65,8 +65,8 @@ func (o *Options) complete() {
 	}
 }
 
-// The max numbers of models sent at the same time, to one client and to all. An answer with a large
-// model takes a hundred megabytes for as long as its reader needs.
+// The max number of models that the explorer sends at the same time, to one client and to all. An
+// answer with a large model takes a hundred megabytes until the reader has read it.
 const modelsPerClient, maxModels = 2, 8
 
 // Server is an explorer of one node.
@@ -75,13 +75,14 @@ type Server struct {
 	source  *source
 	tail    *tail
 	written *latest[[]byte]                // pages and answers
-	last    *memo.Bounded[string, content] // of pages, by address, to show while the node does not answer
+	last    *memo.Bounded[string, content] // the last content of each address, shown while the node does not answer
 	clients *clients
-	models  *clients // the clients to which models are being sent
+	models  *clients // limits the clients to which models are being sent
 	handler http.Handler
-	ended   chan struct{} // closed when Serve shuts down: streams end
+	ended   chan struct{} // closed when Serve shuts down, which ends the streams
 	node    string        // RPC address in the commands on pages
-	// export returns the model after a round with its proof; nil if there is no node to query.
+	// export returns the model after a round with its proof. It is nil if there is no node to
+	// query.
 	export func(ctx context.Context, epoch, round uint64) (*modelfile.File, error)
 }
 
@@ -106,7 +107,7 @@ func New(a Asker, b Blocks, o Options) *Server {
 	s := &Server{options: o, source: newSource(a, b), clients: newClients(o),
 		models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{}),
 		node: "NODE"}
-	s.written = newLatest(writtenBytes, func(text []byte) int { return longest + len(text) }) // with the address
+	s.written = newLatest(writtenBytes, func(text []byte) int { return longest + len(text) }) // the address counts too
 	s.last = memo.New[string, content](keptPages)
 	s.tail = newTail(s.source, o.Evaluator, o.Log)
 	s.handler = s.guard(s.routes())
@@ -128,10 +129,10 @@ func Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// nextPorts is the number of ports that ListenNear tries after a taken one.
+// nextPorts is the number of ports that ListenNear tries if the first is in use.
 const nextPorts = 20
 
-// ListenNear is Listen, at one of the next ports if that of the address is in use.
+// ListenNear listens on an address, or on one of the next ports if its port is in use.
 func ListenNear(address string) (net.Listener, error) {
 	l, err := Listen(address)
 	host, text, split := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
@@ -229,7 +230,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// once returns the answer to a request, rendered once a look at the chain.
+// once returns the answer to a request. It renders the answer once per look at the chain.
 func (s *Server) once(r *http.Request, write func(*http.Request) ([]byte, error)) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
@@ -239,9 +240,9 @@ func (s *Server) once(r *http.Request, write func(*http.Request) ([]byte, error)
 	})
 }
 
-// writtenBytes bounds the bytes of pages and answers cached between two looks at the chain, keptPages
-// the number of pages that are shown while the node does not answer.
+// writtenBytes bounds the bytes of cached pages and answers between two looks at the chain.
+// keptPages is the number of pages that the explorer can show while the node does not answer.
 const writtenBytes, keptPages = 8 << 20, 64
 
-// answerTime is the timeout of one answer, with the node's time.
+// answerTime is the timeout of one answer, including the node's time.
 const answerTime = 10 * time.Second

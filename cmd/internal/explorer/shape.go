@@ -18,30 +18,32 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// A shape says where the gradients of a closed round lie: their norms, their angles to Delta, and
-// their places on a plane that keeps their distances as well as a plane can. All lists have an
+// A shape describes where the gradients of a closed round lie: their norms, their angles to Delta,
+// and their places on a plane that keeps their distances as well as a plane can. Each list has an
 // entry for each included participant, in the order of the record.
 type shape struct {
 	Participants []uint32
 	Norm         []float64    // in grid steps
 	Place        [][2]float64 // in grid steps
 	Kept         float64      // share of the squared distances that the plane keeps
-	// Apart is the median distance to the other gradients, over the median of that of all.
+	// Apart is the median distance to the other gradients, divided by the median of that distance
+	// over all gradients.
 	Apart []float64
-	// Known reports that Delta was computed here, with the digest of the record. Without it the
-	// following are empty.
+	// Known reports that the explorer computed Delta and found the digest of the record. Otherwise
+	// the fields that follow are empty.
 	Known  bool
 	Delta  [2]float64
 	Cosine []float64 // of the angle to Delta
-	// Near is the number of gradients to which the rule counts this one as near, itself included for
-	// rules that mix the nearest; nil if the rule counts no neighbours.
+	// Near is the number of gradients that the rule counts as near to this one. A rule that mixes
+	// the nearest gradients counts the gradient itself. Near is nil if the rule counts no
+	// neighbours.
 	Near []int
-	// With holds the participants whose gradients go the same way, apart from Delta, as those of
-	// independent noise do not.
+	// With lists, for each gradient, the participants whose gradients have a similar direction
+	// relative to Delta, more similar than independent noise.
 	With [][]uint32
 }
 
-// The max numbers of gradients, and of their bytes, of which the explorer computes a shape.
+// The max number of gradients, and of their bytes, for which the explorer computes a shape.
 const maxShape, maxShapeBytes = 100, 16 << 20
 
 // shape returns the shape of a closed round of the running epoch. It returns errNotFound for a round
@@ -67,7 +69,7 @@ func (s *Server) shape(ctx context.Context, r *app.Record) (*shape, error) {
 		return nil, err
 	}
 	out := shapeOf(r, vectors, deltaOf(r, vectors, inputOf(r, running, people, points)))
-	if out.Known { // otherwise a later look may know more
+	if out.Known { // otherwise a later look may know enough
 		s.source.shapes.Put(at, out)
 	}
 	return out, nil
@@ -102,8 +104,8 @@ func (s *source) vectors(ctx context.Context, r *app.Record, p params.Params) ([
 	return out, nil
 }
 
-// inputOf returns the rule's input in a closed round but for the vectors, as far as the last rounds
-// and the participants tell: the digest shows whether it is right.
+// inputOf returns the rule's input in a closed round without the vectors. It takes the input from
+// the last rounds and the participants, and the digest shows whether it is right.
 func inputOf(r *app.Record, p params.Params, people []app.Participant, points []Point) rules.Input {
 	releases := map[uint32]int{}
 	n := 0
@@ -131,7 +133,8 @@ func inputOf(r *app.Record, p params.Params, people []app.Participant, points []
 	return in
 }
 
-// deltaOf runs the rule of a closed round again. It returns nil if the result is not the record's.
+// deltaOf runs the rule of a closed round again. It returns nil if the digest differs from the
+// record's.
 func deltaOf(r *app.Record, vectors []gradients.Vector, in rules.Input) *rules.Output {
 	rule, err := rules.Lookup(r.Rule)
 	if err != nil {
@@ -146,7 +149,7 @@ func deltaOf(r *app.Record, vectors []gradients.Vector, in rules.Input) *rules.O
 		return nil
 	}
 	if strings.HasPrefix(r.Rule, "bucketing+") {
-		out.Neighbours = nil // those of a bucket are drawn by lot
+		out.Neighbours = nil // a bucket's gradients are drawn at random, so they say nothing about nearness
 	}
 	return &out
 }
@@ -179,7 +182,7 @@ func shapeOf(r *app.Record, vectors []gradients.Vector, out *rules.Output) *shap
 	return s
 }
 
-// beside sets what depends on Delta, and the distances to it in the last row.
+// beside sets the fields that depend on Delta; the last row of squared holds the distances to it.
 func (s *shape) beside(vectors []gradients.Vector, out *rules.Output, squared *mat.SymDense) {
 	s.Known = true
 	var length float64 // squared
@@ -203,8 +206,8 @@ func (s *shape) beside(vectors []gradients.Vector, out *rules.Output, squared *m
 	}
 }
 
-// angle returns the angle between a participant's gradient and Delta in degrees, nil if it is not
-// known.
+// angle returns the angle between a participant's gradient and Delta in degrees, or nil if it is
+// unknown.
 func (s *shape) angle(participant uint32) *float64 {
 	i := slices.Index(s.Participants, participant)
 	if i < 0 || !s.Known {

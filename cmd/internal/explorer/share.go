@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// pageShare is the min number of connections that a client may have in addition to its streams: a
+// pageShare is the min number of connections that a client may have in addition to its streams. A
 // browser opens six.
 const pageShare = 16
 
-// shared is a listener that gives no client more than a share of the connections, because a silent
-// client with all connections would shut out all other clients.
+// shared is a listener that gives no client more than a share of the connections. Otherwise a
+// silent client could hold all connections and shut out all other clients.
 type shared struct {
 	net.Listener
 	most int
@@ -20,7 +20,7 @@ type shared struct {
 }
 
 // share returns a listener that limits each client to a quarter of the connections, or to its
-// streams and pageShare more if that is larger. All users behind one proxy are one client.
+// streams and pageShare more if that is larger. All users behind one proxy count as one client.
 func share(l net.Listener, o Options) net.Listener {
 	return &shared{Listener: l, most: max(o.MaxConnections/4, o.StreamsPerClient+pageShare), held: map[string]int{}}
 }
