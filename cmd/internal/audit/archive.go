@@ -45,7 +45,7 @@ const maxField = types.MaxBlockSizeBytes + 8<<20
 var ErrArchive = errors.New("not an archive of a chain")
 
 // WriteArchive writes a source's chain to w and returns the number of its blocks. It checks
-// nothing: Run on the archive does.
+// nothing; an audit of the archive does.
 func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(blocks uint64, done float64)) (blocks uint64,
 	err error) {
 	z := gzip.NewWriter(w)
@@ -102,7 +102,8 @@ func (a *archiver) message(tag byte, m interface{ Marshal() ([]byte, error) }) e
 	return a.field(tag, data)
 }
 
-// end writes the known fields of the chain's tip, and the count that marks a complete file.
+// end writes the known fields of the chain's tip, and then the count, without which a file is
+// incomplete.
 func (a *archiver) end(tip Tip, blocks uint64) error {
 	if tip.Commit != nil {
 		if err := a.message(tagCommit, tip.Commit.ToProto()); err != nil {
@@ -187,7 +188,7 @@ func NewArchive(r io.Reader, size int64) (*Archive, error) {
 	return a, nil
 }
 
-// field reads the next field. The count is checked here and has no data.
+// field reads the next field. The count has no data; field checks it.
 func (a *Archive) field() (tag byte, data []byte, err error) {
 	if tag, err = a.in.ReadByte(); err != nil {
 		return 0, nil, fmt.Errorf("%w: cut off after %d blocks: %w", ErrArchive, a.blocks, whole(err))
@@ -205,7 +206,7 @@ func (a *Archive) field() (tag byte, data []byte, err error) {
 	if n > uint64(maxField) {
 		return 0, nil, fmt.Errorf("%w: field of %d bytes, at most %d", ErrArchive, n, maxField)
 	}
-	// The buffer grows with the bytes that are read: the stated length may be false.
+	// The buffer grows with the bytes that are read, because the stated length may be false.
 	data, err = io.ReadAll(io.LimitReader(a.in, int64(n)))
 	if err == nil && uint64(len(data)) < n {
 		err = io.ErrUnexpectedEOF
@@ -216,7 +217,8 @@ func (a *Archive) field() (tag byte, data []byte, err error) {
 	return tag, data, nil
 }
 
-// whole turns io.EOF into io.ErrUnexpectedEOF: a file that was cut off must not end the chain.
+// whole turns io.EOF into io.ErrUnexpectedEOF, because the end of a truncated file is not the end
+// of the chain.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -13,9 +13,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// blame returns the transactions of a block that are wrong by themselves: they cannot be decoded,
-// are not signed by the sender that they name, or differ from the hash that the block's aggregate
-// lists. Of operations it checks the encoding alone.
+// blame returns the transactions of a block that are wrong without regard to the state: they cannot
+// be decoded, are not signed by the sender that they name, or differ from the hash that the block's
+// aggregate lists. Of operations it checks only the encoding.
 func (r *replay) blame(raws [][]byte) (bad []BadTransaction) {
 	listed := map[uint32][]byte{}
 	for i, raw := range raws {
@@ -79,7 +79,7 @@ func (r *replay) appHash(ctx context.Context, expected []byte) *Divergence {
 	return d
 }
 
-// account returns the parts of a state that the application hash covers, by name, except the chain
+// account returns the parts of a state that the application hash covers, by name, without the chain
 // id and the history of rounds.
 func account(s *app.State) any {
 	return map[string]any{

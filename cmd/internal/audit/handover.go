@@ -14,12 +14,13 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Handover is the end of a replay at an upgrade: what the release of the next version needs to execute
-// the heights after it. It is no proof. The header of the next height has the hashes of its state, its
-// results, its parameters and its validators, which the replay there compares.
+// Handover is the end of a replay at an upgrade. It holds what the release of the next version
+// needs to execute the heights after it. It is no proof: the header of the next height has the
+// hashes of its state, results, parameters and validators, and the replay of that release compares
+// them.
 type Handover struct {
-	Height  uint64 `json:"height"`           // the last that was executed
-	State   []byte `json:"state"`            // after it: the application's document
+	Height  uint64 `json:"height"`           // the last executed height
+	State   []byte `json:"state"`            // the application's document of the state after it
 	Record  []byte `json:"record,omitempty"` // of the round that the height closed
 	Results []byte `json:"results"`          // the hash of the height's transaction results
 	Params  []byte `json:"params"`           // consensus parameters of the next height, in protobuf
@@ -29,10 +30,10 @@ type Handover struct {
 	Block []byte `json:"-"` // the hash of the height's block, which the reader of a dossier has proven
 }
 
-// ErrHandover wraps every reason why a replay cannot continue after another release's.
+// ErrHandover wraps every reason why a replay cannot continue the replay of another release.
 var ErrHandover = errors.New("the earlier release's replay cannot be continued")
 
-// handover returns the end of the replay, nil unless the next height is of another version.
+// handover returns the end of the replay, or nil unless the next height is of another version.
 func (r *replay) handover() (*Handover, error) {
 	if r.report.Blocks == 0 || r.state.Executable() == nil {
 		return nil, nil
@@ -48,7 +49,7 @@ func (r *replay) handover() (*Handover, error) {
 	}
 	for i, set := range []*types.ValidatorSet{r.previous, r.validators, r.next} {
 		set = set.Copy()
-		set.GetProposer() // chooses one, which the form needs and no verification reads
+		set.GetProposer() // sets the proposer, which the encoding needs and no verification reads
 		p, err := set.ToProto()
 		if err != nil {
 			return nil, err
@@ -60,7 +61,8 @@ func (r *replay) handover() (*Handover, error) {
 	return h, nil
 }
 
-// Closed returns the record of the round that the handover's height closed, nil for none.
+// Closed returns the record of the round that the handover's height closed, or nil if it closed
+// none.
 func (h *Handover) Closed() (*app.Record, error) {
 	if len(h.Record) == 0 {
 		return nil, nil
@@ -69,7 +71,7 @@ func (h *Handover) Closed() (*app.Record, error) {
 	return &record, err
 }
 
-// resume puts a replay that has read no block behind the handover's height.
+// resume moves a replay that has read no block to the height after the handover's.
 func (r *replay) resume(ctx context.Context, h *Handover) error {
 	if err := r.take(h); err != nil {
 		return err
@@ -77,7 +79,7 @@ func (r *replay) resume(ctx context.Context, h *Handover) error {
 	return r.skim(ctx, h)
 }
 
-// take takes the state and what belongs to it from a handover.
+// take sets the state, and what belongs to it, from a handover.
 func (r *replay) take(h *Handover) (err error) {
 	if h.Height < uint64(r.doc.InitialHeight) {
 		return fmt.Errorf("%w: it ended at height %d, the chain begins at %d", ErrHandover, h.Height, r.doc.InitialHeight)
@@ -109,13 +111,14 @@ func (r *replay) take(h *Handover) (err error) {
 		if err != nil {
 			return fmt.Errorf("%w: validators of height %d: %w", ErrHandover, h.Height+uint64(i), err)
 		}
-		(*set).Proposer = nil // as in a replay from genesis: a copy that needs one chooses it
+		(*set).Proposer = nil // as in a replay from genesis, where the proposer is unset
 	}
 	return nil
 }
 
-// skim reads the blocks that another release has executed, up to the replay's state. Each must name the
-// one before it, and the last the validators of the next height: these signed the block there.
+// skim reads the blocks that another release has executed, up to the replay's state. Each block
+// must name the one before it. The last one must name the validators of the next height, because
+// these validators signed the next block.
 func (r *replay) skim(ctx context.Context, h *Handover) error {
 	for height := uint64(r.doc.InitialHeight); height <= r.state.Height; height++ {
 		b, err := r.read(ctx, height)
@@ -149,7 +152,7 @@ func (r *replay) skim(ctx context.Context, h *Handover) error {
 	return nil
 }
 
-// validatorsOf returns the validators of a hash, nil if the handover has others.
+// validatorsOf returns the validators with a hash, or nil if the handover has others.
 func (r *replay) validatorsOf(hash []byte) *types.ValidatorSet {
 	all := []*types.ValidatorSet{r.previous, r.validators, r.next}
 	i := slices.IndexFunc(all, func(set *types.ValidatorSet) bool { return bytes.Equal(set.Hash(), hash) })

@@ -15,18 +15,18 @@ import (
 // ErrLog wraps every reason why a log is not proven.
 var ErrLog = errors.New("audit log is not proven")
 
-// Log is what was proposed, approved and done in a chain, beside its rounds: every operation, and
-// every piece of evidence, with the proof that the chain holds it. A replay makes it, so that a log
-// of a whole chain is complete and its results are those of the state machine. A reader of the file
-// alone can prove that each entry is on the chain; that none is missing, and what became of it, only
-// another replay proves.
+// Log lists what was proposed, approved and done in a chain, apart from its rounds: every
+// operation, and every piece of evidence, with the proof that the chain holds it. A replay makes
+// the log, so the log of a whole chain is complete, and its results are those of the state machine.
+// A reader who has only the file can prove that each entry is on the chain. Only another replay
+// proves that no entry is missing, and what the results were.
 type Log struct {
 	ChainID  string    `json:"chain_id"`
 	First    uint64    `json:"first_height"`
 	Last     uint64    `json:"last_height"`
 	Founders []Founder `json:"founders"` // from genesis
 	Entries  []Entry   `json:"entries"`  // by height, and in the order of the block
-	Headers  []Header  `json:"headers"`  // that the proofs lead to, and those between that a light client needs
+	Headers  []Header  `json:"headers"`  // that the proofs lead to, and those that a light client needs in between
 }
 
 // Founder is a participant of genesis.
@@ -54,18 +54,19 @@ type Entry struct {
 	Moniker  string            `json:"moniker"`
 	Summary  string            `json:"summary"`
 	Details  map[string]string `json:"details,omitempty"`
-	Proposal string            `json:"proposal,omitempty"` // its id: that it is, or that it approves
+	Proposal string            `json:"proposal,omitempty"` // the id of the proposal that this entry makes or approves
 
-	// Approvals of a proposal, in their order; its sender approves most kinds by proposing them.
+	// Approvals of a proposal, in their order. For most kinds, the proposer's transaction counts as
+	// an approval.
 	Approvals []Approval `json:"approvals,omitempty"`
-	// AcceptedHeight is the height at which more than two thirds had approved it, 0 if none.
+	// AcceptedHeight is the height at which more than two thirds had approved the proposal, or 0.
 	AcceptedHeight uint64 `json:"accepted_height,omitempty"`
 	Result         string `json:"result"`
 	ResultHeight   uint64 `json:"result_height"`
-	Why            string `json:"why,omitempty"` // it was rejected
+	Why            string `json:"why,omitempty"` // the reason of a rejection
 
 	Hash string `json:"hash"` // of the transaction, or of the evidence
-	// Raw is the transaction, in base64; for a join that an approval carries, the approval.
+	// Raw is the transaction in base64. For a join that an approval carries, it is the approval.
 	Raw   []byte       `json:"raw"`
 	Proof merkle.Proof `json:"proof"` // from raw to the header's data hash, for evidence to its evidence hash
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Headers gives headers that the reader of a log trusts.
+// Headers returns headers that the reader of a log trusts.
 type Headers interface {
 	Header(ctx context.Context, height int64) (*types.LightBlock, error)
 }
@@ -25,12 +25,12 @@ type Proof struct {
 	Last      int64 `json:"last_header"`
 }
 
-// Check proves every entry: its bytes are on the chain at its height, by its proof and a trusted
-// header, and they say what the entry says. Every approval must be such an entry too. The monikers,
-// the results and the founders are not in the bytes: Check does not prove them.
+// Check proves every entry: its proof and a trusted header show that its bytes are on the chain at
+// its height, and the bytes say what the entry says. Every approval must also be such an entry. The
+// monikers, the results and the founders are not in the bytes, so Check does not prove them.
 func (l *Log) Check(ctx context.Context, trusted Headers) (Proof, error) {
 	var p Proof
-	votes := map[Approval]string{} // the proposal that a participant approved by a transaction
+	votes := map[Approval]string{} // by approval, the proposal that the participant approved in a transaction
 	headers := map[uint64]*types.LightBlock{}
 	for i, e := range l.Entries {
 		if i > 0 && e.Height < l.Entries[i-1].Height {
@@ -107,8 +107,8 @@ func (e *Entry) check(b *types.LightBlock) error {
 	return nil
 }
 
-// read returns what the entry's bytes say, with the leaf that they are and the root in the header
-// that its proof must lead to.
+// read returns what the entry's bytes say. It also returns the leaf that the bytes are, and the
+// root in the header to which its proof must lead.
 func (e *Entry) read(b *types.LightBlock) (own Entry, root, leaf []byte, err error) {
 	if e.Kind == kindEvidence {
 		ev, err := decodeEvidence(e.Raw)
@@ -131,7 +131,7 @@ func (e *Entry) read(b *types.LightBlock) (own Entry, root, leaf []byte, err err
 	return own, b.DataHash, hash, err
 }
 
-// actor returns a participant as text, "nobody" for none.
+// actor returns a participant as text, or "nobody".
 func actor(participant *uint32) string {
 	if participant == nil {
 		return "nobody"

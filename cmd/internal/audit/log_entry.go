@@ -14,7 +14,7 @@ import (
 // kindEvidence is the kind of an entry for CometBFT's evidence against a validator.
 const kindEvidence = "validator-evidence"
 
-// entryOf returns what a transaction says by itself: its kind, its sender and its content.
+// entryOf returns what a transaction says without the state: its kind, its sender and its content.
 func entryOf(t *tx.Tx) (Entry, error) {
 	d, err := app.Describe(t)
 	if err != nil {
@@ -41,7 +41,7 @@ func carriedIn(t *tx.Tx) (Entry, error) {
 	return entryOf(join)
 }
 
-// evidenceEntry returns what a piece of CometBFT's evidence says by itself.
+// evidenceEntry returns what a piece of CometBFT's evidence says without the state.
 func evidenceEntry(ev types.Evidence) (Entry, error) {
 	p, err := types.EvidenceToProto(ev)
 	if err != nil {

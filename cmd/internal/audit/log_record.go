@@ -13,8 +13,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// RunLog replays the chain of a source and returns the log of what it held, with the report. Entries
-// end where the replay does. Options.Executed is called too, after a block's entries are made.
+// RunLog replays the chain of a source, and returns the log of its operations with the report. The
+// entries end where the replay ends. After each block's entries are made, RunLog also calls
+// Options.Executed.
 func RunLog(ctx context.Context, src Source, o Options) (*Log, *Report, error) {
 	rec := recorder{log: o.Log, proposals: map[string]int{}}
 	if o.Log == nil {
@@ -93,8 +94,8 @@ func (r *recorder) transactions(b Executed) error {
 	return nil
 }
 
-// vote counts the approval that an operation is, if it is one. A join that an approval carries gets
-// its entry here.
+// vote counts an operation if it is an approval. If the approval carries a join, vote adds the
+// join's entry.
 func (r *recorder) vote(b Executed, t *tx.Tx, e Entry) error {
 	id := e.Proposal
 	if a, ok := t.Body.(*tx.Approve); ok {
@@ -107,7 +108,7 @@ func (r *recorder) vote(b Executed, t *tx.Tx, e Entry) error {
 			r.add(b, carried)
 		}
 	} else if now := proposalIn(b.State, id); id == "" || e.Actor == nil || now != nil && len(now.Approvals) == 0 {
-		return nil // no proposal, or one that its sender does not approve by proposing it
+		return nil // not a proposal, or a proposal that the proposer's transaction does not approve
 	}
 	at, waits := r.proposals[id]
 	if waits {
@@ -147,7 +148,7 @@ func (r *recorder) evidence(b Executed) error {
 	return nil
 }
 
-// settle notes what became of the proposals in a block.
+// settle records the results of the proposals in a block.
 func (r *recorder) settle(b Executed) {
 	height := uint64(b.Block.Height)
 	for _, c := range b.Enacted {
@@ -177,8 +178,9 @@ func (r *recorder) settle(b Executed) {
 	}
 }
 
-// headers adds the header of a block that has entries. It also adds the first, and those on both
-// sides of a change of the validators: a light client goes from each to the next by itself.
+// headers adds the header of a block that has entries. It also adds the first header, and the
+// headers on both sides of a change of the validators, so that a light client can go from each
+// added header to the next.
 func (r *recorder) headers(b Executed, entries bool) error {
 	change := r.last.Block == nil || b.Block.ValidatorsHash.String() != r.last.Block.ValidatorsHash.String()
 	if change && r.last.Block != nil {
@@ -192,7 +194,7 @@ func (r *recorder) headers(b Executed, entries bool) error {
 	return nil
 }
 
-// header adds a header, once, unless nobody is known to have signed it.
+// header adds a header once. It adds none whose signatures are unknown.
 func (r *recorder) header(b Executed) error {
 	if b.Commit == nil || r.kept == b.Block.Height {
 		return nil

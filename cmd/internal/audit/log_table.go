@@ -20,9 +20,9 @@ var csvHeader = []string{"height", "time", "kind", "actor", "moniker", "summary"
 	"accepted_height", "result", "result_height", "why", "hash", "header_hash", "proof_index", "proof_total",
 	"proof_hashes"}
 
-// WriteCSV writes the entries, one a line, founders first. The proof is the path from the hash in
-// the row to the data hash of the header with header_hash. Texts of the chain are guarded: no
-// spreadsheet takes one for a formula.
+// WriteCSV writes the entries, one per line, founders first. The column of the proof has the path
+// from the hash in the row to the data hash of the header with header_hash. Texts of the chain are
+// changed so that no spreadsheet takes one for a formula.
 func (l *Log) WriteCSV(w io.Writer) error {
 	blocks, err := l.Blocks()
 	if err != nil {
@@ -105,7 +105,7 @@ func (l *Log) WriteText(w io.Writer) error {
 	return t.Flush()
 }
 
-// plain keeps a text of the chain from controlling a terminal, or from ending a cell of a table.
+// plain changes a text of the chain so that it controls no terminal and ends no cell of a table.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -115,7 +115,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// Keep removes the entries of other kinds, for a reader who asks for some; none given keeps all.
+// Keep removes the entries of all kinds except the given ones. If none are given, it keeps all.
 func (l *Log) Keep(kinds []string) error {
 	if len(kinds) == 0 {
 		return nil
@@ -135,7 +135,7 @@ func Kinds() []string {
 	out := []string{kindEvidence}
 	for number := range tx.Kind_name {
 		switch k := tx.Kind(number); k {
-		case tx.KindNone, tx.KindGradient, tx.KindAggregate, tx.KindCommit: // of a round
+		case tx.KindNone, tx.KindGradient, tx.KindAggregate, tx.KindCommit: // these kinds belong to rounds
 		default:
 			out = append(out, k.String())
 		}

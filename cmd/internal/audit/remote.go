@@ -15,8 +15,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Remote is a Source that asks a node over RPC, up to the application's height at the time of
-// OpenRemote: the node may store one more block, whose application hash does not exist yet.
+// Remote is a Source that asks a node over RPC. It ends at the application's height at the time of
+// OpenRemote, because the application hash after the node's next block does not exist yet.
 type Remote struct {
 	c       *client.Client
 	genesis *types.GenesisDoc
@@ -69,7 +69,7 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 	return r, nil
 }
 
-// Genesis returns the node's genesis. An auditor replaces it by a copy of its own: Options.Genesis.
+// Genesis returns the node's genesis. An auditor can replace it by another copy: Options.Genesis.
 func (r *Remote) Genesis() *types.GenesisDoc { return r.genesis }
 
 // Next fetches a block.

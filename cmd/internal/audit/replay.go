@@ -23,21 +23,22 @@ import (
 
 // Options are the settings of a replay. The zero value works.
 type Options struct {
-	// Genesis is the auditor's own copy, which replaces the source's genesis.
+	// Genesis is the auditor's own copy, which replaces the source's genesis. May be nil.
 	Genesis *types.GenesisDoc
 	// Progress is called after every block. May be nil.
 	Progress func(Progress)
 	// Executed is called with every block that was checked and executed. May be nil.
 	Executed func(Executed)
-	// From is the end of another release's replay. The blocks up to it are read and not executed. Nil: genesis.
+	// From is the end of another release's replay. The blocks up to it are read and not executed.
+	// Nil means genesis.
 	From *Handover
-	// Log is that of the blocks up to From, which RunLog continues. It is changed.
+	// Log is the log of the blocks up to From, which RunLog continues and changes.
 	Log *Log
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
 
-// Executed is a block that a replay has checked and executed, with its outcome.
+// Executed is a block that a replay has checked and executed, with its results.
 type Executed struct {
 	*app.Outcome
 	Before     *app.State // that the block was executed on
@@ -50,7 +51,7 @@ type Executed struct {
 // Light returns the block's header with its signatures and validators. Commit must not be nil.
 func (b Executed) Light() *types.LightBlock {
 	set := b.Validators.Copy()
-	set.GetProposer() // chooses one, which the form needs and no verification reads
+	set.GetProposer() // sets the proposer, which the encoding needs and no verification reads
 	return &types.LightBlock{SignedHeader: &types.SignedHeader{Header: &b.Block.Header, Commit: b.Commit},
 		ValidatorSet: set}
 }
@@ -72,8 +73,8 @@ type replay struct {
 	began, ended               time.Time // the times of the first and the last executed block
 }
 
-// block is a block as it was read. raw is nil if it cannot be read; sound is nil unless it is valid
-// by itself, and fault then says why.
+// block is a block as the replay reads it. raw is nil if the block cannot be read. sound is nil
+// unless the block is valid without regard to the chain; fault then says why it is not.
 type block struct {
 	raw   *cmtproto.Block
 	sound *types.Block
@@ -116,8 +117,8 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	return r.report, r.finish()
 }
 
-// Until is Run that gives every executed block to a function and ends at its first error, which it
-// returns.
+// Until replays the chain as Run does, and passes every executed block to a function. It ends at
+// the function's first error, and returns that error.
 func Until(ctx context.Context, src Source, o Options, each func(Executed) error) (*Report, error) {
 	var failed error
 	o.Executed = func(b Executed) {
@@ -132,7 +133,7 @@ func Until(ctx context.Context, src Source, o Options, each func(Executed) error
 	return report, err
 }
 
-// stopped is a source that ends with an error once a reader of its blocks has failed.
+// stopped is a source that returns an error once the function that gets the blocks has failed.
 type stopped struct {
 	Source
 	failed *error
@@ -154,7 +155,7 @@ func At(height uint64, done float64, elapsed time.Duration) Progress {
 	return p
 }
 
-// begin returns a replay before its first block. A nil doc stands for the source's genesis.
+// begin returns a replay before its first block. If doc is nil, it takes the source's genesis.
 func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if doc == nil {
 		doc = src.Genesis()
@@ -193,8 +194,8 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	return r, nil
 }
 
-// run checks and executes the blocks in order, each against the commit in the next block, and the
-// last against the source's tip. It calls each after every block.
+// run checks and executes the blocks in order. It checks each block against the commit in the next
+// block, and the last against the source's tip. It calls each after every block.
 func (r *replay) run(ctx context.Context, each func(height uint64)) error {
 	b, err := r.read(ctx, r.state.Height+1)
 	for err == nil {
@@ -307,7 +308,7 @@ func (r *replay) divergence(b *block, kind, reason string) *Divergence {
 }
 
 // checkCommit verifies all signatures of a block's commit against the validators that the replay
-// derived. It takes a nil commit for unknown and checks nothing.
+// derived. A nil commit is unknown, and checkCommit then checks nothing.
 func (r *replay) checkCommit(b *block, id types.BlockID, commit *types.Commit) error {
 	if commit == nil {
 		return nil

@@ -32,9 +32,9 @@ type Report struct {
 	// Handover lets another release continue, nil unless the replay ended at an upgrade.
 	Handover *Handover `json:"-"`
 
-	ChainSeconds  float64 `json:"chain_seconds"` // from the first block's time to the last's
+	ChainSeconds  float64 `json:"chain_seconds"` // from the time of the first block to that of the last
 	ReplaySeconds float64 `json:"replay_seconds"`
-	Ratio         float64 `json:"ratio"` // replay over chain, 0 if the chain has no time span
+	Ratio         float64 `json:"ratio"` // duration of the replay divided by ChainSeconds; 0 if the chain has no time span
 }
 
 // BadLeader is a leader that closed no round in its view: it was inactive, silent, or its aggregate
@@ -77,8 +77,8 @@ type Divergence struct {
 	Transactions []BadTransaction `json:"transactions,omitempty"` // at fault
 	Expected     string           `json:"expected,omitempty"`     // application hash of the next header
 	Found        string           `json:"found,omitempty"`        // of the replay
-	// Parts are the values in which the node's own record or state differs from the replay's, if
-	// the source is a Witness.
+	// Parts are the values in which the node's own record or state differs from the replay's. Only
+	// a Witness gives them.
 	Parts []Difference `json:"parts,omitempty"`
 }
 
@@ -86,8 +86,9 @@ func (d *Divergence) Error() string {
 	return fmt.Sprintf("the chain diverges at height %d (%s): %s", d.Height, d.Kind, d.Reason)
 }
 
-// OtherVersion is the first height of another version of the state machine than this program's. All
-// heights before it agree, as does the application hash in its own header.
+// OtherVersion is the error of a chain that goes on with another version of the state machine than
+// this program's. Height is the first such height. All heights before it agree, as does the
+// application hash in the header of that height.
 type OtherVersion struct {
 	Height  uint64 `json:"height"`
 	Version uint64 `json:"version"`
@@ -102,7 +103,7 @@ func (o *OtherVersion) Error() string {
 // Is reports whether target is app.ErrVersion.
 func (o *OtherVersion) Is(target error) bool { return target == app.ErrVersion }
 
-// A BadTransaction is a transaction of a block that is wrong by itself.
+// A BadTransaction is a transaction of a block that is wrong without regard to the state.
 type BadTransaction struct {
 	Index       int     `json:"index"`
 	Hash        string  `json:"hash"`
@@ -118,7 +119,7 @@ type Difference struct {
 	Found    string `json:"found"`    // the replay's
 }
 
-// Progress reports how far a replay is.
+// Progress is the state of a replay.
 type Progress struct {
 	Height  uint64
 	Done    float64 // within [0, 1]

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrDamaged means that a block of the chain cannot be read. It is a finding of the audit; a source
-// that does not answer is an error.
+// ErrDamaged means that a block of the chain cannot be read. That is a finding of the audit,
+// whereas a source that does not answer is an error.
 var ErrDamaged = errors.New("block is damaged")
 
 // A Source returns a chain's blocks in order. It is not safe for concurrent use.

@@ -12,20 +12,22 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Withdrawal is what the chain's models hold of a participant, and what a restart without it costs.
+// Withdrawal says how much of a participant is in the chain's models, and what a restart without
+// the participant costs.
 type Withdrawal struct {
 	ChainID     string  `json:"chain_id"`
 	Participant uint32  `json:"participant"`
 	Moniker     string  `json:"moniker"`
 	Active      bool    `json:"active"`
-	Left        *uint64 `json:"left_height"` // at which it left, or was removed, for good; null while it is active
-	// First and Last are the first and last round that included a gradient of it; null for none.
+	Left        *uint64 `json:"left_height"` // at which it left or was removed for good; null while it is active
+	// First and Last are the first and last round with a gradient of the participant; null if there
+	// is none.
 	First       *ModelPoint `json:"first_gradient"`
 	Last        *ModelPoint `json:"last_gradient"`
 	Gradients   uint64      `json:"gradients"`    // in closed rounds
 	RoundsAfter uint64      `json:"rounds_after"` // closed since its last gradient
-	// Clean is the last model that holds no gradient of it: the model after that round, or the
-	// initial one of genesis.
+	// Clean is the last model without a gradient of the participant: the model after the round
+	// before First, or the initial one of genesis.
 	Clean ModelPoint `json:"last_model_without"`
 	// Repeat is the number of closed rounds since Clean, which a restart trains again.
 	Repeat uint64     `json:"rounds_to_repeat"`
@@ -42,14 +44,14 @@ type ModelPoint struct {
 	Hash    string `json:"model_hash"`
 }
 
-// Restart is what a restart costs an active participant, if it takes part in the repeated rounds as
-// it did before.
+// Restart is the cost of a restart for an active participant, if it takes part in the repeated
+// rounds as it did before.
 type Restart struct {
 	Participant uint32 `json:"participant"`
 	Moniker     string `json:"moniker"`
 	Rounds      uint64 `json:"rounds"` // that it would repeat
-	// Spent is its epsilon now; After is that after the repeated rounds, beside what it has spent;
-	// Added is the difference. All are null if an epoch of the chain has no ledger.
+	// Spent is the epsilon of the participant now, and After that after the repeated rounds, which
+	// add to it. Added is the difference. All are null if an epoch of the chain has no ledger.
 	Spent  *float64 `json:"epsilon"`
 	After  *float64 `json:"epsilon_after"`
 	Added  *float64 `json:"epsilon_added"`
@@ -57,17 +59,18 @@ type Restart struct {
 	Beyond bool     `json:"beyond_budget"` // the budget pays for fewer rounds
 }
 
-// ErrParticipant means that the chain never had a participant.
+// ErrParticipant means that the chain never had a participant with that number.
 var ErrParticipant = errors.New("no such participant")
 
-// closed is a closed round, as far as a withdrawal needs it.
+// closed holds what a withdrawal needs of a closed round.
 type closed struct {
 	point    ModelPoint
 	included []uint32
 	privacy  params.Privacy
 }
 
-// RunWithdraw replays the chain of a source and reports what its models hold of a participant.
+// RunWithdraw replays the chain of a source, and reports how much of a participant is in its
+// models.
 func RunWithdraw(ctx context.Context, src Source, o Options, participant uint32) (*Withdrawal, *Report, error) {
 	var rounds []closed
 	var initial *app.State

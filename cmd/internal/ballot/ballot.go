@@ -1,4 +1,4 @@
-// Package ballot finds proposals of members, the votes for them and what became of them, in a node's
+// Package ballot finds the proposals of members, the votes for them and their outcomes in a node's
 // index of transactions.
 package ballot
 
@@ -20,31 +20,31 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The max numbers of transactions of a kind, of approvals, and of past proposals that are read; and of
-// consecutive blocks in which the enactment of a proposal is looked for.
+// The max numbers of transactions of a kind, of approvals, and of past proposals that Read
+// requests, and of consecutive blocks in which it looks for the enactment of a proposal.
 const readProposals, readApprovals, pastProposals, boundaryBlocks = 20, 100, 20, 8
 
 // proposing are the kinds of transactions that wait for a round boundary.
 var proposing = []tx.Kind{tx.KindJoin, tx.KindRemove, tx.KindRestore, tx.KindRotate, tx.KindStartEpoch, tx.KindUpgrade}
 
-// Proposal is a proposal that does not wait any more.
+// Proposal is a proposal that no longer waits.
 type Proposal struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
 	Title  string `json:"title"`
-	Hash   string `json:"hash,omitempty"` // its transaction's, none if an approval carried it
+	Hash   string `json:"hash,omitempty"` // hash of its transaction; "" if an approval carried it
 	Height int64  `json:"height"`         // of the transaction
 }
 
 // Outcome is the end of a proposal.
 type Outcome struct {
 	State string `json:"state"`            // Enacted, Rejected, Dropped or Unknown
-	At    int64  `json:"at,omitempty"`     // height of the round boundary, 0 if it was dropped
+	At    int64  `json:"at,omitempty"`     // height of the round boundary; 0 if it was dropped
 	Who   string `json:"who,omitempty"`    // index of the participant that joined, left or rotated
-	Why   string `json:"reason,omitempty"` // it was rejected
+	Why   string `json:"reason,omitempty"` // the reason of a rejection
 }
 
-// The states of a proposal that does not wait any more.
+// The states of a proposal that no longer waits.
 const (
 	Enacted  = "enacted"
 	Rejected = "rejected" // accepted, and not possible at the round boundary
@@ -52,26 +52,26 @@ const (
 	Unknown  = "unknown"
 )
 
-// Chain is the part of a node's RPC that is asked.
+// Chain is the part of a node's RPC that this package uses.
 type Chain interface {
 	TxSearch(ctx context.Context, query string, prove bool, page, perPage *int, orderBy string) (*ctypes.ResultTxSearch,
 		error)
 	BlockResults(ctx context.Context, height *int64) (*ctypes.ResultBlockResults, error)
 }
 
-// Ballot is what the node's index of transactions says about proposals.
+// Ballot is what the node's index of transactions holds about proposals.
 type Ballot struct {
 	Titles    map[string]string   // by id
-	Past      []Proposal          // that do not wait, newest first
+	Past      []Proposal          // those that no longer wait, newest first
 	Approvals map[string][]uint32 // participants, by id
 
-	// Complete says that Past has all proposals since the node's first block that do not wait.
+	// Complete says that Past has all proposals since the node's first block that no longer wait.
 	Complete bool
 
 	last map[string]int64 // height of the last approval, by id
 }
 
-// Read searches the transactions of proposals and approvals. A node without an index has none.
+// Read searches for the transactions of proposals and approvals. A node without an index has none.
 func Read(ctx context.Context, chain Chain, m query.Membership) (*Ballot, error) {
 	b := &Ballot{Titles: map[string]string{}, last: map[string]int64{}, Approvals: map[string][]uint32{}}
 	names := map[string]string{}
@@ -139,7 +139,7 @@ func (b *Ballot) add(t *tx.Tx, height int64, hash []byte, names map[string]strin
 		p.Hash = hex.EncodeToString(hash)
 	}
 	if d.Sent && p.Kind != tx.KindRotate.String() && d.Value("subject") != strconv.FormatUint(uint64(d.Participant), 10) {
-		b.Approvals[p.ID] = []uint32{d.Participant} // a proposer approves
+		b.Approvals[p.ID] = []uint32{d.Participant} // the proposer's transaction counts as an approval
 	}
 	b.Titles[p.ID], b.Past = p.Title, append(b.Past, p)
 }
@@ -154,7 +154,7 @@ func (b *Ballot) vote(vote *tx.Approve, height int64, names map[string]string) {
 	b.last[id] = max(b.last[id], height)
 }
 
-// titleOf returns what a proposal proposes.
+// titleOf returns a text that says what a proposal would change.
 func titleOf(kind tx.Kind, d app.Description, names map[string]string) string {
 	from := strconv.FormatUint(uint64(d.Participant), 10)
 	subject := d.Value("subject")
@@ -182,14 +182,14 @@ func titleOf(kind tx.Kind, d app.Description, names map[string]string) string {
 	return d.Summary
 }
 
-// Heights returns the heights at which a past proposal may have been enacted: the blocks after its
-// last approval, and the next boundaries, which are in order, up to the last block.
+// Heights returns the heights at which the chain may have enacted a past proposal: the blocks after
+// its last approval, and the next of the boundaries, which are sorted, up to the last block.
 func (b *Ballot) Heights(p Proposal, last int64, boundaries []int64) []int64 {
 	return heightsFrom(max(p.Height, b.last[p.ID]), last, boundaries)
 }
 
-// heightsFrom returns the heights at which a proposal may be enacted whose last approval is at a height:
-// the next blocks, and the next boundaries, up to the last block.
+// heightsFrom returns the heights at which the chain may have enacted a proposal whose last
+// approval is at a height: the next blocks, and the next boundaries, up to the last block.
 func heightsFrom(from, last int64, boundaries []int64) []int64 {
 	next, _ := slices.BinarySearch(boundaries, from)
 	heights := slices.Clone(boundaries[next:min(next+boundaryBlocks, len(boundaries))])
@@ -200,8 +200,8 @@ func heightsFrom(from, last int64, boundaries []int64) []int64 {
 	return slices.DeleteFunc(slices.Compact(heights), func(height int64) bool { return height > last })
 }
 
-// OutcomeOf returns the end of a proposal that does not wait any more: it looks for its enactment in
-// the blocks of the heights.
+// OutcomeOf returns the outcome of a proposal that no longer waits. It looks for the enactment in
+// the blocks at the heights.
 func OutcomeOf(ctx context.Context, chain Chain, id string, heights []int64) Outcome {
 	state := Dropped
 	for _, height := range heights {

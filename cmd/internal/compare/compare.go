@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// The reasons for which runs are not compared.
+// The reasons why runs cannot be compared.
 var (
 	ErrModels = errors.New("the runs train different models")
 	ErrSame   = errors.New("a run is given twice")
@@ -16,7 +16,7 @@ var (
 // Comparison is two or more runs side by side. A row has a value for each run.
 type Comparison struct {
 	Runs    []Run `json:"runs"`
-	Differ  []Row `json:"differ"`  // parameters and versions that are not the same in all
+	Differ  []Row `json:"differ"`  // parameters and versions that differ between runs
 	Results []Row `json:"results"` // at the end, and at equal epsilon
 }
 
@@ -63,7 +63,7 @@ func (c *Comparison) row(name string, of func(Run) string) Row {
 	return row
 }
 
-// differences lists what the runs do not agree on.
+// differences lists the parameters and versions in which the runs differ.
 func (c *Comparison) differences() {
 	c.Differ = []Row{}
 	add := func(row Row) {
@@ -99,7 +99,8 @@ func (c *Comparison) differences() {
 	}
 }
 
-// results lists what the runs came to, at their ends and at the largest epsilon that all reached.
+// results lists the results of the runs, at their ends and at the largest epsilon that all of them
+// reached.
 func (c *Comparison) results() {
 	end := func(r Run) Point { return r.Points[len(r.Points)-1] }
 	tested := func(r Run, p Point) string {
@@ -147,7 +148,7 @@ func (c *Comparison) results() {
 		}))
 }
 
-// equalEpsilon returns the largest epsilon that all runs reached, nil if one has no ledger.
+// equalEpsilon returns the largest epsilon that all runs reached, or nil if a run has no ledger.
 func (c *Comparison) equalEpsilon() (equal *float64) {
 	for _, r := range c.Runs {
 		e := r.Points[len(r.Points)-1].Epsilon

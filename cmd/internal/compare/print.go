@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// Text prints both tables, and what has to be known beside them.
+// Text prints both tables, and notes that a reader of them needs.
 func (c *Comparison) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(cells ...string) {
@@ -50,7 +50,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	return nil
 }
 
-// CSV writes the points of all runs, a row each.
+// CSV writes the points of all runs, one row each.
 func (c *Comparison) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"run", "round", "seconds", "accuracy", "loss", "epsilon", "lowest_reputation", "round_seconds",
@@ -64,7 +64,7 @@ func (c *Comparison) CSV(w io.Writer) error {
 	for _, r := range c.Runs {
 		name := r.Name
 		if strings.ContainsAny(name[:min(1, len(name))], "=+-@\t\r") {
-			name = "'" + name // a spreadsheet would compute it
+			name = "'" + name // otherwise a spreadsheet takes it for a formula
 		}
 		for _, p := range r.Points {
 			rows = append(rows, []string{name, full(&p.Round), full(&p.Seconds), full(p.Accuracy), full(p.Loss),
@@ -80,8 +80,8 @@ var pageText string
 
 var page = template.Must(template.New("compare").Parse(pageText))
 
-// Page writes one HTML file that needs no network. Style is the style sheet; command and version
-// are those that make it.
+// Page writes one HTML file that loads no other files. Style is the style sheet; the page names
+// command and version, which made it.
 func (c *Comparison) Page(w io.Writer, style, command, version string) error {
 	return page.Execute(w, struct {
 		*Comparison

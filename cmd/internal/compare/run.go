@@ -1,4 +1,5 @@
-// Package compare sets runs of training side by side: their curves, and what differs between them.
+// Package compare shows runs of training side by side: their curves, and the settings in which they
+// differ.
 package compare
 
 import (
@@ -21,14 +22,14 @@ type Run struct {
 	Name    string            `json:"name"`
 	ChainID string            `json:"chain_id"`
 	Genesis string            `json:"genesis_hash"`    // SHA-256 of the genesis document
-	Epoch   *uint64           `json:"epoch,omitempty"` // nil: all of them
+	Epoch   *uint64           `json:"epoch,omitempty"` // nil means all epochs
 	Version uint64            `json:"state_machine"`
 	People  int               `json:"participants"`
 	Tested  int               `json:"test_examples"`
 	Model   string            `json:"model"`  // as JSON
 	Params  map[string]string `json:"params"` // of the run's last epoch, by path
-	// Offences and PassedOver count proven offences, and leaders that did not lead, in the rounds of
-	// the run.
+	// Offences counts the proven offences in the rounds of the run, and PassedOver the turns in
+	// which a leader did not lead.
 	Offences   int      `json:"offences"`
 	PassedOver int      `json:"leaders_passed_over"`
 	Notes      []string `json:"notes"`
@@ -37,8 +38,8 @@ type Run struct {
 
 // Point is a closed round of a run. A value is nil where there is none.
 type Point struct {
-	Round      float64  `json:"round"`   // how many the run has closed by then
-	Seconds    float64  `json:"seconds"` // since the first
+	Round      float64  `json:"round"`   // number of rounds that the run has closed
+	Seconds    float64  `json:"seconds"` // since the first round
 	Accuracy   *float64 `json:"accuracy"`
 	Loss       *float64 `json:"loss"`
 	Epsilon    *float64 `json:"epsilon"`    // the largest spend
@@ -106,7 +107,7 @@ func point(x history.Round, before, seconds float64) Point {
 	return p
 }
 
-// describe adds the parameters, and what has to be known beside the numbers.
+// describe adds the parameters, and notes that a reader of the numbers needs.
 func (r *Run) describe(c *history.Chain, p params.Params) error {
 	text, err := json.Marshal(p.Model)
 	if err != nil {
@@ -137,10 +138,11 @@ func (r *Run) describe(c *history.Chain, p params.Params) error {
 	return nil
 }
 
-// long is the number of values from which on a list is described and not shown.
+// long is the number of values from which a list is described instead of shown.
 const long = 12
 
-// flatten gives each value of a JSON object its path. A list is one value: lists that differ, differ.
+// flatten gives each value of a JSON object its path. A list is one value, so lists differ as a
+// whole.
 func flatten(out map[string]string, path string, x any) {
 	object, ok := x.(map[string]any)
 	if !ok {

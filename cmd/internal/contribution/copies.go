@@ -2,15 +2,16 @@ package contribution
 
 import "github.com/spdl/spdl/gradients"
 
-// A copied gradient moves the model and tells it nothing. Its noise, and the examples that were
-// drawn for it, make a gradient unlike any other. Only copies that are equal or nearly so are
-// found: under fresh noise of its own a copy is not told from a gradient of like data.
+// A copied gradient moves the model without telling anything new. The noise and the sampled
+// examples make every gradient unlike all others, so an equal or nearly equal gradient is a copy.
+// Other copies are not found: with fresh noise of its own, a copy looks like a gradient of similar
+// data.
 const (
-	memory = 8 // rounds that a copy may be old
-	// copied is the largest share that the original of a copy leaves unexplained, of what its
-	// sender's gradient of the copy's own round leaves unexplained. An honest gradient is no nearer
-	// to an older gradient of another participant than to that participant's present one, whether
-	// their data are alike or not.
+	memory = 8 // max age of the original, in rounds
+	// copied is the limit of a ratio of two unexplained shares of a copy: what its original leaves
+	// unexplained, divided by what the gradient of the original's sender in the copy's round leaves
+	// unexplained. An honest gradient is no nearer to an older gradient of another participant than
+	// to that participant's present one, whether their data are alike or not.
 	copied = 0.02
 )
 
@@ -26,11 +27,11 @@ type sent struct {
 	square      float64
 }
 
-// origin is what a gradient was copied from: share times the vector is not its sender's own.
+// origin is the gradient from which another one was copied. The copied part is share times vector.
 type origin struct {
 	participant uint32
 	vector      gradients.Vector
-	share       float64 // 0: nothing was copied
+	share       float64 // 0 if nothing was copied
 }
 
 // find returns the origin of each gradient of a round, and remembers the round.
@@ -56,9 +57,9 @@ func (c *copies) find(participants []uint32, vectors []gradients.Vector) []origi
 	return out
 }
 
-// earlier returns the earlier gradient that a gradient copies. Of a participant's own earlier
-// gradients, and of those of a sender that is not in the round, only an equal one is a copy: on
-// data that never change, honest gradients nearly repeat themselves.
+// earlier returns the earlier gradient that a gradient copies. Some earlier gradients count as the
+// original only if they are equal: those of the participant itself, and those of a sender that is
+// not in the round. On data that never change, honest gradients nearly repeat themselves.
 func (c *copies) earlier(own sent, now []sent) (best origin) {
 	bounds := map[uint32]float64{}
 	for _, other := range now {
@@ -81,8 +82,8 @@ func (c *copies) earlier(own sent, now []sent) (best origin) {
 	return best
 }
 
-// twin returns the share that a gradient has in common with equal ones of its round: all but its
-// part, because the senders of k equal gradients share the value of one.
+// twin returns the share that a gradient has in common with equal gradients of its round. The
+// senders of k equal gradients share the value of one, so this is all but its part.
 func twin(own sent, now []sent) (first origin) {
 	equal := 0
 	for _, other := range now {
@@ -98,7 +99,7 @@ func twin(own sent, now []sent) (first origin) {
 }
 
 // unexplained returns the share of a gradient's squared norm that no positive multiple of another
-// explains, and the multiple that explains most.
+// gradient explains, and the multiple that explains most.
 func unexplained(own, other sent) (left, share float64) {
 	dot := float64(gradients.Dot(own.vector, other.vector))
 	if dot <= 0 {

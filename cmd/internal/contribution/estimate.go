@@ -17,16 +17,16 @@ type Options struct {
 	Test  mnist.Set
 	Pairs int     // of permutations a round, at least 1
 	Seed  uint64  // of the permutations
-	Epoch *uint64 // to measure alone; nil for all
+	Epoch *uint64 // the only measured epoch; nil means all
 }
 
 // ErrDiverged means that a model of the chain has no finite loss on the test set.
 var ErrDiverged = errors.New("the model has no finite loss on the test set")
 
-// Estimator adds up the rounds of a chain, in their order.
+// Estimator adds up the values of a chain's rounds, in their order.
 type Estimator struct {
 	options Options
-	model   params.Model // that loss measures
+	model   params.Model // the model of which loss is the loss
 	loss    *testLoss
 	copies  copies
 	members []*member
@@ -48,8 +48,8 @@ func New(o Options) (*Estimator, error) {
 	return &Estimator{options: o}, nil
 }
 
-// Round adds the round of a block to the estimate. Before is the state that the block was executed
-// on.
+// Round adds the round that a block closed to the estimate. The parameter before is the state on
+// which the block was executed.
 func (e *Estimator) Round(before *app.State, round []*tx.Tx) error {
 	if e.options.Epoch != nil && *e.options.Epoch != before.Progress.Epoch {
 		return nil
@@ -98,7 +98,7 @@ func (e *Estimator) Round(before *app.State, round []*tx.Tx) error {
 	return nil
 }
 
-// measures prepares the loss of a chain's models, which may change with an epoch.
+// measures makes the loss of the chain's models, which may change with an epoch.
 func (e *Estimator) measures(m params.Model) (err error) {
 	if e.loss != nil && e.model.Equal(m) {
 		return nil
@@ -112,7 +112,7 @@ func (e *Estimator) measures(m params.Model) (err error) {
 }
 
 // game returns the game of a round, and the model to which the whole Delta leads. Copied parts of
-// gradients belong to no player: they are in the base.
+// gradients belong to no player; they are part of the base.
 func (e *Estimator) game(p params.Params, a app.Applied, w []float64, origins []origin) (*game, []float64) {
 	scale := -float64(p.Training.LearningRate * p.Grid.Step)
 	d := len(a.Coasted)
@@ -160,9 +160,9 @@ type Value struct {
 	Half *float64 `json:"half_width"`
 }
 
-// sum returns the sum, with an interval for what chance makes of it: batches, noise and
-// permutations differ from round to round. The variance of a round is half the mean square of its
-// differences from the rounds before and after it, which a trend hardly changes; the first and the
+// sum returns the sum, with an interval for the randomness of batches, noise and permutations,
+// which differ from round to round. The variance of a round is half the mean square of its
+// differences from the rounds before and after it, which a trend hardly changes. The first and the
 // last round have one such difference, which counts twice.
 func (s series) sum() Value {
 	var out Value

@@ -26,10 +26,11 @@ func (g *game) at(players []int) float64 {
 	return g.loss.at(x)
 }
 
-// work is about the number of additions that a loss takes, for the choice of goroutines.
+// work is about the number of additions that one loss takes. It decides how many goroutines are
+// worth their cost.
 func (g *game) work() int { return len(g.base) * len(g.loss.set.Labels) }
 
-// all returns the players.
+// all returns the numbers of all players.
 func (g *game) all() []int {
 	players := make([]int, len(g.step))
 	for i := range players {
@@ -38,8 +39,8 @@ func (g *game) all() []int {
 	return players
 }
 
-// leaveOneOut returns by how much the loss would be worse without each player, and the loss with
-// all of them.
+// leaveOneOut returns by how much the loss would be higher without each player, and the loss with
+// all players.
 func (g *game) leaveOneOut() (values []float64, full float64) {
 	n := len(g.step)
 	losses := make([]float64, n+1)
@@ -57,10 +58,10 @@ func (g *game) leaveOneOut() (values []float64, full float64) {
 	return losses[:n], full
 }
 
-// shapley returns an estimate of each player's Shapley value from pairs of permutations, each of
-// which is the other backwards. In every pair each player comes before each other player once and
-// after it once, so the estimate is exact but for terms of the third order in the steps. Empty and
-// full are the losses of nobody and of all.
+// shapley returns an estimate of each player's Shapley value from pairs of permutations, of which
+// one is the reverse of the other. In every pair each player comes once before and once after each
+// other player, so the estimate is exact except for terms of the third order in the steps. The
+// parameters empty and full are the losses with no players and with all.
 func (g *game) shapley(pairs int, random *rand.Rand, empty, full float64) []float64 {
 	n := len(g.step)
 	orders := make([][]int, 0, 2*pairs)

@@ -24,7 +24,7 @@ type testLoss struct {
 }
 
 // newLoss prepares a test set for the models of a chain. It fails with evaluate.ErrExternal for
-// models that only trainers measure, and with inputs.ErrInputs if set and model do not fit.
+// models that only trainers measure, and with inputs.ErrInputs if the set does not fit the model.
 func newLoss(test mnist.Set, m params.Model) (*testLoss, error) {
 	if m.Kind == params.ModelExternal {
 		return nil, evaluate.ErrExternal
@@ -40,7 +40,8 @@ func newLoss(test mnist.Set, m params.Model) (*testLoss, error) {
 	return &testLoss{spec, test, set}, spec.Validate()
 }
 
-// testHash identifies the examples, images and labels, whatever the model and the CPU.
+// testHash returns a hash of the examples, images and labels. It does not depend on the model and
+// the CPU.
 func (l *testLoss) testHash() string {
 	h := sha256.New()
 	for _, n := range []int{l.test.Len(), l.test.Rows, l.test.Cols} {
@@ -51,12 +52,12 @@ func (l *testLoss) testHash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// inputsHash identifies the inputs, as the model gets them, and the labels. CPUs round the strokes
-// of one image differently, and pixels alike.
+// inputsHash returns a hash of the inputs, as the model gets them, and the labels. It may depend on
+// the CPU for strokes, which CPUs round differently, but not for pixels.
 func (l *testLoss) inputsHash() string {
 	h := sha256.New()
 	for i, label := range l.set.Labels {
-		_ = binary.Write(h, binary.LittleEndian, l.set.Row(i)) // a hash takes all
+		_ = binary.Write(h, binary.LittleEndian, l.set.Row(i)) // writing to a hash does not fail
 		h.Write([]byte{label})
 	}
 	return hex.EncodeToString(h.Sum(nil))

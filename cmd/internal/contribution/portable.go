@@ -3,10 +3,10 @@ package contribution
 import "math"
 
 // The functions of package math differ between CPUs in the last bit: some are assembly, and some
-// compilers fuse a product with the addition after it. These are rounded the same way everywhere,
-// because every product is converted by itself.
+// compilers fuse a product with the addition after it. The functions here are rounded the same way
+// everywhere, because an explicit conversion of every product prevents the fusion.
 
-// Parts of ln 2: the high one has zeros in its last 32 bits, so that its products with the
+// Two parts of ln 2. The high part has zeros in its last 32 bits, so that its products with the
 // exponents of float64 are exact.
 const (
 	ln2High = 6.93147180369123816490e-01

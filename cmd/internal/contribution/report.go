@@ -14,23 +14,23 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// Report is what the members' gradients added over the rounds. All values are in nats of the mean
-// cross-entropy on the test set; positive values made the model better.
+// Report says what each member's gradients added over the rounds. All values are in nats of the
+// mean cross-entropy on the test set; positive values made the model better.
 type Report struct {
 	ChainID      string   `json:"chain_id"`
 	Rounds       uint64   `json:"rounds"`
 	TestExamples int      `json:"test_examples"`
-	TestHash     string   `json:"test_hash"`   // of images and labels: what members agree on
-	InputsHash   string   `json:"inputs_hash"` // of the inputs as the model gets them: equal ones give equal reports
+	TestHash     string   `json:"test_hash"`   // of images and labels, on which the members agree
+	InputsHash   string   `json:"inputs_hash"` // of the inputs as the model gets them; equal hashes mean equal reports
 	Permutations int      `json:"permutations"`
 	Seed         uint64   `json:"seed"`
 	Improvement  float64  `json:"improvement"` // by all Deltas, over rounds without gradients
-	Copied       float64  `json:"copied"`      // the part of it that copied gradients made: credited to nobody
-	Rest         float64  `json:"rest"`        // the part of it that no weighted sum of gradients explains
+	Copied       float64  `json:"copied"`      // the part of Improvement from copied gradients, credited to no member
+	Rest         float64  `json:"rest"`        // the part of Improvement that no weighted sum of gradients explains
 	Members      []Member `json:"members"`
 }
 
-// Member is a participant's share.
+// Member is the part of a participant.
 type Member struct {
 	Participant uint32   `json:"participant"`
 	Moniker     string   `json:"moniker"`
@@ -60,7 +60,7 @@ func (e *Estimator) Report(last *app.State) Report {
 	return r
 }
 
-// tidy returns 0 for what is printed as 0, which else may have a minus sign.
+// tidy returns 0 for a value that is printed as 0, because it could have a minus sign.
 func tidy(v float64) float64 {
 	if math.Abs(v) < 5e-6 {
 		return 0
@@ -98,7 +98,7 @@ func (r Report) Text(w io.Writer) error {
 	return err
 }
 
-// copyText says how many gradients were copies, and whose.
+// copyText says how many of a member's gradients were copies, and of which participants.
 func (m Member) copyText() string {
 	if m.Copied == 0 {
 		return "0"

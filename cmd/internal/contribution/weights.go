@@ -8,14 +8,14 @@ import (
 )
 
 // ridge is the strength of the pull towards equal weights, as a share of the mean squared norm of a
-// gradient. It decides only between weights that the gradients do not tell apart, as of two
-// participants that sent the same gradient.
+// gradient. It matters only for weights that the gradients do not determine, for example if two
+// participants sent the same gradient.
 const ridge = 1e-6
 
-// weights returns the weights w for which the sum of w[i] vectors[i] is nearest to Delta, and of
-// those the ones nearest to equal. For a rule that averages some of the gradients they are 1 over
-// their number, and 0 for the others. For a rule that works by coordinates they are the share of
-// each gradient over all coordinates.
+// weights returns weights w with which the sum of w[i] vectors[i] is closest to Delta. Among
+// equally close ones, it returns those closest to equal weights. For a rule that averages some of
+// the gradients, each of these has the weight 1 over their number, and the others have 0. For a
+// rule that works by coordinates, a weight is the share of a gradient over all coordinates.
 func weights(vectors []gradients.Vector, delta gradients.Fraction) []float64 {
 	n := len(vectors)
 	gram, right, trace := make([][]float64, n), make([]float64, n), 0.0
@@ -43,8 +43,9 @@ func weights(vectors []gradients.Vector, delta gradients.Fraction) []float64 {
 	return right
 }
 
-// solve replaces x by the solution of the system with a symmetric positive definite matrix, whose
-// lower triangle a holds and which is overwritten: Cholesky's method, in a fixed order.
+// solve replaces x by the solution of the system with a symmetric positive definite matrix, by
+// Cholesky's method in a fixed order. The lower triangle a holds the matrix, and solve overwrites
+// it.
 func solve(a [][]float64, x []float64) {
 	n := len(x)
 	for i := range n {

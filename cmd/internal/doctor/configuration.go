@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// configuration reads both files, and finds what is valid by itself and cannot work.
+// configuration reads both files, and finds settings that are valid but cannot work together.
 func configuration(_ context.Context, h *Home) Finding {
 	if h.Invalid != nil {
 		return fail("correct the key (spdl config set KEY VALUE), or name the home with --home", "%v", h.Invalid)
@@ -31,7 +31,7 @@ func configuration(_ context.Context, h *Home) Finding {
 	return ok("config.toml and app.toml are valid")
 }
 
-// exposure finds ports that let more in than a consortium wants.
+// exposure finds ports that are open to more hosts than a consortium needs.
 func exposure(_ context.Context, h *Home) Finding {
 	var found []string
 	c := h.Config

@@ -1,6 +1,6 @@
-// Package doctor examines the home of a node and the machine that it is on, whether the node runs
-// or not. Each check is one function in a file of its subject; it finds one thing, says it in a line,
-// and names the remedy.
+// Package doctor examines the home of a node and its machine, whether the node runs or not. Each
+// check is one function, in the file of its subject. A check finds one kind of problem, describes
+// it in one line, and names the remedy.
 package doctor
 
 import (
@@ -8,13 +8,13 @@ import (
 	"fmt"
 )
 
-// Level is how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
-// The levels, from the least.
+// The levels, the least severe first.
 const (
 	OK   Level = "ok"
-	Skip Level = "skip" // the check does not apply here, or cannot be made
+	Skip Level = "skip" // the check does not apply, or cannot be made
 	Warn Level = "warn"
 	Fail Level = "fail" // the node cannot run as it should
 )
@@ -24,7 +24,7 @@ type Finding struct {
 	Check  string `json:"check"`
 	Level  Level  `json:"level"`
 	Found  string `json:"found"`
-	Remedy string `json:"remedy,omitempty"` // of a warn or a fail
+	Remedy string `json:"remedy,omitempty"` // for a warn or a fail
 }
 
 func ok(format string, values ...any) Finding {
@@ -43,14 +43,14 @@ func fail(remedy, format string, values ...any) Finding {
 	return Finding{Level: Fail, Found: fmt.Sprintf(format, values...), Remedy: remedy}
 }
 
-// A check is a name and the function that makes the finding.
+// A check is a name, and the function that returns the finding.
 type check struct {
 	name string
 	of   func(context.Context, *Home) Finding
 }
 
-// checks are all checks, in the order of the answer. Those that need the configuration or genesis
-// are skipped where that cannot be read, which is a finding of its own.
+// checks lists all checks, in the order of the answer. If the configuration or genesis cannot be
+// read, one finding says so and the checks that need it are skipped.
 var checks = []check{
 	{"configuration", configuration},
 	{"exposure", exposure},
@@ -81,7 +81,7 @@ func Names() (names []string) {
 	return names
 }
 
-// Examine makes all checks.
+// Examine runs all checks.
 func Examine(ctx context.Context, h *Home) []Finding {
 	findings := make([]Finding, len(checks))
 	for i, c := range checks {
@@ -90,7 +90,7 @@ func Examine(ctx context.Context, h *Home) []Finding {
 	return findings
 }
 
-// run makes one check.
+// run runs one check.
 func (c check) run(ctx context.Context, h *Home) (f Finding) {
 	if f = skip("the configuration cannot be read"); h.Invalid == nil || c.name == "configuration" {
 		f = c.of(ctx, h)

@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// keyModes finds secret files that others than their owner can read, or change.
+// keyModes finds secret files that users other than the owner can read or change.
 func keyModes(_ context.Context, h *Home) Finding {
 	files, err := home.KeyFiles(h.Config, h.App)
 	if err != nil {
@@ -56,7 +56,8 @@ func (h *Home) hasData() bool {
 	return err == nil
 }
 
-// databaseLock compares the lock of the databases with whether the node answers.
+// databaseLock finds a lock of the databases that does not fit the node: held although the node
+// does not answer, or free although it does.
 func databaseLock(_ context.Context, h *Home) Finding {
 	if !h.hasData() {
 		return skip("the node was never started: there are no databases")
@@ -83,7 +84,7 @@ func databaseLock(_ context.Context, h *Home) Finding {
 	return ok("the node that runs has them")
 }
 
-// divergence finds the record of a node that has left the chain.
+// divergence finds the record of a node whose state has differed from the chain's.
 func divergence(_ context.Context, h *Home) Finding {
 	file := filepath.Join(h.Config.DBDir(), "diverged.json")
 	if _, err := os.Stat(file); err == nil {

@@ -50,8 +50,8 @@ func fileHash(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// othersGenesis compares the application's part of genesis, the chain and a block with those of the
-// node that runs and of the witnesses.
+// othersGenesis compares the application's part of genesis, the chain id and a block with those of
+// the running node and of the witnesses.
 func othersGenesis(ctx context.Context, h *Home) Finding {
 	if h.NoGenesis != nil {
 		return skip("the home has no genesis")
@@ -85,7 +85,7 @@ func othersGenesis(ctx context.Context, h *Home) Finding {
 	return ok("the same as of %s", strings.Join(same, ", "))
 }
 
-// sameGenesis returns in what the genesis of a node differs, "" if it does not.
+// sameGenesis returns the part in which the genesis of a node differs, or "".
 func (h *Home) sameGenesis(ctx context.Context, c *client.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -115,13 +115,14 @@ func (h *Home) sameGenesis(ctx context.Context, c *client.Client) (string, error
 	return "", nil
 }
 
-// sameJSON reports whether two documents have the same values, in whatever form.
+// sameJSON reports whether two documents have the same values, in whatever layout.
 func sameJSON(a, b []byte) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// program compares this program with the chain's state machine and the node that runs.
+// program compares this program with the chain's version of the state machine, and with the running
+// node.
 func program(ctx context.Context, h *Home) Finding {
 	if h.runs() {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)

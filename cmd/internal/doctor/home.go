@@ -19,24 +19,24 @@ import (
 // askTimeout bounds each question to a node.
 const askTimeout = 5 * time.Second
 
-// Home is what the checks look at.
+// Home is what the checks examine.
 type Home struct {
 	Config  *config.Config
 	App     home.AppConfig
-	Invalid error // why the configuration cannot be read; the rest is then empty
+	Invalid error // the error of reading the configuration; the other fields are then empty
 
 	Genesis   *types.GenesisDoc
-	NoGenesis error // why it cannot be read
+	NoGenesis error // the error of reading it
 
 	Client    *client.Client // of the home's node, nil if it serves no RPC
 	Node      *coretypes.ResultStatus
-	Other     string                    // the id of the node that answers in the place of the home's
+	Other     string                    // the id of the node that answers, if it is not the home's
 	Witnesses map[string]*client.Client // nodes of others, by the address that was given
 
 	System System
 }
 
-// Look reads a home and asks its node, if one answers. RPC is the address of the home's node.
+// Look reads a home, and asks its node if one answers. rpc is the address of the home's node.
 func Look(ctx context.Context, dir, rpc string, witnesses map[string]*client.Client) *Home {
 	h := &Home{Witnesses: witnesses, System: machine}
 	if h.Config, h.App, h.Invalid = home.Load(dir); h.Invalid != nil {
@@ -65,7 +65,7 @@ func Look(ctx context.Context, dir, rpc string, witnesses map[string]*client.Cli
 	return h
 }
 
-// nodeID returns the home's node id, "" if its key is encrypted or cannot be read.
+// nodeID returns the id of the home's node, or "" if its key is encrypted or cannot be read.
 func (h *Home) nodeID() p2p.ID {
 	key, err := home.NewKeystore(h.Config.RootDir, nil).LoadNodeKey(h.Config.NodeKeyFile())
 	if err != nil {
@@ -77,8 +77,8 @@ func (h *Home) nodeID() p2p.ID {
 // runs reports whether the home's node answers.
 func (h *Home) runs() bool { return h.Node != nil }
 
-// participants returns the participants that the chain has: of the node that runs, of the databases
-// of one that is stopped, or of genesis.
+// participants returns the participants of the chain: from the running node, from the databases of
+// a stopped node, or from genesis.
 func (h *Home) participants(ctx context.Context) ([]app.Participant, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

@@ -11,18 +11,18 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// System is what the checks ask of the machine.
+// System holds the functions with which the checks query the machine.
 type System struct {
-	Free        func(path string) (bytes uint64, err error) // for the user, on the disk of a path
+	Free        func(path string) (bytes uint64, err error) // bytes that the user can write to the disk of a path
 	Descriptors func() (uint64, error)                      // that a process of this user may open
 	Synced      func() (bool, error)                        // whether the kernel's clock is synchronised
-	Contains    func() (means string, err error)            // a trainer
+	Contains    func() (means string, err error)            // the means by which the machine can contain a trainer
 }
 
-// spare is the space in bytes that every node needs beside its chain.
+// spare is the disk space in bytes that every node needs in addition to its chain.
 const spare = 1 << 30
 
-// disk compares the free space with what the rest of the training will store.
+// disk compares the free space with what the remaining training will store.
 func disk(ctx context.Context, h *Home) Finding {
 	free, err := h.System.Free(h.Config.RootDir)
 	if err != nil {
@@ -76,7 +76,7 @@ func (h *Home) growth(ctx context.Context) (uint64, uint64, error) {
 func size(dir string) (sum uint64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			if errors.Is(err, fs.ErrNotExist) { // compacted away
+			if errors.Is(err, fs.ErrNotExist) { // the database has compacted the file away
 				return nil
 			}
 			return err
@@ -89,7 +89,7 @@ func size(dir string) (sum uint64, err error) {
 	return sum, err
 }
 
-// amount returns a number of bytes for people.
+// amount returns a number of bytes as text.
 func amount(n uint64) string {
 	switch {
 	case n >= 1<<30:
@@ -100,11 +100,11 @@ func amount(n uint64) string {
 	return fmt.Sprintf("%d KiB", n>>10)
 }
 
-// needDescriptors is the number of descriptors that a node with many peers and a crowd of readers
-// has open, with room to spare.
+// needDescriptors is the number of open descriptors of a node with many peers and many readers,
+// with room to spare.
 const needDescriptors = 4096
 
-// descriptors compares the limit of open files with what a node needs.
+// descriptors compares the limit of open files with needDescriptors.
 func descriptors(_ context.Context, h *Home) Finding {
 	limit, err := h.System.Descriptors()
 	switch {
@@ -117,7 +117,7 @@ func descriptors(_ context.Context, h *Home) Finding {
 	return ok("a process may open %d files", limit)
 }
 
-// timeSync asks whether a service keeps the clock right.
+// timeSync checks whether a time service keeps the clock right.
 func timeSync(_ context.Context, h *Home) Finding {
 	synced, err := h.System.Synced()
 	switch {
@@ -130,7 +130,7 @@ func timeSync(_ context.Context, h *Home) Finding {
 	return ok("the kernel's clock is synchronised")
 }
 
-// kernel asks for what contains a trainer program.
+// kernel checks whether the kernel can contain a trainer program.
 func kernel(_ context.Context, h *Home) Finding {
 	trainer := h.App.Worker.Enabled && len(h.App.Worker.Trainer) > 0
 	means, err := h.System.Contains()

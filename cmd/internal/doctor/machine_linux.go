@@ -6,7 +6,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// machine asks the kernel.
+// machine holds the functions that query the Linux kernel.
 var machine = System{Free: free, Descriptors: fileLimit, Synced: clockSynced, Contains: home.Containment}
 
 // clockSynced asks the kernel whether a time service disciplines its clock.

@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// errUnknown reports that a system does not say.
+// errUnknown means that the system cannot answer a query.
 var errUnknown = errors.New("this system does not say")
 
-// machine asks the kernel.
+// machine holds the functions that query this system.
 var machine = System{Free: free, Descriptors: fileLimit, Synced: func() (bool, error) { return false, errUnknown },
 	Contains: home.Containment}

@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/probe"
 )
 
-// listeners are the addresses that the node listens on, by their keys.
+// listeners maps keys to the addresses at which the node listens.
 func (h *Home) listeners() [][2]string {
 	c := h.Config
 	all := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress},
@@ -31,8 +31,8 @@ func (h *Home) listeners() [][2]string {
 	})
 }
 
-// ports finds addresses that are taken while the node is stopped, or that do not answer while it
-// runs.
+// ports finds addresses that are in use although the node is stopped, or that do not answer
+// although it runs.
 func ports(ctx context.Context, h *Home) Finding {
 	var wrong, right []string
 	for _, l := range h.listeners() {
@@ -57,7 +57,7 @@ func ports(ctx context.Context, h *Home) Finding {
 	return ok("free: %s", strings.Join(right, ", "))
 }
 
-// port returns an error if an address is taken, or, of a node that runs, does not answer.
+// port returns an error if an address is in use or, for a running node, if it does not answer.
 func port(ctx context.Context, address string, runs bool) error {
 	if !runs {
 		l, err := net.Listen("tcp", address)
@@ -117,7 +117,7 @@ func peers(ctx context.Context, h *Home) Finding {
 	return ok("%s", found)
 }
 
-// list returns names in parentheses, "" for none.
+// list returns names in parentheses, or "" if there are none.
 func list(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -125,8 +125,8 @@ func list(names []string) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// peerAddresses returns the persistent peers, or, as a node does, the addresses that the active
-// participants registered; and the relays in any case.
+// peerAddresses returns the persistent peers. If there are none, it returns the addresses that the
+// active participants registered, as a node does. It adds the relays in both cases.
 func (h *Home) peerAddresses(ctx context.Context) ([]string, error) {
 	named := h.Config.P2P.PersistentPeers
 	if strings.TrimSpace(named) == "" {
@@ -139,7 +139,7 @@ func (h *Home) peerAddresses(ctx context.Context) ([]string, error) {
 	return admission.SplitList(admission.AddRelays(named, h.App.P2P.Relays, h.nodeID())), nil
 }
 
-// connected returns the names and versions of the peers of a node that runs, by id.
+// connected returns the names and versions of the peers of a running node, by id.
 func (h *Home) connected(ctx context.Context) map[string]string {
 	out := map[string]string{}
 	if !h.runs() {
@@ -157,14 +157,14 @@ func (h *Home) connected(ctx context.Context) map[string]string {
 	return out
 }
 
-// The offsets of this clock from the median of its peers', from which there is a finding. A node
-// warns at the second by itself.
+// The offsets of this clock from the median of its peers' clocks from which the check warns and
+// fails. A node itself warns from failClock on.
 const (
 	warnClock = time.Second
 	failClock = 10 * time.Second
 )
 
-// peerClocks compares this clock with those of the peers, as the node that runs has measured them.
+// peerClocks compares this clock with those of the peers, as the running node has measured them.
 func peerClocks(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
 		return skip("the node is stopped: it measures the clocks of its peers while it runs")

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// participantSigner asks the signer of the participant's keys whether it answers.
+// participantSigner checks whether the signer of the participant's keys answers.
 func participantSigner(ctx context.Context, h *Home) Finding {
 	w := h.App.Worker
 	if w.Signer == "" {

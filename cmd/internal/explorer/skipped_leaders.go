@@ -8,8 +8,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// skippedLeaders counts how often each participant was passed over as leader, over all closed rounds of
-// which the node has records, because a window would forget. Old rounds are read a few at a time.
+// skippedLeaders counts how often each participant was passed over as leader. It counts over all
+// closed rounds whose records the node has, because a window of rounds would forget the earlier
+// ones. It reads old rounds a few at a time.
 type skippedLeaders struct {
 	mu    sync.Mutex
 	by    map[uint32]int
@@ -67,8 +68,8 @@ func (p *skippedLeaders) readBack(ctx context.Context, s *source) {
 	}
 }
 
-// before reads the round before a place and moves the place there. It returns no point if there is
-// none, and false if the node did not answer.
+// before reads the round before a place, and moves the place there. It returns no point if there is
+// no such round, and false if the node did not answer.
 func before(ctx context.Context, s *source, at *params.RoundID) ([]Point, bool) {
 	if at.Round == 0 {
 		if at.Epoch == 0 {

@@ -47,11 +47,11 @@ type source struct {
 	asker  Asker
 	blocks Blocks
 
-	// looks is the number of looks at the chain after which pages are rendered again.
+	// looks is the number of looks at the chain. After each, pages are rendered again.
 	looks   atomic.Uint64
 	answers *latest[any] // of the application, by path
 
-	// What is final.
+	// Caches of final data.
 	records  *memo.Bounded[params.RoundID, *app.Record]
 	models   *memo.Bounded[params.RoundID, *query.ModelState]
 	commits  *memo.Bounded[int64, map[string]bool]
@@ -83,7 +83,7 @@ func newSource(a Asker, b Blocks) *source {
 		committed: memo.New[int64, *params.RoundID](keptHeaders)}
 }
 
-// forget empties the caches: the node now belongs to another chain.
+// forget empties the caches, because the node now belongs to another chain.
 func (s *source) forget() {
 	for _, cache := range []interface{ Clear() }{s.records, s.models, s.commits, s.headers, s.outcomes, s.proofs, s.shapes,
 		s.committed, s.answers.values} {
@@ -97,7 +97,7 @@ func ask[T any](ctx context.Context, s *source, path string) (answer T, err erro
 	return answer, err
 }
 
-// known queries the node once a look at the chain. Callers must not change the answer.
+// known queries the node once per look at the chain. Callers must not change the answer.
 func known[T any](ctx context.Context, s *source, path string) (answer T, err error) {
 	got, err := s.answers.get(ctx, s.looks.Load(), path, func() (any, error) { return ask[T](ctx, s, path) })
 	if err != nil {
@@ -162,9 +162,9 @@ func (s *source) roundsOf(ctx context.Context, epoch uint64) (uint64, error) {
 	return 0, nil
 }
 
-// ledger returns the participants, and the epoch with its number of closed rounds when they were
-// read. These are two queries, and a round may close between them: ok is false after three failed
-// tries.
+// ledger returns the participants, and the epoch with its number of closed rounds at that time.
+// These are two queries, and a round may close between them, so ledger tries three times; ok is
+// false if all tries fail.
 func (s *source) ledger(ctx context.Context) (people []app.Participant, closed params.RoundID, ok bool, err error) {
 	for range 3 {
 		before, err := s.status(ctx)

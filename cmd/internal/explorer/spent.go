@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// finite returns a number, nil if it is NaN or infinite, which JSON cannot encode.
+// finite returns a pointer to a number, or nil if it is NaN or infinite, which JSON cannot encode.
 func finite(x float64) *float64 {
 	if x-x != 0 {
 		return nil
@@ -16,9 +16,9 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// spentBy returns the largest epsilon of a participant by the end of each of the given rounds, the
-// last of which is the last in the ledger. It subtracts the cost of later rounds from the ledger.
-// All entries are nil without a guarantee.
+// spentBy returns the largest epsilon of a participant at the end of each given round. The last
+// given round is the last in the ledger. spentBy subtracts the cost of later rounds from the
+// ledger. All entries are nil if there is no guarantee.
 func spentBy(priv params.Privacy, people []app.Participant, records []*app.Record) []*float64 {
 	out := make([]*float64, len(records))
 	if len(priv.Cost) == 0 {

@@ -31,7 +31,7 @@ type Standing struct {
 	Reasons    []string `json:"reasons"` // for the alarm
 }
 
-// The alarms are for people; they are no part of consensus.
+// The alarms. They are for people, and consensus does not use them.
 const (
 	OK      = "ok"
 	Watch   = "watch"
@@ -128,8 +128,8 @@ func tallyInto(out []Standing, people []app.Participant, place map[uint32]int, p
 	each([]uint32{p.Leader}, func(s *Standing) *int { return &s.Led })
 }
 
-// A measure is a share of a participant's rounds that raises an alarm. An honest gradient is mostly
-// noise, so a few gradients that were left out mean nothing: only shares raise alarms.
+// A measure is a share of a participant's rounds that raises an alarm. It is a share because an
+// honest gradient is mostly noise, so a few gradients that the rule left out mean nothing.
 type measure struct {
 	what           string
 	watch, suspect float64
@@ -155,12 +155,12 @@ const (
 	suspectPassed = 4
 )
 
-// fewest is the min number of rounds for a share to raise an alarm, remembered that for the alarm
-// to be remembered.
+// fewest is the min number of rounds for a share to raise an alarm, and remembered is the min
+// number for the explorer to remember the alarm.
 const fewest, remembered = 4, 20
 
-// suspicious reports whether a share makes the participant suspect, over enough rounds for that to
-// be remembered.
+// suspicious reports whether a share makes the participant suspect, over enough rounds for the
+// explorer to remember it.
 func (s *Standing) suspicious() bool {
 	return slices.ContainsFunc(measures, func(m measure) bool {
 		count, rounds := m.of(s)
@@ -188,8 +188,8 @@ func (s *Standing) judgeLeads() {
 	}
 }
 
-// judge sets the alarm. Suspected is the last round in which the participant was suspect, nil for
-// none.
+// judge sets the alarm. The parameter suspected is the last round in which the participant was
+// suspect, or nil.
 func (s *Standing) judge(suspected *uint64) {
 	s.Alarm = OK
 	if s.Offences > 0 {
@@ -213,8 +213,8 @@ func (s *Standing) judge(suspected *uint64) {
 	}
 }
 
-// Against returns what is against the participant: the reasons of its alarm, otherwise all counts
-// that are not 0.
+// Against returns the reasons of the participant's alarm or, if it has none, all counts that are
+// not 0.
 func (s Standing) Against() string {
 	if len(s.Reasons) > 0 {
 		return strings.Join(s.Reasons, "; ")

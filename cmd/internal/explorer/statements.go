@@ -10,14 +10,14 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// statements are the two statements that a piece of evidence holds, signed by one participant, or its
-// validator, for one place.
+// statements are the two statements in a piece of evidence. One participant, or its validator,
+// signed both for the same place.
 type statements struct {
 	Both string // what both say
 	Rows []statementRow
 }
 
-// A statementRow is a part of both statements.
+// A statementRow is a field of both statements.
 type statementRow struct {
 	Name, First, Second string
 }
@@ -62,7 +62,7 @@ func statementsOf(e *tx.Evidence) *statements {
 	return out
 }
 
-// statementsOfVotes returns two votes of one validator.
+// statementsOfVotes returns two votes of one validator as statements.
 func statementsOfVotes(e *cmttypes.DuplicateVoteEvidence) *statements {
 	a, b := e.VoteA, e.VoteB
 	return &statements{Both: fmt.Sprintf("Both are a %s of the validator for height %d, CometBFT's round %d",

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Limits of the history, in rounds: the number that is read when the tail begins, and the number
-// that is cached.
+// Limits of the history, in rounds: the number that the tail reads when it begins, and the number
+// that it keeps.
 const firstPoints, keptPoints = 256, 1024
 
 // tail follows the chain on behalf of all readers.
@@ -42,8 +42,8 @@ type tail struct {
 	passed      skippedLeaders
 }
 
-// pageAge is the max age of a cached answer while the chain stands still: what a node reports of
-// itself may change.
+// pageAge is the max age of a cached answer while no block is made: the node may report other
+// things about itself in the meantime.
 const pageAge = time.Second
 
 func newTail(s *source, e Evaluator, log func(string, ...any)) *tail {
@@ -70,8 +70,8 @@ func (t *tail) run(ctx context.Context, poll time.Duration) {
 	}
 }
 
-// lost records why the node does not answer, nil if it does, and tells the readers if that has
-// changed.
+// lost records why the node does not answer, or nil if it answers, and tells the readers if that
+// has changed.
 func (t *tail) lost(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,15 +87,15 @@ func (t *tail) lost(err error) {
 	t.tell(event("node", map[string]bool{"lost": err != nil}))
 }
 
-// isLost reports whether the node failed to answer the last look.
+// isLost reports whether the node did not answer the last look.
 func (t *tail) isLost() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failure != nil
 }
 
-// look reads the new rounds. It turns a panic, caused by an unforeseen answer of the node, into an
-// error: the explorer may run in the node's process.
+// look reads the new rounds. If an unforeseen answer of the node causes a panic, it returns an
+// error, because the explorer may run in the node's process.
 func (t *tail) look(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -129,7 +129,7 @@ func (t *tail) look(ctx context.Context) (err error) {
 		}
 		t.next++
 		fresh = append(fresh, p)
-		if len(fresh) == firstPoints { // show these before the rest is read
+		if len(fresh) == firstPoints { // show these before reading the remaining ones
 			break
 		}
 	}
@@ -141,7 +141,7 @@ func (t *tail) look(ctx context.Context) (err error) {
 }
 
 // turn begins the history, and begins it again if the node serves another chain or a lower height.
-// It reads the parameters of a new epoch.
+// At a new epoch it reads the parameters.
 func (t *tail) turn(ctx context.Context, status query.Status) error {
 	t.mu.Lock()
 	last, begun := t.status, t.begun
@@ -181,7 +181,7 @@ func (t *tail) turn(ctx context.Context, status query.Status) error {
 }
 
 // past reads the last rounds of the running epoch, with the largest epsilon spent by the end of
-// each.
+// each round.
 func (t *tail) past(ctx context.Context, status query.Status, running params.Params) ([]Point, error) {
 	people, closed, ok, err := t.source.ledger(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/docs"
 )
 
-// term is a word of the glossary, with the text that shows it in place of the word.
+// term is a word of the glossary, with the text that pages show in place of the word.
 type term struct {
 	docs.Term
 	Label string

@@ -12,9 +12,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// The number of blocks over which a validator's uptime is computed; the max number of consecutive
-// blocks without its vote that count as late votes; and the share of blocks, in percent, below which
-// its uptime is an alarm.
+// The number of blocks over which a page computes a validator's uptime; the max number of
+// consecutive blocks without its vote that count as late votes; and the share of blocks, in
+// percent, below which the uptime is an alarm.
 const upBlocks, lateBlocks, fewPercent = 100, 3, 80
 
 // validatorLine is a validator with its votes on the last blocks.
@@ -26,7 +26,8 @@ type validatorLine struct {
 	Signed, Late, Absent int   // blocks
 	Last                 int64 // height of the last one that it signed
 	New                  bool  // it was no validator at the first of these blocks
-	// Paths in a picture of one unit a block, the oldest on the left; Before is before its first vote.
+	// The paths of a picture that is one unit wide per block, the oldest on the left. Before covers
+	// the blocks before the first vote.
 	BeforePath, LatePath, AbsentPath string
 
 	votes []bool // the oldest first
@@ -56,7 +57,7 @@ func (b validatorsPage) tables() []table {
 // Up returns the share of blocks that it signed, late or in time, in percent.
 func (l validatorLine) Up() int { return 100 * (l.Signed + l.Late) / max(1, l.Signed+l.Late+l.Absent) }
 
-// Few reports whether it signed so few blocks that the page says so.
+// Few reports whether the validator signed so few blocks that the page shows a warning.
 func (l validatorLine) Few() bool { return l.Signed+l.Late+l.Absent > 0 && l.Up() < fewPercent }
 
 // validators shows the validator set, and which of the last upBlocks blocks each has signed.
@@ -115,8 +116,8 @@ func (s *Server) readVotes(ctx context.Context, lines []validatorLine, at int64)
 	return int(at - oldest)
 }
 
-// count tells votes that came late from absence. A block's successor carries the votes that its
-// proposer had by then, so that a validator that works misses some: runs of up to lateBlocks blocks.
+// count distinguishes late votes from missing ones. A block's successor carries only the votes that
+// its proposer had received, so a working validator misses some: runs of up to lateBlocks blocks.
 func (l *validatorLine) count() {
 	var before, late, absent strings.Builder
 	for i := 0; i < len(l.votes); {

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// bins is about the number of bars of a histogram, pictured the width of its picture.
+// bins is the approximate number of bars of a histogram, and pictured the width of its picture.
 const bins, pictured = 33, 520
 
 // A vector is what a page shows of a gradient: its size, its direction, and a histogram of its
@@ -36,8 +36,8 @@ type vectorBar struct {
 	Count               int
 }
 
-// vectorOf returns the picture of a gradient of the running epoch, nil for one of another epoch, whose
-// shape the explorer does not know.
+// vectorOf returns the picture of a gradient of the running epoch. For a gradient of another epoch,
+// whose shape the explorer does not know, it returns nil.
 func (s *Server) vectorOf(ctx context.Context, g *tx.Gradient) *vector {
 	status, running, _, err := s.tail.now()
 	if err != nil || g.Epoch != status.Epoch {

@@ -30,8 +30,8 @@ type Verdict struct {
 	Passed      bool   `json:"passed"`  // ranked before the leader, and did not close the round
 	Score       int64  `json:"score"`
 	Place       int    `json:"place"` // rank by score, from 1; 0 without a score
-	// Times is the score over that of the last selected, Weight the share of an equal part of Delta,
-	// from 0 to 1; null if the rule gives none.
+	// Times is the score divided by that of the last selected gradient, and Weight the share of an
+	// equal part of Delta, from 0 to 1. They are null if the rule gives none.
 	Times      *float64 `json:"times"`
 	Weight     *float64 `json:"weight"`
 	Reputation *int64   `json:"reputation"` // parts per million, after the round; null if absent
@@ -43,8 +43,8 @@ type Verdict struct {
 	convicted bool // evidence took its reputation between the round before and this one
 }
 
-// convict adds what proven offences say of the verdict: whether one is for the round, and whether
-// the reputation after it is that of a conviction since a height, that of the round before. An
+// convict adds proven offences to the verdict: whether one is for the round, and whether the
+// reputation after the round is that of a conviction between the previous round and this one. An
 // offence in the block that closes a round counts from the next round on.
 func (v *Verdict) convict(p Point, before uint64, offences []app.Offence) {
 	for _, o := range offences {
@@ -128,8 +128,8 @@ func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 	return out, nil
 }
 
-// verdicts returns the verdicts on the included participants and on the currently active ones that
-// were not included. If only is not nil, it returns the verdict on that participant alone.
+// verdicts returns the verdicts on the included participants, and on the currently active ones that
+// were not included. If only is not nil, it returns only the verdict on that participant.
 func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, only *uint32) []Verdict {
 	passed, place, worst, equal := pointOf(r).Passed, places(r), worstSelected(r), equalShare(r)
 	names := map[uint32]string{}
@@ -164,8 +164,8 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 	return out
 }
 
-// verdictOn returns the verdict that follows from a contribution alone. Before has the reputations
-// before the round.
+// verdictOn returns the verdict that follows from a contribution alone. The map before has the
+// reputations before the round.
 func verdictOn(c app.Contribution, before map[uint32]int64) Verdict {
 	v := Verdict{
 		Participant: c.Participant, Fate: Selected, Opposed: c.Opposed, Score: c.Score, Reputation: &c.Reputation,

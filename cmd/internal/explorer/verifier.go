@@ -12,16 +12,16 @@ import (
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
-// wasm and loader are the files of the verifier that a build step writes into assets, as make
-// verify-page does: the WebAssembly of package verifier, and Go's own script that runs it. A
-// program built without them has the page, which says so.
+// wasm and loader are the files of the verifier: the WebAssembly of package verifier, and Go's own
+// script that runs it. A build step, make verify-page, writes them into assets. In a program built
+// without them, the page says that they are missing.
 const wasm, loader = "verify.wasm.gz", "wasm_exec.js"
 
 // verifyPage verifies an exported model in the browser.
 type verifyPage struct {
 	Available    bool
 	Height, Hash string // trusted, filled in; "" where nothing is known
-	Blocks       string // the address that, with a height, gives this page for its block; "" if there is no explorer
+	Blocks       string // address of this page for a block, without its height; "" without an explorer
 }
 
 // MaxBytes is the max size of a file, Megabytes the same for people.

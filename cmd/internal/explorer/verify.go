@@ -8,8 +8,8 @@ import (
 	"net/url"
 )
 
-// verifying completes a command of spdl verify by the last header but one that the explorer knows,
-// and by the node. Words in capitals stand for what it does not know.
+// verifying completes a command of spdl verify with the last header but one that the explorer
+// knows, and with the node. Words in capitals stand for what it does not know.
 func (s *Server) verifying(ctx context.Context, command string) string {
 	height, hash := s.header(ctx, 0)
 	return fmt.Sprintf("spdl verify %s --trust-height %s --trust-hash %s --node %s", command, cmp.Or(height, "HEIGHT"),
@@ -33,8 +33,8 @@ func (s *Server) header(ctx context.Context, at int64) (height, hash string) {
 	return fmt.Sprint(at), metas[0].BlockID.Hash.String()
 }
 
-// shownNode returns a node's RPC address as pages show it: an address of another machine than the
-// explorer's is the operator's affair, and reads NODE.
+// shownNode returns a node's RPC address as pages show it. It shows an address on another machine
+// as NODE, because only the operator needs to know it.
 func shownNode(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 // stacked is the max number of consecutive combining marks.
 const stacked = 4
 
-// visible rewrites finished text: what does not print (control characters,
-// bidirectional controls, zero widths, private use, spaces other than the
-// plain one) is written out by escape, as are bytes that are no UTF-8 and marks
-// that pile up. Line feeds stay, and tabs.
+// visible replaces characters in finished text with escapes: those that do not print (control
+// characters, bidirectional controls, zero widths, private use, spaces other than the plain one),
+// bytes that are not UTF-8, and marks that pile up. Line feeds and tabs stay.
 func visible(text []byte, escape func(dst []byte, r rune, raw byte) []byte) []byte {
 	dst := make([]byte, 0, len(text)+64)
 	marks := 0
@@ -45,7 +44,7 @@ func visible(text []byte, escape func(dst []byte, r rune, raw byte) []byte) []by
 	return dst
 }
 
-// forPage writes \u{202E}, and \xFF for a byte.
+// forPage writes the escape \u{202E} for a character, and \xFF for a byte.
 func forPage(dst []byte, r rune, raw byte) []byte {
 	if r < 0 {
 		return fmt.Appendf(dst, `\x%02X`, raw)
@@ -53,7 +52,7 @@ func forPage(dst []byte, r rune, raw byte) []byte {
 	return fmt.Appendf(dst, `\u{%X}`, r)
 }
 
-// forJSON writes JSON's own escapes, which mean the same.
+// forJSON writes escapes of JSON, which have the same meaning as the character.
 func forJSON(dst []byte, r rune, _ byte) []byte {
 	switch {
 	case r < 0:

@@ -1,5 +1,5 @@
-// Package audittest makes chains for tests of audits and of what is built on them: real blocks with real
-// signatures of all validators, and no network.
+// Package audittest makes chains for tests of audits, and of packages that use audits: real blocks
+// with real signatures of all validators, and no network.
 package audittest
 
 import (
@@ -84,7 +84,7 @@ func (c *Chain) Block(evidence types.EvidenceList, forge func(*types.Block), txs
 	require.NoError(c.T, err)
 	data, err := raw.Marshal()
 	require.NoError(c.T, err)
-	own := new(cmtproto.Block) // shares nothing with what is kept here
+	own := new(cmtproto.Block) // a copy, which shares nothing with the block that the chain keeps
 	require.NoError(c.T, own.Unmarshal(data))
 	c.Blocks = append(c.Blocks, own)
 
@@ -122,14 +122,14 @@ func (c *Chain) Block(evidence types.EvidenceList, forge func(*types.Block), txs
 	require.NoError(c.T, c.Comet.NextValidators.UpdateWithChangeSet(updates))
 }
 
-// Close closes rounds, one a block.
+// Close closes rounds, one round a block.
 func (c *Chain) Close(rounds int) {
 	for range rounds {
 		c.Add(apptest.Close(c.State, c.State.Height+1)...)
 	}
 }
 
-// Source is a chain as a source.
+// Source reads a chain as a source of blocks.
 type Source struct {
 	Of *Chain
 	At int // the blocks that were read

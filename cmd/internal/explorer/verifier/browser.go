@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Command verifier is the offline part of spdl verify model for a browser. The page's worker
+// Command verifier is the offline part of spdl verify model, for a browser. The page's worker
 // (assets/verify-worker.js) calls its one function with the bytes of a file and the trusted header.
 package main
 
@@ -26,8 +26,8 @@ func main() {
 	select {}
 }
 
-// answer returns what the page shows: the text of the verdict, or the reason against it, and what
-// the file says of its own header, for the reader to know which hash is wanted.
+// answer returns what the page shows: the text of the verdict, or the reason why there is none, and
+// the header that the file states, so that the reader knows which hash to look up.
 func answer(name string, data []byte, height, hash string) map[string]any {
 	out := map[string]any{"verified": false}
 	f, err := verify.Open(name, data, "")
@@ -55,7 +55,8 @@ func with(out map[string]any, err error) map[string]any {
 	return out
 }
 
-// trusted reads the fields of the page. An empty height is that of the file's header.
+// trusted reads the fields of the page. If the height is empty, it takes the height of the file's
+// header.
 func trusted(height, hash string) (t light.Trust, err error) {
 	t.Hash, err = hex.DecodeString(strings.TrimSpace(hash))
 	if err != nil || len(t.Hash) != 32 {
