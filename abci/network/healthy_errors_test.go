@@ -29,7 +29,7 @@ func TestErrorsOfHealthyNet(t *testing.T) {
 	stranger := (admission.New(config.DefaultConfig(), admission.Policy{}, []app.Participant{{Active: true,
 		ConsensusKey: []byte{1}, NodeIds: []string{"aa"}}}, func() *app.State { return nil })).Admit("bb")
 	require.Error(t, stranger)
-	for _, err := range []error{stranger, fmt.Errorf("error querying abci app: %v", stranger)} {
+	for _, err := range []error{stranger, errors.New("error querying abci app: " + stranger.Error())} {
 		require.NotEmpty(t, OfHealthyNet(saidNotDialed, []any{"err", err}), err)
 		require.NotEmpty(t, OfHealthyNet(saidPeerStopped, []any{"peer", "a", "err", err}), err)
 	}

@@ -36,8 +36,8 @@ func (m Module) names() (module, function string, err error) {
 	part := source.FindStringSubmatch(m.Source)
 	switch {
 	case part == nil:
-		return "", "", fmt.Errorf("--module %q: want FILE.py:FUNCTION, as in my.py:build, with letters, digits and underscores",
-			m.Source)
+		return "", "", fmt.Errorf("--module %q: want FILE.py:FUNCTION, as in my.py:build, with letters, digits and "+
+			"underscores", m.Source)
 	case part[2] == "train" || part[2] == "spdl_trainer":
 		return "", "", fmt.Errorf("--module %q: the study has a %s of its own: rename the file", m.Source, part[2])
 	}

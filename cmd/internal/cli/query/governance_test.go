@@ -25,7 +25,8 @@ func TestMembershipTables(t *testing.T) {
 	var b strings.Builder
 	at := time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC)
 	past := []decided{
-		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 9, Who: "2"}, Time: &at},
+		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 9, Who: "2"},
+			Time: &at},
 		{Proposal: ballot.Proposal{Kind: "join"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 5, Who: "1"}},
 		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Dropped, Who: "0"}},
 	}
@@ -53,8 +54,8 @@ func TestMembershipTables(t *testing.T) {
 // TestProposals: an open proposal says whose approval is missing and the command of the next step, a
 // decided one what became of it and when.
 func TestProposals(t *testing.T) {
-	m := query.Membership{Threshold: 2, Participants: 2, Members: []query.Member{{Index: 0, Moniker: "alice", Active: true},
-		{Index: 1, Moniker: "bob", Active: true}, {Index: 2, Moniker: "carol"}}}
+	m := query.Membership{Threshold: 2, Participants: 2, Members: []query.Member{
+		{Index: 0, Moniker: "alice", Active: true}, {Index: 1, Moniker: "bob", Active: true}, {Index: 2, Moniker: "carol"}}}
 	text := func(p proposals) string {
 		var b strings.Builder
 		require.NoError(t, p.text(&b))
@@ -67,7 +68,8 @@ func TestProposals(t *testing.T) {
 			Outcome: ballot.Outcome{State: ballot.Rejected, At: 8, Why: "M6: too few"}},
 		{Proposal: ballot.Proposal{ID: "1123456789"}, Outcome: ballot.Outcome{State: ballot.Dropped}},
 	}, map[string]string{"abcdef0123": "Remove bob (#1)"}})
-	for _, line := range []string{"about      Remove bob (#1), proposed at height 7\n", "approved   1 of 2: alice\nmissing    bob\n", "spdl tx approve abcdef01\n",
+	for _, line := range []string{"about      Remove bob (#1), proposed at height 7\n",
+		"approved   1 of 2: alice\nmissing    bob\n", "spdl tx approve abcdef01\n",
 		"Admit dave  0            alice, bob   not possible at height 8: M6: too few\n", "dropped without enough approvals"} {
 		require.Contains(t, out, line)
 	}

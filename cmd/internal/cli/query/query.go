@@ -78,8 +78,8 @@ func NodeStatus() *cobra.Command {
 func Commands() *cobra.Command {
 	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(),
 		queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
-		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryProposals(), queryEvidence(), queryEpochs(), queryUpgrade(),
-		queryRefusals())
+		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryProposals(), queryEvidence(),
+		queryEpochs(), queryUpgrade(), queryRefusals())
 }
 
 func queryStatus() *cobra.Command {

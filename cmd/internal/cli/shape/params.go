@@ -165,6 +165,10 @@ func (o *Options) change(p *params.Params, n int) error {
 		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.byzantine, n,
 			most))
 	}
+	if most := params.MaxByzantine(n); o.byzantine == nil && int(p.Rule.Byzantine) > most {
+		return command.Usage(fmt.Errorf("f is %d in these parameters, and %d participants withstand at most %d (N >= 3f+1): "+
+			"--byzantine %d", p.Rule.Byzantine, n, most, most))
+	}
 	preset.SetRounds(p, command.Or(o.rounds, p.Training.Rounds))
 	p.Rule.Tolerance = command.Or(o.tolerance, p.Rule.Tolerance)
 	p.Election.CommitReveal = command.Or(o.reveal, p.Election.CommitReveal)

@@ -51,3 +51,13 @@ func TestEndsOfRows(t *testing.T) {
 	require.Empty(t, warned(bounds))
 	require.Contains(t, warned(bounds+"61,12,flu\n34,7,cold\n"), "no epsilon pays for them")
 }
+
+// TestFewerMembers: parameters whose f the members that are left do not withstand are rejected with the
+// remedy.
+func TestFewerMembers(t *testing.T) {
+	p, err := preset.New("default", 4)
+	require.NoError(t, err)
+	require.ErrorContains(t, new(Options).change(&p, 3), "at most 0 (N >= 3f+1): --byzantine 0")
+	none := 0
+	require.NoError(t, (&Options{byzantine: &none}).change(&p, 3))
+}

@@ -190,7 +190,12 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net, measure testnet.Evaluator,
 	report *testnet.Reporter) error {
 	if !o.stay {
-		if !r.JSON {
+		switch {
+		case r.JSON:
+		case r.Named:
+			fmt.Fprintf(r.Err, "to look at it again: spdl testnet start --home %s --stay --explorer\n"+
+				"all of it on one page: spdl-figures report %s\n", r.Home, r.Home)
+		default:
 			fmt.Fprintln(r.Err, "to look at such a net: spdl testnet start --stay --explorer")
 		}
 		return nil
