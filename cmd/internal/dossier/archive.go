@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// The files of an archive, in their order.
+// The files of an archive, in their order in it.
 const (
 	htmlFile     = "dossier.html"
 	markdownFile = "dossier.md"
@@ -22,8 +22,8 @@ var files = []string{htmlFile, markdownFile, claimsFile, evidenceFile, manifestF
 // MaxBytes is the max size of an archive.
 const MaxBytes = 256 << 20
 
-// pack returns the archive of the files' contents: a ZIP file whose entries are stored as they are,
-// without times. Equal contents give equal bytes.
+// pack returns the archive of the files' contents: a ZIP file with uncompressed entries and without
+// times. Equal contents give equal bytes.
 func pack(contents map[string][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
@@ -52,8 +52,8 @@ func ReadFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// unpack returns the contents of an archive. It takes exactly the files above, stored: what it reads
-// is no more than the archive has.
+// unpack returns the contents of an archive. It accepts exactly the files above, uncompressed, so
+// that it reads no more bytes than the archive has.
 func unpack(data []byte) (map[string][]byte, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrDossier, len(data), MaxBytes)
@@ -87,7 +87,8 @@ func unpack(data []byte) (map[string][]byte, error) {
 	return contents, nil
 }
 
-// canonical returns an error unless an archive is, byte for byte, what pack makes of its contents.
+// canonical returns an error unless an archive is, byte for byte, the output of pack for its
+// contents.
 func canonical(data []byte, contents map[string][]byte) error {
 	again, err := pack(contents)
 	if err != nil || bytes.Equal(again, data) {

@@ -1,5 +1,5 @@
 // Package dossier makes and verifies the dossier of a training: a signed archive with one page of
-// sentences, of which each rests on a proof or is declared.
+// sentences. Each sentence rests on a proof, or is marked as declared.
 //
 //	Write    renders the page from evidence, and signs the archive
 //	Verify   checks an archive against one trusted header, without a node

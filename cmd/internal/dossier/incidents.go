@@ -6,10 +6,11 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// conduct is what the records say of a participant.
+// conduct counts what the records say about a participant.
 type conduct struct{ included, selected, opposed, withheld, missed int }
 
-// incidents is what was proven of participants, and what the records say of their gradients.
+// incidents writes the section about proven offences of participants, and about their gradients in
+// the records.
 func (w *writer) incidents() {
 	w.Section("Incidents and offences", "participant", "gradients in closed rounds", "selected by the rule",
 		"opposed to the aggregate", "withheld after commitment", "turns as leader missed", "reputation at the end")

@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
 )
 
-// Manifest lists the files of an archive with their hashes. Its signature covers all of it.
+// Manifest lists the files of an archive with their hashes. Its signature covers the whole
+// manifest.
 type Manifest struct {
 	Version   string  `json:"version"`
 	ChainID   string  `json:"chain_id"`
@@ -29,7 +30,7 @@ type Entry struct {
 	SHA256 string `json:"sha256"`
 }
 
-// domain begins the bytes that are signed: no transaction, consent or VRF input begins with it.
+// domain is the prefix of the signed bytes. No transaction, consent or VRF input begins with it.
 const domain = evidence.Version + "\n"
 
 // signed returns the bytes that are signed: the domain and the manifest's JSON without a signature.

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// A point is one of a regulation's list. Sections names what of the page supports it with proofs, ""
-// if nothing does; they fill a part of it, except the points of whole. Data sheets may answer it too.
+// A point is an item of a regulation's list. Sections names the parts of the page that support it
+// with proofs, or is "". They cover only a part of the point, unless it is in whole. Data sheets
+// may also answer it.
 type point struct{ key, name, sections string }
 
 var annexIV = []point{
@@ -49,7 +50,7 @@ var gdpr = []point{
 	{"35(7)(d)", "measures that address the risks", "3, 5, 6"},
 }
 
-// whole lists the points that proven facts fill.
+// whole lists the points that proven facts cover completely.
 var whole = []string{"IV 1(c)", "IV 6"}
 
 // annexIV maps the dossier to Annex IV of the AI Act.

@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/dossier/page"
 )
 
-// membership is who took part since when, and who proposed and approved what.
+// membership writes the section about who took part since when, and who proposed and approved what.
 func (w *writer) membership() {
 	w.Section("Membership and approvals", "height and time", "by", "what", "approved by", "result (declared)")
 	for _, p := range w.Members[0].All {

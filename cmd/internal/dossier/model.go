@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// model is the card of the last model, and the epochs that led to it.
+// model writes the section with the card of the last model, and the epochs that led to it.
 func (w *writer) model() {
 	w.Section("Model card", "epoch", "rounds closed", "heights", "preset", "rule", "final model")
 	c := w.Card
@@ -42,7 +42,7 @@ func (w *writer) model() {
 		w.at(p.Began)+" to "+w.at(w.Height), cmp.Or(w.State.Params.Preset, "none"), w.State.Params.Rule.Name, "(running)")
 }
 
-// modelText says what kind of model it is.
+// modelText describes the kind of a model.
 func modelText(m params.Model) string {
 	text := fmt.Sprintf("It is of kind %s with %d parameters", m.Kind, m.Dim())
 	if m.Kind != params.ModelExternal {

@@ -10,7 +10,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/caveat"
 )
 
-// privacy is the privacy statement, in the words of NIST SP 800-226, and each participant's spend.
+// privacy writes the privacy statement, in the terms of NIST SP 800-226, and each participant's
+// spent epsilon.
 func (w *writer) privacy() error {
 	w.Section("Privacy statement", "participant", "gradients counted", "epsilon", "delta", "budget", "guarantee")
 	s, p := w.State, w.State.Params.Privacy
@@ -51,7 +52,7 @@ func (w *writer) privacy() error {
 		}
 		epsilon, guarantee := "none", "NO DP GUARANTEE"
 		if spend.Epsilon != nil {
-			epsilon = fmt.Sprintf("%.4f", math.Ceil(*spend.Epsilon*1e4)/1e4) // as the card: equal on all machines
+			epsilon = fmt.Sprintf("%.4f", math.Ceil(*spend.Epsilon*1e4)/1e4) // rounded up as on the card
 		}
 		if spend.Guarantee {
 			guarantee = "yes, under the assumptions above"
@@ -62,7 +63,7 @@ func (w *writer) privacy() error {
 	return nil
 }
 
-// caveats returns what must stand beside an epsilon.
+// caveats returns the sentences that must accompany an epsilon.
 func caveats(s *app.State) (out []string) {
 	if app.KnownNoise(s.Params, s.Epochs) {
 		out = append(out, caveat.TestChain)

@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/dossier/page"
 )
 
-// A writer renders the page of proven facts and of a declaration.
+// A writer makes the page of proven facts and a declaration.
 type writer struct {
 	*page.Page
 	*evidence.Facts
@@ -46,7 +46,7 @@ func recomputed(of string) page.Basis { return page.Basis{Kind: page.Recomputed,
 
 func declared(by string) page.Basis { return page.Basis{Kind: page.Declared, Of: by} }
 
-// manual is the basis of what the program's documents say of every chain.
+// manual is the basis of a statement in the program's documents, which is about every chain.
 var manual = declared("spdl's documents")
 
 // at returns a height with its block's time.
@@ -76,7 +76,7 @@ func (w *writer) paramsOf(epoch uint64) params.Params {
 	return w.State.Params
 }
 
-// about says what the dossier covers, and who signed it.
+// about writes the section about the scope and the signer of the dossier.
 func (w *writer) about() {
 	w.Section("About this dossier")
 	last := page.Basis{Kind: page.Header, Height: w.Height}

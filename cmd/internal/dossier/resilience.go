@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// A span is a run of rounds with one rule, n and f.
+// A span is a sequence of rounds with the same rule, n and f.
 type span struct {
 	epoch, first, last, from, to uint64 // rounds and heights
 	rule                         string
@@ -15,7 +15,7 @@ type span struct {
 	fault                        string
 }
 
-// resilience says of every round whether the condition of its rule held.
+// resilience says for every round whether the condition of its rule held.
 func (w *writer) resilience() error {
 	w.Section("Resilience", "epoch", "rounds", "heights", "rule", "n", "f", "gradients", "condition of the rule")
 	held, rounds := 0, len(w.Records)
@@ -70,7 +70,7 @@ func (w *writer) spanOf(r app.Record) (span, error) {
 	return s, nil
 }
 
-// extends reports whether the round of another span is the next of this one.
+// extends reports whether the span of another round continues this span.
 func (s span) extends(next span) bool {
 	return s.epoch == next.epoch && s.last+1 == next.first && s.rule == next.rule && s.n == next.n && s.f == next.f &&
 		s.fault == next.fault

@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
 )
 
-// sheets are the data sheets of the members.
+// sheets writes the section with the data sheets of the members.
 func (w *writer) sheets() {
 	w.Section("Data sheets of the members", "participant", "about", "declared")
 	given := map[uint32]bool{}
@@ -30,7 +30,7 @@ func (w *writer) sheets() {
 	}
 }
 
-// answered returns how many members have a data sheet that answers a point.
+// answered returns the number of members whose data sheet answers a point.
 func (w *writer) answered(point string) (n int) {
 	for _, s := range w.declared.Sheets {
 		for i, f := range sheet.Fields {

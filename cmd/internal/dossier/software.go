@@ -6,7 +6,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/dossier/page"
 )
 
-// software is which versions executed the chain, and the hashes of code that the chain holds.
+// software writes the section about the versions that executed the chain, and about the hashes of
+// code on the chain.
 func (w *writer) software() {
 	w.Section("Software")
 	v := w.Last().Version
@@ -35,7 +36,7 @@ func (w *writer) software() {
 	w.Say(declared("the author"), "The program %s made this dossier.", w.declared.Program)
 }
 
-// commands says how a reader checks each kind of claim.
+// commands writes how a reader checks each kind of claim.
 func (w *writer) commands() {
 	w.Section("Commands that verify", "basis", "command")
 	here := fmt.Sprintf("spdl verify dossier FILE --trust-height %d --trust-hash %x", w.Height, []byte(w.Last().Hash()))

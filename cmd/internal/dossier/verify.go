@@ -25,23 +25,24 @@ type Verdict struct {
 	Trusted  int64     `json:"trusted_height"`
 	Rounds   int       `json:"rounds"`
 	Proven   int       `json:"proven"`   // sentences and rows
-	Declared int       `json:"declared"` // sentences and rows: nobody proves these
+	Declared int       `json:"declared"` // sentences and rows without proof
 	Signer   string    `json:"signer"`
-	// Participant signed the archive; null if the key is of no participant.
+	// Participant is the participant that signed the archive; null if the key belongs to none.
 	Participant *uint32 `json:"participant"`
 }
 
-// A Root gives the header that a reader trusts, from the signed headers of a dossier and its chain's id.
+// A Root returns the header that a reader trusts, given the signed headers of a dossier and its
+// chain's id.
 type Root func(chainID string, first *types.LightBlock) (light.Trust, error)
 
 // Verify checks the bytes of an archive against a trusted header: its headers, its proofs, every
-// sentence of its page, its files' hashes and its signature. It asks no node.
+// sentence of its page, the hashes of its files, and its signature. It needs no node.
 func Verify(ctx context.Context, data []byte, root Root) (Verdict, error) {
 	v, _, err := Open(ctx, data, root)
 	return v, err
 }
 
-// Open is Verify that returns the evidence too.
+// Open verifies an archive as Verify does, and also returns the evidence.
 func Open(ctx context.Context, data []byte, root Root) (Verdict, *evidence.Evidence, error) {
 	contents, err := unpack(data)
 	if err != nil {
@@ -55,7 +56,7 @@ func Open(ctx context.Context, data []byte, root Root) (Verdict, *evidence.Evide
 	return v, e, err
 }
 
-// verify checks an archive's contents, and the archive against them.
+// verify checks the contents of an archive, and that the archive is their canonical form.
 func verify(ctx context.Context, data []byte, contents map[string][]byte, e *evidence.Evidence, root Root) (Verdict,
 	error) {
 	c, err := e.Chain()

@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
 )
 
-// Write returns the archive of evidence, with the declarations of its author, signed by a key.
+// Write returns the archive of evidence and its author's declarations, signed with a key.
 func Write(ctx context.Context, e *evidence.Evidence, program string, sheets []sheet.Sheet,
 	key ed25519.PrivateKey) ([]byte,
 	*page.Page, error) {
@@ -20,7 +20,7 @@ func Write(ctx context.Context, e *evidence.Evidence, program string, sheets []s
 	if err != nil {
 		return nil, nil, err
 	}
-	if e, err = evidence.Decode(data); err != nil { // what a reader has: nothing rests on what JSON drops
+	if e, err = evidence.Decode(data); err != nil { // as a reader gets it, without what JSON drops
 		return nil, nil, err
 	}
 	c, err := e.Chain()

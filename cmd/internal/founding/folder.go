@@ -18,30 +18,31 @@ import (
 // ProposalFile is the name of the proposal's file.
 const ProposalFile = "proposal.json"
 
-// maxFile bounds the bytes of a file that another member sent.
+// maxFile is the max size in bytes of a file from another member.
 const maxFile = 1 << 20
 
-// Founding is what a folder holds of a founding: the proposal, and what has come of the members,
-// checked. Slices are in the order of the members; nil is a file that is missing or faulty.
+// Founding is the content of a founding's folder: the proposal, and the members' files that are
+// valid. Slices are in the order of the members, and nil stands for a file that is missing or
+// faulty.
 type Founding struct {
 	Folder   string
 	Proposal Proposal
 	Digest   app.HexBytes // of the proposal
 	Entries  []*Entry
-	Shares   []*Share     // once all entries are there
-	Seed     app.HexBytes // once all shares are there
-	Proofs   []*Proof     // once all shares are there
+	Shares   []*Share     // set once all entries are there
+	Seed     app.HexBytes // set once all shares are there
+	Proofs   []*Proof     // set once all shares are there
 	Faults   []Fault
 }
 
-// Fault is a file that does not hold.
+// Fault is a file that is not valid.
 type Fault struct {
 	Member string `json:"member"`
 	File   string `json:"file"`
 	Error  string `json:"error"`
 }
 
-// Propose writes a checked proposal into a folder, which is made if it is not there.
+// Propose writes a checked proposal into a folder, which it makes if necessary.
 func Propose(folder string, p Proposal) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -49,7 +50,7 @@ func Propose(folder string, p Proposal) error {
 	return writeNew(filepath.Join(folder, ProposalFile), p)
 }
 
-// Open reads and checks what a folder holds. Faults of members' files are no error.
+// Open reads and checks the files in a folder. A fault in a member's file is not an error.
 func Open(folder string) (*Founding, error) {
 	f := &Founding{Folder: folder}
 	path := filepath.Join(folder, ProposalFile)
@@ -103,7 +104,7 @@ func (f *Founding) Path(name string, kind Kind) string {
 	return filepath.Join(f.Folder, fmt.Sprintf("%s.%s.json", name, kind))
 }
 
-// Missing returns the members of whom no valid file of a kind is there.
+// Missing returns the members without a valid file of a kind.
 func (f *Founding) Missing(kind Kind) (names []string) {
 	for i, name := range f.Proposal.Members {
 		there := map[Kind]bool{KindEntry: f.Entries[i] != nil, KindShare: f.Shares[i] != nil, KindProof: f.Proofs[i] != nil}
@@ -134,13 +135,13 @@ func (f *Founding) entryDigests() (all []app.HexBytes) {
 	return all
 }
 
-// seed returns SHA-256 over the chain and the VRF outputs of all shares.
+// seed returns SHA-256 over the chain id and the VRF outputs of all shares.
 func (f *Founding) seed() app.HexBytes {
 	h := sha256.New()
 	h.Write(leader.Prefix("spdl/founding-seed/v1", f.Proposal.ChainID))
 	h.Write(f.Digest)
 	for _, s := range f.Shares {
-		out, _ := leader.OutputOf(s.VrfProof) // verified
+		out, _ := leader.OutputOf(s.VrfProof) // the share's proof was verified when the file was read
 		h.Write(out[:])
 	}
 	return h.Sum(nil)

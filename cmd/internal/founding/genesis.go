@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// participants returns the participants by the entries, with the proofs that are there.
+// participants returns the participants of the entries, with the proofs that are there.
 func (f *Founding) participants() (all []app.Participant) {
 	for i, e := range f.Entries {
 		p := app.NewParticipant(uint32(i), e.identity(), f.Proposal.Params.Reputation)
@@ -25,8 +25,8 @@ func (f *Founding) participants() (all []app.Participant) {
 	return all
 }
 
-// Check rejects entries of which no genesis can be made, before anybody reveals a share. All
-// entries are there. The warnings name settings that weaken a guarantee.
+// Check rejects entries from which no genesis can be made, before any member reveals a share. It
+// needs all entries. The warnings name settings that weaken a guarantee.
 func (f *Founding) Check() (warnings []string, err error) {
 	g := app.Genesis{Params: f.Proposal.Params, Seed: make([]byte, 32), Participants: f.participants()}
 	if warnings, err = g.Validate(); err != nil {
@@ -40,7 +40,7 @@ func (f *Founding) Check() (warnings []string, err error) {
 	return nil, errors.New("all participants are workers alone, and a chain needs a validator")
 }
 
-// Genesis returns the genesis file, fully checked. All proofs are there.
+// Genesis returns the genesis file, fully checked. It needs all proofs.
 func (f *Founding) Genesis() ([]byte, error) {
 	var at time.Time
 	for _, v := range f.Proofs {
@@ -60,7 +60,7 @@ func (f *Founding) Genesis() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Install writes the genesis to a file. One that is there has to be the same.
+// Install writes the genesis to a file. If the file exists, its content must be the same.
 func Install(path string, genesis []byte) error {
 	there, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

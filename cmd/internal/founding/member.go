@@ -15,18 +15,19 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Member is a member's own side of a founding. Its folder keeps a copy of each file that the member
-// made: a file that was sent is never made a second time, whatever happens to the exchanged one.
+// Member is the part of a founding that a member runs. Its folder keeps a copy of each file that
+// the member made, so that the member never makes a sent file a second time, whatever happens to
+// the exchanged one.
 type Member struct {
 	Copies string // the folder of the copies
 	Keys   worker.Keys
 }
 
-// CopiesIn returns the folder of a home with the copies.
+// CopiesIn returns the folder of a home in which the copies are.
 func CopiesIn(home string) string { return filepath.Join(home, "config", "founding") }
 
-// Enter makes the member's entry, or restores the exchanged file from the copy. Relays are those
-// that the member wants all members to dial, as id@host:port.
+// Enter makes the member's entry, or restores the exchanged file from the copy. The member wants
+// all members to dial relays, each as id@host:port.
 func (m Member) Enter(f *Founding, who app.Identity, relays []string, consensus ed25519.PrivateKey) (*Entry, error) {
 	p := f.Proposal
 	e := Entry{Proposal: f.Digest, Name: who.Moniker, Address: who.Address, NodeIDs: who.NodeIDs, Relays: relays,
@@ -39,7 +40,8 @@ func (m Member) Enter(f *Founding, who app.Identity, relays []string, consensus 
 	return publish(m, f, e.Name, KindEntry, e)
 }
 
-// Own returns the member's entry in the folder. It must be the one that the member made.
+// Own returns the member's entry in the folder. It returns an error if the entry is not the one
+// that the member made.
 func (m Member) Own(f *Founding) (*Entry, error) {
 	e, err := m.Joined(f)
 	if errors.Is(err, os.ErrNotExist) {
@@ -70,8 +72,8 @@ func (m Member) Prove(f *Founding, name string) error {
 
 func (m Member) copy(kind Kind) string { return filepath.Join(m.Copies, string(kind)+".json") }
 
-// publish writes a file of the member: its copy first, and then the exchanged one. Where there is a
-// copy, the exchanged file has to be the same, or is written again if it is missing.
+// publish writes a file of the member: first its copy and then the exchanged file. If there is a
+// copy, publish checks that the exchanged file is the same, or writes it again if it is missing.
 func publish[T any](m Member, f *Founding, name string, kind Kind, made T) (*T, error) {
 	kept, path := m.copy(kind), f.Path(name, kind)
 	if err := os.MkdirAll(m.Copies, 0o700); err != nil {
@@ -100,15 +102,15 @@ func publish[T any](m Member, f *Founding, name string, kind Kind, made T) (*T, 
 	return &made, nil
 }
 
-// same reports whether two values have one JSON.
+// same reports whether two values have the same JSON.
 func same(a, b any) bool {
 	x, err := json.Marshal(a)
 	y, err2 := json.Marshal(b)
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// Joined returns the entry that the member has made for the proposal: fs.ErrNotExist if there is
-// none, another error if it is for another proposal.
+// Joined returns the entry that the member has made for the proposal. It returns fs.ErrNotExist if
+// there is none, and another error if the entry is for another proposal.
 func (m Member) Joined(f *Founding) (e Entry, err error) {
 	if err := read(m.copy(KindEntry), &e); err != nil {
 		return e, err

@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app/leader"
 )
 
-// Kind is a kind of a member's file. A member sends one of each, in the order of Kinds.
+// Kind is a kind of file. A member sends one file of each kind, in the order of Kinds.
 type Kind string
 
 // The kinds of files.
@@ -39,7 +39,7 @@ type Entry struct {
 	VrfPossession  []byte       `json:"vrf_possession"`
 	ConsensusKey   []byte       `json:"consensus_key,omitempty"`
 	ConsensusProof []byte       `json:"consensus_proof,omitempty"`
-	Signature      []byte       `json:"signature,omitempty"` // with pub_key, over the rest
+	Signature      []byte       `json:"signature,omitempty"` // by pub_key, over all other fields
 }
 
 // Share is a member's part of the seed: the VRF output over the entries that it has seen.
@@ -54,7 +54,7 @@ type Proof struct {
 	Name      string    `json:"name"`
 	VrfProof  []byte    `json:"vrf_proof"`
 	Time      time.Time `json:"time"`                // when it was made; the latest is the genesis time
-	Signature []byte    `json:"signature,omitempty"` // over the rest
+	Signature []byte    `json:"signature,omitempty"` // over all other fields
 }
 
 // maxRelays bounds the relays of an entry.
@@ -63,28 +63,28 @@ const maxRelays = 16
 // maxAhead bounds how far the time of a proof may be ahead of this host's clock.
 const maxAhead = time.Minute
 
-// identity returns what the entry registers.
+// identity returns the identity that the entry registers.
 func (e *Entry) identity() app.Identity {
 	return app.Identity{PubKey: e.PubKey, VrfKey: e.VrfKey, ConsensusKey: e.ConsensusKey, Moniker: e.Name,
 		Address: e.Address, NodeIDs: e.NodeIDs}
 }
 
-// digest returns the hash that shares name the entry by.
+// digest returns the hash by which shares name the entry.
 func (e Entry) digest(p Proposal) app.HexBytes { return p.digest("spdl/founding-entry/v1", e) }
 
-// signed returns what the entry's signature is over.
+// signed returns the bytes that the entry's signature covers.
 func (e Entry) signed(p Proposal) []byte {
 	e.Signature = nil
 	return e.digest(p)
 }
 
-// signed returns what the proof's signature is over.
+// signed returns the bytes that the proof's signature covers.
 func (v Proof) signed(p Proposal) []byte {
 	v.Signature = nil
 	return p.digest("spdl/founding-proof/v1", v)
 }
 
-// checkEntry checks the entry of member i by itself.
+// checkEntry checks the entry of member i without the other files.
 func (f *Founding) checkEntry(i int, e *Entry) error {
 	p := f.Proposal
 	switch {
@@ -100,7 +100,7 @@ func (f *Founding) checkEntry(i int, e *Entry) error {
 	if len(e.Relays) > maxRelays {
 		return fmt.Errorf("the entry has %d relays, at most %d", len(e.Relays), maxRelays)
 	}
-	for _, relay := range e.Relays { // one by one: an entry with a comma would be two
+	for _, relay := range e.Relays { // an entry with a comma would be two relays
 		if strings.Contains(relay, ",") {
 			return fmt.Errorf("relays of the entry: %q is not one id@host:port", relay)
 		}
@@ -130,8 +130,8 @@ func shareInput(p Proposal, proposal app.HexBytes, entries []app.HexBytes) []byt
 	return h.Sum(leader.Prefix("spdl/founding-share/v1", p.ChainID))
 }
 
-// checkShare checks the share of member i against its entry, and that it is over the entries that
-// are here.
+// checkShare checks the share of member i against its entry, and checks that the share is over the
+// entries in this folder.
 func (f *Founding) checkShare(i int, s *Share) error {
 	here := f.entryDigests()
 	if len(s.Entries) != len(here) || s.Name != f.Proposal.Members[i] {

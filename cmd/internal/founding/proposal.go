@@ -19,14 +19,15 @@ type Proposal struct {
 	ChainID    string        `json:"chain_id"`
 	AppVersion uint64        `json:"app_version"`        // of the state machine that all members run
 	Members    []string      `json:"members"`            // their names, in the order of their indices
-	Deadline   *time.Time    `json:"deadline,omitempty"` // until when the files should be there
+	Deadline   *time.Time    `json:"deadline,omitempty"` // by when the files should be there
 	Params     params.Params `json:"params"`
 }
 
-// memberName matches the names of members, which are parts of file names.
+// memberName matches the names of members. A name is a part of file names, so it has few
+// characters.
 var memberName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-// Check rejects a proposal of which no genesis can be made.
+// Check rejects a proposal from which no genesis can be made.
 func (p Proposal) Check() error {
 	if p.AppVersion != app.Version {
 		return fmt.Errorf("%w: the proposal is for state machine %d, this program has %d: take the release that the founder "+
@@ -50,7 +51,8 @@ func (p Proposal) Check() error {
 	return nil
 }
 
-// Digest returns the hash that names a proposal. The members' entries are for this one alone.
+// Digest returns the hash that names a proposal. The members' entries hold it, so they are valid
+// only for this proposal.
 func (p Proposal) Digest() app.HexBytes { return p.digest("spdl/founding-proposal/v1", p) }
 
 // digest returns SHA-256 over a domain, the chain and the JSON of a value.

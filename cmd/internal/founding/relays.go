@@ -2,8 +2,8 @@ package founding
 
 import "github.com/spdl/spdl/abci/admission"
 
-// Relays returns the relays in a list separated by commas, each as ID@host:port. It returns an error
-// that names the first relay of another form.
+// Relays returns the relays in a list separated by commas, each as ID@host:port. Its error names
+// the first relay that has another form.
 func Relays(list string) ([]string, error) {
 	if err := admission.CheckRelays(list); err != nil {
 		return nil, err

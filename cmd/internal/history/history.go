@@ -1,5 +1,5 @@
-// Package history tells what a chain did: it replays the blocks, and measures the model of every
-// round.
+// Package history computes the course of a chain's training: it replays the blocks, and measures
+// the model of every round.
 package history
 
 import (
@@ -23,10 +23,10 @@ type Chain struct {
 	Rounds []Round
 	State  *app.State    // after the last block
 	Count  []Tally       // by participant
-	Runs   []Run         // of opposed gradients, in the order of their first rounds
+	Runs   []Run         // sequences of opposed gradients, in the order of their first rounds
 	Params params.Params // of the last epoch that closed a round
 
-	// Unmeasured is why external models were not measured, "" where all of them were.
+	// Unmeasured is the reason why external models were not measured, or "" if all models were.
 	Unmeasured string
 }
 
@@ -35,17 +35,19 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
-// Round is a closed round. A number is NaN where there is none.
+// Round is a closed round. A number is NaN if the round has none.
 type Round struct {
 	app.Record
-	// At is how many rounds were closed by then, in all epochs.
+	// At is the number of rounds that were closed by then, in all epochs.
 	At float64
-	// Time is that of its block, Took the seconds since the block of the round before. The first
-	// round has none: a chain's first block has the time of genesis, whenever its nodes started.
+	// Time is the time of the round's block, and Took the seconds since the block of the previous
+	// round. Took is NaN for the first round, because a chain's first block has the time of
+	// genesis, whenever its nodes started.
 	Time time.Time
 	Took float64
-	// Accuracy and Loss are its model's on the test set, NaN if it was not measured, or the next epoch
-	// opened in the same block. Tested is the number of test examples.
+	// Accuracy and Loss are those of the round's model on the test set. They are NaN if the model
+	// was not measured, or if the next epoch opened in the same block. Tested is the number of test
+	// examples.
 	Accuracy, Loss float64
 	Tested         int
 	Epsilon        float64   // the largest spend; NaN without a ledger
@@ -57,8 +59,8 @@ type Round struct {
 // Tally counts what a participant did in all rounds.
 type Tally struct{ Included, Selected, Opposed, Led int }
 
-// Run is a run of rounds in which a participant's gradient was opposed to Delta. It goes on over at
-// most apart rounds in which it was not.
+// Run is a sequence of rounds in which a participant's gradient was opposed to Delta. Between two
+// opposed gradients there are fewer than apart other rounds.
 type Run struct {
 	Participant            uint32
 	Epoch, First, Last     uint64 // rounds
@@ -66,10 +68,11 @@ type Run struct {
 	Count                  uint64 // of opposed gradients
 }
 
-// apart is the number of rounds without opposition after which a run is told as a new one.
+// apart is the number of rounds without opposition after which an opposed gradient begins a new
+// run.
 const apart = 5
 
-// oppose adds an opposed gradient to its participant's run.
+// oppose adds an opposed gradient to its participant's last run, or begins a new run.
 func (c *Chain) oppose(r *app.Record, participant uint32) {
 	for i := len(c.Runs) - 1; i >= 0; i-- {
 		run := &c.Runs[i]
@@ -85,19 +88,19 @@ func (c *Chain) oppose(r *app.Record, participant uint32) {
 	c.Runs = append(c.Runs, Run{participant, r.Epoch, r.Round, r.Round, r.Height, r.Height, 1})
 }
 
-// Most bounds the number of rounds in a report, so that it can be read, and measured while one waits.
+// Most is the max number of rounds in a report: more would be hard to read, and slow to measure.
 const Most = 400
 
 // ErrEmpty means that a chain has closed no round.
 var ErrEmpty = errors.New("no round is closed")
 
-// Read replays a source, as an audit does, and measures models. Of a chain with most rounds or more
-// it keeps every second, fourth or eighth round, and so on, and the last. Most is even, and 0 keeps
-// all.
+// Read replays a source, as an audit does, and measures models. If the chain has most rounds or
+// more, Read keeps every second, fourth or eighth round, and so on, and always the last. The
+// parameter most must be even; 0 keeps all rounds.
 func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress func(audit.Progress)) (*Chain, error) {
 	c := new(Chain)
 	var failed error
-	var last Round // without what is measured
+	var last Round // without the measured values
 	var before, after *app.State
 	closed, stride := 0, 1
 	keep := func() {
@@ -129,7 +132,7 @@ func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress
 			c.Rounds, stride = c.Rounds[:most/2], 2*stride
 		}
 	}})
-	if err == nil && failed == nil && closed%stride != 0 { // the last round is never left out
+	if err == nil && failed == nil && closed%stride != 0 { // the last round is always kept
 		keep()
 	}
 	switch {
@@ -144,7 +147,7 @@ func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress
 	return c, nil
 }
 
-// add counts a round in.
+// add adds a round to the counts.
 func (c *Chain) add(r *app.Record) {
 	for len(c.Count) < len(c.State.Participants) {
 		c.Count = append(c.Count, Tally{})
@@ -163,8 +166,8 @@ func (c *Chain) add(r *app.Record) {
 	}
 }
 
-// deltaNorm returns the norm of the Delta that led from one model to the next: an aggregate may name
-// Delta by its hash alone. It is exact but for the last digits.
+// deltaNorm returns the norm of the Delta that led from one model to the next. It needs the models
+// because an aggregate may hold only the hash of Delta. It is exact except for the last digits.
 func deltaNorm(t params.Training, before, after *app.State) float64 {
 	sum := 0.0
 	for j, x := range before.Model {
@@ -178,7 +181,8 @@ func deltaNorm(t params.Training, before, after *app.State) float64 {
 	return math.Sqrt(sum)
 }
 
-// measure completes a round from the states before and after its block, and measures its model.
+// measure sets the remaining values of a round, from the states before and after its block, and
+// measures its model.
 func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e Evaluator) error {
 	r.Accuracy, r.Loss, r.Epsilon, r.DeltaNorm = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	for i, p := range s.Participants {
@@ -186,14 +190,14 @@ func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e E
 		spent := math.NaN()
 		if spend, err := query.SpendOf(s, &s.Participants[i]); err == nil && spend.Epsilon != nil {
 			spent = *spend.Epsilon
-			if !(spent <= r.Epsilon) { // NaN at first
+			if !(spent <= r.Epsilon) { // r.Epsilon is NaN at first
 				r.Epsilon = spent
 			}
 		}
 		r.Spends = append(r.Spends, spent)
 	}
 	hash := app.ModelHash(s.Model)
-	if !bytes.Equal(hash[:], r.ModelHash) { // the next epoch opened with another one
+	if !bytes.Equal(hash[:], r.ModelHash) { // the next epoch opened with another model
 		return nil
 	}
 	p := paramsOf(s, r.Epoch)
@@ -205,7 +209,7 @@ func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e E
 	}
 	measured, err := e.Evaluate(ctx, p, s.Model)
 	if err != nil && ctx.Err() == nil && p.Model.Kind == params.ModelExternal {
-		c.Unmeasured = err.Error() // a trainer that failed, or is slow, is not waited for again
+		c.Unmeasured = err.Error() // a trainer that failed or is slow is not called again
 		return nil
 	}
 	if err != nil {
@@ -218,7 +222,7 @@ func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e E
 // ParamsOf returns the parameters of an epoch that the chain has begun.
 func (c *Chain) ParamsOf(epoch uint64) params.Params { return paramsOf(c.State, epoch) }
 
-// paramsOf returns the parameters of an epoch, which the block may have ended.
+// paramsOf returns the parameters of an epoch, which may have ended in the block.
 func paramsOf(s *app.State, epoch uint64) params.Params {
 	for _, e := range s.Epochs {
 		if e.Epoch == epoch {

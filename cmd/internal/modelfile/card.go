@@ -37,28 +37,29 @@ type Card struct {
 	Version string `json:"version"`
 	ChainID string `json:"chain_id"`
 	Epoch   uint64 `json:"epoch"`
-	Round   uint64 `json:"round"`  // the closed round that the model is the result of
+	Round   uint64 `json:"round"`  // the closed round whose result is the model
 	Rounds  uint64 `json:"rounds"` // planned in the epoch
 	Closed  uint64 `json:"closed"` // height that closed the round
 	Preset  string `json:"preset,omitempty"`
 	Rule    string `json:"rule"`
-	// active in the state of the header: the record does not hold the round's N
+	// The number of active participants in the state of the header, because the record does not
+	// hold the round's N.
 	Participants int          `json:"participants"`
 	Byzantine    int          `json:"byzantine"` // f for that number, by the params of the round's epoch
 	Included     int          `json:"included"`  // gradients in the round
 	Model        params.Model `json:"model"`
 	ModelHash    string       `json:"model_hash"`
 	Mechanism    string       `json:"mechanism"`
-	// Epsilon is the largest spend of a participant, in all rounds up to Height, at Delta, rounded
-	// up to four decimals; null: NO DP GUARANTEE. On a test chain, whose noise may be known, it
-	// guarantees nothing.
+	// Epsilon is the largest spent epsilon of a participant in all rounds up to Height, at Delta,
+	// rounded up to four decimals. Null means NO DP GUARANTEE. On a test chain the noise may be
+	// known, so Epsilon guarantees nothing.
 	Epsilon   *float64 `json:"epsilon"`
 	Delta     float64  `json:"delta,omitempty"`
 	TestChain bool     `json:"test_chain,omitempty"`
-	// Unit is the unit of privacy, empty for an example.
+	// Unit is the unit of privacy. It is empty if the unit is an example.
 	Unit string `json:"unit,omitempty"`
-	// Lemma1Epsilon is the epsilon that the paper's Lemma 1 claims, 0 unless the epoch's noise
-	// follows the lemma. It is never a guarantee.
+	// Lemma1Epsilon is the epsilon that the paper's Lemma 1 claims. It is 0 unless the epoch's
+	// noise follows the lemma, and it is never a guarantee.
 	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
 	// Accuracy is the exporter's measurement on the test set that Tested names. The proof covers
 	// neither: spdl model eval measures it again.
@@ -76,15 +77,15 @@ type Card struct {
 	Digest string `json:"digest"`
 }
 
-// Bundle is the proof: the record of the round holds the parameters' hash, the header's application
-// hash proves the record, the params and the participants, and validators that the verifier trusts
-// signed the header.
+// Bundle is the proof of a model. The record of the round holds the hash of the parameters. The
+// header's application hash proves the record, the params and the participants. Validators that the
+// verifier trusts signed the header.
 type Bundle struct {
 	Header []byte `json:"header"` // LightBlock in protobuf: signed header and validators
 	proof.Bundle
 }
 
-// NewBundle returns the bundle of values that are proven for the state of a header.
+// NewBundle returns a bundle of values that are proven for the state of a header.
 func NewBundle(header *types.LightBlock, proven proof.Bundle) (Bundle, error) {
 	encoded, err := encodeHeader(header)
 	return Bundle{Header: encoded, Bundle: proven}, err
@@ -93,7 +94,8 @@ func NewBundle(header *types.LightBlock, proven proof.Bundle) (Bundle, error) {
 // Block returns the light block that the bundle carries.
 func (b Bundle) Block() (*types.LightBlock, error) { return decodeHeader(b.Header) }
 
-// Describe verifies the bundle against its own header and returns the card that follows, unsealed.
+// Describe verifies the bundle against its own header, and returns the card that follows from it,
+// without a digest.
 func (b Bundle) Describe() (Card, error) { return derive(b) }
 
 // File is an exported model.
@@ -102,8 +104,8 @@ type File struct {
 	Parameters []float64
 }
 
-// New returns the file of a model and its proof, to which it adds the header. It fails if the model
-// does not follow from the proof.
+// New returns the file of a model and its proof, to which it adds the header. It fails if the proof
+// does not cover the model.
 func New(parameters []float64, header *types.LightBlock, proven proof.Bundle) (*File, error) {
 	bundle, err := NewBundle(header, proven)
 	if err != nil {
@@ -131,8 +133,8 @@ func (f *File) Declared() {
 }
 
 // Check verifies everything that needs no trust: the parameters against the record, the proofs
-// against the header's application hash, the card against what is proven. It does not check that
-// the header is the chain's.
+// against the header's application hash, and the card against the proven values. It does not check
+// that the header belongs to the chain.
 func (f *File) Check() error {
 	digest := f.Card.Digest
 	f.Card.seal()
@@ -250,8 +252,8 @@ func paramsOf(epoch, now uint64, running params.Params, ended []app.Epoch) (para
 		proof.ErrNotProven, epoch, len(ended))
 }
 
-// epsilon returns the largest spend, rounded up so that machines whose logarithms differ in the
-// last bit agree.
+// epsilon returns the largest spent epsilon. It is rounded up, so that machines whose logarithms
+// differ in the last bit return the same number.
 func epsilon(participants []app.Participant, delta float64) (*float64, error) {
 	ledgers := make([][]uint64, len(participants))
 	for i, p := range participants {
@@ -296,7 +298,7 @@ func decodeHeader(data []byte) (*types.LightBlock, error) {
 func (c *Card) encode() []byte {
 	data, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // texts and finite numbers; accuracy is a share
+		panic(err) // JSON encodes texts and finite numbers without error
 	}
 	return data
 }

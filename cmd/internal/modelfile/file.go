@@ -9,14 +9,14 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// The formats.
+// The formats of a file.
 const (
 	Safetensors = "safetensors"
 	NPZ         = "npz"
 	JSON        = "json"
 )
 
-// MaxBytes is the max size of a file: the largest model as JSON, and a proof.
+// MaxBytes is the max size of a file: that of the largest model as JSON, with a proof.
 const MaxBytes = 128 << 20
 
 // Formats returns the formats.
@@ -30,8 +30,8 @@ type Tensor struct {
 }
 
 // Tensors splits the parameters of a model into the weights of its layers, row-major by output as
-// in PyTorch, and the biases, if it has any; an external model's into the tensors that genesis
-// names. The tensors share the memory of parameters.
+// in PyTorch, and the biases, if it has any. An external model's parameters are split into the
+// tensors that genesis names. The tensors share the memory of parameters.
 func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
 	if m.Kind == params.ModelExternal {
 		if err := m.ValidateExternal(); err != nil {
@@ -86,8 +86,8 @@ func layers(m params.Model) (shapes []Tensor) {
 	return shapes
 }
 
-// plausible returns an error if a card's description of its model is impossible, before anything is
-// computed from it.
+// plausible returns an error if a card's description of its model is impossible, so that no
+// computation uses it.
 func plausible(m params.Model) error {
 	if m.Kind == params.ModelExternal {
 		if err := m.ValidateExternal(); err != nil {
@@ -164,7 +164,8 @@ func Decode(data []byte) (*File, string, error) {
 	return f, format, nil
 }
 
-// joined returns one vector of the parameters that of returns for each tensor of the model.
+// joined returns one vector: the parameters that the function of returns for each tensor of the
+// model.
 func joined(m params.Model, of func(Tensor) ([]float64, error)) ([]float64, error) {
 	if err := plausible(m); err != nil {
 		return nil, err

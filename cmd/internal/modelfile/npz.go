@@ -79,8 +79,8 @@ func decodeNPZ(file []byte) (*File, error) {
 	return &File{Card: card, Parameters: parameters}, err
 }
 
-// readArray reads an array whose header is known except for its size, which most bounds: a small
-// archive may expand to a large array, once for each of a thousand tensors.
+// readArray reads an array whose header is known except for its size. The parameter most bounds the
+// size, because a small archive may expand to a large array, once for each of a thousand tensors.
 func readArray(z *zip.Reader, name, dtype, shape string, most int) ([]byte, error) {
 	r, err := z.Open(name + ".npy")
 	if err != nil {

@@ -28,9 +28,9 @@ func encodeSafetensors(f *File, tensors []Tensor) []byte {
 		data = append(data, app.EncodeParameters(t.Data)...)
 		header[t.Name] = safeTensor{Dtype: "F64", Shape: t.Shape, Offsets: [2]int{from, len(data)}}
 	}
-	text, err := json.Marshal(header) // keys sorted
+	text, err := json.Marshal(header) // with sorted keys
 	if err != nil {
-		panic(err) // texts and numbers alone
+		panic(err) // JSON encodes texts and numbers without error
 	}
 	text = append(text, bytes.Repeat([]byte(" "), (8-len(text)%8)%8)...)
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))

@@ -12,13 +12,13 @@ import (
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
-// ErrNoRound means that a chain has closed no round that a header proves.
+// ErrNoRound means that the chain has closed no round that a header proves.
 var ErrNoRound = errors.New("the chain has closed no round yet, so there is nothing to report")
 
 // Collect replays the chain of a source and returns the evidence of its training, up to the last
-// block that is known to be signed. The evidence ends where the replay does, and declares nothing but
-// the program of earlier evidence, which another release collected up to an upgrade: it is continued if
-// it is not nil, and changed. Its headers must be those of the source's genesis.
+// block whose signatures are known. The evidence ends where the replay ends. It declares only the
+// program of earlier evidence, which another release collected up to an upgrade. If earlier is not
+// nil, Collect continues and changes it; its headers must be those of the source's genesis.
 func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Evidence) (*Evidence, *audit.Report,
 	error) {
 	c := &collector{evidence: &Evidence{Version: Version}}
@@ -51,7 +51,7 @@ func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Ev
 	return c.evidence, report, nil
 }
 
-// follow begins with earlier evidence, and with the replay that collected it.
+// follow begins with earlier evidence, and with the end of the replay that collected it.
 func (c *collector) follow(earlier *Evidence, o *audit.Options) error {
 	h := earlier.Handover
 	if h == nil {
@@ -84,7 +84,8 @@ func (c *collector) follow(earlier *Evidence, o *audit.Options) error {
 	if closed != nil {
 		c.records = append(c.records, closed)
 	}
-	// The last header has its signatures in the bundle: a light client goes from it to the next version's.
+	// The bundle has the signatures of the last header. A light client goes from that header to the
+	// next version's.
 	log := earlier.Log
 	if n := len(log.Headers); n == 0 || uint64(log.Headers[n-1].Height) < h.Height {
 		log.Headers = append(log.Headers, audit.Header{Height: int64(h.Height), Light: earlier.Bundle.Header})
@@ -126,7 +127,7 @@ func (c *collector) block(b audit.Executed) {
 	c.last = b
 }
 
-// members adds the participants of a state, which the header of a height proves, once.
+// members adds once the participants of a state that the header of a height proves.
 func (c *collector) members(height uint64, s *app.State) {
 	all := c.evidence.Members
 	if len(all) > 0 && all[len(all)-1].Height == height {
@@ -137,7 +138,7 @@ func (c *collector) members(height uint64, s *app.State) {
 	c.evidence.Members = append(all, Members{height, proven})
 }
 
-// finish proves the last state, and adds the log.
+// finish adds the proofs of the last state, and the log.
 func (c *collector) finish(log *audit.Log) error {
 	if len(c.records) == 0 {
 		return ErrNoRound
@@ -179,7 +180,7 @@ func (c *collector) finish(log *audit.Log) error {
 	return c.log(log)
 }
 
-// log adds the entries and headers up to the last block, and declares the entries' results.
+// log adds the entries and headers up to the last block, and declares the results of the entries.
 func (c *collector) log(log *audit.Log) error {
 	last := uint64(c.last.Block.Height)
 	log.Last = last

@@ -1,12 +1,12 @@
-// Package evidence gathers what a dossier proves of a training, and proves it again for a reader.
+// Package evidence gathers the proofs in the dossier of a training, and verifies them for a reader.
 //
 //	Collect           replays a chain and gathers the evidence
-//	Evidence.Chain    the headers, chained by their hashes: one that is trusted proves all before
-//	                  it, and the signatures of validators prove those after it
+//	Evidence.Chain    the headers, chained by their hashes: a trusted header proves all headers
+//	                  before it, and the signatures of validators prove those after it
 //	Evidence.Prove    the facts, from trusted headers
 //
-// It adds no form of proof: values of the state are proven by abci/proof and modelfile, operations by
-// the audit log.
+// The package adds no new kind of proof: values of the state are proven by abci/proof and
+// modelfile, operations by the audit log.
 package evidence
 
 import (
@@ -21,33 +21,35 @@ import (
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
-// Version is the version of the form of a dossier.
+// Version is the version of the format of a dossier.
 const Version = "spdl/dossier/v1"
 
 // ErrDossier wraps every reason why a file is no dossier, or does not say what its evidence proves.
 var ErrDossier = errors.New("dossier does not verify")
 
-// Evidence is what the page of a dossier is rendered from.
+// Evidence is what the page of a dossier is made from.
 type Evidence struct {
 	Version string `json:"version"`
-	// Bundle proves the card of the last model. Its header is the dossier's: the values below are
-	// proven for the same state.
+	// Bundle proves the card of the last model. Its header is the last header of the dossier, and
+	// the values below are proven for the same state.
 	Bundle    modelfile.Bundle `json:"bundle"`
 	Closed    proof.Proven     `json:"closed"`
 	History   proof.Proven     `json:"history"`
 	Offences  proof.Proven     `json:"offences"`
 	Proposals proof.Proven     `json:"proposals"`
-	Records   [][]byte         `json:"records"` // of all closed rounds: the leaves of History
+	Records   [][]byte         `json:"records"` // of all closed rounds; their hashes are the leaves of the tree History
 	Members   []Members        `json:"members"` // on both sides of each change of members or their keys
 	Headers   [][]byte         `json:"headers"` // of all heights up to the bundle's, in protobuf
 	Log       *audit.Log       `json:"log"`
-	// Handover lets the release that executes the later heights continue. Nobody proves it to the
-	// reader of a dossier, and no sentence rests on it. Nil unless the dossier ends at an upgrade.
+	// Handover lets the release that executes the later heights continue. A reader of the dossier
+	// gets no proof of it, and no sentence rests on it. It is nil unless the dossier ends at an
+	// upgrade.
 	Handover *audit.Handover `json:"handover,omitempty"`
 	Declared Declaration     `json:"declared"`
 }
 
-// Members are all participants, proven for the application hash in the header of a height.
+// Members are all participants at a height. The application hash in the header of that height
+// proves them.
 type Members struct {
 	Height uint64       `json:"height"`
 	Proven proof.Proven `json:"participants"`
@@ -56,12 +58,12 @@ type Members struct {
 // Declaration is what the author of a dossier says without proof.
 type Declaration struct {
 	Signer  []byte        `json:"signer"`  // public key that signs the archive
-	Program string        `json:"program"` // that made the dossier
+	Program string        `json:"program"` // the program that made the dossier
 	Results []Result      `json:"results"` // of the log's entries, in their order, by the author's replay
 	Sheets  []sheet.Sheet `json:"sheets"`  // by participant
 }
 
-// Result is what became of an entry of the log.
+// Result is the outcome of an entry of the log.
 type Result struct {
 	Result string `json:"result"`
 	Height uint64 `json:"height"`
@@ -71,7 +73,7 @@ type Result struct {
 // Encode returns the evidence in JSON.
 func (e *Evidence) Encode() ([]byte, error) { return json.Marshal(e) }
 
-// Decode decodes evidence. It takes the bytes that Encode writes, and no others.
+// Decode decodes evidence. It accepts only bytes that Encode writes.
 func Decode(data []byte) (*Evidence, error) {
 	in := json.NewDecoder(bytes.NewReader(data))
 	in.DisallowUnknownFields()

@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// membership returns a text that changes when a participant joins, leaves or replaces a key. A former
-// member does not return and an index is not used again, so between two states of equal membership
-// nobody joined, left or rotated.
+// membership returns a text that changes when a participant joins, leaves or replaces a key. A
+// former member does not return, and an index is not used again. So if two states have the same
+// text, no participant joined, left or rotated between them.
 func membership(all []app.Participant) string {
 	var out strings.Builder
 	for i := range all {
@@ -22,7 +22,7 @@ func membership(all []app.Participant) string {
 	return out.String()
 }
 
-// Snapshot is the members that the header of a height proves.
+// Snapshot holds the members that the header of a height proves.
 type Snapshot struct {
 	Height uint64
 	All    []app.Participant
@@ -45,7 +45,7 @@ func (f *Facts) Active(height uint64) (n int) {
 	return n
 }
 
-// Owner returns the participant that has or had a signing key, by the members that are proven.
+// Owner returns the participant that has or had a signing key, according to the proven members.
 func (f *Facts) Owner(key []byte) (uint32, bool) {
 	for _, s := range append(slices.Clone(f.Members), Snapshot{f.Height, f.State.Participants}) {
 		for _, p := range s.All {
@@ -59,7 +59,7 @@ func (f *Facts) Owner(key []byte) (uint32, bool) {
 	return 0, false
 }
 
-// Change is what happened to a participant between two states.
+// Change is a change of a participant between two states.
 type Change struct {
 	Participant uint32
 	What        string
@@ -83,7 +83,7 @@ func (f *Facts) Changes() (out []Change) {
 	return out
 }
 
-// differs says what happened to a participant between two states.
+// differs describes the change of a participant between two states.
 func differs(a, b app.Participant) (out []string) {
 	if a.Active && !b.Active {
 		out = append(out, "left")

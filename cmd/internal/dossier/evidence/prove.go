@@ -12,19 +12,19 @@ import (
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
-// Facts are what follows from evidence whose headers are trusted.
+// Facts are what follows from evidence with trusted headers.
 type Facts struct {
 	Chain
 	Height  uint64 // of the last header
 	Card    modelfile.Card
-	State   *app.State // chain id, params, progress, participants, epochs, offences and proposals alone
+	State   *app.State // only chain id, params, progress, participants, epochs, offences and proposals are set
 	Records []app.Record
 	Members []Snapshot
 	Log     *audit.Log
 	Counted audit.Proof // of the log
 }
 
-// Prove checks every proof of the evidence. The chain's headers must be trusted.
+// Prove checks every proof of the evidence. The caller must trust the chain's headers.
 func (e *Evidence) Prove(ctx context.Context, c Chain) (*Facts, error) {
 	f := &Facts{Chain: c, Height: uint64(c.Last().Height), Log: e.Log}
 	var err error
@@ -66,7 +66,7 @@ func (e *Evidence) Prove(ctx context.Context, c Chain) (*Facts, error) {
 	return f, nil
 }
 
-// proveState decodes the values of the last state. Those of the bundle are proven already.
+// proveState decodes the values of the last state. The values in the bundle are already proven.
 func (f *Facts) proveState(e *Evidence) (err error) {
 	s := &app.State{ChainID: f.Last().ChainID, Height: f.Height - 1}
 	f.State = s
@@ -94,8 +94,8 @@ func (f *Facts) proveState(e *Evidence) (err error) {
 	return err
 }
 
-// proveRecords checks that the records are those of all closed rounds: their tree's root and number
-// are in the state.
+// proveRecords checks that the records are those of all closed rounds: the state has the root and
+// the size of their tree.
 func (f *Facts) proveRecords(e *Evidence) error {
 	if err := e.History.Verify("history", f.Last().AppHash); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/abci/light"
 )
 
-// Chain is the headers of a dossier, of consecutive heights, each of which names the hash of the one
-// before it: who trusts one trusts all before it.
+// Chain holds the headers of a dossier, of consecutive heights. Each header names the hash of the
+// previous one, so if one header is trusted, all headers before it are too.
 type Chain struct {
 	Headers []*types.Header
 	Signed  []*types.LightBlock // some of them with signatures and validators, by height; the last is
@@ -24,7 +24,7 @@ func (c Chain) First() int64 { return c.Headers[0].Height }
 // Last returns the last header.
 func (c Chain) Last() *types.Header { return c.Headers[len(c.Headers)-1] }
 
-// At returns the header of a height, nil for none.
+// At returns the header of a height, or nil if the chain has none.
 func (c Chain) At(height uint64) *types.Header {
 	if height < uint64(c.First()) || height-uint64(c.First()) >= uint64(len(c.Headers)) {
 		return nil
@@ -32,7 +32,7 @@ func (c Chain) At(height uint64) *types.Header {
 	return c.Headers[height-uint64(c.First())]
 }
 
-// Header implements audit.Headers. It is to be called once the chain is trusted.
+// Header implements audit.Headers. The caller must trust the chain.
 func (c Chain) Header(_ context.Context, height int64) (*types.LightBlock, error) {
 	if h := c.At(uint64(max(height, 0))); h != nil {
 		return &types.LightBlock{SignedHeader: &types.SignedHeader{Header: h}}, nil
@@ -54,8 +54,8 @@ func decodeHeader(raw []byte) (*types.Header, error) {
 	return &h, h.ValidateBasic()
 }
 
-// Chain decodes the headers of the evidence and checks that they are one chain, which has the signed
-// headers.
+// Chain decodes the headers of the evidence, and checks that they form one chain with the signed
+// headers in it.
 func (e *Evidence) Chain() (c Chain, err error) {
 	for i, raw := range e.Headers {
 		h, err := decodeHeader(raw)
@@ -77,8 +77,8 @@ func (e *Evidence) Chain() (c Chain, err error) {
 	return c, e.addSigned(&c)
 }
 
-// addSigned adds the signed headers of the evidence to its chain, and checks that the chain has them
-// and ends with that of the proofs.
+// addSigned adds the signed headers of the evidence to its chain. It checks that the chain has
+// them, and that it ends with the header of the proofs.
 func (e *Evidence) addSigned(c *Chain) (err error) {
 	if c.Signed, err = e.Log.Blocks(); err != nil {
 		return fmt.Errorf("%w: %w", ErrDossier, err)
@@ -101,7 +101,7 @@ func (e *Evidence) addSigned(c *Chain) (err error) {
 	return nil
 }
 
-// Trust returns an error unless all headers follow from a trusted one: those before it by their
+// Trust returns an error unless all headers follow from a trusted header: those before it by their
 // hashes, those after it by the rules of a light client.
 func (c Chain) Trust(t light.Trust) error {
 	if t.ChainID != c.Last().ChainID {
@@ -125,7 +125,7 @@ func (c Chain) Trust(t light.Trust) error {
 	if from == nil {
 		return fmt.Errorf("%w: the dossier has no signatures of height %d or before", light.ErrNotTrusted, t.Height)
 	}
-	t.Height, t.Hash = from.Height, from.Hash() // before the trusted header or that one, and so trusted
+	t.Height, t.Hash = from.Height, from.Hash() // a header before the trusted one, or that one itself
 	held, err := light.Held(t, c.Signed)
 	if err != nil {
 		return err

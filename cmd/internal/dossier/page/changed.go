@@ -10,16 +10,16 @@ import (
 // maxChanged is the max number of changes that Changed names.
 const maxChanged = 8
 
-// number finds the number of the claim that a line of a page states.
+// number matches the number of a claim in a line of a page.
 var number = regexp.MustCompile(`^(?:<(?:p|tr) id="c|- \*\*|\| )([0-9]+\.[0-9]+)`)
 
-// Changed names what differs between a page and the page that it must be, claim by claim; it returns
-// nothing for equal bytes.
+// Changed names the differences between a page and the page that it must be, claim by claim. It
+// returns nothing if the bytes are equal.
 func Changed(want, got []byte) (out []string) {
 	if bytes.Equal(want, got) {
 		return nil
 	}
-	left := map[string]int{} // how often each line of got is not accounted for
+	left := map[string]int{} // how often each line of got is still without a counterpart
 	for line := range strings.SplitSeq(string(got), "\n") {
 		left[line]++
 	}

@@ -1,5 +1,5 @@
-// Package page holds the sentences of a dossier, each with what it rests on, and writes them as a page
-// in HTML and in Markdown. Equal sentences give equal bytes.
+// Package page holds the sentences of a dossier, each with its basis, and writes them as a page in
+// HTML and in Markdown. Equal sentences give equal bytes.
 package page
 
 import (
@@ -19,11 +19,11 @@ const (
 	State       = "state"       // a value of the state, by a Merkle path to a header's application hash
 	Transaction = "transaction" // a transaction, by a Merkle path to a header's data or evidence hash
 	Header      = "header"      // a field of a header
-	Recomputed  = "recomputed"  // computed again from proven values alone
-	Declared    = "declared"    // somebody's word
+	Recomputed  = "recomputed"  // computed again from proven values only
+	Declared    = "declared"    // a statement without proof
 )
 
-// Basis is what a sentence rests on.
+// Basis is the reason why a sentence is true.
 type Basis struct {
 	Kind   string `json:"kind"`
 	Of     string `json:"of"`               // the key of the state, the transaction, the source of a declaration
@@ -47,7 +47,7 @@ func (b Basis) String() string {
 
 // Claim is one sentence of a page, or one row of a table.
 type Claim struct {
-	ID    string   `json:"id"` // the number of its section, a point, and its own
+	ID    string   `json:"id"` // the number of its section, a point, and its number in the section
 	Text  string   `json:"text,omitempty"`
 	Cells []string `json:"cells,omitempty"` // of a row, in place of Text
 	Basis Basis    `json:"basis"`
@@ -60,7 +60,7 @@ type Section struct {
 	Claims []Claim  `json:"claims"`
 }
 
-// Sentences returns the claims that are no rows.
+// Sentences returns the claims that are not rows.
 func (s Section) Sentences() (out []Claim) {
 	for _, c := range s.Claims {
 		if c.Cells == nil {
@@ -80,7 +80,7 @@ func (s Section) Rows() (out []Claim) {
 	return out
 }
 
-// Page is a whole page. It is built with Section, Say and Row.
+// Page is a whole page. Section, Say and Row build it.
 type Page struct {
 	Title    string    `json:"title"`
 	Sections []Section `json:"sections"`
@@ -124,7 +124,7 @@ func (p *Page) Count() (proven, declared int) {
 	return proven, declared
 }
 
-// clean makes a text one line that is safe to print: a claim is one line of a page.
+// clean turns a text into one printable line, because a claim is one line of a page.
 func clean(text string) string { return strings.Join(strings.Fields(printable.Text(text)), " ") }
 
 // JSON returns the claims as JSON.
@@ -146,7 +146,7 @@ var (
 	markdownPage = template.Must(template.New("markdown").Funcs(template.FuncMap{"md": markdown}).Parse(markdownText))
 )
 
-// HTML returns the page in HTML: one file that loads nothing, without a script.
+// HTML returns the page in HTML: one file that loads no other files and has no script.
 func (p *Page) HTML() ([]byte, error) {
 	var out bytes.Buffer
 	err := htmlPage.Execute(&out, p)
@@ -164,5 +164,5 @@ var special = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`,
 	"[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
 	"#", `\#`, "|", `\|`, "&", `\&`)
 
-// markdown escapes a text: a participant's name must not become markup.
+// markdown escapes a text, so that a participant's name cannot become markup.
 func markdown(text any) string { return special.Replace(fmt.Sprint(text)) }

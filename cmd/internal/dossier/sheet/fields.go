@@ -1,5 +1,5 @@
-// Package sheet reads data sheets: what a member declares of its data and of the training, which no
-// chain can prove.
+// Package sheet reads data sheets. In a data sheet a member declares facts about its data and its
+// training that no chain can prove.
 package sheet
 
 // Field is a question of a data sheet.

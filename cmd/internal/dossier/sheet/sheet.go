@@ -13,7 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// ErrSheet means that a file is no data sheet.
+// ErrSheet means that a file is not a data sheet.
 var ErrSheet = errors.New("not a data sheet")
 
 // The bounds of a data sheet, in bytes.
@@ -22,7 +22,7 @@ const (
 	MaxText = 4 << 10
 )
 
-// Sheet is what a member declares. Texts has an answer for each of Fields, "" for none.
+// Sheet is the declaration of a member. Texts has an answer for each of Fields, or "".
 type Sheet struct {
 	Participant uint32   `json:"participant"`
 	Texts       []string `json:"texts"`
@@ -30,7 +30,8 @@ type Sheet struct {
 	Signature   []byte   `json:"signature,omitempty"` // by that key
 }
 
-// Check rejects a sheet with other fields or longer texts than a file may have, or half a signature.
+// Check rejects a sheet with other fields or longer texts than a file may have, and a sheet with
+// only one of Signer and Signature.
 func (s Sheet) Check() error {
 	if s.Signed() && (len(s.Signer) != ed25519.PublicKeySize || len(s.Signature) != ed25519.SignatureSize) {
 		return fmt.Errorf("%w: signer and signature have %d and %d bytes, want %d and %d, or neither", ErrSheet,

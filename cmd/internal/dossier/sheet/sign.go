@@ -6,13 +6,15 @@ import (
 	"fmt"
 )
 
-// domain begins the bytes that a member signs: no other message of the project begins with it.
+// domain is the prefix of the bytes that a member signs. No other message of the project begins
+// with it.
 const domain = "spdl/data-sheet/v1\n"
 
 // Signed reports whether the sheet has a signature.
 func (s Sheet) Signed() bool { return len(s.Signer) > 0 || len(s.Signature) > 0 }
 
-// content returns the bytes that the member signs: for one chain, the answers by their keys.
+// content returns the bytes that the member signs: the id of one chain, and the answers by their
+// keys.
 func (s Sheet) content(chainID string) ([]byte, error) {
 	answers := map[string]string{}
 	for _, f := range Fields {
@@ -35,7 +37,8 @@ func (s Sheet) Sign(chainID string, key ed25519.PrivateKey) (Sheet, error) {
 	return s, err
 }
 
-// Verify returns an error unless the signature is one of Signer. Whose key that is, the chain says.
+// Verify returns an error unless the signature is by the key Signer. The chain says to which member
+// that key belongs.
 func (s Sheet) Verify(chainID string) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -48,7 +51,7 @@ func (s Sheet) Verify(chainID string) error {
 	return err
 }
 
-// SignFile signs the TOML of a sheet: it returns the text with two lines more.
+// SignFile signs the TOML of a sheet. It returns the text with two more lines.
 func SignFile(data []byte, chainID string, key ed25519.PrivateKey) ([]byte, error) {
 	s, err := Read(data)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// chain is a history to be shown.
+// chain is a history with the functions that show it.
 type chain struct{ *history.Chain }
 
-// Of returns the report: one HTML file. Command and version are those that make it.
+// Of returns the report: one HTML file. The report names command and version, which made it.
 func Of(h *history.Chain, command, version string) ([]byte, error) {
 	c := chain{h}
 	notes := []figure.Note{
@@ -61,7 +61,7 @@ func Of(h *history.Chain, command, version string) ([]byte, error) {
 	return experiment.Page("SPDL: chain "+c.Audit.ChainID, c.verdict(), about, warnings, sections)
 }
 
-// line returns a number of each round.
+// line returns a line with one number of each round.
 func (c chain) line(name string, of func(history.Round) float64) figure.Line {
 	l := figure.Line{Name: name}
 	for _, r := range c.Rounds {
@@ -70,7 +70,7 @@ func (c chain) line(name string, of func(history.Round) float64) figure.Line {
 	return l
 }
 
-// few is the largest number of lines of reputations.
+// few is the max number of lines of reputations.
 const few = 8
 
 // drawings returns a figure for each panel, with its own legend.
@@ -106,8 +106,9 @@ func (c chain) panels() []figure.Panel {
 	return panels
 }
 
-// reputations returns a line for each course of reputations, which participants share; or the
-// greatest and the least reputation of each round, if there are more than few courses.
+// reputations returns a line for each distinct course of reputations, which several participants
+// may share. If there are more than few courses, it returns the greatest and the least reputation
+// of each round.
 func (c chain) reputations() []figure.Line {
 	var lines []figure.Line
 	var members [][]uint32 // of each line
@@ -138,7 +139,8 @@ func (c chain) reputations() []figure.Line {
 	return lines
 }
 
-// names returns the names of participants: all of one to three, else the first and how many more.
+// names returns the names of up to three participants. If there are more, it returns the first name
+// and the number of the others.
 func (c chain) names(indices []uint32) string {
 	shown := indices[:min(len(indices), 3)]
 	var names []string
@@ -208,7 +210,7 @@ func (c chain) incidents() experiment.Table {
 	return t
 }
 
-// span names the numbers from one to another.
+// span returns the text of a range of numbers.
 func span(from, to uint64) string {
 	if from == to {
 		return fmt.Sprint(from)

@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/history"
 )
 
-// verdict says in a line what the training ended with.
+// verdict returns the result of the training in one line.
 func (c chain) verdict() string {
 	last := c.Rounds[len(c.Rounds)-1]
 	accuracy, epsilon := "test accuracy not measured", "no DP guarantee"
@@ -28,12 +28,12 @@ func (c chain) verdict() string {
 	return fmt.Sprintf("After round %d of epoch %d: %s, %s.", last.Round, last.Epoch, accuracy, epsilon)
 }
 
-// The opposed share of its gradients that makes a participant suspect, and the min number of them,
-// as in the explorer.
+// The share of opposed gradients that makes a participant suspect, and the min number of gradients
+// for it, as in the explorer.
 const suspectShare, fewest = 0.6, 4
 
 // suspects says which participants look like attackers over the whole history, in the explorer's
-// words, "" if none does.
+// words. It returns "" if none does.
 func (c chain) suspects() string {
 	offences := map[uint32]int{}
 	for _, o := range c.Audit.Offences {

@@ -13,9 +13,9 @@ import (
 )
 
 // File returns the model after a closed round with its proof, as a node returns them. If the node
-// does not keep the model, File computes it from the nearest state that the node keeps, and calls
-// progress, which may be nil, with that state's height and the number of blocks to execute. The
-// file is not verified against a trusted header.
+// does not keep the model, File computes it from the nearest state that the node keeps. It then
+// calls progress, unless it is nil, with the height of that state and the number of blocks to
+// execute. File does not verify the model against a trusted header.
 func File(ctx context.Context, c *client.Client, epoch, round uint64,
 	progress func(from, blocks uint64)) (*modelfile.File, error) {
 	s, err := c.Status(ctx)
@@ -49,7 +49,7 @@ func File(ctx context.Context, c *client.Client, epoch, round uint64,
 	return f, err
 }
 
-// parametersAfter returns the parameters after a round: the node's, or computed from its blocks.
+// parametersAfter returns the parameters after a round, from the node or computed from its blocks.
 func parametersAfter(ctx context.Context, c *client.Client, r app.Record,
 	progress func(from, blocks uint64)) ([]float64, error) {
 	m, err := c.ModelOf(ctx, r.Epoch, r.Round)
