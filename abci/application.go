@@ -23,18 +23,18 @@ import (
 type Options struct {
 	DB     dbm.DB
 	Logger log.Logger
-	// Retain bounds the past blocks that the node keeps. By default it keeps all.
+	// Retain bounds the past blocks that the node keeps. By default the node keeps all blocks.
 	Retain store.Retain
-	// ProposalWait bounds how long PrepareProposal waits for the round's gradients and its
+	// ProposalWait bounds the time that PrepareProposal waits for the round's gradients and
 	// aggregate. It must be below timeout_propose. The default is 1 s.
 	ProposalWait time.Duration
-	// StragglerWait bounds how long a proposer or a leader with N-f gradients waits for the others.
-	// The default is 250 ms.
+	// StragglerWait bounds the time that a proposer or a leader with N-f gradients waits for
+	// further gradients. The default is 250 ms.
 	StragglerWait time.Duration
 	// PoolBytes bounds the bytes of the pending transactions. The default is 256 MiB.
 	PoolBytes int64
 	// SnapshotInterval is the number of heights between two snapshots for state sync; 0 disables
-	// them. On a fast chain the node skips some. It keeps at least the last two.
+	// snapshots. On a fast chain the node skips some. It keeps at least the last two snapshots.
 	SnapshotInterval uint64
 	// StateMachine is the state machine version that the application executes. The default is
 	// app.Version; other values are for networks of several versions in one process.
@@ -42,24 +42,25 @@ type Options struct {
 	// ChainID is the chain id in the node's genesis. A snapshot of another chain is rejected.
 	ChainID string
 	Program string // the version of the program, as Info returns it
-	// GenesisVersion is the state machine version in the node's genesis. A snapshot is rejected if
-	// the height after it needs another version than StateMachine. The default is StateMachine.
+	// GenesisVersion is the state machine version in the node's genesis: the version of a received
+	// snapshot whose state records no upgrade. If it is neither 0 nor StateMachine, state sync
+	// rejects such a snapshot.
 	GenesisVersion uint64
 	// OwnKey is the public key of the participant whose worker runs with this node, for the
 	// timings. It may be nil.
 	OwnKey []byte
-	// Finalized is called by every successful FinalizeBlock, in its goroutine, with the decided
-	// block and its outcome. It may be nil.
+	// Finalized is called by every successful FinalizeBlock, in CometBFT's goroutine, with the
+	// decided block and the outcome. It may be nil.
 	Finalized func(*abcitypes.RequestFinalizeBlock, *app.Outcome)
 	// Decided reports whether an honest validator is beyond a height. At such a height
-	// PrepareProposal does not wait: while it waits, CometBFT cannot process the decided block, so
-	// the node would never catch up with a fast chain. By default no height is decided.
+	// PrepareProposal does not wait: CometBFT cannot process the decided block in that time, so the
+	// node would never catch up with a fast chain. By default no height is decided.
 	Decided func(height int64) bool
 	// Admits returns an error for the id of a node that may not connect, for CometBFT's peer
 	// filter. By default every node may connect.
 	Admits func(node string) error
 	// Opens returns an error for an address from which no connection is accepted. CometBFT's peer
-	// filter calls it before it knows the node's id.
+	// filter calls Opens before the node's id is known. By default every address is accepted.
 	Opens func(address string) error
 	// GossipRefused makes the mempool take gradients that the application rejects, so that peers
 	// receive them. Only the node of a simulated attacker sets it.
@@ -90,21 +91,22 @@ type Application struct {
 	ready    chan struct{} // closed once state and pool are set
 	once     sync.Once
 
-	// decided is the outcome of a block between FinalizeBlock and Commit, which CometBFT calls one
-	// after the other.
+	// decided is the outcome of the block between FinalizeBlock and Commit, else nil. CometBFT
+	// makes these calls one after the other.
 	decided *app.Outcome
-	// fresh is true from InitChain to the first Commit. The state is then the genesis state, which
-	// Info must not report and the store does not hold yet.
+	// fresh is true from InitChain to the first Commit. In that time state is the genesis state,
+	// which Info must not report and the store does not hold.
 	fresh atomic.Bool
 
 	started time.Time
 	taken   map[uint64]time.Time // times of the snapshots by height; only Commit uses it
 
-	// offered is the time of the last accepted offer of a snapshot, and chunked the time of its
-	// last correct chunk.
+	// offered is the time of the last accepted offer of a snapshot, and chunked the time of the
+	// last correct chunk; nil before.
 	offered, chunked atomic.Pointer[time.Time]
 
-	// restoring is the snapshot that state sync is receiving. CometBFT makes one call at a time.
+	// restoring is the snapshot that state sync is receiving. It needs no lock, because CometBFT
+	// makes one snapshot call at a time.
 	restoring *restoring
 
 	ended     func(*app.State) // may be nil
@@ -117,7 +119,7 @@ type Application struct {
 
 var _ abcitypes.Application = (*Application)(nil)
 
-// New opens the application on its database. It continues at the last committed height, or starts
+// New opens the application on its database, at the last committed height, or without a state
 // before InitChain.
 func New(o Options) (*Application, error) {
 	if o.ProposalWait <= 0 {
@@ -180,8 +182,8 @@ func (a *Application) publish(s *app.State) {
 	a.measure(before, s)
 }
 
-// SetBroadcast sets the function that submits a transaction to the node's mempool, for the worker
-// in this process. The caller sets it when the node exists.
+// SetBroadcast sets the function that submits a transaction of the worker in this process to the
+// node's mempool. The caller sets it when the node exists.
 func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) error) {
 	a.broadcast.Store(&send)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// CheckTx admits a transaction from RPC or from a peer to the pool. A recheck succeeds for a
-// transaction that is still valid, and fails for a stale one, which CometBFT then drops.
+// CheckTx admits a transaction from RPC or from a peer to the pool. A recheck fails for a stale
+// transaction, which CometBFT then drops.
 func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error) {
 	err := a.check(req)
 	if err == nil {
@@ -61,8 +61,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		return err
 	}
 	// A transaction that is already in the pool may enter the mempool again, so that the mempool
-	// sends it to peers that have lost it. CometBFT's own cache rejects plain repetitions. passOn
-	// passes a transaction that the mempool is about to take to gossip.
+	// sends it to peers that have lost it. CometBFT's own cache rejects plain repetitions.
 	proof, err := p.Add(t)
 	if proof != nil {
 		a.accuse(proof)
@@ -91,7 +90,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	return nil
 }
 
-// passOn tells the gossip about a transaction that the mempool is about to take.
+// passOn passes a transaction that the mempool is about to take to gossip.
 func (a *Application) passOn(t *tx.Tx) {
 	if a.admitted != nil {
 		a.admitted(t)

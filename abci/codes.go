@@ -12,7 +12,7 @@ import (
 // Codespace is the namespace of the result codes.
 const Codespace = "spdl"
 
-// These are the result codes of CheckTx and Query. Zero is success. No number is ever reused.
+// These are the result codes of CheckTx and Query. Zero is success. A code is never reused.
 const (
 	CodeOK             uint32 = 0
 	CodeMalformed      uint32 = 1
@@ -45,7 +45,7 @@ const (
 	CodeInternal       uint32 = 99
 )
 
-// codeOf is the only table that maps errors to codes. The first match counts.
+// codeOf maps errors to codes. The first match counts.
 var codeOf = []struct {
 	err  error
 	code uint32

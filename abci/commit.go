@@ -53,7 +53,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	return &abcitypes.ResponseCommit{RetainHeight: retain}, nil
 }
 
-// logEnactment logs what a round boundary did with an accepted proposal.
+// logEnactment logs whether a round boundary enacted or dropped an accepted proposal.
 func (a *Application) logEnactment(height uint64, e app.Enactment) {
 	if e.Refused != nil {
 		a.log.Info("accepted proposal dropped", "height", height, "kind", e.Kind, "participant", e.Participant, "err",

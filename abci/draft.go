@@ -14,9 +14,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Draft returns the aggregate that the participant may sign now. A leader with all required
-// gradients signs at once. A leader that could close the round without some of them first waits for
-// these, up to StragglerWait.
+// Draft returns the aggregate that the participant may sign. While required gradients are missing,
+// Draft fails with app.ErrNotClosing until no gradient has arrived for StragglerWait.
 func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 	return a.draft(participant, a.pool.Load().Snapshot())
 }
@@ -73,7 +72,7 @@ func (a *Application) Held(hash [32]byte) *tx.Tx {
 	return nil
 }
 
-// HashOf returns the hash of a transaction. For a pending transaction it returns the stored hash.
+// HashOf returns the hash of a transaction. For a pending transaction it need not compute the hash.
 func (a *Application) HashOf(raw []byte) [32]byte {
 	if p := a.pool.Load(); p != nil {
 		if t := p.FindRaw(raw); t != nil {
@@ -91,7 +90,7 @@ func (a *Application) AllHeld() []*tx.Tx {
 	return nil
 }
 
-// Verdict turns the answer of CheckTx into an error for a worker: a rejection is final.
+// Verdict turns the answer of CheckTx into an error for a worker: nil, or worker.ErrRejected.
 func Verdict(code uint32, log string) error {
 	if code == CodeOK {
 		return nil

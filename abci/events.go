@@ -12,9 +12,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The events and their attributes. The attributes before a semicolon serve searches and are
-// indexed. Those after it are not, because each indexed attribute costs every node a key in its
-// database. The right column names the transaction or the block that has the event.
+// These are the events and their attributes. Only attributes before a semicolon are indexed for
+// searches, because an index costs every node a key in its database. The right column names the
+// transaction or the block that has the event.
 //
 //	round      epoch round leader view included; margin delta model epsilon     of the block: block_search
 //	aggregate  epoch round leader view included                         of its transaction: tx_search
@@ -57,8 +57,8 @@ func revealEvents(out *app.Outcome) []abcitypes.Event {
 		"committed", strconv.Itoa(len(at.Commitments)), "participants", strings.Join(participants, ","))}
 }
 
-// TxResults returns one result for each transaction: that of the aggregate, those of the gradients
-// in the record's order, and those of commitments and operations.
+// TxResults returns one result for each transaction of a block, in the block's order. r is the
+// record of the round that the block closed, or nil.
 func TxResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	var results []*abcitypes.ExecTxResult
 	add := func(e abcitypes.Event) {
@@ -100,7 +100,8 @@ func operationEvent(t *tx.Tx) abcitypes.Event {
 	return event(t.Kind().String(), keyvals...)
 }
 
-// enactmentEvents returns an event for each proposal that a round boundary enacted or dropped.
+// enactmentEvents returns an event for each accepted proposal that a round boundary enacted or
+// dropped.
 func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 	var events []abcitypes.Event
 	for _, c := range enacted {

@@ -18,8 +18,8 @@ func misbehaviors(proven []abcitypes.Misbehavior) []app.Misbehavior {
 	return out
 }
 
-// MisbehaviorOf returns the misbehaviour that the evidence in a block proves, in the form in which
-// CometBFT passes it to validators. The block may come from an untrusted source.
+// MisbehaviorOf returns the misbehaviour that the evidence in a block proves. The block may come
+// from an untrusted source: malformed evidence is an error.
 func MisbehaviorOf(evidence types.EvidenceList) ([]app.Misbehavior, error) {
 	for i, e := range evidence {
 		if err := e.ValidateBasic(); err != nil {

@@ -21,8 +21,8 @@ const decidedLook = 20 * time.Millisecond
 // PrepareProposal proposes a block from the pool, and ignores the transactions of the request. The
 // block begins with the aggregate that closes the round and its gradients. If no aggregate can
 // close the round, the block begins with the pending commitments. Operations follow.
-// PrepareProposal waits, up to ProposalWait, until the round is complete, so that a round costs one
-// block.
+// PrepareProposal waits, up to ProposalWait, until the round is complete, so that a round takes
+// only one block.
 func (a *Application) PrepareProposal(ctx context.Context,
 	req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	p := a.pool.Load()
@@ -41,18 +41,17 @@ func (a *Application) PrepareProposal(ctx context.Context,
 	return &abcitypes.ResponsePrepareProposal{Txs: raws}, nil
 }
 
-// propose waits for a round that Execute accepts, and returns its transactions. It returns none
+// propose waits for a round that Execute accepts, and returns its transactions. It returns no round
 //
 //   - after ProposalWait;
 //   - if the pool has not changed for StragglerWait, once all required gradients, or N-f gradients,
-//     are in the pool. There is one exception: at a height that allows a round without some required
-//     gradients, propose keeps waiting with only N-f gradients, because the leader also waits for
-//     stragglers;
+//     are in the pool. There is one exception: at a height that allows a round without some
+//     required gradients, propose keeps waiting with only N-f gradients, because the leader also
+//     waits for stragglers;
 //   - at once if other validators have decided the height.
 //
 // A block without a round advances the height, and with it the view and the quorum. In the commit
-// phase propose waits under the same conditions and then returns the pending commitments, even if
-// some are missing.
+// phase propose waits under the same conditions, and then returns the pending commitments.
 func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
@@ -84,8 +83,8 @@ func commits(v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	return v.State.Commits(uint64(req.Height), v.Pending, req.MaxTxBytes)
 }
 
-// wait returns true if the pool has changed, and false if the proposer of a height must stop
-// waiting.
+// wait returns true when the pool has changed, and false when the proposer of a height must not
+// wait any longer.
 func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, deadline <-chan time.Time,
 	height int64) bool {
 	look := time.NewTicker(decidedLook)
@@ -123,7 +122,7 @@ func (a *Application) withOperations(p *pool.Pool, round []*tx.Tx, req *abcitype
 }
 
 // assemble returns a round that this node would accept, or nil. It drops an aggregate whose Delta
-// is wrong and tries the next one.
+// is wrong and tries the next aggregate.
 func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	for {
 		txs := v.State.Assemble(uint64(req.Height), v.Pending, req.MaxTxBytes)
@@ -135,7 +134,7 @@ func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.Req
 		switch {
 		case err == nil:
 			return txs
-		case errors.Is(err, app.ErrHeight): // the request is not for the next height, which is not a fault of the aggregate
+		case errors.Is(err, app.ErrHeight): // not the aggregate's fault: the request is not for the next height
 			a.log.Error("nothing to propose", "height", req.Height, "err", err)
 			return nil
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ProcessProposal executes a proposed block, and accepts it if Execute does. Every fault, including
-// a panic, results in REJECT, with the reason in the log.
+// ProcessProposal accepts a proposed block if Execute does. It rejects a block with a fault, also
+// if the fault causes a panic, and logs the reason.
 func (a *Application) ProcessProposal(_ context.Context,
 	req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
 	s := a.state.Load()
@@ -29,7 +29,8 @@ func (a *Application) ProcessProposal(_ context.Context,
 	return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_ACCEPT}, nil
 }
 
-// verdict returns nil if this node may vote for a proposal, and otherwise the reason against it.
+// verdict returns nil if this node may vote for a proposal, and the reason for the rejection if
+// not.
 func (a *Application) verdict(s *app.State, req *abcitypes.RequestProcessProposal) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

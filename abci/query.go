@@ -17,18 +17,18 @@ import (
 //   - timing/{t}, refusals, refusals/{t} and attempts/{t}, which are this node's observations;
 //   - lead/{participant}, the draft that a worker signs with its gradients,
 //     lead/{participant}/draft, the draft alone, and pending/{participant}, one gradient;
-//   - leader, election/{t}, reputation, membership, proposals, evidence (or offences), epochs, upgrade,
-//     privacy and privacy/{participant};
+//   - leader, election/{t}, reputation, membership, proposals, evidence (or offences), epochs,
+//     upgrade, privacy and privacy/{participant};
 //   - bundle/{t} and kept/{t}, the parts of an export, and kept, the whole current state, which a
 //     worker in another process checks against a header.
 //
-// With ?from=A&to=B after the path a model, a state or the velocity is answered in pieces, as
+// With ?from=A&to=B after the path the answer is a piece of a model, a state or the velocity, as
 // bytes: see query.RangeInfo.
 //
-// With Prove the value is not JSON but the bytes in the state's tree. The key is that of the proof,
-// and the proof leads to the application hash, which is in the header of the answer's height plus 1
-// (package proof). Proofs exist for params, progress, chain_id, closed, history, participants,
-// model, velocity, proposals, offences and epochs, for each element of a list, as in
+// With Prove the value is not JSON but the bytes in the state's tree, with the key of the leaf and
+// a proof. The proof leads to the application hash, which is in the header of the answer's height
+// plus 1 (package proof). Proofs exist for params, progress, chain_id, closed, history,
+// participants, model, velocity, proposals, offences and epochs, for each element of a list, as in
 // participants/{i}, and for chunk/{i}, chunk/{t}/{i}, model/{t} and round/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
@@ -53,7 +53,7 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	return answer, nil
 }
 
-// filter answers CometBFT's peer filter for an address or a node id. Nil admits the peer.
+// filter answers CometBFT's peer filter for an address or a node id. A nil error admits the peer.
 func (a *Application) filter(what string) error {
 	if id, ok := strings.CutPrefix(what, "id/"); ok && a.options.Admits != nil {
 		return a.options.Admits(id)
@@ -64,7 +64,7 @@ func (a *Application) filter(what string) error {
 	return nil
 }
 
-// errorResponse turns an error into a query response.
+// errorResponse returns the query response for an error, with the height of answer.
 func errorResponse(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
 	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: query.TruncateLog(err.Error()),
 		Height: answer.Height}

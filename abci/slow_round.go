@@ -10,13 +10,13 @@ import (
 // slowRoundEvery is the min number of rounds between two warnings of slow training steps.
 const slowRoundEvery = 100
 
-// slowRounds counts rounds for warnings that training steps are slower than the waits of a round.
-// The chain itself has no clock: its waits are counted in heights, so it cannot distinguish a slow
-// step from an absent participant. The operators can, and they set the waits. Only Commit uses
-// slowRounds.
+// slowRounds counts rounds for warnings that training steps are slower than a round waits. The
+// chain itself has no clock: a round waits for a number of heights, so the chain cannot distinguish
+// a slow step from an absent participant. The operators can, and they set the parameters. Only
+// Commit uses slowRounds.
 type slowRounds struct {
 	rounds uint64 // the rounds closed since this node started
-	next   uint64 // the number of rounds from which on the next warning may come
+	next   uint64 // the min value of rounds for the next warning
 }
 
 const (
@@ -50,8 +50,8 @@ func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Mo
 		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
 }
 
-// closedShort reports whether a closed round lacks a gradient that before, the state before its
-// block, required.
+// closedShort reports whether a closed round has no gradient of a participant that was required in
+// before, the state before the round's block.
 func closedShort(before *app.State, r *app.Record) bool {
 	present := make([]uint32, len(r.Contributions))
 	for i, c := range r.Contributions {

@@ -16,15 +16,14 @@ import (
 )
 
 // A snapshot is the state document of a height, in chunks of store.ChunkBytes that are stored
-// separately. Its metadata are the concatenated SHA-256 hashes of the chunks, and its hash is the
-// SHA-256 of the metadata. So a wrong chunk is the fault of its sender, and the node asks another
-// peer. A snapshot holds the Merkle frontier of the history, not the history. So a node that joins
-// by state sync executes and proves like other nodes, but can get the records of older rounds only
-// from peers.
+// separately. The metadata are the concatenated SHA-256 hashes of the chunks, and the snapshot's
+// hash is the SHA-256 of the metadata. So a node can tell which chunk is wrong. A snapshot holds
+// the Merkle frontier of the history, not the history, so a node that joins by state sync can get
+// the records of older rounds only from peers.
 const snapshotFormat = 2
 
-// A snapshot is kept as long as a node that knows of it may still fetch it. Snapshots are spaced in
-// time, so that only few are kept on a fast chain.
+// A snapshot is kept for snapshotAge, so that a node that was offered the snapshot can fetch it.
+// The pause snapshotSpacing limits the number of kept snapshots on a fast chain.
 const (
 	keptSnapshots   = 2 // the min number
 	snapshotAge     = 10 * time.Minute
@@ -35,14 +34,14 @@ const (
 type restoring struct {
 	height  uint64
 	appHash []byte
-	hashes  []byte // the chunks' hashes
+	hashes  []byte // the SHA-256 hashes of the chunks
 	chunks  [][]byte
 	senders []string // the sender of each chunk
 	have    int
 }
 
-// takeSnapshot stores a snapshot of the state and drops old ones. It does nothing if keptSnapshots
-// are stored and the last one is younger than snapshotSpacing. Only Commit calls it.
+// takeSnapshot stores a snapshot of the state and drops old snapshots. It does nothing if
+// keptSnapshots are stored and the last is younger than snapshotSpacing. Only Commit calls it.
 func (a *Application) takeSnapshot(s *app.State) error {
 	heights, err := a.store.Snapshots()
 	if err != nil {
@@ -72,9 +71,8 @@ func (a *Application) takeSnapshot(s *app.State) error {
 	return nil
 }
 
-// Restoring returns the time when this application last accepted an offered snapshot and the time
-// when it last received a correct chunk, zero for never. done reports whether the application has a
-// state.
+// Restoring returns the times of the last accepted offer of a snapshot and of the last correct
+// chunk, zero if there was none. done is true if the application has a state.
 func (a *Application) Restoring() (offered, taken time.Time, done bool) {
 	at := func(p *atomic.Pointer[time.Time]) (t time.Time) {
 		if p := p.Load(); p != nil {
@@ -107,7 +105,7 @@ func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnaps
 	return r, nil
 }
 
-// LoadSnapshotChunk returns one chunk of a snapshot, empty if there is none.
+// LoadSnapshotChunk returns one chunk of a snapshot, empty if the node does not have the chunk.
 func (a *Application) LoadSnapshotChunk(_ context.Context,
 	req *abcitypes.RequestLoadSnapshotChunk) (*abcitypes.ResponseLoadSnapshotChunk, error) {
 	r := &abcitypes.ResponseLoadSnapshotChunk{}
@@ -120,7 +118,8 @@ func (a *Application) LoadSnapshotChunk(_ context.Context,
 }
 
 // OfferSnapshot accepts a snapshot of this program's format and of a size that a state can have.
-// Its state must have the application hash that the light client has verified.
+// restore later compares the state with the application hash of the request, which the light client
+// has verified.
 func (a *Application) OfferSnapshot(_ context.Context,
 	req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
 	s := req.Snapshot
@@ -152,9 +151,10 @@ func (r *restoring) right(index uint32, chunk []byte) bool {
 }
 
 // ApplySnapshotChunk collects the chunks. After the last chunk it checks the state against the
-// verified hash, stores it and publishes it. If a chunk is wrong, CometBFT fetches it from another
-// peer and bans its sender. If a snapshot cannot be restored, all its senders are banned, unless
-// only its state machine version is wrong.
+// verified hash, stores it and publishes it. If a chunk is wrong, CometBFT fetches the chunk from
+// another peer and bans the sender. If the snapshot cannot be restored, the senders of all chunks
+// are banned, unless only the state machine version is wrong: such senders may also offer a
+// snapshot of this program's version.
 func (a *Application) ApplySnapshotChunk(_ context.Context,
 	req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
 	r := a.restoring
@@ -180,7 +180,7 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 		if err := a.restore(r); err != nil {
 			a.log.Error("snapshot rejected", "height", r.height, "err", err)
 			reject := &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT}
-			if !errors.Is(err, app.ErrVersion) { // the senders may also have a snapshot of this version
+			if !errors.Is(err, app.ErrVersion) {
 				reject.RejectSenders = r.senders
 			}
 			return reject, nil
@@ -216,7 +216,7 @@ func (a *Application) restore(r *restoring) (err error) {
 		}
 	}()
 	document := bytes.Join(r.chunks, nil)
-	r.chunks = nil // a second copy of the document is no longer needed
+	r.chunks = nil // frees the second copy of the document
 	s, err := app.DecodeState(r.height, document)
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// measure updates the metrics after a commit. It recomputes the values of participants only if they
-// have changed.
+// measure updates the metrics after a commit. It recomputes the values of participants only if the
+// state has changed.
 func (a *Application) measure(before, s *app.State) {
 	m := a.options.Metrics
 	if m == nil {
@@ -56,8 +56,8 @@ func (a *Application) measureRound(r *app.Record) {
 	}
 }
 
-// rejected counts a rejection in the metrics. Rules on whole blocks have no result codes; their
-// reason is "block".
+// rejected counts a rejection in the metrics. An error by a rule on whole blocks has no result code
+// of its own; its reason is "block".
 func (a *Application) rejected(verb string, err error) {
 	code := Code(err)
 	reason := CodeName(code)

@@ -2,9 +2,9 @@ package abci
 
 import "github.com/spdl/spdl/app"
 
-// SetEnd sets the callback for the last block of the application's state machine version. It gets
-// the state after that block. CometBFT continues when the callback returns. It must be set before
-// the node starts.
+// SetEnd sets the callback for the last block of the application's state machine version. The
+// callback gets the state after that block. CometBFT continues when the callback returns. It must
+// be set before the node starts.
 func (a *Application) SetEnd(ended func(*app.State)) { a.ended = ended }
 
 // SetHold sets the callback for a decided block that needs another state machine version.

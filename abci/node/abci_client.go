@@ -17,9 +17,9 @@ func (c clients) NewABCIClient() (abcicli.Client, error) {
 	return connection{abcicli.NewLocalClient(nil, c.Application), c.Application}, nil
 }
 
-// connection is a client whose CheckTx admits nothing. CometBFT's mempool admits transactions with
-// CheckTxAsync. Only the RPC's /check_tx, which promises to add nothing to the mempool, calls
-// CheckTx.
+// connection is a client whose CheckTx only judges a transaction. CometBFT's mempool admits
+// transactions by CheckTxAsync. Only the RPC's /check_tx, which must not add a transaction to the
+// mempool, calls CheckTx.
 type connection struct {
 	abcicli.Client
 	application abcitypes.Application

@@ -28,7 +28,8 @@ func divergence(reason string) error {
 		"and sync again", errDiverged, reason)
 }
 
-// recordDivergence records in a data folder that its state differs from the chain's.
+// recordDivergence records, in a data folder, that the node's state differs from the chain's, and
+// the reason.
 func recordDivergence(folder, reason string) error {
 	path := filepath.Join(folder, divergenceFile)
 	data, err := json.Marshal(struct {

@@ -8,9 +8,9 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// checkPorts returns an error if an address in config.toml is in use, with the key of the address.
-// CometBFT does not name the key, and if the Prometheus port is in use, it only logs that and runs
-// without metrics.
+// checkPorts returns an error, with the configuration key, if an address in config.toml is in use.
+// CometBFT itself does not name the key, and if the Prometheus port is in use, CometBFT only logs
+// that and runs without metrics.
 func checkPorts(c *config.Config) error {
 	at := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress}}
 	if c.Instrumentation.IsPrometheusEnabled() {

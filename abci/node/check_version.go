@@ -13,21 +13,20 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrVersion means that another version of the state machine, in another release of the program,
-// executes a height.
+// ErrVersion means that the chain needs another version of the state machine than this program has.
 var ErrVersion = errors.New("the chain is of another application version")
 
 // checkVersion rejects a home whose next height needs another version of the state machine, because
-// this version would diverge at the first block on which the two differ. It reads the needed
-// version from the application's state. It also checks CometBFT's state if the application has none
-// or both are at the same height; the application stores a height first.
+// this version would diverge at the first block on which the two versions differ. It reads the
+// needed version from the application's state, and also from CometBFT's state unless the
+// application is already one height ahead.
 func checkVersion(c *config.Config, d *databases.Set, own *app.State) error {
 	if err := checkOwnVersion(c, own); err != nil {
 		return err
 	}
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
-		return nil // NewNode opens it again, and returns an error that names the database
+		return nil // NewNode opens the database again, and returns an error with its name
 	}
 	s, err := sm.NewStore(db, sm.StoreOptions{}).Load()
 	if err != nil {
@@ -39,7 +38,8 @@ func checkVersion(c *config.Config, d *databases.Set, own *app.State) error {
 	return sameVersion(s.Version.Consensus.App, uint64(s.LastBlockHeight))
 }
 
-// checkOwnVersion is the part of checkVersion for the application's state.
+// checkOwnVersion checks the version that the application's state needs. If the state records no
+// upgrade, it checks the version in genesis.
 func checkOwnVersion(c *config.Config, own *app.State) error {
 	if own == nil {
 		return nil
@@ -57,8 +57,8 @@ func checkOwnVersion(c *config.Config, own *app.State) error {
 	return sameVersion(doc.ConsensusParams.Version.App, own.Height)
 }
 
-// sameVersion returns an error unless this program executes the version that a chain has after a
-// height.
+// sameVersion returns ErrVersion unless the version made, which a chain has after a height, is this
+// program's version.
 func sameVersion(made, height uint64) error {
 	if made == app.Version {
 		return nil

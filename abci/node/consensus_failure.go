@@ -25,8 +25,8 @@ func consensusOf(n *cmtnode.Node) (interface{ Wait() }, error) {
 	return consensus, nil
 }
 
-// watch reports the end of consensus in a running node. CometBFT recovers from a panic there, such
-// as that of a failed FinalizeBlock. It only logs the panic, and the process continues without a
+// watch reports the end of consensus in a running node. After a panic in consensus, as after a
+// failed FinalizeBlock, CometBFT only logs the panic, and the process would continue without a
 // validator.
 func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 	consensus.Wait()

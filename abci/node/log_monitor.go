@@ -12,17 +12,18 @@ import (
 	"github.com/spdl/spdl/abci/network"
 )
 
-// logMonitor is a logger for CometBFT that also passes its error messages to onError. It logs some
-// of them at a lower level: rejections of needless evidence, with which a peer could fill the log;
-// errors from closing connections while the node stops; and errors about peers that occur in a
-// healthy net. Consensus failures stay errors.
+// logMonitor is a logger for CometBFT that also passes CometBFT's error messages to onError. It
+// lowers the level of three kinds of errors: rejections of needless evidence, which a peer could
+// cause without end; errors while the node stops; and errors about peers that occur in a healthy
+// net. A consensus failure stays an error.
 type logMonitor struct {
 	log.Logger
 	onError  func(message, reason string)
 	stopping <-chan struct{} // closed when the node must stop
 }
 
-// Error logs a message, and passes it to onError with the value of the key err.
+// Error logs a message. If the message stays an error, Error also passes it to onError, with the
+// value of the key err.
 func (h logMonitor) Error(message string, keyvals ...any) {
 	needless := func(v any) bool { err, ok := v.(error); return ok && errors.Is(err, databases.ErrNeedless) }
 	if slices.ContainsFunc(keyvals, needless) {
@@ -69,8 +70,8 @@ func (r *Running) onError(message, reason string) {
 	}
 }
 
-// diverged ends a node whose state differs from the state that more than two thirds signed, and
-// records the divergence.
+// diverged records that the node's state differs from the state that more than two thirds signed,
+// and ends the node. It ignores reasons other than a wrong header.
 func (r *Running) diverged(reason string) {
 	if !strings.HasPrefix(reason, saidWrongHeader) {
 		return

@@ -11,22 +11,23 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// missedProposals tracks which proposers missed their last turn. Validators have equal powers, so
-// CometBFT's proposer advances by one validator with each height, and with each round of a height:
-// with n validators, the proposer of height h, round 0, is also that of height h-n. The result is
-// an estimate of this node and affects only timeouts. Only FinalizeBlock uses it.
+// missedProposals tracks the proposers that missed their last turn. Validators have equal powers,
+// so CometBFT's proposer advances by one validator with each height, and with each round of a
+// height: with n validators, one validator is the proposer of round 0 at heights h and h-n. The
+// result is an estimate of this node and affects only timeouts. Only FinalizeBlock uses it.
 type missedProposals struct {
 	height     int64 // the height of the last block
 	proposer   string
 	validators []string // the validators' addresses, in the order of commits
-	lost       []bool   // by place in the rotation, which is the height modulo n
-	whose      []string // the addresses by place; "" while unknown
+	lost       []bool   // whether the proposer missed its last turn, by place in the rotation (height modulo n)
+	whose      []string // the proposer's address by place; "" while unknown
 }
 
-// observe records a decided block: its proposer, the votes on the block before and their round, and
-// the validators (included) whose participants' gradients it includes. It reports whether the first
-// proposer of the next height missed its last turn and has since sent neither a committed vote nor
-// a gradient. Gradients count because no commit may have the vote of the slowest validator.
+// observe records a decided block: the proposer, the votes on the previous block and their round,
+// and the validators of the participants whose gradients the block has (included). lost is true if
+// the first proposer of the next height missed its last turn and has since sent neither a committed
+// vote nor a gradient. Gradients count because the votes of the slowest validator may be in no
+// commit.
 func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []string) (lost bool) {
 	heard, validators := included, make([]string, len(b.DecidedLastCommit.Votes))
 	for i, v := range b.DecidedLastCommit.Votes {
@@ -50,9 +51,9 @@ func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []
 	return n > 0 && t.lost[(b.Height+1)%n]
 }
 
-// decided records the round, with n validators, in which the last block was decided. A block names
-// the validator that proposed it first. In a later round that may be an earlier proposer, whose
-// block was proposed again.
+// decided records the consensus round in which the last block was decided, with n validators. A
+// block names only its first proposer: in a later round another validator may have proposed the
+// block again.
 func (t *missedProposals) decided(round, n int64) {
 	for at := t.height; at < t.height+min(round, n); at++ {
 		t.lost[at%n] = true

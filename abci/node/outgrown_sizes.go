@@ -7,12 +7,13 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// outgrownInterval is the interval at which a node checks whether its chain has outgrown its
+// outgrownInterval is the interval at which a node checks whether the chain has outgrown the node's
 // limits.
 const outgrownInterval = 5 * time.Second
 
-// watchSizes checks the limits on sizes until ctx ends. If the chain's blocks have outgrown them
-// while the node fetches blocks, it stops the node. If the chain's transactions have, it warns.
+// watchSizes checks the limits on message sizes until ctx ends. If the chain's blocks have outgrown
+// the limits while the node fetches blocks, watchSizes stops the node. If only the chain's
+// transactions have outgrown the limits, it warns once.
 func (r *Running) watchSizes(ctx context.Context, logger log.Logger) {
 	warned := false
 	for {

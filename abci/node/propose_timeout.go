@@ -12,8 +12,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// lostTurnShare divides timeout_propose for a proposer that missed its last turn and has not voted
-// since.
+// lostTurnShare divides timeout_propose for a proposer that missed its last turn (missedProposals).
 const lostTurnShare = 10
 
 // proposeTimeout sets CometBFT's timeout for the first proposer of the next height. The second
@@ -49,11 +48,11 @@ func (r *Running) decided(height int64) bool {
 	return s != nil && decidedBy(s.Participants, r.peerHeights(), height)
 }
 
-// decidedBy reports whether enough members with a validator have a registered node that is beyond a
-// height. Enough means more than f, where f is params.MaxByzantine of the number of these members,
-// so at least one of them is honest and has the block. The handshake of a connection proves the
-// node id of a peer, so neither strangers nor many hosts of one member add to the count. A member
-// without a registered node does not count.
+// decidedBy reports whether more than f members with a validator have a registered node beyond a
+// height. f is params.MaxByzantine of the number of members with a validator, so at least one of
+// these nodes is honest and has the block. The handshake of a connection proves the node id of a
+// peer, so neither strangers nor many hosts of one member add to the count. A member without a
+// registered node does not count.
 func decidedBy(members []app.Participant, heights map[p2p.ID]int64, height int64) bool {
 	validators, beyond := 0, 0
 	for i := range members {

@@ -18,25 +18,26 @@ import (
 const (
 	// signerPatience is the time for which a starting node waits for the remote signer.
 	signerPatience = 30 * time.Second
-	// signerPause is the time for which a signature waits for the connection of the remote signer.
-	// It is short, because consensus waits with it: after that time a node without its signer
-	// continues as an observer.
+	// signerPause is the max time that a signature waits for the connection of the remote signer.
+	// It is short, because consensus waits too. After that time a node without its signer continues
+	// as an observer.
 	signerPause = 200 * time.Millisecond
 )
 
 var errNoSigner = errors.New("no signer of the validator's key is connected")
 
 // remoteValidator is a validator whose key is in another process: spdl signer, or another signer of
-// CometBFT's protocol. That process connects to priv_validator_laddr in config.toml. It rejects a
-// second signature for a height, round and step.
+// CometBFT's protocol. That process connects to priv_validator_laddr in config.toml, and rejects a
+// second signature for the same height, round and step.
 type remoteValidator struct {
 	*privval.SignerClient
 	endpoint *privval.SignerListenerEndpoint
 	key      crypto.PubKey
 }
 
-// awaitSigner listens for the remote signer and returns its validator when it has connected. Over
-// TCP the node proves its node key, so that a signer can serve only this node.
+// awaitSigner listens for the remote signer, and returns the validator when the signer has
+// connected. It fails with errNoSigner after signerPatience. Over TCP the node proves its node key,
+// so that a signer can serve only this node.
 func awaitSigner(at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remoteValidator, error) {
 	endpoint, err := listenForSigner(at, key, logger)
 	if err != nil {
@@ -90,8 +91,8 @@ func (v *remoteValidator) SignProposal(chainID string, proposal *cmtproto.Propos
 	return v.ask(func() error { return v.SignerClient.SignProposal(chainID, proposal) })
 }
 
-// ask calls question, and once more if the connection was lost. The signer answers the same
-// question with the same signature.
+// ask calls question, and calls it a second time if the connection was lost. The signer answers the
+// same question with the same signature.
 func (v *remoteValidator) ask(question func() error) (err error) {
 	for range 2 {
 		if v.WaitForConnection(signerPause) != nil {

@@ -68,7 +68,7 @@ type Running struct {
 	Application *abci.Application
 
 	network       *network.Network
-	watched       bool               // whether Watch was called, so that the worker must end with a result
+	watched       bool               // whether start has called network.Watch; Stop then waits for the result in worker
 	databases     databases.Set      // the databases of CometBFT
 	db            dbm.DB             // the database of the application
 	cancel        context.CancelFunc // stops the goroutines outside of consensus
@@ -77,9 +77,9 @@ type Running struct {
 	upgradeHalt   *upgradeHalt
 	worker        chan error
 	failed        chan error
-	halted        atomic.Pointer[string] // why consensus has ended, in CometBFT's words
+	halted        atomic.Pointer[string] // the reason of a consensus failure in CometBFT's words; nil before
 	dataDir       string
-	beside        <-chan struct{} // closed when the services of Hooks.Beside have ended; nil if there are none
+	beside        <-chan struct{} // closed when the services of Hooks.Beside have ended; nil without services
 }
 
 // Hooks let a command or a testnet change how a node runs. The zero value changes nothing.
@@ -95,8 +95,8 @@ type Hooks struct {
 	// gradients that the application rejects. Only a simulated attacker sets it.
 	GossipRefused bool
 	// Beside starts further services in the node's process, which run until ctx ends. It returns
-	// when they are ready, or with an error. ended is closed when they have ended; nil means that
-	// there are none. By default there are none.
+	// when the services are ready, or with an error. ended is closed when the services have ended;
+	// a nil ended means that no service runs. By default no service runs.
 	Beside func(ctx context.Context, n Beside) (ended <-chan struct{}, err error)
 }
 
@@ -105,7 +105,7 @@ type Beside struct {
 	App       home.AppConfig
 	RPC       string // rpc.laddr in config.toml
 	Logger    log.Logger
-	Evaluator *home.Evaluator // has the data and the trainer of the worker
+	Evaluator *home.Evaluator // measures models with the data and the trainer of the worker
 }
 
 // Start runs the node of a home with the application and, if app.toml enables it, the worker.
@@ -152,8 +152,8 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	return r, nil
 }
 
-// warnKeys warns about key files that other users can read, and about plain key files next to
-// encrypted ones.
+// warnKeys warns about key files that other users can read, and about plain key files in a home
+// with encrypted keys.
 func warnKeys(c *config.Config, a home.AppConfig, logger log.Logger) error {
 	home.WarnReadable(logger, home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
 	plain, err := home.PlainKeys(c, a)
@@ -163,8 +163,9 @@ func warnKeys(c *config.Config, a home.AppConfig, logger log.Logger) error {
 	return err
 }
 
-// start makes the node and its application, starts them, and runs the services of the hooks and of
-// app.toml. If it fails, the caller must call Stop, which stops the running parts.
+// start assembles the application and the CometBFT node, starts the node, its watchers and the
+// services of Hooks.Beside, and then starts the worker if app.toml enables it. If start fails, the
+// caller must call Stop, which stops the parts that already run.
 func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig, own home.Participant,
 	logger log.Logger, h Hooks) error {
 	g, err := home.GenesisOf(c)
@@ -276,13 +277,13 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 }
 
 // connect builds the CometBFT node with this project's reactors and limits, and connects the
-// application to its mempool.
+// application to the node's mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
 	m *metrics.Metrics, logger log.Logger) (err error) {
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
 		&r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
-		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
+		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in a replay
 			return versionError(s, err)
 		}
 		return err
@@ -317,7 +318,8 @@ func (r *Running) Stop() error {
 		go func() {
 			err := r.Node.Stop()
 			r.Node.Wait()
-			// Otherwise a goroutine of the node would keep the application in memory.
+			// Without Stop of ProxyApp, a goroutine of the node would keep the application in
+			// memory.
 			stopped <- errors.Join(err, r.Node.ProxyApp().Stop())
 		}()
 		select {

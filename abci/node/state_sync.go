@@ -15,8 +15,8 @@ const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in 
 	"if the log says that snapshots are of another version, start the release of that version; " +
 	"or set statesync.enable = false to fetch all blocks"
 
-// patience bounds the times without progress after which a state sync ends the node. CometBFT's own
-// state sync has no such bound: its process would wait without end.
+// patience bounds the times without progress in a state sync. After such a time the node ends,
+// because CometBFT's own state sync would wait without end.
 type patience struct {
 	offer time.Duration // the max time without an offered snapshot
 	chunk time.Duration // the max time without an accepted chunk, after the first offer
@@ -32,13 +32,12 @@ func syncPatience(discovery time.Duration) patience {
 
 // syncing is the part of the application that watchSync needs.
 type syncing interface {
-	// Restoring returns the times of the last accepted offer and of the last accepted chunk, zero
-	// if there was none, and whether the application has a state.
+	// Restoring is implemented by abci.Application.
 	Restoring() (offered, taken time.Time, done bool)
 }
 
 // watchSync waits for the end of a state sync. It returns nil when the application has its state,
-// and an error when the sync cannot succeed.
+// and errSync after a time without progress.
 func watchSync(ctx context.Context, a syncing, p patience) error {
 	start := time.Now()
 	for {

@@ -15,21 +15,22 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ExitVersion is the exit code of a program that ended, or did not start, because another version
-// executes the chain. A supervisor must not restart the program.
+// ExitVersion is the exit code of a program that ended, or did not start, because the chain needs
+// another version of the state machine. A supervisor must not restart the program.
 const ExitVersion = 4
 
-// A node that has executed the last height of its version waits for peers that have not. It waits
-// at least minPeerWait and at most maxPeerWait, and checks every peerWaitPause. The min is a second
-// because block sync panics if it is stopped before it has finished the block that it executed.
+// A node that has executed the last height of its version waits until its peers have executed that
+// height too. It waits at least minPeerWait and at most maxPeerWait, and checks every
+// peerWaitPause. minPeerWait is needed because block sync panics if it is stopped before it has
+// finished the block that it executed.
 const (
 	minPeerWait   = time.Second
 	maxPeerWait   = 30 * time.Second
 	peerWaitPause = 100 * time.Millisecond
 )
 
-// versionError returns an error that says why this program does not execute the height after a
-// state, and what the operator must do.
+// versionError returns an ErrVersion with the reason why this program does not execute the height
+// after a state, and with the remedy.
 func versionError(s *app.State, why error) error {
 	program := fmt.Sprintf("this program (%s) executes version %d", version.Version, app.Version)
 	plan, planned := s.Plan()
@@ -53,7 +54,7 @@ func versionError(s *app.State, why error) error {
 	return fmt.Errorf("%w: %w", ErrVersion, why)
 }
 
-// stateOf returns the committed state of an application, nil if it has none.
+// stateOf returns the committed state of an application, nil before the application has a state.
 func stateOf(application any) *app.State {
 	if a, ok := application.(*abci.Application); ok {
 		return a.State()
@@ -106,7 +107,8 @@ func newUpgradeHalt() *upgradeHalt {
 }
 
 // watchUpgrade stops the node after the last height of this version. It must be called after
-// CometBFT has replayed its blocks, and returns an error if these already reach that height.
+// CometBFT has replayed its blocks. It fails with ErrVersion if the replay already reached that
+// height.
 func (r *Running) watchUpgrade(logger log.Logger) error {
 	if s := r.Application.State(); s != nil {
 		if err := s.Executable(); err != nil {
@@ -135,8 +137,8 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 }
 
 // waitForPeers waits until all connected peers have reached a height. If all other nodes stopped
-// before, a peer without the last block could not get it, and would never reach the height of the
-// upgrade.
+// earlier, a peer without the last block could not get that block, and would never reach the height
+// of the upgrade.
 func (r *Running) waitForPeers(height int64) {
 	least, most := time.Now().Add(minPeerWait), time.After(maxPeerWait)
 	for time.Now().Before(least) || r.behind(height) {

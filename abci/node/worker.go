@@ -37,9 +37,9 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 }
 
 // work runs the worker in the node's process when the node has caught up, because a gradient for a
-// round that closed long ago would be useless. If the worker's journal is damaged, in use or
-// another's, or if its signer signs for another participant, only the worker stops, and the
-// validator continues. Any other error of the worker stops the node.
+// round that closed long ago would be useless. If the worker's journal is damaged, in use or of
+// another participant, or if the signer signs for another participant, only the worker stops, and
+// the validator continues. Any other error of the worker stops the node.
 func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
 	err := r.network.Synced(ctx)
 	if err == nil {

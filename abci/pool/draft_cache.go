@@ -7,16 +7,16 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Drafts caches the results of app.State.DraftIncluded for the current pool by participant,
-// including errors, because any client may query the draft of any participant. It also caches the
-// last Delta, so that the rule runs only once for a state and a set of gradients, even if several
-// participants may lead or other transactions change the pool.
+// Drafts caches the drafts, and the errors, of all participants for the current content of the
+// pool, because any client may query the draft of any participant. It also caches the last Delta,
+// so that the rule runs only once for a state and a set of gradients, even if several participants
+// may lead or other transactions change the pool.
 type Drafts struct {
 	mu    sync.Mutex
-	of    <-chan struct{} // the changed channel of the cached pool; the pool makes a new one at every change
+	of    <-chan struct{} // the Changed channel of the snapshot behind held; the pool makes a new channel at every change
 	held  map[uint32]cachedDraft
-	state *app.State    // the state of last
-	last  *tx.Aggregate // the last draft for which the rule ran; nil at first
+	state *app.State    // the state for which last was drafted
+	last  *tx.Aggregate // the last draft for which the rule ran; nil before the first run
 }
 
 type cachedDraft struct {
@@ -24,7 +24,8 @@ type cachedDraft struct {
 	err   error
 }
 
-// Draft returns a participant's draft from a snapshot of the pool. Concurrent calls wait for each
+// Draft returns a participant's draft from a snapshot of the pool, or the error of
+// app.State.DraftIncluded. It calls made if it has run the rule. Concurrent calls wait for each
 // other.
 func (d *Drafts) Draft(v Snapshot, participant uint32, made func()) (*tx.Aggregate, error) {
 	d.mu.Lock()
@@ -48,8 +49,8 @@ func (d *Drafts) Draft(v Snapshot, participant uint32, made func()) (*tx.Aggrega
 	return draft, err
 }
 
-// setDelta sets a draft's Delta: that of last if both list the same gradients, and otherwise the
-// result of the rule.
+// setDelta sets a draft's Delta: the Delta of last if both drafts list the same gradients, and
+// otherwise the result of the rule.
 func (d *Drafts) setDelta(s *app.State, draft *tx.Aggregate, included []*tx.Tx, made func()) error {
 	if d.state == s && tx.SameIncluded(d.last.Included, draft.Included) {
 		draft.Delta, draft.Digest = d.last.Delta, d.last.Digest

@@ -13,15 +13,16 @@ import (
 // maxOutcomes is the max number of cached outcomes.
 const maxOutcomes = 8
 
-// Executor executes blocks, and caches their outcomes by the block's content from the proposal
-// until the commit. An outcome depends only on the committed state, the height, the transactions
-// and the evidence. So the outcome that PrepareProposal computed also serves ProcessProposal on the
-// same node. Two blocks with the same round but different operations share the result of the round.
+// Executor executes blocks, and caches the outcomes until the commit, by the content of the block.
+// An outcome depends only on the committed state, the height, the transactions and the evidence. So
+// the outcome that PrepareProposal computed also serves ProcessProposal on the same node. Two
+// blocks with the same round but different operations share the result of the round.
 type Executor struct {
 	now      func() time.Time
 	metrics  *metrics.Metrics
 	outcomes *memo.Bounded[[32]byte, *app.Outcome]
-	// closed has the key of a block that consists of only the round's transactions.
+	// closed caches the results of rounds, by the content of a block that has only the round's
+	// transactions.
 	closed *memo.Bounded[[32]byte, *app.Closed]
 }
 
@@ -52,7 +53,7 @@ func (x *Executor) Execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	})
 }
 
-// Clear drops all outcomes. After the commit of a height its outcomes are of no use.
+// Clear drops all outcomes. After a commit the cached outcomes of that height are of no use.
 func (x *Executor) Clear() {
 	x.outcomes.Clear()
 	x.closed.Clear()

@@ -12,15 +12,16 @@ import (
 
 // LocalChain gives a worker in the node's process access to the chain. It implements worker.Chain.
 type LocalChain struct {
-	Ready <-chan struct{} // closed once there is a pool
-	Pool  func() *Pool    // nil before Ready
+	Ready <-chan struct{} // closed once the application has a pool
+	Pool  func() *Pool    // returns the pool, nil before Ready is closed
 	Draft func(participant uint32) (*tx.Aggregate, error)
-	// StragglerWait is the interval at which Lead tries again while stragglers may arrive.
+	// StragglerWait is the interval at which Lead tries again while gradients are missing.
 	StragglerWait time.Duration
 	Send          func(ctx context.Context, raw []byte) error // submits a transaction to the node's mempool
 }
 
-// Await waits for a committed state with a task other than last.
+// Await waits until the participant's task in the committed state differs from last, and returns
+// that task.
 func (l LocalChain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
 	select {
 	case <-l.Ready:
@@ -41,8 +42,8 @@ func (l LocalChain) Await(ctx context.Context, pub []byte, last *worker.Task) (*
 	}
 }
 
-// Lead waits for a draft. It tries again whenever the pool has changed, and after each
-// StragglerWait.
+// Lead waits until Draft succeeds. It tries again whenever the pool has changed, and after
+// StragglerWait if Draft fails with app.ErrNotClosing.
 func (l LocalChain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		changed := l.Pool().Snapshot().Changed

@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// signatureKey is a transaction's last 64 bytes, which are its signature. With this key the pool
-// finds a transaction without hashing megabytes.
+// signatureKey is the last 64 bytes of a transaction: its signature, unless it is unsigned
+// evidence. With this key the pool finds a transaction without hashing megabytes.
 type signatureKey [64]byte
 
 func keyOf(raw []byte) (e signatureKey) {

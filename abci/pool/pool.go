@@ -46,12 +46,12 @@ func slotOf(t *tx.Tx) slot {
 }
 
 const (
-	// maxPending bounds the pending operations of one kind from one sender; all outsiders count as
-	// one sender. It equals the max number of operations in a block. A limit of one operation per
-	// subject would not be enough, because a participant can make up any number of Joins and send
-	// each in an approval.
+	// maxPending is the max number of pending operations of one kind from one sender; all outsiders
+	// count as one sender. It equals the max number of operations in a block. A limit of one
+	// operation for each subject would not be enough, because a participant can make up any number
+	// of Joins and approve each of them.
 	maxPending = 64
-	// maxOperationBytes bounds an operation. The largest operation that rule P2 allows starts an
+	// maxOperationBytes bounds the bytes of an operation. The largest valid operation starts an
 	// epoch with an external model of 32 KiB and a ledger. Without the bound, approvals that are
 	// padded to the size of a block would crowd out gradients.
 	maxOperationBytes = 40 << 10
@@ -62,9 +62,9 @@ const (
 	joinRate, joinBurst = 1, 8
 )
 
-// Pool holds the transactions that wait for a block. Two bounds limit its memory: the number of
-// slots, which only admitted senders can fill, and the number of bytes. It admits transactions
-// against the latest committed state.
+// Pool holds the transactions that wait for a block. Its memory is bounded by the number of slots,
+// which only admitted senders can fill, and by the number of bytes. The pool admits a transaction
+// if the latest committed state does.
 type Pool struct {
 	mu          sync.Mutex
 	state       *app.State
@@ -90,8 +90,8 @@ func New(state *app.State, limit int64, now func() time.Time) *Pool {
 		checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]Aggregate{}, changed: make(chan struct{})}
 }
 
-// Add admits a transaction, with the cheap checks first. If the transaction contradicts another
-// that is or was in the pool, Add returns the proof of the equivocation.
+// Add admits a transaction, or returns the reason for the rejection. If the transaction contradicts
+// another transaction that is or was in the pool, Add also returns the proof of the equivocation.
 func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	at := slotOf(t)
 	p.mu.Lock()
@@ -106,8 +106,8 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	if err := p.limitJoins(p.joins, t); err != nil {
 		return nil, err
 	}
-	// Signatures are verified outside of the lock. If the state has changed by then, the
-	// transaction is checked again under the lock.
+	// Signatures are verified outside of the lock. If the state has changed after the verification,
+	// the transaction is checked again under the lock.
 	if err := state.Admit(t); err != nil {
 		return nil, err
 	}
@@ -132,7 +132,8 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	return nil, nil
 }
 
-// Check returns the error with which Add would reject a transaction, without adding it.
+// Check returns the error with which Add would reject a transaction. It does not add the
+// transaction.
 func (p *Pool) Check(t *tx.Tx) error {
 	p.mu.Lock()
 	state, err := p.state, p.vacant(slotOf(t), t)
@@ -161,7 +162,8 @@ func (p *Pool) Committed() *app.State {
 	return p.state
 }
 
-// at returns the transaction that is in a slot, or was in it before execution failed.
+// at returns the transaction in a slot, or the aggregate that was dropped from the slot because its
+// execution failed.
 func (p *Pool) at(at slot) *tx.Tx {
 	if held := p.slots[at]; held != nil {
 		return held
@@ -185,7 +187,8 @@ func (p *Pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
 	return proof
 }
 
-// vacant returns an error if the pool cannot put a transaction into its slot.
+// vacant returns an error if the transaction's slot is filled, or if the transaction would exceed a
+// limit of the pool.
 func (p *Pool) vacant(at slot, t *tx.Tx) error {
 	if held, ok := p.slots[at]; ok {
 		if held.Hash == t.Hash {
@@ -226,8 +229,8 @@ func (p *Pool) count(of slot) int {
 	return n
 }
 
-// Decode decodes a block's transactions. For a pending transaction it returns the pool's, which is
-// already decoded and verified.
+// Decode decodes a block's transactions. For a pending transaction it returns the pool's copy,
+// which is already decoded and verified.
 func (p *Pool) Decode(raws [][]byte) ([]*tx.Tx, error) {
 	txs := make([]*tx.Tx, len(raws))
 	for i, raw := range raws {
@@ -255,10 +258,11 @@ func (p *Pool) Find(hash [32]byte) *tx.Tx {
 // integer additions.
 const admitCost = 1 << 16
 
-// Advance moves the pool to a committed state and drops stale transactions. If the state has
-// changed, it checks every transaction again. Only the transactions of a round whose phase is still
-// open are not checked again, unless the participants have changed: the boundary of a stalled round
-// may change keys, and a gradient that is signed with a former key makes its aggregate invalid.
+// Advance moves the pool to a committed state and drops stale transactions. After an empty block no
+// transaction is stale. After any other block Advance checks every transaction again, except
+// transactions of a round whose phase is still open. It checks these too if the participants have
+// changed: the boundary of a stalled round may change keys, and a gradient that is signed with a
+// former key makes its aggregate invalid.
 func (p *Pool) Advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -270,7 +274,7 @@ func (p *Pool) Advance(s *app.State) {
 	if closed {
 		clear(p.rejected)
 	}
-	if from.Hash() == s.Hash() { // an empty block makes no transaction stale
+	if from.Hash() == s.Hash() { // the block was empty
 		p.notify()
 		return
 	}
@@ -300,7 +304,7 @@ func sameStanding(p, q app.Participant) bool {
 }
 
 // Aggregate is an aggregate of the open round that this node has seen. Err is the reason why a
-// block with the aggregate would be invalid, nil if this node knows none.
+// block with the aggregate would be invalid, nil if this node knows no reason.
 type Aggregate struct {
 	Tx  *tx.Tx
 	Err error
@@ -319,8 +323,8 @@ func (p *Pool) Aggregates() []Aggregate {
 	return out
 }
 
-// Reject drops an aggregate that was admitted and then failed execution with err. The pool does not
-// admit it again while its round is open.
+// Reject drops an aggregate whose execution failed with err. The pool does not admit the aggregate
+// again while its round is open.
 func (p *Pool) Reject(t *tx.Tx, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -355,8 +359,8 @@ func (p *Pool) notify() {
 	p.changed = make(chan struct{})
 }
 
-// expose adds the transaction in a slot to those for snapshots, unless it belongs to the next
-// round.
+// expose adds the transaction in a slot to pending or operations, unless the transaction belongs to
+// the next round.
 func (p *Pool) expose(at slot) {
 	switch {
 	case !at.ofRound():
@@ -366,7 +370,7 @@ func (p *Pool) expose(at slot) {
 	}
 }
 
-// exposeAll rebuilds the transactions for snapshots from the slots.
+// exposeAll rebuilds pending and operations from the slots.
 func (p *Pool) exposeAll() {
 	p.pending, p.operations = nil, nil
 	for _, at := range p.order {

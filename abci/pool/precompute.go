@@ -11,8 +11,8 @@ import (
 
 // Precomputer runs the rule in the background when the last required gradient arrives, at most once
 // for each committed state. So every node computes Delta while the leader makes and sends the
-// aggregate. Drafting, proposing and verifying then wait for that Delta and reuse it. It never
-// affects a verdict.
+// aggregate. Drafting, proposing and verifying then reuse that Delta. Precomputer never affects a
+// verdict.
 type Precomputer struct {
 	Log  log.Logger
 	last atomic.Pointer[app.State] // the state of the last run
@@ -26,7 +26,7 @@ func (c *Precomputer) Run(v Snapshot) {
 	}
 	c.runs.Go(func() {
 		defer func() {
-			if r := recover(); r != nil { // executing a block with these gradients panics too, and rejects the block
+			if r := recover(); r != nil { // a block with these gradients panics again at its execution, and is then rejected
 				c.Log.Error("precomputing the aggregate failed", "err", r)
 			}
 		}()

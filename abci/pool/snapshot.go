@@ -12,7 +12,7 @@ import (
 type Snapshot struct {
 	State      *app.State
 	Pending    []*tx.Tx        // the open round's transactions, in order of arrival
-	Operations []*tx.Tx        // in order of arrival
+	Operations []*tx.Tx        // the operations, in order of arrival
 	LastGrowth time.Time       // the time when the last gradient or commitment arrived
 	Changed    <-chan struct{} // closed at the pool's next change
 }
@@ -28,7 +28,7 @@ func (p *Pool) Snapshot() Snapshot {
 }
 
 // Senders lists the participants with a pending gradient for the open round. In the commit phase it
-// lists those whose commitment is pending or in the state.
+// lists the participants whose commitment is pending or in the state.
 func (v Snapshot) Senders() []uint32 {
 	var all []uint32
 	committing := v.State.Committing()

@@ -16,16 +16,17 @@ import (
 )
 
 // Attempt is an aggregate that did not close its round. It is an observation of this node: another
-// node may not have seen the aggregate, and the chain records only that its leader was passed over.
+// node may not have seen the aggregate, and the chain records only that the aggregate's leader was
+// passed over.
 type Attempt struct {
 	Leader   uint32 `json:"leader"`
 	View     uint32 `json:"view"`
-	Included int    `json:"included"`         // the digest of Delta; "" if the chain has a tolerance
-	Digest   string `json:"digest,omitempty"` // of Delta; "" if the chain has a tolerance
+	Included int    `json:"included"`
+	Digest   string `json:"digest,omitempty"` // the digest of Delta; "" if the chain has a tolerance
 	// Recomputed is the digest of the Delta that the rule gives for the same gradients, "" if this
 	// node does not know it.
 	Recomputed string `json:"recomputed,omitempty"`
-	Log        string `json:"log,omitempty"` // why a block with it would be invalid; "" if this node knows no reason
+	Log        string `json:"log,omitempty"` // why a block with the aggregate is invalid; "" if this node knows no reason
 }
 
 // maxAttempts is the max number of remembered attempts for one round.
@@ -36,14 +37,14 @@ const maxAttempts = 64
 type Attempts struct {
 	mu    sync.Mutex
 	seen  map[params.RoundID][]Attempt
-	order []params.RoundID // in the order in which they closed
+	order []params.RoundID // the rounds in seen, in the order in which they closed
 }
 
 // NewAttempts returns Attempts without any attempt.
 func NewAttempts() *Attempts { return &Attempts{seen: map[params.RoundID][]Attempt{}} }
 
-// Closed remembers the unsuccessful aggregates of a closed round. seen holds the aggregates that
-// the pool had before the block.
+// Closed remembers the aggregates that did not close the round of record r. seen holds all
+// aggregates that the pool had before the block.
 func (a *Attempts) Closed(r *app.Record, seen []pool.Aggregate) {
 	var list []Attempt
 	for _, x := range seen {

@@ -5,7 +5,7 @@ import "github.com/spdl/spdl/app"
 // PeerClock is an element of the answer to /clocks.
 type PeerClock struct {
 	NodeID  string  `json:"node_id"`
-	AheadMs float64 `json:"ahead_ms"` // the peer's clock minus this node's; the transit time of messages makes it too low
+	AheadMs float64 `json:"ahead_ms"` // the peer's clock minus this node's, too low by the transit time of the message
 }
 
 func (q *Queries) queryClocks(*app.State, string) (any, error) {

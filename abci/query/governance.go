@@ -15,7 +15,7 @@ import (
 type Leader struct {
 	Epoch      uint64   `json:"epoch"`
 	Round      uint64   `json:"round"`
-	Height     uint64   `json:"height"` // the next height
+	Height     uint64   `json:"height"` // the next height, for which View and Leaders hold
 	Opened     uint64   `json:"opened"`
 	View       uint64   `json:"view"`      // the highest open view at the next height, at most len(ranking)+1
 	Leaders    []uint32 `json:"leaders"`   // the ranked participants that may lead at that height, by view
@@ -58,11 +58,11 @@ type Election struct {
 	View    uint32   `json:"view"`
 }
 
-// Output is the VRF output of one participant.
+// Output is the VRF output of one participant in a closed round.
 type Output struct {
 	Participant uint32 `json:"participant"`
-	Output      string `json:"output"`     // h, 64 bytes
-	Reputation  int64  `json:"reputation"` // after the round; a participant with 0 gets no rank
+	Output      string `json:"output"`     // h, 64 bytes in hexadecimal
+	Reputation  int64  `json:"reputation"` // the reputation after the round; a participant with reputation 0 gets no rank
 }
 
 func (q *Queries) queryElection(s *app.State, arg string) (any, error) {
@@ -86,11 +86,11 @@ func (q *Queries) queryElection(s *app.State, arg string) (any, error) {
 	return e, nil
 }
 
-// Standing is one participant in the answer to /reputation.
+// Standing is the entry of one active participant in the answer to /reputation.
 type Standing struct {
 	Participant    uint32 `json:"participant"`
 	Moniker        string `json:"moniker"`
-	Reputation     int64  `json:"reputation"` // parts per million
+	Reputation     int64  `json:"reputation"` // in parts per million
 	MayLead        bool   `json:"may_lead"`
 	Participations uint64 `json:"participations"`
 	Offences       int    `json:"offences"`
@@ -136,13 +136,13 @@ type Member struct {
 	Joined    uint64 `json:"joined"`
 }
 
-// Proposal is a governance proposal that waits for approvals or for the boundary.
+// Proposal is a governance proposal that is not enacted yet.
 type Proposal struct {
 	ID        string   `json:"id"`
 	Kind      string   `json:"kind"`
 	Height    uint64   `json:"height"`
 	Approvals []uint32 `json:"approvals"`
-	Accepted  bool     `json:"accepted"` // whether it takes effect at the next round boundary
+	Accepted  bool     `json:"accepted"` // whether the next round boundary enacts the proposal
 	About     string   `json:"about"`
 }
 
@@ -173,14 +173,14 @@ func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {
 	return m, nil
 }
 
-// EpochState is one epoch in the answer to /epochs; the running epoch is the last.
+// EpochState is one epoch in the answer to /epochs. The running epoch is the last entry.
 type EpochState struct {
 	Epoch     uint64 `json:"epoch"`
 	Running   bool   `json:"running"`
 	Rounds    uint64 `json:"rounds"` // the number of closed rounds
 	Planned   uint64 `json:"planned"`
-	Opened    uint64 `json:"opened"` // the first height
-	Closed    uint64 `json:"closed"` // the last height; 0 for the running epoch
+	Opened    uint64 `json:"opened"` // the first height of the epoch
+	Closed    uint64 `json:"closed"` // the last height of the epoch; 0 for the running epoch
 	Preset    string `json:"preset,omitempty"`
 	Rule      string `json:"rule"`
 	Dim       int    `json:"dim"`
@@ -208,7 +208,7 @@ func queryEpochs(_ *Queries, s *app.State, _ string) (any, error) {
 type UpgradeState struct {
 	Version uint64        `json:"version"` // the state machine's version at the next height
 	Height  uint64        `json:"height"`  // the last committed height
-	Planned *app.Upgrade  `json:"planned"` // null if there is none
+	Planned *app.Upgrade  `json:"planned"` // null if no upgrade is planned
 	Made    []app.Upgrade `json:"made"`    // the past upgrades, by height
 }
 

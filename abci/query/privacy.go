@@ -7,22 +7,21 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Spend is one participant's entry in the answers to /privacy and /privacy/{p}: the cost of its
-// gradients in closed rounds, by the ledger. It is computed for the answer and is not part of the
-// state.
+// Spend is one participant's entry in the answers to /privacy and /privacy/{p}: the cost of the
+// participant's gradients in closed rounds, by the chain's ledger.
 type Spend struct {
 	Participant    uint32   `json:"participant"`
 	Moniker        string   `json:"moniker"`
-	Participations uint64   `json:"participations"` // in all epochs
+	Participations uint64   `json:"participations"` // the number of these gradients, in all epochs
 	Epsilon        *float64 `json:"epsilon"`        // null if an epoch of the chain has no ledger
 	Delta          float64  `json:"delta"`
 	Budget         float64  `json:"budget"` // the epsilon that the participant may spend
 	Left           *uint64  `json:"left"`   // the participations that the budget still pays for; null if Epsilon is null
-	// Guarantee reports whether Epsilon is a guarantee: it is not null, and no epoch belonged to a
+	// Guarantee is true if Epsilon is a guarantee: Epsilon is not null, and no epoch was one of a
 	// test chain.
 	Guarantee bool `json:"guarantee"`
-	// TrainerClips reports whether the guarantee also depends on clipping by the participants' own
-	// programs, in this epoch or an earlier one.
+	// TrainerClips is true if the guarantee also depends on clipping by the participants' own
+	// programs, in the running epoch or in an ended epoch.
 	TrainerClips bool `json:"trainer_clips,omitempty"`
 	// Unit is the unit of privacy, empty for an example.
 	Unit string `json:"unit,omitempty"`
@@ -31,7 +30,7 @@ type Spend struct {
 	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
 }
 
-// SpendOf returns the spend of a participant.
+// SpendOf returns the spend of a participant. Epsilon and Left are nil if an epoch has no ledger.
 func SpendOf(s *app.State, p *app.Participant) (Spend, error) {
 	priv := s.Params.Privacy
 	out := Spend{
@@ -93,8 +92,8 @@ func Spends(s *app.State) ([]Spend, error) {
 	return out, nil
 }
 
-// MaxEpsilon returns [GreatestSpend] of a state and caches the last result, because every poll of a
-// node's status needs it, and its computation searches the ledgers of all participants.
+// MaxEpsilon returns [GreatestSpend] of a state. It caches the last result, because every poll of a
+// node's status needs the value, and GreatestSpend searches the ledgers of all participants.
 func (q *Queries) MaxEpsilon(s *app.State) *float64 {
 	spend, _ := q.maxEpsilon.Get(s, func() (*float64, error) { return GreatestSpend(s), nil })
 	return spend

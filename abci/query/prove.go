@@ -10,21 +10,21 @@ import (
 )
 
 // Bundle is the answer to /bundle/{t}: the proofs of a round's record, which has the hash of the
-// round's model, and of the progress, the parameters, the epochs and the participants. All are
-// proofs for the state of Height, whose application hash is in the header of the next height.
+// round's model, and of the progress, the parameters, the epochs and the participants. All proofs
+// are for the state of Height, whose application hash is in the header of the next height.
 type Bundle struct {
 	Height uint64 `json:"height"`
 	proof.Bundle
 }
 
-// StateAfter is the answer to /kept/{t}: this node's last checkpoint at or before a round, from
-// which the models after it can be computed. It is also the answer to /kept, the current state with
-// the open round.
+// StateAfter is the answer to /kept/{t}: this node's last checkpoint at or before round t. From a
+// checkpoint and the later blocks an auditor can compute the later models. StateAfter is also the
+// answer to /kept, the current state with the open round.
 type StateAfter struct {
 	Epoch    uint64 `json:"epoch"`
 	Round    uint64 `json:"round"`
 	Height   uint64 `json:"height"`
-	Document []byte `json:"document"` // app.State.Encode
+	Document []byte `json:"document"` // the encoding by app.State.Encode
 }
 
 // proveRound proves the record of a closed round.
@@ -40,7 +40,7 @@ func (q *Queries) proveRound(s *app.State, epoch, t uint64) (proof.Proven, error
 	return p, notFound(err)
 }
 
-// prove answers a query with Prove set. It returns the proven key, and its value with the proof.
+// prove answers a query with Prove set. It returns the proven key, and the value with the proof.
 func (q *Queries) prove(s *app.State, path string) (key string, p proof.Proven, err error) {
 	name, arg, _ := strings.Cut(path, "/")
 	switch {

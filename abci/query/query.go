@@ -28,8 +28,8 @@ var (
 	ErrNotReady = errors.New("the chain has not begun")
 )
 
-// These limit the bytes of a query's path and of an error text in an answer. Without them a client
-// could make the node send long texts back.
+// These constants limit the bytes of a query's path, and of an error text in an answer. Without
+// these limits a client could make the node send long texts.
 const (
 	MaxQueryPath = 256
 	maxQueryLog  = 1024
@@ -49,13 +49,13 @@ type Status struct {
 	Ranking      []uint32 `json:"ranking"`
 	Participants int      `json:"participants"` // the number of active participants, N
 	Dim          int      `json:"dim"`
-	Pending      int      `json:"pending"`             // the gradients for the open round in this node's pool
+	Pending      int      `json:"pending"`             // the number of senders of gradients (or commitments) in the pool
 	Phase        string   `json:"phase,omitempty"`     // with commit_reveal: committing or revealing
-	Committed    int      `json:"committed,omitempty"` // the commitments to gradients of the open round that blocks hold
+	Committed    int      `json:"committed,omitempty"` // the number of commitments for the open round in blocks
 	Preset       string   `json:"preset,omitempty"`
 	Rule         string   `json:"rule"`
 	TestChain    bool     `json:"test_chain,omitempty"` // whether the noise may be known, so that nothing is private
-	// Epsilon is the largest epsilon that a participant has spent; null without a guarantee.
+	// Epsilon is the largest epsilon that a participant has spent; null if an epoch has no ledger.
 	Epsilon *float64 `json:"epsilon"`
 	// Home is this node's declaration about its own home. Nobody can check it, and other nodes
 	// declare only their own homes.
@@ -77,12 +77,12 @@ const (
 // Home is a node's declaration about the home of its own worker.
 type Home struct {
 	Trainer string `json:"trainer,omitempty"` // contained or not contained; empty without a trainer
-	Consent string `json:"consent,omitempty"` // with worker.consent "ask": awaited, consented or rejected
-	Signer  string `json:"signer,omitempty"`  // with worker.signer: answers or away
+	Consent string `json:"consent,omitempty"` // with worker.consent "ask": awaited, consented or rejected; otherwise empty
+	Signer  string `json:"signer,omitempty"`  // with worker.signer: answers or away; otherwise empty
 }
 
-// Lead is the answer to /lead/{participant}: the draft that a leader may sign, and its gradients,
-// with which a worker in another process can check it.
+// Lead is the answer to /lead/{participant}: the draft that a leader may sign, and the gradients
+// that the draft lists, so that a worker in another process can check the draft.
 type Lead struct {
 	Draft     *tx.Aggregate `json:"draft"`
 	Gradients [][]byte      `json:"gradients"` // encoded transactions
@@ -96,8 +96,8 @@ type ModelState struct {
 	Parameters []byte `json:"parameters"` // float64 values in little endian
 }
 
-// paths maps the first segment of a query's path to its function, which gets the rest as its
-// argument. Every answer is JSON.
+// paths maps the first segment of a query's path to a function, which gets the rest of the path in
+// arg. Every answer is JSON.
 var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"status":       (*Queries).queryStatus,
 	"params":       func(_ *Queries, s *app.State, _ string) (any, error) { return s.Params, nil },
@@ -210,7 +210,7 @@ func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery
 	return err
 }
 
-// encoded encodes an answer as JSON, or returns its error.
+// encoded encodes an answer as JSON, or returns err.
 func encoded(body any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -258,7 +258,8 @@ func (q *Queries) queryRound(s *app.State, arg string) (any, error) {
 	return q.record(s, epoch, t)
 }
 
-// record loads the record of a closed round. It fails with ErrNotFound if there is none.
+// record loads the record of a closed round. It fails with ErrNotFound if the store does not have
+// the record.
 func (q *Queries) record(s *app.State, epoch, t uint64) (r *app.Record, err error) {
 	if s.IsClosed(epoch, t) { // a search for any other round would find nothing
 		r, err = q.Store.Record(epoch, t)
@@ -283,8 +284,9 @@ func (q *Queries) queryModel(s *app.State, arg string) (any, error) {
 	return q.modelAfter(s, epoch, t)
 }
 
-// modelAfter returns the model after a closed round if the store still has it. The store keeps the
-// models after the last rounds, the final model of each epoch, and those of checkpoints.
+// modelAfter returns the model after a closed round, or ErrNotFound if the store does not have the
+// model. The store keeps the models after the last rounds, the final model of each epoch, and the
+// models of checkpoints.
 func (q *Queries) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
 	r, err := q.record(s, epoch, t)
 	if err != nil {

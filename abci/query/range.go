@@ -18,14 +18,14 @@ import (
 // that number, which a link of 1.1 Mbit/s transfers in the ten seconds that CometBFT's RPC allows.
 const MaxRange = 1 << 20
 
-// RangeInfo describes the whole answer of which pieces are sent. It is the Info of each piece, as
-// JSON, and equal in all pieces.
+// RangeInfo describes a whole answer that is sent in pieces. It is the Info of each piece, as JSON,
+// and the same in all pieces.
 type RangeInfo struct {
 	Epoch  uint64 `json:"epoch"`
 	Round  uint64 `json:"round"`
 	Height uint64 `json:"height"`         // the height of the state with these bytes
-	Hash   string `json:"hash,omitempty"` // for a model or a velocity: the root over its chunks
-	Bytes  int    `json:"bytes"`          // the length of the whole answer
+	Hash   string `json:"hash,omitempty"` // the root over the chunks of a model or a velocity; empty for a state
+	Bytes  int    `json:"bytes"`          // the length of the whole answer in bytes
 }
 
 // rangePaths maps the paths that are also answered in pieces, as bytes and not JSON, to their
@@ -36,7 +36,7 @@ var rangePaths = map[string]func(q *Queries, s *app.State, arg string) (RangeInf
 	"kept":     (*Queries).rangeKept,
 }
 
-// span is a requested range of bytes. to is exclusive; 0 means that the request has none.
+// span is a requested range of bytes. to is exclusive; 0 means that the request does not have to.
 type span struct{ from, to uint64 }
 
 // readSpan parses from=A&to=B. Without to the piece has the max length.
@@ -71,8 +71,8 @@ func (sp span) of(data []byte) ([]byte, error) {
 }
 
 // queryRange answers name/arg?range with bytes. An answer from the current state changes with the
-// next block, so a client requests further pieces with the height of the first, while that answer
-// is cached.
+// next block, so a client requests further pieces at the height of the first piece, while that
+// answer is cached.
 func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, text string,
 	r *abcitypes.ResponseQuery) error {
 	name, arg, _ := strings.Cut(path, "/")
@@ -115,8 +115,9 @@ func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, te
 	return err
 }
 
-// rangeKey returns the cache key of the requested answer, and the argument with its epoch. The key
-// has a height, unless the answer belongs to a closed round and never changes.
+// rangeKey returns the cache key of the requested answer, and the argument in the form
+// {epoch}/{round}. The key has a height, unless the answer belongs to a closed round and so never
+// changes.
 func rangeKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, full string, err error) {
 	if arg == "" {
 		height := s.Height
@@ -169,8 +170,8 @@ func (q *Queries) rangeKept(s *app.State, arg string) (RangeInfo, []byte, error)
 	return RangeInfo{k.Epoch, k.Round, k.Height, "", 0}, k.Document, err
 }
 
-// The cache holds at most maxRanges answers. The first block after an answer was not requested for
-// rangeIdle drops it.
+// The cache holds at most maxRanges answers. After each block Prune drops the answers that were not
+// requested for rangeIdle.
 const (
 	maxRanges = 4
 	rangeIdle = time.Minute

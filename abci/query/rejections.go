@@ -21,13 +21,13 @@ type Rejection struct {
 	Round       uint64 `json:"round"`
 	Participant uint32 `json:"participant"`
 	Reason      string `json:"reason"` // the name of the result code: norm, budget, payload, proof or signature
-	Log         string `json:"log"`    // the error text for the first gradient, or for the first signed one
+	Log         string `json:"log"`    // the error text for the first gradient, or for the first signed gradient
 	Count       uint64 `json:"count"`
-	// Signed reports whether the participant signed one of the gradients. Anybody may have sent the
-	// others in its name.
+	// Signed is true if the participant signed one of the gradients. Anybody may have sent unsigned
+	// gradients in the participant's name.
 	Signed bool `json:"signed"`
-	// Norm is the norm of the gradient in Log, in grid steps, for the reason norm. MinNorm and
-	// MaxNorm are the bounds for clipped gradients with noise.
+	// With the reason norm, Norm is the norm of the gradient in Log, and MinNorm and MaxNorm are
+	// the bounds for clipped gradients with noise, all in grid steps.
 	Norm    float64 `json:"norm,omitempty"`
 	MinNorm float64 `json:"min_norm,omitempty"`
 	MaxNorm float64 `json:"max_norm,omitempty"`
@@ -65,7 +65,7 @@ type rejectionKey struct {
 type Rejections struct {
 	mu    sync.Mutex
 	seen  map[params.RoundID]map[rejectionKey]*Rejection
-	order []params.RoundID // in the order of their first rejections
+	order []params.RoundID // the rounds in seen, in the order of their first rejections
 	size  int
 }
 
@@ -97,7 +97,7 @@ func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 	}
 }
 
-// count adds one to a rejection, and returns a copy of it.
+// count adds one to the Count of a rejection, and returns a copy of the rejection.
 func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,8 +121,8 @@ func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejec
 	return *x
 }
 
-// list returns the remembered rejections of a round, or for nil those of all rounds, ordered by
-// round, participant and reason.
+// list returns the remembered rejections of a round, or with nil the rejections of all rounds,
+// ordered by round, participant and reason.
 func (r *Rejections) list(of *params.RoundID) []Rejection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +142,8 @@ func (r *Rejections) list(of *params.RoundID) []Rejection {
 	return out
 }
 
-// queryRefusals returns the remembered rejections of a round, or for an empty argument all of them.
+// queryRefusals returns the remembered rejections of a round, or for an empty argument the
+// rejections of all rounds.
 func (q *Queries) queryRefusals(s *app.State, arg string) (any, error) {
 	if arg == "" {
 		return q.Rejections.list(nil), nil

@@ -10,15 +10,15 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Timing is the time of one round on this node's clock, in the three stages of the paper. A stage
-// that this node did not observe in full is 0.
+// Timing holds the durations of the three stages of a round, as in the paper, on this node's clock.
+// A stage that this node did not observe in full is 0.
 //
-//   - Local gradient computation lasts from the opening of the round to the arrival of this node's own
-//     gradient, or with commit-reveal of its own commitment.
-//   - Gradient exchange lasts from there to the arrival of the last required gradient. If the round
-//     closed without all of them, it lasts to the arrival of the first aggregate, because its leader
-//     waited until then.
-//   - Blockchain consensus lasts from there to the commit.
+//   - Local gradient computation lasts from the opening of the round to the arrival of this node's
+//     own gradient, or with commit-reveal of its own commitment.
+//   - Gradient exchange lasts from that arrival to the arrival of the last required gradient. If
+//     the round closed without a required gradient, the exchange lasts to the arrival of the first
+//     aggregate, because its leader waited until then.
+//   - Blockchain consensus lasts from the end of the exchange to the commit.
 type Timing struct {
 	Epoch uint64  `json:"epoch"`
 	Round uint64  `json:"round"`
@@ -32,12 +32,12 @@ const maxTimings = 256
 
 type Moments struct {
 	Opened, Own, whole, led, closed time.Time
-	// OwnAt is the next height at the time when this node's own gradient arrived. QuorumAt is the
-	// next height at the time when the gradient arrived that completed N-f. A field is 0 if this
-	// node did not observe the arrival.
+	// OwnAt is the next height at the arrival of this node's own gradient. QuorumAt is the next
+	// height at the arrival of the gradient that completed N-f gradients. Either is 0 if this node
+	// did not observe the arrival.
 	OwnAt, QuorumAt uint64
-	// Slow reports whether this node's commitment arrived when the round could already continue
-	// without it.
+	// Slow is true if this node's commitment arrived when the commit phase could already end
+	// without that commitment.
 	Slow bool
 }
 
@@ -49,14 +49,14 @@ type Timings struct {
 	own   uint32
 	found bool
 	seen  map[params.RoundID]*Moments
-	order []params.RoundID // in the order of their first records
+	order []params.RoundID // the rounds in seen, in the order of their first moments
 }
 
 func NewTimings(now func() time.Time) *Timings {
 	return &Timings{now: now, seen: map[params.RoundID]*Moments{}}
 }
 
-// at returns the moments of a round. The caller holds the lock.
+// at returns the moments of a round, and adds the round if it is new. The caller holds the lock.
 func (t *Timings) at(p params.RoundID) *Moments {
 	m := t.seen[p]
 	if m == nil {
@@ -98,7 +98,8 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 }
 
 // committed records the arrival of this node's own commitment. A commitment is the hash of a
-// computed gradient, so it ends the computation and begins the exchange. The caller holds the lock.
+// computed gradient, so its arrival ends the computation and begins the exchange. The caller holds
+// the lock.
 func (t *Timings) committed(c *tx.Commit, s *app.State) {
 	m := t.at(params.RoundID{Epoch: c.Epoch, Round: c.Round})
 	if !t.found || c.Participant != t.own || !m.Own.IsZero() {
@@ -108,8 +109,8 @@ func (t *Timings) committed(c *tx.Commit, s *app.State) {
 	m.Slow = s.Committing() && s.Height+1 >= s.Progress.Opened+s.Params.Election.QuorumBlocks
 }
 
-// gradient records the arrival of a gradient if it is this node's own, or if it completes N-f
-// gradients or all required ones. The caller holds the lock.
+// gradient records the arrival of this node's own gradient, of the gradient that completes N-f
+// gradients, and of the last required gradient. The caller holds the lock.
 func (t *Timings) gradient(g *tx.Gradient, v pool.Snapshot) {
 	now, next := t.now(), v.State.Height+1
 	m := t.at(params.RoundID{Epoch: g.Epoch, Round: g.Round})
@@ -142,7 +143,8 @@ func (t *Timings) Closed(r *app.Record, short bool) Moments {
 	return *m
 }
 
-// Get returns the timing of a closed round, if it is remembered.
+// Get returns the timing of a closed round. It returns false if the round is not closed or not
+// remembered.
 func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,8 +160,8 @@ func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 		BC: Milliseconds(whole, m.closed)}, true
 }
 
-// Milliseconds returns the time from a to b in milliseconds. It is 0 if one of them is unknown, or
-// if b is before a: an early gradient arrives before its round opens.
+// Milliseconds returns the time from a to b in milliseconds. The result is 0 if a or b is unknown,
+// or if b is before a, as for a gradient that arrives before its round opens.
 func Milliseconds(a, b time.Time) float64 {
 	if a.IsZero() || b.IsZero() || b.Before(a) {
 		return 0
