@@ -27,7 +27,10 @@ func testnetStartCommand() *cobra.Command {
 			"temporary and\n" +
 			"removed, unless --keep or --home is given. A net that `testnet init` made in --home is started as it " +
 			"is, and one\n" +
-			"that was stopped goes on. With --stay the nodes answer after the last round too, until Ctrl-C.",
+			"that was stopped goes on. With --stay the nodes answer after the last round too, until Ctrl-C.\n\n" +
+			"In a round's line, included counts its gradients: fewer than the participants says that one came late or not " +
+			"at all,\nand the round closed without it. T_LGC, T_GE and T_BC are the milliseconds of computing a gradient, of " +
+			"exchanging the\ngradients, and of consensus.",
 		Example: "  spdl testnet start --stay --explorer\n  spdl testnet start --validators 7 --rounds 20 -o json",
 	}, o.start)
 	o.declare(cmd)
