@@ -29,7 +29,8 @@ func (e configError) Unwrap() error        { return e.error }
 // config.toml, because CometBFT keeps old ones.
 func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, true) }
 
-// load is Load, with the environment only if environment is set.
+// load reads a home as Load does. It applies the environment's variables only if environment is
+// set.
 func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 	c, a := DefaultConfig(), DefaultAppConfig()
 	comet, own := "CMT", "SPDL"

@@ -33,7 +33,8 @@ type Network struct {
 	gossip  string
 	genesis app.Genesis
 	log     log.Logger
-	// persistentPeers are those of config.toml, or of the chain's registry if it names none.
+	// persistentPeers lists the persistent peers in config.toml or, if it names none, those in the
+	// chain's registry.
 	persistentPeers string
 
 	txs        *reactor.TxReactor

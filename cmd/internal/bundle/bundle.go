@@ -1,5 +1,6 @@
-// Package bundle collects what a helper needs to understand a node that does not do as it should, and
-// nothing that is secret: a list of files, each made by a function here, and none copied as it is.
+// Package bundle collects what a helper needs to understand a node with a problem, and no secrets.
+// A bundle is a list of files. A function here makes each of them, and none is a copy of a file of
+// the home.
 package bundle
 
 import (
@@ -16,11 +17,11 @@ import (
 	"github.com/spdl/spdl/cmd/internal/doctor"
 )
 
-// Node is what a bundle is made of.
+// Node is the node that a bundle describes.
 type Node struct {
 	*doctor.Home
-	RPC string    // its address, of which a password is a secret
-	Log io.Reader // the node's log, nil if none is at hand
+	RPC string    // its address, whose password is a secret
+	Log io.Reader // the node's log; nil if there is none
 	Dir string
 }
 
@@ -29,7 +30,7 @@ type File struct {
 	Name  string `json:"name"`
 	What  string `json:"what"`
 	Bytes int    `json:"bytes"`
-	// Missing says why the file is not in the bundle, "" if it is.
+	// Missing is the reason why the file is not in the bundle, or "".
 	Missing string `json:"missing,omitempty"`
 
 	data []byte
@@ -41,7 +42,7 @@ type part struct {
 	make       func(context.Context, *Node) ([]byte, error)
 }
 
-// parts are all files that a bundle can have.
+// parts lists all files that a bundle can have.
 var parts = []part{
 	{"version.json", "the program: its version, build settings and modules", programVersion},
 	{"host.json", "the host: system, processors, memory", host},
@@ -57,7 +58,7 @@ var parts = []part{
 	{"log.txt", "the last lines of the log, without those of the trainer program", logTail},
 }
 
-// Collect makes the files of a bundle. All are scrubbed of the secrets of the home.
+// Collect makes the files of a bundle, without the secrets of the home.
 func Collect(ctx context.Context, n *Node) []File {
 	hide := secrets(n)
 	files := make([]File, len(parts))
@@ -67,7 +68,7 @@ func Collect(ctx context.Context, n *Node) []File {
 		if err != nil {
 			f.Missing = string(hide.scrub([]byte(err.Error())))
 		}
-		if f.data = data; !strings.HasSuffix(p.name, ".gz") { // a profile has names of functions, no values
+		if f.data = data; !strings.HasSuffix(p.name, ".gz") { // a profile holds names of functions and no values
 			f.data = hide.scrub(data)
 		}
 		f.Bytes = len(f.data)
@@ -101,7 +102,7 @@ func Write(w io.Writer, files []File, at time.Time) error {
 	return errors.Join(t.Close(), z.Close())
 }
 
-// List prints the files: what each holds, and why others are missing.
+// List prints the content of each file, and the reasons why others are missing.
 func List(w io.Writer, files []File) error {
 	var err error
 	for _, f := range files {

@@ -17,8 +17,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/doctor"
 )
 
-// public are the settings whose texts a bundle may hold, without the credentials of addresses. Any
-// other text is left out, so that a new setting is secret until it is listed here.
+// public lists the settings whose texts a bundle may hold, without credentials in addresses. Other
+// texts are left out, so a new setting stays secret until this list has it.
 var public = map[string]bool{
 	"moniker": true, "version": true, "db_backend": true, "db_dir": true, "log_level": true, "log_format": true,
 	"abci": true, "mempool.type": true, "mempool.wal_dir": true, "storage.discard_abci_responses": true,
@@ -73,7 +73,7 @@ func host(context.Context, *Node) ([]byte, error) {
 		firstLine("/proc/meminfo")}, "", "  ")
 }
 
-// disk returns the names and sizes of the home's files, and what is in none of them.
+// disk returns the names, sizes and modes of the home's files, and not their contents.
 func disk(_ context.Context, n *Node) ([]byte, error) {
 	var b strings.Builder
 	err := filepath.WalkDir(n.Dir, func(path string, d fs.DirEntry, err error) error {

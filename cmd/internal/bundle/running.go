@@ -19,10 +19,10 @@ import (
 // askTimeout bounds each question to the node.
 const askTimeout = 10 * time.Second
 
-// errSilent says that no node answers.
+// errSilent means that no node answers.
 var errSilent = errors.New("no node of this home answers")
 
-// fromRPC returns the part that is the node's answer to a method of its RPC.
+// fromRPC returns the part with the node's answer to a method of its RPC.
 func fromRPC(method string) func(context.Context, *Node) ([]byte, error) {
 	return func(ctx context.Context, n *Node) ([]byte, error) {
 		if n.Node == nil {
@@ -50,10 +50,10 @@ func fromRPC(method string) func(context.Context, *Node) ([]byte, error) {
 	}
 }
 
-// maxProfile bounds a profile, in bytes.
+// maxProfile is the max size of a profile, in bytes.
 const maxProfile = 32 << 20
 
-// profile returns the part that is a profile of the node.
+// profile returns the part with a profile of the node.
 func profile(name string) func(context.Context, *Node) ([]byte, error) {
 	return func(ctx context.Context, n *Node) ([]byte, error) {
 		switch {
@@ -90,7 +90,8 @@ const (
 	maxLine  = 2000 // bytes
 )
 
-// ofTrainer matches the lines of a log that a trainer program has written: it may print its data.
+// ofTrainer matches log lines that a trainer program has written. A bundle leaves them out, because
+// they may contain the program's data.
 var ofTrainer = regexp.MustCompile(`(?i)\btrainer\b`)
 
 // logTail returns the last lines of the log.

@@ -13,17 +13,17 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// removed stands in the place of a secret.
+// removed is the text that replaces a secret.
 const removed = "(removed)"
 
-// minSecret is the min number of bytes of a value that is searched for: a shorter one would remove
-// words.
+// minSecret is the min number of bytes of a secret that scrub searches for. A shorter one would
+// remove ordinary words.
 const minSecret = 6
 
-// A scrubber removes the values that it knows, and what looks like a secret.
+// A scrubber removes the secrets that it knows, and texts that look like a secret.
 type scrubber struct{ values [][]byte }
 
-// named matches a value that its name calls a secret, in a log, a URL or JSON.
+// named matches a value whose name says that it is a secret, in a log, a URL or JSON.
 var named = regexp.MustCompile(
 	`(?i)((?:pass(?:word|phrase)?|secret|token|api[_-]?key|authorization|priv(?:ate)?_?key)"?` +
 		`\s*[=:]\s*(?:bearer\s+|basic\s+)?)("[^"]*"|[^\s,;&}]+)`)
@@ -71,7 +71,7 @@ func secrets(n *Node) scrubber {
 			}
 		}
 	}
-	// The longest first: a value may be a part of another.
+	// The longest come first, because one secret may be a part of another.
 	slices.SortFunc(s.values, func(a, b []byte) int { return len(b) - len(a) })
 	return s
 }
@@ -88,7 +88,7 @@ func credentials(address string, add func(string)) {
 	}
 }
 
-// privateIn adds the texts of a JSON document under names that begin with priv or contain _priv.
+// privateIn adds the texts in a JSON document whose names begin with priv or contain _priv.
 func privateIn(v any, private bool, add func(string)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -106,7 +106,7 @@ func privateIn(v any, private bool, add func(string)) {
 	}
 }
 
-// texts returns the texts of a setting, none for a number or a switch.
+// texts returns the texts of a setting. A number or a switch has none.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:

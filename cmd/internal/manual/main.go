@@ -29,7 +29,7 @@ func main() {
 }
 
 func write(dir string) error {
-	// Nobody's home: the default of --home is to be the reader's.
+	// A home of no user, so that the pages show the reader's default of --home.
 	if err := os.Setenv("HOME", "$HOME"); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func write(dir string) error {
 		}
 	}
 	root := cli.Root(io.Discard, io.Discard)
-	root.DisableAutoGenTag = true // it would hold the day
+	root.DisableAutoGenTag = true // the tag would hold the day
 	header := &doc.GenManHeader{Section: "1", Source: "spdl " + version.Version, Manual: "SPDL"}
 	if err := doc.GenManTree(root, header, man); err != nil {
 		return err

@@ -1,6 +1,5 @@
-// Command notices writes which third parties' work is in spdl, and under which licences: LIST, a
-// table for people, and TEXT, all licences and notices word for word, for those who pass the
-// program on.
+// Command notices writes the third-party parts of spdl and their licences. LIST is a table for
+// people. TEXT has all licences and notices word for word, for those who distribute the program.
 //
 //	go run ./cmd/internal/notices LIST TEXT
 package main

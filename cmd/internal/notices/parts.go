@@ -15,14 +15,14 @@ import (
 	"strings"
 )
 
-// part is the work of a third party: a module, or what is beside the modules.
+// part is a third party's work: a module, or another work that is not a module.
 type part struct {
 	name, version string
 	files         []string // its licences and notices
 	licences      []string
 }
 
-// program is what is delivered, for these architectures.
+// program is the delivered program, for these architectures.
 const program = "./cmd/spdl"
 
 var architectures = []string{"amd64", "arm64"}
@@ -31,8 +31,8 @@ var architectures = []string{"amd64", "arm64"}
 var legal = regexp.MustCompile(`(?i)^(un)?(licen[cs]es?|copying|copyright|notice|patents)` +
 	`([-.](md|txt|apache|bsd|mit|sil|link\.txt))?$`)
 
-// find returns all third parties' parts of the program, with the licences of each. A part without a
-// licence that is known is an error.
+// find returns all third-party parts of the program, with the licences of each. It fails if a part
+// has no known licence.
 func find(root string) ([]part, error) {
 	dirs := map[string]*part{} // by the module's folder
 	files := map[string]map[string]bool{}
@@ -48,7 +48,7 @@ func find(root string) ([]part, error) {
 			if dirs[top] == nil {
 				dirs[top], files[top] = &part{name: field[0], version: field[1]}, map[string]bool{}
 			}
-			// a package may have a licence of its own, beneath the module's
+			// a package may have a licence of its own, in its folder below the module's
 			for dir := field[3]; strings.HasPrefix(dir, top); dir = filepath.Dir(dir) {
 				if err := legalFiles(dir, files[top]); err != nil {
 					return nil, err
@@ -118,7 +118,7 @@ func legalFiles(dir string, to map[string]bool) error {
 	return nil
 }
 
-// marks are sentences by which a licence is known, without spaces and capitals.
+// marks lists sentences by which a licence is recognised, without spaces and capitals.
 var marks = []struct {
 	licence string
 	mark    *regexp.Regexp
@@ -145,7 +145,7 @@ func licences(files []string) ([]string, error) {
 			return nil, err
 		}
 		text := strings.ToLower(strings.Join(strings.Fields(string(data)), ""))
-		three := false // clauses of BSD, of which two are the other licence's
+		three := false // clauses of BSD: the other BSD licence has only two
 		for _, m := range marks {
 			if !m.mark.MatchString(text) || m.licence == "BSD-2-Clause" && three {
 				continue

@@ -1,4 +1,4 @@
-// Package probe asks from outside whether a node answers at its address.
+// Package probe tests from outside whether a node answers at its address.
 package probe
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/cometbft/cometbft/p2p/conn"
 )
 
-// timeout bounds each of a probe's steps: the name, the connection and the handshake.
+// timeout bounds each step of a probe: the look-up of the name, the connection and the handshake.
 const timeout = 5 * time.Second
 
 // Node connects to a node's address, id@host:port, and checks the id by the handshake of CometBFT's
-// p2p. The key of this side is a new one: a node that lets in members alone proves its id first, and
-// then ends the connection.
+// p2p. The probe uses a new key. A node that admits only members still proves its id before it ends
+// the connection.
 func Node(ctx context.Context, address string) error {
 	id, at, _ := strings.Cut(address, "@")
 	host, port, err := net.SplitHostPort(at)

@@ -38,7 +38,7 @@ func write(program, version, notices, out string) error {
 	if err != nil {
 		return err
 	}
-	info.Main.Version = version // a build with -trimpath does not say what -ldflags set
+	info.Main.Version = version // a build with -trimpath does not record what -ldflags set
 	code, err := os.ReadFile(program)
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func New(w io.Writer, at time.Time) (*Writer, error) {
 	return t, t.record(e)
 }
 
-// Scalars writes the finite values of a step; the others have no event.
+// Scalars writes an event for each finite value of a step, and none for the others.
 func (t *Writer) Scalars(at time.Time, step int64, values []Scalar) error {
 	var summary []byte
 	for _, s := range values {
@@ -78,7 +78,8 @@ func (t *Writer) record(event []byte) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked returns the CRC32C as TFRecord stores it: the sum of data that holds sums is no good one.
+// masked returns the CRC32C as TFRecord stores it. It is masked because a CRC of data that contains
+// CRCs is weak.
 func masked(data []byte) uint32 {
 	sum := crc32.Checksum(data, castagnoli)
 	return (sum>>15 | sum<<17) + 0xa282ead8

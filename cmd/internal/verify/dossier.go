@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/dossier"
 )
 
-// Dossier verifies the file of a dossier against a trusted header, of any chain if it names none, or, if
-// a file with the genesis is named, against that.
+// Dossier verifies the file of a dossier against a trusted header or, if a file with the genesis is
+// named, against that genesis. If the trust names no chain, the dossier may be of any chain.
 func Dossier(ctx context.Context, path string, t light.Trust, genesisFile string) (dossier.Verdict, error) {
 	root := func(chainID string, _ *types.LightBlock) (light.Trust, error) {
 		if t.ChainID == "" {

@@ -9,15 +9,15 @@ import (
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
-// File is an exported model that agrees with its own proof. Whether the proof leads to the chain,
-// Offline and Against decide.
+// File is an exported model that agrees with its own proof. Offline and Against verify that the
+// proof leads to the chain.
 type File struct {
 	*modelfile.File
 	Name, Format string
 }
 
-// Open decodes a file's bytes and checks them against the proof in the file. ChainID is the chain
-// that the model must be of, "" for any.
+// Open decodes a file's bytes and checks them against the proof in the file. chainID is the chain
+// to which the model must belong, or "" for any.
 func Open(name string, data []byte, chainID string) (*File, error) {
 	f, format, err := modelfile.Decode(data)
 	if err == nil {
@@ -32,8 +32,8 @@ func Open(name string, data []byte, chainID string) (*File, error) {
 	return &File{f, name, format}, nil
 }
 
-// Offline verifies the file against the header that it carries itself, which is trusted for its
-// hash. A trusted height of 0 is any. Nobody is asked.
+// Offline verifies the file against the header in the file, which is trusted because of its hash. A
+// trusted height of 0 stands for any height. Offline asks no node.
 func (f *File) Offline(t light.Trust) (Verdict, error) {
 	own, err := f.Header()
 	if err != nil {

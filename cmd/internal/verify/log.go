@@ -23,8 +23,8 @@ func OpenLog(path string) (*audit.Log, error) {
 	return audit.ReadLog(f)
 }
 
-// LogHeaders returns the headers that a log holds, from the trusted one, or, if a file with the genesis
-// is named, from the first.
+// LogHeaders returns the headers of a log, from the trusted one on. If a file with the genesis is
+// named, it returns them from the first on.
 func LogHeaders(log *audit.Log, t light.Trust, genesisFile string) (light.Headers, light.Trust, error) {
 	blocks, err := log.Blocks()
 	if err != nil {

@@ -29,7 +29,8 @@ type Verdict struct {
 	Value    any                   `json:"value,omitempty"`
 }
 
-// On returns the verdict on what a key names, which leads to a header that follows from trust.
+// On returns the verdict on the value of a key, whose proof leads to a header that follows from
+// trust.
 func On(key string, t light.Trust, b *types.LightBlock) Verdict {
 	return Verdict{
 		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), Time: b.Time,

@@ -15,11 +15,11 @@ import (
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
-// ErrStale reports that what is proven was true too long ago.
+// ErrStale means that a verified value was true too long ago.
 var ErrStale = errors.New("answer is too old")
 
-// Model checks an exported model down to its last byte: the file against its
-// proof, the proof against the header that the light client trusts.
+// Model checks every byte of an exported model: the file against its proof, and the proof against
+// the header that the light client trusts.
 func Model(ctx context.Context, f *modelfile.File, h light.Headers) (*types.LightBlock, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
@@ -42,8 +42,8 @@ func Model(ctx context.Context, f *modelfile.File, h light.Headers) (*types.Ligh
 	return b, nil
 }
 
-// Answer checks a node's answer to a proven query. Asked is the key of the value
-// that was asked for, height that of the header which has the application hash.
+// Answer checks a node's answer to a proven query. asked is the key of the requested value, and
+// height is that of the header with the application hash.
 func Answer(ctx context.Context, asked string, p proof.Proven, height int64, h light.Headers) (*types.LightBlock,
 	error) {
 	b, err := h.Header(ctx, height)
@@ -56,8 +56,8 @@ func Answer(ctx context.Context, asked string, p proof.Proven, height int64, h l
 	return b, nil
 }
 
-// Fresh rejects a header that is older than most; 0 takes any. A verified answer was true
-// at the header's height: a node that hides the blocks since then can prove it still.
+// Fresh rejects a header that is older than most; 0 accepts any. A verified answer was true at the
+// header's height, and a node that hides later blocks can still prove it.
 func Fresh(b *types.LightBlock, now time.Time, most time.Duration) error {
 	if age := now.Sub(b.Time); most > 0 && age > most {
 		return fmt.Errorf("%w: the header of height %d, to which it leads, is %v old, at most %v is taken (--max-age)",

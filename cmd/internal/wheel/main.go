@@ -1,5 +1,5 @@
-// Command wheel writes the Python package of trainers as a wheel, the same bytes whenever it is
-// made of one version at one SOURCE_DATE_EPOCH.
+// Command wheel writes the Python package of trainers as a wheel. The same version and
+// SOURCE_DATE_EPOCH give the same bytes.
 //
 //	go run ./cmd/internal/wheel VERSION LICENSE FOLDER
 package main
@@ -29,7 +29,7 @@ func write(described, licence, folder string) error {
 	if err != nil {
 		return err
 	}
-	made := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC) // the first day that a zip knows
+	made := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC) // the earliest day that a zip can store
 	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {

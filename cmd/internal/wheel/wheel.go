@@ -19,8 +19,8 @@ var (
 	notLocal = regexp.MustCompile(`[^A-Za-z0-9]+`)
 )
 
-// pythonVersion returns a version of PEP 440 for what git describes: a tag's number, and of
-// anything else a local version of 0.
+// pythonVersion returns a PEP 440 version for the output of git describe: a tag's number, or else a
+// local version of 0.
 func pythonVersion(described string) string {
 	if tag := release.FindStringSubmatch(described); tag != nil {
 		return tag[1]
@@ -51,8 +51,9 @@ Root-Is-Purelib: true
 Tag: py3-none-any
 `
 
-// build returns a wheel: a zip of the package, and a folder of what describes it, whose RECORD has
-// the SHA-256 of every file (the binary distribution format of Python's packaging guide).
+// build returns a wheel: a zip with the package, and with a folder that describes it. The RECORD in
+// that folder has the SHA-256 of every file (the binary distribution format of Python's packaging
+// guide).
 func build(version string, licence []byte, made time.Time) ([]byte, error) {
 	var out, record bytes.Buffer
 	z := zip.NewWriter(&out)

@@ -16,12 +16,12 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// description is what spdl_trainer.describe says about a model.
+// description is the output of spdl_trainer.describe about a model.
 type description struct {
 	Tensors  []params.Tensor `json:"tensors"`
-	Examples int             `json:"examples"` // of all
-	Reads    bool            `json:"reads"`    // from the data of the configuration
-	Files    []string        `json:"files"`    // that the study needs, from the folder of the model's file
+	Examples int             `json:"examples"` // of all participants together
+	Reads    bool            `json:"reads"`    // the model reads the data of the configuration
+	Files    []string        `json:"files"`    // the files that the study needs, in the folder of the model's file
 }
 
 // unsuitable is the exit code of spdl_trainer.describe for a model that SPDL cannot train.

@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Module is a model that a Python function of the user's builds: a PyTorch module, or a linear
-// model of NumPy or scikit-learn.
+// Module is a model that a user's Python function builds: a PyTorch module, or a linear model of
+// NumPy or scikit-learn.
 type Module struct {
 	Source string // FILE.py:FUNCTION
 	Data   string // file or folder, which is copied into the study; "" for MNIST. A folder's groups are the unit
@@ -22,7 +22,8 @@ type Module struct {
 	Group  string // the column of the groups, which are then the unit of privacy; "" for none
 }
 
-// source is the form of Module.Source. The file is imported by its name.
+// source matches a valid Module.Source. Python imports the file by its name, so the name has few
+// characters.
 var source = regexp.MustCompile(`^(.*?)([A-Za-z_][A-Za-z0-9_]*)\.py:([A-Za-z_][A-Za-z0-9_]*)$`)
 
 // Check returns an error if Source does not have its form.
@@ -44,8 +45,8 @@ func (m Module) names() (module, function string, err error) {
 	return part[2], part[3], nil
 }
 
-// Write writes the study of a module to a folder, which must not exist or be empty, or writes
-// nothing. It returns the parameters.
+// Write writes the study of a module to a folder, which must not exist or be empty, and returns the
+// parameters. If it fails, it leaves nothing there.
 func (m Module) Write(ctx context.Context, dir string, o Options) (p params.Params, err error) {
 	module, function, err := m.names()
 	if err != nil {
@@ -71,7 +72,7 @@ func (m Module) Write(ctx context.Context, dir string, o Options) (p params.Para
 	return p, move(draft, dir)
 }
 
-// move moves what a folder has to another, which may be the empty working directory.
+// move moves the content of a folder to another folder, which may be the empty working directory.
 func move(from, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
@@ -101,7 +102,7 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	if err != nil {
 		return p, err
 	}
-	if !d.Reads && m.Data == "" { // nothing reads MNIST
+	if !d.Reads && m.Data == "" { // nothing would read MNIST
 		config = ""
 		if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
 			return p, err
@@ -133,8 +134,8 @@ func (m Module) grouped() bool {
 	return m.Group != "" || m.Data != "" && err == nil
 }
 
-// mostRows is how many bytes of rows a step may take for SPDL to clip them, unless the user says
-// who clips.
+// mostRows is the max number of bytes of rows in a step for which SPDL clips the rows. With more,
+// the trainer clips them, unless the user decides otherwise.
 const mostRows = 32 << 20
 
 // params returns the parameters of the preset external for a described model.

@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer"
 )
 
-// study is what every study's folder has.
+// study holds what the folder of every study contains.
 type study struct {
 	script []byte // train.py
 	params params.Params
@@ -27,7 +27,7 @@ func vacant(dir string) error {
 	return nil
 }
 
-// write writes a study of a name, with the Python package that its trainer imports.
+// write writes a study under a name, with the Python package that its trainer imports.
 func (s study) write(dir, name string, o Options) error {
 	if err := writePackage(dir); err != nil {
 		return err
@@ -49,8 +49,8 @@ func (s study) write(dir, name string, o Options) error {
 	return nil
 }
 
-// writePackage copies the Python package that speaks the protocol into a folder: a study needs no
-// pip.
+// writePackage copies the Python package that speaks the protocol into a folder, so that a study
+// needs no pip.
 func writePackage(dir string) error {
 	files := trainer.Package()
 	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {

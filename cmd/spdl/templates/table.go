@@ -16,7 +16,7 @@ const (
 	classes = 3
 )
 
-// writeCSV writes data.csv, the same wherever it is written.
+// writeCSV writes data.csv, with the same bytes on every machine.
 func writeCSV(dir string) error {
 	f, err := os.Create(filepath.Join(dir, "data.csv"))
 	if err != nil {

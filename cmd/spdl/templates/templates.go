@@ -18,7 +18,7 @@ var files embed.FS
 // Template is one study.
 type Template struct {
 	Name  string
-	Needs string // beside Python
+	Needs string // in addition to Python
 	About string
 	study preset.Study
 	data  func(dir string) error // writes the data
@@ -65,14 +65,14 @@ func tensor(name, init string, shape ...uint32) params.Tensor {
 	return params.Tensor{Name: name, Shape: shape, Init: init}
 }
 
-// Options are what of a study the user decides.
+// Options are the user's choices for a study.
 type Options struct {
 	Validators int
-	Rounds     uint64    // 0: the template's
-	Epsilon    float64   // 0: the template's
-	Clipping   string    // "": the template's
+	Rounds     uint64    // 0 stands for the template's
+	Epsilon    float64   // 0 stands for the template's
+	Clipping   string    // "" stands for the template's
 	Python     string    // the interpreter
-	Log        io.Writer // takes what a model's file says when it fails
+	Log        io.Writer // gets the output of a model's file that fails
 }
 
 // Write writes a study to a folder, which must not exist or be empty. It returns the parameters.
@@ -95,7 +95,8 @@ func (t Template) Write(dir string, o Options) (params.Params, error) {
 	return p, t.data(dir)
 }
 
-// params returns the study's parameters; of examples that all have, each has a share.
+// params returns the study's parameters. Each participant has an equal share of the template's
+// examples.
 func (t Template) params(o Options) (params.Params, error) {
 	s := t.study
 	s.Examples /= o.Validators
