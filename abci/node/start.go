@@ -12,6 +12,7 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/libs/service"
 	cmtnode "github.com/cometbft/cometbft/node"
 	"github.com/cometbft/cometbft/types"
 	"github.com/prometheus/client_golang/prometheus"
@@ -68,6 +69,7 @@ type Running struct {
 	Application *abci.Application
 
 	network       *network.Network
+	unlisted      bool               // Hooks.Unlisted: the node has no listeners, and Stop stops its parts
 	watched       bool               // whether start has called network.Watch; Stop then waits for the result in worker
 	databases     databases.Set      // the databases of CometBFT
 	db            dbm.DB             // the database of the application
@@ -94,6 +96,9 @@ type Hooks struct {
 	// GossipRefused sets the option GossipRefused of the application: the mempool then forwards
 	// gradients that the application rejects. Only a simulated attacker sets it.
 	GossipRefused bool
+	// Unlisted starts the node without its listeners: no peer and no client can connect to it, and
+	// the caller connects the switches. For nets in virtual time (testnet/virtual).
+	Unlisted bool
 	// Beside starts further services in the node's process, which run until ctx ends. It returns
 	// when the services are ready, or with an error. ended is closed when the services have ended;
 	// a nil ended means that no service runs. By default no service runs.
@@ -177,16 +182,20 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 		return err
 	}
 	r.announce(c, logger.With("module", "app"))
-	if err := r.Node.Start(); err != nil {
+	if err := r.run(h.Unlisted); err != nil {
 		return err
 	}
 	consensus, err := consensusOf(r.Node)
 	if err != nil {
 		return err
 	}
-	go r.watch(ctx, consensus)
 	r.network.Watch(ctx, r.Application)
 	r.watched = true
+	go func() {
+		if r.network.Synced(ctx) == nil { // consensus that never starts never ends
+			r.watch(ctx, consensus)
+		}
+	}()
 	go r.watchSizes(ctx, logger.With("module", "app"))
 	if c.StateSync.Enable {
 		go func() {
@@ -203,6 +212,15 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 		}
 	}
 	return r.startWorker(ctx, c, a, own, logger.With("module", "worker"), h)
+}
+
+// run starts the CometBFT node, or only its switch with the reactors.
+func (r *Running) run(unlisted bool) error {
+	if !unlisted {
+		return r.Node.Start()
+	}
+	r.unlisted = true
+	return r.Node.Switch().(service.Service).Start()
 }
 
 // assemble makes the application and the CometBFT node, and connects them. It starts nothing.
@@ -313,6 +331,10 @@ func (r *Running) Stop() error {
 		}
 	}
 	var err error
+	if r.unlisted {
+		r.Node.OnStop()
+		err = r.Node.ProxyApp().Stop()
+	}
 	if r.Node != nil && r.Node.IsRunning() {
 		stopped := make(chan error, 1)
 		go func() {
