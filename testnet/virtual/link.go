@@ -3,6 +3,7 @@ package virtual
 import (
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -73,25 +74,26 @@ func (s *stream) change(f func()) {
 
 func (s *stream) hold(held bool) { s.change(func() { s.held = held }) }
 
-// next returns bytes that have arrived, or how long to wait for the next change or chunk.
-func (s *stream) next(b []byte) (n int, err error, changed <-chan struct{}, wait time.Duration) {
+// next copies bytes that have arrived to b, or returns how long the reader must wait for a change or
+// for the next chunk; -1 means until a change.
+func (s *stream) next(b []byte) (n int, changed <-chan struct{}, wait time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return 0, io.EOF, nil, 0
+		return 0, nil, 0, io.EOF
 	case s.held || len(s.chunks) == 0:
-		return 0, nil, s.changed, -1
+		return 0, s.changed, -1, nil
 	}
 	first := &s.chunks[0]
 	if wait := time.Until(first.at); wait > 0 {
-		return 0, nil, s.changed, wait
+		return 0, s.changed, wait, nil
 	}
 	n = copy(b, first.data)
 	if first.data = first.data[n:]; len(first.data) == 0 {
 		s.chunks = s.chunks[1:]
 	}
-	return n, nil, nil, 0
+	return n, nil, 0, nil
 }
 
 // end is one end of a link. Its deadlines do nothing: a node that hangs is seen by its peers' pings.
@@ -103,7 +105,7 @@ type end struct {
 // Read blocks until bytes arrive or the link is closed.
 func (e *end) Read(b []byte) (int, error) {
 	for {
-		n, err, changed, wait := e.in.next(b)
+		n, changed, wait, err := e.in.next(b)
 		switch {
 		case n > 0 || err != nil:
 			return n, err
@@ -122,16 +124,14 @@ func (e *end) Read(b []byte) (int, error) {
 
 // Write never blocks.
 func (e *end) Write(b []byte) (int, error) {
-	err := error(nil)
+	closed := false
 	e.out.change(func() {
-		if e.out.closed {
-			err = net.ErrClosed
-			return
+		if closed = e.out.closed; !closed {
+			e.out.chunks = append(e.out.chunks, chunk{time.Now().Add(e.out.delay), slices.Clone(b)})
 		}
-		e.out.chunks = append(e.out.chunks, chunk{time.Now().Add(e.out.delay), append([]byte(nil), b...)})
 	})
-	if err != nil {
-		return 0, err
+	if closed {
+		return 0, net.ErrClosed
 	}
 	return len(b), nil
 }
