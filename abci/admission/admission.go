@@ -17,7 +17,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// errStranger is the error for a node that no member has registered and the operator has not
+// errStranger is the error for a node that no active member has registered and the operator has not
 // listed.
 var errStranger = fmt.Errorf("%w: no member's node", app.ErrNotParticipant)
 
@@ -31,9 +31,9 @@ const (
 
 // Policy holds the settings about peers in the [p2p] section of app.toml.
 type Policy struct {
-	Open    bool   // whether members_only is false
-	Allowed string // allowed_peers
-	Relays  string // relays
+	Open    bool   // whether p2p.members_only is false
+	Allowed string // p2p.allowed_peers: node ids, separated by commas
+	Relays  string // p2p.relays: id@host:port, separated by commas
 }
 
 // Control decides which nodes may connect: the nodes of active members, the persistent peers in
@@ -41,12 +41,12 @@ type Policy struct {
 // p2p.members_only is false, or while an active member with a validator has not registered a node.
 type Control struct {
 	file            string            // the path of app.toml
-	relays          string            // the relays with their addresses
-	named           map[p2p.ID]bool   // the persistent peers, including relays
-	genesis         []app.Participant // the members until there is a state
+	relays          string            // the relays as id@host:port, separated by commas
+	named           map[p2p.ID]bool   // the ids of the persistent peers, including relays
+	genesis         []app.Participant // the participants of the genesis, used until state returns a state
 	state           func() *app.State
 	limiter         *handshakeLimiter
-	persistentPeers string // the persistent peers with their addresses
+	persistentPeers string // the persistent peers as id@host:port, separated by commas
 
 	mu          sync.Mutex
 	open        bool
@@ -54,10 +54,11 @@ type Control struct {
 	read        time.Time // the modification time of app.toml at the last reading
 	members     map[p2p.ID]bool
 	membersOnly bool
-	membersOf   *app.State // the state from which members and closed were computed
+	membersOf   *app.State // the state from which members and membersOnly were computed
 }
 
-// New returns the admission control of a home. genesis holds the members until there is a state.
+// New returns the admission control of a home. genesis holds the participants of the genesis, which
+// count until state returns a state.
 func New(c *config.Config, p Policy, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
 		file: filepath.Join(c.RootDir, "config", "app.toml"), open: p.Open, relays: p.Relays,
@@ -113,8 +114,8 @@ func (ad *Control) isOpen() bool {
 	return ad.open
 }
 
-// IsStranger reports whether an error means that a node is not a member's, or no longer. It matches
-// an error of Admit, and CometBFT's text of such an error.
+// IsStranger reports whether an error is an error of Admit, or an error of CometBFT with the text
+// of such an error. Its node belongs to no active member.
 func IsStranger(err error) bool {
 	return errors.Is(err, errStranger) || strings.Contains(err.Error(), errStranger.Error())
 }
@@ -128,7 +129,7 @@ func (ad *Control) Trusts(id p2p.ID) bool {
 	return ad.named[id] || ad.allowed[id] || ad.members[id]
 }
 
-// Admit returns an error for the id of a node that may not connect.
+// Admit returns errStranger for the id of a node that may not connect.
 func (ad *Control) Admit(id string) error {
 	if ad.closed() && !ad.Trusts(p2p.ID(strings.ToLower(id))) {
 		return fmt.Errorf("%w: %s (p2p.allowed_peers of app.toml lets in others)", errStranger, id)
@@ -137,7 +138,7 @@ func (ad *Control) Admit(id string) error {
 }
 
 // AdmitAddress rejects a connection before its handshake if strangers may not connect and too many
-// connections come from unknown addresses.
+// connections come from unknown addresses (errTooManyHandshakes).
 func (ad *Control) AdmitAddress(address string) error {
 	if !ad.closed() {
 		return nil

@@ -9,8 +9,8 @@ import (
 )
 
 // WarnDuplicateIP warns about a host that several persistent peers share while
-// p2p.allow_duplicate_ip is false. CometBFT then keeps only one connection to an address, so some
-// of these nodes may never connect to each other.
+// p2p.allow_duplicate_ip is false. With that setting CometBFT keeps only one connection to an
+// address, so this node never connects to all of these peers.
 func WarnDuplicateIP(logger log.Logger, c *config.P2PConfig) {
 	if c.AllowDuplicateIP {
 		return
@@ -20,7 +20,7 @@ func WarnDuplicateIP(logger log.Logger, c *config.P2PConfig) {
 		_, address, _ := strings.Cut(strings.TrimSpace(peer), "@")
 		host, _, err := net.SplitHostPort(address)
 		if err != nil {
-			continue // CometBFT rejects such an entry itself
+			continue // CometBFT itself rejects such an entry
 		}
 		if peers[host]++; peers[host] == 2 {
 			logger.Warn("persistent peers share a host, want p2p.allow_duplicate_ip = true: one of them is connected at a time",

@@ -14,18 +14,18 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// errTooManyHandshakes is the error for a connection that is rejected before its handshake.
+// errTooManyHandshakes is the error for a connection that the handshakeLimiter rejects.
 var errTooManyHandshakes = errors.New("too many connections from addresses at which no member's node was")
 
 const (
 	// Connections from unknown addresses may begin handshakeRate handshakes a second, and
-	// handshakeBurst at once. CometBFT waits six seconds for a silent connection, so they occupy at
-	// most 6*10+50 = 110 of maxHandshakes. The limit is needed because a handshake costs half a
-	// millisecond of a core, and CometBFT allocates a peer's buffers before it asks whether to
-	// admit the peer.
+	// handshakeBurst at once. CometBFT waits six seconds for a silent connection, so such
+	// connections occupy at most 6*10+50 = 110 of at least minInbound places. The limit is needed
+	// because a handshake costs half a millisecond of a core, and CometBFT allocates a peer's
+	// buffers before it asks the application whether to admit the peer.
 	handshakeRate, handshakeBurst = 10, 50
-	// addressPause is the min time between two such handshakes from one address, so that many
-	// connections from a few addresses leave handshakes to others.
+	// addressPause is the min time between two handshakes from one unknown address, so that a few
+	// addresses cannot use up all handshakes.
 	addressPause = 10 * time.Second
 	// addressMemory is the time for which an address stays known, and maxAddresses the max number
 	// of known addresses.
@@ -34,9 +34,9 @@ const (
 	resolvePause = time.Minute
 )
 
-// handshakeLimiter limits handshakes from unknown addresses, so that members can always begin one.
-// It exempts the addresses from which trusted nodes have connected. Such an address proves nothing
-// about the node behind it.
+// handshakeLimiter limits handshakes from unknown addresses, so that members can always begin a
+// handshake. An address is known if a trusted node has connected from it. A known address proves
+// nothing about the node behind it: admission still checks the node's id.
 type handshakeLimiter struct {
 	now func() time.Time
 
@@ -74,7 +74,8 @@ func (d *handshakeLimiter) add(ip string) {
 	d.known[ip] = now
 }
 
-// admit returns nil if a connection from an address may begin its handshake.
+// admit returns nil if a connection from an address may begin its handshake, and
+// errTooManyHandshakes if not.
 func (d *handshakeLimiter) admit(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestDoors(t *testing.T) {
 			require.NoError(t, d.admit("10.0.0.1:40000"), "a member comes in")
 		}
 		require.LessOrEqual(t, opened, handshakeBurst+handshakeRate*ms/1000+1)
-		require.Less(t, handshakeBurst+handshakeRate*ms/1000, maxHandshakes, "and finds a place")
+		require.Less(t, handshakeBurst+handshakeRate*ms/1000, minInbound, "and finds a place")
 		at = at.Add(addressMemory)
 		for i := range handshakeBurst {
 			require.NoError(t, d.admit(fmt.Sprintf("10.2.0.%d:1", i)), "later others do, too")

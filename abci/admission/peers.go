@@ -16,17 +16,18 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// maxHandshakes is the lowest limit on inbound connections if strangers may not connect. CometBFT
-// counts a connection against that limit for up to six seconds before the peer has identified
-// itself.
-const maxHandshakes = 256
+// minInbound is the min value of CometBFT's max_num_inbound_peers on a node that admits no
+// strangers; Configure raises a smaller value to minInbound. CometBFT counts a connection for up to
+// six seconds before the peer has identified itself, so silent connections occupy places.
+const minInbound = 256
 
 // noListener is the listen address of a node with an empty p2p.laddr. CometBFT does not start
-// without a listener, so the node listens on its own host, on a port that it announces to nobody.
+// without a listener, so the node listens on a loopback address, on a port that it does not
+// announce.
 const noListener = "tcp://127.0.0.1:0"
 
-// Configure returns a configuration with which CometBFT asks the application which nodes may
-// connect. Members, relays, persistent peers and allowed peers can connect even if strangers occupy
+// Configure returns a configuration with which CometBFT asks the application before it admits a
+// peer. Members, relays, persistent peers and allowed peers can connect even if strangers occupy
 // all inbound connections. If config.toml has no persistent peers, Configure sets them to the
 // active members at their registered addresses. It always adds the relays.
 func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
@@ -36,8 +37,8 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	if s := ad.state(); s != nil {
 		all = s.Participants
 	}
-	// named does not get the peers that Configure takes from the chain: these are admitted as
-	// members, and only while they are members.
+	// named does not get the peers that Configure takes from the chain, because those are admitted
+	// only while they are members.
 	ad.named = PersistentPeers(&config.P2PConfig{PersistentPeers: AddRelays(peers.PersistentPeers, ad.relays, own)})
 	if strings.TrimSpace(peers.PersistentPeers) == "" {
 		peers.PersistentPeers = strings.Join(Addresses(all, own), ",")
@@ -62,12 +63,13 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	slices.Sort(ids)
 	peers.UnconditionalPeerIDs = strings.Join(ids, ",")
 	if closed {
-		peers.MaxNumInboundPeers = max(peers.MaxNumInboundPeers, maxHandshakes)
+		peers.MaxNumInboundPeers = max(peers.MaxNumInboundPeers, minInbound)
 	}
 	return &fitted
 }
 
-// AddRelays adds each relay to the list peers, unless the list already has it or it is this node.
+// AddRelays adds each relay to the list peers, unless the list already has the relay or the relay
+// is this node.
 func AddRelays(peers, relays string, own p2p.ID) string {
 	all := SplitList(peers)
 	named := PersistentPeers(&config.P2PConfig{PersistentPeers: peers})
@@ -89,12 +91,12 @@ func SplitList(list string) (entries []string) {
 	return entries
 }
 
-// CheckRelays rejects a list of relays, separated by commas, unless each has the form id@host:port.
-// The host need not resolve yet.
+// CheckRelays rejects a list of relays, separated by commas, unless each relay has the form
+// id@host:port. The host need not resolve.
 func CheckRelays(list string) error { return CheckAddresses("p2p.relays", list) }
 
 // CheckAddresses rejects the list of nodes under a configuration key, separated by commas, unless
-// each has the form id@host:port.
+// each node has the form id@host:port.
 func CheckAddresses(key, list string) error {
 	for _, node := range SplitList(list) {
 		id, at, ok := strings.Cut(node, "@")
@@ -110,8 +112,8 @@ func CheckAddresses(key, list string) error {
 }
 
 // Addresses returns the registered addresses of the nodes of active members, except this node's. A
-// member may register any text as its address, so Addresses leaves out texts that are not the
-// address of one of the member's registered nodes.
+// member may register any text as its address. Addresses leaves out a text unless it has the form
+// id@host:port, with the id of a registered node of the member.
 func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	for i := range all {
 		p := &all[i]
@@ -128,8 +130,8 @@ func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	return peers
 }
 
-// CheckPeerIDs rejects a list of node ids, separated by commas, if CometBFT cannot parse one of
-// them.
+// CheckPeerIDs rejects a list of node ids, separated by commas, if CometBFT cannot parse an id in
+// the list.
 func CheckPeerIDs(list string) error {
 	for id := range peerIDs(list) {
 		if checkPeerID(string(id)) != nil {

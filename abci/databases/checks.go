@@ -16,15 +16,16 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// ErrOtherGenesis means that the databases belong to another chain than genesis.json.
+// ErrOtherGenesis means that the databases were begun with another genesis.json.
 var ErrOtherGenesis = errors.New("genesis.json is not the genesis of this home's data")
 
-// CheckGenesis rejects a genesis.json that was replaced after the home's first start. CometBFT would
-// continue with the genesis of the first start, while this program's worker would use the file.
+// CheckGenesis rejects a genesis.json that was replaced after the home's first start. CometBFT
+// would continue with the genesis of the first start, but this program's worker would use the new
+// file.
 func (d *Set) CheckGenesis(c *config.Config) error {
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
-		return nil // NewNode opens it again, and returns an error that names the database
+		return nil // NewNode opens the database again, and returns an error with its name
 	}
 	raw, err := db.Get([]byte(genesisKey))
 	if err != nil || len(raw) == 0 {
@@ -51,11 +52,11 @@ func (d *Set) CheckGenesis(c *config.Config) error {
 		sha256.Sum256(one), file.ChainID, sha256.Sum256(other))
 }
 
-// ErrDisagree means that the databases have data of different moments.
+// ErrDisagree means that the databases of a home are at different heights.
 var ErrDisagree = errors.New("the databases of this home disagree")
 
-// CheckValidators returns an error if the state database lacks the validators of the last height, as
-// happens when LevelDB drops damaged records. CometBFT would panic at the next block.
+// CheckValidators returns an error if the state database does not have the validators of the last
+// height. LevelDB drops damaged records, and CometBFT would panic at the next block.
 func (d *Set) CheckValidators(c *config.Config) error {
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {

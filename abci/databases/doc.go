@@ -1,3 +1,3 @@
-// Package databases opens, checks and closes the databases of a CometBFT node, and bounds what
-// CometBFT stores without a bound: pending evidence, and an index that repeats the transactions.
+// Package databases opens, checks and closes the databases of a CometBFT node. It also bounds two
+// of them: the pending evidence, and the index that would repeat all transactions.
 package databases

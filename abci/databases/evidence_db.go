@@ -22,11 +22,11 @@ const waiting = 0x01
 // piece already convicts.
 var ErrNeedless = errors.New("evidence that convicts nobody more")
 
-// evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces from
-// consensus, peers and RPC alike, so that the pool has at most one pending piece for each
-// validator. CometBFT itself sets no bound: it puts all pending pieces into blocks, sends them to
-// every peer every 10 s, and hashes them for each block with evidence. A block with a needless
-// piece stays valid.
+// evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces of evidence
+// from consensus, peers and RPC, so that the pool has at most one pending piece for each validator.
+// CometBFT itself sets no bound: it puts all pending pieces into blocks, sends all of them to every
+// peer every 10 s, and hashes all of them for each block with evidence. A block with a needless
+// piece is still valid.
 type evidenceDB struct {
 	dbm.DB
 	state func() *app.State // nil before the chain's first block
@@ -34,7 +34,7 @@ type evidenceDB struct {
 	mu sync.Mutex // held from the check of the pending pieces until the write
 }
 
-// Set stores a value. It rejects pending evidence that is not needed.
+// Set stores a value. It returns ErrNeedless for a piece of pending evidence that is not needed.
 func (c *evidenceDB) Set(key, value []byte) error {
 	if len(key) == 0 || key[0] != waiting {
 		return c.DB.Set(key, value)

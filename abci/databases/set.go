@@ -18,8 +18,8 @@ import (
 // read fails, so a node could not stop without ending its process. And CometBFT never closes its
 // transaction index, so a node could not start again in the same process.
 type Set struct {
-	State func() *app.State // the application's, nil before the chain's first block
-	Drops bool              // whether blocks are dropped
+	State func() *app.State // returns the application's state, nil before the chain's first block
+	Drops bool              // whether the node drops old blocks
 
 	mu     sync.Mutex
 	opened []*database
@@ -39,8 +39,8 @@ func (d *Set) Provide(ctx *config.DBContext) (dbm.DB, error) {
 	return db, nil
 }
 
-// open returns the database with an id. It opens each database only once, because a second attempt
-// would fail.
+// open returns the database with an id. It opens each database only once, because a database that
+// is open cannot be opened again.
 func (d *Set) open(ctx *config.DBContext) (dbm.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,8 +58,8 @@ func (d *Set) open(ctx *config.DBContext) (dbm.DB, error) {
 	return wrapped, nil
 }
 
-// last returns the last database that was opened with an id, even if it has been closed since, or
-// an empty one if none was opened.
+// last returns the last database that was opened with an id, also if it is closed again. If none
+// was opened, it returns an empty database.
 func (d *Set) last(id string) dbm.DB {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,7 +82,7 @@ func (d *Set) Close() error {
 	return errors.Join(errs...)
 }
 
-// database is a database whose reads return nothing after it was closed, in place of an error.
+// database is a database whose reads return no value, and no error, after Close.
 type database struct {
 	dbm.DB
 	id     string
@@ -97,7 +97,7 @@ func (d *database) Close() error {
 	return d.DB.Close()
 }
 
-// Get returns the value of a key; from a closed database, nil.
+// Get returns the value of a key, nil if the database is closed.
 func (d *database) Get(key []byte) ([]byte, error) {
 	value, err := d.DB.Get(key)
 	if err != nil && d.closed.Load() {
@@ -106,7 +106,7 @@ func (d *database) Get(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// Has reports whether a key has a value; for a closed database, false.
+// Has reports whether a key has a value. If the database is closed, it returns false.
 func (d *database) Has(key []byte) (bool, error) {
 	found, err := d.DB.Has(key)
 	if err != nil && d.closed.Load() {

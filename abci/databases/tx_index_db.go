@@ -15,7 +15,7 @@ import (
 // txIndexDB is the database of CometBFT's transaction index. CometBFT would store each whole
 // transaction in it, by hash, in addition to the block store: with rounds of megabytes LevelDB
 // would write each byte three more times, and merge tables by random keys. txIndexDB leaves out the
-// bytes of a transaction that is larger than a block part, and reads them from its block.
+// bytes of a transaction that is larger than a block part, and reads them from the block store.
 type txIndexDB struct {
 	dbm.DB
 	blocks func() dbm.DB // the database of the block store
@@ -44,8 +44,8 @@ func (b resultBatch) Set(key, value []byte) error {
 }
 
 // Get reads a key, and adds the bytes of a transaction that Set left out. If the transaction's
-// block was dropped, the result has no bytes. That is not an error, because CometBFT's index would
-// panic on an error.
+// block was dropped, the result has no bytes. Get returns no error in that case, because CometBFT's
+// index would panic on an error.
 func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {
@@ -73,7 +73,7 @@ type partsReader struct {
 
 // transaction returns a transaction of the block, or an error if a part is missing. In protobuf a
 // block is a message of a header and data, and the data are a message of transactions. All these
-// fields have a length, so transaction can skip them.
+// fields have a length, so transaction can skip the fields before the index.
 func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	const header, data, tx = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
 	n, err := p.field(header)
@@ -95,7 +95,8 @@ func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	return raw, err
 }
 
-// field reads a tag, which must be the given one, and returns the length after it.
+// field reads a tag and the length after it, and returns the length. It fails if the tag is not the
+// given tag.
 func (p *partsReader) field(tag byte) (int64, error) {
 	got, err := p.ReadByte()
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 )
 
 // These are limits on the pieces of evidence that a node accepts in each period, from one peer and
-// from all peers. A validator can sign any number of valid pieces against itself, but one piece
-// convicts it. The evidence pool rejects the other pieces (see abci/databases), but only
-// after CometBFT has verified each of them.
+// from all peers. A validator can sign any number of valid pieces against itself, but one piece is
+// enough to convict it. The evidence pool rejects further pieces (see abci/databases), but only
+// after CometBFT has verified them.
 const (
 	maxPeerPieces = 32
 	piecesPeriod  = 10 * time.Second
-	// maxPieces is the number of pieces that the node accepts from all peers together in a period.
-	// Beyond it the node still accepts fairPieces from each peer, so that many peers cannot shut
-	// out the others.
+	// maxPieces is the max number of pieces that the node accepts from all peers together in a
+	// period. Beyond maxPieces the node still accepts fairPieces pieces from each peer, so that
+	// many peers cannot shut out another peer.
 	maxPieces, fairPieces = 96, 2
 )
 
@@ -60,8 +60,8 @@ func (g *evidenceLimiter) Receive(m p2p.Envelope) {
 	g.Reactor.Receive(m)
 }
 
-// admit reports whether a number of pieces from a peer is within the limits, and counts them if it
-// is.
+// admit reports whether a number of pieces from a peer is within the limits, and in that case
+// counts them.
 func (g *evidenceLimiter) admit(peer p2p.ID, pieces int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -31,14 +31,13 @@ const (
 	// or for each part of the largest block. 64 bits take at most 11 bytes.
 	bitArray = 4096 / 64 * 11
 	// minTransaction is the lowest size limit of a transaction. It leaves room for operations, and
-	// for gradients of a later epoch, which may be larger than those of the epoch in which the node
-	// started.
+	// for larger gradients of a later epoch.
 	minTransaction = 1 << 17
 )
 
-// messageSizes holds the size limit of a message for each channel. The limits follow from the
-// chain's parameters, its number of participants and its block size. They are needed because
-// CometBFT buffers a message until it is whole, and its own limits are those of the largest
+// messageSizes holds the size limit of a message, in bytes, for each channel. The limits follow
+// from the chain's parameters, number of participants and block size. They are needed because
+// CometBFT buffers a message until it is whole, and CometBFT's own limits are for the largest
 // possible chain: 100 MiB for a block, 16 MB for a chunk.
 type messageSizes map[byte]int
 
@@ -68,7 +67,7 @@ func MessageSizesOf(c *config.Config, p params.Params, n int, block int64) messa
 	return of
 }
 
-// Apply sets the sizes as the limits of channel descriptors, and returns these.
+// Apply lowers the limits of channel descriptors to the sizes in of, and returns the descriptors.
 func (of messageSizes) Apply(channels []*conn.ChannelDescriptor) []*conn.ChannelDescriptor {
 	for _, channel := range channels {
 		if most, ok := of[channel.ID]; ok && (channel.RecvMessageCapacity == 0 || channel.RecvMessageCapacity > most) {
@@ -121,8 +120,8 @@ func (b limitedReactor) FilterMsgBytes(channel byte, from p2p.Peer, message []by
 	return nil
 }
 
-// limitedConsensus is CometBFT's consensus reactor with the limits of Messages. It embeds the
-// reactor's own type, because CometBFT's other reactors look for its methods.
+// limitedConsensus is CometBFT's consensus reactor with the limits of Messages. It embeds
+// *consensus.Reactor, because CometBFT's other reactors look for the methods of that type.
 type limitedConsensus struct {
 	*consensus.Reactor
 	Messages
@@ -144,8 +143,8 @@ func (b limitedConsensus) FilterMsgBytes(channel byte, from p2p.Peer, message []
 	return nil
 }
 
-// Install returns a node option that puts the limits on the node's reactors, except those in own,
-// which have their own limits. It must be the last option.
+// Install returns a node option that puts the limits on the node's reactors, except the reactors in
+// own, which apply the limits themselves. It must be the last option.
 func (b Messages) Install(own ...p2p.Reactor) cmtnode.Option {
 	return func(n *cmtnode.Node) { b.replace(n, own) }
 }

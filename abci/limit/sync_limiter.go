@@ -15,27 +15,28 @@ import (
 )
 
 const (
-	// maxRequests bounds the waiting requests of a peer. An honest syncing node has at most 20 open
-	// requests and disconnects from a peer that leaves one unanswered.
+	// maxRequests is the max number of a peer's requests without an answer. An honest syncing node
+	// has at most 20 open requests, and disconnects from a peer that leaves a request unanswered.
 	maxRequests = 64
 	// readPause is the interval at which answer checks whether the peer has read the last answer.
 	readPause = time.Millisecond
-	// askedKey is the key under which a peer's attributes hold its waiting requests.
+	// askedKey is the key under which a peer's attributes hold the peer's requests without an
+	// answer.
 	askedKey = "spdl.asked."
 	// maxOffers bounds the snapshots that one peer may offer a syncing node in offerPeriod.
-	// CometBFT tries the highest snapshot first and waits two minutes for a chunk of it, so a peer
-	// that makes offers and sends no chunks could keep the node busy without end.
+	// CometBFT tries the highest snapshot first and waits two minutes for a chunk, so a peer that
+	// makes offers and sends no chunks could keep the node busy without end.
 	maxOffers, offerPeriod = 2, 10 * time.Minute
 )
 
-// syncLimiter wraps CometBFT's reactor for blocks, or that for snapshots, and limits requests. A
-// request of ten bytes has an answer of megabytes. CometBFT itself reads each answer from the disk
-// at once, and holds a thousand of them in memory for a peer that reads none. syncLimiter sends a
-// peer the next answer only after the last one has left the node, and all answers together take at
-// most half of a core.
+// syncLimiter wraps CometBFT's reactor for blocks or for snapshots, and limits requests. A request
+// of ten bytes has an answer of megabytes. CometBFT itself reads each answer from the disk at once,
+// and holds up to a thousand answers in memory for a peer that does not read them. syncLimiter
+// sends a peer the next answer only after the last answer has left the node, and all answers
+// together take at most half of a core.
 //
-// If a syncing node has persistent peers, it accepts only their offers of snapshots, because an
-// attacker can run any number of other peers.
+// If a syncing node has persistent peers, it accepts offers of snapshots only from those, because
+// an attacker can run any number of other peers.
 type syncLimiter struct {
 	p2p.Reactor
 	turn       *sync.Mutex     // held while an answer is prepared; both reactors share it

@@ -28,7 +28,7 @@ func TransferTime(p params.Params, all []app.Participant) time.Duration {
 	return TransferTimeFor(p, n, validators)
 }
 
-// TransferTimeFor returns the estimated time for n participants, some of them validators.
+// TransferTimeFor returns the same estimate for n participants and a number of validators.
 func TransferTimeFor(p params.Params, n, validators int) time.Duration {
 	return time.Duration(p.RoundBytes(n)*int64(validators)) * (time.Second / transferRate)
 }

@@ -16,21 +16,20 @@ var errUnfinished = errors.New("the messages that it began and has not ended tak
 
 const (
 	// unfinishedTick is the interval of the check. CometBFT counts the bytes of a connection in
-	// samples of 100 ms, with a clock that ticks every 20 ms, so its count is less than two of
-	// these intervals old.
+	// samples of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is less than two
+	// ticks old.
 	unfinishedTick = 100 * time.Millisecond
-	// maxUnfinished bounds the bytes of unfinished messages of all peers together, in addition to
-	// the bytes of one round.
+	// maxUnfinished is the part of the limit on the unfinished bytes of all peers together that
+	// does not depend on the chain. NewMessages adds the bytes of a round and of two blocks.
 	maxUnfinished = 4 << 20
-	// toleratedUnfinished is the number of unfinished bytes that add no weight to a peer, even if
-	// they stay unfinished for long.
+	// toleratedUnfinished is the max number of unfinished bytes that add no weight to a peer.
 	toleratedUnfinished = 4 << 10
 	// peerBytesKey is the key under which a peer's attributes hold its peerBytes.
 	peerBytesKey = "spdl.unfinished"
 )
 
-// peerBytes counts the bytes that a peer has sent and not finished. The goroutine of the peer's
-// connection writes finished, and Watch writes the other fields.
+// peerBytes counts the bytes of messages that a peer has begun and not finished. The goroutine of
+// the peer's connection writes finished, and Watch writes the other fields.
 type peerBytes struct {
 	finished atomic.Int64 // the bytes of whole messages, with packet headers
 	before   [2]int64     // the values of finished at the last two ticks
@@ -39,8 +38,8 @@ type peerBytes struct {
 }
 
 // unfinished bounds the bytes of unfinished messages of all peers together. CometBFT buffers these
-// bytes for each channel of each peer and does not count them. unfinished computes them as the
-// bytes received over a connection minus the bytes of whole messages.
+// bytes for each channel of each peer and does not count them. unfinished computes their number:
+// the bytes received over a connection minus the bytes of whole messages.
 type unfinished struct {
 	max   int64
 	ticks int64
@@ -62,8 +61,8 @@ func (u *unfinished) Finished(from p2p.Peer, channel byte, bytes int) {
 }
 
 // packetPayload is CometBFT's default for the payload of a packet, in bytes. onWire assumes it for
-// every peer. This program's packets have a larger payload, so that a message takes fewer packets.
-// For such a message the result of onWire is too high, never too low.
+// every peer. This program's packets have a larger payload, so a message takes fewer packets. For
+// such a message the result of onWire is too high, never too low.
 const packetPayload = 1024
 
 // onWire returns the bytes of a message on the wire, in packets of packetPayload.
@@ -94,8 +93,8 @@ func varint(x int) (n int) {
 	return n
 }
 
-// unended returns a lower bound on a peer's unfinished bytes. came is the number of bytes received
-// from the peer.
+// unended returns a lower bound on a peer's unfinished bytes, and updates the peer's weight. came
+// is the number of bytes received from the peer.
 func (t *peerBytes) unended(came int64) int64 {
 	finished, long := t.finished.Load(), t.before[0]
 	t.before[0], t.before[1] = t.before[1], finished
@@ -110,8 +109,8 @@ func (t *peerBytes) unended(came int64) int64 {
 	return least
 }
 
-// excess returns peers whose disconnection brings the remaining peers within the limit. It picks
-// the peers with the largest weight: the most unfinished bytes for the longest time.
+// excess returns the peers to disconnect, so that the remaining peers are within the limit. It
+// picks the peers of the largest weight, with the most unfinished bytes for the longest time.
 func (u *unfinished) excess(peers []p2p.Peer) (end []p2p.Peer) {
 	u.ticks++
 	type load struct {
@@ -150,7 +149,7 @@ func (u *unfinished) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struc
 		select {
 		case <-quit:
 			return
-		case <-time.After(unfinishedTick): // not a ticker, because after a late tick the next one would come early
+		case <-time.After(unfinishedTick): // not a ticker, because a ticker's next tick comes early after a late tick
 		}
 		end := u.excess(sw.Peers().Copy())
 		for _, peer := range end {
@@ -158,7 +157,7 @@ func (u *unfinished) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struc
 			sw.StopPeerForError(peer, errUnfinished)
 		}
 		if len(end) > 0 {
-			runtime.GC() // frees the memory of these peers now, not after as many new bytes
+			runtime.GC() // frees the memory of the disconnected peers at once
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package metrics holds the application's Prometheus metrics, under the namespace spdl, next to
-// those of CometBFT. The ABCI methods and the node update them; none influences consensus. A nil
-// *Metrics accepts all calls and records nothing.
+// Package metrics holds the application's Prometheus metrics, under the namespace spdl, in addition
+// to CometBFT's metrics. The ABCI methods and the node update the metrics; no metric influences
+// consensus. A nil *Metrics accepts all calls and records nothing.
 package metrics
 
 import (
@@ -15,7 +15,7 @@ import (
 // namespace is the first part of the name of every metric.
 const namespace = "spdl"
 
-// These are the ABCI methods that reject.
+// These are the label values for the ABCI methods that can reject a transaction or a proposal.
 const (
 	VerbCheckTx         = "check_tx"
 	VerbProcessProposal = "process_proposal"
@@ -28,8 +28,8 @@ const (
 	stageBC  = "bc"  // blockchain consensus
 )
 
-// Metrics are the metrics of one node. The number of labels is bounded: they are stages, methods,
-// result codes and the indices of participants, whose number the consortium decides.
+// Metrics holds the metrics of one node. The number of label values is bounded: the labels are
+// stages, methods, result codes, kinds of bytes, and the indices of participants.
 type Metrics struct {
 	height, epoch, round, planned, finished, opened *prometheus.GaugeVec
 	participants, byzantine, offences, budget       *prometheus.GaugeVec
@@ -45,7 +45,7 @@ type Metrics struct {
 	registry prometheus.Registerer
 	chainID  string
 	mu       sync.Mutex
-	known    map[uint32]bool // participants that have gauges
+	known    map[uint32]bool // the participants that have gauges
 }
 
 // New registers the metrics for a node of a chain, labelled with the chain's id. It reuses
@@ -187,8 +187,8 @@ func register[C prometheus.Collector](r prometheus.Registerer, c C) C {
 type Standing struct {
 	Participant uint32
 	Reputation  float64
-	Epsilon     *float64 // nil without a guarantee
-	Left        *uint64  // nil without a budget
+	Epsilon     *float64 // the spent epsilon; nil if an epoch has no ledger
+	Left        *uint64  // the number of participations that the budget pays for; nil if an epoch has no ledger
 }
 
 // Chain holds the part of the committed state that the metrics show.
@@ -260,7 +260,7 @@ func (m *Metrics) RoundOpened(at time.Time) {
 	m.opened.WithLabelValues(m.chainID).Set(float64(at.UnixMilli()) / 1000)
 }
 
-// ClockOffset records by how much the node's clock is ahead of the median of its peers' clocks.
+// ClockOffset records the node's clock minus the median of the peers' clocks.
 func (m *Metrics) ClockOffset(ahead time.Duration) {
 	if m == nil {
 		return
@@ -296,7 +296,7 @@ func (m *Metrics) Contributed(participant uint32, selected bool) {
 	m.contributions.WithLabelValues(m.chainID, index(participant), strconv.FormatBool(selected)).Inc()
 }
 
-// Rejected counts a rejection. Its labels are the ABCI method, the result code and the code's name.
+// Rejected counts a rejection, by the ABCI method, the result code and the code's name.
 func (m *Metrics) Rejected(verb string, code uint32, reason string) {
 	if m == nil {
 		return
@@ -304,7 +304,7 @@ func (m *Metrics) Rejected(verb string, code uint32, reason string) {
 	m.rejected.WithLabelValues(m.chainID, verb, index(code), reason).Inc()
 }
 
-// Executed records the time that the verification of a block with a round took.
+// Executed records the time that the execution of a block with a round took.
 func (m *Metrics) Executed(d time.Duration) {
 	if m == nil {
 		return

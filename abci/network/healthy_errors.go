@@ -14,16 +14,16 @@ import (
 )
 
 // CometBFT v0.40.0 logs these messages about a peer at error level, although they also occur in a
-// healthy net. A test searches the module's source for them.
+// healthy net. A test searches the module's source for these messages.
 const (
 	saidNotDialed   = "Error dialing peer"
 	saidPeerStopped = "Stopping peer for error"
 )
 
-// OfHealthyNet returns another text for an error about a peer that occurs in a healthy net: the
-// peer is not running yet or is down for a moment, two nodes have dialed each other at once, or the
-// peer's member has left. In the first two cases CometBFT and redial dial the peer again, and redial
-// warns if a persistent peer stays missing. For other errors OfHealthyNet returns "".
+// OfHealthyNet returns the text for a log line at a lower level if an error about a peer also
+// occurs in a healthy net, and "" for any other error. Such errors occur if a peer is not running,
+// if two nodes dial each other at once, or if the peer's member has left. CometBFT and redial dial
+// a missing peer again, and redial warns if a persistent peer stays missing.
 func OfHealthyNet(message string, keyvals []any) string {
 	is := func(expected func(error) bool) bool {
 		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })
@@ -51,8 +51,8 @@ func duplicate(err error) bool {
 	return errors.As(err, &rejected) && rejected.IsDuplicate()
 }
 
-// closedByPeer reports whether a peer closed the connection, as a node does that does not admit
-// this node. It also recognises a close during the handshake, whose error CometBFT does not unwrap.
+// closedByPeer reports whether the peer closed the connection, as a peer does that does not admit
+// this node. It also recognises a close during the handshake, which CometBFT reports only as text.
 func closedByPeer(err error) bool {
 	var rejected p2p.ErrRejected
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||

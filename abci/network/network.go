@@ -27,14 +27,15 @@ import (
 // Network connects a node to its peers. A start calls its methods in this order: New, Configure,
 // Options, Attach, Watch.
 type Network struct {
-	*admission.Control // decides who may connect
-	limit.Messages     // what a peer's messages may cost, from Configure on
+	*admission.Control // decides which nodes may connect
+	limit.Messages     // bounds the memory of a peer's messages; set by Configure
 
 	gossip  string
 	genesis app.Genesis
 	log     log.Logger
-	// persistentPeers lists the persistent peers in config.toml or, if it names none, those in the
-	// chain's registry.
+	// persistentPeers is the list of persistent peers that CometBFT is started with: those of
+	// config.toml, or if there are none, the active members at their registered addresses; and in
+	// both cases the relays. Configure sets it.
 	persistentPeers string
 
 	txs        *reactor.TxReactor
@@ -42,11 +43,11 @@ type Network struct {
 	clocks     *reactor.ClockReactor
 
 	node   *cmtnode.Node
-	ending sync.WaitGroup // ends when regossip has ended
+	ending sync.WaitGroup // counts the goroutine of regossip
 }
 
-// New returns the network of a node. The settings in app.toml and the chain decide which peers it
-// admits: the chain's state, or its genesis while there is no state.
+// New returns the network of a node. The settings s in app.toml and the members in the chain's
+// state decide which peers it admits; before the first state, the members in the genesis g decide.
 func New(c *config.Config, s home.P2PConfig, g app.Genesis, state func() *app.State, logger log.Logger) *Network {
 	logger = logger.With("module", "app")
 	admission.WarnDuplicateIP(logger, c.P2P)
@@ -85,12 +86,13 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 	}
 }
 
-// Attach connects the application to the node that was built with these options.
+// Attach connects the application to the node that was built with the result of Options.
 func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
 	n.node, n.aggregates.Pool = node, node.Mempool()
 	a.SetExpress(n.aggregates.Send)
 	a.SetReport(func(raw []byte) {
-		go func() { _ = node.Mempool().CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if another node's came first
+		// CheckTx rejects this copy if evidence of the same equivocation is already pending.
+		go func() { _ = node.Mempool().CheckTx(raw, nil, mempool.TxInfo{}) }()
 	})
 	local := rpclocal.New(node)
 	a.SetBroadcast(func(ctx context.Context, raw []byte) error {
@@ -99,7 +101,7 @@ func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
 		}
 		answer, err := local.BroadcastTxSync(ctx, raw)
 		switch {
-		case errors.Is(err, mempool.ErrTxInCache): // the node has it already
+		case errors.Is(err, mempool.ErrTxInCache): // the mempool already has the transaction
 			return nil
 		case err != nil:
 			return err
@@ -108,8 +110,8 @@ func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
 	})
 }
 
-// Watch updates limits, admission and connections when the chain changes, until ctx is done. It
-// also sends the transactions of a round that stays open again. Wait returns when Watch has ended.
+// Watch starts the goroutines that update limits, admission and connections when the chain changes,
+// and that send the transactions of an open round again. They run until ctx is done.
 func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	sw := n.node.Switch()
 	go n.Messages.Watch(sw, n.log, ctx.Done())
@@ -125,7 +127,7 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	})
 }
 
-// Wait returns when Watch no longer uses the application.
+// Wait blocks until the goroutine of Watch that uses the application, regossip, has ended.
 func (n *Network) Wait() { n.ending.Wait() }
 
 // Received returns the number of bytes that gossip has received, by kind, as in the metrics.

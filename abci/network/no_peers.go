@@ -25,7 +25,7 @@ func validators(s *app.State) (n int) {
 	return n
 }
 
-// reportNoPeers logs one line if the node has no peer after a time.
+// reportNoPeers logs one line if the node has no peer after the given time.
 func reportNoPeers(ctx context.Context, peers func() int, after time.Duration, logger log.Logger) {
 	select {
 	case <-ctx.Done():

@@ -21,10 +21,9 @@ type dialer interface {
 var _ dialer = (*p2p.Switch)(nil)
 
 // redial dials the missing persistent peers every redialInterval until ctx is done, and warns when
-// the set of missing peers has changed. CometBFT v0.40.0 also redials, but it has two gaps. If a
-// peer closes the connection before the dial returns, as a peer that does not admit this node yet
-// does, CometBFT never dials that peer again. And after twenty failed attempts it waits for up to
-// hours between attempts.
+// the set of missing peers has changed. CometBFT v0.40.0 also redials, but has two gaps. It never
+// dials a peer again that closed the connection before the dial returned, as a peer does that does
+// not admit this node yet. And after twenty failed attempts it waits up to hours between attempts.
 func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger) {
 	var all []*p2p.NetAddress
 	for peer := range strings.SplitSeq(persistent, ",") {
@@ -57,7 +56,7 @@ func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger
 }
 
 // warnMissing warns about persistent peers that are not connected. If missing is "", it logs that
-// all of them are connected again.
+// all persistent peers are connected again.
 func warnMissing(logger log.Logger, missing string) {
 	if missing == "" {
 		logger.Info("all persistent peers are connected")

@@ -17,7 +17,8 @@ const (
 	lastRegossip  = time.Minute
 )
 
-// Synced waits until the node has caught up. A transaction that is sent before that is lost.
+// Synced waits until the node has caught up. Until then the node's peers do not get its
+// transactions.
 func (n *Network) Synced(ctx context.Context) error {
 	for n.node.ConsensusReactor().WaitSync() {
 		select {
@@ -29,9 +30,9 @@ func (n *Network) Synced(ctx context.Context) error {
 	return nil
 }
 
-// regossip submits the pool's transactions to the mempool again while a round stays open.
-// Without it a gradient might never leave its own node, because the mempool sends a transaction to
-// a peer only once, and a syncing peer drops it.
+// regossip submits the pool's transactions to the mempool again while a round stays open. Without
+// regossip a gradient might never leave its own node, because the mempool sends a transaction to a
+// peer only once, and a syncing peer drops the transaction.
 func (n *Network) regossip(ctx context.Context, a *abci.Application, first time.Duration) {
 	pause := first
 	_, last := a.Pending()
@@ -51,7 +52,7 @@ func (n *Network) regossip(ctx context.Context, a *abci.Application, first time.
 			continue
 		}
 		pool := n.node.Mempool()
-		pool.Flush() // Flush also empties the cache, which would reject transactions that were sent before
+		pool.Flush() // Flush also empties the mempool's cache, which would reject these transactions
 		for _, raw := range raws {
 			_ = pool.CheckTx(raw, nil, mempool.TxInfo{}) // a rejection has no consequence here
 		}

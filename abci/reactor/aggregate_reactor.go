@@ -16,10 +16,10 @@ const (
 	aggregateQueue    = 16
 )
 
-// AggregateReactor is the p2p reactor for aggregates. It sends them on a channel of their own,
-// because the mempool sends a peer its transactions in order: there an aggregate would wait behind
-// all gradients of the round, although the round waits only for the aggregate. The mempool also
-// carries it, for peers that connect later.
+// AggregateReactor is the p2p reactor for aggregates. It sends aggregates on a channel of their
+// own, because the mempool sends transactions to a peer in order: on the mempool's channel an
+// aggregate would wait behind all gradients of the round, although the round waits only for the
+// aggregate. The mempool also sends the aggregate, for peers that connect later.
 type AggregateReactor struct {
 	p2p.BaseReactor
 	Pool     mempool.Mempool
@@ -55,11 +55,11 @@ func (e *AggregateReactor) Receive(m p2p.Envelope) {
 		err = e.Pool.CheckTx(raw, nil, mempool.TxInfo{SenderP2PID: m.Src.ID()})
 	}
 	if err != nil {
-		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // in most cases it is already known
+		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // usually a repetition
 	}
 }
 
-// Send passes an admitted aggregate to all peers, without waiting.
+// Send sends an admitted aggregate to all peers. It does not block.
 func (e *AggregateReactor) Send(raw []byte) {
 	var message tx.Envelope
 	if err := message.Unmarshal(raw); err != nil || !e.IsRunning() {

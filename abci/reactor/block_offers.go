@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// requestPause is the time for which a node waits for transactions that no peer has announced,
-	// before it requests the parts that need them.
+	// requestPause is the time for which a node waits for transactions that no peer has announced.
+	// After it the node requests the parts that need these transactions.
 	requestPause = 50 * time.Millisecond
 	// answerPause is the min time for which a node waits for announced transactions, or for the
-	// answer to a request. Half of the transfer time is added to it.
+	// answer to a request. BlockReactor.answerPause adds half of the transfer time.
 	answerPause = 200 * time.Millisecond
 )
 
@@ -32,8 +32,8 @@ type offer struct {
 	peer  p2p.Peer
 	block *compactBlock
 
-	parts   *types.PartSet // the parts that consensus collected at the last comparison
-	lacks   *hash          // a missing transaction for which rebuilding waits
+	parts   *types.PartSet // the part set of consensus for which lacks and rebuilt hold
+	lacks   *hash          // a missing transaction without which no further part can be rebuilt; nil if none is missing
 	rebuilt int            // the number of parts that were rebuilt from this offer
 }
 
@@ -45,7 +45,7 @@ type offers struct {
 	list []*offer
 }
 
-// add adds an offer, in place of the peer's earlier one.
+// add adds an offer, in place of the peer's earlier offer.
 func (o *offers) add(x *offer) {
 	o.remove(x.peer)
 	o.mu.Lock()
@@ -84,8 +84,8 @@ func (o *offers) at(height int64, parts *types.PartSet) (list []*offer, others b
 // assembly is the state of rebuilding the block whose parts consensus collects.
 type assembly struct {
 	parts    *types.PartSet
-	given    *bits.BitArray // parts handed to consensus, which may not have stored them yet
-	count    int            // the number of parts in has and given at the last call of request
+	given    *bits.BitArray // the parts that were handed to consensus, also if consensus has not stored them yet
+	count    int            // the number of parts that consensus had or was given, at the last call of request
 	askAt    time.Time
 	requests int // the number of rounds of requests
 }
@@ -110,9 +110,9 @@ func (r *BlockReactor) rebuild() {
 	}
 }
 
-// step hands the parts that can be rebuilt now to consensus, and requests the others when it is
-// time. It reports whether parts are still missing. It compares with the parts that consensus has,
-// so nothing is lost if consensus drops a part or starts over.
+// step hands the parts that can be rebuilt now to consensus, and requests the other parts when
+// their time has come. more is true if parts are still missing. step compares with the parts that
+// consensus has, so nothing is lost if consensus drops a part or starts over.
 func (r *BlockReactor) step(a *assembly) (more bool) {
 	rs := r.round()
 	list, others := r.offers.at(rs.Height, rs.ProposalBlockParts)
@@ -178,8 +178,8 @@ func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *
 }
 
 // request requests the parts that cannot be rebuilt. It first asks one peer that has offered the
-// block, and after each pause without a new part twice the number of peers. Known nodes come before
-// strangers, and earlier offers before later ones.
+// block. After each pause without a new part it asks twice the number of peers. Known nodes come
+// before strangers, and earlier offers before later ones.
 func (r *BlockReactor) request(a *assembly, list []*offer, has *bits.BitArray) {
 	now, bitmap, count := time.Now(), has.ToProto().Elems, 0
 	for _, word := range bitmap {

@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// blockChannel carries compact blocks and requests for parts. CometBFT does not use its id. Its
-	// priority is that of CometBFT's channel for parts.
+	// blockChannel carries compact blocks and requests for parts. CometBFT does not use this id.
+	// The channel has the priority of CometBFT's channel for parts.
 	blockChannel  = byte(0x55)
 	blockPriority = 10
 	blockQueue    = 16
 	// blockTick is the interval at which a node checks whether parts or transactions have arrived.
-	// It is also the interval of CometBFT's gossip.
+	// CometBFT's gossip has the same interval.
 	blockTick = 5 * time.Millisecond
 	// peerKey is the key under which a peer's attributes hold its blockPeer.
 	peerKey = "spdl.blocks"
@@ -46,28 +46,27 @@ type BlockPool interface {
 
 // BlockReactor is CometBFT's consensus reactor with another way to send blocks. CometBFT itself
 // sends a peer every part of a block that the peer lacks. Here a node that has all parts sends a
-// compact block: the hashes of its transactions, which the peer has in its pool, and the bytes
-// between the transactions. The peer rebuilds the parts and requests those that it cannot rebuild.
-// CometBFT sends the requested parts. It also sends all parts to a peer that does not have the
-// channel or is at an earlier height.
+// compact block: the hashes of the block's transactions, which the peer has in its pool, and the
+// bytes between the transactions. The peer rebuilds the parts, and requests the parts that it
+// cannot rebuild. CometBFT sends the requested parts. It also sends all parts to a peer that does
+// not have the channel or is at an earlier height.
 //
-// Only the transport changes: CometBFT verifies each part, and proposals and votes travel as
-// before.
+// Only the transport changes: CometBFT verifies each part, and sends proposals and votes itself.
 type BlockReactor struct {
 	*consensus.Reactor
 	limit.Messages
 	sw      p2p.Switcher
-	flood   bool // forward blocks as CometBFT does
+	flood   bool // whether blocks are sent as CometBFT sends them
 	pool    BlockPool
 	trusts  func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is known
-	expects func(hash) bool   // whether a transaction is about to arrive
+	expects func(hash) bool   // reports whether a transaction is about to arrive
 	round   func() *cstypes.RoundState
-	deliver func(p2p.Envelope) // hands a part to consensus
+	deliver func(p2p.Envelope) // hands a message to consensus
 	offers  offers
 	metrics *metrics.Metrics
 
 	mu    sync.Mutex
-	block *compactBlock // the last block of which this node had all parts
+	block *compactBlock // the last block of which this node had all parts; nil before
 }
 
 // NewBlockReactor returns a reactor for a pool. trusts reports whether a peer is a known node, and
@@ -125,7 +124,7 @@ func (r *BlockReactor) Start() error {
 }
 
 // InitPeer implements p2p.Reactor. It gives consensus a blockPeer in place of the peer, so that all
-// its messages to the peer pass through Send.
+// messages from consensus to the peer pass through Send.
 func (r *BlockReactor) InitPeer(peer p2p.Peer) p2p.Peer {
 	info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo)
 	b := &blockPeer{Peer: peer, reactor: r, compact: ok && info.HasChannel(blockChannel)}
@@ -179,8 +178,8 @@ func (r *BlockReactor) onGossip(from p2p.Peer, m *BlockGossip) error {
 	return errors.New("a message that is neither a block nor a request")
 }
 
-// onWant makes CometBFT send the parts that a peer lacks. It tells CometBFT which parts the peer
-// has, with the message that CometBFT's own nodes use for that.
+// onWant makes CometBFT send the parts that a peer lacks. It passes the peer's list of parts to
+// CometBFT in a NewValidBlock message, as CometBFT's own nodes send it.
 func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	if m.Height < 1 || m.Total < 1 || m.Total > types.MaxBlockPartsCount || len(m.Has) != int(m.Total+63)/64 ||
 		len(m.Root) != tmhash.Size {
@@ -198,8 +197,8 @@ func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	return nil
 }
 
-// blockOf returns the compact block to which a part belongs, if it is the current block or the last
-// one, and otherwise nil. whole is false while this node lacks parts of the block.
+// blockOf returns the compact block to which a part belongs. It returns nil if that is neither the
+// current block nor the last block. whole is false while this node lacks parts of the block.
 func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,7 +225,7 @@ func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBl
 	return block, true
 }
 
-// keep stores a compact block of which every part was rebuilt.
+// keep stores a compact block whose parts were all rebuilt.
 func (r *BlockReactor) keep(b *compactBlock) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,10 +245,10 @@ type blockPeer struct {
 // Send implements p2p.Peer. In place of a block's part it sends the compact block, from which the
 // peer rebuilds all parts.
 //
-//   - It sends the part itself if the peer has requested it or does not have the channel of compact
-//     blocks, or if this node has no compact block for it.
-//   - While this node lacks parts of the block, Send sends nothing and returns false, and CometBFT tries
-//     again.
+//   - It sends the part itself if the peer has requested the part, if the peer does not have the
+//     channel of compact blocks, or if this node has no compact block with the part.
+//   - While this node lacks parts of the block, Send sends nothing and returns false, and CometBFT
+//     tries again.
 func (p *blockPeer) Send(m p2p.Envelope) bool {
 	part, ok := m.Message.(*cmtcons.BlockPart)
 	if !ok || !p.compact {
@@ -273,8 +272,8 @@ func (p *blockPeer) Send(m p2p.Envelope) bool {
 	return true
 }
 
-// wants reports whether the peer has requested a part that this node has not sent since. It then
-// marks the part as sent, so that one request brings each part only once.
+// wants reports whether the peer has requested a part that this node has not sent since the
+// request. In that case it marks the part as sent, so that one request brings each part only once.
 func (p *blockPeer) wants(part *cmtcons.BlockPart) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -287,7 +286,7 @@ func (p *blockPeer) wants(part *cmtcons.BlockPart) bool {
 	return true
 }
 
-// markWhole records that a peer has all parts of a block, as CometBFT does for each part.
+// markWhole records, in CometBFT's state of a peer, that the peer has all parts of a block.
 func markWhole(peer p2p.Peer, b *compactBlock) {
 	if s, ok := peer.Get(types.PeerStateKey).(*consensus.PeerState); ok {
 		round := s.GetRoundState().Round

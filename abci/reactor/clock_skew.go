@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// CometBFT does not use the id of the channel of clocks. Its priority is the lowest.
+// CometBFT does not use this channel id. The channel of clocks has the lowest priority.
 const (
 	clockChannel  = byte(0x52)
 	clockInterval = 30 * time.Second
@@ -34,7 +34,7 @@ type ClockReactor struct {
 	p2p.BaseReactor
 	now     func() time.Time
 	metrics *metrics.Metrics
-	trusts  func(p2p.ID) bool // whether a peer's clock counts; nil means that every clock does
+	trusts  func(p2p.ID) bool // whether a peer's clock counts; nil means that every clock counts
 	ended   chan struct{}
 
 	mu     sync.Mutex
@@ -107,8 +107,8 @@ func (c *ClockReactor) Receive(m p2p.Envelope) {
 	c.onTime(m.Src.ID(), at)
 }
 
-// Offsets returns how far the clocks of the connected peers are ahead of this node's clock, in the
-// order of the node ids. It leaves out peers whose clocks do not count.
+// Offsets returns the clocks of the connected peers relative to this node's clock, ordered by node
+// id. It leaves out peers whose clocks do not count.
 func (c *ClockReactor) Offsets() []query.PeerClock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,9 +120,9 @@ func (c *ClockReactor) Offsets() []query.PeerClock {
 	return all
 }
 
-// onTime records a peer's time. While the median of all clocks is out of bounds, it warns at most
-// once a minute. It needs at least minClocks peers, so that a minority cannot move the median by
-// lying. It ignores strangers, because their number is unbounded.
+// onTime records a peer's time. If the median of all clocks is out of bounds, onTime warns, at most
+// once a minute. With fewer than minClocks peers it does not warn, because a single false clock
+// could move the median. It ignores strangers, because their number is unbounded.
 func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	if c.trusts != nil && !c.trusts(peer) {
 		return
@@ -137,7 +137,7 @@ func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	}
 	slices.Sort(offsets)
 	median := offsets[len(offsets)/2]
-	if len(offsets)%2 == 0 { // of the two middle values the median is the one nearer to 0
+	if len(offsets)%2 == 0 { // the median is the middle value nearer to 0
 		if low := offsets[len(offsets)/2-1]; low.Abs() < median.Abs() {
 			median = low
 		}

@@ -19,12 +19,13 @@ import (
 )
 
 const (
-	// maxCompact bounds the bytes of a compact block, which have room for the hashes of about 5,000
-	// transactions. A larger compact block is not sent, and its block is sent as parts.
+	// maxCompact bounds the bytes of a compact block: enough for the hashes of about 5,000
+	// transactions. If a compact block would be larger, the block is sent as parts.
 	maxCompact = 256 << 10
 	// maxReferred bounds the number of transactions to which a compact block refers.
 	maxReferred = 1 << 13
-	// minReferred is the size from which on a compact block refers to a transaction by its hash.
+	// minReferred is the min size in bytes of a transaction that a compact block replaces by its
+	// hash. Smaller transactions are copied into the compact block.
 	minReferred = 128
 	partBytes   = int(types.BlockPartSizeBytes)
 )
@@ -36,7 +37,7 @@ var (
 )
 
 // compactBlock is a CompactBlock whose form is checked. In the block, literals and transactions
-// alternate, and ends holds the offset at which each of them ends.
+// alternate; ends holds the offsets at which literals and transactions end.
 type compactBlock struct {
 	*CompactBlock
 	header types.PartSetHeader
@@ -44,8 +45,9 @@ type compactBlock struct {
 	ends   []int
 }
 
-// readCompact checks the form of a compact block: the numbers of its parts and transactions are
-// within their bounds, and the size of the block equals the size of its parts.
+// readCompact checks the form of a compact block: the numbers of parts and transactions must be
+// within their bounds, and the size of the block must fit the number of parts. The error wraps
+// errCompact.
 func readCompact(m *CompactBlock) (*compactBlock, error) {
 	parts, txs := len(m.Leaves)/tmhash.Size, len(m.Hashes)/len(hash{})
 	switch {
@@ -84,7 +86,7 @@ func readCompact(m *CompactBlock) (*compactBlock, error) {
 }
 
 // merkleTree returns the root of CometBFT's Merkle tree over leaves, and the path from each leaf to
-// it.
+// the root.
 func merkleTree(leaves [][]byte) (root []byte, aunts [][][]byte) {
 	if len(leaves) == 1 {
 		return leaves[0], make([][][]byte, 1)
@@ -112,7 +114,7 @@ func (b *compactBlock) includes(height int64, p *cmtproto.Part) bool {
 
 // part rebuilds a part from the transactions that this node has. If it fails, it returns nil with
 // the hash of the first missing transaction, or with errForged. A part within one transaction
-// shares its memory.
+// shares the transaction's memory.
 func (b *compactBlock) part(index int, held func(hash) *tx.Tx) (*cmtproto.Part, hash, error) {
 	from := index * partBytes
 	to := min(from+partBytes, b.ends[len(b.ends)-1])
@@ -164,7 +166,7 @@ func (b blockBytes) slice(from, to int) (raw []byte) {
 }
 
 // field reads the tag and the length of a length-delimited field at an offset. It returns the
-// field's number, and where its content begins and ends.
+// field's number, and the offsets at which the content begins and ends.
 func (b blockBytes) field(at, limit int) (number uint64, begin, end int, err error) {
 	head := b.slice(at, min(at+2*binary.MaxVarintLen64, limit))
 	tag, n := binary.Uvarint(head)
@@ -176,9 +178,9 @@ func (b blockBytes) field(at, limit int) (number uint64, begin, end int, err err
 	return tag >> 3, begin, begin + int(length), nil
 }
 
-// compact makes the compact block of a whole block. It refers to all transactions except small
-// ones, whether this node has them or not. txs are the block's transactions, and hashOf returns the
-// hash of one.
+// compact makes the compact block of a whole block. The compact block has the hashes of all
+// transactions of at least minReferred bytes, whether this node's pool has them or not. txs are the
+// block's transactions, and hashOf returns the hash of a transaction.
 func compact(height int64, parts *types.PartSet, txs types.Txs, hashOf func([]byte) hash) (*compactBlock, error) {
 	m, b, done := &CompactBlock{Height: height}, blockBytes{parts}, 0
 	for i := range int(parts.Total()) {

@@ -17,49 +17,49 @@ import (
 const (
 	// maxHashes bounds the number of hashes in one message.
 	maxHashes = 1024
-	// announcePause is the time for which hashes are collected before they are announced, plus up
-	// to 100 % jitter. In that time the peer's own announcement, or the transaction from its
-	// origin, may arrive.
+	// announcePause is the time for which hashes are collected before they are announced; up to 100
+	// % jitter is added. In that time the peer's own announcement, or the transaction from its
+	// first node, may arrive.
 	announcePause = 20 * time.Millisecond
-	// behindPause is the interval at which the queue checks a peer again that is behind.
+	// behindPause is the interval at which the queue checks a peer that is behind this node.
 	behindPause = 100 * time.Millisecond
 	// minFlags is the number of flags at which a queue first drops the flags of transactions that
 	// have left the pool.
 	minFlags = 1024
 )
 
-// peerQueue is the send queue of one peer. It holds hashes, and looks each transaction up when it
-// sends it, so it does not send a transaction that has left the pool. The size of the pool bounds
-// the queue, even for a peer that reads slowly or is far behind.
+// peerQueue is the send queue of one peer. It holds hashes, and gets a transaction from the pool
+// only to send it, so the queue does not send transactions that have left the pool. The size of the
+// pool bounds the queue, even for a peer that reads slowly or is far behind.
 type peerQueue struct {
 	peer p2p.Peer
 	held func(hash) *tx.Tx
 	wake chan struct{}
 
 	mu                 sync.Mutex
-	queue              []outgoing // transactions to send
-	announcements      []outgoing // transactions to announce
+	queue              []outgoing // the transactions to send
+	announcements      []outgoing // the transactions to announce
 	announceAt         time.Time
 	flags              map[hash]peerFlags
-	sweepFlags         int // the number of flags at which the next sweep happens; see minFlags
-	sweepAnnouncements int // the number of announcements at which those of transactions that left the pool are dropped
+	sweepFlags         int // the number of flags at which the next sweep happens
+	sweepAnnouncements int // the number of announcements at which the next sweep happens
 }
 
 // outgoing is a queued transaction.
 type outgoing struct {
 	hash   hash
-	raw    []byte // the bytes of a pushed transaction, which may not be in the pool yet
+	raw    []byte // the bytes of a pushed transaction that may not be in the pool yet; nil otherwise
 	height int64  // the height at which the transaction was admitted
-	asked  bool   // the peer has requested it
-	told   bool   // the peer was told that it will receive it
-	again  bool   // a repetition, because the transaction's round is still open
+	asked  bool   // whether the peer has requested the transaction
+	told   bool   // whether the peer was told that this node will send the transaction
+	again  bool   // whether this is a repetition, because the transaction's round is still open
 }
 
-// peerFlags is what a peer knows of a transaction.
+// peerFlags is the state of one transaction between this node and a peer.
 type peerFlags struct {
-	knows   bool // the peer has announced it
-	sent    bool // this node has sent it (a syncing peer drops it)
-	offered bool // this node has announced it, and the peer may request it once
+	knows   bool // whether the peer has announced or sent the transaction
+	sent    bool // whether this node has sent the transaction (a syncing peer drops it)
+	offered bool // whether this node has announced the transaction; the peer may then request it once
 }
 
 func newPeerQueue(peer p2p.Peer, held func(hash) *tx.Tx) *peerQueue {
@@ -78,7 +78,8 @@ func (b *peerQueue) push(p outgoing) {
 	b.signal()
 }
 
-// announce queues announcements of transactions, except those that the peer has.
+// announce queues announcements of transactions. nextAnnounced later leaves out transactions that
+// the peer has.
 func (b *peerQueue) announce(list ...outgoing) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,7 +98,7 @@ func (b *peerQueue) announce(list ...outgoing) {
 }
 
 // dropLeft drops transactions that have left the pool. It keeps a transaction at the height of its
-// admission, when it may not be in the pool yet.
+// admission, because the transaction may not be in the pool yet.
 func (b *peerQueue) dropLeft(list []outgoing, height int64) []outgoing {
 	return slices.DeleteFunc(list, func(p outgoing) bool { return p.height < height && b.held(p.hash) == nil })
 }
@@ -130,8 +131,8 @@ func (b *peerQueue) knows(h hash) {
 	b.flags[h] = m
 }
 
-// peerFlags returns the flags of a transaction. If there are too many flags, it first drops those
-// of transactions that have left the pool.
+// peerFlags returns the flags of a transaction. If the queue has too many flags, peerFlags first
+// drops the flags of transactions that have left the pool.
 func (b *peerQueue) peerFlags(h hash) peerFlags {
 	if len(b.flags) >= b.sweepFlags {
 		for known := range b.flags {
@@ -177,8 +178,9 @@ func (b *peerQueue) run(quit <-chan struct{}) {
 	}
 }
 
-// next returns the next message and a function to call when it has been sent. If there is no
-// message, it returns the time to wait for one; 0 means without a limit.
+// next returns the next message, and a function to call when that message has been sent. If there
+// is no message, next returns the time until it must be called again; 0 means that only wake ends
+// the pause.
 func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -211,7 +213,8 @@ func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Durati
 	return nil, nil, wait
 }
 
-// nextTx returns the first transaction that may be sent, and drops those that need not be sent.
+// nextTx returns the first transaction that may be sent. It drops transactions that have left the
+// pool or that the peer has.
 func (b *peerQueue) nextTx(ready func(outgoing) bool) (of hash, raw []byte) {
 	kept := b.queue[:0]
 	for i, p := range b.queue {
@@ -233,8 +236,8 @@ func (b *peerQueue) nextTx(ready func(outgoing) bool) (of hash, raw []byte) {
 	return hash{}, nil
 }
 
-// nextPushed returns the hashes of queued transactions that the peer has not requested, and whose
-// arrival was not announced to it yet.
+// nextPushed returns the hashes of queued transactions that the peer has not requested, and of
+// which the peer was not told yet.
 func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
 	for i := range b.queue {
 		if p := &b.queue[i]; !p.told && !p.asked && ready(*p) && len(list) < maxHashes*len(hash{}) {

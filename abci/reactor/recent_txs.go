@@ -8,23 +8,23 @@ type hash [32]byte
 // String returns the first eight bytes in hexadecimal digits, for logs.
 func (h hash) String() string { return hex.EncodeToString(h[:8]) }
 
-// maxRecent bounds the cached results for transactions that are no longer pending. It suffices for
-// several rounds of the largest chains.
+// maxRecent is the max number of cached results. It is enough for several rounds of the largest
+// chains.
 const maxRecent = 1 << 14
 
 // recentTxs caches the results of this node's last maxRecent admissions. A transaction with a
 // cached result is not requested again.
 type recentTxs struct {
 	of    map[hash]txStatus
-	order []hash // the hashes in a ring, in order of arrival
+	order []hash // the hashes in of, in a ring in order of arrival
 	next  int
 }
 
-// txStatus is the result of an admission, and its height.
+// txStatus is the result of an admission, and the height at the admission.
 type txStatus struct {
 	height   int64
 	admitted bool
-	final    bool // admitted for a round: after it has left the pool, no node needs it
+	final    bool // whether the transaction was admitted for a round: no node needs it after it has left the pool
 }
 
 func newRecentTxs() *recentTxs { return &recentTxs{of: map[hash]txStatus{}} }
@@ -43,8 +43,8 @@ func (v *recentTxs) put(h hash, said txStatus) {
 	v.of[h] = said
 }
 
-// settled reports whether this node needs no copy of a transaction that is not pending at a height.
-// A transaction that was rejected at one height may be admitted at the next.
+// settled reports whether this node, at a height, needs no further copy of a transaction that is
+// not pending. A transaction that was rejected at one height may be admitted at the next height.
 func (v *recentTxs) settled(h hash, height int64) bool {
 	said, ok := v.of[h]
 	return ok && (said.final || said.height == height)

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// maxAnnounced bounds the transactions that one peer has announced and that have not arrived.
-	// It is enough for the gradients of two rounds of the largest chains, and operations.
+	// maxAnnounced is the max number of transactions that one peer has announced and that have not
+	// arrived. It is enough for the gradients of two rounds of the largest chains, and operations.
 	maxAnnounced = 1 << 13
-	// maxAllAnnounced bounds these transactions for all peers together. Beyond it each peer may
-	// still announce fairAnnounced, a round of 512 participants, so that many peers cannot fill the
-	// table and leave no room for the others.
+	// maxAllAnnounced is the max number of such transactions for all peers together. Beyond it each
+	// peer may still announce fairAnnounced transactions, a round of 512 participants, so that many
+	// peers cannot fill the table and leave no room for another peer.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
 	// requestTimeout is the time after which a request without a delivery fails and more peers are
 	// asked: two peers after the first failure, four after three failures. So k peers that announce
-	// and withhold a transaction delay it by at most log2(k)+1 timeouts. A peer that is delivering
-	// other transactions has until maxRequestTimeout.
+	// and withhold a transaction delay that transaction by at most log2(k)+1 timeouts. For a peer
+	// that is delivering other transactions the timeout is maxRequestTimeout.
 	requestTimeout, maxRequestTimeout = 500 * time.Millisecond, 8 * time.Second
 	// failureDebt is the number of deliveries with which a peer compensates for one failure, and
-	// maxDebt the max number that it owes.
+	// maxDebt the max number of deliveries that a peer owes.
 	failureDebt, maxDebt = 4, 64
 	// maxFailures is the number of consecutive failures after which a peer is paused for
 	// failurePause; at most one failure counts in each requestTimeout. A paused peer is asked last,
@@ -34,8 +34,8 @@ const (
 )
 
 // requestScheduler holds the transactions that peers have announced and this node does not have. It
-// requests each of them from one peer at a time: from the first announcer among the peers of the
-// best rank. After each failure it asks more peers. The nodes of members rank before strangers.
+// requests a transaction first from one peer: the first announcer among the peers of the best rank.
+// After each failure it asks more peers. The nodes of members rank before strangers.
 type requestScheduler struct {
 	mu       sync.Mutex
 	now      func() time.Time
@@ -67,11 +67,11 @@ func (x *request) openTo(peer p2p.ID) bool {
 type peerScore struct {
 	announced int       // the number of requests with this peer as an announcer
 	failures  int       // the number of consecutive failures
-	debt      int       // the deliveries that it owes before it is proven again
+	debt      int       // the number of deliveries that the peer owes before it is proven again
 	failed    time.Time // the time of the last failure
 	sent      time.Time // the time of the last delivery
 	turn      time.Time // the start of the request behind the last delivery
-	paused    time.Time // until this time other peers are asked first
+	paused    time.Time // the time until which other peers are asked first
 }
 
 // wantTx is a request for a transaction to a peer, which the caller must send.
@@ -84,7 +84,7 @@ func newRequestScheduler(trusts func(p2p.ID) bool) *requestScheduler {
 	return &requestScheduler{now: time.Now, trusts: trusts, requests: map[hash]*request{}, peers: map[p2p.ID]*peerScore{}}
 }
 
-// announce records a peer's announcement. sending means that the peer will deliver the transaction
+// announce records a peer's announcement. If sending is true, the peer will deliver the transaction
 // without a request.
 func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 	w.mu.Lock()
@@ -111,14 +111,16 @@ func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 	x.from = append(x.from, peer)
 }
 
-// announced reports whether a peer has announced a transaction that this node lacks.
+// announced reports whether a peer has announced a transaction that has not arrived.
 func (w *requestScheduler) announced(h hash) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.requests[h] != nil
 }
 
-// share returns the max number of transactions that a peer may have announced.
+// share returns the limit on the transactions that a peer has announced and that have not arrived.
+// The limit is maxAnnounced, or fairAnnounced if the peer has reached fairAnnounced and all peers
+// together have reached maxAllAnnounced.
 func (w *requestScheduler) share(a *peerScore) int {
 	if a.announced < fairAnnounced {
 		return maxAnnounced
@@ -166,8 +168,8 @@ func (w *requestScheduler) expire() (asks []wantTx) {
 // failed reports whether an open request has failed, and counts the failure.
 func (w *requestScheduler) failed(x *request, t attempt, now time.Time) bool {
 	a := w.peers[t.peer]
-	// A busy peer is still delivering earlier requests. If it has delivered a later request, it has
-	// skipped this one and withholds the transaction.
+	// A busy peer is still delivering earlier requests. If the peer has delivered a later request,
+	// it has skipped this request and withholds the transaction.
 	busy := a.sent.Add(requestTimeout).After(now) && !a.turn.After(t.since) && now.Sub(t.since) < maxRequestTimeout
 	if !now.After(t.until) || busy {
 		return false
@@ -189,13 +191,13 @@ func (a *peerScore) fail(now time.Time) {
 	}
 }
 
-// choose adds requests for a transaction. It asks the announcers of the best rank until the number
-// of open requests exceeds the number of failures by one. There are three exceptions:
+// choose adds requests for a transaction to asks. It asks the announcers of the best rank until the
+// number of open requests exceeds the number of failures by one. There are three exceptions:
 //
 //   - While only requests to peers of lower rank are open, it also asks one proven peer.
 //   - While a request to a proven peer is open, it asks no peer of lower rank.
-//   - It asks a paused peer only requestTimeout after the announcement, because another peer may announce
-//     the transaction until then.
+//   - It asks a paused peer only requestTimeout after the announcement, because another peer may
+//     announce the transaction until then.
 func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Time) []wantTx {
 	for len(x.from) > 0 {
 		peer := slices.MinFunc(x.from, func(a, b p2p.ID) int { return cmp.Compare(w.rank(a, now), w.rank(b, now)) })
@@ -216,8 +218,8 @@ func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Ti
 }
 
 // These are the ranks of peers, best first. A proven peer is trusted, has delivered, and has
-// compensated for its failures. A proven stranger has also delivered and compensated, but is not
-// trusted, because an attacker can run any number of strangers. Unproven peers are new or owe
+// compensated for its failures. A proven stranger has also delivered and compensated; it ranks
+// lower because an attacker can run any number of strangers. Unproven peers are new or owe
 // deliveries. Paused peers have failed maxFailures times in a row.
 const (
 	proven = iota
@@ -238,7 +240,7 @@ func (w *requestScheduler) rank(peer p2p.ID, now time.Time) int {
 	return proven
 }
 
-// requeue records that a request could not be sent: the peer is an announcer without an open
+// requeue records that a request could not be sent. The peer becomes an announcer without an open
 // request again.
 func (w *requestScheduler) requeue(a wantTx) {
 	w.mu.Lock()
@@ -249,9 +251,9 @@ func (w *requestScheduler) requeue(a wantTx) {
 	}
 }
 
-// received drops the request for a transaction that has arrived. good means that the transaction
-// was admitted; its sender then gets the credit for a delivery. An empty peer means that no peer
-// sent it.
+// received drops the request for a transaction that has arrived. If good is true, the transaction
+// was admitted, and its sender gets the credit for a delivery. peer is empty if no peer sent the
+// transaction.
 func (w *requestScheduler) received(peer p2p.ID, h hash, good bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -275,15 +277,16 @@ func (w *requestScheduler) received(peer p2p.ID, h hash, good bool) {
 	delete(w.requests, h)
 }
 
-// notFound records that a peer lacks a transaction that it announced, and returns the requests to
-// send in place of that to the peer.
+// notFound records that a peer does not have a transaction that it announced, and returns the
+// requests to other peers.
 func (w *requestScheduler) notFound(peer p2p.ID, h hash) []wantTx {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.without(nil, peer, h)
 }
 
-// removePeer drops a peer, and returns the requests to send in place of those to the peer.
+// removePeer drops a peer, and returns the requests to other peers for the transactions that were
+// requested from it.
 func (w *requestScheduler) removePeer(peer p2p.ID) (asks []wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// CometBFT does not use the id of the channel of announcements. Its priority is above the 5 of the
-// mempool's channel, on which the transactions follow.
+// CometBFT does not use this channel id. The channel of announcements has a priority above that of
+// the mempool's channel (5), on which the transactions follow.
 const (
 	gossipChannel  = byte(0x53)
 	gossipPriority = 6
@@ -48,15 +48,16 @@ type Pool interface {
 }
 
 // TxReactor is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends
-// each transaction to all peers that have not sent it first, so a node receives it from most of its
-// peers. Here the first node, to which a client submits the transaction, sends it to its peers.
-// Every node that receives and admits it from a peer announces its hash, and sends it on request.
-// Between this node and a peer without the channel of announcements both flood, as in CometBFT. All
-// of this is only transport: the application decides what a node admits and proposes.
+// each transaction to all peers that have not sent it first, so a node receives a transaction from
+// most of its peers. Here only the node to which a client submits a transaction sends it to its
+// peers unasked. Every other node that admits the transaction announces the hash, and sends the
+// transaction on request. If a peer does not have the channel of announcements, this node and the
+// peer send transactions as CometBFT does. Only the transport changes: the application decides what
+// a node admits and proposes.
 type TxReactor struct {
 	mempoolReactor
 	limit.Messages
-	flood    bool // flood all peers, as CometBFT does
+	flood    bool // whether transactions are sent to all peers, as CometBFT does
 	pool     Pool
 	metrics  *metrics.Metrics
 	log      log.Logger
@@ -66,12 +67,12 @@ type TxReactor struct {
 	pooled   func() int // the number of transactions in CometBFT's mempool
 
 	mu      sync.Mutex
-	flooded map[p2p.ID]bool // the peers that this node floods
+	flooded map[p2p.ID]bool // the peers to which transactions are sent as CometBFT does
 	queues  map[p2p.ID]*peerQueue
 	judging map[hash]int // the number of copies of each transaction in CheckTx
 	recent  *recentTxs
 
-	received map[string]int64 // received bytes by kind
+	received map[string]int64 // the number of received bytes by kind
 }
 
 // NewTxReactor returns a reactor for a pool. It logs every message at debug level. trusts reports
@@ -186,7 +187,7 @@ func (g *TxReactor) RemovePeer(peer p2p.Peer, reason any) {
 func (g *TxReactor) Receive(m p2p.Envelope) {
 	switch message := m.Message.(type) {
 	case *protomem.Txs:
-		if n := len(message.Txs); n != 1 { // with several transactions, a peer could cause more work than it has itself
+		if n := len(message.Txs); n != 1 { // with several transactions, a peer could cause more work than it does itself
 			g.stop(m.Src, fmt.Errorf("a message of %d transactions, want 1", n))
 			return
 		}
@@ -198,8 +199,8 @@ func (g *TxReactor) Receive(m p2p.Envelope) {
 	}
 }
 
-// onTx passes a peer's transaction to the mempool, whether this node has requested it or not. While
-// the transaction is pending, it is not checked a second time.
+// onTx passes a peer's transaction to the mempool, also if this node has not requested the
+// transaction. It drops transactions while the node catches up.
 func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	if g.WaitSync() {
 		g.log.Debug("transaction dropped while the node catches up", "peer", from.ID(), "bytes", len(raw))
@@ -221,7 +222,7 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	if g.judging[h]--; g.judging[h] == 0 {
 		delete(g.judging, h)
 	}
-	admitted = admitted || g.recent.of[h].admitted // a block may already have taken it out of the pool
+	admitted = admitted || g.recent.of[h].admitted // a block may already have taken the transaction out of the pool
 	if !admitted {
 		g.recent.put(h, txStatus{height: height})
 	}
@@ -240,7 +241,8 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	g.log.Debug("transaction received and not admitted", "peer", from.ID(), "hash", h, "bytes", len(raw))
 	g.count(metrics.ReceivedRefused, len(raw))
 	// A rejection may be due to a race, or to an attacker that the peer could not recognise. But a
-	// transaction that cannot be decoded is the peer's fault: no honest node admits it or sends it.
+	// transaction that cannot be decoded is the peer's fault: no honest node sends such a
+	// transaction.
 	if _, err := tx.Decode(raw); err != nil && !errors.Is(err, tx.ErrUnknownKind) {
 		g.stop(from, fmt.Errorf("a transaction that no node sends: %w", err))
 	}
@@ -257,7 +259,7 @@ func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	past := len(g.flooded) == 0 && len(raw) > int(types.BlockPartSizeBytes)
 	g.mu.Unlock()
 	switch {
-	case past && g.pool.Held(h) != nil: // the mempool's cache would reject it
+	case past && g.pool.Held(h) != nil: // the mempool's cache would reject the transaction
 	case past && g.pooled() > 0:
 		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool records the verdict
 	default:
@@ -266,7 +268,7 @@ func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	}
 }
 
-// count counts received bytes of a kind.
+// count adds received bytes of a kind to the metrics and to received.
 func (g *TxReactor) count(what string, bytes int) {
 	g.metrics.Received(what, bytes)
 	g.mu.Lock()
@@ -326,8 +328,8 @@ func (g *TxReactor) queueOf(id p2p.ID) *peerQueue {
 	return g.queues[id]
 }
 
-// onAnnounced records the transactions that a peer announces or is sending, and requests those that
-// this node lacks.
+// onAnnounced records the transactions that a peer announces or is sending, and requests the
+// transactions that this node needs.
 func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, sending bool) {
 	height := g.height()
 	for _, h := range list {
@@ -347,7 +349,7 @@ func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, sending bool) {
 	}
 }
 
-// request sends requests.
+// request sends requests to peers. A request that cannot be sent is queued again.
 func (g *TxReactor) request(asks []wantTx) {
 	lists := map[p2p.ID][]wantTx{}
 	for _, a := range asks {
@@ -374,10 +376,10 @@ func (g *TxReactor) request(asks []wantTx) {
 }
 
 // OnAdmitted queues a transaction, which the mempool is about to take, for every peer. If a client
-// submitted the transaction to this node, the node sends it; if a peer relayed it, the node only
-// announces it. Aggregates are only announced, because AggregateReactor sends them. A transaction
-// that is admitted again, because its round is still open, is announced again, unless a peer
-// relayed it.
+// submitted the transaction to this node, the node sends the transaction; if a peer relayed it, the
+// node only announces the hash. Aggregates are only announced, because AggregateReactor sends them.
+// A transaction that is admitted again, because its round is still open, is announced again, unless
+// a peer relayed it.
 func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	p := outgoing{hash: t.Hash, height: g.height()}
 	if g.pool.Held(t.Hash) == nil {
