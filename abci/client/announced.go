@@ -8,19 +8,19 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Announced is a subscription to a node's blocks. It is not verified, so an announcement is only a
-// hint to query the node.
+// Announced is a subscription to a node's blocks. Announcements are not verified, so an
+// announcement is only a hint to query the node.
 type Announced struct {
-	Blocks <-chan struct{} // receives after a block; unread blocks count as one
+	Blocks <-chan struct{} // receives a value after a block; holds at most one value
 	live   atomic.Bool
 }
 
-// Live reports whether the node has announced a block. It stays true when the connection breaks,
-// because the RPC client reconnects.
+// Live reports whether the node has announced a block. The result stays true when the connection
+// breaks, because the RPC client reconnects.
 func (a *Announced) Live() bool { return a.live.Load() }
 
-// Announced subscribes to the node's blocks until ctx ends. It returns at once. From a node that
-// accepts no subscriptions or does not answer, no announcement arrives.
+// Announced subscribes to the node's blocks until ctx ends. It returns at once. If the node does
+// not answer or accepts no subscriptions, Blocks never receives.
 func (c *Client) Announced(ctx context.Context) *Announced {
 	blocks := make(chan struct{}, 1)
 	a := &Announced{Blocks: blocks}

@@ -1,5 +1,5 @@
-// Package client speaks to a node over CometBFT's RPC: it has typed queries, and what a worker in
-// another process needs of the chain.
+// Package client sends requests to a node over CometBFT's RPC: typed queries, and the requests of a
+// worker in another process.
 package client
 
 import (
@@ -24,10 +24,10 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// ErrUnreachable means that the node did not answer. An answer with an error is a Refusal.
+// ErrUnreachable means that the node did not answer a request.
 var ErrUnreachable = errors.New("node did not answer")
 
-// Refusal is a node's answer with a code other than 0.
+// Refusal is the error for a node's answer with a result code other than 0.
 type Refusal struct {
 	Code uint32
 	Log  string
@@ -53,12 +53,12 @@ type Client struct {
 	address string
 }
 
-// patience is the timeout of one request. Without it a node that accepts connections and never
-// answers would block callers without a deadline, such as workers and audits without end.
+// patience is the timeout of one request. Without this timeout, a node that accepts connections and
+// never answers would block callers without a deadline, such as workers and audits.
 const patience = time.Minute
 
-// idleConnections is the number of connections that stay open between requests. An explorer makes
-// that number of requests at once; the standard library keeps only 2.
+// idleConnections is the max number of connections that stay open between requests. An explorer
+// makes as many requests at once; the standard library keeps only 2 connections.
 const idleConnections = 16
 
 // New returns a client for a node's RPC address, without connecting. The address is
@@ -90,7 +90,7 @@ func open(address string, most int64, patience time.Duration) (*Client, error) {
 }
 
 // check rejects an address that names neither a host and port nor a socket. CometBFT's client would
-// accept it, and every request would then fail as if the node were down.
+// accept such an address, and every request would fail as if the node were down.
 func check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -112,11 +112,11 @@ func check(address string) error {
 	return nil
 }
 
-// RPC returns the node's whole RPC.
+// RPC returns the client of CometBFT's whole RPC.
 func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
 
 // Query queries a path of the application and decodes the JSON answer. It fetches models and states
-// in pieces.
+// in pieces. It fails with ErrUnreachable, or with a *Refusal.
 func (c *Client) Query(ctx context.Context, path string, answer any) (err error) {
 	switch answer := answer.(type) {
 	case *query.ModelState:
@@ -139,12 +139,12 @@ func (c *Client) Query(ctx context.Context, path string, answer any) (err error)
 	return nil
 }
 
-// Status returns the node's status: the chain's height, its round and its hash.
+// Status returns the node's status, which has the chain's height, round and application hash.
 func (c *Client) Status(ctx context.Context) (query.Status, error) {
 	return ask[query.Status](ctx, c, "/status")
 }
 
-// Params returns the epoch's parameters.
+// Params returns the parameters of the running epoch.
 func (c *Client) Params(ctx context.Context) (params.Params, error) {
 	return ask[params.Params](ctx, c, "/params")
 }
@@ -154,7 +154,7 @@ func (c *Client) Participants(ctx context.Context) ([]app.Participant, error) {
 	return ask[[]app.Participant](ctx, c, "/participants")
 }
 
-// Round returns the record of a closed round.
+// Round returns the record of a closed round in the running epoch.
 func (c *Client) Round(ctx context.Context, round uint64) (app.Record, error) {
 	return ask[app.Record](ctx, c, "/round/"+number(round))
 }

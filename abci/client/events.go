@@ -13,15 +13,15 @@ import (
 )
 
 // EpsilonAt returns the largest epsilon that a participant has spent after the round that the block
-// at a height closed. It returns nil without a guarantee, or if the node does not have the block's
-// results.
+// at a height closed. It returns nil if the ledger is incomplete, or if the node does not have the
+// block's results.
 func (c *Client) EpsilonAt(ctx context.Context, height uint64) (*float64, error) {
 	events, err := c.events(ctx, int64(height))
 	return EpsilonIn(events), err
 }
 
-// events returns the events of the block at a height. It returns none if the node does not have the
-// block's results.
+// events returns the events of the block at a height, nil if the node does not have the block's
+// results.
 func (c *Client) events(ctx context.Context, height int64) ([]abcitypes.Event, error) {
 	r, err := c.rpc.BlockResults(ctx, &height)
 	var answer *rpctypes.RPCError
@@ -34,8 +34,8 @@ func (c *Client) events(ctx context.Context, height int64) ([]abcitypes.Event, e
 	return r.FinalizeBlockEvents, nil
 }
 
-// EpsilonIn returns the epsilon in a block's event of a closed round. It returns nil without such
-// an event or without a guarantee.
+// EpsilonIn returns the epsilon in the event of a closed round. It returns nil if events has no
+// such event, or if the event has no epsilon.
 func EpsilonIn(events []abcitypes.Event) *float64 {
 	at := slices.IndexFunc(events, func(e abcitypes.Event) bool { return e.Type == "round" })
 	if at < 0 {

@@ -16,14 +16,13 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxForm is the size in bytes up to which BroadcastForm sends a transaction as a form. A form
-// needs hexadecimal digits, which take more bytes than base64, and the size of a request is
-// limited.
+// maxForm is the max size in bytes of a transaction that BroadcastForm sends as a form. A form has
+// hexadecimal digits, which take more bytes than base64, and the node limits the size of a request.
 const maxForm = 64 << 10
 
-// BroadcastForm is Broadcast for senders of many transactions. It posts a form, which the node
-// reads without JSON, at less than half of the cost to client and node. For a large transaction and
-// for a socket it calls Broadcast.
+// BroadcastForm does what Broadcast does, at less than half of the cost to client and node: it
+// posts a form, which the node reads without JSON. For a transaction above maxForm, and for a Unix
+// socket, it calls Broadcast.
 func (c *Client) BroadcastForm(ctx context.Context, t *tx.Tx) error {
 	at, found := strings.CutPrefix(c.address, "tcp://")
 	if found {

@@ -14,7 +14,8 @@ func (c *Client) Leader(ctx context.Context) (query.Leader, error) {
 	return ask[query.Leader](ctx, c, "/leader")
 }
 
-// Lead returns the draft that a participant may sign, and its gradients. Neither is verified.
+// Lead returns the draft that a participant may sign, and the draft's gradients. It verifies
+// neither draft nor gradients.
 func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
 	answer, err := ask[query.Lead](ctx, c, "/lead/"+number(uint64(participant)))
 	if err == nil && answer.Draft == nil {
@@ -32,8 +33,8 @@ func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, [
 	return answer.Draft, gradients, nil
 }
 
-// Draft returns the draft that a participant may sign, without its gradients. The draft is not
-// verified.
+// Draft returns the draft that a participant may sign, without the gradients. It does not verify
+// the draft.
 func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	answer, err := ask[query.Lead](ctx, c, "/lead/"+number(uint64(participant))+"/draft")
 	if err == nil && answer.Draft == nil {
@@ -42,8 +43,8 @@ func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, 
 	return answer.Draft, err
 }
 
-// Pending returns a participant's gradient for the open round from the node's pool. It is not
-// verified.
+// Pending returns a participant's gradient for the open round from the node's pool. It does not
+// verify the gradient.
 func (c *Client) Pending(ctx context.Context, participant uint32) (*tx.Tx, error) {
 	raw, err := ask[[]byte](ctx, c, "/pending/"+number(uint64(participant)))
 	if err != nil {
@@ -62,12 +63,12 @@ func (c *Client) Reputation(ctx context.Context) ([]query.Standing, error) {
 	return ask[[]query.Standing](ctx, c, "/reputation")
 }
 
-// Membership returns the registered participants and the proposals that wait for approval.
+// Membership returns the registered participants and the proposals that are not enacted yet.
 func (c *Client) Membership(ctx context.Context) (query.Membership, error) {
 	return ask[query.Membership](ctx, c, "/membership")
 }
 
-// Clocks returns the clocks of the node's peers, which the node has measured.
+// Clocks returns the clocks of the node's peers, as the node has measured them.
 func (c *Client) Clocks(ctx context.Context) ([]query.PeerClock, error) {
 	return ask[[]query.PeerClock](ctx, c, "/clocks")
 }
@@ -77,7 +78,7 @@ func (c *Client) Evidence(ctx context.Context) ([]app.Offence, error) {
 	return ask[[]app.Offence](ctx, c, "/evidence")
 }
 
-// Epochs returns all epochs; the last is the running one.
+// Epochs returns all epochs. The last is the running epoch.
 func (c *Client) Epochs(ctx context.Context) ([]query.EpochState, error) {
 	return ask[[]query.EpochState](ctx, c, "/epochs")
 }

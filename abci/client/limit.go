@@ -9,12 +9,12 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// ErrTooLarge means that a node's answer exceeds the size limit. Without the limit a malicious node
-// could fill the memory of its client.
+// ErrTooLarge means that a node's answer exceeds the size limit. Without this limit a malicious
+// node could fill the client's memory.
 var ErrTooLarge = errors.New("answer is too large")
 
-// MaxAnswer is the max size of an answer in bytes. CometBFT's largest block in base64, with its
-// envelope, fits. A state with the largest model takes less than half of that.
+// MaxAnswer is the max size of an answer in bytes. It is enough for CometBFT's largest block in
+// base64. A state with the largest model takes less than half of it.
 const MaxAnswer = types.MaxBlockSizeBytes/3*4 + 16<<20
 
 // limited is an HTTP transport that limits the size of answers, in bytes.

@@ -18,8 +18,8 @@ import (
 // ErrPiece means that the pieces of a long answer do not belong together.
 var ErrPiece = errors.New("pieces of the answer do not fit")
 
-// Fetching a long answer survives failures. After faultPause it requests the failed piece again,
-// and only the fifth failure without a new piece ends it.
+// long survives failures of single requests. It requests a failed piece again after faultPause, and
+// fails only after the fifth failure without a new piece.
 const (
 	faults     = 5
 	faultPause = 200 * time.Millisecond
@@ -45,7 +45,7 @@ func (c *Client) kept(ctx context.Context, path string) (query.StateAfter, error
 }
 
 // long fetches a long answer in pieces of at most query.MaxRange bytes. If the node no longer has
-// the state of the first piece, long starts again.
+// the state of the first piece, long starts again with the current state.
 func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, data []byte, err error) {
 	var height int64
 	left, furthest := faults, 0
@@ -77,8 +77,8 @@ func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, d
 	}
 }
 
-// piece fetches the next piece and appends it. Every piece must describe the same whole as the
-// first.
+// piece fetches the next piece and appends it to data. It fails with ErrPiece if the piece's
+// RangeInfo differs from that of the first piece.
 func (c *Client) piece(ctx context.Context, path string, height *int64, head *query.RangeInfo, data *[]byte) error {
 	asked := fmt.Sprintf("%s?from=%d", path, len(*data))
 	answer, err := c.rpc.ABCIQueryWithOptions(ctx, asked, nil, rpcclient.ABCIQueryOptions{Height: *height})
@@ -102,7 +102,8 @@ func (c *Client) piece(ctx context.Context, path string, height *int64, head *qu
 	case len(r.Value) == 0 || len(r.Value) > most:
 		return fmt.Errorf("%w: answer to %s has %d bytes, want 1 to %d", ErrPiece, asked, len(r.Value), most)
 	}
-	if *head = says; path == "/model" || path == "/kept" { // the next pieces are requested with this height
+	// The next pieces are requested at the height of the first, so that all are of one state.
+	if *head = says; path == "/model" || path == "/kept" {
 		*height = r.Height
 	}
 	*data = append(*data, r.Value...)

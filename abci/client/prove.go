@@ -16,14 +16,14 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// Proven is an answer with its proof. Nothing in it can be trusted before the proof is verified.
+// Proven is an answer with a proof. It must not be trusted before the proof is verified.
 type Proven struct {
-	Height int64  `json:"height"` // the application hash is in the header of the next height
+	Height int64  `json:"height"` // the height of the state; the next header has its application hash
 	Key    string `json:"key"`
 	proof.Proven
 }
 
-// Prove queries a path of the application for an answer with its proof.
+// Prove queries a path of the application for an answer with a proof. It does not verify the proof.
 func (c *Client) Prove(ctx context.Context, path string) (Proven, error) {
 	answer, err := c.rpc.ABCIQueryWithOptions(ctx, path, nil, rpcclient.ABCIQueryOptions{Prove: true})
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Client) Prove(ctx context.Context, path string) (Proven, error) {
 	return Proven{Height: r.Height, Key: string(r.Key), Proven: proof.Proven{Value: r.Value, Ops: r.ProofOps}}, nil
 }
 
-// Bundle returns the proofs for a round's model.
+// Bundle returns the proofs for the model after a round.
 func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (query.Bundle, error) {
 	return ask[query.Bundle](ctx, c, "/bundle/"+place(epoch, round))
 }
@@ -55,8 +55,8 @@ func (c *Client) State(ctx context.Context) (query.StateAfter, error) {
 }
 
 // HeaderOf returns a light block whose header has the application hash of the state after a height.
-// That is the next block, for which HeaderOf waits, or the block of the height itself if it changed
-// nothing. The result is not verified.
+// That is the next block, for which HeaderOf waits, or the block of the height itself if that block
+// changed nothing. HeaderOf does not verify the light block.
 func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, hash [32]byte) (*types.LightBlock, error) {
 	p := c.Provider(chainID)
 	var found [2][]byte

@@ -13,13 +13,13 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// ErrNotKept means that a node has neither a model nor a state from which the model can be
+// ErrNotKept means that a node does not have the state or the blocks from which a model can be
 // computed.
 var ErrNotKept = errors.New("node does not keep what the model is computed from")
 
-// Recompute computes the model after a closed round. It starts from the last state before the round
-// that the node has, or from genesis, and executes the blocks after it. It fails unless the result
-// has the hash in the record, so the caller must trust only the record. progress, which may be nil,
+// Recompute computes the model after a closed round. It starts from the node's last checkpoint
+// before the round, or from genesis, and executes the later blocks. It fails unless the result has
+// the hash in the record, so the caller must trust only the record. progress, which may be nil,
 // gets the height of the first state and the number of blocks to execute.
 func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
 	s, block, err := c.before(ctx, r, progress)
@@ -36,7 +36,7 @@ func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours
 	if err != nil {
 		return nil, err
 	}
-	// modelAfter verifies the block, which must come first: unlike SafeExecute, Neighbours does not
+	// modelAfter verifies the block. Neighbours must come after it, because Neighbours does not
 	// recover from a panic.
 	if _, err := modelAfter(s, block, r); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (c *Client) before(ctx context.Context, r app.Record, progress func(from, b
 	}
 }
 
-// execute executes a block. State and block come from an untrusted node.
+// execute executes a block from an untrusted node on a state from an untrusted node.
 func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	out, err := s.SafeExecute(b)
 	if err != nil {
@@ -78,7 +78,7 @@ func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 }
 
 // modelAfter returns the model after the round of a block. It ignores the operations after the
-// round, because one of them may start an epoch with another model.
+// round, because an operation may start an epoch with another model.
 func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	alone := *s
 	alone.Proposals = nil
@@ -111,7 +111,7 @@ func (c *Client) keptBefore(ctx context.Context, r app.Record) (query.StateAfter
 }
 
 // start returns the state from which the computation starts: the last checkpoint before the round,
-// or the genesis state if the node has none.
+// or the genesis state if the node has no such checkpoint.
 func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	kept, err := c.keptBefore(ctx, r)
 	var refusal *Refusal
@@ -167,7 +167,7 @@ func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 // Execution converts a block, which may come from an untrusted source, to the form that a state
 // executes.
 func Execution(b *types.Block) (block app.Block, err error) {
-	if made := b.Version.App; made != app.Version && made != 0 { // 0 if it was never set
+	if made := b.Version.App; made != app.Version && made != 0 { // 0 if the block has no version
 		return block, fmt.Errorf("%w: block %d is of state machine %d, this program executes %d: a release of that "+
 			"version computes the model", app.ErrVersion, b.Height, made, app.Version)
 	}

@@ -19,8 +19,8 @@ import (
 // the mempool is full, or the transaction is too large.
 var ErrNotTaken = errors.New("node does not take the transaction")
 
-// Broadcast submits a transaction to the node's mempool and returns the verdict of CheckTx. A
-// rejection is a *Refusal. If the node already has the transaction, the result is nil.
+// Broadcast submits a transaction to the node's mempool. The result is nil if CheckTx admits the
+// transaction or the node already has it, and a *Refusal if CheckTx rejects it.
 func (c *Client) Broadcast(ctx context.Context, t *tx.Tx) error {
 	return verdict(c.rpc.BroadcastTxSync(ctx, t.Raw))
 }
@@ -41,9 +41,9 @@ func verdict(r *coretypes.ResultBroadcastTx, err error) error {
 	return nil
 }
 
-// Included waits until a block has the transaction, and returns the block's height. An unreachable
-// node does not end the wait. When ctx ends, Included returns the last failure, or ctx's error if
-// there was none.
+// Included waits until a block has the transaction, and returns the block's height. It also waits
+// while the node is unreachable. When ctx ends, Included returns the error of the last request, or
+// ctx's error if the node answered that request.
 func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (int64, error) {
 	var away error // the error of the last request that ctx did not end; nil if the node answered
 	for {
@@ -72,18 +72,18 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 	}
 }
 
-// Enactment is what a round boundary did with a proposal.
+// Enactment is the result of a round boundary for one proposal.
 type Enactment struct {
 	Height int64
 	Kind   string // the name of the proposal's tx.Kind
 	// Participant is the index of the participant that joined, left, rotated or was restored, or that
 	// proposed the epoch or upgrade.
 	Participant string
-	Refused     string // why the proposal could not be enacted; "" if it was
+	Refused     string // why the proposal could not be enacted; "" if it was enacted
 }
 
-// EnactmentAt returns what the block at a height did with a proposal. It returns nil if the block
-// did nothing with it, or if the node does not have the block's results.
+// EnactmentAt returns the enactment of a proposal in the block at a height. It returns nil if the
+// block has no enactment of the proposal, or if the node does not have the block's results.
 func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string) (*Enactment, error) {
 	events, err := c.events(ctx, height)
 	return EnactmentIn(events, height, proposal), err

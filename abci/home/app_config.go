@@ -18,8 +18,8 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// AppConfig is the content of app.toml: the settings of one node. None of them can change a
-// verdict. Settings on which all nodes must agree are in the genesis.
+// AppConfig is the content of app.toml: the settings of one node. No setting can change a verdict.
+// Settings on which all nodes must agree are in the genesis.
 type AppConfig struct {
 	Node     NodeConfig     `mapstructure:"node"`
 	Worker   WorkerConfig   `mapstructure:"worker"`
@@ -41,14 +41,13 @@ type NodeConfig struct {
 // These are the roles of a node.
 const (
 	RoleMember = "member" // the node of a participant or a validator
-	RoleRelay  = "relay"  // it has no key except its node key, and forwards what members send
+	RoleRelay  = "relay"  // a node without a participant and a validator, which forwards what members send
 )
 
 // IsRelay reports whether the node is a relay.
 func (c AppConfig) IsRelay() bool { return c.Node.Role == RoleRelay }
 
-// WorkerConfig is the section of the worker, which runs in the node's process or in another
-// process.
+// WorkerConfig is the section for the worker, in the node's process or in another process.
 type WorkerConfig struct {
 	Enabled       bool          `mapstructure:"enabled"`
 	KeyFile       string        `mapstructure:"key_file"`
@@ -101,7 +100,7 @@ type SignerConfig struct {
 	Rate         float64  `mapstructure:"rate"`
 }
 
-// ProposalConfig bounds the waits of a proposer and of a leader.
+// ProposalConfig bounds the times that a proposer and a leader wait for gradients.
 type ProposalConfig struct {
 	Wait          time.Duration `mapstructure:"wait"`
 	StragglerWait time.Duration `mapstructure:"straggler_wait"`
@@ -262,7 +261,7 @@ func (w WorkerConfig) validateTrainer() error {
 	return w.box().Validate()
 }
 
-// validateTrust checks the settings that only a worker in a process of its own reads.
+// validateTrust checks the settings that only a worker outside of the node's process reads.
 func (w WorkerConfig) validateTrust() error {
 	switch {
 	case w.TrustPeriod <= 0 || w.MaxAge <= 0:

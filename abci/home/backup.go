@@ -22,8 +22,8 @@ const maxBackup = 64 << 20
 
 // Backup writes the keys and the configuration of a home to a tar file that is encrypted by age
 // with a passphrase (scrypt). It returns the names of the files, relative to the home. It leaves
-// out the data folder: an old journal or priv_validator_state.json would lack the node's latest
-// signatures, and a restored node would sign twice.
+// out the data folder: an old journal or priv_validator_state.json does not have the node's latest
+// signatures, so a restored node could sign twice.
 func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]string, error) {
 	names, err := backupFiles(c, a)
 	if err != nil {
@@ -78,7 +78,7 @@ func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 	var names []string
 	for _, path := range slices.Concat(paths, keys, sent) {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			continue // an identity in a home whose keys are not encrypted
+			continue // a file that this home does not need
 		}
 		name, err := filepath.Rel(c.RootDir, path)
 		if err != nil || !filepath.IsLocal(name) {
@@ -107,8 +107,8 @@ func addFile(archive *tar.Writer, dir, name string) error {
 	return err
 }
 
-// Restore writes the files of a backup into a home and returns their names. It overwrites no file,
-// and rejects a home with a data folder.
+// Restore writes the files of a backup into a home and returns their names. It fails, and writes
+// nothing, if one of the files or a data folder exists, or if the backup is damaged.
 func Restore(r io.Reader, dir, passphrase string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {
 		return nil, fmt.Errorf("%s has a data folder, whose priv_validator_state.json has the last signed height and whose "+

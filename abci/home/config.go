@@ -15,8 +15,8 @@ import (
 // NewConfig returns the configuration of a new home with the node's moniker, its listen address,
 // such as tcp://0.0.0.0:26656, and its external address as host:port. An empty external address
 // means that peers reach the node at the listen address. A node that listens only on a loopback
-// address gets the settings for a net on one machine. If both addresses are empty, no other host
-// can connect to the node, and the node connects to its peers.
+// address gets the settings for a net on one machine. If both addresses are empty, the node accepts
+// no connections, and only dials its peers.
 func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	if len(moniker) > app.MaxMoniker {
 		return nil, fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker)
@@ -45,8 +45,9 @@ func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	return c, nil
 }
 
-// ListenAt returns the listen address of a node whose external address is host:port. It is
-// host:port if the host is a loopback address, and otherwise that port on all interfaces.
+// ListenAt returns the listen address of a node whose external address is host:port. If the host is
+// a loopback address, the listen address is the same; otherwise it is the same port on all
+// interfaces.
 func ListenAt(external string) string {
 	host, port, _ := net.SplitHostPort(external)
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
@@ -73,7 +74,7 @@ func DefaultConfig() *config.Config {
 	c.P2P.SendRate = 1_000_000_000
 	c.P2P.RecvRate = 1_000_000_000
 	c.P2P.MaxPacketMsgPayloadSize = 16384
-	c.RPC.MaxBodyBytes = 9 << 20 // has room for max_tx_bytes in base64, with its envelope
+	c.RPC.MaxBodyBytes = 9 << 20 // enough for max_tx_bytes in base64 in a JSON request
 	c.Mempool.MaxTxBytes = 6 << 20
 	c.Mempool.Size = 10_000
 	c.LogLevel = "app:info,worker:info,*:error"

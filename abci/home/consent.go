@@ -21,20 +21,21 @@ const (
 	ConsentAsk = "ask" // an epoch trains on its data only after spdl consent has agreed to it
 )
 
-// These are a home's decisions in the declaration of its node.
+// These are the values of query.Home.Consent.
 const (
 	ConsentAwaited  = string(consent.Awaited)
 	ConsentGiven    = string(consent.Consented)
 	ConsentRejected = string(consent.Rejected)
 )
 
-// ConsentLog returns the log of a home's decisions on epochs. The log is in config/, so that a
+// ConsentLog returns the file of a home's decisions on epochs. The file is in config/, so that a
 // reset keeps it and a backup contains it.
 func ConsentLog(c *config.Config) *consent.Log { return consent.Open(consentFile(c)) }
 
 func consentFile(c *config.Config) string { return filepath.Join(c.RootDir, "config", "consent.jsonl") }
 
-// Decided returns a participant's decision on an epoch, and the record with it.
+// Decided returns a participant's decision on an epoch, and the record of that decision, as
+// consent.Of does.
 func Decided(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	who app.Participant) (consent.Decision, consent.Record, error) {
 	about, err := consent.About(chainID, epoch, p)
@@ -49,8 +50,7 @@ func Decided(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	return d, r, nil
 }
 
-// consentOf returns the function that asks for a home's consent before its worker trains on an
-// epoch. It returns nil if the home does not require consent.
+// consentOf returns the function worker.Config.Consent for a home, nil if worker.consent is "off".
 func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	if w.Consent != ConsentAsk {
 		return nil
@@ -72,7 +72,7 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	}
 }
 
-// Declaration returns a function that makes a node's declaration about its home.
+// Declaration returns a function that makes a node's declaration about its home in a state.
 func Declaration(c *config.Config, a AppConfig, p Participant) func(*app.State) query.Home {
 	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {
@@ -93,8 +93,8 @@ func Declaration(c *config.Config, a AppConfig, p Participant) func(*app.State) 
 	}
 }
 
-// decision returns a function that returns the home's decision on the running epoch, "" if the home
-// does not require consent.
+// decision returns a function from a state to the home's decision on the running epoch. The
+// decision is "" if worker.consent is "off".
 func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) string {
 	if !a.Worker.Enabled || a.Worker.Consent != ConsentAsk {
 		return func(*app.State) string { return "" }
@@ -112,8 +112,8 @@ func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) str
 	}
 }
 
-// Containment returns the mechanisms that contain a trainer on this system, or the reason why none
-// can.
+// Containment returns the mechanisms that contain a trainer on this system. The error says why this
+// system cannot contain a trainer.
 func Containment() (means string, err error) {
 	means, _ = sandbox.Describe()
 	return means, sandbox.Supported()

@@ -17,11 +17,10 @@ const EmbeddedData = "embedded"
 // DataOf reads the data at a path for a chain's model, as LoadData does.
 type DataOf func(path string, m params.Model) (mnist.Data, error)
 
-// PartOf reads one part of the training data at a path for a chain's model, as LoadPart does.
+// PartOf reads a part of the training data at a path for a chain's model, as LoadPart does.
 type PartOf func(path string, m params.Model, part mnist.Part) (mnist.Set, error)
 
-// LoadPart reads one part of the training data that LoadData reads. It does not decode images of
-// other parts.
+// LoadPart reads a part of the training data of LoadData. It does not decode images of other parts.
 func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && embedded(path):
@@ -36,7 +35,7 @@ func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	return d.Train.Part(part)
 }
 
-// LoadTest reads the test data that LoadData reads. It does not read training images.
+// LoadTest reads the test data of LoadData. It does not read training images.
 func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && embedded(path):
@@ -48,7 +47,8 @@ func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	return d.Test, err
 }
 
-// CheckGroups rejects training data without groups if groups are the unit of privacy.
+// CheckGroups returns inputs.ErrInputs for training data without groups if the unit of privacy is a
+// group.
 func CheckGroups(path string, train mnist.Set, p params.Params) error {
 	if p.Privacy.Unit != params.UnitGroup || train.Groups != nil {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/opt"
 )
 
-// levelDB sets the memory of each of a node's five LevelDBs.
+// levelDB holds the options of each of a node's five LevelDBs.
 //
-//   - By default each of them takes a write buffer of 4 MiB, a second one that is being flushed, a spare
-//     one, and up to 8 MiB of block cache. A node that stores 100 kB a round and reads what it has just
-//     written needs neither large buffers nor the cache.
-//   - Tables are smaller than by default, so four times as many are merged at a time, which keeps the
-//     number of written bytes.
-//   - Compression is off. Gradients and models are mostly noise, and compressing them, again at each merge,
+//   - By default a LevelDB takes three write buffers of 4 MiB (in use, being flushed, and spare)
+//     and up to 8 MiB of block cache. A node that stores 100 kB a round, and mostly reads recent
+//     writes, needs neither large buffers nor the cache.
+//   - With a smaller buffer the tables are smaller, so four times as many tables are merged at a
+//     time. The number of written bytes then stays the same.
+//   - Compression is off. Gradients and models are mostly noise, so compressing them at each merge
 //     would cost more than it saves.
 var levelDB = opt.Options{
 	WriteBuffer:            1 * opt.MiB,
@@ -42,8 +42,8 @@ func levelDBOf(round int64) *opt.Options {
 	return &o
 }
 
-// roundBytes returns the max bytes of a round from the genesis of a home, 0 if the genesis cannot
-// be read.
+// roundBytes returns the max bytes of a round on the chain of a home's genesis, 0 if the genesis
+// cannot be read.
 func roundBytes(c *config.Config) int64 {
 	g, err := GenesisOf(c)
 	if err != nil {
@@ -73,14 +73,15 @@ func OpenApplicationDB(c *config.Config) (dbm.DB, error) {
 	return nil, fmt.Errorf("application database in %s: %w", c.DBDir(), err)
 }
 
-// locked reports whether a database did not open because another process holds its lock. The
-// backends share no type for that error, so locked compares the text of the operating system.
+// locked reports whether a database did not open because another process holds the database's lock.
+// The backends have no common type for that error, so locked compares the operating system's error
+// text.
 func locked(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), syscall.EAGAIN.Error())
 }
 
-// checkStopped rejects a home whose node is running. It ignores a database that fails to open for
-// another reason, and it cannot detect a node whose databases are in memory.
+// checkStopped rejects a home whose node is running. It ignores a database that does not open for
+// another reason, and cannot detect a node whose databases are in memory.
 func checkStopped(c *config.Config) error {
 	db, err := OpenApplicationDB(c)
 	switch {

@@ -22,7 +22,7 @@ func CheckPassphrase(passphrase string) error {
 	return nil
 }
 
-// workFactor is the binary logarithm of scrypt's cost. It is age's default, which takes about a
+// workFactor is the binary logarithm of scrypt's cost. With age's default, 18, scrypt takes about a
 // second and 256 MB.
 var workFactor = 18
 
@@ -35,8 +35,8 @@ func scryptRecipient(passphrase string) (*age.ScryptRecipient, error) {
 	return to, err
 }
 
-// writeIdentity writes an identity's file, encrypted with a passphrase. After a crash there is
-// either the old file or the whole new one.
+// writeIdentity encrypts the age key identity with a passphrase, and writes it to the keystore's
+// file. After a crash that file is either the old file or the whole new file.
 func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string) error {
 	to, err := scryptRecipient(passphrase)
 	if err != nil {
@@ -62,7 +62,8 @@ func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string
 	return nil
 }
 
-// newIdentity makes an identity for a home that has none.
+// newIdentity makes the age key of a home, encrypts it with the passphrase, and writes it to
+// config/identity.age. The caller has checked that the home has no such file.
 func (s *Keystore) newIdentity(passphrase string) error {
 	if err := CheckPassphrase(passphrase); err != nil {
 		return err
@@ -74,7 +75,8 @@ func (s *Keystore) newIdentity(passphrase string) error {
 	return s.writeIdentity(identity, passphrase)
 }
 
-// ChangePassphrase encrypts the identity with another passphrase. The key files do not change.
+// ChangePassphrase encrypts the home's age key with another passphrase. The key files do not
+// change.
 func (s *Keystore) ChangePassphrase(passphrase string) error {
 	if err := CheckPassphrase(passphrase); err != nil {
 		return err
@@ -86,10 +88,10 @@ func (s *Keystore) ChangePassphrase(passphrase string) error {
 	return s.writeIdentity(identity, passphrase)
 }
 
-// Encrypt encrypts all key files of a home, and returns the names of those that it has encrypted.
-// The passphrase is that of the home's identity; for a home without an identity ask returns a new
-// one. Each file is replaced by its encryption in one step. So after a crash the home can start,
-// although some keys may still be plain, and another call of Encrypt encrypts the rest.
+// Encrypt encrypts the plain files among the key files of a home, and returns their names. For a
+// home without config/identity.age, ask returns a new passphrase. Each plain file is replaced in
+// one step. So after a crash the home can start, although some keys may still be plain, and another
+// call of Encrypt encrypts the rest.
 func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err error) {
 	encrypts, err := s.encrypts()
 	if err != nil {
@@ -115,7 +117,7 @@ func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err e
 			return done, err
 		}
 		if encrypted {
-			if _, err := s.read(file); err != nil { // otherwise the home would not start
+			if _, err := s.read(file); err != nil { // if the file cannot be decrypted, the home would not start
 				return done, err
 			}
 			continue
@@ -132,8 +134,8 @@ func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err e
 	return done, removeLeftovers(files)
 }
 
-// refuseForeign rejects encrypted files in a home without an identity, because a new identity could
-// not decrypt them.
+// refuseForeign rejects encrypted files in a home without config/identity.age, because a new age
+// key could not decrypt them.
 func (s *Keystore) refuseForeign(files []string) error {
 	for _, file := range files {
 		if encrypted, err := IsEncrypted(file); err != nil || encrypted {
@@ -148,7 +150,7 @@ func (s *Keystore) refuseForeign(files []string) error {
 const leftovers = "write-file-atomic-*"
 
 // removeLeftovers removes the temporary files that killed processes left in the folders of key
-// files. One of them may hold a plain key.
+// files. A temporary file may hold a plain key.
 func removeLeftovers(files []string) (err error) {
 	var folders []string
 	for _, file := range files {
@@ -165,8 +167,8 @@ func removeLeftovers(files []string) (err error) {
 	return err
 }
 
-// Decrypt writes all key files of a home in plain. It removes the identity last, so that another
-// call of Decrypt can continue after a crash.
+// Decrypt replaces the encrypted key files of a home by plain files, and returns their names. It
+// removes config/identity.age last, so that another call of Decrypt can continue after a crash.
 func (s *Keystore) Decrypt(files []string) (done []string, err error) {
 	encrypts, err := s.encrypts()
 	if err != nil || !encrypts {
@@ -201,8 +203,8 @@ func (s *Keystore) Decrypt(files []string) (done []string, err error) {
 	return done, removeLeftovers(files)
 }
 
-// KeyFiles returns the existing key files of a home: those of the node, of the validator, and of
-// the participant or a worker group, with the next and former keys of rotations.
+// KeyFiles returns the existing key files of a home: the files of the node, of the validator, and
+// of the participant or a worker group, with the next and former keys of rotations.
 func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
 	keys, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*") // also FILE.next and FILE.*.old
 	if IsWorkerGroup(c, a) {
@@ -221,9 +223,9 @@ func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
 	return slices.Compact(keys), nil
 }
 
-// PlainKeys returns the unencrypted key files of a home that has an identity. Such files exist if
-// an encryption was interrupted, or if a file was added later. For a home without an identity it
-// returns none.
+// PlainKeys returns the plain key files of a home with config/identity.age. Such files exist if an
+// encryption was interrupted, or if a file was added later. For any other home PlainKeys returns no
+// files.
 func PlainKeys(c *config.Config, a AppConfig) (plain []string, err error) {
 	if encrypts, err := NewKeystore(c.RootDir, nil).encrypts(); err != nil || !encrypts {
 		return nil, err

@@ -14,16 +14,16 @@ import (
 )
 
 // Evaluator measures a chain's models: built-in models on a test set, and external models with a
-// trainer that it runs. It reads the test set, or starts the trainer, for the first model. It is
-// safe for concurrent use, and measures one model at a time.
+// trainer that it runs. It reads the test set, or starts the trainer, when it measures the first
+// model. It is safe for concurrent use, and measures one model at a time.
 type Evaluator struct {
 	data    string
-	trainer trainer.Config // has no Argv if there is no trainer
+	trainer trainer.Config // has no Argv if the home has no trainer
 
 	mu      sync.Mutex
 	of      params.Params
-	builtIn *evaluate.Evaluator // the evaluator for these parameters if their model is built in, or nil
-	program *trainer.Trainer    // the trainer for these parameters if their model is external, or nil
+	builtIn *evaluate.Evaluator // the evaluator of a built-in model; nil before the first use
+	program *trainer.Trainer    // the running trainer of an external model; nil before the first use
 }
 
 // EvaluatorOf returns an Evaluator with the data and the trainer of a home's worker.
@@ -31,8 +31,8 @@ func EvaluatorOf(c *config.Config, w WorkerConfig) *Evaluator {
 	return &Evaluator{data: w.Data, trainer: TrainerOf(c, w, nil)}
 }
 
-// Unmeasurable reports whether an error means that an Evaluator can never measure the models: they
-// are external, and the home has no trainer, or one that does not evaluate.
+// Unmeasurable reports whether an error means that an Evaluator can never measure the models: the
+// models are external, and the home has no trainer or a trainer that does not evaluate.
 func Unmeasurable(err error) bool {
 	return errors.Is(err, evaluate.ErrExternal) || errors.Is(err, trainer.ErrUnmeasured)
 }

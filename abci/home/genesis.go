@@ -41,8 +41,8 @@ func GenesisOf(c *config.Config) (app.Genesis, error) {
 // chainIDs matches the chain ids that a new chain may have.
 var chainIDs = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9._-]{1,%d}$`, types.MaxChainIDLen))
 
-// CheckChainID rejects an id for a new chain that is not a plain word. An existing genesis may have
-// another id.
+// CheckChainID rejects an id for a new chain that does not match chainIDs. An existing genesis may
+// have an id that does not match.
 func CheckChainID(id string) error {
 	if !chainIDs.MatchString(id) {
 		return fmt.Errorf("chain id %q has %d bytes, want 1 to %d letters, digits, ., _ and -", id, len(id),
@@ -52,7 +52,7 @@ func CheckChainID(id string) error {
 }
 
 // NewGenesis makes a genesis document. Every participant with a consensus key becomes a validator,
-// and the max block size allows a whole round.
+// and the max block size is enough for a whole round.
 func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc, error) {
 	state, err := g.Encode()
 	if err != nil {
@@ -74,12 +74,12 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TooLarge returns a warning if a transaction of a round under the parameters p, with n
-// participants, may exceed the limits of nodes that were started under the parameters before.
-// Otherwise it returns "".
-func TooLarge(before, p params.Params, n int) string {
-	need, of := p.TxBytes(n), limit.MessageSizesOf(DefaultConfig(), before, n, 0)
-	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes) {
+// TooLarge compares two sets of parameters. Nodes that were started under the parameters started
+// have message limits for these parameters. TooLarge returns a warning if a transaction of a round
+// of n participants under the parameters p may exceed these limits, otherwise "".
+func TooLarge(started, p params.Params, n int) string {
+	need, of := p.TxBytes(n), limit.MessageSizesOf(DefaultConfig(), started, n, 0)
+	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), started, n).Mempool.MaxTxBytes) {
 		return ""
 	}
 	return fmt.Sprintf("a transaction of a round may have %d bytes, nodes that run take %d: restart every node, one "+
@@ -88,7 +88,8 @@ func TooLarge(before, p params.Params, n int) string {
 }
 
 // CheckGenesis validates a whole genesis document: CometBFT's part, the application's part, and
-// that both fit. The warnings name values that are valid but weaken a guarantee.
+// that the two parts fit each other. The warnings name values that are valid but weaken a
+// guarantee.
 func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err error) {
 	if err := genesis.Complete(doc); err != nil {
 		return g, nil, err

@@ -20,19 +20,20 @@ import (
 type Home struct {
 	Dir    string
 	NodeID p2p.ID
-	Public app.Identity // the identity of the participant, with its validator
+	Public app.Identity // the public keys, moniker and node id of the participant
 	Keys   worker.Keys
 	Config *config.Config
 }
 
-// Participant returns the home's participant for the genesis of a chain.
+// Participant returns the home's participant for the genesis of a chain, with its VRF proof over
+// the seed.
 func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.Reputation) app.Participant {
 	p := app.NewParticipant(index, h.Public, r)
 	p.VrfProof = app.ProveGenesis(chainID, seed, h.Keys.VRF)
 	return p
 }
 
-// absent returns an error if one of the files, or a configuration in dir, exists.
+// absent returns an error if a file in files, or a configuration in dir, exists.
 func absent(dir string, files ...string) error {
 	for _, file := range append(files, filepath.Join(dir, "config", "config.toml"),
 		filepath.Join(dir, "config", "app.toml")) {
@@ -44,15 +45,15 @@ func absent(dir string, files ...string) error {
 }
 
 // Init makes a new home: folders, keys, config.toml and app.toml, but no genesis. The home of a
-// relay gets only a node key. Init overwrites nothing, and fails if a key, a configuration or a
+// relay gets only a node key. Init fails, and overwrites nothing, if a key, a configuration or a
 // genesis exists.
 func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	return initialize(dir, c, a, new(Keystore), nil)
 }
 
-// InitEncrypted makes a new home as Init does, with keys that are encrypted with a passphrase, so
-// that no key is ever plain on the disk. It calls ask only after all checks of the folder. The
-// keystore s belongs to the home, and is unlocked afterwards.
+// InitEncrypted makes a new home as Init does, with encrypted keys: no key is ever plain on the
+// disk. It calls ask, for the passphrase, only after all checks of the folder. The keystore s
+// belongs to the home, and is unlocked afterwards.
 func InitEncrypted(dir string, c *config.Config, a AppConfig, s *Keystore, ask Passphrase) (*Home, error) {
 	return initialize(dir, c, a, s, ask)
 }
@@ -131,7 +132,8 @@ func makeFolders(c *config.Config) error {
 	return nil
 }
 
-// Identity returns the public keys of a participant and its validator as an identity.
+// Identity returns the app.Identity of a participant with the given keys, consensus key and
+// moniker.
 func Identity(keys worker.Keys, consensusKey []byte, moniker string) app.Identity {
 	return app.Identity{PubKey: keys.Public(), VrfKey: keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: consensusKey,
 		Moniker: moniker}
@@ -148,8 +150,8 @@ func (h *Home) WriteConfig() error {
 
 // RestoreData makes data/ for a home without one, for example after a restore of only the keys. The
 // new folder has the state of a validator that has signed nothing. If data/ or the state file
-// exists, RestoreData does nothing: if only the state file is missing from the folder, the lost
-// file may have recorded a signature.
+// exists, RestoreData does nothing: if only the state file is missing, the lost file may have
+// recorded a signature.
 func RestoreData(c *config.Config, logger log.Logger) error {
 	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -168,9 +170,9 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 	return nil
 }
 
-// Reset removes the blocks, the application's database and the worker's journal, which belong to
-// the old chain, and resets the validator's last signature. Keys and configuration stay. The node
-// must not be running, because it would sign heights again that it has already signed.
+// Reset removes the blocks, the application's database and the worker's journal, and resets the
+// validator's last signature. Keys and configuration stay. Reset fails if the node is running. On
+// the same chain the validator could sign a height a second time after a reset.
 func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
 		return resetWorkerGroup(c, a)
@@ -201,8 +203,8 @@ func Reset(c *config.Config, a AppConfig) error {
 	return nil
 }
 
-// checkValidatorKey rejects a home whose validator key is missing or damaged, before its data are
-// changed. It does not decrypt an encrypted key.
+// checkValidatorKey rejects a home whose validator key is missing or damaged. It does not decrypt
+// an encrypted key.
 func checkValidatorKey(c *config.Config) error {
 	_, err := new(Keystore).LoadValidatorKey(c.PrivValidatorKeyFile())
 	if errors.Is(err, ErrLocked) {

@@ -43,8 +43,8 @@ func GenerateKeys() worker.Keys {
 		VRF: stded25519.PrivateKey(ed25519.GenPrivKey())}
 }
 
-// WriteKeys writes a participant's keys to a new file and syncs it to the disk, because a key that
-// the chain has registered must not be lost.
+// WriteKeys writes a participant's keys to a new file and syncs the file to the disk, because a key
+// that the chain has registered must not be lost. It fails if the file exists.
 func (s *Keystore) WriteKeys(path string, keys worker.Keys) error {
 	sign, vrf := ed25519.PrivKey(keys.Signing), ed25519.PrivKey(keys.VRF)
 	return s.writeKey(path, participantKeys{sign.PubKey(), sign, vrf.PubKey(), vrf})
@@ -80,8 +80,9 @@ func (s *Keystore) newValidator(path, state string) (crypto.PubKey, error) {
 func NextKeyFile(path string) string { return path + ".next" }
 
 // ReplaceKeys replaces the keys in a key file by its next keys. The former keys stay in a file
-// whose name has their public key. After a crash the key file has either the old or the new keys:
-// it is never missing, because a worker may read it at any time.
+// whose name has their public key. The key file is never missing, because a worker may read it at
+// any time: after a crash it has either the old or the new keys. kept is the path of the file with
+// the former keys.
 func (s *Keystore) ReplaceKeys(path string) (kept string, err error) {
 	old, err := s.LoadKeys(path)
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *Keystore) ReplaceKeys(path string) (kept string, err error) {
 	return kept, errors.Join(os.Rename(NextKeyFile(path), path), SyncFolder(path))
 }
 
-// replaceFile is replaceSecret. It is a variable for tests.
+// replaceFile writes a secret file atomically. Tests replace it to simulate a failed write.
 var replaceFile = replaceSecret
 
 // replaceSecret writes a secret file atomically: it writes a new file with mode 0600, syncs it to
@@ -188,8 +189,8 @@ func (s *Keystore) LoadValidatorKey(path string) (stded25519.PrivateKey, error) 
 	return key.PrivKey.Bytes(), nil
 }
 
-// LoadValidator reads a validator: its key, and the state with its last signature. The validator
-// writes its state to the file before each signature. It never writes the key.
+// LoadValidator reads a validator: the key, and the state with the last signature. The result
+// writes the state to the file before it returns a signature. It never writes the key.
 func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	priv, err := s.LoadValidatorKey(key)
 	if err != nil {
@@ -199,8 +200,8 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	if err := new(Keystore).readKey("validator state", state, &last); err != nil {
 		return nil, err
 	}
-	// FilePV gets no path for the key: it must not write the key in plain, and without a path it
-	// panics instead.
+	// FilePV gets no path for the key, because it must not write the key in plain: without a path
+	// it panics.
 	pv := privval.NewFilePV(ed25519.PrivKey(priv), "", state)
 	to := &pv.LastSignState
 	to.Height, to.Round, to.Step, to.Signature, to.SignBytes = last.Height, last.Round, last.Step, last.Signature,
@@ -217,8 +218,8 @@ func LockValidator(c *config.Config) (io.Closer, error) {
 // emptyState writes the state of a validator that has signed nothing.
 func emptyState(path string) { privval.GenFilePV("", path).LastSignState.Save() }
 
-// CheckRelay rejects a relay's home with the key of a participant or a validator. Strangers can
-// connect to a relay, and an intruder would get the key.
+// CheckRelay rejects a relay's home that has the key of a participant or a validator. Strangers can
+// connect to a relay, so an intruder could get the key.
 func CheckRelay(c *config.Config, a AppConfig) error {
 	for _, path := range []string{InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -233,8 +234,8 @@ func CheckRelay(c *config.Config, a AppConfig) error {
 // not run a node without a validator.
 func NoValidator() *privval.FilePV { return privval.NewFilePV(ed25519.GenPrivKey(), "", "") }
 
-// WarnReadable warns about key files that users other than their owner can access. The node starts
-// anyway, because its operator may have reasons.
+// WarnReadable warns about key files that users other than their owner can access. It does not
+// prevent the start, because the operator may have reasons.
 func WarnReadable(logger log.Logger, paths ...string) {
 	for _, path := range paths {
 		info, err := os.Stat(path)

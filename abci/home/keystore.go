@@ -16,21 +16,21 @@ import (
 // ErrLocked means that a key is encrypted and could not be decrypted.
 var ErrLocked = errors.New("key is encrypted")
 
-// Passphrase returns the passphrase of a home's keys. A keystore calls it at most once.
+// Passphrase returns the passphrase of a home's keys. A Keystore calls the function at most once.
 type Passphrase func() (string, error)
 
 // Keystore reads and writes the key files of a home, plain or encrypted. An encrypted home has an
-// identity, an age key in config/identity.age that is encrypted with a passphrase (scrypt). Its key
-// files are encrypted to that identity. So one passphrase, which is asked for once, decrypts all
-// keys; a new passphrase changes only one file; and a rotation writes encrypted keys. Decrypted
-// keys stay in memory. The zero value and nil read and write only plain files.
+// age key, the identity, in config/identity.age. The identity is encrypted with a passphrase
+// (scrypt), and the key files are encrypted to the identity. So one passphrase, which is asked for
+// once, decrypts all keys; a new passphrase changes only one file; and a rotation writes encrypted
+// keys. Decrypted keys stay in memory. The zero value and nil read and write only plain files.
 type Keystore struct {
-	file string // the path of the identity
+	file string // the path of identity.age; empty for a keystore of plain files
 	ask  Passphrase
 
 	mu       sync.Mutex
-	identity *age.X25519Identity // set when the passphrase has decrypted it
-	failed   error               // why it was not decrypted; the passphrase is not asked for again
+	identity *age.X25519Identity // the decrypted identity; nil before the passphrase is given
+	failed   error               // the error of the first attempt to decrypt the identity, returned to all later callers without a new question for the passphrase
 }
 
 // NewKeystore returns the keystore of a home. It calls ask when it reads the first encrypted key.
@@ -38,8 +38,7 @@ func NewKeystore(dir string, ask Passphrase) *Keystore {
 	return &Keystore{file: IdentityFile(dir), ask: ask}
 }
 
-// IdentityFile returns the path of a home's identity, to which the keys of an encrypted home are
-// encrypted.
+// IdentityFile returns the path of identity.age in a home.
 func IdentityFile(dir string) string { return filepath.Join(dir, "config", "identity.age") }
 
 // encryptedPrefix is the beginning of every file that age has encrypted.
@@ -75,7 +74,8 @@ func (s *Keystore) read(path string) ([]byte, error) {
 	return decrypt(path, data, identity)
 }
 
-// decrypt decrypts data that are encrypted to an identity. The path is for errors.
+// decrypt decrypts data that are encrypted to an identity. The path is for errors, which wrap
+// ErrLocked.
 func decrypt(path string, data []byte, identity *age.X25519Identity) ([]byte, error) {
 	plain, err := age.Decrypt(bytes.NewReader(data), identity)
 	var other *age.NoIdentityMatchError
@@ -125,8 +125,8 @@ func (s *Keystore) encrypts() (bool, error) {
 	return true, nil
 }
 
-// encrypt encrypts data to an identity. It decrypts the result and compares it, because the caller
-// then removes the plain file.
+// encrypt encrypts data to an identity. It also decrypts the result and compares it with data,
+// because the caller then replaces the plain file.
 func encrypt(data []byte, identity *age.X25519Identity) ([]byte, error) {
 	out, err := seal(data, identity.Recipient())
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // is invalid.
 var ErrConfig = errors.New("configuration")
 
-// configError is an error that matches ErrConfig without having its text.
+// configError is an error that matches ErrConfig but does not repeat the text of ErrConfig.
 type configError struct{ error }
 
 func (e configError) Is(target error) bool { return target == ErrConfig }
@@ -26,7 +26,7 @@ func (e configError) Unwrap() error        { return e.error }
 // Load reads the configuration of a home: config.toml with CometBFT's environment variables
 // (CMT_SECTION_KEY), and app.toml with this project's (SPDL_SECTION_KEY). It rejects an unknown key
 // in app.toml, because a misspelt key would leave a default in force. It allows unknown keys in
-// config.toml, because CometBFT keeps old ones.
+// config.toml, as CometBFT does. Every error about a value matches ErrConfig.
 func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, true) }
 
 // load reads a home as Load does. It applies the environment's variables only if environment is
@@ -67,11 +67,11 @@ func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 	return c, a, nil
 }
 
-// DefaultRPC is the RPC address of a node, unless its config.toml has another one.
+// DefaultRPC is the RPC address of a node whose config.toml has the default rpc.laddr.
 const DefaultRPC = "tcp://127.0.0.1:26657"
 
-// RPCAddress returns the RPC address of a home's node. It is rpc.laddr in config.toml, with a
-// loopback address if the node listens on every address. The rest of the home need not be valid.
+// RPCAddress returns the RPC address of a home's node: rpc.laddr in config.toml, with a loopback
+// address as the host if the node listens on every address. The rest of the home need not be valid.
 func RPCAddress(dir string) (string, error) {
 	c := DefaultConfig()
 	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
@@ -118,9 +118,11 @@ func readTOML(dir, name, prefix string, into any,
 // OneLine turns the error of a TOML decoder, which has a heading and a line for each fault, into
 // one line.
 //
-//   - For a value of the wrong type, that line has the key, the value and the allowed values. It also has the
-//     environment variable, which begins with prefix, if that set the value.
-//   - For a key that the struct into does not have, it has the key's line in the file and the nearest known key.
+//   - For a value of the wrong type, the line has the key, the value and the allowed values. If an
+//     environment variable set the value, the line also has the variable's name, which begins with
+//     prefix.
+//   - For a key that the struct into does not have, the line has the number of the key's line in
+//     the file, and the nearest known key.
 func OneLine(err error, v *viper.Viper, prefix string, into any) error {
 	if err == nil {
 		return nil
@@ -131,7 +133,7 @@ func OneLine(err error, v *viper.Viper, prefix string, into any) error {
 	}
 	said := func(fault string) string {
 		if m := unknownKeys.FindStringSubmatch(fault); m != nil {
-			if strings.ContainsRune(m[1], '.') { // the type of the whole file
+			if strings.ContainsRune(m[1], '.') { // the key is at the top of the file
 				m[1] = ""
 			}
 			return unknownKey(v.ConfigFileUsed(), m[1], strings.Split(m[2], ", "), into)

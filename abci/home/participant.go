@@ -25,7 +25,7 @@ import (
 // signer.
 const defaultCertificates = "config/signer"
 
-// askSigner is the time for which a home waits for its signer's public keys.
+// askSigner is the max time that OpenParticipant waits for the signer's public keys.
 const askSigner = 3 * time.Second
 
 // Validate checks the settings.
@@ -46,7 +46,8 @@ func (s SignerConfig) Validate() error {
 	return nil
 }
 
-// UserIDs returns the numeric ids of the users.
+// UserIDs returns the numeric ids of the users in Users. It fails if a name is not a user of this
+// host.
 func (s SignerConfig) UserIDs() (ids []uint32, err error) {
 	for _, name := range s.Users {
 		number := name
@@ -62,8 +63,8 @@ func (s SignerConfig) UserIDs() (ids []uint32, err error) {
 	return ids, nil
 }
 
-// Participant is a home's participant: its public keys, and either its private keys or the signer
-// that has them.
+// Participant is a home's participant: the public keys, and either the private keys or the signer
+// that has the private keys.
 type Participant struct {
 	worker.PublicKeys
 	Keys   worker.Keys    // zero if a signer has the keys
@@ -77,8 +78,8 @@ func Holding(keys worker.Keys) Participant {
 }
 
 // OpenParticipant returns a home's participant, with the keys of the home or with the signer in
-// worker.signer. While the signer does not answer, the public keys are the last ones that it gave
-// to this home, and empty if it gave none.
+// worker.signer. If the signer does not answer, the public keys are those of its last answer to
+// this home, or empty if it has never answered.
 func OpenParticipant(ctx context.Context, c *config.Config, a AppConfig, s *Keystore) (Participant, error) {
 	file := InHome(c, a.Worker.KeyFile)
 	if a.Worker.Signer == "" {
@@ -120,7 +121,7 @@ func (p Participant) Known() error {
 	return nil
 }
 
-// Sign signs an operation, or has the signer sign it.
+// Sign signs an operation with the home's key, or asks the signer to sign it.
 func (p Participant) Sign(ctx context.Context, chainID string, body tx.Body) (*tx.Tx, error) {
 	if p.Signer == nil {
 		return tx.Sign(chainID, body, p.Keys.Signing)
@@ -129,7 +130,7 @@ func (p Participant) Sign(ctx context.Context, chainID string, body tx.Body) (*t
 	return t, elsewhere(err)
 }
 
-// Consent signs a record of consent, or has the signer sign it.
+// Consent signs a record of consent with the home's key, or asks the signer to sign it.
 func (p Participant) Consent(ctx context.Context, about consent.Subject, d consent.Decision) (consent.Record, error) {
 	if p.Signer == nil {
 		return consent.Sign(about, d, time.Now(), p.Keys.Signing)
@@ -138,8 +139,8 @@ func (p Participant) Consent(ctx context.Context, about consent.Subject, d conse
 	return r, elsewhere(err)
 }
 
-// elsewhere adds, to an error about a request that the signer does not allow, where the request can
-// be made.
+// elsewhere adds a remedy to the error of a request that the signer does not allow
+// (signer.ErrDenied).
 func elsewhere(err error) error {
 	if errors.Is(err, signer.ErrDenied) {
 		return fmt.Errorf("%w: allow it there, or run this command with the signer's home", err)

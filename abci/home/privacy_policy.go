@@ -11,8 +11,8 @@ import (
 )
 
 // homePolicy returns a function that checks an epoch's privacy against the home's own requirements:
-// those in app.toml for every epoch, and those in the home's genesis for the first epoch. It trusts
-// neither the chain nor the node.
+// the values in app.toml for every epoch, and the values in the home's genesis for the first epoch.
+// The function trusts neither the chain nor the node.
 func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Privacy, error), error) {
 	genesis, err := genesisPrivacy(c)
 	return policyOf(genesis, w), err
@@ -28,9 +28,9 @@ func genesisPrivacy(c *config.Config) (params.Privacy, error) {
 	return g.Params.Privacy, err
 }
 
-// demand returns the noise multiplier, epsilon and delta that the home requires of an epoch. A
-// later epoch, which the members accepted, may differ from the genesis, unless app.toml sets the
-// values. The budget covers all epochs together.
+// demand returns the noise multiplier, epsilon and delta that the home requires of an epoch. For a
+// later epoch, which the members accepted, only the values in app.toml are required. Epsilon is for
+// all epochs together.
 func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privacy {
 	d := genesis
 	if t.Epoch > 0 {
@@ -48,8 +48,8 @@ func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privac
 	return d
 }
 
-// permit checks an epoch's privacy parameters against the required ones. It returns them with the
-// costs from this program's accountant and with the required budget.
+// permit checks an epoch's privacy parameters p against the required parameters. It returns p with
+// the costs from this program's accountant and with the required budget, or worker.ErrPolicy.
 func permit(demand, p params.Privacy) (params.Privacy, error) {
 	if demand.NoiseMultiplier == 0 && demand.Epsilon == 0 {
 		return p, nil

@@ -21,11 +21,11 @@ import (
 	"github.com/spdl/spdl/abci/admission"
 )
 
-// Setting is one key of config.toml or app.toml, as section.key, with its value.
+// Setting is a key of config.toml or app.toml, as section.key, with the value.
 type Setting struct {
 	Key   string `json:"key"`
 	File  string `json:"file"`
-	Value any    `json:"value"` // durations are texts
+	Value any    `json:"value"` // a duration is a text, as "500ms"
 
 	kind reflect.Type
 }
@@ -66,8 +66,7 @@ func appendSettings(all []Setting, file, section string, of reflect.Value) []Set
 	return all
 }
 
-// Find returns the setting with a key. The error for an unknown key matches ErrConfig, and so does
-// the error of Set for an invalid value.
+// Find returns the setting with a key. The error for an unknown key matches ErrConfig.
 func Find(all []Setting, key string) (Setting, error) {
 	i := slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })
 	if i < 0 {
@@ -77,9 +76,10 @@ func Find(all []Setting, key string) (Setting, error) {
 	return all[i], nil
 }
 
-// Set changes the value of a key in the file of a home that has the key. The rest of the file stays
-// as it is, including comments and order. Set writes nothing that Load would reject. It ignores the
-// environment, because the files must be valid without it.
+// Set changes the value of a key in config.toml or app.toml of a home. The rest of the file stays
+// as it is, including comments and order. If Load would reject the new value, Set writes nothing
+// and returns an error that matches ErrConfig. It ignores the environment, because the files must
+// be valid without it.
 func Set(dir, key, text string) (Setting, error) {
 	s, err := Find(Settings(DefaultConfig(), DefaultAppConfig()), key)
 	if err != nil {
@@ -163,7 +163,7 @@ func loadWith(dir, file string, content []byte) (*config.Config, AppConfig, erro
 	return load(scratch, false)
 }
 
-// listOf parses a list, which is a JSON array or is separated by commas.
+// listOf parses a list: a JSON array, or texts separated by commas.
 func listOf(text string) (list []string, err error) {
 	switch {
 	case strings.HasPrefix(text, "["):
@@ -176,7 +176,7 @@ func listOf(text string) (list []string, err error) {
 	return list, err
 }
 
-// literal returns the TOML of a value from its text. The text of a list is a JSON array, or is
+// literal returns the TOML of a value from its text. The text of a list is a JSON array, or texts
 // separated by commas.
 func (s Setting) literal(text string) (string, error) {
 	wrong := func(want string) error {
@@ -225,8 +225,8 @@ func quoted(v any) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// replaceValue returns a TOML document with another value for a key. If the document lacks the key,
-// replaceValue adds the key at the end of its section.
+// replaceValue returns a TOML document with another value for a key. If the document does not have
+// the key, replaceValue adds the key at the end of the key's section.
 func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	section, name := "", key
 	if dot := strings.LastIndex(key, "."); dot >= 0 {
@@ -276,7 +276,7 @@ func keyOf(e *unstable.Node) (path string, after int) {
 }
 
 // valueSpan returns the offsets at which a value begins and ends in the document. after is the
-// offset after its key.
+// offset after the value's key.
 func valueSpan(p *unstable.Parser, doc []byte, v *unstable.Node, after int) (from, to int) {
 	from = after + bytes.IndexByte(doc[after:], '=') + 1
 	from += len(doc[from:]) - len(bytes.TrimLeft(doc[from:], " \t"))

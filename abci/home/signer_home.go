@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app/worker/signer"
 )
 
-// partSuffix is the suffix of a signer's home until MoveToSigner has completed it.
+// partSuffix is the suffix of the folder of a signer's home until the home is complete.
 const partSuffix = ".part"
 
 // SignerMove describes a move of a participant's keys and journal from a node's home to a signer's
@@ -22,14 +22,13 @@ const partSuffix = ".part"
 type SignerMove struct {
 	To      string       // the path of the signer's home, which must not exist
 	Signer  SignerConfig // the settings of the signer's home
-	Address string       // the address at which the node finds the signer
+	Address string       // the address at which the node's worker connects to the signer
 }
 
-// MoveToSigner makes a signer's home with the participant's keys and journal from a node's home,
-// and removes them there. The node must be stopped. At no time can two homes with the keys start:
-// the new home gets its final name after the node's app.toml has the signer's address, and a node
-// with both an address and keys does not start. If a crash interrupts MoveToSigner, another call
-// continues.
+// MoveToSigner moves the participant's keys and journal from a node's home to a new signer's home.
+// The node must be stopped. At no time can two homes with the keys start: the new home gets its
+// final name after the node's app.toml has the signer's address, and a node with both an address
+// and keys does not start. If a crash interrupts MoveToSigner, another call continues.
 func MoveToSigner(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 	file, journal := InHome(c, a.Worker.KeyFile), InHome(c, a.Worker.Journal)
 	if a.IsRelay() || IsWorkerGroup(c, a) {
@@ -94,8 +93,8 @@ func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 	return err
 }
 
-// copyParticipant copies a participant's keys, with the next and former ones, the journal, and the
-// other files that commands on keys read.
+// copyParticipant copies a participant's current, next and former keys, the journal, and the other
+// files that commands on keys read.
 func copyParticipant(c *config.Config, a AppConfig, to WorkerConfig, part string) error {
 	files, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*")
 	if err != nil {
@@ -116,7 +115,7 @@ func copyParticipant(c *config.Config, a AppConfig, to WorkerConfig, part string
 	return nil
 }
 
-// copySecret copies a file to a new one with mode 0600, and syncs it to the disk.
+// copySecret copies a file to a new file with mode 0600, and syncs the new file to the disk.
 func copySecret(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/internal/spelling"
 )
 
-// unknownKey returns the message about unknown keys in a section, "" for the top of the file. It
-// has the line of each key, and the known keys that may have been meant.
+// unknownKey returns the message about unknown keys in a section; section "" is the top of the
+// file. The message has the line of each key, and the nearest known keys.
 func unknownKey(file, section string, keys []string, into any) string {
 	name, _, list := strings.Cut(section, "[")
 	where := ""
@@ -28,8 +28,8 @@ func unknownKey(file, section string, keys []string, into any) string {
 	return strings.Join(said, "; ")
 }
 
-// keysOf returns the keys of a section in the type that a file is decoded into. It returns none if
-// the type has no such section.
+// keysOf returns the keys of a section in the type that a file is decoded into, nil if the type has
+// no such section.
 func keysOf(t reflect.Type, section string) (keys []string) {
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()

@@ -22,8 +22,8 @@ import (
 // starts.
 const features = "data/features"
 
-// WorkerOf returns the configuration of a home's worker: its keys or signer, journal, policy, share
-// of the data and source of noise.
+// WorkerOf returns the configuration of a home's worker: keys or signer, journal, policy, consent,
+// data and trainer.
 func WorkerOf(c *config.Config, a AppConfig, s *Keystore, p Participant, data PartOf,
 	log func(string, ...any)) (worker.Config, error) {
 	policy, err := homePolicy(c, a.Worker)
@@ -108,8 +108,8 @@ func (w WorkerConfig) box() sandbox.Settings {
 		Processes: w.TrainerProcesses, Read: w.TrainerRead, Devices: w.Devices, Env: w.TrainerEnv}
 }
 
-// sandboxIn returns the settings of the sandbox for a home's trainer. They keep the home's keys,
-// journal and databases secret from the trainer.
+// sandboxIn returns the settings of the sandbox for a home's trainer. The sandbox keeps the home's
+// keys, journal and databases secret from the trainer.
 func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
 	s := w.box()
 	for _, secret := range []string{"config", "data", w.KeyFile, w.Journal, w.SignerCerts} {
@@ -118,7 +118,7 @@ func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
 	return s
 }
 
-// sayContainment logs the mechanisms that contain a trainer, or that none does.
+// sayContainment logs the mechanisms that contain a trainer, or that the trainer is not contained.
 func sayContainment(s sandbox.Settings, log func(string, ...any)) {
 	if s.Off {
 		log("THE TRAINER IS NOT CONTAINED: it can read this node's keys and send the data away (worker.sandbox is \"off\")")
@@ -167,9 +167,9 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	}}, nil
 }
 
-// share returns the indices of the participant's examples in training data with these labels. Its
-// method value is a mnist.Part. A single part keeps the order of the data, so that adding or
-// removing a row does not reorder the others.
+// share returns the indices of the participant's examples in training data with the given labels.
+// The method value w.share is a mnist.Part. A single part keeps the order of the data, so that
+// adding or removing a row does not reorder the other rows.
 func (w WorkerConfig) share(labels []uint8) ([]int, error) {
 	if w.Parts == 1 {
 		all := make([]int, len(labels))

@@ -22,15 +22,15 @@ import (
 // worker.journal.
 const journals = "journals"
 
-// IsWorkerGroup reports whether a home is that of a worker group, many participants without a node.
-// Its key_file is a folder of key files.
+// IsWorkerGroup reports whether a home is the home of a worker group: many participants without a
+// node. In such a home worker.key_file is a folder of key files.
 func IsWorkerGroup(c *config.Config, a AppConfig) bool {
 	info, err := os.Stat(InHome(c, a.Worker.KeyFile))
 	return err == nil && info.IsDir()
 }
 
-// InitWorkerGroup makes a home of n participants without a node, and returns their keys. It
-// overwrites nothing, and fails if key files or a configuration exist.
+// InitWorkerGroup makes a home of n participants without a node, and returns their keys. It fails,
+// and overwrites nothing, if key files or a configuration exist.
 func InitWorkerGroup(dir string, c *config.Config, a AppConfig, n int) ([]worker.Keys, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -58,7 +58,8 @@ func InitWorkerGroup(dir string, c *config.Config, a AppConfig, n int) ([]worker
 	return keys, errors.Join(errs...)
 }
 
-// forEach calls f for 0 to n-1, with up to 64 calls at a time, because these wait for the disk.
+// forEach calls f for 0 to n-1, with up to 64 calls at a time, because each call waits for the
+// disk.
 func forEach(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, 64)
@@ -74,9 +75,9 @@ func journalsOf(c *config.Config, a AppConfig) string {
 }
 
 // WorkerGroup returns the workers of a worker group's home, one for each key file, in the order of
-// the file names. Worker k, counted from 0, gets part worker.part + k of the data. Its test seed is
-// the configured seed plus k, or 0 if the configured seed is 0. All workers share one copy of the
-// data set, and at most one worker per core computes at a time.
+// the file names. Worker k, counted from 0, gets part worker.part + k of the data. The test seed of
+// worker k is the configured seed plus k, or 0 if the configured seed is 0. All workers share one
+// copy of the data set, and at most one worker per core computes at a time.
 func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 	log func(string, ...any)) ([]worker.Config, error) {
 	folder := InHome(c, a.Worker.KeyFile)
@@ -131,7 +132,7 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 func groupRetry(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
 
 // once returns a PartOf that keeps the last data set in memory, because all workers of a group read
-// the same one.
+// the same data set.
 func once(data DataOf) PartOf {
 	var mu sync.Mutex
 	var asked string
@@ -150,7 +151,8 @@ func once(data DataOf) PartOf {
 	}
 }
 
-// remembered caches a policy's result for each epoch, which is the same for all workers of a group.
+// remembered caches a policy's result for each epoch, because all workers of a group get the same
+// result.
 func remembered(policy func(worker.Task) (params.Privacy, error)) func(worker.Task) (params.Privacy, error) {
 	type answer struct {
 		privacy params.Privacy

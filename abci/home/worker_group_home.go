@@ -13,8 +13,8 @@ import (
 )
 
 // LockWorkerGroup locks the journals of a worker group's home for this process until the result is
-// closed. Without this lock a second process would start, and only the lock of each journal would
-// stop its workers.
+// closed. Without this lock a second process would start, and would fail only later, at the lock of
+// each worker's journal.
 func LockWorkerGroup(c *config.Config, a AppConfig) (io.Closer, error) {
 	return worker.Lock(journalsOf(c, a))
 }

@@ -16,9 +16,9 @@ import (
 )
 
 // execution returns the block of a verified header in the form that a state executes. If the
-// header's hash shows that the block consists of cached transactions, execution takes them from the
-// cache, because fetching a block with a thousand gradients takes longer than computing the next
-// thousand.
+// header's hash shows that the block consists of cached transactions, execution takes the block
+// from the cache, because fetching a block with a thousand gradients takes longer than computing
+// the next thousand gradients.
 func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
 	if txs := f.own.blockFromCache(b.Header); txs != nil {
@@ -36,8 +36,8 @@ func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Bloc
 	return execution, err
 }
 
-// blockFromCache returns the transactions of a header's block if they are all cached: an aggregate
-// that this process sent and its gradients, and no others. Otherwise it returns nil.
+// blockFromCache returns the transactions of a header's block if the block consists only of a
+// cached aggregate and its cached gradients. Otherwise it returns nil.
 func (o *sentCache) blockFromCache(h *types.Header) []*tx.Tx {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -18,15 +18,15 @@ import (
 
 const (
 	defaultPoll = 50 * time.Millisecond
-	// mostSending is the max number of transactions that are sent to the node at once. It is the
-	// number of connections that Go's HTTP client keeps by default.
+	// mostSending is the max number of transactions that are sent to the node at once. Go's HTTP
+	// client keeps the same number of idle connections by default.
 	mostSending = 2
 )
 
-// Chain returns the access to the chain for a worker outside of its node's process. Parameters,
+// Chain returns the access to the chain for workers outside of the node's process. Parameters,
 // round, model and seed come from a state that is verified from the home's genesis on, and every
 // draft is recomputed before it is returned for signing. Any number of workers may share the
-// result: it makes one request per block for all of them, when the node announces the block.
+// result: for each block it makes one request for all workers, when the node announces the block.
 func Chain(c *client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll
@@ -80,13 +80,13 @@ func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 	return worker.NewTask(s, pub)
 }
 
-// Lead requests the node's draft while the participant may lead, and checks it by running the rule
-// over its gradients.
+// Lead requests the node's draft while the participant may lead, and checks the draft by running
+// the rule over the draft's gradients.
 func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		s, err := c.await(ctx, func(s *app.State) bool {
 			_, _, err := s.DraftIncluded(s.Height+1, participant, nil)
-			return err == nil || errors.Is(err, app.ErrNotClosing) // expected, because no gradients are given
+			return err == nil || errors.Is(err, app.ErrNotClosing) // ErrNotClosing, because the call passes no gradients
 		})
 		if err != nil {
 			return nil, err
@@ -103,7 +103,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 				c.own.checked(draft, gradients)
 				return draft, nil
 			}
-			if !errors.Is(err, app.ErrAggregateRound) { // after this error, the round has closed
+			if !errors.Is(err, app.ErrAggregateRound) { // with this error, the round has closed
 				return nil, err
 			}
 		case !errors.As(err, &refusal):
@@ -115,8 +115,8 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 	}
 }
 
-// draft returns the node's draft and the gradients that it lists. If this process has sent most
-// gradients of the round, draft fetches only the others.
+// draft returns the node's draft and the gradients that the draft lists. If this process has sent
+// most gradients of the round, draft fetches only the gradients that are not in the cache.
 func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
 	if !c.own.sentMost(s) {
 		return c.client.Lead(ctx, participant)
@@ -138,7 +138,7 @@ func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*t
 	return draft, gradients, nil
 }
 
-// Submit broadcasts the transaction and waits for the verdict of CheckTx.
+// Submit broadcasts the transaction and returns the verdict of CheckTx.
 func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
 	c.own.add(t)
 	select {

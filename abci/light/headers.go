@@ -19,7 +19,7 @@ import (
 )
 
 // Light follows the chain from the trusted header with CometBFT's light client. Witnesses detect a
-// primary that shows another chain. Without witnesses the primary is its own witness.
+// primary that shows a forged chain. Without witnesses the primary is also the witness.
 func Light(ctx context.Context, t Trust, primary provider.Provider, witnesses []provider.Provider) (Headers, error) {
 	if t.Period == 0 {
 		t.Period = DefaultPeriod

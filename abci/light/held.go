@@ -12,8 +12,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Genesis returns the trust in the first header of a genesis's chain. The header must match the
-// genesis, and the genesis validators must have signed it.
+// Genesis returns the Trust in the first header of the genesis's chain. It checks that the header
+// fits the genesis; Held or Pinned then check the signatures.
 func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	s, err := genesisState(doc)
 	if err != nil {
@@ -26,12 +26,12 @@ func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 }
 
 // Held returns the headers of the blocks in a file, and makes no requests. By the rules of
-// CometBFT's light client each header must follow from the trusted header or from the header before
-// it. A step to the next height needs the validators that the header before names. A longer step
-// needs more than two thirds of that header's validators, so the file must have the headers on both
-// sides of a change of validators. There is no trusting period, because a file is read long after
-// its headers were signed. The price is that two thirds of the trusted header's validators could
-// sign another history together, long after they have left.
+// CometBFT's light client each header must follow from the previous header, beginning with the
+// trusted header. A step to the next height needs signatures of the validators that the previous
+// header names. A longer step needs signatures of more than two thirds of the previous header's
+// validators, so the file must have the headers on both sides of a change of validators. Held has
+// no trusting period, because a file is read long after its headers were signed. So two thirds of
+// the trusted header's validators could together sign a false history, long after they have left.
 func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	h := held{t, map[int64]*types.LightBlock{}}
 	var last *types.LightBlock
@@ -68,7 +68,7 @@ func follows(a, b *types.LightBlock) error {
 		return fmt.Errorf("%w: height %d: %w", ErrNotTrusted, b.Height, err)
 	}
 	now := time.Now()
-	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour // a period that is never over
+	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour // longer than any age of the header, so that the period never ends
 	if err := cmtlight.Verify(a.SignedHeader, a.ValidatorSet, b.SignedHeader, b.ValidatorSet, period, now,
 		clockDrift, cmtmath.Fraction{Numerator: 2, Denominator: 3}); err != nil {
 		return reason(b.Height, err)

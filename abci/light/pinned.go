@@ -9,8 +9,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Pinned trusts one header, by height and hash, and takes the header itself from a file. It makes
-// no requests. It still checks that the header's validators signed it.
+// Pinned returns the Headers of one trusted header, which a file holds. It checks the header's
+// height and hash against t, and the signatures of the header's validators. It makes no requests.
 func Pinned(t Trust, block *types.LightBlock) Headers { return pinned{t, block} }
 
 type pinned struct {

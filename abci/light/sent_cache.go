@@ -11,7 +11,7 @@ import (
 )
 
 // sentCache caches the transactions of one round that the workers of this process have sent, so
-// that these need not be fetched and verified again in a draft or a block.
+// that the verifier need not fetch and verify them again in a draft or a block.
 type sentCache struct {
 	mu           sync.Mutex
 	epoch, round uint64
@@ -45,8 +45,8 @@ func (o *sentCache) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	}
 }
 
-// isFor advances the cache if a round is later than its own, and reports whether the cache is at
-// that round. The caller holds the lock.
+// isFor advances the cache to a round that is later than the cache's round. It reports whether the
+// cache is at the given round. The caller holds the lock.
 func (o *sentCache) isFor(epoch, round uint64) bool {
 	if o.sent == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
 		o.epoch, o.round, o.aggregates = epoch, round, nil
@@ -72,7 +72,7 @@ func (o *sentCache) sentMost(s *app.State) bool {
 	return o.epoch == s.Progress.Epoch && o.round == s.Progress.Round && 2*len(o.sent) > s.Active()
 }
 
-// addKnown replaces each transaction of which the cache has a copy by that copy.
+// addKnown replaces each gradient in txs by the cache's copy, if the cache has one.
 func (o *sentCache) addKnown(txs []*tx.Tx) {
 	for i, t := range txs {
 		if t.Gradient == nil {

@@ -10,11 +10,12 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// quiet is the min poll interval while the node announces its blocks.
+// quiet is the min interval between two requests for the state while the subscription to the node's
+// new blocks is alive. Each announcement also triggers a request.
 const quiet = time.Second
 
-// stateWatcher polls the node for all callers that wait for a state, and only while there are such
-// callers. It makes one request per block for all workers that share the chain.
+// stateWatcher polls the node for all callers that wait for a state, and only while a caller waits.
+// So all workers that share the chain cause one request for each block.
 type stateWatcher struct {
 	mu      sync.Mutex
 	waiting int
@@ -24,7 +25,8 @@ type stateWatcher struct {
 	err     error
 }
 
-// await returns the first verified state for which fits returns true.
+// await returns the first verified state for which fits returns true, or the error of the next
+// request.
 func (c *chain) await(ctx context.Context, fits func(*app.State) bool) (*app.State, error) {
 	w := &c.watch
 	w.mu.Lock()
@@ -64,8 +66,8 @@ func (w *stateWatcher) leave() {
 	}
 }
 
-// ask fetches the state and wakes all waiting callers, again and again: whenever the node announces
-// a block, or after the poll interval.
+// ask fetches the state and wakes all waiting callers, and repeats that whenever the node announces
+// a block, or after the poll interval, until ctx ends.
 func (c *chain) ask(ctx context.Context, news chan struct{}) {
 	announced := c.client.Announced(ctx)
 	for {

@@ -16,7 +16,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// ErrNotTrusted is wrapped by every error about a header that does not follow from the trusted one.
+// ErrNotTrusted is wrapped by every error about a header that does not follow from the trusted
+// header.
 var ErrNotTrusted = errors.New("header is not trusted")
 
 // DefaultPeriod is the default of Trust.Period.

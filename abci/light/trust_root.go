@@ -27,9 +27,9 @@ func genesisState(doc *types.GenesisDoc) (*app.State, error) {
 	return app.NewState(doc.ChainID, uint64(doc.InitialHeight), doc.ConsensusParams.Block.MaxBytes, g)
 }
 
-// checkFirst returns an error unless b is the first block of the genesis's chain: it has the
-// initial height, the genesis validators and the application hash of s, and these validators have
-// signed it.
+// checkFirst returns an error unless b is the first block of the genesis's chain. That block has
+// the initial height, the genesis validators, the application hash of s, and signatures of the
+// genesis validators.
 func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {
@@ -63,7 +63,7 @@ type keptHeader struct {
 	Hash    cmtbytes.HexBytes `json:"hash"`
 }
 
-// readKept returns the header in a file. Its height is 0 if there is no file.
+// readKept returns the header in a file. The height is 0 if the file does not exist.
 func readKept(path string) (k keptHeader, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -94,9 +94,9 @@ func (h Home) keep(b *types.LightBlock) error {
 	return err
 }
 
-// trustRoot returns the header at which a home's trust begins: the higher of the last header that
-// it verified and the header that its operator trusts. If it has neither, that is the first header
-// of its genesis's chain.
+// trustRoot returns the header at which a home's trust begins: the last header that the home
+// verified or the header that its operator trusts, whichever is higher. If the home has neither,
+// trustRoot returns the first header of the genesis's chain.
 func (f *verifier) trustRoot(ctx context.Context) (*types.LightBlock, error) {
 	trust := Trust{Height: f.Trust.Height, Hash: f.Trust.Hash}
 	last, err := readKept(f.Kept)

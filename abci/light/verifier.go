@@ -19,32 +19,33 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrStale means that the last header that the node has is too old.
+// ErrStale means that the node's last header is too old, or that its height is below the verified
+// height.
 var ErrStale = errors.New("the node is behind its chain")
 
 const (
-	// farBehind is the number of blocks from which on fetching a whole state costs less than
+	// farBehind is the number of missing blocks above which fetching a whole state costs less than
 	// executing the blocks.
 	farBehind = 64
 	// clockDrift is the max time by which a header may be ahead of this clock.
 	clockDrift = 10 * time.Second
 )
 
-// Home is what a worker knows of its chain independently of its node.
+// Home holds the data from which a worker verifies its chain, without trust in its node.
 type Home struct {
 	Genesis *types.GenesisDoc
-	// Trust is a later header that the operator trusts, and the trusting period. Its height is 0 if
-	// there is no such header.
+	// Trust is a later header that the operator trusts, and the trusting period. The height is 0 if
+	// the operator trusts no later header.
 	Trust Trust
 	// Kept is the path of the file with the last verified header; "" means that none is stored.
 	Kept string
-	// MaxAge is the max age of the node's last header.
+	// MaxAge is the max age of the node's last header; 0 means no limit.
 	MaxAge time.Duration
 }
 
 // verifier advances from one verified state to the next. A block's header has the hash of the state
 // before the block. The verifier executes the block on that state, and so knows the new state as
-// soon as it has the block. A proof of the new state would have to wait for the next header.
+// soon as it has the block. A proof of the new state would need the next header.
 type verifier struct {
 	Home
 	client   *client.Client
@@ -52,7 +53,7 @@ type verifier struct {
 	now      func() time.Time
 
 	mu    sync.Mutex
-	last  *types.LightBlock // the last verified header; nil at first
+	last  *types.LightBlock // the last verified header; nil before the first
 	state *app.State        // the verified state; the genesis state while last is nil
 	saved *types.LightBlock // the last header that was written to the file
 	own   sentCache
@@ -69,8 +70,8 @@ func newVerifier(c *client.Client, h Home) (*verifier, error) {
 	return &verifier{Home: h, client: c, provider: c.Provider(h.Genesis.ChainID), now: time.Now, state: s}, nil
 }
 
-// advance returns the verified state after a height. It fails with ErrStale for a height below that
-// of the current state.
+// advance returns the verified state after a height. It fails with ErrStale if the height is below
+// the current state's, or if the last header is older than MaxAge.
 func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +79,7 @@ func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, erro
 		return nil, fmt.Errorf("%w: it has height %d, proven is %d", ErrStale, height, f.state.Height)
 	}
 	if height == uint64(f.Genesis.InitialHeight)-1 {
-		return f.state, nil // there is no block yet
+		return f.state, nil // the chain has no block yet
 	}
 	if f.last == nil {
 		if err := f.begin(ctx); err != nil {
@@ -122,8 +123,8 @@ func (f *verifier) save() error {
 }
 
 // header verifies and returns the header at a height, by the rules of CometBFT's light client. The
-// height must not be below that of the last verified header. The verifier stores only the last
-// verified header.
+// height must not be below the height of the last verified header, the only header that the
+// verifier stores.
 func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	for at := height; f.last.Height < height; {
 		b, err := f.provider.LightBlock(ctx, at)
@@ -145,7 +146,8 @@ func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock,
 	return f.last, nil
 }
 
-// jump fetches the node's whole state, and accepts it once the header with its hash exists.
+// jump fetches the node's whole state, and accepts the state when the header with the state's hash
+// exists.
 func (f *verifier) jump(ctx context.Context) error {
 	answer, err := f.client.State(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // History proves the records of closed rounds. A state holds only the frontier of the history's
-// tree. History holds about two hashes for each round, and a proof takes O(log rounds) of them. The
+// tree. History holds about two hashes for each round, and a proof needs O(log rounds) hashes. The
 // zero value is an empty history. It is safe for concurrent use.
 type History struct {
 	mu     sync.Mutex
@@ -34,8 +34,8 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// Grow adds new records until the history has size of them. records visits the records after the
-// given one, or for nil all records, in the order in which their rounds closed.
+// Grow adds new records until the history has size records. records visits the records after a
+// given record, or with nil all records, in the order in which their rounds closed.
 func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,7 +61,8 @@ func (h *History) Grow(size uint64, records func(after *app.Record, each func(*a
 	return err
 }
 
-// Round proves the record of a round that is closed in a state.
+// Round proves the record of a round that is closed in a state. It fails with ErrNoValue if the
+// history does not have all records of that state.
 func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
 	pair := r.Pair()
 	h.mu.Lock()

@@ -12,9 +12,9 @@ import (
 
 // These are the types of the operators, in addition to CometBFT's merkle.ProofOpValue.
 const (
-	OpList   = "spdl:list"   // from a whole list to the root over its elements
-	OpChunks = "spdl:chunks" // from all parameters to the root over their chunks
-	OpRecord = "spdl:record" // from the root over parameters to the record that names it
+	OpList   = "spdl:list"   // leads from a whole list to the root over its elements
+	OpChunks = "spdl:chunks" // leads from all parameters to the root over their chunks
+	OpRecord = "spdl:record" // leads from the root over parameters to the record with this root
 )
 
 // These are the keys of these operators. No leaf has such a key, so a proof cannot contain an
@@ -35,9 +35,9 @@ var wholes = map[string]struct {
 		func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
 }
 
-// whole returns the type of the operator that leads from a whole list or vector to its root. The
-// root is the value under key in the state's tree. It returns "" if the value under key is not such
-// a root.
+// whole returns the type of the operator that leads from a whole list or vector to the root under
+// key in the state's tree. It returns "" if the value under key is not the root of a list or
+// vector.
 func whole(key string) string {
 	switch key {
 	case "epochs", "offences", "participants", "proposals":

@@ -19,15 +19,15 @@ var (
 	ErrNoValue = errors.New("nothing in the state to prove")
 )
 
-// Proven is a value, and the operators that lead from it to an application hash. Nothing in it can
-// be trusted before Verify.
+// Proven is a value, and the operators that lead from the value to an application hash. The value
+// must not be trusted before Verify.
 type Proven struct {
 	Value []byte              `json:"value"`
 	Ops   *cmtcrypto.ProofOps `json:"proof"`
 }
 
-// levels returns the keys of the operators that prove the value under a key, from the state's tree
-// down to the value.
+// levels returns the keys of the operators in a proof of the value under a key, from the state's
+// tree down to the value.
 func levels(key string) []string {
 	parts := strings.Split(key, "/")
 	switch {
@@ -68,9 +68,8 @@ func (p Proven) Verify(key string, appHash []byte) error {
 	return nil
 }
 
-// Root returns the application hash that the operators compute from the value. It verifies nothing:
-// the caller must look up the header with this hash. State proves the value under a key of a state.
-// The keys are
+// Root returns the application hash that the operators compute from the value. Root verifies
+// nothing: the caller must look up the header with this hash.
 //
 //   - params, progress, chain_id, closed and history for single values;
 //   - epochs, offences, participants, proposals, model and velocity for whole lists;
@@ -95,7 +94,8 @@ func (p Proven) Root() (root [32]byte, err error) {
 	return [32]byte(args[0]), nil
 }
 
-// State proves the value under a key of a state. The keys are
+// State proves the value under a key of a state. It fails with ErrNoValue for any other key. The
+// keys are
 //
 //   - params, progress, chain_id, closed and history for single values;
 //   - epochs, offences, participants, proposals, model and velocity for whole lists;
@@ -119,8 +119,8 @@ func State(s *app.State, key string) (Proven, error) {
 	return Proven{}, fmt.Errorf("%w: unknown key %.80q", ErrNoValue, key)
 }
 
-// within extends the proof of a leaf's value by the operator from that leaf to the application
-// hash.
+// within extends a proof that leads to the value under key in the state's tree, by the operator
+// from that value to the application hash.
 func within(s *app.State, key string, p Proven) (Proven, error) {
 	top, err := leaf(s.Tree(), key)
 	if err == nil {

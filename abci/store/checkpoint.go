@@ -10,11 +10,11 @@ import (
 // Checkpoint is the state after a round, which the store keeps for good.
 type Checkpoint struct {
 	Epoch, Round uint64
-	Document     []byte // app.State.Encode of the state after the height that closed the round
+	Document     []byte // the encoding by app.State.Encode of the state after the height that closed the round
 }
 
-// LatestCheckpoint loads the last checkpoint at or before a round, or nil. It may belong to an
-// earlier epoch: executing the blocks after it leads to the round.
+// LatestCheckpoint loads the last checkpoint at or before a round, or nil. The checkpoint may
+// belong to an earlier epoch: an execution of the blocks after it leads to the round.
 func (s *Store) LatestCheckpoint(epoch, round uint64) (*Checkpoint, error) {
 	it, err := s.db.ReverseIterator([]byte{prefixCheckpoint}, append(key(prefixCheckpoint, epoch, round), 0))
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *Store) LatestCheckpoint(epoch, round uint64) (*Checkpoint, error) {
 	return nil, it.Error()
 }
 
-// Records visits the stored records in order, from the record after the given one, or for nil from
-// the first. It stops when visit returns false.
+// Records calls visit for the stored records in order, beginning after the given record, or with
+// the first record if after is nil. It stops when visit returns false.
 func (s *Store) Records(after *app.Record, visit func(*app.Record) bool) error {
 	from := []byte{prefixRecord}
 	if after != nil {

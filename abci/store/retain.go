@@ -8,7 +8,8 @@ import (
 )
 
 // Retain says which past blocks a node keeps: those of the last Rounds rounds and of the last
-// Heights heights. The bound that reaches further back applies. The zero value keeps all blocks.
+// Heights heights. If the bounds differ, the bound that keeps more blocks applies. The zero value
+// keeps all blocks.
 type Retain struct {
 	Rounds  uint64 `mapstructure:"rounds"`
 	Heights uint64 `mapstructure:"heights"`
@@ -17,12 +18,13 @@ type Retain struct {
 // Drops reports whether old blocks are dropped.
 func (r Retain) Drops() bool { return r != Retain{} }
 
-// RetainHeight returns, after a commit, the lowest height whose block is kept, or 0 to drop none.
-// It computes that height once every CheckpointEvery rounds. The node keeps the blocks
+// RetainHeight returns, after a commit, the lowest height whose block is kept, or 0 to drop no
+// blocks. It computes that height once every CheckpointEvery rounds. The node keeps the blocks
 //
-//   - from the last checkpoint before the retained rounds and heights, so that it can recompute every
-//     model since then;
-//   - from the oldest snapshot, so that a node that restores it finds the blocks after it.
+//   - from the last checkpoint before the retained rounds and heights, so that it can recompute
+//     every model since then;
+//   - from the oldest snapshot, so that a node that restores this snapshot can get the blocks after
+//     it.
 //
 // CometBFT itself keeps the headers and commits that are younger than the age of evidence.
 func (x *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
@@ -63,7 +65,7 @@ func epochs(s *app.State) []app.Epoch {
 }
 
 // roundsBack returns the record of the first of the last n closed rounds. It returns nil if fewer
-// are closed, or if this node does not have that record.
+// than n rounds are closed, or if this node does not have that record.
 func (x *Store) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {
 		if n <= e.Rounds {
@@ -84,7 +86,7 @@ func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, erro
 			if err != nil {
 				failed = err
 			}
-			return r != nil && r.Height > height // a nil record is earlier, because a state-synced node lacks only early records
+			return r != nil && r.Height > height // a missing record is early: a state-synced node has all later ones
 		})
 		if failed != nil {
 			return nil, failed

@@ -13,9 +13,8 @@ import (
 // CometBFT's state sync allows.
 const ChunkBytes = 8 << 20
 
-// MaxChunks is the max number of chunks of a snapshot: it has room for the largest model, its
-// velocity and the participants. It bounds the memory that a node allocates for an offered
-// snapshot.
+// MaxChunks is the max number of chunks of a snapshot: enough for the largest model, its velocity
+// and the participants. It bounds the memory that a node allocates for an offered snapshot.
 const MaxChunks = 2*8*gradients.MaxDim/ChunkBytes + 8
 
 // snapshotKey returns the key of the hashes of a snapshot's chunks.
@@ -27,8 +26,8 @@ func chunkKey(height uint64, index uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{prefixChunk}, height), index)
 }
 
-// TakeSnapshot stores the state's document in chunks, each under its own key, so that a chunk is
-// read without the others.
+// TakeSnapshot stores the state's document in chunks, each under its own key, so that a chunk can
+// be read alone.
 func (s *Store) TakeSnapshot(state *app.State) error {
 	b := writes{s.db.NewBatch()}
 	defer b.Close()
@@ -73,10 +72,11 @@ func (s *Store) Snapshots() ([]uint64, error) {
 	return heights, it.Error()
 }
 
-// Snapshot loads the concatenated SHA-256 hashes of a snapshot's chunks, or nil.
+// Snapshot loads the concatenated SHA-256 hashes of the chunks of a height's snapshot, nil if the
+// store does not have the snapshot.
 func (s *Store) Snapshot(height uint64) ([]byte, error) { return s.db.Get(snapshotKey(height)) }
 
-// SnapshotChunk loads one chunk of a snapshot, or nil.
+// SnapshotChunk loads a chunk of a snapshot, nil if the store does not have the chunk.
 func (s *Store) SnapshotChunk(height uint64, index uint32) ([]byte, error) {
 	return s.db.Get(chunkKey(height, index))
 }

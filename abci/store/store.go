@@ -18,15 +18,15 @@ import (
 const MaxModels = 64
 
 // DefaultCheckpointEvery is the default of Store.CheckpointEvery: the state after every 16th round
-// is kept for good, as a checkpoint. The models until the next checkpoint can be recomputed from
-// it.
+// is kept for good, as a checkpoint. From a checkpoint and the blocks after it the later models can
+// be recomputed.
 const DefaultCheckpointEvery = 16
 
-// The first byte of a key is the prefix of the kind of entry. Epochs, rounds and heights follow it
-// in big endian, so that the order of keys is their order.
+// The first byte of a key is the prefix of the kind of entry. Epochs, rounds and heights follow in
+// big endian, so that the keys are ordered by epoch, round or height.
 const (
 	prefixState        = 's'
-	prefixModelOfState = 'b' // holds the key of the record with the model of the state, which the document leaves out
+	prefixModelOfState = 'b' // the key of the entry with the state's model, which the document leaves out
 	prefixHeight       = 'h'
 	prefixRecord       = 'r'
 	prefixModel        = 'm'
@@ -38,14 +38,13 @@ const (
 // Store is the application's database. It is safe for concurrent use.
 type Store struct {
 	// CheckpointEvery makes the store keep a checkpoint after each round whose number plus 1 is a
-	// multiple of it; 0 keeps none. It must be set before the first Save.
+	// multiple of CheckpointEvery; 0 means no checkpoints. It must be set before the first Save.
 	CheckpointEvery uint64
 
 	db dbm.DB
 }
 
-// New returns a store in a database; nil stands for a new one in memory. writes is a batch of
-// writes with this package's keys, which are never empty.
+// New returns a store in a database; nil stands for a new database in memory.
 func New(db dbm.DB) *Store {
 	if db == nil {
 		db = dbm.NewMemDB()
@@ -59,7 +58,7 @@ func key(prefix byte, epoch, round uint64) []byte {
 	return binary.BigEndian.AppendUint64(k, round)
 }
 
-// State loads the last committed state, or nil if there is none.
+// State loads the last committed state, or nil before the first commit.
 func (s *Store) State() (*app.State, error) {
 	height, err := s.db.Get([]byte{prefixHeight})
 	if err != nil || height == nil {
@@ -91,7 +90,7 @@ func (s *Store) State() (*app.State, error) {
 	return app.DecodeRest(at, document, model)
 }
 
-// writes is a batch of this package's keys, which are never empty.
+// writes is a batch of writes with this package's keys, which are never empty.
 type writes struct{ dbm.Batch }
 
 func (w writes) put(k, v []byte) {
@@ -106,7 +105,8 @@ func (w writes) drop(k []byte) {
 	}
 }
 
-// Save stores the outcome of a height. It writes the document only if out.Changed or whole is set.
+// Save stores the outcome of a height in one synced write. It writes the state's document only if
+// out.Changed or whole is set.
 func (s *Store) Save(out *app.Outcome, whole bool) error {
 	b := writes{s.db.NewBatch()}
 	defer b.Close()
@@ -173,7 +173,7 @@ func (w writes) dropModels(s *app.State) {
 	}
 }
 
-// Record loads a closed round's record, or nil.
+// Record loads the record of a closed round, nil if the store does not have the record.
 func (s *Store) Record(epoch, round uint64) (*app.Record, error) {
 	data, err := s.db.Get(key(prefixRecord, epoch, round))
 	if err != nil || data == nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Version is the software version. The build sets it; if not, it comes from the program's build
-// info, and if that has none, it is Unreleased.
+// Version is the software version. If the build does not set Version, it comes from the program's
+// build info. If the build info has no version, it is Unreleased.
 var Version string
 
 func init() {
@@ -20,9 +20,9 @@ func init() {
 // Unreleased is the version of a program that was built without a version.
 const Unreleased = "0.1.0"
 
-// noted returns the version in a program's build info. For a program that was installed by version
-// it is the module's version without its v, and otherwise the commit, with "-dirty" if files had
-// changed.
+// noted returns the version in a program's build info. For a program that was installed by version,
+// that is the module's version without the v. For any other program it is the commit, with "-dirty"
+// if files had changed.
 func noted(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return Unreleased
@@ -48,8 +48,8 @@ func noted(info *debug.BuildInfo, ok bool) string {
 // pseudo matches Go's pseudo-versions, which consist of a time and a commit.
 var pseudo = regexp.MustCompile(`[.-][0-9]{14}-[0-9a-f]{12}`)
 
-// CometVersion returns the version of the linked CometBFT. CometBFT's own constant says 0.39.0 in
-// v0.40.0, so CometVersion reads the build info.
+// CometBFT returns the version of the linked CometBFT. CometBFT's own constant says 0.39.0 in
+// v0.40.0, so the function reads the build info.
 func CometBFT() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
