@@ -30,7 +30,10 @@ type Keystore struct {
 
 	mu       sync.Mutex
 	identity *age.X25519Identity // the decrypted identity; nil before the passphrase is given
-	failed   error               // the error of the first attempt to decrypt the identity, returned to all later callers without a new question for the passphrase
+
+	// failed is the error of the first attempt to decrypt the identity. All later callers get it
+	// without a new question for the passphrase.
+	failed error
 }
 
 // NewKeystore returns the keystore of a home. It calls ask when it reads the first encrypted key.

@@ -68,7 +68,8 @@ func follows(a, b *types.LightBlock) error {
 		return fmt.Errorf("%w: height %d: %w", ErrNotTrusted, b.Height, err)
 	}
 	now := time.Now()
-	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour // longer than any age of the header, so that the period never ends
+	// The period is longer than any age of the header, so that it never ends.
+	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour
 	if err := cmtlight.Verify(a.SignedHeader, a.ValidatorSet, b.SignedHeader, b.ValidatorSet, period, now,
 		clockDrift, cmtmath.Fraction{Numerator: 2, Denominator: 3}); err != nil {
 		return reason(b.Height, err)
