@@ -59,11 +59,17 @@ func (d Data) fitted(p params.Params, n int) (_ params.Params, err error) {
 			return p, err
 		}
 	}
-	if d.Grouped || d.Table != nil && d.Table.Group != "" {
-		p.Privacy.Unit = params.UnitGroup
-	}
+	p.Privacy.Unit = d.unit()
 	p.Preset += " on own data"
 	return p, d.fit(&p.Model)
+}
+
+// unit returns the unit of privacy: a group if the data have groups.
+func (d Data) unit() string {
+	if d.Grouped || d.Table != nil && d.Table.Group != "" {
+		return params.UnitGroup
+	}
+	return ""
 }
 
 // strokes reports whether the public feature map applies to the data: square images of at least
@@ -120,5 +126,9 @@ func (o Own) external(n int) (params.Params, error) {
 	if o.Epsilon > 0 {
 		s.Epsilon = o.Epsilon
 	}
-	return External(n, s)
+	p, err := External(n, s)
+	if o.Data != nil {
+		p.Privacy.Unit = o.Data.unit()
+	}
+	return p, err
 }

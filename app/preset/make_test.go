@@ -122,6 +122,41 @@ func TestExternalByName(t *testing.T) {
 	require.ErrorContains(t, err, `preset "mlp" has a model of its own`)
 }
 
+// TestGroupsAreTheUnit: with a group column, and with images in groups, the unit of privacy of every
+// preset is a group; without them it is an example.
+func TestGroupsAreTheUnit(t *testing.T) {
+	model := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows,
+		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}}
+	rows := func(group string) *preset.Data {
+		return &preset.Data{Examples: 800, Classes: 2, Table: &params.Table{Label: "ill", Group: group,
+			Classes: []string{"a", "b"}, Columns: []params.Column{{Name: "x", High: 1}}}}
+	}
+	grouped := images(800, 12, 5)
+	grouped.Grouped = true
+	for _, name := range preset.AllNames() {
+		for want, all := range map[string][]*preset.Data{
+			params.UnitGroup: {rows("pid"), grouped},
+			"":               {rows(""), images(800, 12, 5)},
+		} {
+			for _, data := range all {
+				own := preset.Own{Data: data}
+				if name == preset.NameExternal {
+					own.Model = &model
+				}
+				p, err := preset.Make(name, 4, own)
+				require.NoError(t, err, name)
+				require.Equal(t, want, p.Privacy.Unit, "preset %s, data %+v", name, *data)
+				_, err = p.Validate(4)
+				if want == params.UnitGroup && p.Privacy.Mechanism != params.MechanismGaussian {
+					require.ErrorContains(t, err, "privacy.unit", name) // no mechanism for groups, and no silence
+					continue
+				}
+				require.NoError(t, err, name)
+			}
+		}
+	}
+}
+
 // TestReadData: a file with a label column is a table, and a folder without one holds images.
 func TestReadData(t *testing.T) {
 	dir := t.TempDir()
