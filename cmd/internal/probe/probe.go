@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -44,6 +45,9 @@ func Node(ctx context.Context, address string) error {
 		return err
 	}
 	secret, err := conn.MakeSecretConnection(c, ed25519.GenPrivKey())
+	if closed(err) {
+		return fmt.Errorf("closed the connection before the handshake: it may limit unknown addresses, ask again in 10 s")
+	}
 	if err != nil {
 		return fmt.Errorf("answers, and is no node: the handshake failed: %s", plainly(err))
 	}
@@ -51,6 +55,12 @@ func Node(ctx context.Context, address string) error {
 		return fmt.Errorf("answers as the node %s, and the entry says %s", got, id)
 	}
 	return nil
+}
+
+// closed reports whether the other side closed the connection.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 // plainly returns the cause of a network error, without the addresses around it.
