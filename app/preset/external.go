@@ -3,6 +3,7 @@ package preset
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
@@ -90,9 +91,13 @@ func SetBatch(p *params.Params, batch int) error {
 	return nil
 }
 
+// maxMultiplier bounds the search of leastNoise. The ledger rounds costs up, so that below some
+// epsilon no noise pays for all rounds.
+const maxMultiplier = 1e5
+
 // leastNoise sets the noise multiplier to the smallest multiple of 0.001 with which the ledger pays
-// for all rounds. It starts its search at the accountant's multiplier, which may be too small,
-// because the ledger rounds costs up.
+// for all rounds. The search starts at the accountant's multiplier, which may be too small, because
+// the ledger rounds costs up. More noise never costs more.
 func leastNoise(p *params.Params) error {
 	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon,
 		p.Privacy.Delta)
@@ -100,11 +105,21 @@ func leastNoise(p *params.Params) error {
 		return err
 	}
 	asked := p.Privacy.Epsilon
-	for thousandths := math.Ceil(z * 1000); ; thousandths++ {
-		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = thousandths/1000, asked
+	pays := func(thousandths int) bool {
+		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = float64(thousandths)/1000, asked
 		// Account raises epsilon if the budget does not pay for all rounds.
-		if err := Account(p); err != nil || p.Privacy.Epsilon == asked {
-			return err
+		err = Account(p)
+		return err != nil || p.Privacy.Epsilon == asked
+	}
+	first, step := int(math.Ceil(z*1000)), 1
+	for !pays(first + step - 1) {
+		if step *= 2; first+step > 1000*maxMultiplier {
+			return fmt.Errorf("epsilon %g is less than the chain's ledger can count for %d rounds: the least is %g", asked,
+				p.Training.Rounds, p.Privacy.Epsilon)
 		}
 	}
+	from := first + step/2
+	least := from + sort.Search(step-step/2, func(k int) bool { return pays(from + k) })
+	pays(least)
+	return err
 }

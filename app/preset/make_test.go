@@ -67,6 +67,26 @@ func TestModelsFollowTheData(t *testing.T) {
 	}
 }
 
+// TestEpsilonTooSmall: the noise is the least thousandth with which the ledger pays. Below what the
+// ledger can count the search ends with an error.
+func TestEpsilonTooSmall(t *testing.T) {
+	for _, epsilon := range []float64{0.02, 0.05, 0.5} {
+		p, err := preset.New("pixels", 4)
+		require.NoError(t, err)
+		require.NoError(t, preset.SetEpsilon(&p, epsilon))
+		require.Equal(t, epsilon, p.Privacy.Epsilon)
+		p.Privacy.NoiseMultiplier -= 0.001
+		require.NoError(t, preset.Account(&p))
+		require.Greater(t, p.Privacy.Epsilon, epsilon, "less noise pays too")
+	}
+	for _, epsilon := range []float64{0.0001, 0.01, 0.015} {
+		p, err := preset.New("pixels", 4)
+		require.NoError(t, err)
+		require.ErrorContains(t, preset.SetEpsilon(&p, epsilon),
+			"less than the chain's ledger can count for 100 rounds: the least is 0.02")
+	}
+}
+
 // TestFewExamples: a step adds no more noise to the model than the preset's step on MNIST, and
 // epsilon is the preset's or the requested one.
 func TestFewExamples(t *testing.T) {

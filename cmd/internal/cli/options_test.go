@@ -186,7 +186,7 @@ func TestHomeSaysWhichNode(t *testing.T) {
 		"verify round --trust-height 1 --trust-hash " + strings.Repeat("ab", 32)} {
 		_, stderr, code := spdl(t, append(strings.Fields(args), "--home", dir)...)
 		require.Equal(t, command.Unreachable, code, "%s: %s", args, stderr)
-		require.Contains(t, stderr, "tcp://127.0.0.1:1 is where the node of "+dir+" listens; --node asks another", args)
+		require.Contains(t, stderr, "tcp://127.0.0.1:1 is where the node of "+dir+" listens", args)
 	}
 	_, stderr, code := spdl(t, "query", "status", "--home", dir, "--node", "127.0.0.1:2")
 	require.Equal(t, command.Unreachable, code)

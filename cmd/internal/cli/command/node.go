@@ -34,7 +34,7 @@ func (r *Run) Address(node string) (string, error) {
 		r.node, r.asked = node, fmt.Sprintf("--node is %s", node)
 		return node, nil
 	case err == nil:
-		r.node, r.asked = address, fmt.Sprintf("%s is where the node of %s listens; --node asks another", address, r.Home)
+		r.node, r.asked = address, fmt.Sprintf("%s is where the node of %s listens", address, r.Home)
 		return address, nil
 	case r.Named:
 		return "", r.localnet(err)

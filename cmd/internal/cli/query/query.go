@@ -250,9 +250,13 @@ func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 
 // RoundText prints the record of a closed round, and its cost unless cost is "".
 func RoundText(w io.Writer, r app.Record, cost string) error {
+	rule := r.Rule
+	if r.Margin >= 0 {
+		rule += fmt.Sprintf(", margin %d", r.Margin)
+	}
 	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     "+
-		"%s, margin %d\nDelta    %s\nmodel    %s\n",
-		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, r.Rule, r.Margin,
+		"%s\nDelta    %s\nmodel    %s\n",
+		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, rule,
 		hex.EncodeToString(r.DeltaDigest), hex.EncodeToString(r.ModelHash))
 	if cost != "" {
 		fmt.Fprintf(w, "epsilon  %s\n", cost)

@@ -28,9 +28,9 @@ func (c chain) verdict() string {
 	return fmt.Sprintf("After round %d of epoch %d: %s, %s.", last.Round, last.Epoch, accuracy, epsilon)
 }
 
-// The share of opposed gradients that makes a participant suspect, and the min number of gradients
-// for it, as in the explorer.
-const suspectShare, fewest = 0.6, 4
+// The share of opposed gradients that makes a participant suspect, the min number of gradients for
+// it, and the number of passed-over turns that does, as in the explorer.
+const suspectShare, fewest, suspectPassed = 0.6, 4, 4
 
 // suspects says which participants look like attackers over the whole history, in the explorer's
 // words. It returns "" if none does.
@@ -51,6 +51,9 @@ func (c chain) suspects() string {
 		}
 		if p.Active && p.Reputation <= 0 {
 			reasons = append(reasons, fmt.Sprintf("reputation %g", float64(p.Reputation)/params.One))
+		}
+		if p.PassedOver >= suspectPassed {
+			reasons = append(reasons, fmt.Sprintf("passed over as leader %d times more than it led since", p.PassedOver))
 		}
 		if n.Included >= fewest && float64(n.Opposed) >= suspectShare*float64(n.Included) {
 			reasons = append(reasons, fmt.Sprintf("opposed to Delta in %d of %d", n.Opposed, n.Included))
