@@ -42,9 +42,9 @@ type Options struct {
 	// ChainID is the chain id in the node's genesis. A snapshot of another chain is rejected.
 	ChainID string
 	Program string // the version of the program, as Info returns it
-	// GenesisVersion is the state machine version in the node's genesis: the version of a received
-	// snapshot whose state records no upgrade. If it is neither 0 nor StateMachine, state sync
-	// rejects such a snapshot.
+	// GenesisVersion is the state machine version in the node's genesis, 0 for StateMachine. A
+	// received snapshot whose state records no upgrade is of this version; state sync rejects the
+	// snapshot unless this version is StateMachine.
 	GenesisVersion uint64
 	// OwnKey is the public key of the participant whose worker runs with this node, for the
 	// timings. It may be nil.

@@ -113,16 +113,12 @@ func Code(err error) uint32 {
 // codeNames are the names of the codes in metrics and texts.
 var codeNames = map[uint32]string{
 	CodeOK: "ok", CodeMalformed: "malformed", CodeSignature: "signature", CodeNotParticipant: "not_participant",
-	CodeWrongRound: "wrong_round",
-	CodePayload:    "payload", CodeProof: "proof", CodeNotLeader: "not_leader", CodeIncluded: "included",
-	CodeDelta:    "delta",
-	CodeFinished: "finished", CodeOccupied: "occupied", CodePoolFull: "pool_full", CodeIdentity: "identity",
-	CodeKeyTaken: "key_taken",
-	CodeProposal: "proposal", CodeInfeasible: "infeasible", CodeEvidence: "evidence", CodeSettled: "settled",
-	CodeUnknownPath: "unknown_path",
-	CodeBadQuery:    "bad_query", CodeNotFound: "not_found", CodeNotNow: "not_now", CodeEpoch: "epoch", CodeNorm: "norm",
-	CodeBudget: "budget", CodeUpgrade: "upgrade", CodeCommit: "commit",
-	CodeInternal: "internal",
+	CodeWrongRound: "wrong_round", CodePayload: "payload", CodeProof: "proof", CodeNotLeader: "not_leader",
+	CodeIncluded: "included", CodeDelta: "delta", CodeFinished: "finished", CodeOccupied: "occupied",
+	CodePoolFull: "pool_full", CodeIdentity: "identity", CodeKeyTaken: "key_taken", CodeProposal: "proposal",
+	CodeInfeasible: "infeasible", CodeEvidence: "evidence", CodeSettled: "settled", CodeUnknownPath: "unknown_path",
+	CodeBadQuery: "bad_query", CodeNotFound: "not_found", CodeNotNow: "not_now", CodeEpoch: "epoch", CodeNorm: "norm",
+	CodeBudget: "budget", CodeUpgrade: "upgrade", CodeCommit: "commit", CodeInternal: "internal",
 }
 
 // CodeName returns the name of a code.

@@ -13,18 +13,22 @@ import (
 )
 
 // These are the events and their attributes. Only attributes before a semicolon are indexed for
-// searches, because an index costs every node a key in its database. The right column names the
-// transaction or the block that has the event.
+// searches, because an index costs every node a key in its database.
 //
-//	round      epoch round leader view included; margin delta model epsilon     of the block: block_search
-//	aggregate  epoch round leader view included                         of its transaction: tx_search
-//	gradient   epoch round participant selected opposed; score reputation
-//	commit     epoch round participant                                  of its transaction, with commit_reveal
-//	reveal     epoch round committed; participants                      of the block that ends the commit phase
-//	join       id moniker proposal                                      and so for each kind of operation: its sender,
-//	remove     participant subject proposal                             its subject, and the id of the proposal
-//	offence    participant of height                                    of the block: evidence against a validator
-//	enactment  kind participant proposal; refused                       of the block: what a round boundary did to it
+//	event      has it           attributes
+//	round      the block        epoch round leader view included; margin delta model epsilon
+//	aggregate  its transaction  epoch round leader view included
+//	gradient   its transaction  epoch round participant selected opposed; score reputation
+//	commit     its transaction  epoch round participant
+//	reveal     the block        epoch round committed; participants
+//	join       its transaction  id moniker proposal
+//	remove     its transaction  participant subject proposal
+//	offence    the block        participant of height
+//	enactment  the block        kind participant proposal; refused
+//
+// tx_search finds a transaction by its events, block_search a block. The events commit and reveal
+// exist only with commit_reveal; reveal is in the block that ends the commit phase. Each kind of
+// operation has an event like join and remove: the sender, the subject, and the id of the proposal.
 
 // roundEvents returns the event of a closed round. A nil r stands for no closed round, and a nil
 // epsilon for a ledger that is incomplete.

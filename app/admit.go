@@ -233,7 +233,7 @@ func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	return nil
 }
 
-// sameGradient reports whether t is the gradient that the aggregate's entry in names.
-func sameGradient(in tx.Included, t *tx.Tx) bool {
-	return t.Gradient != nil && t.Gradient.Participant == in.Participant && bytes.Equal(t.Content[:], in.Hash)
+// sameGradient reports whether t is the gradient that an entry of the aggregate names.
+func sameGradient(entry tx.Included, t *tx.Tx) bool {
+	return t.Gradient != nil && t.Gradient.Participant == entry.Participant && bytes.Equal(t.Content[:], entry.Hash)
 }

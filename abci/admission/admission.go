@@ -57,8 +57,8 @@ type Control struct {
 	membersOf   *app.State // the state from which members and membersOnly were computed
 }
 
-// New returns the admission control of a home. genesis holds the participants of the genesis, which
-// count until state returns a state.
+// New returns the admission control of a home. Its members are the participants in genesis until
+// the function state returns a state that is not nil, and then those of the state.
 func New(c *config.Config, p Policy, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
 		file: filepath.Join(c.RootDir, "config", "app.toml"), open: p.Open, relays: p.Relays,

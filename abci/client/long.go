@@ -63,9 +63,11 @@ func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, d
 		left--
 		var refusal *Refusal
 		refused := errors.As(err, &refusal)
+		// Final are the last failure, the end of ctx, an answer that is too large, and a failure of the
+		// first piece.
 		switch {
 		case left == 0, ctx.Err() != nil, errors.Is(err, ErrTooLarge), len(data) == 0:
-			return query.RangeInfo{}, nil, err // a failure of the first piece is final
+			return query.RangeInfo{}, nil, err
 		case refused || errors.Is(err, ErrPiece):
 			height, data = 0, nil
 		}

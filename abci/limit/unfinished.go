@@ -19,8 +19,8 @@ const (
 	// samples of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is less than two
 	// ticks old.
 	unfinishedTick = 100 * time.Millisecond
-	// maxUnfinished is the part of the limit on the unfinished bytes of all peers together that
-	// does not depend on the chain. NewMessages adds the bytes of a round and of two blocks.
+	// maxUnfinished is the number of unfinished bytes that all peers together may have on any
+	// chain. NewMessages adds the bytes of a round and of two blocks.
 	maxUnfinished = 4 << 20
 	// toleratedUnfinished is the max number of unfinished bytes that add no weight to a peer.
 	toleratedUnfinished = 4 << 10

@@ -70,7 +70,7 @@ type Running struct {
 
 	network       *network.Network
 	unlisted      bool               // Hooks.Unlisted: the node has no listeners, and Stop stops its parts
-	watched       bool               // whether start has called network.Watch; Stop then waits for the result in worker
+	watched       bool               // whether start has called network.Watch; Stop then waits for the channel worker
 	databases     databases.Set      // the databases of CometBFT
 	db            dbm.DB             // the database of the application
 	cancel        context.CancelFunc // stops the goroutines outside of consensus

@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Bundle is the answer to /bundle/{t}: the proofs of a round's record, which has the hash of the
-// round's model, and of the progress, the parameters, the epochs and the participants. All proofs
-// are for the state of Height, whose application hash is in the header of the next height.
+// Bundle is the answer to /bundle/{t}: the proofs of the progress, the parameters, the epochs, the
+// participants, and a round's record. The record has the hash of the round's model. All proofs are
+// for the state of Height, whose application hash is in the header of the next height.
 type Bundle struct {
 	Height uint64 `json:"height"`
 	proof.Bundle

@@ -5,12 +5,14 @@ import "fmt"
 // These constants, in bytes, bound the parts of a block other than the gradients' payloads
 // (app/SPEC.md).
 const (
-	envelopeBytes     = 512     // a gradient or an aggregate without payload: signature, proof and header
-	includedBytes     = 48      // an aggregate's entry: a hash and an index
-	commitBytes       = 3400    // a worst-case commit's bytes for each validator
-	operationBytes    = 1 << 16 // the bytes of all operations in a block
-	leastBlockBytes   = 1 << 20
-	blockBytesPercent = 130       // percent of a round's transactions; BlockBytes adds commit, evidence and operations
+	envelopeBytes   = 512     // a gradient or an aggregate without payload: signature, proof and header
+	includedBytes   = 48      // an aggregate's entry: a hash and an index
+	commitBytes     = 3400    // a worst-case commit's bytes for each validator
+	operationBytes  = 1 << 16 // the bytes of all operations in a block
+	leastBlockBytes = 1 << 20
+	// blockBytesPercent is the space for a round's transactions, in percent of their bytes. BlockBytes
+	// also adds CometBFT's commit, the evidence and the operations.
+	blockBytesPercent = 130
 	maxBlockBytes     = 104857600 // CometBFT's bound on a block
 )
 

@@ -35,16 +35,16 @@ func Files(folder string) []string {
 		filepath.Join(folder, PeerCertificate)}
 }
 
-// split splits an address into the scheme (unix or tcp) and, in at, the path or host:port. It fails
-// if the address has another form.
-func split(address string) (scheme, at string, err error) {
-	scheme, at, ok := strings.Cut(address, "://")
+// split splits an address into its scheme (unix or tcp) and the rest, which is a path or host:port.
+// It fails if the address has another form.
+func split(address string) (scheme, rest string, err error) {
+	scheme, rest, ok := strings.Cut(address, "://")
 	switch {
-	case ok && scheme == "unix" && filepath.IsAbs(at):
-		return scheme, at, nil
+	case ok && scheme == "unix" && filepath.IsAbs(rest):
+		return scheme, rest, nil
 	case ok && scheme == "tcp":
-		if _, _, err := net.SplitHostPort(at); err == nil {
-			return scheme, at, nil
+		if _, _, err := net.SplitHostPort(rest); err == nil {
+			return scheme, rest, nil
 		}
 	}
 	return "", "", fmt.Errorf("signer's address is %q, want unix:///run/spdl/signer.sock or tcp://host:port", address)

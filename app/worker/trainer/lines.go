@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lines is a writer that passes a program's output line by line to say. It cuts lines at maxLine
+// lines is a writer that calls say with each line of a program's output. It cuts lines at maxLine
 // bytes, and drops lines beyond mostLines a second: a trainer that logs every example could fill
 // the disk of the node.
 type lines struct {
@@ -37,7 +37,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// pass passes the buffered line to say, or counts it as dropped.
+// pass calls say with the buffered line, or counts the line as dropped.
 func (l *lines) pass() {
 	l.last = strings.ToValidUTF8(string(l.buf), "?")
 	if now := time.Now(); now.Sub(l.since) >= time.Second {
@@ -59,8 +59,8 @@ func (l *lines) missed() {
 	}
 }
 
-// end passes the rest of the output to say after the program has ended. The last line often has the
-// reason of the end, and may have no newline.
+// end calls say with the rest of the output, after the program has ended. The last line often has
+// the reason of the end, and may have no newline.
 func (l *lines) end() {
 	l.missed()
 	if len(l.buf) > 0 {
