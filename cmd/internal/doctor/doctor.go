@@ -63,6 +63,7 @@ var checks = []check{
 	{"journal", journal},
 	{"signer", participantSigner},
 	{"consent", epochConsent},
+	{"participant", participant},
 	{"ports", ports},
 	{"peers", peers},
 	{"last block", lastBlock},

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/probe"
 )
 
@@ -86,7 +88,9 @@ func peers(ctx context.Context, h *Home) Finding {
 	if err != nil {
 		return skip("the addresses of others cannot be read: %v", err)
 	}
-	if len(wanted) == 0 {
+	connected := h.connected(ctx)
+	alone := connected != nil && len(connected) == 0 && h.hasOtherValidators(ctx)
+	if len(wanted) == 0 && !alone {
 		return skip("no address of another node is known: neither p2p.persistent_peers nor the chain has one")
 	}
 	errs := make([]error, len(wanted))
@@ -102,17 +106,23 @@ func peers(ctx context.Context, h *Home) Finding {
 			silent = append(silent, at+" "+err.Error())
 		}
 	}
-	connected := h.connected(ctx)
 	found := fmt.Sprintf("%d of %d nodes answer", len(wanted)-len(silent), len(wanted))
-	if h.runs() {
+	if connected != nil {
 		found += fmt.Sprintf(", %d are connected%s", len(connected), list(slices.Sorted(maps.Values(connected))))
 	}
-	const remedy = "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside"
+	if alone {
+		found += ", and the chain has other validators"
+	}
+	if len(silent) > 0 {
+		found += "; not " + strings.Join(silent, "; ")
+	}
+	const remedy = "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside; " +
+		"the others' nodes have to let this one in (spdl tx rotate --nodes, p2p.allowed_peers)"
 	switch {
-	case len(silent) == len(wanted) && len(connected) == 0:
-		return fail(remedy, "%s: %s", found, strings.Join(silent, "; "))
+	case alone, len(silent) == len(wanted) && len(connected) == 0:
+		return fail(remedy, "%s", found)
 	case len(silent) > 0:
-		return warn(remedy, "%s; not %s", found, strings.Join(silent, "; "))
+		return warn(remedy, "%s", found)
 	}
 	return ok("%s", found)
 }
@@ -139,18 +149,35 @@ func (h *Home) peerAddresses(ctx context.Context) ([]string, error) {
 	return admission.SplitList(admission.AddRelays(named, h.App.P2P.Relays, h.nodeID())), nil
 }
 
-// connected returns the names and versions of the peers of a running node, by id.
+// hasOtherValidators reports whether the chain has an active participant with a validator that is not
+// the running node's.
+func (h *Home) hasOtherValidators(ctx context.Context) bool {
+	all, err := h.participants(ctx)
+	if err != nil {
+		return false
+	}
+	var own []byte
+	if key := h.Node.ValidatorInfo.PubKey; key != nil {
+		own = key.Bytes()
+	}
+	return slices.ContainsFunc(all, func(p app.Participant) bool {
+		return p.Active && len(p.ConsensusKey) > 0 && !bytes.Equal(p.ConsensusKey, own)
+	})
+}
+
+// connected returns the names and versions of the peers of a running node, by id, or nil if the node
+// does not tell them.
 func (h *Home) connected(ctx context.Context) map[string]string {
-	out := map[string]string{}
 	if !h.runs() {
-		return out
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	info, err := h.Client.RPC().NetInfo(ctx)
 	if err != nil {
-		return out
+		return nil
 	}
+	out := map[string]string{}
 	for _, p := range info.Peers {
 		out[string(p.NodeInfo.ID())] = fmt.Sprintf("%q of CometBFT %s", p.NodeInfo.Moniker, p.NodeInfo.Version)
 	}

@@ -1,0 +1,130 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// After silentRounds rounds without a gradient of a participant the chain counts it as inactive: rounds close
+// without waiting for it. maxRounds is the max number of rounds that are searched for its last gradient.
+const (
+	silentRounds = 3
+	maxRounds    = 64
+)
+
+// participant finds out whether the home's participant takes part in the chain's training.
+func participant(ctx context.Context, h *Home) Finding {
+	if home.IsWorkerGroup(h.Config, h.App) {
+		return skip("a worker group: spdl query membership shows its participants")
+	}
+	all, err := h.participants(ctx)
+	if err != nil {
+		return skip("the chain's participants cannot be read: %v", err)
+	}
+	p, key := h.ownParticipant(ctx, all)
+	switch {
+	case p == nil && !h.App.Worker.Enabled:
+		return skip("worker.enabled is false, and no participant has the home's key")
+	case p == nil:
+		return warn("spdl tx join asks for membership; a rotated or restored home needs its own key files",
+			"no participant has the home's key")
+	case !p.Active:
+		return fail("to take part again, join with a new home (spdl init, spdl tx join)",
+			"participant %d has left or was removed%s: this home takes no part", p.Index, h.leftAt(ctx, p.Index))
+	case key != nil && !bytes.Equal(key, p.PubKey):
+		remedy := "put back the key file of the rotation from a backup"
+		if _, err := os.Stat(home.NextKeyFile(home.InHome(h.Config, h.App.Worker.KeyFile))); err == nil {
+			remedy = "run spdl tx rotate again, with the same flags: it puts the new keys in place"
+		}
+		return fail(remedy, "a rotation of participant %d's keys is in force, and the home has the former key", p.Index)
+	}
+	return h.takesPart(ctx, p)
+}
+
+// ownParticipant returns the participant that has, or had, the home's signing key, or nil. If the key
+// cannot be read, because it is encrypted, ownParticipant finds the participant by the journal, and
+// key is nil.
+func (h *Home) ownParticipant(ctx context.Context, all []app.Participant) (p *app.Participant, key []byte) {
+	var id []byte
+	if own, err := home.OpenParticipant(ctx, h.Config, h.App, home.NewKeystore(h.Config.RootDir, nil)); err == nil {
+		key = own.Signing
+	} else if info, err := worker.ReadJournalInfo(home.Journals(h.Config, h.App)); err == nil {
+		id = info.ID
+	}
+	i := slices.IndexFunc(all, func(p app.Participant) bool {
+		if key == nil {
+			return len(id) > 0 && bytes.Equal(p.Id, id)
+		}
+		return bytes.Equal(p.PubKey, key) || slices.ContainsFunc(p.FormerKeys, func(k app.FormerKey) bool {
+			return bytes.Equal(k.PubKey, key)
+		})
+	})
+	if i < 0 {
+		return nil, key
+	}
+	return &all[i], key
+}
+
+// leftAt returns the height at which a participant left, as " at height H", or "" if the node does not
+// tell it.
+func (h *Home) leftAt(ctx context.Context, index uint32) string {
+	if !h.runs() {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	first := 1
+	query := fmt.Sprintf("enactment.kind = 'remove' AND enactment.participant = '%d'", index)
+	found, err := h.Client.RPC().BlockSearch(ctx, query, &first, &first, "desc")
+	if err != nil || len(found.Blocks) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" at height %d", found.Blocks[0].Block.Height)
+}
+
+// takesPart searches the last rounds of the epoch for a gradient of an active participant.
+func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
+	if !h.runs() {
+		return ok("participant %d is active; the node is stopped", p.Index)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	s, err := h.Client.Status(ctx)
+	if err != nil {
+		return skip("participant %d is active; the node does not say which round is open: %v", p.Index, err)
+	}
+	ago := uint64(1)
+	for ; ago <= min(s.Round, maxRounds); ago++ {
+		r, err := h.Client.RoundOf(ctx, s.Epoch, s.Round-ago)
+		if err != nil {
+			return skip("participant %d is active; round %d cannot be read: %v", p.Index, s.Round-ago, err)
+		}
+		if slices.ContainsFunc(r.Contributions, func(c app.Contribution) bool { return c.Participant == p.Index }) {
+			break
+		}
+	}
+	found := fmt.Sprintf("participant %d is active; epoch %d, round %d is open: ", p.Index, s.Epoch, s.Round)
+	if ago <= min(s.Round, maxRounds) {
+		found += fmt.Sprintf("its last gradient is in round %d, %d round(s) ago", s.Round-ago, ago)
+	} else {
+		found += fmt.Sprintf("no gradient of it in the last %d rounds", ago-1)
+	}
+	if s.Home != nil && s.Home.Consent != "" {
+		found += ", consent " + s.Home.Consent
+	}
+	if s.Home != nil && s.Home.Signer != "" {
+		found += ", signer " + s.Home.Signer
+	}
+	if ago > silentRounds && !s.Done {
+		return warn("the worker's log says what it waits for; see the checks signer and consent, and spdl query privacy",
+			"%s", found)
+	}
+	return ok("%s", found)
+}

@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	coretypes "github.com/cometbft/cometbft/rpc/core/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+)
+
+// answer returns the RPC result of abci_query with a value.
+func answer(t *testing.T, value any) string {
+	t.Helper()
+	data, err := json.Marshal(value)
+	require.NoError(t, err)
+	return fmt.Sprintf(`{"response":{"value":%q}}`, base64.StdEncoding.EncodeToString(data))
+}
+
+// TestParticipant: the check tells a participant that takes part from one that left, one whose
+// rotation was interrupted, and a key that the chain does not have.
+func TestParticipant(t *testing.T) {
+	h, _ := stopped(t)
+	all, err := h.participants(context.Background())
+	require.NoError(t, err)
+	require.Contains(t, one(t, h, "participant").Found, "participant 0 is active; the node is stopped")
+
+	h.Node = new(coretypes.ResultStatus)
+	ask := func(change func(*app.Participant)) Finding {
+		p := all[0]
+		change(&p)
+		h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, []app.Participant{p}),
+			"block_search": `{"blocks":[{"block":{"header":{"height":"77"}}}],"total_count":"1"}`})
+		return one(t, h, "participant")
+	}
+	f := ask(func(p *app.Participant) { p.Active = false })
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "has left or was removed at height 77")
+
+	rotate := func(p *app.Participant) {
+		p.FormerKeys, p.PubKey = []app.FormerKey{{PubKey: p.PubKey}}, make([]byte, 32)
+	}
+	f = ask(rotate)
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "the home has the former key")
+	require.Contains(t, f.Remedy, "backup")
+	require.NoError(t, new(home.Keystore).WriteKeys(home.NextKeyFile(home.InHome(h.Config, h.App.Worker.KeyFile)),
+		home.GenerateKeys()))
+	require.Contains(t, ask(rotate).Remedy, "run spdl tx rotate again")
+
+	f = ask(func(p *app.Participant) { p.PubKey = make([]byte, 32) })
+	require.Equal(t, Warn, f.Level)
+	require.Contains(t, f.Found, "no participant has the home's key")
+}
+
+// TestTakesPart: the last round with the participant's gradient is found, and an active participant
+// that has sent none in silentRounds rounds is warned of.
+func TestTakesPart(t *testing.T) {
+	h, _ := stopped(t)
+	h.Node = new(coretypes.ResultStatus)
+	for _, c := range []struct {
+		participant uint32
+		level       Level
+		says        string
+	}{{3, OK, "its last gradient is in round 4, 1 round(s) ago"}, {2, Warn, "no gradient of it in the last 5 rounds"}} {
+		// The fake node gives one answer to all queries: it is both a status and a round.
+		h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, map[string]any{"epoch": 0, "round": 5,
+			"contributions": []app.Contribution{{Participant: 3}}})})
+		f := h.takesPart(context.Background(), &app.Participant{Index: c.participant, Active: true})
+		require.Equal(t, c.level, f.Level, f)
+		require.Contains(t, f.Found, c.says)
+	}
+}
+
+// TestAlone: a running node without peers fails if the chain has other validators.
+func TestAlone(t *testing.T) {
+	h, _ := stopped(t)
+	all, err := h.participants(context.Background())
+	require.NoError(t, err)
+	h.Node = new(coretypes.ResultStatus)
+	for n, level := range map[int]Level{0: Skip, 2: Fail} {
+		h.Config.P2P.PersistentPeers = ""
+		for i := range all {
+			all[i].Address = ""
+		}
+		h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, all[:n]), "net_info": `{"peers":[]}`})
+		require.Equal(t, level, one(t, h, "peers").Level)
+	}
+}
