@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -93,3 +94,9 @@ var ErrBudget = errors.New("privacy budget is spent")
 
 // ErrNotParticipant means that a key belongs to no active participant.
 var ErrNotParticipant = errors.New("key is not an active participant's")
+
+// errRotated and errLeft wrap ErrNotParticipant for a key that was an active participant's.
+var (
+	errRotated = fmt.Errorf("%w: it was replaced by a rotation that is in force", ErrNotParticipant)
+	errLeft    = fmt.Errorf("%w: its participant has left or was removed", ErrNotParticipant)
+)

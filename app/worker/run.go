@@ -171,7 +171,15 @@ func (w *worker) waiting(ctx context.Context, err error) {
 		w.once("waiting for the chain: " + err.Error())
 		return
 	}
-	w.once("waiting for membership: " + err.Error() + "; spdl tx join asks for it, and the members approve")
+	switch {
+	case errors.Is(err, errRotated):
+		w.once("waiting for new keys: a rotation of this home's keys is in force: run spdl tx rotate again, unless it is " +
+			"still waiting: " + err.Error())
+	case errors.Is(err, errLeft):
+		w.once("waiting for membership: " + err.Error() + "; to take part again, join with the keys of a new home")
+	default:
+		w.once("waiting for membership: " + err.Error() + "; spdl tx join asks for it, and the members approve")
+	}
 	w.reload(ctx)
 }
 

@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/spdl/spdl/app"
 )
@@ -26,12 +28,27 @@ func phaseOf(s *app.State, participant uint32) Phase {
 	return Missed
 }
 
+// unknown returns ErrNotParticipant, or the error that wraps it and says why pub is not the key of an
+// active participant any more.
+func unknown(s *app.State, pub []byte) error {
+	for i := range s.Participants {
+		p := &s.Participants[i]
+		switch {
+		case bytes.Equal(p.PubKey, pub):
+			return errLeft
+		case slices.ContainsFunc(p.FormerKeys, func(k app.FormerKey) bool { return bytes.Equal(k.PubKey, pub) }):
+			return errRotated
+		}
+	}
+	return ErrNotParticipant
+}
+
 // NewTask returns the open round's task for the participant with the signing key pub, or
 // ErrNotParticipant.
 func NewTask(s *app.State, pub []byte) (*Task, error) {
 	p, ok := s.Find(pub)
 	if !ok {
-		return nil, fmt.Errorf("%w: %X", ErrNotParticipant, pub)
+		return nil, fmt.Errorf("%w: %X", unknown(s, pub), pub)
 	}
 	return &Task{
 		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed,
