@@ -144,6 +144,7 @@ type Proposal struct {
 	Approvals []uint32 `json:"approvals"`
 	Accepted  bool     `json:"accepted"` // whether the next round boundary enacts the proposal
 	About     string   `json:"about"`
+	Content   []byte   `json:"content"` // of its transaction; the id is a hash of it and of the kind
 }
 
 func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {
@@ -167,7 +168,7 @@ func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {
 		}
 		m.Proposals = append(m.Proposals, Proposal{
 			ID: hex.EncodeToString(p.Id), Kind: tx.Kind(p.Kind).String(), Height: p.Height, Approvals: nonNil(p.Approvals),
-			Accepted: p.Accepted, About: about,
+			Accepted: p.Accepted, About: about, Content: p.Content,
 		})
 	}
 	return m, nil

@@ -23,11 +23,16 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	return h.Sum(nil)
 }
 
-// ID returns the id by which approvals name a proposal: SHA-256 of the kind, as 4 bytes in big
+// ID returns the id by which approvals name a proposal.
+func (t *Tx) ID() [32]byte { return idOf(t.kind, t.Content) }
+
+// IDOf returns the id of a proposal of a kind and a content: SHA-256 of the kind, as 4 bytes in big
 // endian, and the content hash. Because the kind is part of the input, equal contents of two kinds
 // have different ids.
-func (t *Tx) ID() [32]byte {
-	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(t.kind)), t.Content[:]...))
+func IDOf(kind Kind, content []byte) [32]byte { return idOf(kind, sha256.Sum256(content)) }
+
+func idOf(kind Kind, content [32]byte) [32]byte {
+	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(kind)), content[:]...))
 }
 
 // Sign returns the transaction of body on the chain, signed with key. For evidence, which is not

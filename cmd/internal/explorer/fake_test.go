@@ -30,11 +30,13 @@ import (
 // fake is a node of four participants, the last of which is an attacker. Every
 // text of it is the given one.
 type fake struct {
-	mu     sync.Mutex
-	text   string
-	rounds uint64
-	asked  map[string]int
-	down   bool
+	mu      sync.Mutex
+	text    string
+	rounds  uint64
+	asked   map[string]int
+	down    bool
+	waiting []query.Proposal // open, beside one of no known kind
+	sent    *tx.Tx           // the transaction of a hash that begins with cc
 }
 
 func newFake(rounds uint64, text string) *fake {
@@ -123,7 +125,7 @@ func (f *fake) Query(_ context.Context, path string, answer any) error {
 		body = query.Leader{Round: f.rounds, Leaders: []uint32{3}, Ranking: []uint32{3, 1, 0, 2}}
 	case "membership":
 		body = query.Membership{Participants: 4, Byzantine: 1, Validators: 4, Threshold: 3,
-			Proposals: []query.Proposal{{ID: f.text, Kind: f.text, About: f.text}}}
+			Proposals: append([]query.Proposal{{ID: f.text, Kind: f.text, About: f.text}}, f.waiting...)}
 	case "privacy":
 		left := uint64(7)
 		spend := query.Spend{Moniker: f.text, Epsilon: &epsilon, Budget: 3, Delta: 1e-5, Left: &left, Guarantee: true}
@@ -206,6 +208,9 @@ func (f *fake) BlockResults(context.Context, *int64) (*ctypes.ResultBlockResults
 func (f *fake) Tx(_ context.Context, hash []byte, _ bool) (*ctypes.ResultTx, error) {
 	if hash[0] == 0xbb {
 		return &ctypes.ResultTx{Tx: f.gradient(4), Hash: hash, Height: 6}, nil
+	}
+	if hash[0] == 0xcc {
+		return &ctypes.ResultTx{Tx: f.sent.Raw, Hash: hash, Height: 6}, nil
 	}
 	if hash[0] != 0xaa {
 		return nil, &client.Refusal{Code: abci.CodeNotFound, Log: f.text}

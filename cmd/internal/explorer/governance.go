@@ -1,12 +1,14 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/ballot"
 )
@@ -14,6 +16,8 @@ import (
 // openProposal is a proposal that waits for votes.
 type openProposal struct {
 	query.Proposal
+	query.Effect
+	Unknown string // why the effect is unknown
 	Title   string
 	For     []person // active participants that approved it
 	Silent  []person // active participants that have not approved it, up to a max number
@@ -52,8 +56,11 @@ func (s *Server) governance(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	b := governancePage{Membership: members, Upgrade: upgrade}
-	for _, p := range members.Proposals {
-		b.Open = append(b.Open, openOf(p, members, votes.Titles[p.ID]))
+	if b.Open, err = s.open(r.Context()); err != nil {
+		return content{}, err
+	}
+	for i := range b.Open {
+		b.Open[i].Title = cmp.Or(votes.Titles[b.Open[i].ID], b.Open[i].About)
 	}
 	if b.Past, err = s.past(r.Context(), votes, members); err != nil {
 		return content{}, err
@@ -61,13 +68,30 @@ func (s *Server) governance(r *http.Request) (content, error) {
 	return content{"governance", "Governance", b}, nil
 }
 
+// open returns the waiting proposals with their votes and effects.
+func (s *Server) open(ctx context.Context) (all []openProposal, err error) {
+	members, err := known[query.Membership](ctx, s.source, "/membership")
+	if err != nil {
+		return nil, err
+	}
+	running, err := known[params.Params](ctx, s.source, "/params")
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range members.Proposals {
+		open := openOf(p, members)
+		if open.Effect, err = members.Effect(p, running); err != nil {
+			open.Unknown = short(err.Error(), 300)
+		}
+		all = append(all, open)
+	}
+	return all, nil
+}
+
 // openOf returns a waiting proposal with its votes. Approvals of participants that have left do not
 // count.
-func openOf(p query.Proposal, m query.Membership, title string) openProposal {
-	out := openProposal{Proposal: p, Title: title, Needed: m.Threshold}
-	if title == "" {
-		out.Title = p.About
-	}
+func openOf(p query.Proposal, m query.Membership) openProposal {
+	out := openProposal{Proposal: p, Needed: m.Threshold}
 	for _, q := range m.Members {
 		if q.Active && slices.Contains(p.Approvals, q.Index) {
 			out.For = append(out.For, person{q.Index, q.Moniker})
@@ -81,16 +105,24 @@ func openOf(p query.Proposal, m query.Membership, title string) openProposal {
 
 // Next says what happens next to the proposal.
 func (p openProposal) Next() string {
+	at := "takes effect at the next round boundary"
 	switch {
-	case p.Accepted && p.Kind == tx.KindStartEpoch.String():
-		return "It is accepted, and the epoch begins at the next round boundary if it was proposed with --now, else when " +
-			"the training is finished."
+	case p.Kind == tx.KindStartEpoch.String() && p.Unknown != "":
+		at = "opens its epoch at a round boundary"
+	case p.Kind == tx.KindStartEpoch.String() && p.Now:
+		at = "ends the running epoch, and opens its own, at the next round boundary"
+	case p.Kind == tx.KindStartEpoch.String():
+		at = "opens its epoch when the running epoch's training is finished"
+	case p.Kind == tx.KindUpgrade.String():
+		at = "is agreed at the next round boundary, for the height of the upgrade"
+	}
+	switch {
 	case p.Accepted:
-		return "It is accepted, and takes effect at the next round boundary."
+		return "It is accepted, and " + at + "."
 	case p.Kind == tx.KindJoin.String():
 		return "With enough approvals the newcomer joins at the next round boundary."
 	}
-	return "With enough approvals it takes effect at the next round boundary. It is dropped if its proposer leaves before."
+	return "With enough approvals it " + at + ". It is dropped if its proposer leaves before."
 }
 
 // past returns the proposals that no longer wait, newest first, with their outcomes.

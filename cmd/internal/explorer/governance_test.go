@@ -2,6 +2,9 @@ package explorer
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"strings"
 	"testing"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -9,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/ballot"
 )
 
@@ -17,7 +22,7 @@ import (
 func TestVotes(t *testing.T) {
 	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Moniker: "alice", Active: true},
 		{Index: 1, Moniker: "bob"}, {Index: 2, Moniker: "carol", Active: true}}}
-	p := openOf(query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}, m, "")
+	p := openOf(query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}, m)
 	require.Equal(t, []person{{2, "carol"}}, p.For)
 	require.Equal(t, []person{{0, "alice"}}, p.Silent)
 	require.Equal(t, 2, p.Missing)
@@ -25,13 +30,41 @@ func TestVotes(t *testing.T) {
 	p.Accepted = true
 	require.Contains(t, p.Next(), "takes effect at the next round boundary")
 	p.Kind = "start-epoch"
-	require.Contains(t, p.Next(), "when the training is finished")
+	require.Contains(t, p.Next(), "when the running epoch's training is finished")
+	p.Accepted = false
+	require.Contains(t, p.Next(), "when the running epoch's training is finished")
+	p.Now = true
+	require.Contains(t, p.Next(), "ends the running epoch, and opens its own, at the next round boundary")
 
 	page := get(over(t, newFake(6, "text"), Options{}), "/governance").Body.String()
 	for _, text := range []string{"0 of 3 approvals", "It needs 3 more", "<code>spdl tx approve text</code>", "Admit text",
 		`<span class="tag absent">dropped</span>`} {
 		require.Contains(t, page, text)
 	}
+}
+
+// TestEpochChanges: the card of an open proposal for an epoch and the page of its transaction show each
+// parameter that it changes; a node that answers with another content hides nothing.
+func TestEpochChanges(t *testing.T) {
+	f := newFake(6, "text")
+	next := f.params()
+	next.Training.LearningRate, next.Rule.Byzantine = 0.125, 0
+	var err error
+	f.sent, err = tx.Sign("c", app.NewStartEpoch(0, 1, 1, next, false, false),
+		ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
+	require.NoError(t, err)
+	content, err := f.sent.Body.Marshal()
+	require.NoError(t, err)
+	id := f.sent.ID()
+	f.waiting = []query.Proposal{{ID: hex.EncodeToString(id[:]), Kind: "start-epoch", Content: content}}
+	s := over(t, f, Options{})
+	for _, path := range []string{"/governance", "/tx/" + strings.Repeat("cc", 32)} {
+		page := get(s, path).Body.String()
+		require.Contains(t, page, "<code>training.learning_rate</code> <bdi>0.5</bdi> → <bdi>0.125</bdi>", path)
+		require.Contains(t, page, "f falls to 0", path)
+	}
+	f.waiting[0].Content = nil
+	require.Contains(t, get(over(t, f, Options{}), "/governance").Body.String(), "The effect is unknown")
 }
 
 // boundary is a node at one height of which proposals were enacted.

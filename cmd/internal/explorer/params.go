@@ -1,10 +1,7 @@
 package explorer
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -19,7 +16,7 @@ import (
 // setting is one parameter of the chain, by its path in genesis.
 type setting struct {
 	Name, Value string
-	meaning
+	params.Meaning
 	Preset, Before string // the values of the preset and of the previous epoch; "" if equal or unknown
 }
 
@@ -107,13 +104,13 @@ func (s *Server) paramsPage(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	b := settingsPage{Epoch: status.Epoch, Participants: status.Participants}
-	now, err := settingsOf(p)
+	now, err := params.Settings(p)
 	if err != nil {
 		return content{}, err
 	}
 	usual := map[string]string{}
 	if made, err := preset.New(p.Preset, status.Participants); err == nil {
-		if usual, err = settingsOf(made); err != nil {
+		if usual, err = params.Settings(made); err != nil {
 			return content{}, err
 		}
 		b.Preset = p.Preset
@@ -131,7 +128,7 @@ func (s *Server) paramsPage(r *http.Request) (content, error) {
 		maps.Copy(all, before)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		set := setting{Name: name, meaning: meanings[name], Value: orUnset(now, name)}
+		set := setting{Name: name, Meaning: params.Meanings[name], Value: orUnset(now, name)}
 		if b.Preset != "" && now[name] != usual[name] {
 			set.Preset = orUnset(usual, name)
 		}
@@ -149,7 +146,7 @@ func orUnset(of map[string]string, name string) string {
 	if value, ok := of[name]; ok {
 		return value
 	}
-	return "not set"
+	return params.NotSet
 }
 
 // settingsBefore returns the settings of an epoch before the running one. It returns all of them if
@@ -159,62 +156,9 @@ func (s *Server) settingsBefore(e query.EpochState) (of map[string]string, whole
 	before := s.tail.before
 	s.tail.mu.Unlock()
 	if before != nil {
-		of, err = settingsOf(*before)
+		of, err = params.Settings(*before)
 		return of, true, err
 	}
 	return map[string]string{"training.rounds": strconv.FormatUint(e.Planned, 10), "rule.name": e.Rule,
 		"preset": e.Preset}, false, nil
-}
-
-// settingsOf returns parameters by their path in genesis, as texts in the unit of their meaning.
-func settingsOf(p params.Params) (map[string]string, error) {
-	raw, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	var fields any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&fields); err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	flatten(out, "", fields)
-	return out, nil
-}
-
-// flatten adds the values of a JSON object by their path. A list of more than eight values is
-// shortened.
-func flatten(out map[string]string, name string, value any) {
-	switch x := value.(type) {
-	case map[string]any:
-		for key, field := range x {
-			flatten(out, strings.TrimPrefix(name+"."+key, "."), field)
-		}
-	case []any:
-		if len(x) > 8 {
-			out[name] = fmt.Sprintf("%d values, from %s to %s", len(x), text(name, x[0]), text(name, x[len(x)-1]))
-			return
-		}
-		out[name] = short(fmt.Sprint(x), 300)
-	case nil:
-	default:
-		out[name] = text(name, x)
-	}
-}
-
-// text returns a value in the unit of its meaning: parts per million in percent, and the ledger's
-// integers in nats.
-func text(name string, value any) string {
-	n, ok := value.(json.Number)
-	x, err := n.Float64()
-	switch unit := meanings[name].Unit; {
-	case !ok || err != nil:
-		return short(fmt.Sprint(value), 300)
-	case unit == "%":
-		return strconv.FormatFloat(100*x/params.One, 'f', -1, 64)
-	case unit == "nats":
-		return fmt.Sprintf("%.4g", x/1e9)
-	}
-	return n.String()
 }

@@ -2,59 +2,12 @@ package explorer
 
 import (
 	"net/http"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/preset"
 )
-
-// paths returns the paths of a message's fields in JSON.
-func paths(of reflect.Type, prefix string) (all []string) {
-	for i := range of.NumField() {
-		f := of.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		kind := f.Type
-		if kind.Kind() == reflect.Pointer {
-			kind = kind.Elem()
-		}
-		if path := strings.TrimPrefix(prefix+"."+name, "."); kind.Kind() == reflect.Struct {
-			all = append(all, paths(kind, path)...)
-		} else {
-			all = append(all, path)
-		}
-	}
-	return all
-}
-
-// TestEveryParameterHasAMeaning: and no meaning is of a parameter that does not exist.
-func TestEveryParameterHasAMeaning(t *testing.T) {
-	all := paths(reflect.TypeOf(params.Params{}), "")
-	require.Len(t, meanings, len(all))
-	for _, path := range all {
-		require.NotEmpty(t, meanings[path].Meaning, path)
-	}
-}
-
-// TestSettings: shares are in percent, the ledger in nats, and no number is in powers of ten that was
-// not.
-func TestSettings(t *testing.T) {
-	p, err := preset.New("default", 10)
-	require.NoError(t, err)
-	got, err := settingsOf(p)
-	require.NoError(t, err)
-	require.Equal(t, "100", got["reputation.initial"])
-	require.Equal(t, "30", got["reputation.margin"])
-	require.Regexp(t, `^\d+ values, from 0\.00\d+ to \d+\.\d+$`, got["privacy.cost"])
-	require.Equal(t, "default", got["preset"])
-	for name, value := range got {
-		require.NotContains(t, value, "e+", name)
-	}
-}
 
 // TestParamsDiffer: the page marks what differs from the preset and from the epoch before.
 func TestParamsDiffer(t *testing.T) {

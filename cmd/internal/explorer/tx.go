@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -89,6 +90,7 @@ type txPage struct {
 	Fields  []field
 	Vector  *vector // of a gradient; nil if its shape is unknown
 	Pair    *statements
+	Effect  *openProposal // of a proposal that waits, as far as it changes parameters or members
 	Events  []eventLine
 	Raw     string
 	Cut     bool
@@ -133,6 +135,9 @@ func (s *Server) tx(r *http.Request) (content, error) {
 		if at, ok := tx.PlaceOf(t); ok {
 			b.Round = &params.RoundID{Epoch: at.Epoch, Round: at.Round}
 		}
+		if b.Effect, err = s.effectOf(r.Context(), t); err != nil {
+			return content{}, err
+		}
 		switch body := t.Body.(type) {
 		case *tx.Gradient:
 			b.Vector = s.vectorOf(r.Context(), body)
@@ -141,6 +146,24 @@ func (s *Server) tx(r *http.Request) (content, error) {
 		}
 	}
 	return content{"tx", "Transaction", b}, nil
+}
+
+// effectOf returns the effect of a proposal that waits, nil for any other transaction.
+func (s *Server) effectOf(ctx context.Context, t *tx.Tx) (*openProposal, error) {
+	if t.Kind() != tx.KindStartEpoch && t.Kind() != tx.KindRemove {
+		return nil, nil
+	}
+	open, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := t.ID()
+	for i := range open {
+		if open[i].ID == hex.EncodeToString(id[:]) {
+			return &open[i], nil
+		}
+	}
+	return nil, nil
 }
 
 // field is a named part of a transaction, as text. Long is a hash, a key or the like.

@@ -1,6 +1,9 @@
 package query
 
 import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/ballot"
 )
 
@@ -61,20 +68,56 @@ func TestProposals(t *testing.T) {
 		require.NoError(t, p.text(&b))
 		return b.String()
 	}
+	running := params.Params{}
 	require.Contains(t, text(proposals{Membership: m}), "no proposal is open")
 	m.Proposals = []query.Proposal{{ID: "abcdef0123", Kind: "remove", Height: 7, Approvals: []uint32{0}, About: "it"}}
-	out := text(proposals{m, []decided{
+	require.Contains(t, text(proposals{Membership: m, Open: opened(m, running)}), "changes    unknown: proposal",
+		"a node that leaves the content out hides nothing")
+	body := &tx.Remove{Participant: 0, Subject: 1, Nonce: 1}
+	content, err := body.Marshal()
+	require.NoError(t, err)
+	id := tx.IDOf(tx.KindRemove, content)
+	m.Proposals[0].Content, m.Proposals[0].ID = content, hex.EncodeToString(id[:])
+	out := text(proposals{m, opened(m, running), []decided{
 		{Proposal: ballot.Proposal{ID: "0123456789", Title: "Admit dave"}, Approvals: []uint32{0, 1},
 			Outcome: ballot.Outcome{State: ballot.Rejected, At: 8, Why: "M6: too few"}},
 		{Proposal: ballot.Proposal{ID: "1123456789"}, Outcome: ballot.Outcome{State: ballot.Dropped}},
-	}, map[string]string{"abcdef0123": "Remove bob (#1)"}})
+	}, map[string]string{m.Proposals[0].ID: "Remove bob (#1)"}})
 	for _, line := range []string{"about      Remove bob (#1), proposed at height 7\n",
-		"approved   1 of 2: alice\nmissing    bob\n", "spdl tx approve abcdef01\n",
+		"approved   1 of 2: alice\nchanges    after it N is 1 (now 2) and f 0 (now 0)\nmissing    bob\n",
+		"spdl tx approve " + m.Proposals[0].ID[:8] + "\n",
 		"Admit dave  0            alice, bob   not possible at height 8: M6: too few\n", "dropped without enough approvals"} {
 		require.Contains(t, out, line)
 	}
-	m.Proposals[0].Accepted = true
-	require.Contains(t, text(proposals{Membership: m}), "takes effect at the next round boundary")
-	m.Proposals[0].Kind = "start-epoch"
-	require.Contains(t, text(proposals{Membership: m}), "when the training is finished")
+	x := open{Proposal: query.Proposal{Kind: "remove", Accepted: true}}
+	require.Contains(t, nextOf(x), "takes effect at the next round boundary")
+	x.Kind = "start-epoch"
+	require.Contains(t, nextOf(x), "when the training is finished")
+	x.Now = true
+	require.Contains(t, nextOf(x), "takes effect at the next round boundary")
+}
+
+// TestEpochChanges: an open proposal for an epoch shows each parameter that it changes, as text and
+// as JSON.
+func TestEpochChanges(t *testing.T) {
+	running, err := preset.New("default", 4)
+	require.NoError(t, err)
+	next := running
+	running.Training.LearningRate, next.Training.LearningRate, next.Rule.Byzantine = 30, 0.5, 0
+	next.Privacy.Batch++
+	body := app.NewStartEpoch(0, 1, 1, next, false, false)
+	content, err := body.Marshal()
+	require.NoError(t, err)
+	id := tx.IDOf(tx.KindStartEpoch, content)
+	m := query.Membership{Participants: 4, Byzantine: 1, Threshold: 3, Proposals: []query.Proposal{
+		{ID: hex.EncodeToString(id[:]), Kind: "start-epoch", Content: content}}}
+	p := proposals{Membership: m, Open: opened(m, running)}
+	var b strings.Builder
+	require.NoError(t, p.text(&b))
+	require.Contains(t, b.String(), fmt.Sprintf("changes    privacy.batch %d -> %d examples\n"+
+		"           rule.byzantine 1 -> 0 participants\n           training.learning_rate 30 -> 0.5\n",
+		running.Privacy.Batch, next.Privacy.Batch))
+	raw, err := json.Marshal(p.Open)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `{"name":"training.learning_rate","before":"30","after":"0.5"}`)
 }

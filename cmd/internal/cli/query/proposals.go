@@ -15,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/ballot"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -28,9 +29,31 @@ type decided struct {
 	Time      *time.Time     `json:"time,omitempty"` // of the block at Outcome.At
 }
 
+// open is a proposal that waits, with its effect.
+type open struct {
+	query.Proposal
+	query.Effect
+	Unknown string `json:"effect_unknown,omitempty"` // why the effect is unknown
+}
+
+// opened returns the proposals that wait, with their effects on the running parameters.
+func opened(m query.Membership, running params.Params) []open {
+	out := []open{}
+	for _, p := range m.Proposals {
+		x := open{Proposal: p}
+		var err error
+		if x.Effect, err = m.Effect(p, running); err != nil {
+			x.Unknown = err.Error()
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
 // proposals are the open proposals and the decided ones, newest first.
 type proposals struct {
 	query.Membership
+	Open    []open
 	Decided []decided
 	Titles  map[string]string // of proposals, by id
 }
@@ -46,11 +69,16 @@ func queryProposals() *cobra.Command {
 			if err != nil {
 				return nil, nil, err
 			}
+			running, err := c.Params(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			p := proposals{m, opened(m, running), past, votes.Titles}
 			return struct {
-				Threshold int              `json:"threshold"`
-				Open      []query.Proposal `json:"open"`
-				Decided   []decided        `json:"decided"`
-			}{m.Threshold, m.Proposals, past}, func(w io.Writer) error { return proposals{m, past, votes.Titles}.text(w) }, nil
+				Threshold int       `json:"threshold"`
+				Open      []open    `json:"open"`
+				Decided   []decided `json:"decided"`
+			}{m.Threshold, p.Open, past}, p.text, nil
 		}}.command()
 }
 
@@ -94,14 +122,17 @@ func history(ctx context.Context, c *client.Client, m query.Membership) (all []d
 
 func (p proposals) text(w io.Writer) error {
 	fmt.Fprintf(w, "threshold  %d approvals of the %d active participants\n\n", p.Threshold, p.Participants)
-	if len(p.Proposals) == 0 {
+	if len(p.Open) == 0 {
 		fmt.Fprintln(w, "no proposal is open")
 	}
-	for _, x := range p.Proposals {
+	for _, x := range p.Open {
 		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at height %d\ndetails    %s\napproved   %s\n",
 			command.Plain(x.ID), command.Plain(cmp.Or(p.Titles[x.ID], x.Kind)), x.Height, command.Plain(x.About),
-			approvals(p.Membership, x))
-		if missing := p.missing(x); missing != "" && !x.Accepted {
+			approvals(p.Membership, x.Proposal))
+		for i, line := range append(x.Lines(), x.unknown()...) {
+			fmt.Fprintf(w, "%-11s%s\n", []string{"changes", ""}[min(i, 1)], command.Plain(line))
+		}
+		if missing := p.missing(x.Proposal); missing != "" && !x.Accepted {
 			fmt.Fprintf(w, "missing    %s\n", missing)
 		}
 		fmt.Fprintf(w, "next       %s\n\n", nextOf(x))
@@ -116,6 +147,14 @@ func (p proposals) text(w io.Writer) error {
 		fmt.Fprintf(t, "%.8s\t%s\t%d\t%s\t%s\n", d.ID, command.Plain(d.Title), d.Height, p.names(d.Approvals), d.text())
 	}
 	return t.Flush()
+}
+
+// unknown returns the line that says that the effect is unknown.
+func (x open) unknown() []string {
+	if x.Unknown == "" {
+		return nil
+	}
+	return []string{"unknown: " + x.Unknown}
 }
 
 // missing names the active participants that have not approved a proposal.
@@ -143,10 +182,10 @@ func (p proposals) names(indices []uint32) string {
 }
 
 // nextOf describes the next step of an open proposal.
-func nextOf(p query.Proposal) string {
+func nextOf(p open) string {
 	switch {
-	case p.Accepted && p.Kind == tx.KindStartEpoch.String():
-		return "accepted: opens at the next round boundary with --now, else when the training is finished"
+	case p.Accepted && p.Kind == tx.KindStartEpoch.String() && !p.Now:
+		return "accepted: opens when the training is finished"
 	case p.Accepted:
 		return "accepted: takes effect at the next round boundary"
 	}

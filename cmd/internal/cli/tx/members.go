@@ -12,7 +12,6 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
@@ -69,10 +68,11 @@ func txJoin() *cobra.Command {
 
 func txApprove() *cobra.Command {
 	var joinPath string
+	yes := false
 	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits",
 		Args: cobra.ExactArgs(1)}, &signOptions{},
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
-			id, err := s.proposal(ctx, args[0])
+			id, err := s.proposal(ctx, args[0], yes)
 			if err != nil {
 				return nil, err
 			}
@@ -87,10 +87,12 @@ func txApprove() *cobra.Command {
 		"PROPOSAL is its id, as `spdl query proposals` shows it, or the first 8 digits or more, if no other id " +
 		"begins so.\n" +
 		"If you have looked at the proposal, approve it by the whole id.\n" +
+		"Before it signs, it prints every parameter that a next epoch changes, and N and f after a removal.\n" +
 		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or " +
 		"that others\n" +
 		"have crowded out; PROPOSAL is then the whole id."
 	command.Flag(cmd, &joinPath, "join", "", "file with the signed join that is approved")
+	command.Flag(cmd, &yes, "yes", false, "approve even if f falls to 0")
 	return cmd
 }
 
@@ -109,9 +111,10 @@ func joinFile(file string, id []byte) ([]byte, error) {
 	return t.Raw, nil
 }
 
-// proposal returns the id of a proposal from its id or a prefix of it. It returns a whole id
-// unchanged even if no proposal has it, because the node decides.
-func (s *sender) proposal(ctx context.Context, arg string) ([]byte, error) {
+// proposal returns the id of a proposal from its id or a prefix of it, and prints the proposal's
+// effect. It returns a whole id unchanged even if no proposal has it, because the node decides. It
+// fails if f falls to 0 without yes.
+func (s *sender) proposal(ctx context.Context, arg string, yes bool) ([]byte, error) {
 	if err := checkPrefix("proposal", arg); err != nil {
 		return nil, err
 	}
@@ -131,11 +134,34 @@ func (s *sender) proposal(ctx context.Context, arg string) ([]byte, error) {
 		return nil, fmt.Errorf("%w; it may have been decided before: the list says what became of earlier ones", err)
 	}
 	s.about = m.Proposals[i].Kind + ": " + m.Proposals[i].About
+	running, err := s.Params(ctx)
+	if err != nil {
+		return nil, err
+	}
+	effect, err := m.Effect(m.Proposals[i], running)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.show(effect, "approve", yes); err != nil {
+		return nil, err
+	}
 	id, err := hex.DecodeString(ids[i])
 	if err != nil {
 		return nil, fmt.Errorf("proposal %q of the node's answer: %w", ids[i], err)
 	}
 	return id, nil
+}
+
+// show prints an effect for the one who signs. It fails if f falls to 0 and the command, which needs
+// no confirmation in a dry run, has no --yes.
+func (s *sender) show(e query.Effect, verb string, yes bool) error {
+	for _, line := range e.Lines() {
+		fmt.Fprintln(s.run.Err, command.Plain(line))
+	}
+	if e.Zero && !yes && !s.options.dryRun {
+		return command.Usage(fmt.Errorf("f falls to 0, and the consortium would withstand no fault: %s with --yes", verb))
+	}
+	return nil
 }
 
 func checkPrefix(what, arg string) error {
@@ -176,11 +202,9 @@ func txLeave() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			cost, fallsToZero := leaveCost(m, len(p.ConsensusKey) > 0)
-			if fallsToZero && !yes && !s.options.dryRun {
-				return nil, command.Usage(fmt.Errorf("%s: the others would withstand no fault; leave with --yes", cost))
+			if err := s.show(m.Without(p.Index), "leave", yes); err != nil {
+				return nil, err
 			}
-			fmt.Fprintln(s.run.Err, cost)
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, nil
 		})
 	command.Flag(cmd, &yes, "yes", false, "leave even if f falls to 0")
@@ -188,21 +212,6 @@ func txLeave() *cobra.Command {
 		"Nobody else gets its index.\nThe models keep what its gradients taught them: spdl audit withdraw INDEX says since " +
 		"which round,\nand what training again without them costs."
 	return cmd
-}
-
-// leaveCost describes N and f before and after a participant leaves: those of the learning and, for
-// a validator, those of consensus. fallsToZero reports whether either f becomes 0.
-func leaveCost(m query.Membership, validator bool) (text string, fallsToZero bool) {
-	n := m.Participants - 1
-	f := min(m.Byzantine, params.MaxByzantine(n))
-	text = fmt.Sprintf("after it N is %d (now %d) and f %d (now %d)", n, m.Participants, f, m.Byzantine)
-	fallsToZero = f == 0 && m.Byzantine > 0
-	if validator {
-		before, after := params.MaxByzantine(m.Validators), params.MaxByzantine(m.Validators-1)
-		text += fmt.Sprintf("; of validators %d (now %d) and f %d (now %d)", m.Validators-1, m.Validators, after, before)
-		fallsToZero = fallsToZero || after == 0 && before > 0
-	}
-	return text, fallsToZero
 }
 
 func txRestore() *cobra.Command {
@@ -215,12 +224,23 @@ func txRestore() *cobra.Command {
 }
 
 func txRemove() *cobra.Command {
-	return transact(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership",
+	yes := false
+	cmd := transact(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership",
 		Args: cobra.ExactArgs(1)}, &signOptions{},
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
 			proposer, subject, nonce, err := s.proposing(ctx, args[0])
-			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce}, err
+			if err != nil {
+				return nil, err
+			}
+			m, err := s.Membership(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce},
+				s.show(m.Without(subject), "remove", yes)
 		})
+	command.Flag(cmd, &yes, "yes", false, "propose it even if f falls to 0")
+	return cmd
 }
 
 // proposing returns the fields of a proposal about a participant: the proposer, the subject and the

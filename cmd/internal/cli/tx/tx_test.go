@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
@@ -42,6 +43,22 @@ func TestAwaits(t *testing.T) {
 	require.Contains(t, awaits(m, p), "next round boundary")
 	p.Kind = tx.KindStartEpoch.String()
 	require.Contains(t, awaits(m, p), "when training is finished")
+}
+
+// TestApproveShows: before it signs, a command prints what the proposal changes, and wants --yes if f
+// falls to 0, except in a dry run.
+func TestApproveShows(t *testing.T) {
+	var b strings.Builder
+	s := &sender{run: &command.Run{Err: &b}, options: &signOptions{}}
+	e := query.Effect{Changes: []params.Change{{Name: "training.learning_rate", Before: "30", After: "0.5"},
+		{Name: "preset", Before: "a", After: "b\nc"}}}
+	require.NoError(t, s.show(e, "approve", false))
+	require.Contains(t, b.String(), "training.learning_rate 30 -> 0.5\npreset a -> \"b\\nc\"\n", "a value forges no line")
+	e.Zero = true
+	require.ErrorContains(t, s.show(e, "approve", false), "approve with --yes")
+	require.NoError(t, s.show(e, "approve", true))
+	s.options.dryRun = true
+	require.NoError(t, s.show(e, "approve", false))
 }
 
 // TestReadTx: an answer with two transactions of one name is refused, for another reader might take

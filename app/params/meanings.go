@@ -1,11 +1,11 @@
-package explorer
+package params
 
-// A meaning describes a parameter of the chain, and its unit. Pages show parameters in parts per
+// Meaning describes a parameter of the chain, and its unit. Settings are in that unit: parts per
 // million as percent, and the ledger's billionths of nats as nats.
-type meaning struct{ Unit, Meaning string }
+type Meaning struct{ Unit, Meaning string }
 
-// meanings maps a parameter's path in genesis to its meaning.
-var meanings = map[string]meaning{
+// Meanings maps a parameter's path in genesis to its meaning.
+var Meanings = map[string]Meaning{
 	"preset":     {"", "name of the parameters that these were made of"},
 	"test_chain": {"", "the noise may be known: nothing is private"},
 

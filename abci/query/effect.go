@@ -1,0 +1,93 @@
+package query
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Effect is what a proposal changes when it is enacted.
+type Effect struct {
+	Changes []params.Change `json:"changes,omitempty"` // of the running epoch's parameters, by the next epoch
+	Now     bool            `json:"now,omitempty"`     // the next epoch does not wait for the end of the running one
+	Members string          `json:"members,omitempty"` // N and f before and after a removal
+	Zero    bool            `json:"zero_f,omitempty"`  // an f that is above 0 falls to 0
+}
+
+// Effect returns the effect of an open proposal for an epoch or a removal. It computes the effect
+// from the proposal's content, and fails if the content is not that of the proposal's id.
+func (m Membership) Effect(p Proposal, running params.Params) (e Effect, err error) {
+	if p.Kind != tx.KindStartEpoch.String() && p.Kind != tx.KindRemove.String() {
+		return e, nil
+	}
+	body, err := p.body()
+	if err != nil {
+		return e, err
+	}
+	switch b := body.(type) {
+	case *tx.Remove:
+		return m.Without(b.Subject), nil
+	case *tx.StartEpoch:
+		next, err := params.Decode(b.Params)
+		if err != nil {
+			return e, fmt.Errorf("proposal %s: %w", p.ID, err)
+		}
+		e.Now, e.Zero = b.Now, m.Byzantine > 0 && next.Rule.F(m.Participants) == 0
+		e.Changes, err = params.Changes(running, next)
+		return e, err
+	}
+	return e, nil
+}
+
+// body returns the decoded content of a proposal for an epoch or a removal. It fails if the
+// proposal's id is not the hash of the kind and the content.
+func (p Proposal) body() (tx.Body, error) {
+	kind := tx.KindStartEpoch
+	if p.Kind == tx.KindRemove.String() {
+		kind = tx.KindRemove
+	}
+	if got := tx.IDOf(kind, p.Content); hex.EncodeToString(got[:]) != p.ID {
+		return nil, fmt.Errorf("proposal %q: the node's answer holds %d bytes of content with the id %x", p.ID,
+			len(p.Content), got)
+	}
+	return tx.DecodeBody(kind, p.Content)
+}
+
+// Without returns the effect of the end of a membership: N and f of the learning and, for a
+// validator, of consensus.
+func (m Membership) Without(index uint32) (e Effect) {
+	validator := false
+	for _, q := range m.Members {
+		if q.Index == index && !q.Active {
+			return e
+		}
+		validator = validator || q.Index == index && q.Validator
+	}
+	n := m.Participants - 1
+	f := min(m.Byzantine, params.MaxByzantine(n))
+	e.Members = fmt.Sprintf("after it N is %d (now %d) and f %d (now %d)", n, m.Participants, f, m.Byzantine)
+	e.Zero = f == 0 && m.Byzantine > 0
+	if validator {
+		before, after := params.MaxByzantine(m.Validators), params.MaxByzantine(m.Validators-1)
+		e.Members += fmt.Sprintf("; of validators %d (now %d) and f %d (now %d)", m.Validators-1, m.Validators, after,
+			before)
+		e.Zero = e.Zero || after == 0 && before > 0
+	}
+	return e
+}
+
+// Lines returns the effect as lines of text.
+func (e Effect) Lines() (lines []string) {
+	for _, c := range e.Changes {
+		lines = append(lines, c.String())
+	}
+	if e.Members != "" {
+		lines = append(lines, e.Members)
+	}
+	if e.Zero {
+		lines = append(lines, "f falls to 0: no fault is withstood then")
+	}
+	return lines
+}

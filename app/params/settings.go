@@ -1,0 +1,149 @@
+package params
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// NotSet is the text of a parameter that Settings leaves out.
+const NotSet = "not set"
+
+// longest is the max number of characters of a setting's text.
+const longest = 300
+
+// Change is a parameter that two sets of parameters give different values.
+type Change struct {
+	Name   string `json:"name"` // path in genesis
+	Before string `json:"before"`
+	After  string `json:"after"`
+	Unit   string `json:"unit,omitempty"`
+}
+
+// String returns the change as "training.learning_rate 30 -> 0.5". A value with characters that do not
+// print is in quotes, so that the text is one line.
+func (c Change) String() string {
+	plain := func(text string) string {
+		if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+			return strconv.Quote(text)
+		}
+		return text
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s %s -> %s %s", c.Name, plain(c.Before), plain(c.After), c.Unit), " ")
+}
+
+// Settings returns parameters by their path in genesis, as texts in the unit of their meaning. It
+// leaves out values that are 0, false or empty.
+func Settings(p Params) (map[string]string, error) {
+	values, err := valuesOf(p)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for name, value := range values {
+		out[name] = textOf(name, value)
+	}
+	return out, nil
+}
+
+// Changes returns every parameter whose value differs, in the order of the paths. Where a text
+// leaves out the difference, as that of a long list does, it ends with a hash of the value.
+func Changes(before, after Params) ([]Change, error) {
+	was, err := valuesOf(before)
+	if err != nil {
+		return nil, err
+	}
+	now, err := valuesOf(after)
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(was)
+	maps.Copy(all, now)
+	var out []Change
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if reflect.DeepEqual(was[name], now[name]) {
+			continue
+		}
+		c := Change{name, textOf(name, was[name]), textOf(name, now[name]), Meanings[name].Unit}
+		if c.Before == c.After {
+			c.Before += hashOf(was[name])
+			c.After += hashOf(now[name])
+		}
+		if c.After == NotSet {
+			c.Unit = ""
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// hashOf returns the first bytes of the hash of a value, which tell it from others of the same text.
+func hashOf(value any) string {
+	return fmt.Sprintf(" (SHA-256 %.8x)", sha256.Sum256(fmt.Appendf(nil, "%#v", value)))
+}
+
+// valuesOf returns the JSON values of parameters by their path. A list is one value.
+func valuesOf(p Params) (map[string]any, error) {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	var fields any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&fields); err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	flatten(out, "", fields)
+	return out, nil
+}
+
+func flatten(out map[string]any, name string, value any) {
+	switch x := value.(type) {
+	case map[string]any:
+		for key, field := range x {
+			flatten(out, strings.TrimPrefix(name+"."+key, "."), field)
+		}
+	case nil:
+	default:
+		out[name] = x
+	}
+}
+
+// textOf returns a value as a text in the unit of its meaning: parts per million in percent, and the
+// ledger's integers in nats. A list of more than eight values is shortened.
+func textOf(name string, value any) string {
+	if value == nil {
+		return NotSet
+	}
+	if x, ok := value.([]any); ok && len(x) > 8 {
+		return fmt.Sprintf("%d values, from %s to %s", len(x), textOf(name, x[0]), textOf(name, x[len(x)-1]))
+	}
+	n, ok := value.(json.Number)
+	x, err := n.Float64()
+	switch unit := Meanings[name].Unit; {
+	case !ok || err != nil:
+		return cmp.Or(shorten(fmt.Sprint(value)), `""`)
+	case unit == "%":
+		return strconv.FormatFloat(100*x/One, 'f', -1, 64)
+	case unit == "nats":
+		return fmt.Sprintf("%.4g", x/1e9)
+	}
+	return n.String()
+}
+
+// shorten cuts a text after its first longest characters.
+func shorten(text string) string {
+	if runes := []rune(text); len(runes) > longest {
+		return string(runes[:longest]) + "..."
+	}
+	return text
+}
