@@ -1,7 +1,9 @@
 package abci
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/abci/query"
@@ -41,6 +43,23 @@ func (a *Application) measure(before, s *app.State) {
 		c.Standings = append(c.Standings, st)
 	}
 	m.State(c)
+	if own := a.ownParticipant(s); own != nil {
+		m.Active(own.Active)
+	}
+}
+
+// ownParticipant returns the participant, active or not, that has or had the key OwnKey, or nil. A
+// rotation does not change OwnKey of a running node.
+func (a *Application) ownParticipant(s *app.State) *app.Participant {
+	i := slices.IndexFunc(s.Participants, func(p app.Participant) bool {
+		return bytes.Equal(p.PubKey, a.options.OwnKey) || slices.ContainsFunc(p.FormerKeys, func(k app.FormerKey) bool {
+			return bytes.Equal(k.PubKey, a.options.OwnKey)
+		})
+	})
+	if i < 0 {
+		return nil
+	}
+	return &s.Participants[i]
 }
 
 // measureRound updates the metrics with a closed round.
@@ -53,6 +72,9 @@ func (a *Application) measureRound(r *app.Record) {
 	m.RoundClosed(int(r.View), len(r.Contributions), t.LGC, t.GE, t.BC)
 	for _, c := range r.Contributions {
 		m.Contributed(c.Participant, c.Selected)
+	}
+	if own := a.ownParticipant(a.state.Load()); own != nil {
+		m.OwnRound(slices.ContainsFunc(r.Contributions, func(c app.Contribution) bool { return c.Participant == own.Index }))
 	}
 }
 

@@ -39,6 +39,7 @@ type Metrics struct {
 	poolTxs, poolBytes                              *prometheus.GaugeVec
 	reputation, epsilon, left                       *prometheus.GaugeVec
 	contributions                                   *prometheus.CounterVec
+	active, absent                                  *prometheus.GaugeVec
 	clock, build                                    *prometheus.GaugeVec
 	received, parts                                 *prometheus.CounterVec
 
@@ -99,6 +100,10 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 		"without a budget.", "participant")
 	m.contributions = counter("contributions_total", "Gradients of a participant in closed rounds, since this "+
 		"node started.", "participant", "selected")
+	m.active = gauge("participant_active", "1 while this node's participant is active, 0 after it has left; absent "+
+		"without a participant.")
+	m.absent = gauge("rounds_since_gradient", "Closed rounds since the last one with a gradient of this node's "+
+		"participant, since this node started; absent without a participant.")
 	for _, verb := range []string{VerbCheckTx, VerbProcessProposal} {
 		m.rejected.WithLabelValues(chainID, verb, "0", "none") // so that a rate exists before the first rejection
 	}
@@ -285,6 +290,28 @@ func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
 		if s.ms > 0 {
 			m.stage.WithLabelValues(m.chainID, s.name).Observe(s.ms / 1000)
 		}
+	}
+}
+
+// Active sets whether this node's participant is active.
+func (m *Metrics) Active(active bool) {
+	if m == nil {
+		return
+	}
+	m.active.WithLabelValues(m.chainID).Set(0)
+	if active {
+		m.active.WithLabelValues(m.chainID).Set(1)
+	}
+}
+
+// OwnRound counts a closed round. included says whether this node's participant has a gradient in it.
+func (m *Metrics) OwnRound(included bool) {
+	if m == nil {
+		return
+	}
+	m.absent.WithLabelValues(m.chainID).Inc()
+	if included {
+		m.absent.WithLabelValues(m.chainID).Set(0)
 	}
 }
 

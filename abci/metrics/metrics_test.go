@@ -108,6 +108,8 @@ func TestVerbsFeedMetrics(t *testing.T) {
 	got := scrape(t, registry)
 	for key, want := range map[string]float64{
 		"spdl_height{}":                      4,
+		"spdl_participant_active{}":          1,
+		"spdl_rounds_since_gradient{}":       0,
 		"spdl_epoch{}":                       0,
 		"spdl_round{}":                       3,
 		"spdl_rounds_planned{}":              50,
@@ -167,6 +169,27 @@ func TestNodesOfOneProcess(t *testing.T) {
 	require.Equal(t, 2.0, scrape(t, registry)["spdl_rejected_total{code=1,reason=malformed,verb=check_tx}"])
 }
 
+// TestOwnParticipant: rounds without the node's own participant are counted, and a round with it
+// starts the count at 0.
+func TestOwnParticipant(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := metrics.New(registry, "c")
+	require.NotContains(t, scrape(t, registry), "spdl_participant_active{}")
+	for _, c := range []struct {
+		included bool
+		want     float64
+	}{{false, 1}, {false, 2}, {true, 0}, {false, 1}} {
+		m.OwnRound(c.included)
+		require.Equal(t, c.want, scrape(t, registry)["spdl_rounds_since_gradient{}"])
+	}
+	for active, want := range map[bool]float64{true: 1, false: 0} {
+		m.Active(active)
+		got := scrape(t, registry)
+		require.Contains(t, got, "spdl_participant_active{}")
+		require.Equal(t, want, got["spdl_participant_active{}"])
+	}
+}
+
 // TestNone: a node without metrics accepts all calls.
 func TestNone(t *testing.T) {
 	var m *metrics.Metrics
@@ -178,6 +201,8 @@ func TestNone(t *testing.T) {
 	m.Executed(1)
 	m.Aggregated(1)
 	m.Contributed(1, true)
+	m.Active(true)
+	m.OwnRound(true)
 }
 
 // names collects the registered metrics, with or without values.
