@@ -70,7 +70,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 			return mnist.Features{}, err
 		}
 		if own.Groups != nil && t.Params.Privacy.Unit == "" {
-			log("the examples have groups, and this chain protects each example by itself: privacy.unit is not \"group\"")
+			log(trainer.GroupsIgnored)
 		}
 		keep, err := keepIn(InHome(c, features), log)
 		if err != nil {
@@ -146,6 +146,9 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 		program, err := trainer.Start(ctx, conf, t.Params.Model, t.Params.Privacy)
 		if err != nil { // without this check the interface would hold a nil pointer
 			return nil, err
+		}
+		if program.IgnoresGroups() {
+			log(trainer.GroupsIgnored)
 		}
 		return program, nil
 	}, nil

@@ -26,7 +26,9 @@ type Report struct {
 	Protocol int       `json:"protocol"`
 	Examples int       `json:"examples"` // the number of the trainer's examples, or of its groups
 	Batch    int       `json:"batch"`    // the number of examples or groups in the check's batch
-	StepMS   float64   `json:"step_ms"`  // the time of the sum over that batch, in ms
+	// GroupsIgnored is true if the trainer has groups and the unit of privacy is an example.
+	GroupsIgnored bool    `json:"groups_ignored"`
+	StepMS        float64 `json:"step_ms"` // the time of the sum over that batch, in ms
 	// Tensors compares the tensors of the trainer's model with the tensors of the parameters. It is
 	// empty if the trainer does not name its tensors.
 	Tensors []Pair `json:"tensors,omitempty"`
@@ -120,6 +122,7 @@ func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, ba
 	}
 	i.batch = pick(i.random, t.Len(), min(max(batch, 2), t.Len()))
 	i.report.Protocol, i.report.Examples, i.report.Batch = t.answer.Protocol, t.Len(), len(i.batch)
+	i.report.GroupsIgnored = t.IgnoresGroups()
 	i.report.Tensors = pairs(t.answer.Tensors, m.Tensors)
 	i.note("it starts and answers HELLO", nil, fmt.Sprintf("protocol %d, %d examples%s", t.answer.Protocol,
 		t.answer.Examples, t.inGroups()))

@@ -14,6 +14,18 @@ import (
 // maxGrouped is the max number of examples that a trainer may have if they are in groups.
 const maxGrouped = 1 << 24
 
+// GroupsIgnored is the warning about examples in groups on a chain whose unit of privacy is an
+// example.
+const GroupsIgnored = "the examples have groups, and this chain protects each example by itself: privacy.unit is " +
+	`not "group"`
+
+// IgnoresGroups reports whether the trainer has groups and the unit of privacy is an example.
+func (t *Trainer) IgnoresGroups() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.answer.Groups && t.unit == ""
+}
+
 // askGroups asks the running child for the group of each example, because the worker draws batches
 // of groups. It fails if the groups are not the same as before a restart.
 func (t *Trainer) askGroups(ctx context.Context) error {

@@ -157,6 +157,26 @@ func TestInspectGroups(t *testing.T) {
 	}
 }
 
+// TestGroupsIgnored: a trainer with groups is named where the unit is an example, and not where it is a
+// group, or where the trainer has none.
+func TestGroupsIgnored(t *testing.T) {
+	for _, c := range []struct {
+		mode    string
+		privacy params.Privacy
+		want    bool
+	}{
+		{"right", params.Privacy{Clip: 1}, true},
+		{"right", byGroup, false},
+		{"no-groups", params.Privacy{Clip: 1}, false},
+	} {
+		conf, _ := study(t, c.mode)
+		report, err := Inspect(t.Context(), conf, linear(params.ClippingRows), c.privacy, 5, 1)
+		require.NoError(t, err)
+		require.NoError(t, report.Failure)
+		require.Equal(t, c.want, report.GroupsIgnored, "%s %+v", c.mode, c.privacy)
+	}
+}
+
 // TestInspectAnswers: a trainer that does not repeat the question's number is refuted, and so is one
 // that answers twice, or late.
 func TestInspectAnswers(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
 )
@@ -97,6 +99,35 @@ def build():
 	require.Equal(t, 1, code)
 	require.Regexp(t, `b +- +\[3\] +DIFFERS\nbias +\[3\] +- +DIFFERS`, stdout)
 	require.Contains(t, stderr, "the trainer's model is not that of the parameters: tensor b of the parameters")
+}
+
+// TestNewModuleWithGroupsOfLoad: where load returns groups, they are the unit, and the check warns
+// if the unit of the parameters is changed to an example.
+func TestNewModuleWithGroupsOfLoad(t *testing.T) {
+	python := stage.Python(t, "numpy")
+	my := written(t, "my.py", strings.Replace(noData, " % 3\ndef", " % 3, np.arange(10) // 2\ndef", 1))
+	dir := filepath.Join(t.TempDir(), "study")
+	stdout, stderr, code := spdl(t, "new", dir, "--module", my+":build", "--python", python, "--validators", "1")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "load returns groups: the unit is a group")
+	require.Contains(t, stdout, "clips each group's gradient")
+	file := filepath.Join(dir, "params.json")
+	p, err := preset.Load(file)
+	require.NoError(t, err)
+	require.Equal(t, params.UnitGroup, p.Privacy.Unit)
+
+	check := func() string {
+		stdout, stderr, code := spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python)
+		require.Zero(t, code, stdout+stderr)
+		return stderr
+	}
+	require.NotContains(t, check(), trainer.GroupsIgnored)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	byExample := regexp.MustCompile(`,\s*"unit": *"group"`).ReplaceAll(text, nil)
+	require.NotEqual(t, text, byExample)
+	require.NoError(t, os.WriteFile(file, byExample, 0o600))
+	require.Contains(t, check(), trainer.GroupsIgnored)
 }
 
 // TestNewGroupedModule: a study of a table with groups has the groups of the built-in models and keeps

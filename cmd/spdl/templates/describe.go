@@ -20,6 +20,7 @@ import (
 type description struct {
 	Tensors  []params.Tensor `json:"tensors"`
 	Examples int             `json:"examples"` // of all participants together
+	Groups   bool            `json:"groups"`   // the examples have groups, which Examples then counts
 	Reads    bool            `json:"reads"`    // the model reads the data of the configuration
 	Files    []string        `json:"files"`    // the files that the study needs, in the folder of the model's file
 }

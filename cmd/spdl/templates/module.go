@@ -17,7 +17,7 @@ import (
 // NumPy or scikit-learn.
 type Module struct {
 	Source string // FILE.py:FUNCTION
-	Data   string // file or folder, which is copied into the study; "" for MNIST. A folder's groups are the unit
+	Data   string // file or folder, which is copied into the study; "" for MNIST. Groups of a folder or of load are the unit
 	Label  string // the column of the labels, if Data is a table
 	Group  string // the column of the groups, which are then the unit of privacy; "" for none
 }
@@ -114,7 +114,10 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	if p, err = d.params(config, o); err != nil {
 		return p, err
 	}
-	if m.grouped() {
+	if d.Groups && !m.grouped() {
+		fmt.Fprintln(o.Log, "load returns groups: the unit is a group")
+	}
+	if d.Groups || m.grouped() {
 		p.Privacy.Unit = params.UnitGroup
 	}
 	script, err := files.ReadFile("module/train.py")

@@ -100,6 +100,9 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 			"say --parts",
 			report.Examples, p.Privacy.Units(), config.Share.Part, config.Share.Parts, o.file, fits))
 	}
+	if report.GroupsIgnored {
+		r.Warn(trainer.GroupsIgnored)
+	}
 	if err := r.Show(report, func(w io.Writer) error { return reportText(w, report, p) }); err != nil {
 		return err
 	}

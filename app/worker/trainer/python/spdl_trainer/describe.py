@@ -22,9 +22,8 @@ UNSUITABLE = 3  # exit code
 
 def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]:
     """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, or of their
-    groups if they have some, whether
-    they come from the data of the configuration, and the files beside it that it imports. most
-    bounds the parameters."""
+    groups if they have some, whether they have groups, whether they come from the data of the
+    configuration, and the files beside it that it imports. most bounds the parameters."""
     path, _, name = source.rpartition(":")
     path = os.path.abspath(path)
     sys.path.insert(0, os.path.dirname(path))
@@ -42,8 +41,10 @@ def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]
         raise Unsuitable("the model has %d parameters, at most %d: the largest tensor is %s with %d"
                          % (hello.dimension, most, largest["name"], size(largest["shape"])))
     study.trial()
-    examples = len(set(numbered(study.groups))) if hasattr(study, "groups") else study.examples
-    return {"tensors": hello.tensors, "examples": examples, "reads": hello.asked, "files": _beside(path)}
+    groups = getattr(study, "groups", None)
+    examples = study.examples if groups is None else len(set(numbered(groups)))
+    return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
+            "files": _beside(path)}
 
 
 def _load(path: str) -> Any:

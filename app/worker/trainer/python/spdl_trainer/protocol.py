@@ -93,6 +93,8 @@ class _Session:
         self.study = self.make(self.hello)
         self.grouped()
         answer = {"protocol": self.protocol, "examples": self.study.examples, "evaluates": hasattr(self.study, "evaluate")}
+        if getattr(self.study, "groups", None) is not None:
+            answer["groups"] = True
         shapes = getattr(self.study, "shapes", None)
         if shapes is not None:
             self.wrong = difference(shapes, self.hello.tensors)

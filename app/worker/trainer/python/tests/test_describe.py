@@ -26,11 +26,11 @@ def wide():
 
 @unittest.skipUnless(has("numpy"), "no NumPy: on Debian, apt-get install python3-numpy")
 class TestDescribe(unittest.TestCase):
-    def run_on(self, function, *more):
+    def run_on(self, function, *more, text=MODEL):
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in (("my.py", MODEL), ("beside.py", ""), ("unused.py", "")):
+            for name, content in (("my.py", text), ("beside.py", ""), ("unused.py", "")):
                 with open(os.path.join(folder, name), "w") as f:
-                    f.write(text)
+                    f.write(content)
             return subprocess.run([sys.executable, "-B", "-m", "spdl_trainer.describe",
                                    os.path.join(folder, "my.py") + ":" + function, *more],
                                   capture_output=True, text=True, check=False)
@@ -39,7 +39,21 @@ class TestDescribe(unittest.TestCase):
         done = self.run_on("build")
         self.assertEqual(json.loads(done.stdout), {
             "tensors": [{"name": "w", "shape": [3, 4], "init": "zeros"}, {"name": "b", "shape": [3], "init": "zeros"}],
-            "examples": 10, "reads": False, "files": ["beside.py", "my.py"]}, done.stderr)
+            "examples": 10, "groups": False, "reads": False, "files": ["beside.py", "my.py"]}, done.stderr)
+
+    def test_load(self):
+        for returned, want in (("x, y, x, y, y // 2", None), ("x, y", "load returns 2 values"),
+                               ("x, y, x, y, y, y", "load returns 6 values"), ("None", "load returns 1 value,")):
+            done = self.run_on("build", text=MODEL.replace("return x, np.arange(10) % 3, x, np.arange(10) % 3",
+                                                           "y = np.arange(10) % 3; return " + returned))
+            if want is None:
+                said = json.loads(done.stdout)
+                self.assertEqual((said["groups"], said["examples"]), (True, 2), done.stderr)
+                continue
+            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertIn(want, done.stderr)
+            self.assertIn("want x, y, x_test, y_test and optionally groups", done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
 
     def test_reasons(self):
         for function, more, want in (("other", (), "build returns a object, want a torch.nn.Module"),

@@ -58,7 +58,7 @@ def question(*indices):
 class TestProtocol(unittest.TestCase):
     def test_hello_names_the_tensors(self):
         _, answer = session({"b": (2,), "w": (2, 2)})
-        self.assertEqual(answer, {"protocol": 1, "examples": 7, "evaluates": False,
+        self.assertEqual(answer, {"protocol": 1, "examples": 7, "evaluates": False, "groups": True,
                                   "tensors": [{"name": "b", "shape": [2]}, {"name": "w", "shape": [2, 2]}]})
 
     def test_a_study_without_shapes_names_none(self):
