@@ -173,8 +173,8 @@ func (w *worker) waiting(ctx context.Context, err error) {
 	}
 	switch {
 	case errors.Is(err, errRotated):
-		w.once("waiting for new keys: a rotation of this home's keys is in force: run spdl tx rotate again, unless it is " +
-			"still waiting: " + err.Error())
+		w.once("waiting for new keys: a rotation of this home's keys is in force: run spdl tx rotate again, unless it " +
+			"still runs: " + err.Error())
 	case errors.Is(err, errLeft):
 		w.once("waiting for membership: " + err.Error() + "; to take part again, join with the keys of a new home")
 	default:
