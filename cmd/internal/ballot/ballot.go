@@ -34,6 +34,9 @@ type Proposal struct {
 	Title  string `json:"title"`
 	Hash   string `json:"hash,omitempty"` // hash of its transaction; "" if an approval carried it
 	Height int64  `json:"height"`         // of the transaction
+
+	epoch    string  // that it proposes, "" if it proposes none
+	proposer *uint32 // nil if it needs no proposer in the consortium
 }
 
 // Outcome is the end of a proposal.
@@ -41,14 +44,14 @@ type Outcome struct {
 	State string `json:"state"`            // Enacted, Rejected, Dropped or Unknown
 	At    int64  `json:"at,omitempty"`     // height of the round boundary; 0 if it was dropped
 	Who   string `json:"who,omitempty"`    // index of the participant that joined, left or rotated
-	Why   string `json:"reason,omitempty"` // the reason of a rejection
+	Why   string `json:"reason,omitempty"` // the reason of a rejection, or of a drop if it is known
 }
 
 // The states of a proposal that no longer waits.
 const (
 	Enacted  = "enacted"
 	Rejected = "rejected" // accepted, and not possible at the round boundary
-	Dropped  = "dropped"  // without enough approvals
+	Dropped  = "dropped"  // not accepted; WhyDropped tells why
 	Unknown  = "unknown"
 )
 
@@ -134,7 +137,10 @@ func (b *Ballot) add(t *tx.Tx, height int64, hash []byte, names map[string]strin
 	}
 	id := t.ID()
 	p := Proposal{ID: hex.EncodeToString(id[:]), Kind: t.Kind().String(), Height: height,
-		Title: titleOf(t.Kind(), d, names)}
+		Title: titleOf(t.Kind(), d, names), epoch: d.Value("epoch")}
+	if d.Sent {
+		p.proposer = &d.Participant
+	}
 	if len(hash) > 0 {
 		p.Hash = hex.EncodeToString(hash)
 	}
@@ -198,6 +204,20 @@ func heightsFrom(from, last int64, boundaries []int64) []int64 {
 	}
 	slices.Sort(heights)
 	return slices.DeleteFunc(slices.Compact(heights), func(height int64) bool { return height > last })
+}
+
+// WhyDropped returns the reason why a boundary dropped a proposal: another proposal opened its epoch,
+// or its proposer has left. It returns "" if neither is the case.
+func (p Proposal) WhyDropped(m query.Membership, epochs []query.EpochState) string {
+	if slices.ContainsFunc(epochs, func(e query.EpochState) bool { return strconv.FormatUint(e.Epoch, 10) == p.epoch }) {
+		return "another proposal opened epoch " + p.epoch
+	}
+	for _, q := range m.Members {
+		if p.proposer != nil && q.Index == *p.proposer && !q.Active {
+			return "its proposer has left"
+		}
+	}
+	return ""
 }
 
 // OutcomeOf returns the outcome of a proposal that no longer waits. It looks for the enactment in

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -24,4 +25,17 @@ func TestTitles(t *testing.T) {
 		require.Equal(t, want, titleOf(kind, about("2"), names))
 	}
 	require.Equal(t, "alice (#0) leaves", titleOf(tx.KindRemove, about("0"), names))
+}
+
+// TestWhyDropped: another epoch that opened and a proposer that left are told from a lack of approvals.
+func TestWhyDropped(t *testing.T) {
+	proposer := uint32(1)
+	epoch := Proposal{Kind: "start-epoch", epoch: "2", proposer: &proposer}
+	m := query.Membership{Members: []query.Member{{Index: 0}, {Index: 1, Active: true}}}
+	epochs := []query.EpochState{{Epoch: 0}, {Epoch: 1}}
+	require.Empty(t, epoch.WhyDropped(m, epochs))
+	require.Empty(t, Proposal{}.WhyDropped(m, epochs))
+	require.Equal(t, "another proposal opened epoch 2", epoch.WhyDropped(m, append(epochs, query.EpochState{Epoch: 2})))
+	m.Members[1].Active = false
+	require.Equal(t, "its proposer has left", epoch.WhyDropped(m, epochs))
 }

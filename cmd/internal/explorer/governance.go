@@ -152,6 +152,9 @@ func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership)
 			}
 		}
 		past.Outcome = *s.source.outcomeOf(ctx, p.ID, b.Heights(p, int64(status.Height), boundaries))
+		if past.Outcome.State == ballot.Dropped {
+			past.Outcome.Why = p.WhyDropped(m, epochs)
+		}
 		if at := uint64(past.Outcome.At); at > 0 {
 			past.Time = s.source.times(ctx, at, at)[at]
 		}

@@ -86,7 +86,7 @@ func TestProposals(t *testing.T) {
 	for _, line := range []string{"about      Remove bob (#1), proposed at height 7\n",
 		"approved   1 of 2: alice\nchanges    after it N is 1 (now 2) and f 0 (now 0)\nmissing    bob\n",
 		"spdl tx approve " + m.Proposals[0].ID[:8] + "\n",
-		"Admit dave  0            alice, bob   not possible at height 8: M6: too few\n", "dropped without enough approvals"} {
+		"Admit dave  0            alice, bob   not possible at height 8: M6: too few\n", "dropped: too few approvals"} {
 		require.Contains(t, out, line)
 	}
 	x := open{Proposal: query.Proposal{Kind: "remove", Accepted: true}}

@@ -108,6 +108,9 @@ func history(ctx context.Context, c *client.Client, m query.Membership) (all []d
 		if d.Outcome.State == ballot.Dropped && len(d.Approvals) >= m.Threshold {
 			d.Outcome.State = ballot.Unknown // a later round boundary may have enacted it
 		}
+		if d.Outcome.State == ballot.Dropped {
+			d.Outcome.Why = p.WhyDropped(m, epochs)
+		}
 		if d.Outcome.At > 0 {
 			if h, err := c.RPC().Header(ctx, &d.Outcome.At); err == nil && h.Header != nil {
 				at := h.Header.Time.UTC()
@@ -200,7 +203,7 @@ func (d decided) text() string {
 	case ballot.Rejected:
 		return "not possible at " + at + ": " + command.Plain(d.Outcome.Why)
 	case ballot.Dropped:
-		return "dropped without enough approvals"
+		return "dropped: " + cmp.Or(command.Plain(d.Outcome.Why), "too few approvals")
 	}
 	return "unknown to this node's index: spdl audit log"
 }
