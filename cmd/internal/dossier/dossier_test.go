@@ -306,6 +306,27 @@ func TestSignedSheets(t *testing.T) {
 	require.ErrorIs(t, err, sheet.ErrSheet)
 }
 
+// TestUnprovenRound: the dossier names the round that the last block closed, which no header proves,
+// and names none once there is one more block.
+func TestUnprovenRound(t *testing.T) {
+	const lacks = "which no header proves yet; let the chain make one more block"
+	c := audittest.New(t, 4, apptest.Budgeted(100))
+	c.Close(3)
+	want := fmt.Sprintf("block %d closed round %d of epoch 0, "+lacks, c.State.Height, c.State.Closed()-1)
+	data := dossierOf(t, c)
+	require.Contains(t, contents(t, data)["dossier.md"], want)
+	v, err := dossier.Verify(t.Context(), data, root(c, 1))
+	require.NoError(t, err)
+	require.Equal(t, int(c.State.Closed())-1, v.Rounds)
+
+	c.Add()
+	data = dossierOf(t, c)
+	require.NotContains(t, contents(t, data)["dossier.md"], lacks)
+	v, err = dossier.Verify(t.Context(), data, root(c, 1))
+	require.NoError(t, err)
+	require.Equal(t, int(c.State.Closed()), v.Rounds)
+}
+
 // TestNothingToReport: a chain without a closed round has no dossier.
 func TestNothingToReport(t *testing.T) {
 	c := audittest.New(t, 4)

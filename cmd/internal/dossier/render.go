@@ -83,6 +83,9 @@ func (w *writer) about() {
 	w.Say(last, "Chain %s from %s to %s; the header of the last height has the hash %X.", w.State.ChainID,
 		w.at(uint64(w.First())), w.at(w.Height), []byte(w.Last().Hash()))
 	w.Say(w.state("history, closed"), "%d rounds are closed, in epochs 0 to %d.", len(w.Records), w.State.Progress.Epoch)
+	for _, closed := range w.declared.Unproven {
+		w.Say(declared("the author's replay"), "The dossier lacks a round and what it cost: %s.", closed)
+	}
 	signer := fmt.Sprintf("The key %X, which signs this archive, is of no participant of the chain.", w.declared.Signer)
 	if index, known := w.Owner(w.declared.Signer); known {
 		signer = fmt.Sprintf("The key %X, which signs this archive, is or was that of %s.", w.declared.Signer,

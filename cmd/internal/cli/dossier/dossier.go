@@ -134,6 +134,9 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err := write(m.File, data); err != nil {
 		return err
 	}
+	for _, closed := range gathered.Declared.Unproven {
+		r.Warn(fmt.Sprintf("the dossier lacks a round and what it cost: %s", closed))
+	}
 	if err := r.Show(m, m.text); err != nil {
 		return err
 	}

@@ -100,11 +100,21 @@ type collector struct {
 	evidence *Evidence
 	records  []*app.Record
 	last     audit.Executed // the last block with a commit
+	unproven []Closed       // by the blocks from last on
 	err      error          // the first
 }
 
 func (c *collector) block(b audit.Executed) {
-	if c.err != nil || b.Commit == nil {
+	if c.err != nil {
+		return
+	}
+	if b.Commit != nil { // the header proves the state after all blocks before it
+		c.unproven = nil
+	}
+	if r := b.Record; r != nil {
+		c.unproven = append(c.unproven, Closed{uint64(b.Block.Height), r.Epoch, r.Round})
+	}
+	if b.Commit == nil {
 		return
 	}
 	header, err := b.Block.Header.ToProto().Marshal()
@@ -189,7 +199,7 @@ func (c *collector) log(log *audit.Log) error {
 	if len(log.Headers) == 0 {
 		return fmt.Errorf("the header of height %d is signed by nobody that is known", log.First)
 	}
-	c.evidence.Declared.Results = []Result{}
+	c.evidence.Declared.Results, c.evidence.Declared.Unproven = []Result{}, c.unproven
 	for i := range log.Entries {
 		e := &log.Entries[i]
 		e.Approvals = slices.DeleteFunc(e.Approvals, func(a audit.Approval) bool { return a.Height > last })

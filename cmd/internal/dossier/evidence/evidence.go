@@ -61,6 +61,21 @@ type Declaration struct {
 	Program string        `json:"program"` // the program that made the dossier
 	Results []Result      `json:"results"` // of the log's entries, in their order, by the author's replay
 	Sheets  []sheet.Sheet `json:"sheets"`  // by participant
+	// Unproven lists the rounds that the author's replay closed with the last blocks, and that no
+	// header of the dossier proves.
+	Unproven []Closed `json:"unproven,omitempty"`
+}
+
+// Closed names a round and the height of the block that closed it.
+type Closed struct {
+	Height uint64 `json:"height"`
+	Epoch  uint64 `json:"epoch"`
+	Round  uint64 `json:"round"`
+}
+
+func (c Closed) String() string {
+	return fmt.Sprintf("block %d closed round %d of epoch %d, which no header proves yet; let the chain make one more "+
+		"block", c.Height, c.Round, c.Epoch)
 }
 
 // Result is the outcome of an entry of the log.
