@@ -131,7 +131,7 @@ func (m *Manifest) check() (params.Params, error) {
 		_, err = p.Validate(m.participants())
 	}
 	if err == nil && !m.Force {
-		err = preset.CheckTable(p, m.participants())
+		err = preset.CheckTable(p, m.participants(), 0)
 	}
 	return p, err
 }

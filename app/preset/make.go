@@ -91,7 +91,7 @@ func (o Own) examples(n int) int {
 
 // errNoModel is the error of the preset external without a model.
 var errNoModel = errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and ` +
-	`tensors with --model, or parameters that have all with --params, as spdl new writes them`)
+	`tensors with --model`)
 
 // errNoExamples is the error of the preset external without a number of examples.
 var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of ` +

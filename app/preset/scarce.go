@@ -21,9 +21,10 @@ const maxTableNoise = 1
 // of n participants are too small: if the noise in a submitted vector, after the worker's momentum, is
 // longer than the clip norm, which bounds the gradient in the vector. Attackers that hide in such
 // noise decide the result. With f = 0 nobody hides, and the noise is that of the mean of n vectors.
-// The number of rows is the one for which batch and sampling rate are meant. Models on other data and
-// chains without noise pass.
-func CheckTable(p params.Params, n int) error {
+// examples is the number of a participant's examples or groups, which the error names; with 0 the error
+// names the number for which batch and sampling rate are meant. Models on other data and chains without
+// noise pass.
+func CheckTable(p params.Params, n, examples int) error {
 	if p.Model.Table == nil || p.Privacy.Mechanism != params.MechanismGaussian {
 		return nil
 	}
@@ -46,9 +47,13 @@ func CheckTable(p params.Params, n int) error {
 	if epsilon, err := epsilonWith(p, p.Privacy.NoiseMultiplier/excess); err == nil {
 		cure += fmt.Sprintf(", or epsilon %.4g with these", epsilon)
 	}
-	return fmt.Errorf("%w: with about %.0f %s of each participant and epsilon %.4g the noise in %s is %.3g times the "+
-		"clip norm, above %d, and %s: %s; --force trains all the same", ErrScarce, math.Round(float64(p.Privacy.Batch)/rate),
-		p.Privacy.Units(), p.Privacy.Epsilon, where, noise, maxTableNoise, why, cure)
+	have := fmt.Sprint(examples)
+	if examples == 0 {
+		have = fmt.Sprintf("about %.0f", math.Round(float64(p.Privacy.Batch)/rate))
+	}
+	return fmt.Errorf("%w: with %s %s of each participant and epsilon %.4g the noise in %s is %.3g times the "+
+		"clip norm, above %d, and %s: %s; --force trains all the same", ErrScarce, have, p.Privacy.Units(),
+		p.Privacy.Epsilon, where, noise, maxTableNoise, why, cure)
 }
 
 // epsilonWith returns the epsilon that pays for all rounds with at most the given noise multiplier.

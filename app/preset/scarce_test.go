@@ -42,14 +42,18 @@ func TestCheckTable(t *testing.T) {
 			p, err := preset.Make("default", c.n, preset.Own{Epsilon: epsilon, Examples: rows,
 				Data: &preset.Data{Classes: 2, Table: wide(c.group)}})
 			require.NoError(t, err)
-			return preset.CheckTable(p, c.n)
+			return preset.CheckTable(p, c.n, rows)
 		}
-		err := check(c.rows, c.epsilon)
+		err, units := check(c.rows, c.epsilon), "examples"
+		if c.group != "" {
+			units = "groups"
+		}
 		if !c.scarce {
 			require.NoError(t, err, "%+v", c)
 			continue
 		}
 		require.ErrorIs(t, err, preset.ErrScarce, "%+v", c)
+		require.ErrorContains(t, err, fmt.Sprintf("with %d %s of each", c.rows, units), "%+v", c)
 		found := cures.FindStringSubmatch(err.Error())
 		require.NotNil(t, found, err)
 		require.Equal(t, c.group != "", found[2] == "groups")
@@ -65,8 +69,8 @@ func TestCheckTable(t *testing.T) {
 	// Without noise, and on other data, there is nothing to check.
 	p, err := preset.Make("paper", 4, preset.Own{Examples: 5, Data: &preset.Data{Classes: 2, Table: wide("")}})
 	require.NoError(t, err)
-	require.NoError(t, preset.CheckTable(p, 4))
+	require.NoError(t, preset.CheckTable(p, 4, 0))
 	p, err = preset.Make("default", 4, preset.Own{Examples: 5, Data: images(20, 28, 10)})
 	require.NoError(t, err)
-	require.NoError(t, preset.CheckTable(p, 4))
+	require.NoError(t, preset.CheckTable(p, 4, 0))
 }

@@ -62,7 +62,7 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		return err
 	}
 	if !o.force {
-		if err := preset.CheckTable(p, n); err != nil {
+		if err := preset.CheckTable(p, n, 0); err != nil {
 			return command.Usage(err)
 		}
 	}

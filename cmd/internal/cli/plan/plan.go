@@ -68,7 +68,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if err := r.Show(p, p.Write); err != nil || o.force {
 		return err
 	}
-	return preset.CheckTable(o.planned(p), p.Participants)
+	return preset.CheckTable(o.planned(p), p.Participants, p.Samples)
 }
 
 // planned returns the parameters of a plan, as far as the check of its tables reads them.
