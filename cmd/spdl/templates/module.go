@@ -17,9 +17,11 @@ import (
 // NumPy or scikit-learn.
 type Module struct {
 	Source string // FILE.py:FUNCTION
-	Data   string // file or folder, which is copied into the study; "" for MNIST. Groups of a folder or of load are the unit
-	Label  string // the column of the labels, if Data is a table
-	Group  string // the column of the groups, which are then the unit of privacy; "" for none
+	// Data is a file or folder, which is copied into the study; "" for MNIST. Groups of a folder or of
+	// load are the unit of privacy.
+	Data  string
+	Label string // the column of the labels, if Data is a table
+	Group string // the column of the groups, which are then the unit of privacy; "" for none
 }
 
 // source matches a valid Module.Source. Python imports the file by its name, so the name has few

@@ -256,7 +256,8 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("the rotation is not in force after %v; ask for the same rotation again to go on", r.options.timeout)
+			return fmt.Errorf("the rotation is not in force after %v; ask for the same rotation again to go on",
+				r.options.timeout)
 		case <-time.After(pollInterval):
 		}
 	}
