@@ -104,8 +104,7 @@ func operationEvent(t *tx.Tx) abcitypes.Event {
 	return event(t.Kind().String(), keyvals...)
 }
 
-// enactmentEvents returns an event for each accepted proposal that a round boundary enacted or
-// dropped.
+// enactmentEvents returns an event for each proposal that a round boundary enacted or dropped.
 func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 	var events []abcitypes.Event
 	for _, c := range enacted {

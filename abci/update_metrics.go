@@ -1,7 +1,6 @@
 package abci
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 
@@ -11,8 +10,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// measure updates the metrics after a commit. It recomputes the values of participants only if the
-// state has changed.
+// measure updates the metrics after a commit, those of participants only if the state has changed.
 func (a *Application) measure(before, s *app.State) {
 	m := a.options.Metrics
 	if m == nil {
@@ -43,23 +41,9 @@ func (a *Application) measure(before, s *app.State) {
 		c.Standings = append(c.Standings, st)
 	}
 	m.State(c)
-	if own := a.ownParticipant(s); own != nil {
+	if own := s.HolderOf(a.options.OwnKey); own != nil {
 		m.Active(own.Active)
 	}
-}
-
-// ownParticipant returns the participant, active or not, that has or had the key OwnKey, or nil. A
-// rotation does not change OwnKey of a running node.
-func (a *Application) ownParticipant(s *app.State) *app.Participant {
-	i := slices.IndexFunc(s.Participants, func(p app.Participant) bool {
-		return bytes.Equal(p.PubKey, a.options.OwnKey) || slices.ContainsFunc(p.FormerKeys, func(k app.FormerKey) bool {
-			return bytes.Equal(k.PubKey, a.options.OwnKey)
-		})
-	})
-	if i < 0 {
-		return nil
-	}
-	return &s.Participants[i]
 }
 
 // measureRound updates the metrics with a closed round.
@@ -73,7 +57,7 @@ func (a *Application) measureRound(r *app.Record) {
 	for _, c := range r.Contributions {
 		m.Contributed(c.Participant, c.Selected)
 	}
-	if own := a.ownParticipant(a.state.Load()); own != nil {
+	if own := a.state.Load().HolderOf(a.options.OwnKey); own != nil {
 		m.OwnRound(slices.ContainsFunc(r.Contributions, func(c app.Contribution) bool { return c.Participant == own.Index }))
 	}
 }
@@ -83,11 +67,9 @@ func (a *Application) measureRound(r *app.Record) {
 func (a *Application) rejected(verb string, err error) {
 	code := Code(err)
 	reason := CodeName(code)
-	for _, rule := range []error{app.ErrOrder, app.ErrMismatch, app.ErrHeight, app.ErrTooMany, app.ErrCommitPhase,
-		app.ErrCommits} {
-		if code == CodeInternal && errors.Is(err, rule) {
-			reason = "block"
-		}
+	rules := []error{app.ErrOrder, app.ErrMismatch, app.ErrHeight, app.ErrTooMany, app.ErrCommitPhase, app.ErrCommits}
+	if code == CodeInternal && slices.ContainsFunc(rules, func(rule error) bool { return errors.Is(err, rule) }) {
+		reason = "block"
 	}
 	a.options.Metrics.Rejected(verb, code, reason)
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
@@ -118,6 +119,19 @@ func Nodes(all []Participant, height uint64) (ids []string, only bool) {
 		}
 	}
 	return ids, closed(all)
+}
+
+// HolderOf returns the participant, active or not, that has or had the signing key pub, nil if there
+// is none.
+func (s *State) HolderOf(pub []byte) *Participant {
+	for i := range s.Participants {
+		p := &s.Participants[i]
+		had := func(k FormerKey) bool { return bytes.Equal(k.PubKey, pub) }
+		if bytes.Equal(p.PubKey, pub) || slices.ContainsFunc(p.FormerKeys, had) {
+			return p
+		}
+	}
+	return nil
 }
 
 // signingKeys returns the keys whose signatures bind a participant in a round of an epoch: the

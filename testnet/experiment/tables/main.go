@@ -24,6 +24,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/internal/strictjson"
+	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
@@ -127,20 +128,17 @@ func run(folder, only, attack string, epsilons []float64, rows, seeds int, quick
 	return nil
 }
 
-// line trains with each seed and returns the CSV line.
-func (s setting) line(folder string, seeds int) (string, error) {
-	file := strings.TrimSuffix(s.table, "-rows")
+// load reads a table of a folder with its schema, and at most the first s.rows rows for training.
+func (s setting) load(folder, file string) (t params.Table, data mnist.Data, err error) {
 	text, err := schemas.ReadFile(strings.TrimSuffix(file, "-5") + ".json")
 	if err != nil {
-		return "", err
+		return t, data, err
 	}
-	var t params.Table
 	if err := strictjson.Decode(text, &t); err != nil {
-		return "", err
+		return t, data, err
 	}
-	data, err := table.Load(filepath.Join(folder, file+".csv"), t)
-	if err != nil {
-		return "", err
+	if data, err = table.Load(filepath.Join(folder, file+".csv"), t); err != nil {
+		return t, data, err
 	}
 	if s.rows > 0 && s.rows < data.Train.Len() {
 		first := make([]int, s.rows)
@@ -148,6 +146,16 @@ func (s setting) line(folder string, seeds int) (string, error) {
 			first[i] = i
 		}
 		data.Train = data.Train.Subset(first)
+	}
+	return t, data, nil
+}
+
+// line trains with each seed and returns the CSV line.
+func (s setting) line(folder string, seeds int) (string, error) {
+	file := strings.TrimSuffix(s.table, "-rows")
+	t, data, err := s.load(folder, file)
+	if err != nil {
+		return "", err
 	}
 	units := data.Train.Len()
 	switch {
