@@ -137,7 +137,7 @@ func (p Participant) untouched() error {
 		return fmt.Errorf("joined %d, participations %d, active %t, want 0, 0, true", p.Joined, p.Participations, p.Active)
 	case len(p.FormerKeys) > 0 || len(p.FormerValidators) > 0 || p.Nonce != 0:
 		return fmt.Errorf("former_keys, former_validators and nonce are for a chain that runs")
-	case p.SettledEpoch|p.SettledRound|p.SettledHeight != 0:
+	case params.RoundID{Epoch: p.SettledEpoch, Round: p.SettledRound} != params.RoundID{} || p.SettledHeight != 0:
 		return fmt.Errorf("settled_epoch, settled_round and settled_height are for a chain that runs")
 	case p.Contends != 0 || p.Absence != 0 || p.Lapses != 0 || p.PassedOver != 0:
 		return fmt.Errorf("contends, absence, lapses and passed_over are for a chain that runs")

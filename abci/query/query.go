@@ -81,13 +81,6 @@ type Home struct {
 	Signer  string `json:"signer,omitempty"`  // with worker.signer: answers or away; otherwise empty
 }
 
-// Lead is the answer to /lead/{participant}: the draft that a leader may sign, and the gradients
-// that the draft lists, so that a worker in another process can check the draft.
-type Lead struct {
-	Draft     *tx.Aggregate `json:"draft"`
-	Gradients [][]byte      `json:"gradients"` // encoded transactions
-}
-
 // ModelState is the answer to /model and /model/{round}.
 type ModelState struct {
 	Epoch      uint64 `json:"epoch"`
@@ -331,45 +324,6 @@ func (q *Queries) queryTiming(s *app.State, arg string) (any, error) {
 			maxTimings)
 	}
 	return timing, nil
-}
-
-func (q *Queries) queryLead(_ *app.State, arg string) (any, error) {
-	who, alone := strings.CutSuffix(arg, "/draft")
-	p, err := participant(who)
-	if err != nil {
-		return nil, err
-	}
-	v := q.Pool()
-	draft, err := q.Draft(p, v)
-	if err != nil || alone {
-		return Lead{Draft: draft}, err
-	}
-	listed := make(map[string]bool, len(draft.Included))
-	for _, in := range draft.Included {
-		listed[string(in.Hash)] = true
-	}
-	lead := Lead{Draft: draft}
-	for _, t := range v.Pending {
-		if t.Gradient != nil && listed[string(t.Content[:])] {
-			lead.Gradients = append(lead.Gradients, t.Raw)
-		}
-	}
-	return lead, nil
-}
-
-func (q *Queries) queryPending(_ *app.State, arg string) (any, error) {
-	p, err := participant(arg)
-	if err != nil {
-		return nil, err
-	}
-	v := q.Pool()
-	for _, t := range v.Pending {
-		if t.Gradient != nil && t.Gradient.Participant == p {
-			return t.Raw, nil
-		}
-	}
-	return nil, fmt.Errorf("%w: no gradient of participant %d in round %d is pending", ErrNotFound, p,
-		v.State.Progress.Round)
 }
 
 // participant parses the index of a participant.

@@ -111,7 +111,7 @@ func leastNoise(p *params.Params) error {
 		err = Account(p)
 		return err != nil || p.Privacy.Epsilon == asked
 	}
-	first, step := int(math.Ceil(z*1000)), 1
+	first, step := int(math.Ceil(1000*min(z, maxMultiplier))), 1
 	for !pays(first + step - 1) {
 		if step *= 2; first+step > 1000*maxMultiplier {
 			return fmt.Errorf("epsilon %g is less than the chain's ledger can count for %d rounds: the least is %g", asked,

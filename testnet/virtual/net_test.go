@@ -3,7 +3,6 @@
 package virtual
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -111,7 +110,7 @@ func history(t *testing.T, seed uint64) {
 				v.Heal()
 			}
 			progress()
-			require.NoError(t, v.Check(context.Background()))
+			require.NoError(t, v.Check())
 		}
 		took, height = time.Since(start), v.Height()
 		require.NoError(t, v.Close())

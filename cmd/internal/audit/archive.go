@@ -13,6 +13,7 @@ import (
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
+
 	"github.com/spdl/spdl/abci/genesis"
 )
 

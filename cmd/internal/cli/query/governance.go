@@ -82,11 +82,7 @@ func queryReputation() *cobra.Command {
 func queryMembership() *cobra.Command {
 	return question{use: "membership", short: "Who is registered, and the proposals that wait", path: fixed("proposals"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			m, err := c.Membership(ctx)
-			if err != nil {
-				return nil, nil, err
-			}
-			past, votes, err := history(ctx, c, m)
+			m, past, votes, err := history(ctx, c)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -61,11 +61,7 @@ type proposals struct {
 func queryProposals() *cobra.Command {
 	return question{use: "proposals", short: "Open proposals with their votes, and what became of earlier ones",
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			m, err := c.Membership(ctx)
-			if err != nil {
-				return nil, nil, err
-			}
-			past, votes, err := history(ctx, c, m)
+			m, past, votes, err := history(ctx, c)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -82,20 +78,24 @@ func queryProposals() *cobra.Command {
 		}}.command()
 }
 
-// history returns the proposals that no longer wait, from the node's index of transactions, with
-// their outcomes and times. The ballot is complete if these are all since the genesis.
-func history(ctx context.Context, c *client.Client, m query.Membership) (all []decided, votes *ballot.Ballot,
+// history returns the membership, and the proposals that no longer wait, from the node's index of
+// transactions, with their outcomes and times. The ballot is complete if these are all since the
+// genesis.
+func history(ctx context.Context, c *client.Client) (m query.Membership, all []decided, votes *ballot.Ballot,
 	err error) {
+	if m, err = c.Membership(ctx); err != nil {
+		return m, nil, nil, err
+	}
 	if votes, err = ballot.Read(ctx, c.RPC(), m); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+		return m, nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
 	status, err := c.RPC().Status(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+		return m, nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
 	epochs, err := c.Epochs(ctx)
 	if err != nil {
-		return nil, nil, err
+		return m, nil, nil, err
 	}
 	all = []decided{}
 	var boundaries []int64
@@ -120,7 +120,7 @@ func history(ctx context.Context, c *client.Client, m query.Membership) (all []d
 		all = append(all, d)
 	}
 	votes.Complete = votes.Complete && status.SyncInfo.EarliestBlockHeight == 1
-	return all, votes, nil
+	return m, all, votes, nil
 }
 
 func (p proposals) text(w io.Writer) error {

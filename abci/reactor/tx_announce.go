@@ -1,0 +1,141 @@
+package reactor
+
+import (
+	"fmt"
+
+	"github.com/cometbft/cometbft/p2p"
+
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// onGossip handles a peer's message about transactions.
+func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
+	var lists [4][]hash
+	for i, raw := range [][]byte{m.Have, m.Sending, m.Want, m.Lack} {
+		if len(raw)%len(hash{}) != 0 || len(raw) > maxHashes*len(hash{}) {
+			g.stop(from, fmt.Errorf("a list of %d bytes, want at most %d hashes of %d", len(raw), maxHashes, len(hash{})))
+			return
+		}
+		for ; len(raw) > 0; raw = raw[len(hash{}):] {
+			lists[i] = append(lists[i], hash(raw[:len(hash{})]))
+		}
+	}
+	g.log.Debug("lists of hashes received", "peer", from.ID(), "have", len(lists[0]), "sending", len(lists[1]), "want",
+		len(lists[2]), "lack", len(lists[3]))
+	g.count(metrics.ReceivedAnnouncement, m.Size())
+	box := g.queueOf(from.ID())
+	if box == nil {
+		return // the peer has left
+	}
+	g.onAnnounced(box, lists[1], true)
+	g.onAnnounced(box, lists[0], false)
+	var lack []byte
+	for _, h := range lists[2] {
+		if !box.serve(h) {
+			lack = append(lack, h[:]...)
+		}
+	}
+	if lack != nil {
+		from.TrySend(*gossipEnvelope(Gossip{Lack: lack}))
+	}
+	for _, h := range lists[3] {
+		g.request(g.requests.notFound(from.ID(), h))
+	}
+	if g.queueOf(from.ID()) == nil { // the peer left, and RemovePeer ran before these announcements were recorded
+		g.request(g.requests.removePeer(from.ID()))
+	}
+}
+
+// onAnnounced records the transactions that a peer announces or is sending, and requests the
+// transactions that this node needs.
+func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, sending bool) {
+	height := g.height()
+	for _, h := range list {
+		box.knows(h)
+		if g.pool.Held(h) != nil {
+			continue
+		}
+		g.mu.Lock()
+		settled := g.recent.settled(h, height) || g.judging[h] > 0
+		g.mu.Unlock()
+		if !settled {
+			g.requests.announce(box.peer.ID(), h, sending)
+		}
+	}
+	if !g.WaitSync() {
+		g.request(g.requests.schedule(list))
+	}
+}
+
+// request sends requests to peers. A request that cannot be sent is queued again.
+func (g *TxReactor) request(asks []wantTx) {
+	lists := map[p2p.ID][]wantTx{}
+	for _, a := range asks {
+		lists[a.peer] = append(lists[a.peer], a)
+	}
+	for peer, list := range lists {
+		box := g.queueOf(peer)
+		for len(list) > 0 {
+			part := list[:min(len(list), maxHashes)]
+			list = list[len(part):]
+			var hashes []byte
+			for _, a := range part {
+				hashes = append(hashes, a.hash[:]...)
+			}
+			sent := box != nil && box.peer.TrySend(*gossipEnvelope(Gossip{Want: hashes}))
+			g.log.Debug("transactions requested", "peer", peer, "transactions", len(part), "sent", sent)
+			if !sent {
+				for _, a := range part {
+					g.requests.requeue(a)
+				}
+			}
+		}
+	}
+}
+
+// OnAdmitted queues a transaction, which the mempool is about to take, for every peer. If a client
+// submitted the transaction to this node, the node sends the transaction; if a peer relayed it, the
+// node only announces the hash. Aggregates are only announced, because AggregateReactor sends them.
+// A transaction that is admitted again, because its round is still open, is announced again, unless
+// a peer relayed it.
+func (g *TxReactor) OnAdmitted(t *tx.Tx) {
+	p := outgoing{hash: t.Hash, height: g.height()}
+	if g.pool.Held(t.Hash) == nil {
+		p.raw = t.Raw
+	}
+	_, ofRound := tx.PlaceOf(t)
+	g.mu.Lock()
+	relayed := g.judging[p.hash] > 0
+	p.again = g.recent.of[p.hash].admitted
+	g.recent.put(p.hash, txStatus{p.height, true, ofRound})
+	all := make([]*peerQueue, 0, len(g.queues))
+	for _, b := range g.queues {
+		all = append(all, b)
+	}
+	g.mu.Unlock()
+	if relayed && p.again {
+		return
+	}
+	if !relayed {
+		g.requests.received("", p.hash, false)
+	}
+	g.log.Debug("transaction admitted", "hash", p.hash, "kind", t.Kind(), "announced", relayed || p.again ||
+		t.Aggregate != nil, "peers", len(all))
+	for _, b := range all {
+		if relayed || p.again || t.Aggregate != nil {
+			b.announce(p)
+		} else {
+			b.push(p)
+		}
+	}
+}
+
+// Expects reports whether a transaction is about to arrive: a peer has announced it, or it is in
+// CheckTx.
+func (g *TxReactor) Expects(h [32]byte) bool {
+	g.mu.Lock()
+	judging := g.judging[h] > 0
+	g.mu.Unlock()
+	return judging || g.requests.announced(h)
+}
