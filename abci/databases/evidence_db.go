@@ -52,31 +52,41 @@ func (c *evidenceDB) Set(key, value []byte) error {
 }
 
 // needed returns nil if a piece of evidence would convict at least one validator that neither the
-// state nor a pending piece convicts, and otherwise ErrNeedless.
+// state nor a pending piece convicts, and otherwise ErrNeedless. It reads the pending pieces before
+// the state: CometBFT removes a committed piece after the application has committed its block, so a
+// piece that is no longer pending is in the state already.
 func (c *evidenceDB) needed(proven []app.Misbehavior) error {
-	state := c.state()
-	proven = slices.DeleteFunc(proven, func(m app.Misbehavior) bool { return state != nil && !state.Convicts(m) })
-	if len(proven) == 0 {
-		return fmt.Errorf("%w: its validators are on the list of offences, restored since, or no participants'", ErrNeedless)
-	}
-	its, err := dbm.IteratePrefix(c.DB, []byte{waiting})
+	proven, err := c.notPending(proven)
 	if err != nil {
 		return err
+	}
+	if len(proven) == 0 {
+		return fmt.Errorf("%w: a piece against each of its validators waits, want at most 1 each", ErrNeedless)
+	}
+	state := c.state()
+	if state != nil && !slices.ContainsFunc(proven, state.Convicts) {
+		return fmt.Errorf("%w: its validators are on the list of offences, restored since, or no participants'", ErrNeedless)
+	}
+	return nil
+}
+
+// notPending returns the proven misbehaviour of the validators against which no piece is pending.
+func (c *evidenceDB) notPending(proven []app.Misbehavior) ([]app.Misbehavior, error) {
+	its, err := dbm.IteratePrefix(c.DB, []byte{waiting})
+	if err != nil {
+		return nil, err
 	}
 	defer func() { _ = its.Close() }()
 	for ; its.Valid() && len(proven) > 0; its.Next() {
 		held, err := provenBy(its.Value())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		proven = slices.DeleteFunc(proven, func(m app.Misbehavior) bool {
 			return slices.ContainsFunc(held, func(h app.Misbehavior) bool { return string(h.Address) == string(m.Address) })
 		})
 	}
-	if len(proven) == 0 {
-		return fmt.Errorf("%w: a piece against each of its validators waits, want at most 1 each", ErrNeedless)
-	}
-	return its.Error()
+	return proven, its.Error()
 }
 
 // provenBy decodes a stored piece of evidence, and returns the misbehaviour that it proves.

@@ -67,3 +67,28 @@ func TestEvidencePoolHoldsOnePieceAValidator(t *testing.T) {
 		require.NoError(t, c.Set([]byte{0, 9}, []byte("x")))
 	}
 }
+
+// TestPieceCommittedDuringTheCheck: if a block with the pending piece is committed while another piece
+// is checked, the other one is rejected all the same.
+func TestPieceCommittedDuringTheCheck(t *testing.T) {
+	s := apptest.State(4)
+	c := &evidenceDB{DB: dbm.NewMemDB(), state: func() *app.State { return s }}
+	piece := func(round int32) []byte {
+		p, err := types.EvidenceToProto(doubleVote(apptest.ConsensusKey(3), 1, round, time.Now()))
+		require.NoError(t, err)
+		raw, err := p.Marshal()
+		require.NoError(t, err)
+		return raw
+	}
+	require.NoError(t, c.Set([]byte{waiting, 0}, piece(0)))
+	c.state = func() *app.State { // the piece leaves the pool right after the state was read
+		before := s
+		out, err := s.Execute(app.Block{Height: s.Height + 1,
+			Misbehavior: []app.Misbehavior{{Type: 1, Address: ed25519.PubKey(apptest.ConsensusKey(3)).Address(), Height: 1}}})
+		require.NoError(t, err)
+		s = out.State
+		require.NoError(t, c.Delete([]byte{waiting, 0}))
+		return before
+	}
+	require.ErrorIs(t, c.Set([]byte{waiting, 1}, piece(1)), ErrNeedless)
+}
