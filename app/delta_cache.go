@@ -13,7 +13,7 @@ import (
 // result.
 type aggregated struct {
 	mu   sync.Mutex
-	of   []tx.Included // the gradients behind last; nil while the cache is empty
+	of   []tx.Included // the gradients from which last was computed; nil while the cache is empty
 	last rules.Output
 }
 

@@ -109,10 +109,11 @@ func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
 	}
 }
 
-// evictProposal makes room before a participant makes a proposal, or is the first to approve a
-// proposal. If the participant has maxProposals such proposals, evictProposal drops one of them. A
-// proposal with more than f approvals has the support of an honest participant: such a proposal
-// does not count and is never dropped.
+// evictProposal makes room for a proposal whose first approval is by the given participant, its
+// proposer or the first other approver. If the participant is already the first approver of
+// maxProposals proposals, evictProposal drops one of these. It neither counts nor drops accepted
+// proposals and proposals with more than f approvals, because at least one honest participant has
+// approved these.
 func (s *State) evictProposal(index uint32) {
 	few := max(1, s.F())
 	s.evict(maxProposals, func(p Proposal) bool {
@@ -120,8 +121,9 @@ func (s *State) evictProposal(index uint32) {
 	})
 }
 
-// evict drops a proposal if sort selects at least most proposals. It drops the selected proposal
-// with the fewest approvals, and among equals the oldest.
+// evict drops one proposal if the function sort selects at least as many proposals as the bound
+// most. It drops the selected proposal with the fewest approvals, and the oldest of several with
+// equally few.
 func (s *State) evict(most int, sort func(Proposal) bool) {
 	waiting, out := 0, -1
 	for i, p := range s.Proposals {

@@ -57,8 +57,8 @@ type Control struct {
 	membersOf   *app.State // the state from which members and membersOnly were computed
 }
 
-// New returns the admission control of a home. Its members are the participants in genesis until
-// the function state returns a state that is not nil, and then those of the state.
+// New returns the admission control of a home. The members are the participants in genesis as long
+// as the function state returns nil, and the participants in the returned state afterwards.
 func New(c *config.Config, p Policy, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
 		file: filepath.Join(c.RootDir, "config", "app.toml"), open: p.Open, relays: p.Relays,
@@ -114,8 +114,8 @@ func (ad *Control) isOpen() bool {
 	return ad.open
 }
 
-// IsStranger reports whether an error is an error of Admit, or an error of CometBFT with the text
-// of such an error. Its node belongs to no active member.
+// IsStranger reports whether err is or contains errStranger, the error of Admit. It also compares
+// texts, because CometBFT passes the error on as text.
 func IsStranger(err error) bool {
 	return errors.Is(err, errStranger) || strings.Contains(err.Error(), errStranger.Error())
 }

@@ -20,7 +20,7 @@ func WarnDuplicateIP(logger log.Logger, c *config.P2PConfig) {
 		_, address, _ := strings.Cut(strings.TrimSpace(peer), "@")
 		host, _, err := net.SplitHostPort(address)
 		if err != nil {
-			continue // CometBFT itself rejects such an entry
+			continue // CometBFT itself rejects an entry without host and port
 		}
 		if peers[host]++; peers[host] == 2 {
 			logger.Warn("persistent peers share a host, want p2p.allow_duplicate_ip = true: one of them is connected at a time",

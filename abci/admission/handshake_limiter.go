@@ -79,7 +79,7 @@ func (d *handshakeLimiter) add(ip string) {
 func (d *handshakeLimiter) admit(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil // CometBFT never passes such an address
+		return nil // an address without a port, which CometBFT never passes
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

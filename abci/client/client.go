@@ -58,7 +58,7 @@ type Client struct {
 const patience = time.Minute
 
 // idleConnections is the max number of connections that stay open between requests. An explorer
-// makes as many requests at once; the standard library keeps only 2 connections.
+// makes this number of requests at once; the standard library by default keeps only 2 connections.
 const idleConnections = 16
 
 // New returns a client for a node's RPC address, without connecting. The address is
@@ -100,7 +100,7 @@ func check(address string) error {
 	switch u.Scheme {
 	case "tcp", "http", "https":
 		port, err := strconv.ParseUint(u.Port(), 10, 16)
-		usual := u.Scheme == "https" && u.Port() == "" // the port is 443
+		usual := u.Scheme == "https" && u.Port() == "" // https without a port means port 443
 		named = u.Hostname() != "" && (usual || err == nil && port > 0)
 	case "unix":
 		named = u.Host+u.Path != ""

@@ -70,7 +70,8 @@ func (c *evidenceDB) needed(proven []app.Misbehavior) error {
 	return nil
 }
 
-// notPending returns the proven misbehaviour of the validators against which no piece is pending.
+// notPending returns the elements of proven whose validator has no pending piece of evidence
+// against it.
 func (c *evidenceDB) notPending(proven []app.Misbehavior) ([]app.Misbehavior, error) {
 	its, err := dbm.IteratePrefix(c.DB, []byte{waiting})
 	if err != nil {

@@ -66,7 +66,7 @@ func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 type partsReader struct {
 	store  *cmtstore.BlockStore
 	height int64
-	at     int64 // the offset of the next byte
+	at     int64 // the offset in the block of the next byte to read
 	held   int   // the number of the part in memory
 	part   []byte
 }

@@ -133,7 +133,7 @@ func OneLine(err error, v *viper.Viper, prefix string, into any) error {
 	}
 	said := func(fault string) string {
 		if m := unknownKeys.FindStringSubmatch(fault); m != nil {
-			if strings.ContainsRune(m[1], '.') { // the key is at the top of the file
+			if strings.ContainsRune(m[1], '.') { // a Go type and not a section: the key is above the first section
 				m[1] = ""
 			}
 			return unknownKey(v.ConfigFileUsed(), m[1], strings.Split(m[2], ", "), into)

@@ -171,8 +171,9 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 }
 
 // share returns the indices of the participant's examples in training data with the given labels.
-// The method value w.share is a mnist.Part. A single part keeps the order of the data, so that
-// adding or removing a row does not reorder the other rows.
+// The method value w.share is a mnist.Part. If the participant has all of the data (Parts is 1),
+// share keeps the order of the rows, so that adding or removing a row does not reorder the other
+// rows.
 func (w WorkerConfig) share(labels []uint8) ([]int, error) {
 	if w.Parts == 1 {
 		all := make([]int, len(labels))

@@ -38,7 +38,7 @@ func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	for _, b := range blocks {
 		switch {
 		case b.Height < t.Height:
-			continue // no header leads back from here
+			continue // verification leads only from lower to higher headers
 		case last == nil && b.Height != t.Height:
 			return nil, fmt.Errorf("%w: the file has no header of height %d; its first later one is of %d", ErrNotTrusted,
 				t.Height, b.Height)

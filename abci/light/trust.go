@@ -4,8 +4,8 @@
 //	Chain          the chain as seen by a worker outside its node's process: each state
 //	               follows from the home's genesis, whatever the node says
 //
-// Trust, Headers and Pinned need neither network nor disk. Only they are built for a browser
-// (GOOS=js), which verifies an exported model offline.
+// Trust, Headers and Pinned need neither network nor disk. A build for a browser (GOOS=js) has only
+// these: a browser verifies an exported model offline.
 package light
 
 import (

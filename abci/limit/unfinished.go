@@ -60,9 +60,9 @@ func (u *unfinished) Finished(from p2p.Peer, channel byte, bytes int) {
 	}
 }
 
-// packetPayload is CometBFT's default for the payload of a packet, in bytes. onWire assumes it for
-// every peer. This program's packets have a larger payload, so a message takes fewer packets. For
-// such a message the result of onWire is too high, never too low.
+// packetPayload is CometBFT's default for the payload of a packet, in bytes. onWire assumes this
+// payload for every peer. This program's packets have a larger payload, so its messages take fewer
+// packets, and for them the result of onWire is too high, never too low.
 const packetPayload = 1024
 
 // onWire returns the bytes of a message on the wire, in packets of packetPayload.

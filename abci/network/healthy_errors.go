@@ -51,8 +51,9 @@ func duplicate(err error) bool {
 	return errors.As(err, &rejected) && rejected.IsDuplicate()
 }
 
-// closedByPeer reports whether the peer closed the connection, as a peer does that does not admit
-// this node. It also recognises a close during the handshake, which CometBFT reports only as text.
+// closedByPeer reports whether the peer closed the connection, for example because it does not
+// admit this node. It also recognises a close during the handshake, which CometBFT reports only as
+// text.
 func closedByPeer(err error) bool {
 	var rejected p2p.ErrRejected
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||

@@ -56,9 +56,9 @@ func New(c *config.Config, s home.P2PConfig, g app.Genesis, state func() *app.St
 		log: logger}
 }
 
-// Configure returns the configuration for the node with an id, with its peers, and with limits for
-// the transactions of a state, or of the genesis if s is nil. maxBlock is the genesis's
-// block.max_bytes.
+// Configure returns the configuration c with the peers of the node, whose id is own, and with size
+// limits for the transactions under the parameters in the state s, or in the genesis if s is nil.
+// maxBlock is the genesis's block.max_bytes.
 func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, own p2p.ID) *config.Config {
 	c, all := admission.Configure(c, n.Control, own), n.genesis.Participants
 	n.Messages = limit.NewMessages(c, n.genesis.Params, len(all), maxBlock)

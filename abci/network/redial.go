@@ -21,9 +21,10 @@ type dialer interface {
 var _ dialer = (*p2p.Switch)(nil)
 
 // redial dials the missing persistent peers every redialInterval until ctx is done, and warns when
-// the set of missing peers has changed. CometBFT v0.40.0 also redials, but has two gaps. It never
-// dials a peer again that closed the connection before the dial returned, as a peer does that does
-// not admit this node yet. And after twenty failed attempts it waits up to hours between attempts.
+// the set of missing peers has changed. CometBFT v0.40.0 also redials, but has two gaps. If a peer
+// closes the connection before the dial returns, for example because it does not admit this node
+// yet, CometBFT never dials that peer again. And after twenty failed attempts it waits up to hours
+// between attempts.
 func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger) {
 	var all []*p2p.NetAddress
 	for peer := range strings.SplitSeq(persistent, ",") {

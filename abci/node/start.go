@@ -192,7 +192,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	r.network.Watch(ctx, r.Application)
 	r.watched = true
 	go func() {
-		if r.network.Synced(ctx) == nil { // consensus that never starts never ends
+		if r.network.Synced(ctx) == nil { // before that, consensus has not started
 			r.watch(ctx, consensus)
 		}
 	}()
@@ -214,7 +214,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	return r.startWorker(ctx, c, a, own, logger.With("module", "worker"), h)
 }
 
-// run starts the CometBFT node, or only its switch with the reactors.
+// run starts the CometBFT node or, if unlisted is set, only its switch with the reactors.
 func (r *Running) run(unlisted bool) error {
 	if !unlisted {
 		return r.Node.Start()
@@ -301,7 +301,7 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
 		&r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
-		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in a replay
+		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // after a replay
 			return versionError(s, err)
 		}
 		return err
@@ -346,7 +346,7 @@ func (r *Running) Stop() error {
 		}()
 		select {
 		case err = <-stopped:
-		case <-r.upgradeHalt.held: // consensus is blocked in FinalizeBlock, and all its results are stored
+		case <-r.upgradeHalt.held: // consensus is blocked in FinalizeBlock and cannot stop; all its results are stored
 		}
 	}
 	if r.remote != nil {

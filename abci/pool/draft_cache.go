@@ -15,8 +15,8 @@ type Drafts struct {
 	mu    sync.Mutex
 	of    <-chan struct{} // the Changed channel of the snapshot behind held; the pool makes a new channel at every change
 	held  map[uint32]cachedDraft
-	state *app.State    // the state for which last was drafted
-	last  *tx.Aggregate // the last draft for which the rule ran; nil before the first run
+	state *app.State    // the state of the draft in the field last
+	last  *tx.Aggregate // the latest draft for which the rule ran; nil before the first run
 }
 
 type cachedDraft struct {

@@ -12,9 +12,9 @@ import (
 
 // These are the types of the operators, in addition to CometBFT's merkle.ProofOpValue.
 const (
-	OpList   = "spdl:list"   // leads from a whole list to the root over its elements
-	OpChunks = "spdl:chunks" // leads from all parameters to the root over their chunks
-	OpRecord = "spdl:record" // leads from the root over parameters to the record with this root
+	OpList   = "spdl:list"   // an operator from a whole list to the Merkle root over its elements
+	OpChunks = "spdl:chunks" // an operator from all parameters to the Merkle root over their chunks
+	OpRecord = "spdl:record" // an operator from the root over the parameters to the record that has this root
 )
 
 // These are the keys of these operators. No leaf has such a key, so a proof cannot contain an

@@ -70,10 +70,6 @@ func (p Proven) Verify(key string, appHash []byte) error {
 
 // Root returns the application hash that the operators compute from the value. Root verifies
 // nothing: the caller must look up the header with this hash.
-//
-//   - params, progress, chain_id, closed and history for single values;
-//   - epochs, offences, participants, proposals, model and velocity for whole lists;
-//   - {list}/{position} for one element of a list, and chunk/{i} for a chunk of the model.
 func (p Proven) Root() (root [32]byte, err error) {
 	if p.Ops == nil || len(p.Ops.Ops) == 0 {
 		return root, fmt.Errorf("%w: it has 0 operators, want at least 1", ErrNotProven)

@@ -65,9 +65,9 @@ func (a *Attempts) Closed(r *app.Record, seen []pool.Aggregate) {
 	}
 }
 
-// attemptOf describes an aggregate of a closed round. The digest of the aggregate that closed the
-// round is correct, so it is also the Recomputed digest of every other aggregate over the same
-// gradients.
+// attemptOf describes an aggregate of a closed round. If this node has not recomputed the digest of
+// a rejected aggregate, attemptOf takes Recomputed from the round's record, provided that the
+// aggregate lists the same gradients as the aggregate that closed the round.
 func attemptOf(x pool.Aggregate, r *app.Record, seen []pool.Aggregate) Attempt {
 	g := x.Tx.Aggregate
 	out := Attempt{Leader: g.Leader, View: g.View, Included: len(g.Included), Digest: hex.EncodeToString(g.Digest)}

@@ -10,10 +10,10 @@ import (
 
 // Effect is what a proposal changes when it is enacted.
 type Effect struct {
-	Changes []params.Change `json:"changes,omitempty"` // of the running epoch's parameters, by the next epoch
-	Now     bool            `json:"now,omitempty"`     // the next epoch does not wait for the end of the running one
+	Changes []params.Change `json:"changes,omitempty"` // the differences of the proposed from the running parameters
+	Now     bool            `json:"now,omitempty"`     // whether the epoch begins before the running epoch's end
 	Members string          `json:"members,omitempty"` // N and f before and after a removal
-	Zero    bool            `json:"zero_f,omitempty"`  // an f that is above 0 falls to 0
+	Zero    bool            `json:"zero_f,omitempty"`  // whether f falls from above 0 to 0
 }
 
 // Effect returns the effect of an open proposal for an epoch or a removal. It computes the effect

@@ -15,7 +15,7 @@ import (
 type Leader struct {
 	Epoch      uint64   `json:"epoch"`
 	Round      uint64   `json:"round"`
-	Height     uint64   `json:"height"` // the next height, for which View and Leaders hold
+	Height     uint64   `json:"height"` // the next height, to which View and Leaders refer
 	Opened     uint64   `json:"opened"`
 	View       uint64   `json:"view"`      // the highest open view at the next height, at most len(ranking)+1
 	Leaders    []uint32 `json:"leaders"`   // the ranked participants that may lead at that height, by view
@@ -144,7 +144,7 @@ type Proposal struct {
 	Approvals []uint32 `json:"approvals"`
 	Accepted  bool     `json:"accepted"` // whether the next round boundary enacts the proposal
 	About     string   `json:"about"`
-	Content   []byte   `json:"content"` // of its transaction; the id is a hash of it and of the kind
+	Content   []byte   `json:"content"` // the content of the proposal's transaction; ID is a hash of kind and content
 }
 
 func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {

@@ -147,7 +147,7 @@ type Queries struct {
 	history    *proof.History // for the proofs of closed rounds
 }
 
-// answerKey identifies the answer to one of the shared paths in one state.
+// answerKey is the key of a cached answer: a state, and a path in the table shared.
 type answerKey struct {
 	of   *app.State
 	path string

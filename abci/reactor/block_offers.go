@@ -32,7 +32,7 @@ type offer struct {
 	peer  p2p.Peer
 	block *compactBlock
 
-	parts   *types.PartSet // the part set of consensus for which lacks and rebuilt hold
+	parts   *types.PartSet // the part set of consensus to which the fields lacks and rebuilt refer
 	lacks   *hash          // a missing transaction without which no further part can be rebuilt; nil if none is missing
 	rebuilt int            // the number of parts that were rebuilt from this offer
 }
@@ -85,7 +85,7 @@ func (o *offers) at(height int64, parts *types.PartSet) (list []*offer, others b
 type assembly struct {
 	parts    *types.PartSet
 	given    *bits.BitArray // the parts that were handed to consensus, also if consensus has not stored them yet
-	count    int            // the number of parts that consensus had or was given, at the last call of request
+	count    int            // at the last call of request: the number of parts in consensus, and of those handed to it
 	askAt    time.Time
 	requests int // the number of rounds of requests
 }

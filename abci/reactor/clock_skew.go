@@ -108,7 +108,7 @@ func (c *ClockReactor) Receive(m p2p.Envelope) {
 }
 
 // Offsets returns the clocks of the connected peers relative to this node's clock, ordered by node
-// id. It leaves out peers whose clocks do not count.
+// id. It leaves out strangers, because onTime ignores their clocks.
 func (c *ClockReactor) Offsets() []query.PeerClock {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -236,8 +236,8 @@ func (b *peerQueue) nextTx(ready func(outgoing) bool) (of hash, raw []byte) {
 	return hash{}, nil
 }
 
-// nextPushed returns the hashes of queued transactions that the peer has not requested, and of
-// which the peer was not told yet.
+// nextPushed returns the hashes of queued transactions that the peer has not requested, and that
+// this node has not told it about yet.
 func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
 	for i := range b.queue {
 		if p := &b.queue[i]; !p.told && !p.asked && ready(*p) && len(list) < maxHashes*len(hash{}) {

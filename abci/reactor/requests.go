@@ -70,8 +70,8 @@ type peerScore struct {
 	debt      int       // the number of deliveries that the peer owes before it is proven again
 	failed    time.Time // the time of the last failure
 	sent      time.Time // the time of the last delivery
-	turn      time.Time // the start of the request behind the last delivery
-	paused    time.Time // the time until which other peers are asked first
+	turn      time.Time // the start of the request that the last delivery answered
+	paused    time.Time // the end of the pause; until then other peers are asked first
 }
 
 // wantTx is a request for a transaction to a peer, which the caller must send.

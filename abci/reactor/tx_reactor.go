@@ -250,10 +250,10 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 
 // admit passes a transaction to the mempool, or directly to the application. A large transaction,
 // which always belongs to a round, bypasses the mempool if the mempool holds another transaction
-// and no peer is flooded. The bypass saves work: CometBFT's mempool hashes each transaction four
-// times, and twice more at its commit. Here only the gossip to flooded peers reads from the
-// mempool. Blocks are made from the application's pool, and consensus waits only for the mempool's
-// first transaction.
+// and no peer is in g.flooded. The bypass saves work: CometBFT's mempool hashes each transaction
+// four times, and twice more at its commit. Nobody misses the transaction in the mempool: only the
+// gossip to the peers in g.flooded reads it there, blocks are made from the application's pool, and
+// consensus waits only for the mempool's first transaction.
 func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	g.mu.Lock()
 	past := len(g.flooded) == 0 && len(raw) > int(types.BlockPartSizeBytes)

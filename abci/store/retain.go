@@ -86,7 +86,7 @@ func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, erro
 			if err != nil {
 				failed = err
 			}
-			return r != nil && r.Height > height // a missing record is early: a state-synced node has all later ones
+			return r != nil && r.Height > height // after state sync only the earliest records are missing
 		})
 		if failed != nil {
 			return nil, failed

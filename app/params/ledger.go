@@ -28,7 +28,7 @@ func (p Privacy) ValidateLedger() error {
 	return p.validateEntries()
 }
 
-// validateEntries checks cost and budget order by order.
+// validateEntries checks the entries of Cost and Budget, each of which belongs to one order of RDP.
 func (p Privacy) validateEntries() error {
 	for i := range p.Cost {
 		if p.Cost[i] == 0 || p.Cost[i] > maxLedger || p.Budget[i] > maxLedger {

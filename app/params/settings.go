@@ -53,8 +53,9 @@ func Settings(p Params) (map[string]string, error) {
 	return out, nil
 }
 
-// Changes returns every parameter whose value differs, in the order of the paths. Where a text
-// leaves out the difference, as that of a long list does, it ends with a hash of the value.
+// Changes returns every parameter whose value differs, in the order of the paths. If the texts of
+// both values are equal, because the text of a long list is shortened, each text ends with a hash
+// of its value.
 func Changes(before, after Params) ([]Change, error) {
 	was, err := valuesOf(before)
 	if err != nil {

@@ -83,7 +83,7 @@ type Round struct {
 	BoundBy   string  `json:"bound_by"` // the name of the longest part
 
 	NodeBytes int64 `json:"node_bytes"`     // the bytes that a node receives in a round; on average it sends as many
-	DayBytes  int64 `json:"node_day_bytes"` // the bytes that a node receives in a day of such rounds
+	DayBytes  int64 `json:"node_day_bytes"` // the bytes that a node receives in a day if every round takes Seconds
 }
 
 // ParseRate parses a rate such as "100Mbit/s" and returns bits a second.

@@ -67,7 +67,7 @@ type GradientRequest struct {
 	Participant uint32     `json:"participant"`
 	Payload     []byte     `json:"payload"`
 	Mechanism   *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient; nil without momentum
-	Spent       []uint64   `json:"spent"`               // the privacy costs, at each order, including this gradient
+	Spent       []uint64   `json:"spent"`               // the total privacy cost at each RDP order, with this gradient
 	Counted     uint64     `json:"counted"`             // the number of gradients that the chain has counted
 }
 

@@ -145,7 +145,8 @@ type demand struct {
 	of     func(context.Context) (string, error)
 }
 
-// looks returns the demands for the unit of privacy.
+// looks returns the demands that the check makes on the trainer, in the order of the report. The
+// texts name the unit of privacy.
 func (i *inspection) looks() []demand {
 	all := []demand{
 		{"an empty batch gives 0", i.empty},
@@ -346,7 +347,7 @@ func (i *inspection) unit() string {
 	return "example"
 }
 
-// near reports whether the distance of two vectors is at most tolerance times scale, a norm.
+// near reports whether the distance of two vectors is at most tolerance times the norm scale.
 func near(a, b []float64, scale float64) bool {
 	return distance(a, b) <= tolerance*scale
 }

@@ -13,8 +13,8 @@ import (
 type lines struct {
 	say   func(string)
 	buf   []byte
-	since time.Time // the start of the second for which said counts lines
-	said  int       // the number of lines since that start
+	since time.Time // the start of the current second
+	said  int       // the number of lines since the field since
 	left  int       // the number of dropped lines that are not reported yet
 	last  string    // the last line; StartError uses it after the program has ended
 }

@@ -49,8 +49,8 @@ var forbidden = []string{
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// all selects all bits of an argument's lower half. Of the checked arguments the kernel uses only
-// the lower half.
+// all is the mask of a check of a whole argument. It has 32 bits, because the kernel uses only the
+// lower half of each argument that is checked.
 const all = math.MaxUint32
 
 // check requires that the bits in mask of an argument of a system call are one of the values.
