@@ -1,5 +1,7 @@
 package model
 
+import "math"
+
 // Eval is a model's result on a labelled set.
 type Eval struct {
 	Loss      float64 // mean cross-entropy in nats, over the examples that NonFinite does not count
@@ -42,6 +44,21 @@ func (m *Model) Evaluate(params []float64, x []float32, labels []uint8) Eval {
 		eval.Accuracy = float64(eval.Correct) / float64(len(labels))
 	}
 	return eval
+}
+
+// Positive returns each example's probability of class 1, for a model of two classes. It is NaN where
+// a logit is not finite. The arguments are those of Evaluate, with the same panics.
+func (m *Model) Positive(params []float64, x []float32, labels []uint8) []float64 {
+	m.load(params, x, labels)
+	chance := make([]float64, len(labels))
+	for i := range chance {
+		m.forward(m.row(x, i))
+		chance[i] = 1 / (1 + math.Exp(float64(m.logits[0])-float64(m.logits[1])))
+		if !finite(float64(m.logits[0])) || !finite(float64(m.logits[1])) {
+			chance[i] = math.NaN()
+		}
+	}
+	return chance
 }
 
 // argmax returns the lowest index of the largest value.

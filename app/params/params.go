@@ -159,6 +159,10 @@ func (e Election) warnings(f int) (out []string) {
 	return out
 }
 
+// WeakEpsilon is the epsilon above which a guarantee means little: at epsilon 8 the odds of an
+// observer's guess may grow by a factor of e^8.
+const WeakEpsilon = 8
+
 // warnings names the settings that weaken the privacy of a training over a number of rounds.
 func (p Privacy) warnings(rounds uint64) (out []string) {
 	if affordable := p.Participations(nil); affordable < rounds {
@@ -171,6 +175,9 @@ func (p Privacy) warnings(rounds uint64) (out []string) {
 		out = append(out, fmt.Sprintf("privacy.lemma1_epsilon is %g: what the paper's Lemma 1 claims of the noise, NO "+
 			"GUARANTEE; by the accountant it is privacy.epsilon %g at delta %g",
 			claim, p.Epsilon, p.Delta))
+	}
+	if p.Mechanism == MechanismGaussian && p.Epsilon > WeakEpsilon {
+		out = append(out, fmt.Sprintf("privacy.epsilon is %g: a guarantee above %d means little", p.Epsilon, WeakEpsilon))
 	}
 	if p.Mechanism != MechanismGaussian {
 		out = append(out, fmt.Sprintf("NO DP GUARANTEE: privacy.mechanism is %q", p.Mechanism))

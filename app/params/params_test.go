@@ -254,6 +254,9 @@ func TestWarnings(t *testing.T) {
 		"quorum_blocks is 1 and view_blocks 2, want at least f+1 = 2")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Zeros = true }), "rule.zeros")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Unsquared = true }), "rule.unsquared")
+	budget := apptest.Budgeted(3)
+	require.Contains(t, warn(4, func(p *params.Params) { budget(p); p.Privacy.Epsilon = 8.5 }), "above 8 means little")
+	require.NotContains(t, warn(4, func(p *params.Params) { budget(p); p.Privacy.Epsilon = 8 }), "means little")
 	require.Contains(t, warn(4, func(p *params.Params) {
 		p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.PrototypeEpsilon = "prototype", 0, 0.02
 	}), "NO DP GUARANTEE")

@@ -6,18 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
 
-const (
-	// weakEpsilon is the epsilon above which a guarantee means little: at epsilon 8 the odds of an
-	// observer's guess may grow by a factor of e^8.
-	weakEpsilon = 8
-	// largeNoise is the noise-to-gradient ratio above which accuracy suffers. With 20 participants
-	// a ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
-	largeNoise = 0.25
-)
+// largeNoise is the noise-to-gradient ratio above which accuracy suffers. With 20 participants a
+// ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
+const largeNoise = 0.25
 
 // warnings lists the settings that do not suit the training, each with a remedy.
 func (in Input) warnings(p Plan) []string {
@@ -39,9 +35,9 @@ func (in Input) warnings(p Plan) []string {
 			"participant at this sampling rate), a model of at most %.0f parameters, fewer rounds or a larger epsilon",
 			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.counted(), parameters)
 	}
-	if p.RDPEpsilon > weakEpsilon && p.Epsilon > weakEpsilon || !p.Guarantee && p.RDPEpsilon > weakEpsilon {
+	if p.RDPEpsilon > params.WeakEpsilon && p.Epsilon > params.WeakEpsilon || !p.Guarantee && p.RDPEpsilon > params.WeakEpsilon {
 		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more %s at a smaller "+
-			"sampling rate", guaranteed(p), weakEpsilon, in.counted())
+			"sampling rate", guaranteed(p), params.WeakEpsilon, in.counted())
 	}
 	if most := 1 / float64(in.Samples); in.Delta > most {
 		add("delta %v is above 1/%s = %.2g: publishing one %s in full would be within it; take %.0e or less",

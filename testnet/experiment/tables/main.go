@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
@@ -169,6 +170,10 @@ func (s setting) line(folder string, seeds int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	measured, err := evaluate.New(data.Test, p.Model)
+	if err != nil {
+		return "", err
+	}
 	var sums, squares [4]float64
 	for seed := range seeds {
 		spec := train.Spec{Params: p, Nodes: s.nodes, Seed: uint64(seed) + 1}
@@ -179,7 +184,7 @@ func (s setting) line(folder string, seeds int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		q, err := train.Measure(p.Model, out.Model, data.Test)
+		q, err := measured.Quality(out.Model)
 		if err != nil {
 			return "", err
 		}

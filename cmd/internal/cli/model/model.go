@@ -2,6 +2,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,11 +114,11 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 		return err
 	}
 	if o.eval {
-		accuracy, tested, err := measure(ctx, r, f, o.models)
+		m, err := measure(ctx, r, f, o.models)
 		if err != nil {
 			return err
 		}
-		f.Measured(accuracy, tested)
+		f.Measured(m.Accuracy, m.Tested)
 	}
 	data, err := f.Encode(o.format)
 	if err != nil {
@@ -144,34 +145,55 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 	})
 }
 
-// measure returns the accuracy of a model on the test set of --data, or on the embedded test set.
-// The trainer of the options measures an external model.
-func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string,
-	err error) {
+// measurement is a model's result on a test set.
+type measurement struct {
+	Accuracy float64           `json:"accuracy"`
+	Tested   string            `json:"tested"`             // the test set
+	Quality  *evaluate.Quality `json:"quality"`            // null: no built-in model of two classes, or a test set of one class
+	Positive string            `json:"positive,omitempty"` // the class of Quality's positive examples
+}
+
+func (m measurement) text(w io.Writer) {
+	fmt.Fprintf(w, "accuracy  %.4f, error %.4f\n", m.Accuracy, 1-m.Accuracy)
+	if q := m.Quality; q != nil {
+		fmt.Fprintf(w, "AUC       %.4f, Brier score %.4f, calibration error %.4f; positive is %s\n", q.AUC, q.Brier,
+			q.ECE, command.Plain(m.Positive))
+	}
+	fmt.Fprintf(w, "tested    %s\n", m.Tested)
+}
+
+// measure measures a model on the test set of --data, or on the embedded test set. The trainer of
+// the options measures an external model.
+func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (m measurement, err error) {
 	if f.Card.Model.Kind == params.ModelExternal {
 		return ask(ctx, r, f, o)
 	}
 	test, err := home.LoadTest(o.Data, f.Card.Model)
 	if err != nil {
-		return 0, "", err
+		return m, err
 	}
 	e, err := evaluate.New(test, f.Card.Model)
 	if err != nil {
-		return 0, "", err
-	}
-	tested = "MNIST"
-	if o.Data != "" {
-		tested = o.Data
+		return m, err
 	}
 	measured, err := e.Evaluate(f.Parameters)
-	return measured.Accuracy, tested + ", " + strconv.Itoa(test.Len()) + " test examples", err
+	if err != nil {
+		return m, err
+	}
+	m.Accuracy, m.Tested = measured.Accuracy, cmp.Or(o.Data, "MNIST")+", "+strconv.Itoa(test.Len())+" test examples"
+	if q, err := e.Quality(f.Parameters); err == nil {
+		m.Quality, m.Positive = &q, "class 1"
+		if t := f.Card.Model.Table; t != nil {
+			m.Positive = t.Classes[1]
+		}
+	}
+	return m, nil
 }
 
 // ask starts a trainer and returns its measurement of a model.
-func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string,
-	err error) {
+func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (m measurement, err error) {
 	if o.Trainer == "" {
-		return 0, "", command.Usage(errors.New("the model is external, and its trainer measures it: name it with " +
+		return m, command.Usage(errors.New("the model is external, and its trainer measures it: name it with " +
 			"--trainer, as in --trainer \"python3 train.py\""))
 	}
 	config := trainer.Config{
@@ -179,22 +201,22 @@ func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Model
 		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
 	}
 	if config.Sandbox.Off, err = command.SandboxOff(o.Sandbox, ""); err != nil {
-		return 0, "", err
+		return m, err
 	}
 	t, err := trainer.Start(ctx, config, f.Card.Model, params.Privacy{})
 	if err != nil {
-		return 0, "", err
+		return m, err
 	}
 	defer t.Close()
 	e, err := t.Evaluate(ctx, f.Parameters)
-	return e.Accuracy, fmt.Sprintf("%d test examples of the trainer", e.Examples), err
+	return measurement{Accuracy: e.Accuracy, Tested: fmt.Sprintf("%d test examples of the trainer", e.Examples)}, err
 }
 
 func modelEval() *cobra.Command {
 	o := command.Models{}
 	cmd := command.New(&cobra.Command{
 		Use:   "eval FILE",
-		Short: "Measure an exported model's accuracy on a test set",
+		Short: "Measure an exported model on a test set: accuracy, and AUC and calibration for two classes",
 		Args:  cobra.ExactArgs(1),
 	}, func(r *command.Run, args []string) error {
 		f, _, err := Read(args[0])
@@ -204,18 +226,17 @@ func modelEval() *cobra.Command {
 		if err := f.Check(); err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
-		accuracy, tested, err := measure(r.Context, r, f, o)
+		m, err := measure(r.Context, r, f, o)
 		if err != nil {
 			return err
 		}
 		return r.Show(struct {
-			File     string   `json:"file"`
-			Accuracy float64  `json:"accuracy"`
-			Tested   string   `json:"tested"`
-			Claimed  *float64 `json:"claimed"` // by the card
-		}{args[0], accuracy, tested, f.Card.Accuracy}, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "accuracy  %.4f, error %.4f\ntested    %s\n", accuracy, 1-accuracy, tested)
-			return err
+			File string `json:"file"`
+			measurement
+			Claimed *float64 `json:"claimed"` // by the card
+		}{args[0], m, f.Card.Accuracy}, func(w io.Writer) error {
+			m.text(w)
+			return nil
 		})
 	})
 	modelFlags(cmd, &o)

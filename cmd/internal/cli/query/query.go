@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -164,6 +165,10 @@ func queryNeighbours() *cobra.Command {
 			}
 			list, err := c.Neighbours(ctx, r)
 			return list, func(w io.Writer) error {
+				if !slices.ContainsFunc(list, func(n app.Neighbours) bool { return len(n.Of) > 0 }) {
+					_, err := fmt.Fprintf(w, "none: the rule %s compared no gradient with another\n", r.Rule)
+					return err
+				}
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintf(t, "participant\tneighbours by %s\n", r.Rule)
 				for _, n := range list {

@@ -1,0 +1,52 @@
+package evaluate_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/model/evaluate"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist"
+)
+
+// TestQuality compares the measures with hand-made ones: probabilities of 0.25, 0.5, 0.5 and 0.75.
+func TestQuality(t *testing.T) {
+	m := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelMean: 1, PixelScale: 1}
+	set := mnist.Set{Rows: 1, Cols: 1, Images: []uint8{0, 1, 1, 2}, Labels: []uint8{0, 0, 1, 1}}
+	e, err := evaluate.New(set, m)
+	require.NoError(t, err)
+	parameters := []float64{0, math.Log(3), 0, 0}
+	q, err := e.Quality(parameters)
+	require.NoError(t, err)
+	require.InDelta(t, 3.5/4, q.AUC, 1e-7, "one of four pairs is tied")
+	require.InDelta(t, 3./4, q.Accuracy, 1e-7, "a tie is class 0")
+	require.InDelta(t, (2./16+2./4)/4, q.Brier, 1e-7)
+	require.InDelta(t, (0.25+0+0.25)/4, q.ECE, 1e-7)
+	same, err := e.Evaluate(parameters)
+	require.NoError(t, err)
+	require.InDelta(t, same.Accuracy, q.Accuracy, 1e-9)
+}
+
+// TestQualityFails: what has no measures of two classes is an error with the number.
+func TestQualityFails(t *testing.T) {
+	m := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelMean: 1, PixelScale: 1}
+	set := mnist.Set{Rows: 1, Cols: 1, Images: []uint8{0, 2}, Labels: []uint8{1, 1}}
+	e, err := evaluate.New(set, m)
+	require.NoError(t, err)
+	_, err = e.Quality(make([]float64, 4))
+	require.EqualError(t, err, "all 2 examples of the test set have one label")
+	_, err = e.Quality(make([]float64, 3))
+	require.EqualError(t, err, "3 parameters, the model has 4")
+	set.Labels = []uint8{0, 1}
+	e, err = evaluate.New(set, m)
+	require.NoError(t, err)
+	_, err = e.Quality([]float64{0, math.MaxFloat64, 0, 0})
+	require.ErrorContains(t, err, "is not finite")
+	m.Classes = 3
+	e, err = evaluate.New(set, m)
+	require.NoError(t, err)
+	_, err = e.Quality(nil)
+	require.EqualError(t, err, "the model has 3 classes, want 2")
+}
