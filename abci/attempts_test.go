@@ -16,8 +16,9 @@ import (
 )
 
 // TestAttemptsSayWhyALeaderWasPassedOver: a node that saw an aggregate with a wrong digest reports
-// that digest and the rule's, whether or not it had recomputed Delta for a proposal. If it saw no
-// aggregate, the list is empty; for rounds that it did not see, the answer is not found.
+// that digest and the correct digest, whether or not it had recomputed Delta for a proposal. If it
+// saw no wrong aggregate, the list is empty. For a round that it did not see, the result code is
+// CodeNotFound.
 func TestAttemptsSayWhyALeaderWasPassedOver(t *testing.T) {
 	for name, proposes := range map[string]bool{"proposer": true, "validator": false} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +74,8 @@ func (n *node) answer(path string, to any) {
 	require.NoError(n.t, json.Unmarshal(r.Value, to))
 }
 
-// TestARejectedNormHasItsBounds: the answer has the norm and what the noise makes, in grid steps.
+// TestARejectedNormHasItsBounds: the answer has the norm of the rejected gradient and the bounds
+// for clipped gradients with noise, in grid steps.
 func TestARejectedNormHasItsBounds(t *testing.T) {
 	n := begin(t, 4, apptest.Noisy)
 	s := n.State()

@@ -23,7 +23,7 @@ func (n *node) decide(height int64) [][]byte {
 }
 
 // TestProposedCommitments: a proposer with all commitments proposes them at once. Otherwise it
-// waits, and then proposes the commitments that are there.
+// waits, and then proposes the commitments that have arrived.
 func TestProposedCommitments(t *testing.T) {
 	n := begin(t, 4, apptest.CommitReveal)
 	for _, c := range apptest.Commits(n.State(), 0, 1, 2) {

@@ -12,9 +12,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestCrowdOfJoins: k strangers send 67 valid Joins a second each. A node judges one a second from
-// all of them together, and a block carries two beside the round, which closes. The newcomer whose
-// Join the flood keeps out joins by a member's approval.
+// TestCrowdOfJoins: k strangers send 67 valid Joins a second each. A node verifies one Join a
+// second from all of them together. A block carries two Joins after the round, and the round
+// closes. A newcomer whose Join the flood keeps out joins through a member's approval.
 func TestCrowdOfJoins(t *testing.T) {
 	const seconds = 3
 	for _, k := range []int{1, 3, 10, 40} {

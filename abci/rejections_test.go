@@ -23,8 +23,8 @@ func (n *node) refusals(path string) (out []query.Rejection) {
 }
 
 // TestRefusalsAreCountedAndNameTheSigner: a node counts the gradients that it did not admit, and
-// tells those that the member signed from those that anyone may have sent in its name. It keeps
-// none in the name of a non-member, and none of another round.
+// distinguishes gradients that the member signed from gradients that anyone may have sent in the
+// member's name. It does not count gradients in the name of a non-member or of another round.
 func TestRefusalsAreCountedAndNameTheSigner(t *testing.T) {
 	n := begin(t, 4)
 	require.Empty(t, n.refusals("/refusals"))
@@ -58,8 +58,8 @@ func TestRefusalsAreCountedAndNameTheSigner(t *testing.T) {
 	require.Empty(t, n.refusals("/refusals/0/7"))
 }
 
-// TestRefusalSaysWhatWasSigned: the reason for a rejected gradient that a member signed is that of
-// the signed one, not of a gradient that was sent before it in the member's name.
+// TestRefusalSaysWhatWasSigned: if a member signed one of several rejected gradients in its name,
+// the reason is the reason for the signed gradient, not for an earlier unsigned gradient.
 func TestRefusalSaysWhatWasSigned(t *testing.T) {
 	n := begin(t, 4)
 	for key, cut := range []int{1, 0, 2} { // forged, forged, signed
@@ -76,7 +76,7 @@ func TestRefusalSaysWhatWasSigned(t *testing.T) {
 	require.Contains(t, all[0].Log, err.Error())
 }
 
-// TestRefusalsAreBounded: a flood of rejected gradients fills no memory.
+// TestRefusalsAreBounded: the memory for rejected gradients is bounded.
 func TestRefusalsAreBounded(t *testing.T) {
 	n := begin(t, 4)
 	g := *apptest.Gradient(n.State(), 0).Gradient

@@ -116,8 +116,8 @@ func TestTimingOfAPartialRound(t *testing.T) {
 }
 
 // TestLateRounds: a node warns if gradients arrive after the views of all ranks have opened, and if
-// its own arrives after the round could close without it. It does not warn about the first round,
-// in which it started, and does not repeat the warning in every round.
+// its own gradient arrives when the round could already close without it. It does not warn about
+// the first round, in which it started, and does not repeat the warning in every round.
 func TestLateRounds(t *testing.T) {
 	n := beginTimed(t)
 	all := []int{0, 1, 2, 3}

@@ -305,7 +305,8 @@ func large(p *params.Params) {
 
 // TestSnapshotOfALargeModel: the state of an MLP of two million parameters with its velocity goes
 // from one node to another in chunks that CometBFT's state sync carries. Listing snapshots reads no
-// chunk, reading a chunk reads no other one, and dropping a snapshot leaves nothing behind.
+// chunk, reading a chunk reads no other chunk, and dropping a snapshot leaves nothing in the
+// database.
 func TestSnapshotOfALargeModel(t *testing.T) {
 	db := &counted{DB: dbm.NewMemDB()}
 	a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 1, Now: hasty(10 * time.Minute), ChainID: apptest.ChainID})

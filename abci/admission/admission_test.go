@@ -32,8 +32,8 @@ func members(n int) (all []app.Participant) {
 }
 
 // TestAdmission: a node admits the nodes of active members, its persistent peers and the peers that
-// its operator allows, and no other node. If some member with a validator has registered no node,
-// it admits all.
+// its operator allows, and no other node. While an active member with a validator has registered no
+// node, it admits every node.
 func TestAdmission(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(home, "config"), 0o700))
@@ -60,7 +60,7 @@ func TestAdmission(t *testing.T) {
 		file := filepath.Join(home, "config", "app.toml")
 		text := fmt.Sprintf("[p2p]\nallowed_peers = %q\n", allowed) + strings.Join(more, "\n")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		at := time.Now().Add(ahead) // a file system with coarse times shows the change too
+		at := time.Now().Add(ahead) // so that a file system with coarse times also shows the change
 		require.NoError(t, os.Chtimes(file, at, at))
 		ad.reread(log.NewNopLogger())
 	}
@@ -83,9 +83,10 @@ func TestAdmission(t *testing.T) {
 	require.NoError(t, ad.Admit(idOf(0xee)))
 }
 
-// TestConnect: CometBFT asks the application which peers to admit, and strangers take no slot of
-// members or of the peers in config.toml and app.toml. If config.toml has no persistent peers, they
-// come from the chain, except for addresses that do not name one of the member's own nodes.
+// TestConnect: CometBFT asks the application which peers to admit, and strangers cannot occupy the
+// connections of members or of the peers in config.toml and app.toml. If config.toml has no
+// persistent peers, the persistent peers are the registered addresses on the chain, without the
+// addresses that do not name a node of their own member.
 func TestConnect(t *testing.T) {
 	all := members(7)
 	all[0].Address = idOf(0) + "@a.example.org:26656" // this node
@@ -114,7 +115,7 @@ func TestConnect(t *testing.T) {
 	require.Equal(t, c.P2P.MaxNumInboundPeers, fitted.P2P.MaxNumInboundPeers)
 }
 
-// switcher is a switch with peers, which notes those that it is to stop.
+// switcher is a switch that records the peers that it is told to stop.
 type switcher struct {
 	p2p.Switcher
 	peers   *p2p.PeerSet
@@ -128,8 +129,8 @@ func (s *switcher) StopPeerForError(peer p2p.Peer, _ any) {
 	s.stopped <- peer.ID()
 }
 
-// TestWatch: of the peers of a node that finds its persistent peers on the chain, the one whose
-// member leaves is disconnected after the block, and the one whose id a Rotate replaces; the others
+// TestWatch: a node that takes its persistent peers from the chain disconnects a peer after the
+// block in which the peer's member leaves, or in which a Rotate replaces the peer's id. Other peers
 // stay.
 func TestWatch(t *testing.T) {
 	sw := &switcher{peers: p2p.NewPeerSet(), stopped: make(chan p2p.ID, 4)}
@@ -167,8 +168,8 @@ func TestWatch(t *testing.T) {
 	require.Empty(t, sw.stopped)
 }
 
-// TestRelays: relays are persistent peers beside those of config.toml or of the chain, and are let
-// in; a node without an address to listen on has a listener that only its own host reaches.
+// TestRelays: relays are persistent peers in addition to those of config.toml or of the chain, and
+// are admitted. A node without a listen address has a listener that only its own host reaches.
 func TestRelays(t *testing.T) {
 	all := members(2)
 	all[1].Address = idOf(1) + "@b.example.org:26656"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDoors: connections from a crowd of addresses begin few handshakes, and never take the
+// TestDoors: connections from many unknown addresses begin few handshakes, and never prevent the
 // handshake of a member at a known address.
 func TestDoors(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40, 4000} {
@@ -17,7 +17,7 @@ func TestDoors(t *testing.T) {
 		d.now = func() time.Time { return at }
 		d.add("10.0.0.1")
 		opened, tries := 0, 0
-		const ms = 6000 // duration of a handshake
+		const ms = 6000 // the duration of a handshake in milliseconds
 		for range ms {
 			at = at.Add(time.Millisecond)
 			for i := range min(k, 4) { // each address connects again and again
@@ -39,8 +39,9 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// TestCrowdBehindFewAddresses: each address begins one handshake in a pause, the addresses of an
-// IPv6 network together, so that a newcomer at an address of its own is not behind the crowd.
+// TestCrowdBehindFewAddresses: each address begins one handshake in addressPause, and all addresses
+// of an IPv6 /64 network together begin one. So a newcomer at its own address need not wait for the
+// crowd.
 func TestCrowdBehindFewAddresses(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	d := newHandshakeLimiter()

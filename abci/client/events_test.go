@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEpsilonIn: only a finite number of the event of a round counts.
+// TestEpsilonIn: EpsilonIn returns only a finite number, and only from the event of a round.
 func TestEpsilonIn(t *testing.T) {
 	of := func(kind, key, value string) *float64 {
 		return EpsilonIn([]abcitypes.Event{{Type: "reveal"}, {Type: kind,

@@ -63,8 +63,8 @@ func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, d
 		left--
 		var refusal *Refusal
 		refused := errors.As(err, &refusal)
-		// long returns the error of the last attempt, after the end of ctx, of an answer that is
-		// too large, and of a first piece that fails.
+		// long gives up after the last attempt, at the end of ctx, if an answer is too large, and
+		// if the first piece fails.
 		switch {
 		case left == 0, ctx.Err() != nil, errors.Is(err, ErrTooLarge), len(data) == 0:
 			return query.RangeInfo{}, nil, err

@@ -120,8 +120,8 @@ func TestLargeModelInPieces(t *testing.T) {
 	require.Less(t, s.longest, query.MaxRange*3/2)
 }
 
-// TestPiecesThatDoNotFit: a client detects a node that lies in a piece, and holds at most one bound
-// of its bytes.
+// TestPiecesThatDoNotFit: a client detects a false piece or a false RangeInfo, and rejects an
+// answer above the size limit.
 func TestPiecesThatDoNotFit(t *testing.T) {
 	medium := func(p *params.Params) { p.Model.Inputs, p.Model.Classes = 30_000, 10 }
 	head := func(change func(*query.RangeInfo)) func(*abcitypes.ResponseQuery) {

@@ -61,7 +61,8 @@ func TestReplayEndsAtAnUpgrade(t *testing.T) {
 	require.ErrorContains(t, err, "a release of that version computes the model")
 }
 
-// TestKept: the store keeps the state after every n-th round, and the client finds the nearest one.
+// TestKept: the store keeps the state after every n-th round, and the client finds the last
+// checkpoint at or before a round.
 func TestKept(t *testing.T) {
 	db := store.New(nil)
 	db.CheckpointEvery = 2

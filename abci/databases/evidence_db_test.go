@@ -33,9 +33,9 @@ func doubleVote(key ed25519.PubKey, height int64, round int32, at time.Time) *ty
 	return e
 }
 
-// TestEvidencePoolHoldsOnePieceAValidator: the pool takes the first piece against each
-// participant's validator, and none against a convicted validator or a stranger's. Other entries
-// are stored as before.
+// TestEvidencePoolHoldsOnePieceAValidator: the pool takes the first piece of evidence against each
+// participant's validator, and none against a convicted validator or a validator without a
+// participant. Other entries of the database are stored unchanged.
 func TestEvidencePoolHoldsOnePieceAValidator(t *testing.T) {
 	s := apptest.State(4)
 	for _, at := range []func() *app.State{func() *app.State { return s }, func() *app.State { return nil }} {
@@ -68,8 +68,8 @@ func TestEvidencePoolHoldsOnePieceAValidator(t *testing.T) {
 	}
 }
 
-// TestPieceCommittedDuringTheCheck: if a block with the pending piece is committed while another piece
-// is checked, the other one is rejected all the same.
+// TestPieceCommittedDuringTheCheck: if a block with the pending piece is committed while a second
+// piece is checked, the second piece is still rejected.
 func TestPieceCommittedDuringTheCheck(t *testing.T) {
 	s := apptest.State(4)
 	c := &evidenceDB{DB: dbm.NewMemDB(), state: func() *app.State { return s }}

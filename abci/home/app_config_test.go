@@ -25,7 +25,7 @@ func readBack(t *testing.T, path string, into any) {
 }
 
 // TestAppConfigRoundTrip: every field of app.toml survives a write and a read, so the template
-// misses and misspells none.
+// lacks and misspells no key.
 func TestAppConfigRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "config"), 0o700))

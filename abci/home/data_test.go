@@ -38,8 +38,8 @@ func ofOne(t *testing.T) (*config.Config, AppConfig) {
 }
 
 // TestDataOfTheOtherKind: images for a chain with a table, and a table for a chain with images, are
-// rejected with both shapes, and the worker takes no part. A table that fits gives this
-// participant's share.
+// rejected with an error that has both shapes, and the worker does not participate. From a table
+// that fits, the worker gets its participant's share.
 func TestDataOfTheOtherKind(t *testing.T) {
 	images := params.Model{Kind: params.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelScale: 255}
 	table := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelScale: 255, Table: &params.Table{
@@ -81,8 +81,9 @@ func TestDataOfTheOtherKind(t *testing.T) {
 	require.ErrorContains(t, err, `p.csv line 3, column "ill": the label is none of the chain's classes: no, perhaps`)
 }
 
-// TestNobodyTrainsOnMNISTByAccident: a home that names no data trains only on a chain of its own.
-// Otherwise the error says what to set; "embedded" selects the embedded images.
+// TestNobodyTrainsOnMNISTByAccident: a home without worker.data trains only if it is the chain's
+// only participant. With more participants the error names the key to set; "embedded" selects the
+// embedded images.
 func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	c, a := ofOne(t)
 	read := func(data string, members int) error {
@@ -107,9 +108,9 @@ func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestGroupsOfImages: a worker of a chain whose unit is a group trains on images with a file of groups,
-// and takes no part without one, or with a faulty one. On a chain without the unit it says that the
-// groups are not protected.
+// TestGroupsOfImages: a worker of a chain whose unit is a group trains on images with a file of
+// groups. It does not participate if that file is missing or faulty. On a chain with another unit
+// it logs that the groups are not protected.
 func TestGroupsOfImages(t *testing.T) {
 	c, a := ofOne(t)
 	folder := t.TempDir()

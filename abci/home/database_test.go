@@ -8,8 +8,9 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/opt"
 )
 
-// TestWriteBuffersGrowWithRounds: a home without a genesis, and one with small rounds, have the
-// smallest write buffers. Buffers grow with the rounds, up to a bound. Compression is off.
+// TestWriteBuffersGrowWithRounds: a home without a genesis, and a home whose chain has small
+// rounds, have the smallest write buffers. The buffers grow with the bytes of a round, up to a
+// bound. Compression is off.
 func TestWriteBuffersGrowWithRounds(t *testing.T) {
 	require.Zero(t, roundBytes(config.DefaultConfig().SetRoot(t.TempDir())))
 	for _, small := range []int64{0, 100_000, 1 * opt.MiB} {

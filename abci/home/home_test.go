@@ -123,7 +123,8 @@ func TestResetRunning(t *testing.T) {
 	require.NotEmpty(t, left)
 }
 
-// TestResetStopped: a leftover that is no sign of a running node does not prevent a reset.
+// TestResetStopped: Reset works in a home whose database is missing, damaged, in memory or of a
+// backend that is not built in, because none of these means that a node is running.
 func TestResetStopped(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, c *config.Config){
 		"no database": func(*testing.T, *config.Config) {},

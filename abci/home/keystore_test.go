@@ -88,15 +88,15 @@ func plainFiles(t *testing.T, dir string, secrets []string) (found []string) {
 	return found
 }
 
-// TestEncrypt: the keys of an encrypted home are the same keys, no file has one in plain, and the
-// home asks once.
+// TestEncrypt: encryption does not change the keys of a home, no file has a plain key afterwards,
+// and the home asks for the passphrase once.
 func TestEncrypt(t *testing.T) {
 	cheap(t)
 	dir, c, files, secrets := plainHome(t)
 	require.Len(t, plainFiles(t, dir, secrets), 4, "the scan finds plain keys")
 	before, err := new(Keystore).LoadKeys(files[1])
 	require.NoError(t, err)
-	left := filepath.Join(dir, "config", "write-file-atomic-1") // of a process that was killed
+	left := filepath.Join(dir, "config", "write-file-atomic-1") // a temporary file of a killed process
 	require.NoError(t, os.WriteFile(left, []byte(secrets[0]), 0o600))
 
 	done, err := NewKeystore(dir, nil).Encrypt(files, says(homePassphrase))
@@ -180,8 +180,8 @@ func TestDecrypt(t *testing.T) {
 }
 
 // TestEveryCrashOfAnEncryptionStarts stops an encryption, and then a decryption, before each of its
-// writes, as kill -9 does, and before each rename. The keys can be read at each point, PlainKeys
-// names those that are plain, and the same command goes on.
+// writes, as kill -9 does, and before each rename. After each kill the keys can be read, PlainKeys
+// lists the plain key files, and another call of the same function completes the work.
 func TestEveryCrashOfAnEncryptionStarts(t *testing.T) {
 	cheap(t)
 	dir, c, files, secrets := plainHome(t)
@@ -250,8 +250,8 @@ func TestEveryCrashOfAnEncryptionStarts(t *testing.T) {
 	}
 }
 
-// TestAForeignKeyIsNamed: a key file of another encrypted home, or without its identity, is not
-// taken, and the error says what is missing.
+// TestAForeignKeyIsNamed: a key file that is encrypted to another identity, a damaged key file, and
+// a key file in a home without its identity are rejected, each with an error that says so.
 func TestAForeignKeyIsNamed(t *testing.T) {
 	cheap(t)
 	dir, c, files, _ := plainHome(t)
@@ -280,8 +280,8 @@ func TestAForeignKeyIsNamed(t *testing.T) {
 	require.NoFileExists(t, IdentityFile(dir))
 }
 
-// TestInitEncrypted: the keys of the home are encrypted when their files appear, and a backup has
-// what it takes to open them.
+// TestInitEncrypted: the key files of the home are never plain, and a backup has the identity that
+// decrypts them.
 func TestInitEncrypted(t *testing.T) {
 	cheap(t)
 	dir := filepath.Join(t.TempDir(), "home")
@@ -310,8 +310,8 @@ func TestInitEncrypted(t *testing.T) {
 	require.Equal(t, made.Keys, keys)
 }
 
-// TestLoadValidatorKeepsTheLastSignature: the validator of an encrypted home goes on from the state
-// in its file, and writes there.
+// TestLoadValidatorKeepsTheLastSignature: the validator of an encrypted home continues from the
+// state in its file, and writes its state to that file.
 func TestLoadValidatorKeepsTheLastSignature(t *testing.T) {
 	dir := t.TempDir()
 	c := DefaultConfig()
@@ -328,7 +328,7 @@ func TestLoadValidatorKeepsTheLastSignature(t *testing.T) {
 	require.Equal(t, before.Key.Address, after.Key.Address)
 }
 
-// TestValidatorKeyNames: a key file that other readers could read otherwise is refused.
+// TestValidatorKeyNames: a key file that another reader could read differently is rejected.
 func TestValidatorKeyNames(t *testing.T) {
 	made, err := Init(filepath.Join(t.TempDir(), "named"), DefaultConfig(), DefaultAppConfig())
 	require.NoError(t, err)

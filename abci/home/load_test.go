@@ -134,7 +134,8 @@ func TestLoadRejectsOtherMempools(t *testing.T) {
 	}
 }
 
-// TestLoadRejectsARelayThatListensNowhere: members dial a relay. A member may listen nowhere.
+// TestLoadRejectsARelayThatListensNowhere: a relay must have a listen address, because members dial
+// it. A member need not have one.
 func TestLoadRejectsARelayThatListensNowhere(t *testing.T) {
 	dir := t.TempDir()
 	c, err := home.NewConfig("alice", "", "")

@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app/worker/signer"
 )
 
-// splitHome makes a home and returns the move of its keys to a signer's.
+// splitHome makes a home and returns the move of its keys to a signer's home.
 func splitHome(t *testing.T) (dir string, m SignerMove) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "node")
@@ -35,8 +35,9 @@ func move(t *testing.T, dir string, m SignerMove) error {
 	return MoveToSigner(c, a, NewKeystore(dir, nil), m)
 }
 
-// TestMoveToSigner: after the move the keys and the journal are at the signer alone, the home signs by
-// it, and what the signer does not allow says where it is allowed.
+// TestMoveToSigner: after the move only the signer's home has the keys and the journal, and the
+// node's home signs through the signer. The error about an operation that the signer does not allow
+// says where to run the command.
 func TestMoveToSigner(t *testing.T) {
 	dir, m := splitHome(t)
 	c, a, err := Load(dir)
@@ -93,8 +94,8 @@ func TestMoveToSigner(t *testing.T) {
 	require.ErrorContains(t, err, "two processes would sign with one key")
 }
 
-// TestMoveToSignerCutOff: whichever step a crash comes at, no two homes start with the keys, and the
-// command goes on.
+// TestMoveToSignerCutOff: at whichever step a crash interrupts the move, two homes with the keys
+// cannot both start, and another call completes the move.
 func TestMoveToSignerCutOff(t *testing.T) {
 	starts := func(dir string) bool {
 		c, a, err := Load(dir)

@@ -24,7 +24,7 @@ func TestForeseenBlocksAreNotFetched(t *testing.T) {
 	}{"own": {false, 0}, "another's": {true, 6}} {
 		n := newNode(t, apptest.ChainID, rounds(6))
 		var mu sync.Mutex
-		fetched := map[int64]bool{} // by height, because with two chains both may fetch one block
+		fetched := map[int64]bool{} // keyed by height, because two chains may both fetch a block
 		n.lie = func(method string, _ int64, answer any) any {
 			if b, ok := answer.(*coretypes.ResultBlock); ok && method == "block" && len(b.Block.Txs) > 0 {
 				mu.Lock()

@@ -50,7 +50,7 @@ func rounds(count uint64) func(*params.Params) {
 }
 
 // TestWorkerTrainsBesideItsNode: the worker trains to the end of the epoch. It follows the blocks,
-// takes the node's state if it starts late, and continues from the header that it has kept.
+// takes the node's state if it starts late, and continues from the header that it has stored.
 func TestWorkerTrainsBesideItsNode(t *testing.T) {
 	for name, late := range map[string]int{"from the first block": 0, "late": 100} {
 		n := newNode(t, apptest.ChainID, rounds(6))
@@ -262,8 +262,8 @@ func TestTrustBeginsInTheHome(t *testing.T) {
 }
 
 // TestWorkerFollowsItsValidators: a worker follows changes of the validator set through blocks, and
-// over a skip to a set without any of the first validators. It rejects a set that the header before
-// does not announce.
+// over a skip to a set without any of the first validators. It rejects a set that the previous
+// header does not announce.
 func TestWorkerFollowsItsValidators(t *testing.T) {
 	for _, blocks := range []int{30, 150} {
 		n := newNode(t, apptest.ChainID)
@@ -299,8 +299,8 @@ func TestRoundsOnlyGrow(t *testing.T) {
 	require.ErrorIs(t, err, light.ErrStale)
 }
 
-// TestDraftsAreMadeAgain: the worker recomputes a draft, and does not sign one that does not follow
-// from its gradients.
+// TestDraftsAreMadeAgain: the worker recomputes a draft, and does not sign a draft whose Delta does
+// not follow from its gradients.
 func TestDraftsAreMadeAgain(t *testing.T) {
 	change := func(f func(*query.Lead)) func(string, int64, any) any {
 		return func(method string, _ int64, answer any) any {
@@ -345,7 +345,7 @@ func TestDraftsAreMadeAgain(t *testing.T) {
 }
 
 // TestWorkersShareOneQuestion: a hundred workers that wait for a round send no more requests than
-// one.
+// one worker.
 func TestWorkersShareOneQuestion(t *testing.T) {
 	n := newNode(t, apptest.ChainID)
 	for range 3 {

@@ -84,8 +84,9 @@ func TestUnfinishedCrowd(t *testing.T) {
 	}
 }
 
-// TestUnfinishedForgivesWhatIsCountedTooHigh: packets larger than the assumed ones take fewer bytes
-// than are counted, and the difference is no credit for messages begun later.
+// TestUnfinishedForgivesWhatIsCountedTooHigh: if a peer's packets are larger than packetPayload,
+// the counted bytes of its messages are too high. The excess does not offset the unfinished bytes
+// of later messages.
 func TestUnfinishedForgivesWhatIsCountedTooHigh(t *testing.T) {
 	u := &unfinished{max: 1 << 20}
 	c := newCounting(u)
@@ -130,8 +131,8 @@ func (w *countingWriter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// TestCapacities: all the channels of a peer together have small limits on a small chain, and on
-// every chain each channel takes the chain's transactions and blocks.
+// TestCapacities: on a small chain the limits of all channels of a peer together are small, and on
+// every chain each channel accepts the chain's transactions and blocks.
 func TestCapacities(t *testing.T) {
 	for _, name := range preset.Names() {
 		for _, n := range []int{4, 100} {

@@ -136,7 +136,7 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "version.app is 77")
 }
 
-// TestReplacedGenesisIsRefused: a home that has been started once goes on with no other genesis.
+// TestReplacedGenesisIsRefused: a home that has been started once rejects another genesis.
 func TestReplacedGenesisIsRefused(t *testing.T) {
 	c, a := alone(t, 5)
 	first, err := os.ReadFile(c.GenesisFile())
@@ -160,8 +160,8 @@ func TestReplacedGenesisIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "chain another")
 }
 
-// TestDatabasesThatDisagree: if the block store, the state or the application are at different
-// heights, the start fails with an error that names the remedy, and without a panic.
+// TestDatabasesThatDisagree: if the block store, the state database and the application are at
+// different heights, the start fails with an error that names the remedy, and without a panic.
 func TestDatabasesThatDisagree(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
@@ -212,8 +212,8 @@ type restored struct {
 
 func (r *restored) Restoring() (time.Time, time.Time, bool) { return r.offered, r.taken, r.done.Load() }
 
-// TestStateSyncEnds: a state sync without progress ends with an error that says what to check. One
-// that makes progress, or is done, goes on.
+// TestStateSyncEnds: a state sync without progress ends with an error that says what to check. A
+// state sync that makes progress or has succeeded is not ended.
 func TestStateSyncEnds(t *testing.T) {
 	ctx := context.Background()
 	quick := patience{offer: 20 * time.Millisecond, chunk: 40 * time.Millisecond, look: time.Millisecond}

@@ -14,9 +14,10 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// TestEvidenceFloodEndsInThePool: of 300 valid pieces that a validator signed against itself, the
-// pool of a running node takes one and rejects the others with the reason. After that piece has
-// convicted the validator, the pool rejects all, and blocks go on.
+// TestEvidenceFloodEndsInThePool: a validator signs 300 valid pieces of evidence against itself.
+// The pool of a running node takes one piece and rejects the others with the reason. After the
+// piece has convicted the validator, the pool rejects every piece, and the chain makes further
+// blocks.
 func TestEvidenceFloodEndsInThePool(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
@@ -26,7 +27,7 @@ func TestEvidenceFloodEndsInThePool(t *testing.T) {
 	pv := privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	header := r.Node.BlockStore().LoadBlockMeta(2).Header
 	key := types.NewMockPVWithParams(pv.Key.PrivKey, false, false)
-	piece := func() types.Evidence { // of two random blocks
+	piece := func() types.Evidence { // votes for two random blocks
 		e, err := types.NewMockDuplicateVoteEvidenceWithValidator(2, header.Time, key, header.ChainID)
 		require.NoError(t, err)
 		e.TotalVotingPower, e.ValidatorPower = app.Power, app.Power

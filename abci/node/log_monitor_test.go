@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/abci/databases"
 )
 
-// TestWhatIsNoErrorFillsNoLog: needless evidence is not logged as an error, nor are connections
-// that break while the node stops, and connections that a peer closed. Other failures are.
+// TestWhatIsNoErrorFillsNoLog: needless evidence, connections that break while the node stops, and
+// connections that a peer closed are not logged as errors. Other failures are logged as errors.
 func TestWhatIsNoErrorFillsNoLog(t *testing.T) {
 	var out bytes.Buffer
 	var heardOf []string

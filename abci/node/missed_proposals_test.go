@@ -46,14 +46,14 @@ func TestTurns(t *testing.T) {
 	for range 8 {
 		pass(all, all, false)
 	}
-	for height < 11 { // it misses its turn of height 11
+	for height < 11 { // the last validator misses its turn of height 11
 		pass(rest, rest, false)
 	}
 	for range 8 {
 		pass(rest, rest, (height+2)%validators == 3)
 	}
 	require.EqualValues(t, 19, height)
-	for range 8 { // it votes, and its proposals are slow: after a missed turn its next vote counts
+	for range 8 { // its proposals are slow, but it votes: after a missed turn its next vote counts
 		pass(rest, all, false)
 	}
 	pass(rest, rest, false)
@@ -69,8 +69,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// block decides a height: one of four validators proposes it, and the commit of the block before is
-// of a round and has the given votes.
+// block returns the request for a decided height with four validators: the proposer of the block,
+// and the round and the votes of the commit of the previous block.
 func block(height int64, proposer string, round int32, votes string) *abcitypes.RequestFinalizeBlock {
 	b := &abcitypes.RequestFinalizeBlock{Height: height, ProposerAddress: []byte(proposer),
 		DecidedLastCommit: abcitypes.CommitInfo{Round: round}}
@@ -96,8 +96,8 @@ func known(t *testing.T) *missedProposals {
 	return x
 }
 
-// TestTurnOfAStraggler: the vote of the slowest validator is in no commit. If its gradient is in
-// the rounds, it gets the full timeout after a missed turn. If it sends nothing, it does not.
+// TestTurnOfAStraggler: the vote of the slowest validator is in no commit. After a missed turn it
+// gets the full timeout if its gradient is in the round, and the short timeout if it sends nothing.
 func TestTurnOfAStraggler(t *testing.T) {
 	for _, gradient := range []bool{true, false} {
 		x := known(t)
@@ -114,8 +114,8 @@ func TestTurnOfAStraggler(t *testing.T) {
 }
 
 // TestTurnWithAnEarlierBlock: a block that is proposed again by a later proposer names the first
-// proposer. It says nothing about the later one, whose own votes keep its turn full while the first
-// is down.
+// proposer. Such a block is no evidence about the later proposer. While the first proposer is down,
+// the votes of the later proposer keep the timeout for its own turn full.
 func TestTurnWithAnEarlierBlock(t *testing.T) {
 	x := known(t)
 	for _, b := range []*abcitypes.RequestFinalizeBlock{

@@ -12,8 +12,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// TestDecidedByMembers: a proposer needs one member more than can be Byzantine, with one node each.
-// Strangers, former members and workers without a validator do not count.
+// TestDecidedByMembers: a height is decided if more members than can be Byzantine have a node
+// beyond it. Each member counts once, and strangers, former members and workers without a validator
+// do not count.
 func TestDecidedByMembers(t *testing.T) {
 	var members []app.Participant
 	for i := range 7 {

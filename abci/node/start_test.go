@@ -48,8 +48,8 @@ func alone(t *testing.T, rounds uint64) (*config.Config, home.AppConfig) {
 	return c, a
 }
 
-// free returns an unused address, with a port below those that Linux gives to outgoing connections:
-// one of those could take the port before the node does.
+// free returns an unused address, with a port below the ports that Linux gives to outgoing
+// connections: an outgoing connection could take such a port before the node does.
 func free(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -152,8 +152,8 @@ func TestWorkerGivesUp(t *testing.T) {
 	}
 }
 
-// TestABusyPortIsAnErrorThatNamesItsKey: that includes the port of Prometheus, without whose
-// metrics CometBFT would run.
+// TestABusyPortIsAnErrorThatNamesItsKey: this includes the Prometheus port, because CometBFT would
+// run without metrics.
 func TestABusyPortIsAnErrorThatNamesItsKey(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -70,8 +70,8 @@ func handed(t *testing.T, registry *prometheus.Registry) (bytes float64) {
 	return bytes
 }
 
-// TestStrangerReachesNoReactor: of all that strangers send behind their handshakes, no byte is
-// handed to a reactor. The same messages of a node that the operator allows are.
+// TestStrangerReachesNoReactor: no byte that strangers send after their handshakes reaches a
+// reactor. The same messages from a node that the operator allows do.
 func TestStrangerReachesNoReactor(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	registry, before := prometheus.NewRegistry(), prometheus.DefaultRegisterer
@@ -112,7 +112,7 @@ func TestRelayHasNoKeys(t *testing.T) {
 	genesis, err := os.ReadFile(c.GenesisFile())
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(relay.GenesisFile(), genesis, 0o600))
-	for range 2 { // and again, from what it stored
+	for range 2 { // the second start continues from the stored blocks
 		r, err := Start(relay, a, log.NewNopLogger(), Hooks{})
 		require.NoError(t, err)
 		require.NoError(t, r.Stop())

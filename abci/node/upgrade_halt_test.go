@@ -67,8 +67,8 @@ func untilUpgrade(t *testing.T, c *config.Config, a home.AppConfig, version uint
 }
 
 // TestUpgradeOfANode: a node executes the last height of its version and ends, and signs nothing
-// after it. The program of the old version is then rejected, and so is one of a third version. The
-// program of the new version continues, with that version in the headers.
+// after it. The program of the old version is then rejected, and so is a program of a third
+// version. The program of the new version continues, with that version in the headers.
 func TestUpgradeOfANode(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	old := app.Version

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestSameIsByAllBytes: two transactions that end with the same bytes are told apart, and a dropped
-// one is not found.
+// TestSameIsByAllBytes: two transactions that end with the same bytes are distinguished, and a
+// dropped transaction is not found.
 func TestSameIsByAllBytes(t *testing.T) {
 	p := New(apptest.State(4), 0, time.Now)
 	a := &tx.Tx{Raw: append([]byte{1}, make([]byte, 64)...)}

@@ -225,7 +225,7 @@ func TestOneValueOpIsEnough(t *testing.T) {
 	n := 0
 	for key, p := range c.all(t) {
 		if slices.ContainsFunc(p.Ops.Ops, func(op cmtcrypto.ProofOp) bool { return op.Type != merkle.ProofOpValue }) {
-			continue // whole lists, and models after rounds with their chunks
+			continue // whole lists, and the models of rounds and their chunks, need this package's operators
 		}
 		n++
 		require.NoError(t, plain.VerifyValue(p.Ops, hash[:], proof.KeyPath(key), p.Value), key)

@@ -21,8 +21,9 @@ func proposed(t *testing.T, body tx.Body) query.Proposal {
 	return query.Proposal{ID: hex.EncodeToString(id[:]), Kind: tx.KindOf(body).String(), Content: content}
 }
 
-// TestEffect: a proposal for an epoch shows every parameter that it changes, a removal shows N and f,
-// both say that f falls to 0, and a content that is not that of the id has no effect.
+// TestEffect: the effect of a proposal for an epoch has every parameter that changes, the effect of
+// a removal has N and f, and both tell whether f falls to 0. A content that does not match the
+// proposal's id is an error.
 func TestEffect(t *testing.T) {
 	running, err := preset.New("default", 4)
 	require.NoError(t, err)
@@ -53,7 +54,8 @@ func TestEffect(t *testing.T) {
 	require.Empty(t, e)
 }
 
-// TestWithout: N and f after the end of a membership, of the learning and of consensus.
+// TestWithout: the effect has N and f of the learning and of consensus after the end of a
+// membership.
 func TestWithout(t *testing.T) {
 	for _, c := range []struct {
 		n, f, validators int

@@ -26,7 +26,7 @@ type neighbour struct {
 	*mock.Peer
 	mu    sync.Mutex
 	got   []p2p.Envelope
-	plain bool // it has no channel of blocks
+	plain bool // whether the peer lacks the channel of blocks
 }
 
 func (n *neighbour) NodeInfo() p2p.NodeInfo {
@@ -103,7 +103,7 @@ func (c *collector) offer(p *neighbour, m *CompactBlock) {
 	require.NoError(c, c.onGossip(p, &BlockGossip{Block: sent(c, m)}))
 }
 
-// until lets the reactor work until something holds.
+// until lets the reactor work until the function holds returns true.
 func (c *collector) until(holds func() bool) {
 	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(blockTick) {
 		require.True(c, time.Now().Before(end), "it never holds")
@@ -111,7 +111,7 @@ func (c *collector) until(holds func() bool) {
 	}
 }
 
-// counted returns the node's count of parts that came to it in a way.
+// counted returns the metric that counts the parts that the node got in the given way.
 func (c *collector) counted(how string) float64 {
 	families, err := c.registry.Gather()
 	require.NoError(c, err)
@@ -163,8 +163,9 @@ func (c *collector) part(i int) p2p.Envelope {
 	return p2p.Envelope{ChannelID: consensus.DataChannel, Message: &cmtcons.BlockPart{Height: proposed, Part: *p}}
 }
 
-// TestBlocksAreRebuilt: a node hands consensus the parts of an offered block, and requests only those
-// with bytes of a transaction that its pool lacks. It needs no answer if the transaction comes.
+// TestBlocksAreRebuilt: a node hands the parts of an offered block to consensus, and requests only
+// the parts with bytes of a transaction that its pool lacks. It needs no answer if the transaction
+// arrives.
 func TestBlocksAreRebuilt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := collecting(t, 2, partBytes, 3*partBytes, 500)
@@ -213,9 +214,10 @@ func TestConsensusStartsOver(t *testing.T) {
 	})
 }
 
-// TestLiarsCostNoBlock: peers offer a block with transactions that do not exist, in the wrong order,
-// and at other heights, before an honest peer offers it. The block is rebuilt at once of the honest
-// offer, and those whose parts are false are disconnected. One offer of a peer is kept.
+// TestLiarsCostNoBlock: peers offer a block with transactions that do not exist, in the wrong
+// order, and at other heights, before an honest peer offers it. The block is rebuilt from the
+// honest offer at once, and the peers whose parts are false are disconnected. Only the last offer
+// of each peer is kept.
 func TestLiarsCostNoBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := collecting(t, 4, partBytes, 3*partBytes, 3*partBytes)
@@ -244,9 +246,9 @@ func TestLiarsCostNoBlock(t *testing.T) {
 	})
 }
 
-// TestPartsGoByReference: a peer is sent the block by reference in place of its first part, once this
-// node has the whole. It is sent the parts that it requests, each once. A peer without the channel,
-// or at an earlier height, is sent each part.
+// TestPartsGoByReference: once this node has the whole block, it sends a peer the compact block in
+// place of the first part. It sends each part that the peer requests once. A peer without the
+// channel, or at an earlier height, gets every part.
 func TestPartsGoByReference(t *testing.T) {
 	c := collecting(t, 2, partBytes, 500)
 	peer, plain := c.peers[0], &neighbour{Peer: mock.NewPeer(nil), plain: true}

@@ -51,8 +51,8 @@ func sent(t require.TestingT, m *CompactBlock) *CompactBlock {
 }
 
 // TestPartsAreRebuilt: whatever transactions a block has, and whatever the pool of the receiver
-// lacks, the parts that are rebuilt are the block's, with valid proofs, and only those are missing in
-// which a missing transaction has bytes.
+// lacks, the rebuilt parts equal the block's parts and have valid proofs. Only parts with bytes of
+// a transaction that the pool lacks are missing.
 func TestPartsAreRebuilt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		length := rapid.OneOf(rapid.IntRange(1, 300), rapid.IntRange(1, 3*partBytes))
@@ -95,8 +95,8 @@ func TestPartsAreRebuilt(t *testing.T) {
 	})
 }
 
-// TestForgedCompactBlocks: a part that is not the one of the Merkle tree is no part, and a message
-// of a wrong form is rejected.
+// TestForgedCompactBlocks: a part that does not match the Merkle tree is an error, and a message of
+// a wrong form is rejected.
 func TestForgedCompactBlocks(t *testing.T) {
 	block, parts, pool := blockWith(3*partBytes, 5000, 70_000)
 	held := func(h hash) *tx.Tx { return pool[h] }
@@ -139,8 +139,8 @@ func TestForgedCompactBlocks(t *testing.T) {
 	}
 }
 
-// TestCompactBlockIsBounded: a block whose compact form is too large, or whose bytes are none of a
-// block, has none.
+// TestCompactBlockIsBounded: there is no compact block if it would be too large, or if the bytes of
+// the parts are not the bytes of a block.
 func TestCompactBlockIsBounded(t *testing.T) {
 	block, parts, _ := blockWith(make([]int, 8000)...)
 	for i := range block.Txs {
@@ -160,8 +160,8 @@ func TestCompactBlockIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, errCompact)
 }
 
-// FuzzCompactBlock: whatever a peer sends, reading it does not panic, and a part that is rebuilt of
-// it has the leaf that its tree names.
+// FuzzCompactBlock: whatever a peer sends, reading the message does not panic, and every rebuilt
+// part has a valid proof in the message's Merkle tree.
 func FuzzCompactBlock(f *testing.F) {
 	block, parts, pool := blockWith(partBytes, 300, 2000)
 	made, err := compact(proposed, parts, block.Txs, txHash)

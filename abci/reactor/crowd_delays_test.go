@@ -17,9 +17,9 @@ import (
 	"github.com/spdl/spdl/abci/metrics"
 )
 
-// TestCrowdHoldsAGradientBack: members' nodes that have each delivered one transaction announce a
-// gradient first and withhold it. The honest announcer is asked after a number of timeouts that is
-// logarithmic in their number. Strangers delay nothing.
+// TestCrowdHoldsAGradientBack: k nodes of members that have each delivered one transaction announce
+// a gradient first and withhold it. The honest announcer is asked after O(log k) timeouts.
+// Strangers delay nothing.
 func TestCrowdHoldsAGradientBack(t *testing.T) {
 	for _, strangers := range []bool{false, true} {
 		for _, k := range []int{1, 3, 10, 40} {
@@ -70,8 +70,8 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 }
 
 // TestCrowdDelaysParts: peers offer a block first and do not answer requests for the parts that a
-// node cannot rebuild. The honest peer is asked after a number of pauses that is logarithmic in
-// theirs, and at once if they are strangers.
+// node cannot rebuild. The honest peer is asked after a number of pauses that is logarithmic in the
+// number of these peers, and at once if these peers are strangers.
 func TestCrowdDelaysParts(t *testing.T) {
 	for _, strangers := range []bool{false, true} {
 		for _, k := range []int{0, 1, 3, 10, 40} {
@@ -97,8 +97,8 @@ func TestCrowdDelaysParts(t *testing.T) {
 	}
 }
 
-// TestCrowdOfClocks: strangers that lie about the time change nothing, and two clocks are no
-// majority against this one.
+// TestCrowdOfClocks: strangers that lie about the time change nothing, and the clocks of two peers
+// are too few for a warning about this node's clock.
 func TestCrowdOfClocks(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		var out bytes.Buffer

@@ -92,9 +92,9 @@ func TestWantedIsPatientWithWhoDelivers(t *testing.T) {
 	require.Equal(t, []wantTx{{"other", nth(9)}}, w.expire())
 }
 
-// TestWantedIsNotHeldUp: a peer that delivers later requests and skips one withholds it, and gets
-// no more time for it than a silent peer. Nor does a peer that delivers other transactions for
-// long.
+// TestWantedIsNotHeldUp: a peer that skips one request and delivers later requests gets no more
+// time for the skipped request than a silent peer. A peer that delivers other transactions gets at
+// most maxRequestTimeout.
 func TestWantedIsNotHeldUp(t *testing.T) {
 	w, at := clocked()
 	h := nth(1 << 20)
