@@ -46,6 +46,20 @@ func Misbehaving(home string) (*Net, int, error) {
 		filepath.Base(home))
 }
 
+// Attackers returns the kinds of attack that a localnet's manifest names, by participant, or nil if
+// the folder holds no localnet.
+func Attackers(folder string) (map[uint32]string, error) {
+	if !Made(folder) {
+		return nil, nil
+	}
+	m, err := LoadManifest(filepath.Join(folder, manifestFile))
+	out := map[uint32]string{}
+	for _, x := range m.Attacks {
+		out[uint32(x.Node)] = x.Kind
+	}
+	return out, err
+}
+
 // nodeName returns node i's folder and moniker.
 func nodeName(i int) string { return fmt.Sprintf("node%d", i) }
 

@@ -28,8 +28,9 @@ var page = template.Must(template.New("report").Parse(reportPage))
 type Section struct {
 	Summary
 	Drawings []Drawing
-	Lines    int  // of the CSV's data
-	Folded   bool // the table is collapsed until the reader opens it
+	Lines    int          // of the CSV's data
+	Folded   bool         // the table is collapsed until the reader opens it
+	Bad      map[int]bool // rows of the table that are marked
 }
 
 // Drawing is one picture of a section. Title says what it shows, for readers who do not see it.
@@ -61,15 +62,22 @@ func (s Section) Details() []figure.Note {
 	return slices.DeleteFunc(slices.Clone(s.Notes), func(n figure.Note) bool { return n.Name == "title" })
 }
 
-// Page returns an HTML file that loads no other files. The page begins with verdict, a line with
-// the result or "", and with warnings.
-func Page(title, verdict, about string, warnings []string, sections []Section) ([]byte, error) {
+// Front is what a page says before its sections.
+type Front struct {
+	Title    string
+	Verdict  string // the result in one line, or ""
+	Warnings []string
+	Note     string // a boxed line, or ""
+	About    string
+}
+
+// Page returns an HTML file that loads no other files.
+func Page(f Front, sections []Section) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, struct {
-		Title, Verdict, About string
-		Warnings              []string
-		Sections              []Section
-	}{title, verdict, about, warnings, sections})
+		Front
+		Sections []Section
+	}{f, sections})
 	return out.Bytes(), err
 }
 
@@ -125,6 +133,6 @@ func Report(dir string) ([]byte, error) {
 	if len(sections) == 0 {
 		return nil, fmt.Errorf("%s holds no experiment; make one with `spdl-figures experiment NAME --out %s`", dir, dir)
 	}
-	return Page("SPDL: experiments", "", "PURE is the mean without noise, DP the mean with noise, SPDL a resilient rule "+
-		"with noise.", nil, sections)
+	return Page(Front{Title: "SPDL: experiments", About: "PURE is the mean without noise, DP the mean with noise, SPDL " +
+		"a resilient rule with noise."}, sections)
 }

@@ -24,6 +24,7 @@ type Chain struct {
 	State  *app.State    // after the last block
 	Count  []Tally       // by participant
 	Runs   []Run         // sequences of opposed gradients, in the order of their first rounds
+	Gaps   []Run         // sequences of rounds without a member's gradient, in the same order
 	Params params.Params // of the last epoch that closed a round
 
 	// Unmeasured is the reason why external models were not measured, or "" if all models were.
@@ -57,25 +58,24 @@ type Round struct {
 }
 
 // Tally counts what a participant did in all rounds.
-type Tally struct{ Included, Selected, Opposed, Led int }
+type Tally struct{ Included, Selected, Opposed, Absent, Led int }
 
-// Run is a sequence of rounds in which a participant's gradient was opposed to Delta. Between two
-// opposed gradients there are fewer than apart other rounds.
+// Run is a sequence of rounds with the same trouble of a participant: its gradient was opposed to
+// Delta, or missing. Between two such rounds there are fewer than apart other rounds.
 type Run struct {
 	Participant            uint32
 	Epoch, First, Last     uint64 // rounds
 	FromHeight, LastHeight uint64
-	Count                  uint64 // of opposed gradients
+	Count                  uint64 // of rounds with the trouble
 }
 
-// apart is the number of rounds without opposition after which an opposed gradient begins a new
-// run.
+// apart is the number of rounds without trouble after which the next trouble begins a new run.
 const apart = 5
 
-// oppose adds an opposed gradient to its participant's last run, or begins a new run.
-func (c *Chain) oppose(r *app.Record, participant uint32) {
-	for i := len(c.Runs) - 1; i >= 0; i-- {
-		run := &c.Runs[i]
+// extend adds a round to its participant's last run, or begins a new run.
+func extend(runs []Run, r *app.Record, participant uint32) []Run {
+	for i := len(runs) - 1; i >= 0; i-- {
+		run := &runs[i]
 		if run.Participant != participant {
 			continue
 		}
@@ -83,9 +83,9 @@ func (c *Chain) oppose(r *app.Record, participant uint32) {
 			break
 		}
 		run.Last, run.LastHeight, run.Count = r.Round, r.Height, run.Count+1
-		return
+		return runs
 	}
-	c.Runs = append(c.Runs, Run{participant, r.Epoch, r.Round, r.Round, r.Height, r.Height, 1})
+	return append(runs, Run{participant, r.Epoch, r.Round, r.Round, r.Height, r.Height, 1})
 }
 
 // Most is the max number of rounds in a report: more would be hard to read, and slow to measure.
@@ -153,7 +153,9 @@ func (c *Chain) add(r *app.Record) {
 		c.Count = append(c.Count, Tally{})
 	}
 	c.Count[r.Leader].Led++
+	in := map[uint32]bool{}
 	for _, x := range r.Contributions {
+		in[x.Participant] = true
 		t := &c.Count[x.Participant]
 		t.Included++
 		if x.Selected {
@@ -161,7 +163,13 @@ func (c *Chain) add(r *app.Record) {
 		}
 		if x.Opposed {
 			t.Opposed++
-			c.oppose(r, x.Participant)
+			c.Runs = extend(c.Runs, r, x.Participant)
+		}
+	}
+	for _, p := range c.State.Participants {
+		if p.Active && p.Joined <= r.Round && !in[p.Index] {
+			c.Count[p.Index].Absent++
+			c.Gaps = extend(c.Gaps, r, p.Index)
 		}
 	}
 }

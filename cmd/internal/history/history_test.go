@@ -66,12 +66,12 @@ func TestRead(t *testing.T) {
 			}
 		}
 	}
-	text, err := page.Of(all, "spdl-figures report <there>", "v0")
+	text, err := page.Of(all, page.Origin{Command: "spdl-figures report <there>", Version: "v0"})
 	require.NoError(t, err)
 	for _, part := range []string{
-		"11 rounds in heights 1 to", "A TEST CHAIN", "spdl-figures report &lt;there&gt;", "version: v0",
+		"heights 1 to", "A TEST CHAIN", "spdl-figures report &lt;there&gt;", "version: v0",
 		"data:image/svg&#43;xml;base64,", "node3",
-		fmt.Sprintf(">%.4f</td>", 1-*saw[10].TestAccuracy), all.Audit.AppHash,
+		fmt.Sprintf(">%.2f %%</td>", 100**saw[10].TestAccuracy), all.Audit.AppHash,
 	} {
 		require.Contains(t, string(text), part)
 	}
@@ -94,7 +94,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	require.Equal(t, included, few.Count[0].Included, "all rounds count")
-	text, err = page.Of(few, "", "")
+	text, err = page.Of(few, page.Origin{})
 	require.NoError(t, err)
 	require.Contains(t, string(text), "Rounds: 3 of 11")
 }

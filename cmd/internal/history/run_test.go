@@ -21,3 +21,15 @@ func TestRunsOfOpposition(t *testing.T) {
 	require.Equal(t, []Run{{0, 0, 0, 7, 10, 17, 4}, {1, 0, 0, 19, 10, 29, 20}, {0, 0, 19, 19, 29, 29, 1},
 		{1, 1, 0, 0, 40, 40, 1}}, c.Runs)
 }
+
+// TestAbsence: a member without a gradient is absent, and neither one that has not joined yet nor
+// one that has left is.
+func TestAbsence(t *testing.T) {
+	c := &Chain{State: &app.State{Participants: []app.Participant{{Index: 0, Active: true}, {Index: 1, Active: true},
+		{Index: 2, Active: true, Joined: 4}, {Index: 3}}}}
+	for round := range uint64(6) {
+		c.add(&app.Record{Round: round, Height: 10 + round, Contributions: []app.Contribution{{Participant: 0}}})
+	}
+	require.Equal(t, []Run{{1, 0, 0, 5, 10, 15, 6}, {2, 0, 4, 5, 14, 15, 2}}, c.Gaps)
+	require.Equal(t, []Tally{{Included: 6, Led: 6}, {Absent: 6}, {Absent: 2}, {}}, c.Count)
+}

@@ -3,6 +3,8 @@ package report
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/cmd/internal/history/page"
+	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment"
 )
 
@@ -84,9 +87,24 @@ func chainReport(r *command.Run, dir string) (text []byte, found, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err = page.Of(h, "spdl-figures report "+dir, version)
+	o := page.Origin{Command: "spdl-figures report " + dir, Version: version, GenesisTime: src.Genesis().GenesisTime}
+	if o.Attacks, err = testnet.Attackers(dir); err != nil {
+		return nil, nil, err
+	}
+	if o.GenesisHash, err = genesisHash(dir); err != nil {
+		return nil, nil, err
+	}
+	text, err = page.Of(h, o)
 	if h.Audit.Divergence != nil { // a nil *Divergence would be a non-nil error
 		found = h.Audit.Divergence
 	}
 	return text, found, err
+}
+
+// genesisHash returns the SHA-256 of the file of a home's genesis, in hexadecimal.
+func genesisHash(dir string) (string, error) {
+	folder, _ := chain.Home(dir)
+	raw, err := os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:]), err
 }

@@ -2,63 +2,85 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/history"
+	"github.com/spdl/spdl/privacy/accountant"
 	"github.com/spdl/spdl/testnet/experiment"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// chain is a history with the functions that show it.
-type chain struct{ *history.Chain }
+// Origin says what a report is made of, and by what.
+type Origin struct {
+	Command, Version string // that made the report
+	GenesisHash      string // SHA-256 of the file config/genesis.json
+	GenesisTime      time.Time
+	Attacks          map[uint32]string // kinds of attack of a localnet's manifest, by participant
+}
 
-// Of returns the report: one HTML file. The report names command and version, which made it.
-func Of(h *history.Chain, command, version string) ([]byte, error) {
-	c := chain{h}
+// chain is a history with the functions that show it.
+type chain struct {
+	*history.Chain
+	Origin
+}
+
+// Of returns the report: one HTML file.
+func Of(h *history.Chain, o Origin) ([]byte, error) {
+	c := chain{h, o}
 	notes := []figure.Note{
-		{Name: "command", Text: command}, {Name: "chain", Text: c.Audit.ChainID},
-		{Name: "application hash", Text: c.Audit.AppHash}, {Name: "version", Text: version},
+		{Name: "command", Text: c.Command}, {Name: "chain", Text: c.Audit.ChainID},
+		{Name: "application hash", Text: c.Audit.AppHash}, {Name: "version", Text: c.Version},
 	}
 	drawings, err := c.drawings(notes)
 	if err != nil {
 		return nil, err
 	}
-	about := fmt.Sprintf("The chain has %d rounds in heights %d to %d, and %d gradients, under %s for f=%d. All of it "+
-		"was executed again from the blocks, and %d signatures of validators were verified.", c.Audit.Rounds,
-		c.Audit.First, c.Audit.Last, c.Audit.Gradients, c.Params.Rule.Name, c.Params.Rule.Byzantine, c.Audit.Signatures)
+	about := fmt.Sprintf("All of the chain was executed again from its blocks, and %d signatures of validators were "+
+		"verified.", c.Audit.Signatures)
 	if c.Unmeasured != "" {
 		about += " Models were not measured: " + c.Unmeasured + "."
-	}
-	var warnings []string
-	if d := c.Audit.Divergence; d != nil {
-		warnings = append(warnings, fmt.Sprintf("THE REPLAY DIVERGES at height %d, and ends there: %s.", d.Height, d.Reason))
-	}
-	if app.KnownNoise(c.State.Params, c.State.Epochs) {
-		warnings = append(warnings, "A TEST CHAIN: its noise may be known, so epsilon is on paper only.")
-	}
-	if accused := c.suspects(); accused != "" {
-		warnings = append(warnings, accused)
 	}
 	var sections []experiment.Section
 	if t := c.incidents(); len(t.Rows) > 0 {
 		sections = append(sections, experiment.Section{Summary: experiment.Summary{Name: "incidents",
-			Title: "Proven offences, opposed gradients and leaders passed over", Table: t}})
+			Title: "Incidents", Table: t}})
 	}
-	sections = append(sections, experiment.Section{Drawings: drawings, Summary: experiment.Summary{
-		Name: "participants", Title: "Training and participants", Notes: notes, Table: c.participants()}})
+	people, bad := c.participants()
+	sections = append(sections,
+		experiment.Section{Summary: experiment.Summary{Name: "facts", Title: "Facts", Table: c.facts()}},
+		experiment.Section{Drawings: drawings, Summary: experiment.Summary{Name: "training", Title: "Training"}},
+		experiment.Section{Bad: bad, Summary: experiment.Summary{
+			Name: "participants", Title: "Participants, those with trouble first", Notes: notes, Table: people}})
 	title := "Rounds"
 	if uint64(len(c.Rounds)) < c.Audit.Rounds {
 		title = fmt.Sprintf("Rounds: %d of %d", len(c.Rounds), c.Audit.Rounds)
 	}
 	sections = append(sections, experiment.Section{Folded: true, Summary: experiment.Summary{Name: "rounds", Title: title,
 		Table: c.table()}})
-	return experiment.Page("SPDL: chain "+c.Audit.ChainID, c.verdict(), about, warnings, sections)
+	return experiment.Page(experiment.Front{Title: "SPDL: chain " + c.Audit.ChainID, Verdict: c.verdict(),
+		Warnings: c.warnings(), Note: c.played(), About: about}, sections)
+}
+
+// warnings returns what a reader must know first: a divergence, known noise, and attackers.
+func (c chain) warnings() (out []string) {
+	if d := c.Audit.Divergence; d != nil {
+		out = append(out, fmt.Sprintf("THE REPLAY DIVERGES at height %d, and ends there: %s.", d.Height, d.Reason))
+	}
+	if app.KnownNoise(c.State.Params, c.State.Epochs) {
+		out = append(out, "A TEST CHAIN: its noise may be known, so epsilon is on paper only.")
+	}
+	if accused := c.accusation(); accused != "" {
+		out = append(out, accused)
+	}
+	return out
 }
 
 // line returns a line with one number of each round.
@@ -86,24 +108,44 @@ func (c chain) drawings(notes []figure.Note) ([]experiment.Drawing, error) {
 	return all, nil
 }
 
-// panels returns the course of the training: error, gradients, reputations and the largest spend.
+// panels returns the course of the training: accuracy, gradients, reputations and the largest spend.
 func (c chain) panels() []figure.Panel {
 	const x = "rounds closed"
+	included := c.line("included", func(r history.Round) float64 { return float64(len(r.Contributions)) })
+	accuracy := c.line("test accuracy", func(r history.Round) float64 { return 100 * r.Accuracy })
+	people := float64(len(c.State.Participants))
+	base := floor(accuracy.Y)
 	panels := []figure.Panel{
-		{Title: "test error of the model", X: x, Y: "test error",
-			Lines: []figure.Line{c.line("test error", func(r history.Round) float64 { return 1 - r.Accuracy })}},
-		{Title: "gradients", X: x, Y: "number", Lines: []figure.Line{
-			c.line("included", func(r history.Round) float64 { return float64(len(r.Contributions)) }),
-			c.line("selected", func(r history.Round) float64 { return float64(r.Selected()) }),
-		}},
-		{Title: "reputation", X: x, Y: "share of one", Top: 1.1, Lines: c.reputations()},
+		{Title: "test accuracy of the model", X: x, Y: "test accuracy", Base: base, Top: 100,
+			YMarks: figure.RoundMarks(base, 100, " %"), Lines: []figure.Line{accuracy}},
+		{Title: "gradients", X: x, Y: "number", Top: people * 1.05, YMarks: figure.RoundMarks(0, people, ""),
+			Lines: []figure.Line{included,
+				c.line("selected", func(r history.Round) float64 { return float64(r.Selected()) })}},
+		{Title: "reputation", X: x, Y: "share of one", Top: 1.05, YMarks: figure.RoundMarks(0, 1, ""),
+			Lines: c.reputations()},
 	}
 	spent := c.line("epsilon", func(r history.Round) float64 { return r.Epsilon })
 	if !math.IsNaN(spent.Y[len(spent.Y)-1]) {
 		panels = append(panels, figure.Panel{Title: "privacy: largest spend", X: x, Y: fmt.Sprintf("epsilon at delta %g",
 			c.Params.Privacy.Delta), Lines: []figure.Line{spent}})
 	}
+	last := c.Rounds[len(c.Rounds)-1].At
+	for i := range panels {
+		panels[i].Marks = append([]figure.Mark{{At: 1, Text: "1"}}, figure.RoundMarks(1.5, last, "")...)
+	}
 	return panels
+}
+
+// floor returns the greatest multiple of 5 that is below all values, which are per cent, or 0: an
+// axis from there on shows what the model learns.
+func floor(values []float64) float64 {
+	least := 100.0
+	for _, y := range values {
+		if !math.IsNaN(y) {
+			least = min(least, y)
+		}
+	}
+	return max(0, 5*math.Ceil(least/5)-5)
 }
 
 // reputations returns a line for each distinct course of reputations, which several participants
@@ -162,47 +204,81 @@ func (c chain) name(i uint32) string {
 	return fmt.Sprintf("%s (#%d)", c.State.Participants[i].Moniker, i)
 }
 
-// participants returns a row for each participant.
-func (c chain) participants() experiment.Table {
-	t := experiment.Table{Head: []string{"participant", "active", "reputation", "included", "selected",
-		"opposed to Delta", "rounds led", "passed over", "epsilon", "rounds left"}}
+// participants returns a row for each participant, those with the most trouble first, and the rows
+// of those that look like attackers.
+func (c chain) participants() (t experiment.Table, bad map[int]bool) {
+	t.Head = []string{"participant", "looks like", "reputation", "included", "selected", "opposed to Delta", "absent",
+		"rounds led", "passed over", "epsilon", "rounds left"}
+	if len(c.Attacks) > 0 {
+		t.Head = slices.Insert(t.Head, 1, "by the manifest")
+	}
 	passed := map[uint32]int{}
 	for _, b := range c.Audit.BadLeaders {
 		passed[b.Participant]++
 	}
-	for i, p := range c.State.Participants {
-		var n history.Tally
-		if i < len(c.Count) {
-			n = c.Count[i]
+	suspects := c.suspects()
+	order := slices.Clone(c.State.Participants)
+	slices.SortStableFunc(order, func(a, b app.Participant) int {
+		x, y := c.tally(a.Index), c.tally(b.Index)
+		return cmp.Or(cmp.Compare(len(suspects[b.Index]), len(suspects[a.Index])),
+			cmp.Compare(a.Reputation, b.Reputation),
+			cmp.Compare(y.Opposed+y.Absent+passed[b.Index], x.Opposed+x.Absent+passed[a.Index]))
+	})
+	bad = map[int]bool{}
+	for i, p := range order {
+		n, looks, name := c.tally(p.Index), "honest", c.name(p.Index)
+		if len(suspects[p.Index]) > 0 {
+			looks, bad[i] = "an attacker", true
 		}
-		active, epsilon, left := "yes", "-", "-"
 		if !p.Active {
-			active = "no"
+			name += ", left"
 		}
-		if i < len(c.Audit.Spend) && c.Audit.Spend[i].Epsilon != nil {
-			epsilon = fmt.Sprintf("%.3f", *c.Audit.Spend[i].Epsilon)
-			left = strconv.FormatUint(*c.Audit.Spend[i].Left, 10)
+		epsilon, left := "-", "-"
+		if at := int(p.Index); at < len(c.Audit.Spend) && c.Audit.Spend[at].Epsilon != nil {
+			epsilon = accountant.Text(*c.Audit.Spend[at].Epsilon)
+			left = strconv.FormatUint(*c.Audit.Spend[at].Left, 10)
 		}
-		t.Rows = append(t.Rows, []string{
-			c.name(p.Index), active, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.Included),
-			strconv.Itoa(n.Selected), strconv.Itoa(n.Opposed), strconv.Itoa(n.Led), strconv.Itoa(passed[p.Index]), epsilon, left,
-		})
+		row := []string{name, looks, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.Included),
+			strconv.Itoa(n.Selected), strconv.Itoa(n.Opposed), strconv.Itoa(n.Absent), strconv.Itoa(n.Led),
+			strconv.Itoa(passed[p.Index]), epsilon, left}
+		if len(c.Attacks) > 0 {
+			row = slices.Insert(row, 1, cmp.Or(c.Attacks[p.Index], "honest"))
+		}
+		t.Rows = append(t.Rows, row)
 	}
-	return t
+	return t, bad
 }
 
-// incidents returns a row for each proven offence, each run of opposed gradients and each leader
-// that was passed over.
+// tally returns the counts of a participant, zero if the chain closed no round since it joined.
+func (c chain) tally(participant uint32) history.Tally {
+	if int(participant) >= len(c.Count) {
+		return history.Tally{}
+	}
+	return c.Count[participant]
+}
+
+// fewestAbsent is the min number of rounds of an absence among the incidents: a gradient that came
+// late once is none.
+const fewestAbsent = 2
+
+// incidents returns a row for each proven offence, each run of opposed gradients, each absence and
+// each leader that was passed over.
 func (c chain) incidents() experiment.Table {
-	t := experiment.Table{Head: []string{"what", "participant", "epoch", "round", "view", "height"}}
+	t := experiment.Table{Head: []string{"incident", "participant", "epoch", "round", "view", "height"}}
 	for _, o := range c.Audit.Offences {
-		t.Rows = append(t.Rows, []string{"equivocated", c.name(o.Participant), fmt.Sprint(o.Epoch), fmt.Sprint(o.Round),
-			fmt.Sprint(o.View), fmt.Sprint(o.Height)})
+		t.Rows = append(t.Rows, []string{"proven offence: two different statements (" + o.Cause() + ")",
+			c.name(o.Participant), fmt.Sprint(o.Epoch), fmt.Sprint(o.Round), fmt.Sprint(o.View), fmt.Sprint(o.Height)})
 	}
-	for _, r := range c.Runs {
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("opposed to Delta in %d of %d rounds", r.Count, r.Last-r.First+1),
-			c.name(r.Participant), fmt.Sprint(r.Epoch), span(r.First, r.Last), "-", span(r.FromHeight, r.LastHeight)})
+	runs := func(what string, runs []history.Run, fewest uint64) {
+		for _, r := range runs {
+			if r.Count >= fewest {
+				t.Rows = append(t.Rows, []string{fmt.Sprintf("%s in %d of %d rounds", what, r.Count, r.Last-r.First+1),
+					c.name(r.Participant), fmt.Sprint(r.Epoch), span(r.First, r.Last), "-", span(r.FromHeight, r.LastHeight)})
+			}
+		}
 	}
+	runs("opposed to Delta", c.Runs, 1)
+	runs("absent: no gradient", c.Gaps, fewestAbsent)
 	for _, b := range c.Audit.BadLeaders {
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("did not lead; %s did", c.name(b.ClosedBy)), c.name(b.Participant),
 			fmt.Sprint(b.Epoch), fmt.Sprint(b.Round), fmt.Sprint(b.View), fmt.Sprint(b.Height)})
@@ -221,18 +297,19 @@ func span(from, to uint64) string {
 // table returns a row for each round of the report.
 func (c chain) table() experiment.Table {
 	t := experiment.Table{Head: []string{"epoch/round", "height", "leader", "view", "included", "selected",
-		"test error", "epsilon"}}
-	number := func(x float64, format string) string {
+		"test accuracy", "epsilon"}}
+	number := func(x float64, text func(float64) string) string {
 		if math.IsNaN(x) {
 			return "-"
 		}
-		return fmt.Sprintf(format, x)
+		return text(x)
 	}
+	percent := func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
 	for _, r := range c.Rounds {
 		t.Rows = append(t.Rows, []string{
 			fmt.Sprintf("%d/%d", r.Epoch, r.Round), fmt.Sprint(r.Height), c.name(r.Leader), fmt.Sprint(r.View),
 			fmt.Sprint(len(r.Contributions)),
-			strconv.Itoa(r.Selected()), number(1-r.Accuracy, "%.4f"), number(r.Epsilon, "%.3f"),
+			strconv.Itoa(r.Selected()), number(r.Accuracy, percent), number(r.Epsilon, accountant.Text),
 		})
 	}
 	return t
