@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -149,8 +151,8 @@ func TestPlanText(t *testing.T) {
 
 func TestPlanWrongUse(t *testing.T) {
 	for args, says := range map[string]string{
-		"":                                  "--epsilon, --noise-multiplier, --preset or --data is needed",
-		"-n 4 --rounds 7":                   "--epsilon, --noise-multiplier, --preset or --data is needed",
+		"":                                  "--epsilon, --noise-multiplier, --params, --preset or --data is needed",
+		"-n 4 --rounds 7":                   "--epsilon, --noise-multiplier, --params, --preset or --data is needed",
 		"--epsilon 1 --noise-multiplier 2":  "--epsilon and --noise-multiplier: one of them",
 		"--epsilon 0":                       "--epsilon is 0, want above 0",
 		"--epsilon nan":                     "--epsilon is NaN, want above 0",
@@ -168,6 +170,7 @@ func TestPlanWrongUse(t *testing.T) {
 		"--epsilon 1 --examples 0":          "0 samples",
 		"--preset paper": `preset "paper" has mechanism "prototype", which no epsilon describes: ` +
 			`plan one of default, pixels, mlp, paper-lemma1`,
+		"--params p.json --preset default":   "--params with --preset",
 		"--preset nothing":                   `unknown preset "nothing"`,
 		"--epsilon 1 --noise-floor maybe":    "maybe",
 		"--epsilon 1 extra":                  "extra",
@@ -182,6 +185,28 @@ func TestPlanWrongUse(t *testing.T) {
 		assert.Contains(t, stderr, says, "spdl plan %s", args)
 		assert.Empty(t, stdout)
 	}
+}
+
+// TestPlanParams: a plan of the parameters that a study or a chain has is the plan of their noise.
+func TestPlanParams(t *testing.T) {
+	made, err := preset.New("mlp", 7)
+	require.NoError(t, err)
+	data, err := json.Marshal(made)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "params.json")
+	require.NoError(t, os.WriteFile(file, data, 0o600))
+	p := planOf(t, "-n 7 --params "+file)
+	require.Equal(t, planOf(t, "-n 7 --preset mlp --examples "+fmt.Sprint(p.Samples)), p)
+	fits, _ := made.Privacy.Fits(1)
+	require.Equal(t, fits, p.Samples)
+	require.Equal(t, made.Privacy.NoiseMultiplier, *p.NoiseMultiplier)
+	require.Less(t, *planOf(t, "-n 7 --epsilon 1 --params "+file).Epsilon, *p.Epsilon)
+	_, stderr, code := spdl(t, "plan", "-n", "3", "--params", file)
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, file)
+	_, stderr, code = spdl(t, "plan", "--params", file+".absent")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, file+".absent")
 }
 
 // TestPlanLink: the time of a round follows from the link, beside what genesis and a node's

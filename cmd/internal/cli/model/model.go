@@ -149,7 +149,7 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 type measurement struct {
 	Accuracy float64           `json:"accuracy"`
 	Tested   string            `json:"tested"`             // the test set
-	Quality  *evaluate.Quality `json:"quality"`            // null: no built-in model of two classes, or a test set of one class
+	Quality  *evaluate.Quality `json:"quality"`            // null unless two classes are measured
 	Positive string            `json:"positive,omitempty"` // the class of Quality's positive examples
 }
 

@@ -24,8 +24,9 @@ func TestMeasureTwoClasses(t *testing.T) {
 		fmt.Fprintf(&rows, "%d,benign\n%d,malignant\n", i, 1000-i)
 	}
 	require.NoError(t, os.WriteFile(table, []byte(rows.String()), 0o600))
-	m := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelMean: 127.5, PixelScale: 255, Table: &params.Table{Label: "diagnosis",
-		Classes: []string{"benign", "malignant"}, Columns: []params.Column{{Name: "x", Low: 0, High: 1000}}}}
+	m := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelMean: 127.5,
+		PixelScale: 255, Table: &params.Table{Label: "diagnosis",
+			Classes: []string{"benign", "malignant"}, Columns: []params.Column{{Name: "x", Low: 0, High: 1000}}}}
 	f := &modelfile.File{Card: modelfile.Card{Model: m}, Parameters: []float64{-1, 1, 0, 0}}
 	got, err := measure(t.Context(), nil, f, command.Models{Data: table})
 	require.NoError(t, err)

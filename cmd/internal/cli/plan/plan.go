@@ -37,13 +37,14 @@ func Command() *cobra.Command {
 The time of a round follows from --link, --latency, --step and --cores, unless --round-time says it: nobody is
 silent, all links are alike, and each node has its cores to itself.
 
-Give the target --epsilon or the --noise-multiplier, or --preset alone, which then sets
-the noise. The preset decides whatever else is not given. Accuracy is shown where it
+Give the target --epsilon or the --noise-multiplier, or --params or --preset alone, which
+then sets the noise. The parameters decide whatever else is not given. Accuracy is shown where it
 was measured on MNIST at these settings.`,
 		Example: `  spdl plan --epsilon 1
   spdl plan --participants 20 --rule krum --epsilon 4 --round-time 5s
   spdl plan --preset mlp --output json
   spdl plan --preset external --model model.json -n 10 --link 1Gbit/s --latency 5ms --step 4s
+  spdl plan --params study/params.json -n 4
   spdl plan --data patients.csv --label diagnosis --epsilon 1
   spdl plan --sampling-rate 0.0333333 --rounds 100 --delta 1e-6 --noise-multiplier 1.87`,
 	}, o.run)
@@ -84,13 +85,15 @@ func (o *options) planned(p plan.Plan) params.Params {
 // options are the flags: fields of the plan's input, and values from which its other fields follow.
 type options struct {
 	plan.Input
-	preset, model, data, label, group, schema, rate string
+	file, preset, model, data, label, group, schema, rate string
 
 	force  bool
-	params params.Params // of the preset, with the data and the model
+	params params.Params // of the file, or of the preset with the data and the model
 }
 
 func (o *options) declare(cmd *cobra.Command) {
+	command.Flag(cmd, &o.file, "params", "", "JSON file of parameters to start from, as spdl new writes and spdl query "+
+		"params prints them, in place of a preset")
 	command.Flag(cmd, &o.preset, "preset", Plannable()[0], "parameters to start from: "+strings.Join(Plannable(), ", ")+
 		"; or external, with --model").Values(Plannable()...)
 	command.Flag(cmd, &o.model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
@@ -144,11 +147,7 @@ func Plannable() (names []string) {
 
 // complete fills in the input. A field without a flag gets the preset's value.
 func (o *options) complete(r *command.Run) error {
-	own, err := o.own()
-	if err != nil {
-		return err
-	}
-	p, err := preset.Make(o.preset, o.Participants, own)
+	p, all, err := o.base(r)
 	if err != nil {
 		return err
 	}
@@ -156,10 +155,6 @@ func (o *options) complete(r *command.Run) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		return fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset,
 			p.Privacy.Mechanism, strings.Join(Plannable(), ", "))
-	}
-	all := examples
-	if own.Data != nil {
-		all = own.Data.Examples
 	}
 	if err := r.Defaults(func() error { o.take(p, all); return nil }); err != nil {
 		return err
@@ -172,6 +167,35 @@ func (o *options) complete(r *command.Run) error {
 	}
 	o.Config = config(p, o.Participants)
 	return o.privacy(r, p.Privacy)
+}
+
+// base returns the parameters to start from, and the number of examples of all participants: by
+// default those for which the batch of --params is meant.
+func (o *options) base(r *command.Run) (p params.Params, all int, err error) {
+	if o.file == "" {
+		own, err := o.own()
+		if err != nil {
+			return p, 0, err
+		}
+		all = examples
+		if own.Data != nil {
+			all = own.Data.Examples
+		}
+		p, err = preset.Make(o.preset, o.Participants, own)
+		return p, all, err
+	}
+	if r.Given(&o.preset) || o.model+o.data+o.label+o.group+o.schema != "" {
+		return p, 0, errors.New("--params with --preset, --model, --data, --label, --group or --schema, which make " +
+			"parameters: the file has them")
+	}
+	if p, err = preset.Load(o.file); err != nil {
+		return p, 0, err
+	}
+	if _, err = p.Validate(o.Participants); err != nil {
+		return p, 0, fmt.Errorf("%s: %w", o.file, err)
+	}
+	fits, _ := p.Privacy.Fits(int(p.Privacy.Batch))
+	return p, fits * o.Participants, nil
 }
 
 // take sets the input from parameters and a number of examples.
@@ -243,8 +267,8 @@ func (o *options) privacy(r *command.Run, preset params.Privacy) error {
 		return errors.New("--sampling-rate and --batch: one of them")
 	case epsilon && noise:
 		return errors.New("--epsilon and --noise-multiplier: one of them")
-	case !epsilon && !noise && !r.Given(&o.preset) && o.data+o.schema == "":
-		return errors.New("--epsilon, --noise-multiplier, --preset or --data is needed")
+	case !epsilon && !noise && !r.Given(&o.preset) && o.file+o.data+o.schema == "":
+		return errors.New("--epsilon, --noise-multiplier, --params, --preset or --data is needed")
 	}
 	switch fixed := preset.SamplingRate == 0; {
 	case rate:
