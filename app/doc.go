@@ -3,7 +3,7 @@
 //
 //	State.Admit           one transaction against the current state (pool, CheckTx)
 //	State.DraftAggregate  the aggregate that a participant may sign now
-//	State.Assemble        a block's transactions out of pending ones (PrepareProposal)
+//	State.Assemble        the transactions of a block, from the pending transactions (PrepareProposal)
 //	State.Execute         the verdict and the outcome (Prepare-, ProcessProposal, FinalizeBlock)
 //
 // No clock, randomness, map order, goroutine timing or float reduction order reaches a result:

@@ -164,8 +164,8 @@ func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
 	return 0, err
 }
 
-// ofOpenRound returns the pending gradients of the open round in participant order. Of each active
-// participant it returns only the first pending gradient.
+// ofOpenRound returns the pending gradients of the open round in participant order, at most one
+// gradient, the first, of each active participant.
 func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 	slots := make([]*tx.Tx, len(s.Participants))
 	for _, t := range pending {

@@ -68,7 +68,7 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 }
 
 // execute ends the running epoch and opens the next one at round 0, with the new parameters, and
-// with the current model or an initial one. Participants, reputations, the seed and the ranking
+// with the current model or an initial model. Participants, reputations, the seed and the ranking
 // stay.
 func (e startEpoch) execute(s *State) (uint32, error) {
 	p, err := e.possible(s)

@@ -6,7 +6,7 @@ import "math"
 type Eval struct {
 	Loss      float64 // mean cross-entropy in nats, over the examples that NonFinite does not count
 	Accuracy  float64 // Correct divided by Examples; 0 without examples
-	Correct   int     // number of examples whose label has the largest logit; of equal logits the lowest class counts
+	Correct   int     // number of examples whose label has the largest logit; the lowest class wins a tie
 	Examples  int     // number of examples
 	NonFinite int     // number of examples whose logits overflow float32; such an example is never correct
 	// Guesses counts examples by label and by guess, which is the class of the largest logit. It

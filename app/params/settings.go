@@ -85,7 +85,8 @@ func Changes(before, after Params) ([]Change, error) {
 	return out, nil
 }
 
-// hashOf returns the first bytes of the hash of a value, which tell it from others of the same text.
+// hashOf returns the first bytes of the hash of a value, which distinguish the value from other
+// values with the same text.
 func hashOf(value any) string {
 	return fmt.Sprintf(" (SHA-256 %.8x)", sha256.Sum256(fmt.Appendf(nil, "%#v", value)))
 }

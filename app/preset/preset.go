@@ -111,7 +111,7 @@ func private(n, f int) params.Params {
 	}
 	p.Election.CommitReveal = f > 0
 	switch {
-	case f > 1: // with more attackers the signal lasts for fewer rounds, so reputations move in larger steps
+	case f > 1: // with more attackers gradients stand out from noise for fewer rounds, so reputations move faster
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
 	case n < 4: // with too few participants the rule cannot leave a neighbour out

@@ -48,7 +48,8 @@ type Chain interface {
 	// returns its draft.
 	Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error)
 	// Submit broadcasts a transaction. It returns nil if the node already has the transaction. It
-	// fails with ErrRejected if the chain rejects the transaction, also if it is sent again.
+	// fails with ErrRejected if the chain rejects the transaction. In that case sending the
+	// transaction again is of no use; after any other error the worker sends it again.
 	Submit(ctx context.Context, t *tx.Tx) error
 }
 
@@ -95,7 +96,8 @@ var ErrBudget = errors.New("privacy budget is spent")
 // ErrNotParticipant means that a key belongs to no active participant.
 var ErrNotParticipant = errors.New("key is not an active participant's")
 
-// errRotated and errLeft wrap ErrNotParticipant for a key that was an active participant's.
+// errRotated and errLeft wrap ErrNotParticipant for a key that belonged to an active participant
+// before.
 var (
 	errRotated = fmt.Errorf("%w: it was replaced by a rotation that is in force", ErrNotParticipant)
 	errLeft    = fmt.Errorf("%w: its participant has left or was removed", ErrNotParticipant)

@@ -98,8 +98,8 @@ func newExternal(p params.Params, examples Examples, source *privacy.Source) (*T
 	return t, nil
 }
 
-// newTrainer returns a trainer without the functions clipped and close, for have examples or
-// groups.
+// newTrainer returns a trainer whose functions clipped and close are not set yet. have is the
+// number of examples or groups.
 func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, error) {
 	if p.Privacy.SamplingRate == 0 && have < int(p.Privacy.Batch) {
 		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", have, p.Privacy.Batch)
@@ -175,8 +175,8 @@ func (t *Trainer) NoiseStd() float64 { return t.noise }
 // deviation of the noise in a submitted vector.
 func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
 
-// NoiseStd returns the standard deviation of the noise in each coordinate of a submitted vector after
-// many rounds, in gradient units. It is 0 with a mechanism other than the gaussian one.
+// NoiseStd returns the standard deviation of the noise in each coordinate of a submitted vector
+// after many rounds, in gradient units. It is 0 with a mechanism other than the gaussian mechanism.
 func NoiseStd(p params.Privacy) float64 { return privacy.FinalStd(mechanismConfig(p)) }
 
 // mechanismConfig converts a chain's privacy parameters to a privacy.Config, which has only what

@@ -8,9 +8,9 @@ import (
 )
 
 // Quality holds measures of a model of two classes on a test set. The second class is the positive
-// one. Reviewers of a medical model ask for these measures.
+// class. Reviewers of a medical model ask for these measures.
 type Quality struct {
-	AUC      float64 `json:"auc"`      // chance that a positive example has a higher probability than a negative one
+	AUC      float64 `json:"auc"`      // chance that a positive example gets a higher probability than a negative example
 	Accuracy float64 `json:"accuracy"` // part of the examples whose label has the higher probability
 	Brier    float64 `json:"brier"`    // mean square of probability minus label
 	ECE      float64 `json:"ece"`      // expected calibration error over ten bins of equal width
@@ -33,7 +33,8 @@ func (e *Evaluator) Quality(parameters []float64) (q Quality, err error) {
 	return quality(e.model.Positive(parameters, e.set.X, e.set.Labels), e.set.Labels)
 }
 
-// quality returns the measures of the examples' probabilities of the positive class.
+// quality computes the measures from each example's label and its probability (chance) of the
+// positive class.
 func quality(chance []float64, labels []uint8) (q Quality, err error) {
 	n := float64(len(chance))
 	var sums [bins]struct{ chance, positive float64 }
@@ -63,7 +64,7 @@ func auc(chance []float64, labels []uint8) float64 {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(chance[a], chance[b]) })
-	var below, wins, positives float64 // negatives with a smaller chance
+	var below, wins, positives float64 // below is the number of negative examples with a smaller chance
 	for from := 0; from < len(order); {
 		to, ones, zeros := from, 0., 0.
 		for ; to < len(order) && chance[order[to]] == chance[order[from]]; to++ {

@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// ErrRecord means that a record is damaged, or that its signature is not one by its PubKey.
+// ErrRecord means that a record is damaged, or that its signature is not valid for its PubKey.
 var ErrRecord = errors.New("record of consent")
 
 // Decision is a home's decision on an epoch.

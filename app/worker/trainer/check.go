@@ -80,8 +80,8 @@ func unstarted(err error, m params.Model) Report {
 	return r
 }
 
-// tolerance is the max distance between two vectors that the check takes for equal, relative to a
-// norm. float32 rounding explains this distance.
+// tolerance is the max distance of two vectors, relative to a norm, at which the check treats them
+// as equal. float32 rounding explains this distance.
 const (
 	tolerance = 1e-3
 	looks     = 8 // the number of examples that are checked one by one

@@ -137,8 +137,8 @@ func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileM
 }
 
 // copy adds a file to the hash: a line with the file's mode, length and path, and then the content.
-// If copied is set, copy also writes the content to the path to. It fails if the file has more than
-// most bytes.
+// If copied is set, copy also writes the content to the path to. It fails if the file is larger
+// than the limit most, in bytes.
 func (f CodeFile) copy(in *os.File, to string, copied bool, hash io.Writer, most int64) (int64, error) {
 	if strings.ContainsFunc(f.Path, unicode.IsControl) || strings.ContainsRune(f.Path, unicode.ReplacementChar) {
 		return 0, fmt.Errorf("%w: the name %q is no printable text", ErrCode, f.Path)

@@ -64,8 +64,9 @@ type reply struct {
 	question uint32 // the number of the question
 }
 
-// frame reads a frame of the wanted type with a body of at most most bytes, and returns the body
-// without the number of the question. A FAULT frame and an answer to another question are errors.
+// frame reads a frame of the wanted type, and returns its body without the number of the question.
+// The limit most bounds the body in bytes. A FAULT frame and an answer to another question are
+// errors.
 func (r *reply) frame(want byte, most int) ([]byte, error) {
 	header := make([]byte, headerBytes)
 	if n, err := io.ReadFull(r, header); err != nil {

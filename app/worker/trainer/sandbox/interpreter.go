@@ -67,7 +67,7 @@ func executable(program, dir string) (string, error) {
 }
 
 // shebang returns the Python interpreter that the first line of a script names. ok is false if the
-// program is no such script.
+// program is not such a script.
 func shebang(program, dir string) (python string, ok bool) {
 	path, err := executable(program, dir)
 	if err != nil || !strings.ContainsRune(program, filepath.Separator) {

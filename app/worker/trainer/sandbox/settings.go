@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// These errors tell a system without support from bad settings.
+// These errors distinguish a system without support from bad settings.
 var (
 	// ErrUnsupported means that this system cannot contain a trainer.
 	ErrUnsupported = errors.New("the trainer cannot be contained")

@@ -52,7 +52,7 @@ func (w watch) look() string {
 }
 
 // sizeOf returns the total size of the files in a folder, in bytes. It stops when the size exceeds
-// most.
+// the limit most.
 func sizeOf(folder string, most int64) (size int64) {
 	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
