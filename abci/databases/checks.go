@@ -5,10 +5,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
+	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/cometbft/cometbft/libs/log"
 	cmtnode "github.com/cometbft/cometbft/node"
 	sm "github.com/cometbft/cometbft/state"
 	"github.com/cometbft/cometbft/types"
@@ -19,10 +23,11 @@ import (
 // ErrOtherGenesis means that the databases were begun with another genesis.json.
 var ErrOtherGenesis = errors.New("genesis.json is not the genesis of this home's data")
 
-// CheckGenesis rejects a genesis.json that was replaced after the home's first start. CometBFT
+// CheckGenesis rejects a genesis.json that was replaced after the chain of the home has begun. CometBFT
 // would continue with the genesis of the first start, but this program's worker would use the new
-// file.
-func (d *Set) CheckGenesis(c *config.Config) error {
+// file. If the chain has not begun (home.Begun), CheckGenesis deletes what CometBFT has stored of the
+// former genesis. The validator's last signature stays, because votes for a first block may be out.
+func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
 		return nil // NewNode opens the database again, and returns an error with its name
@@ -47,9 +52,53 @@ func (d *Set) CheckGenesis(c *config.Config) error {
 	if err != nil || bytes.Equal(one, other) {
 		return err
 	}
-	return fmt.Errorf("%w: %s began with chain %s (%.8x), the file is of chain %s (%.8x): put the former file back, or "+
-		"let spdl unsafe-reset-all --yes delete the data and keep the keys", ErrOtherGenesis, c.DBDir(), first.ChainID,
-		sha256.Sum256(one), file.ChainID, sha256.Sum256(other))
+	blocks, err := d.Provide(&config.DBContext{ID: "blockstore", Config: c})
+	if err != nil {
+		return err
+	}
+	begun, err := home.Begun(db, blocks, d.Journal)
+	if err != nil {
+		return err
+	}
+	if begun == "" {
+		logger.Info("genesis.json was replaced before the chain began: what was stored of the former one is deleted",
+			"module", "app", "former", first.ChainID, "chain", file.ChainID)
+		return errors.Join(deleteAll(db), removeWAL(c.Consensus.WalFile()))
+	}
+	return fmt.Errorf("%w: %s began with chain %s (%.8x), the file is of chain %s (%.8x), and %s: put the former file "+
+		"back, or let spdl unsafe-reset-all --yes delete the data and the journal, and keep the keys", ErrOtherGenesis,
+		c.DBDir(), first.ChainID, sha256.Sum256(one), file.ChainID, sha256.Sum256(other), begun)
+}
+
+// removeWAL removes the files of a write-ahead log: the file itself, and older ones with a number behind its name.
+func removeWAL(file string) error {
+	folder, name := filepath.Split(file)
+	files, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), name) {
+			err = errors.Join(err, os.Remove(filepath.Join(folder, f.Name())))
+		}
+	}
+	return err
+}
+
+// deleteAll deletes all entries of a database.
+func deleteAll(db dbm.DB) error {
+	all, err := db.Iterator(nil, nil)
+	if err != nil {
+		return err
+	}
+	batch := db.NewBatch()
+	for ; all.Valid() && err == nil; all.Next() {
+		err = batch.Delete(bytes.Clone(all.Key()))
+	}
+	if err = errors.Join(err, all.Error(), all.Close()); err == nil {
+		err = batch.WriteSync()
+	}
+	return errors.Join(err, batch.Close())
 }
 
 // ErrDisagree means that the databases of a home are at different heights.

@@ -20,6 +20,8 @@ import (
 type Set struct {
 	State func() *app.State // returns the application's state, nil before the chain's first block
 	Drops bool              // whether the node drops old blocks
+	// Journal is the path of the journal of the home's participant.
+	Journal string
 
 	mu     sync.Mutex
 	opened []*database

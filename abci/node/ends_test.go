@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -22,6 +23,8 @@ import (
 	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -136,14 +139,57 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "version.app is 77")
 }
 
-// TestReplacedGenesisIsRefused: a home that has been started once rejects another genesis.
+// TestGenesisThatNeverBegan: a home whose chain has no block begins the chain of another genesis, unless its
+// participant has signed something.
+func TestGenesisThatNeverBegan(t *testing.T) {
+	stage.NotShort(t, "runs a node")
+	c, a := alone(t, 100_000)
+	doc, err := home.ReadGenesis(c)
+	require.NoError(t, err)
+	right, err := app.DecodeGenesis(doc.AppState)
+	require.NoError(t, err)
+	wrong := right
+	wrong.Params, err = preset.New("pixels", 2)
+	require.NoError(t, err)
+	absent := app.NewParticipant(1, apptest.Identity(1), wrong.Params.Reputation)
+	absent.VrfProof = app.ProveGenesis("alone", wrong.Seed, apptest.VRFKey(1))
+	wrong.Participants = append(slices.Clone(right.Participants), absent)
+	other, err := home.NewGenesis("alone", time.Now(), wrong)
+	require.NoError(t, err)
+	require.NoError(t, other.SaveAs(c.GenesisFile()))
+	a.Worker.Enabled = false
+	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { // it has voted
+		data, err := os.ReadFile(c.PrivValidatorStateFile())
+		return err == nil && bytes.Contains(data, []byte(`"height": "1"`))
+	}, time.Minute, time.Millisecond)
+	require.NoError(t, r.Stop())
+
+	require.NoError(t, doc.SaveAs(c.GenesisFile()))
+	journal := home.Journals(c, a)
+	before, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(journal, []byte(`{"chain_id":"alone","signed":1}`+"\n"), 0o600))
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorIs(t, err, databases.ErrOtherGenesis)
+	require.ErrorContains(t, err, journal+` has entries for chain "alone"`)
+
+	require.NoError(t, os.WriteFile(journal, before, 0o600))
+	a.Worker.Enabled = true
+	run(t, c, a, 2)
+}
+
+// TestReplacedGenesisIsRefused: a home whose chain has begun rejects another genesis.
 func TestReplacedGenesisIsRefused(t *testing.T) {
-	c, a := alone(t, 5)
+	stage.NotShort(t, "runs a node")
+	c, a := alone(t, 100_000)
 	first, err := os.ReadFile(c.GenesisFile())
 	require.NoError(t, err)
 	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
 	require.NoError(t, err)
 	require.NoError(t, r.Stop())
+	run(t, c, a, 1)
 
 	require.NoError(t, os.WriteFile(c.GenesisFile(), bytes.Replace(first, []byte(`"chain_id"`), []byte(`  "chain_id"`), 1),
 		0o600))
@@ -158,6 +204,7 @@ func TestReplacedGenesisIsRefused(t *testing.T) {
 	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
 	require.ErrorIs(t, err, databases.ErrOtherGenesis)
 	require.ErrorContains(t, err, "chain another")
+	require.ErrorContains(t, err, "the data have block")
 }
 
 // TestDatabasesThatDisagree: if the block store, the state database and the application are at

@@ -46,7 +46,7 @@ func build(c *config.Config, application abcitypes.Application, validator types.
 	if err != nil {
 		return nil, err
 	}
-	if err := d.CheckGenesis(c); err != nil {
+	if err := d.CheckGenesis(c, logger); err != nil {
 		return nil, err
 	}
 	if err := checkVersion(c, d, stateOf(application)); err != nil {
@@ -248,7 +248,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 		block = p.Block.MaxBytes
 	}
 	c = r.network.Configure(c, r.Application.State(), block, nodeKey.ID())
-	r.databases.Drops = a.Retain.Drops()
+	r.databases.Drops, r.databases.Journal = a.Retain.Drops(), home.Journals(c, a)
 	validator := types.PrivValidator(home.NoValidator())
 	switch {
 	case a.IsRelay():

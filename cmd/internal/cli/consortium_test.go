@@ -119,10 +119,60 @@ func TestConsortium(t *testing.T) {
 	require.True(t, conf.P2P.AllowDuplicateIP)
 	require.Equal(t, home.EmbeddedData, a.Worker.Data)
 
-	_, stderr, code = spdl(t, "consortium", "join", propose(t, "b,x"), "--name", "b", "--address", "b.example:1", "--home",
-		homes[1])
+	again := []string{"consortium", "join", propose(t, "b,x"), "--name", "b", "--address", "b.example:1", "--home", homes[1]}
+	journal := home.Journals(conf, a)
+	before, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(journal, []byte(`{"chain_id":"ours","signed":1}`+"\n"), 0o600))
+	_, stderr, code = spdl(t, again...)
 	require.Equal(t, command.Failure, code)
-	require.Contains(t, stderr, "genesis of an earlier founding")
+	require.Contains(t, stderr, "has joined an earlier founding, and the journal "+journal+` has entries for chain "ours"`)
+	require.NoError(t, os.WriteFile(journal, before, 0o600))
+	_, stderr, code = spdl(t, again...)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "genesis.json of an earlier founding, whose chain has not begun here, is removed")
+	require.NoFileExists(t, conf.GenesisFile())
+}
+
+// TestConsortiumJoinCorrects: a second run of join corrects address, data and name, in the entry and in the
+// home, until a share is out.
+func TestConsortiumJoinCorrects(t *testing.T) {
+	folder := propose(t, "a,b")
+	dir := joins(t, folder, "a", "--address", "127.0.0.1:27656")
+	b := joins(t, folder, "b", "--address", "b.example:1")
+	join := func(name string, more ...string) (stderr string, code int) {
+		_, stderr, code = spdl(t, append([]string{"consortium", "join", folder, "--name", name, "--home", dir}, more...)...)
+		return stderr, code
+	}
+	stderr, code := join("a", "--address", "a.example.org:26656", "--data", "embedded")
+	require.Zero(t, code, stderr)
+	c, a, err := home.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, "a.example.org:26656", c.P2P.ExternalAddress)
+	require.Equal(t, "tcp://0.0.0.0:26656", c.P2P.ListenAddress)
+	require.False(t, c.P2P.AllowDuplicateIP)
+	require.Equal(t, home.EmbeddedData, a.Worker.Data)
+	stdout, _, code := spdl(t, "consortium", "status", folder, "--offline", "-o", "json")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "@a.example.org:26656")
+
+	_, stderr, code = spdl(t, "consortium", "start", folder, "--home", b)
+	require.Zero(t, code, stderr)
+	stderr, code = join("a", "--address", "a2.example.org:26656")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "the entry of a cannot change any more: the share of b")
+	c, _, err = home.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, "a.example.org:26656", c.P2P.ExternalAddress, "the home stays as its entry")
+	stderr, code = join("a", "--address", "a.example.org:26656", "--p2p-laddr", "tcp://10.0.0.1:26656")
+	require.Zero(t, code, stderr)
+
+	folder = propose(t, "a,b")
+	dir = joins(t, folder, "a", "--address", "b.example.org:1")
+	stderr, code = join("b", "--address", "b.example.org:1")
+	require.Zero(t, code, stderr)
+	require.NoFileExists(t, filepath.Join(folder, "a.entry.json"))
+	require.FileExists(t, filepath.Join(folder, "b.entry.json"))
 }
 
 // TestConsortiumStatus: what is missing of whom, and whose node does not answer, from the entry's
@@ -171,6 +221,7 @@ func TestConsortiumWrongUse(t *testing.T) {
 		`--name is "c", want one of the proposal's members: a, b`: {"--name", "c", "--address", "c.example:1"},
 		`--address is "", want host:port`:                         {"--name", "a"},
 		`--address is "a.example", want host:port`:                {"--name", "a", "--address", "a.example"},
+		`--address is "a.example:99999", want host:port`:          {"--name", "a", "--address", "a.example:99999"},
 		`p2p address to listen on "x"`:                            append(a, "--p2p-laddr", "x"),
 		"/nonexistent":                                            append(a, "--data", "/nonexistent"),
 	} {

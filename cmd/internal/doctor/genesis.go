@@ -73,7 +73,8 @@ func othersGenesis(ctx context.Context, h *Home) Finding {
 		case err != nil:
 			silent = append(silent, fmt.Sprintf("%s: %v", name, err))
 		case differs != "":
-			return fail("agree by another channel on one genesis.json; then spdl unsafe-reset-all and start", "%s has %s",
+			return fail("agree by another channel on one genesis.json, put it there and start; a home that has a block needs "+
+				"spdl unsafe-reset-all --yes before", "%s has %s",
 				name, differs)
 		default:
 			same = append(same, name)

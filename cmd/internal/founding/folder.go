@@ -18,6 +18,10 @@ import (
 // ProposalFile is the name of the proposal's file.
 const ProposalFile = "proposal.json"
 
+// foundAgain is the way out of a founding whose shares no longer fit its entries.
+const foundAgain = "found again: spdl consortium new with another folder, and spdl consortium join for it by each " +
+	"member with the same --home, which keeps its keys"
+
 // maxFile is the max size in bytes of a file from another member.
 const maxFile = 1 << 20
 

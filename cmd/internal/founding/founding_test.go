@@ -123,9 +123,15 @@ func TestGenesisOfAll(t *testing.T) {
 	require.Equal(t, genesis, again)
 
 	file := filepath.Join(t.TempDir(), "genesis.json")
-	require.NoError(t, Install(file, genesis))
-	require.NoError(t, Install(file, genesis))
-	require.ErrorContains(t, Install(file, genesis[1:]), "is another genesis")
+	begun := func() (string, error) { return "the data have block 7", nil }
+	require.NoError(t, Install(file, genesis, begun))
+	require.NoError(t, Install(file, genesis, begun))
+	require.ErrorContains(t, Install(file, genesis[1:], begun), "is another genesis")
+	require.ErrorContains(t, Install(file, genesis[1:], begun), "and the data have block 7: ")
+	require.NoError(t, Install(file, genesis[1:], func() (string, error) { return "", nil }))
+	installed, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, genesis[1:], installed)
 
 	folder, all = people(t)
 	require.NotEqual(t, f.Seed, upTo(t, folder, all, KindShare).Seed)
@@ -225,6 +231,45 @@ func TestEntryAfterTheShares(t *testing.T) {
 		require.NoError(t, p.Share(f, p.who.Moniker))
 	}
 	require.Len(t, open(t, folder).Faults, 2)
+}
+
+// TestEntryIsCorrected: a member makes another entry for the same proposal, which takes the place of the
+// former one. Once a share is out, in the folder or in the home, it cannot; and what somebody else has
+// sent under its name stays.
+func TestEntryIsCorrected(t *testing.T) {
+	folder, all := people(t)
+	upTo(t, folder, all, KindEntry)
+	c := all[2]
+	c.who.Address = "c.example.org:26656"
+	c.enter(t, folder)
+	f := open(t, folder)
+	require.Empty(t, f.Faults)
+	require.Equal(t, "c.example.org:26656", f.Entries[2].Address)
+	_, err := c.Own(f)
+	require.NoError(t, err)
+
+	require.NoError(t, all[0].Share(f, "a"))
+	c.enter(t, folder) // nothing changes
+	right := c.who
+	c.who.Address = "d.example.org:26656"
+	_, err = c.Enter(f, c.who, nil, c.consensus)
+	require.ErrorContains(t, err, "the share of a in "+folder+" is over it")
+	require.ErrorContains(t, err, "found again: spdl consortium new")
+	require.NoError(t, os.Remove(f.Path("a", KindShare)))
+	require.NoError(t, c.Share(f, "c"))
+	require.NoError(t, os.Remove(f.Path("c", KindShare)))
+	_, err = c.Enter(f, c.who, nil, c.consensus)
+	require.ErrorContains(t, err, "the share of this home")
+	require.Equal(t, right.Address, open(t, folder).Entries[2].Address)
+
+	folder, all = people(t)
+	upTo(t, folder, all, KindEntry)
+	f = open(t, folder)
+	require.NoError(t, os.Remove(f.Path("c", KindEntry)))
+	newPerson(t, "c").enter(t, folder)
+	all[2].who.Address = "c.example.org:26656"
+	_, err = all[2].Enter(open(t, folder), all[2].who, nil, all[2].consensus)
+	require.ErrorContains(t, err, "is not what this home made")
 }
 
 // TestOwnFile: somebody else under a member's name is noticed by the member.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/cometbft/cometbft/libs/tempfile"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
@@ -60,15 +61,23 @@ func (f *Founding) Genesis() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Install writes the genesis to a file. If the file exists, its content must be the same.
-func Install(path string, genesis []byte) error {
+// Install writes the genesis to a file. It replaces another genesis if begun, which describes what the
+// home has done on its chain (home.BegunIn), returns "".
+func Install(path string, genesis []byte, begun func() (string, error)) error {
 	there, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return writeNewFile(path, genesis)
 	}
-	if err == nil && string(there) != string(genesis) {
-		err = fmt.Errorf("%s is another genesis, SHA-256 %x, and that of the founding is %x: name a home of its own for "+
-			"each chain", path, sha256.Sum256(there), sha256.Sum256(genesis))
+	if err != nil || string(there) == string(genesis) {
+		return err
 	}
-	return err
+	done, err := begun()
+	if err != nil {
+		return err
+	}
+	if done != "" {
+		return fmt.Errorf("%s is another genesis, SHA-256 %x, that of the founding is %x, and %s: name a home of its own "+
+			"for each chain", path, sha256.Sum256(there), sha256.Sum256(genesis), done)
+	}
+	return tempfile.WriteFileAtomic(path, genesis, 0o644)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spdl/spdl/app"
@@ -27,7 +28,8 @@ type Member struct {
 func CopiesIn(home string) string { return filepath.Join(home, "config", "founding") }
 
 // Enter makes the member's entry, or restores the exchanged file from the copy. The member wants
-// all members to dial relays, each as id@host:port.
+// all members to dial relays, each as id@host:port. An entry that differs from the member's former
+// one for the proposal replaces it, unless a share is over the former one.
 func (m Member) Enter(f *Founding, who app.Identity, relays []string, consensus ed25519.PrivateKey) (*Entry, error) {
 	p := f.Proposal
 	e := Entry{Proposal: f.Digest, Name: who.Moniker, Address: who.Address, NodeIDs: who.NodeIDs, Relays: relays,
@@ -37,7 +39,47 @@ func (m Member) Enter(f *Founding, who app.Identity, relays []string, consensus 
 		e.ConsensusProof = app.ProveConsensusKey(p.ChainID, who.PubKey, consensus)
 	}
 	e.Signature = ed25519.Sign(m.Keys.Signing, e.signed(p))
+	if err := m.withdraw(f, e); err != nil {
+		return nil, err
+	}
 	return publish(m, f, e.Name, KindEntry, e)
+}
+
+// withdraw removes the member's former entry for the proposal, if it differs from next. It leaves an
+// exchanged file that is not the member's.
+func (m Member) withdraw(f *Founding, next Entry) error {
+	former, err := m.Joined(f)
+	if errors.Is(err, os.ErrNotExist) || err == nil && same(former, next) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if names := m.shared(f); len(names) > 0 {
+		return fmt.Errorf("the entry of %s cannot change any more: the share of %s in %s is over it, and a member makes one "+
+			"share for a proposal; %s", former.Name, strings.Join(names, ", "), f.Folder, foundAgain)
+	}
+	path, there := f.Path(former.Name, KindEntry), Entry{}
+	if err := read(path, &there); err == nil && same(former, there) {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return os.Remove(m.copy(KindEntry))
+}
+
+// shared returns the members of whom the folder has a share, valid or not, and the member itself if
+// it has made one.
+func (m Member) shared(f *Founding) (names []string) {
+	for _, name := range f.Proposal.Members {
+		if _, err := os.Stat(f.Path(name, KindShare)); err == nil {
+			names = append(names, name)
+		}
+	}
+	if _, err := os.Stat(m.copy(KindShare)); err == nil && len(names) == 0 {
+		names = append(names, "this home")
+	}
+	return names
 }
 
 // Own returns the member's entry in the folder. It returns an error if the entry is not the one

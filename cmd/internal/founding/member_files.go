@@ -150,7 +150,7 @@ func (f *Founding) checkShare(i int, s *Share) error {
 	}
 	if len(others) > 0 {
 		return fmt.Errorf("%s has seen another entry of %s than the one here: ask them for the SHA-256 of the file that "+
-			"they sent, and found again with another proposal where an entry was changed", s.Name, strings.Join(others, ", "))
+			"they sent; where an entry was changed after a share, %s", s.Name, strings.Join(others, ", "), foundAgain)
 	}
 	return nil
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,8 +39,9 @@ func joinCommand() *cobra.Command {
 			"the others.\n" +
 			"The entry has public keys, proofs of their possession, and the node's id and address: nothing secret. By " +
 			"sending it the\n" +
-			"member agrees to the parameters, which are printed. A second run, or one for a new proposal, keeps the home " +
-			"and its keys.",
+			"member agrees to the parameters, which are printed. A second run corrects the entry, as its address, until a " +
+			"share is out;\n" +
+			"it keeps the home and its keys, and so does a run for a new proposal.",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.name, "name", "", "the member's name, one of the proposal's")
@@ -74,7 +77,9 @@ func (o *joinOptions) check(f *founding.Founding) error {
 	if o.address == "" && (o.workerOnly || o.dialOnly) {
 		return nil
 	}
-	if _, _, err := net.SplitHostPort(o.address); err != nil || strings.Contains(o.address, "@") {
+	host, port, err := net.SplitHostPort(o.address)
+	if number, invalid := strconv.ParseUint(port, 10, 16); err != nil || invalid != nil || number == 0 || host == "" ||
+		strings.Contains(host, "@") {
 		return command.Usage(fmt.Errorf("--address is %q, want host:port, as a.example.org:26656", o.address))
 	}
 	return nil
@@ -110,16 +115,22 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.makeHome(r, f); err != nil {
+	made, err := o.makeHome(r, f)
+	if err != nil {
 		return err
 	}
 	e, err := o.enter(r, f)
 	if err != nil {
 		return err
 	}
+	if !made {
+		if err := o.correct(r); err != nil {
+			return err
+		}
+	}
 	next := fmt.Sprintf("send the entry to the others; when all entries are in the folder: spdl consortium start %s "+
 		"--home %s", f.Folder, r.Home)
-	made := struct {
+	joined := struct {
 		Home  string `json:"home"`
 		Entry string `json:"entry"`
 		Node  string `json:"node,omitempty"`
@@ -128,13 +139,13 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 		agreement
 		Next string `json:"next"`
 	}{r.Home, f.Path(o.name, founding.KindEntry), e.Address, train, test, agreementOf(f), next}
-	return r.Show(made, func(w io.Writer) error {
-		fmt.Fprintf(w, "home      %s\nentry     %s\nnode      %s\n", made.Home, made.Entry, made.Node)
-		if made.Train > 0 {
-			fmt.Fprintf(w, "data      %d examples to train and %d to test, of %s\n", made.Train, made.Test, o.data)
+	return r.Show(joined, func(w io.Writer) error {
+		fmt.Fprintf(w, "home      %s\nentry     %s\nnode      %s\n", joined.Home, joined.Entry, joined.Node)
+		if joined.Train > 0 {
+			fmt.Fprintf(w, "data      %d examples to train and %d to test, of %s\n", joined.Train, joined.Test, o.data)
 		}
-		made.text(w)
-		_, err := fmt.Fprintf(w, "next      %s\n", made.Next)
+		joined.text(w)
+		_, err := fmt.Fprintf(w, "next      %s\n", joined.Next)
 		return err
 	})
 }
@@ -155,37 +166,77 @@ func fit(data string, p params.Params) (train, test int, err error) {
 	return d.Train.Len(), d.Test.Len(), nil
 }
 
-// makeHome makes the home, unless join has made it before. An entry for another proposal, of which
-// no chain has begun, makes way.
-func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) error {
+// makeHome makes the home, and returns false if join has made it before. An entry for another proposal,
+// whose chain has not begun in this home, makes way, and so does the genesis of that chain.
+func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) (made bool, err error) {
 	copies := founding.CopiesIn(r.Home)
-	_, err := os.Stat(copies)
+	_, err = os.Stat(copies)
 	if errors.Is(err, os.ErrNotExist) {
 		c, err := home.NewConfig(o.name, o.listen(), o.address)
 		if err != nil {
-			return command.Usage(err)
+			return false, command.Usage(err)
 		}
 		a := home.DefaultAppConfig()
 		a.Worker.Data = o.data
 		if _, err = r.InitHome(c, a, o.encrypt); err != nil {
-			return err
+			return false, err
 		}
-		return os.MkdirAll(copies, 0o700)
+		return true, os.MkdirAll(copies, 0o700)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	if _, err := (founding.Member{Copies: copies}).Joined(f); err == nil || errors.Is(err, os.ErrNotExist) {
-		return nil
+		return false, nil
 	}
-	c, _, err := r.LoadHome()
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return false, err
+	}
+	begun, err := home.BegunIn(c, a)
+	if err != nil {
+		return false, err
+	}
+	if begun != "" {
+		return false, fmt.Errorf("%s has joined an earlier founding, and %s: name a home of its own for each chain", r.Home,
+			begun)
+	}
+	if err := os.Remove(c.GenesisFile()); err == nil {
+		r.Warn(fmt.Sprintf("%s of an earlier founding, whose chain has not begun here, is removed", c.GenesisFile()))
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	return false, os.RemoveAll(copies)
+}
+
+// correct gives a home that join made before the name, the addresses and the data of this run. Addresses
+// change only with --address or --dial-only, data only with --data.
+func (o *joinOptions) correct(r *command.Run) error {
+	before, _, err := r.LoadHome()
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(c.GenesisFile()); err == nil {
-		return fmt.Errorf("%s has the genesis of an earlier founding: name a home of its own for each chain", r.Home)
+	values := map[string]string{}
+	if o.data != "" {
+		values["worker.data"] = o.data
 	}
-	return os.RemoveAll(copies)
+	if o.address != before.P2P.ExternalAddress || o.laddr != "" {
+		c, err := home.NewConfig(o.name, o.listen(), o.address)
+		if err != nil {
+			return command.Usage(err)
+		}
+		values["p2p.laddr"], values["p2p.external_address"] = c.P2P.ListenAddress, c.P2P.ExternalAddress
+		values["p2p.pex"] = strconv.FormatBool(c.P2P.PexReactor)
+		values["p2p.addr_book_strict"] = strconv.FormatBool(c.P2P.AddrBookStrict)
+		values["p2p.allow_duplicate_ip"] = strconv.FormatBool(c.P2P.AllowDuplicateIP)
+	}
+	values["moniker"] = o.name
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if _, err := home.Set(r.Home, key, values[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // enter makes the entry of the home.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -62,7 +63,7 @@ func runStart(r *command.Run, args []string) error {
 		if c.P2P.ListenAddress == "" && len(f.Relays()) == 0 {
 			r.Warn("this node listens nowhere, and no entry names a relay: it reaches members that listen, and no other")
 		}
-		if err := p.install(c.GenesisFile(), r.Home, f); err != nil {
+		if err := p.install(c, a, f); err != nil {
 			return err
 		}
 	case len(p.Wrote) == 0:
@@ -142,13 +143,14 @@ func advance(r *command.Run, m founding.Member, folder string) (p progress, f *f
 	return p, f, nil
 }
 
-// install writes the genesis into the home.
-func (p *progress) install(file, dir string, f *founding.Founding) error {
+// install writes the genesis into the home, in place of one whose chain has not begun there.
+func (p *progress) install(c *config.Config, a home.AppConfig, f *founding.Founding) error {
+	file, dir := c.GenesisFile(), c.RootDir
 	genesis, err := f.Genesis()
 	if err != nil {
 		return err
 	}
-	if err := founding.Install(file, genesis); err != nil {
+	if err := founding.Install(file, genesis, func() (string, error) { return home.BegunIn(c, a) }); err != nil {
 		return err
 	}
 	p.Genesis, p.SHA256 = file, fmt.Sprintf("%x", sha256.Sum256(genesis))

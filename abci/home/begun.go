@@ -1,0 +1,53 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/config"
+	sm "github.com/cometbft/cometbft/state"
+	"github.com/cometbft/cometbft/store"
+
+	"github.com/spdl/spdl/app/worker"
+)
+
+// Begun describes what a home has stored of its chain: a block of the databases state and blocks, or an entry
+// of the journal at a path. It is "" if there is neither: no block was decided, and the participant has
+// signed nothing.
+func Begun(state, blocks dbm.DB, journal string) (string, error) {
+	s, err := sm.NewStore(state, sm.StoreOptions{}).Load()
+	if err != nil {
+		return "", err
+	}
+	if height := max(s.LastBlockHeight, store.LoadBlockStoreState(blocks).Height); height > 0 {
+		return fmt.Sprintf("the data have block %d", height), nil
+	}
+	info, err := worker.ReadJournalInfo(journal)
+	if err != nil || info.Missing || info.New {
+		return "", err
+	}
+	return fmt.Sprintf("the journal %s has entries for chain %q", journal, info.ChainID), nil
+}
+
+// BegunIn is Begun for the home of a stopped node.
+func BegunIn(c *config.Config, a AppConfig) (begun string, err error) {
+	dbs := []dbm.DB{dbm.NewMemDB(), dbm.NewMemDB()}
+	for i, name := range []string{"state", "blockstore"} {
+		if _, err := os.Stat(filepath.Join(c.DBDir(), name+".db")); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		db, err := OpenDB(c, name)
+		if err != nil && locked(err) {
+			return "", fmt.Errorf("a node runs in the home %s: stop it first", c.RootDir)
+		}
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, db.Close()) }()
+		dbs[i] = db
+	}
+	return Begun(dbs[0], dbs[1], Journals(c, a))
+}
