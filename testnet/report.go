@@ -3,6 +3,7 @@ package testnet
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/spdl/spdl/privacy/accountant"
 	"io"
 	"strings"
 	"time"
@@ -180,7 +181,7 @@ func spent(epsilon *float64) string {
 	if epsilon == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", *epsilon)
+	return accountant.Text(*epsilon)
 }
 
 // shares formats an accuracy and its error.

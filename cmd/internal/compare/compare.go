@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"github.com/spdl/spdl/privacy/accountant"
 	"slices"
 	"strconv"
 )
@@ -115,7 +116,7 @@ func (c *Comparison) results() {
 		c.row("test loss", func(r Run) string {
 			return number(r.last(func(p Point) *float64 { return p.Loss }).Loss, "%.4f")
 		}),
-		c.row("epsilon", func(r Run) string { return number(end(r).Epsilon, "%.4f") }),
+		c.row("epsilon", func(r Run) string { return spent(end(r).Epsilon) }),
 		c.row("lowest reputation", func(r Run) string { return number(end(r).Reputation, "%.4f") }),
 		c.row("seconds a round", func(r Run) string {
 			if first := r.Points[0].Round; end(r).Round > first {
@@ -139,8 +140,8 @@ func (c *Comparison) results() {
 		return found
 	}
 	c.Results = append(c.Results,
-		c.row(fmt.Sprintf("test accuracy at epsilon %.4f", *equal), func(r Run) string { return tested(r, at(r)) }),
-		c.row(fmt.Sprintf("round at epsilon %.4f", *equal), func(r Run) string {
+		c.row("test accuracy at epsilon "+spent(equal), func(r Run) string { return tested(r, at(r)) }),
+		c.row("round at epsilon "+spent(equal), func(r Run) string {
 			if p := at(r); p.Round > 0 {
 				return fmt.Sprintf("%.0f", p.Round)
 			}
@@ -170,6 +171,14 @@ func (r Run) last(of func(Point) *float64) (found Point) {
 		}
 	}
 	return found
+}
+
+// spent returns an epsilon as text.
+func spent(epsilon *float64) string {
+	if epsilon == nil {
+		return none
+	}
+	return accountant.Text(*epsilon)
 }
 
 func number(x *float64, format string) string {

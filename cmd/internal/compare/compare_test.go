@@ -75,8 +75,8 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, []string{"-", "-"}, values(t, c.Results, "test loss"))
 	require.Equal(t, []string{"2.000", "2.000"}, values(t, c.Results, "seconds a round"))
 	require.Equal(t, []string{"0.2500", "0.2500"}, values(t, c.Results, "lowest reputation"))
-	require.Equal(t, []string{"1.0000 of 50", "0.5000 of 50"}, values(t, c.Results, "test accuracy at epsilon 1.0000"))
-	require.Equal(t, []string{"10", "4"}, values(t, c.Results, "round at epsilon 1.0000"))
+	require.Equal(t, []string{"1.0000 of 50", "0.5000 of 50"}, values(t, c.Results, "test accuracy at epsilon 1.000"))
+	require.Equal(t, []string{"10", "4"}, values(t, c.Results, "round at epsilon 1.000"))
 	require.Equal(t, []string{"1", "1"}, values(t, c.Results, "proven offences"))
 }
 

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"fmt"
+	"github.com/spdl/spdl/privacy/accountant"
 	"math"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // share.
 type chart struct {
 	Name, Title  string
-	Unit         string // "%" shows shares as per cent
+	Unit         string // "%" shows shares as per cent, spentUnit values as epsilon
 	CSV          string // address of the values
 	Legend       string
 	Points, Area string // of a polyline, and of the polygon below it
@@ -134,10 +135,16 @@ func (c *chart) label(x float64) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
+// spentUnit is the unit of a chart of epsilon.
+const spentUnit = "epsilon"
+
 // text returns a value in the chart's unit.
 func (c *chart) text(x float64) string {
-	if c.Unit == "%" {
+	switch c.Unit {
+	case "%":
 		return fmt.Sprintf("%.4g %%", 100*x)
+	case spentUnit:
+		return accountant.Text(x)
 	}
 	return fmt.Sprintf("%.4g", x)
 }

@@ -126,7 +126,7 @@ func chartsOf(points []Point, budget float64) (accuracy, loss, epsilon chart) {
 	const page = "/training"
 	return chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p Point) *float64 { return p.Accuracy }),
 		chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p Point) *float64 { return p.Loss }),
-		chartOf(page, "epsilon", "Epsilon spent", "", budget, points, func(p Point) *float64 { return p.Epsilon })
+		chartOf(page, "epsilon", "Epsilon spent", spentUnit, budget, points, func(p Point) *float64 { return p.Epsilon })
 }
 
 // lastMeasured returns the last point with an accuracy, or else the last point. It returns nil if

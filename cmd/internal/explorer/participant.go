@@ -124,7 +124,7 @@ func (b *participantPage) summarise(page string) {
 	}
 	b.Reputation = chartOf(page, "reputation", "Reputation", "", 1, points,
 		func(p Point) *float64 { return reputation[p.Round] })
-	b.Spent = chartOf(page, "epsilon", "Epsilon spent", "", b.Spend.Budget, points,
+	b.Spent = chartOf(page, "epsilon", "Epsilon spent", spentUnit, b.Spend.Budget, points,
 		func(p Point) *float64 { return spent[p.Round] })
 	b.Incidents = append(proven(b.Offences), incidentsOf(b.Rounds)...)
 	slices.Reverse(b.Rounds)

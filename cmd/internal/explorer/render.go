@@ -17,6 +17,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 //go:embed assets
@@ -93,6 +94,7 @@ var functions = template.FuncMap{
 	"term":     termOf,
 	"lasts":    lasts,
 	"figure":   func(x *float64) string { return fmt.Sprintf("%.4g", *x) },
+	"spent":    func(epsilon *float64) string { return accountant.Text(*epsilon) },
 	"clock":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 	"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 	"age":      func(t time.Time) string { return age(time.Since(t)) },

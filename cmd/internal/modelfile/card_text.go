@@ -7,6 +7,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/caveat"
 	"github.com/spdl/spdl/internal/printable"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // CardReport is a file's card without the proof, which is long and in the file.
@@ -19,8 +20,8 @@ type CardReport struct {
 func (c *Card) Text(w io.Writer) error {
 	epsilon, accuracy := "NO DP GUARANTEE", "not measured"
 	if c.Epsilon != nil {
-		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant in all rounds up to height %d", *c.Epsilon,
-			c.Delta, c.Height)
+		epsilon = fmt.Sprintf("%s at delta %g, the largest of a participant in all rounds up to height %d",
+			accountant.Text(*c.Epsilon), c.Delta, c.Height)
 	}
 	if c.Unit == params.UnitGroup {
 		epsilon += "; " + caveat.Groups

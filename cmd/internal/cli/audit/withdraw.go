@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 type withdrawOptions struct{ node, genesis string }
@@ -93,7 +94,7 @@ func epsilonText(epsilon *float64) string {
 	if epsilon == nil {
 		return "no ledger"
 	}
-	return fmt.Sprintf("%.4f", *epsilon)
+	return accountant.Text(*epsilon)
 }
 
 func pointText(p audit.ModelPoint) string {

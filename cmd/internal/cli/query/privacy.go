@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/caveat"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 func queryPrivacy() *cobra.Command {
@@ -44,7 +45,7 @@ func spentText(epsilon *float64) string {
 	if epsilon == nil {
 		return "NO DP GUARANTEE"
 	}
-	return fmt.Sprintf("%.4f", *epsilon)
+	return accountant.Text(*epsilon)
 }
 
 // privacyTable prints the participants' spends. guaranteed reports whether each spend is a
@@ -56,7 +57,7 @@ func privacyTable(w io.Writer, all []query.Spend) (guaranteed, known bool, err e
 	for _, s := range all {
 		epsilon, left := "-", "-"
 		if s.Epsilon != nil && s.Left != nil {
-			epsilon, left = fmt.Sprintf("%.4f", *s.Epsilon), strconv.FormatUint(*s.Left, 10)
+			epsilon, left = accountant.Text(*s.Epsilon), strconv.FormatUint(*s.Left, 10)
 		}
 		guaranteed, known = guaranteed && s.Guarantee, known && s.Epsilon != nil
 		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta,

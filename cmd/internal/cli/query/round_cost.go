@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // pricedRound is the record of a closed round with its cost, which the record leaves out.
@@ -37,7 +38,7 @@ func (p pricedRound) cost() string {
 	case p.Epsilon == nil:
 		return "unknown: no DP guarantee, or the node has dropped the block's events"
 	case p.budget > 0:
-		return fmt.Sprintf("%.3f of %g", *p.Epsilon, p.budget)
+		return fmt.Sprintf("%s of %g", accountant.Text(*p.Epsilon), p.budget)
 	}
-	return fmt.Sprintf("%.3f", *p.Epsilon)
+	return accountant.Text(*p.Epsilon)
 }

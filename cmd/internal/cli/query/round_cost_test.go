@@ -14,15 +14,15 @@ import (
 func TestRoundSaysItsCost(t *testing.T) {
 	epsilon := 1.7452
 	p := pricedRound{Record: app.Record{Epoch: 1, Round: 3}, Epsilon: &epsilon, budget: 4}
-	require.Equal(t, "1.745 of 4", p.cost())
+	require.Equal(t, "1.746 of 4", p.cost())
 	var out strings.Builder
 	require.NoError(t, RoundText(&out, p.Record, p.cost()))
-	require.Contains(t, out.String(), "\nepsilon  1.745 of 4\n")
+	require.Contains(t, out.String(), "\nepsilon  1.746 of 4\n")
 	out.Reset()
 	require.NoError(t, RoundText(&out, p.Record, ""))
 	require.NotContains(t, out.String(), "epsilon")
 	p.budget = 0
-	require.Equal(t, "1.745", p.cost())
+	require.Equal(t, "1.746", p.cost())
 	raw, err := json.Marshal(p)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `"epsilon":1.7452`)

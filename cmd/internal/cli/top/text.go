@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/caveat"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // monikerRunes is the number of characters of a moniker that are shown.
@@ -178,7 +179,7 @@ func epsilonOf(v *view) string {
 	if v.Status.Epsilon == nil {
 		return "NO DP GUARANTEE"
 	}
-	text := fmt.Sprintf("epsilon %.4f", *v.Status.Epsilon)
+	text := "epsilon " + accountant.Text(*v.Status.Epsilon)
 	if budgets := v.Spend; len(budgets) > 0 {
 		text += fmt.Sprintf(" of %g", slices.MaxFunc(budgets,
 			func(a, b query.Spend) int { return cmp.Compare(a.Budget, b.Budget) }).Budget)
@@ -237,7 +238,7 @@ func table(v *view, troubleFirst bool, width int) []line {
 		c, there := last[p.Participant]
 		epsilon, left, budget := "-", "-", "-"
 		if a, ok := spend[p.Participant]; ok && a.Epsilon != nil {
-			epsilon, budget = fmt.Sprintf("%.4f", *a.Epsilon), fmt.Sprintf("%g", a.Budget)
+			epsilon, budget = accountant.Text(*a.Epsilon), fmt.Sprintf("%g", a.Budget)
 			if a.Left != nil {
 				left = fmt.Sprint(*a.Left)
 			}
