@@ -72,7 +72,8 @@ func (b *block) relist() {
 	})
 }
 
-// stale returns a gradient of the round before the open one, properly signed for that round.
+// stale returns a gradient of the round before the open round, with a valid signature for that
+// round.
 func (b *block) stale(i int) *tx.Tx {
 	g := *b.txs[i+1].Gradient
 	g.Round--
@@ -295,7 +296,7 @@ func reseal(t *tx.Tx, change func(*tx.Envelope)) *tx.Tx {
 }
 
 // TestTolerance: with a tolerance the aggregate's own Delta is applied if it is within the
-// tolerance. It is rejected beyond, in any coordinate and direction.
+// tolerance. A Delta beyond the tolerance, in any coordinate and direction, is rejected.
 func TestTolerance(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) {
 		p.Rule.Tolerance = 2

@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestDocument: a document that is no encoding of a state is rejected, and the error says what is
-// wrong. Its bytes may come from a peer, and it is decoded before its hash is known.
+// TestDocument: a document that is not the encoding of a state is rejected, and the error says what
+// is wrong. Its bytes may come from a peer, and it is decoded before its hash is known.
 func TestDocument(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})

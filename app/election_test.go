@@ -323,7 +323,8 @@ func TestRankingOfTheIncluded(t *testing.T) {
 	s = round(t, s).State
 	require.Equal(t, []uint32{3}, s.Progress.Ranking)
 	require.EqualValues(t, 3, round(t, s).Record.Leader)
-	// The ranked one may be silent: after its view and the open view every participant may lead.
+	// The ranked participant may be silent: after its view and the open view every participant may
+	// lead.
 	three := apptest.Gradients(s, 0, 1, 2)
 	for i := range uint32(3) {
 		opens := apptest.Opens(s, 2)

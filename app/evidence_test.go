@@ -235,8 +235,8 @@ func TestEvidenceRules(t *testing.T) {
 	require.Len(t, s.Operations([]*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0)), twice(5)}, nil, 0), 2)
 }
 
-// TestEvidenceWithFormerKeys: each statement may be signed with the present signing key or with a
-// former one that was in force after the place, so a rotation hides no earlier offence.
+// TestEvidenceWithFormerKeys: each statement may be signed with the current signing key, or with a
+// former key that was replaced after the statement's round, so a rotation hides no earlier offence.
 func TestEvidenceWithFormerKeys(t *testing.T) {
 	s := round(t, apptest.State(4), rotate(3, ring{}, 53, 0, 0)).State
 	r := ring{signing: map[uint32]int{3: 53}}
@@ -294,8 +294,8 @@ func TestRotationWaitsInAStalledRound(t *testing.T) {
 	require.Equal(t, apptest.ConsensusKey(55), s.Participants[3].ConsensusKey)
 }
 
-// TestRestore: only a reputation of 0 is restored, to the initial one, and earlier offences are
-// settled. Each later offence counts again.
+// TestRestore: only a reputation of 0 can be restored. It becomes the initial reputation, and
+// earlier offences are settled. Each later offence counts again.
 func TestRestore(t *testing.T) {
 	s := apptest.State(5, func(p *params.Params) { p.Reputation.Initial = 700_000 })
 	for times := range 3 {
@@ -327,8 +327,8 @@ func TestRestore(t *testing.T) {
 	require.EqualValues(t, 700_000, s.Participants[2].Reputation)
 }
 
-// TestNobodyIsImmune: an offence that was punished before a restore, and whose place the restore
-// does not settle, protects from no later punishment, and is itself not punished twice.
+// TestNobodyIsImmune: if a restore does not settle an offence that was punished before, a later
+// offence is still punished. The earlier offence is not punished twice.
 func TestNobodyIsImmune(t *testing.T) {
 	s := apptest.State(4)
 	refused(t, s, app.ErrEvidence, equivocation(3, 0, 1<<62))
@@ -349,7 +349,8 @@ func TestNobodyIsImmune(t *testing.T) {
 
 // TestEquivocatorNeverLeads: an equivocator leads neither in the view of its rank, nor in the view
 // that is open to all with a reputation, nor after any election. The exceptions are that no
-// participant has a reputation, or that those who have one closed no round in all their views.
+// participant has a reputation above 0, or that the participants with such a reputation closed no
+// round in all their views.
 func TestEquivocatorNeverLeads(t *testing.T) {
 	for _, term := range []uint64{1, 3} {
 		s := apptest.State(4, func(p *params.Params) { p.Election.Term = term })

@@ -89,8 +89,8 @@ func TestHexBytes(t *testing.T) {
 	require.Equal(t, app.HexBytes{10, 255}, b)
 }
 
-// TestCheckValidators: each participant's validator has the power that its removal takes away. A
-// participant without a validator needs none.
+// TestCheckValidators: each participant's consensus key must belong to a genesis validator with the
+// power that the chain later removes. A participant without a consensus key needs no validator.
 func TestCheckValidators(t *testing.T) {
 	g := apptest.Genesis(3, apptest.Params(3))
 	g.Participants[2].ConsensusKey = nil

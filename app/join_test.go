@@ -11,8 +11,8 @@ import (
 )
 
 // TestRegistrationIsJudgedOnce: M1 is not checked again for a Join that has passed it, whether the
-// Join comes alone or with an Approve: the test spoils a proof in place, unnoticed. M1 is checked
-// for all other bytes, even if they register the same keys.
+// Join comes alone or with an Approve: the test spoils a proof of the decoded Join, and no check
+// fails. M1 is checked for all other bytes, even if they register the same keys.
 func TestRegistrationIsJudgedOnce(t *testing.T) {
 	spoil := func(j *tx.Join) { j.VrfProof[7] ^= 1 }
 	for name, c := range map[string]struct {

@@ -80,7 +80,7 @@ func TestBudgetCarries(t *testing.T) {
 }
 
 // TestAccounted: after an epoch without a ledger that closed a round, no epsilon is valid, and a
-// test chain stays one.
+// chain that was a test chain in one epoch counts as a test chain from then on.
 func TestAccounted(t *testing.T) {
 	with, without := apptest.Params(4, apptest.Budgeted(3)), apptest.Params(4)
 	test := with

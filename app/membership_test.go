@@ -416,9 +416,9 @@ func TestLastValidator(t *testing.T) {
 	require.NoError(t, out.State.Admit(leave(1)))
 }
 
-// TestConsensusKeyHandedOn: a participant that joins with the consensus key of one that leaves at
-// the same boundary takes over its validator. There is no validator update, because CometBFT
-// rejects two updates of one key.
+// TestConsensusKeyHandedOn: a participant that joins with the consensus key of a participant that
+// leaves at the same boundary takes over its validator. There is no validator update, because
+// CometBFT rejects two updates of one key.
 func TestConsensusKeyHandedOn(t *testing.T) {
 	s := step(t, apptest.State(5), leave(4)).State
 	heir := joinAs(5, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(4) })
@@ -473,7 +473,7 @@ func TestFeasible(t *testing.T) {
 }
 
 // TestRotate replaces the keys of participant 3, each alone and all together. From the boundary on
-// the new keys are in force and the old ones are useless.
+// the new keys are in force, and the old keys are not valid.
 func TestRotate(t *testing.T) {
 	for name, c := range map[string]struct{ pub, vrf, consensus int }{
 		"pub_key": {pub: 53}, "vrf_key": {vrf: 53}, "consensus_key": {consensus: 53}, "all": {53, 54, 55},
@@ -650,8 +650,8 @@ func TestRotateRules(t *testing.T) {
 	require.NoError(t, s.Admit(rotate(3, ring{}, 0, 53, 53)))
 }
 
-// TestFreshKeysNeverLead: a participant that rotates its VRF key again and again, to one that would
-// win with the known seed, never contends.
+// TestFreshKeysNeverLead: a participant that rotates its VRF key again and again, each time to a
+// key that would win with the known seed, never contends.
 func TestFreshKeysNeverLead(t *testing.T) {
 	s, r := apptest.State(4), ring{vrf: map[uint32]int{}}
 	for i := range 36 {

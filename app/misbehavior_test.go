@@ -61,7 +61,7 @@ func TestDoubleVoteReachesWhoHadTheKey(t *testing.T) {
 }
 
 // TestUnseat: with the parameter set, the validator is removed at the next boundary, unless it is
-// the last one. Otherwise it keeps its power.
+// the last validator. Without the parameter the validator keeps its power.
 func TestUnseat(t *testing.T) {
 	unseat := func(p *params.Params) { p.Reputation.Unseat = true }
 	s := proven(t, apptest.State(4, unseat), nil, voted(3, 1)).State

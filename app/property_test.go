@@ -85,8 +85,8 @@ func checkInvariants(t *rapid.T, before *app.State, out *app.Outcome, txs int) {
 	}
 }
 
-// consortium is a chain under random changes, with what a test must remember of them: which of
-// apptest's keys each participant signs with, and CometBFT's validators.
+// consortium is a chain under random changes, with the data that the test tracks: the number of the
+// apptest key with which each participant signs, and CometBFT's validators.
 type consortium struct {
 	s          *app.State
 	keys       ring

@@ -275,8 +275,8 @@ func TestApprovalsOfTheActive(t *testing.T) {
 	require.Equal(t, []uint32{0, 1, 2, 3, 4, 5}, enough.Proposals[0].Approvals)
 	require.Equal(t, 7, round(t, enough).State.Active())
 
-	// Approvals are counted again at boundaries: after 5 has left, the 4 are all but one of 5, and
-	// no further vote is needed.
+	// Approvals are counted again at boundaries: after 5 has left, 4 of 5 participants have
+	// approved, and no further vote is needed.
 	out := round(t, s, leave(5))
 	require.Len(t, out.Enacted, 1, "the join came first, and was judged with 6")
 	require.False(t, out.State.Proposals[0].Accepted)
@@ -541,8 +541,8 @@ func TestStalled(t *testing.T) {
 	require.False(t, step(t, out.State).Changed)
 }
 
-// TestBoundary: accepted proposals are enacted in the order in which they arrived. One that M2, M6,
-// P1 or P2 forbids by now is dropped with an event.
+// TestBoundary: accepted proposals are enacted in the order in which they arrived. A proposal that
+// M2, M6, P1 or P2 forbids by then is dropped with an event.
 func TestBoundary(t *testing.T) {
 	epoch := func(by uint32, s *app.State, keep bool) *tx.Tx {
 		return ring{}.sign(by, app.NewStartEpoch(by, tick(), 1, s.Params, keep, true))
@@ -654,9 +654,9 @@ func TestStale(t *testing.T) {
 	require.Equal(t, uint64(1), s.Progress.Epoch)
 }
 
-// TestSiblings: a state is a value: of several blocks on one state, none changes the outcome of
-// another, however far the underlying slices have grown. A proposer tries blocks that are never
-// decided.
+// TestSiblings: a state is a value. If several blocks are executed on one state, no block changes
+// the outcome of another block, however far the underlying slices have grown. A proposer tries
+// blocks that are never decided.
 func TestSiblings(t *testing.T) {
 	s, r := apptest.State(9, mean), ring{signing: map[uint32]int{}}
 	join := apptest.Join(9)
@@ -690,7 +690,7 @@ func TestSiblings(t *testing.T) {
 
 // TestApprovalsOfOthersStay: the first approver of a proposal cannot evict it by proposals of its
 // own, with or without an accomplice, once honest participants have approved it. The proposal with
-// the fewest approvals is dropped, and one with more than f approvals never is.
+// the fewest approvals is dropped, and a proposal with more than f approvals is never dropped.
 func TestApprovalsOfOthersStay(t *testing.T) {
 	s := apptest.State(10, mean)
 	join := apptest.Join(10)

@@ -49,8 +49,8 @@ func opposed(r *app.Record) []bool {
 }
 
 // TestMarginOfOpposition: with a margin, a gradient opposes Delta only if it points against it by
-// more than that share of the typical squared norm. With margin 0, as in the paper, it opposes at
-// any angle above a right one.
+// more than that share of the typical squared norm. With margin 0, as in the paper, it opposes
+// Delta at any angle above 90 degrees.
 func TestMarginOfOpposition(t *testing.T) {
 	for _, c := range []struct {
 		margin      int64

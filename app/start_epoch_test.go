@@ -234,8 +234,8 @@ func TestEpochRules(t *testing.T) {
 	require.NoError(t, many.Admit(another(many, false, true, func(p *params.Params) { p.Model.Inputs = 1_000_000 })))
 }
 
-// TestEpochKeepsTheUnit: an epoch has the unit of privacy of the running one, also with a new model
-// that suits the other unit.
+// TestEpochKeepsTheUnit: the next epoch must have the unit of privacy of the running epoch, also
+// with a new model that suits the other unit.
 func TestEpochKeepsTheUnit(t *testing.T) {
 	example := func(p *params.Params) {
 		p.Privacy.Unit = ""

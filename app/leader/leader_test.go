@@ -128,8 +128,8 @@ func TestOutputOf(t *testing.T) {
 	}
 }
 
-// TestPossession: a proof of possession of a key is valid for one chain and one signing key, and as
-// no round's proof.
+// TestPossession: a proof of possession of a key is valid only for one chain and one signing key,
+// and is not valid as a proof for a round.
 func TestPossession(t *testing.T) {
 	input := leader.PossessionInput(chain, public(1))
 	proof := leader.Prove(key(0), input)
@@ -178,10 +178,10 @@ func TestRankOrdersByOutput(t *testing.T) {
 	require.NotEqual(t, leader.NextSeed(make([]byte, 32), nil), leader.NextSeed(make([]byte, 32), contenders))
 }
 
-// TestElectionIsFair: in 10,000 elections among 10 keys, each over the seed that the last one left,
-// every participant leads 10 % of the time, within the 99 % band of the binomial for the ten
-// together: 3.29 standard deviations each (Bonferroni). The keys and the first seed are fixed, so
-// the test always passes or always fails; with 100 other seeds about one would fail.
+// TestElectionIsFair: in 10,000 elections among 10 keys, each over the seed from the previous
+// election, every participant leads 10 % of the time, within the 99 % band of the binomial for the
+// ten together: 3.29 standard deviations each (Bonferroni). The keys and the first seed are fixed,
+// so the test always passes or always fails; with 100 other seeds about one would fail.
 func TestElectionIsFair(t *testing.T) {
 	const n = 10
 	elections := stage.Pick[uint64](100, 1000, 10_000)

@@ -21,7 +21,7 @@ func schema() params.Model {
 	return params.Model{Kind: params.ModelSoftmax, Inputs: 6, Classes: 2, Pool: 1, PixelScale: 1, Table: t}
 }
 
-// TestSchema: a table with categories, fills and weights is valid within its bounds alone.
+// TestSchema: a table with categories, fills and weights is valid only within its bounds.
 func TestSchema(t *testing.T) {
 	m := schema()
 	require.NoError(t, m.Table.Validate(m))
@@ -51,7 +51,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestTableWithoutSchemaKeepsItsBytes: what a schema adds is absent from other tables, in JSON too.
+// TestTableWithoutSchemaKeepsItsBytes: the encoding of a table without a schema, in protobuf and in
+// JSON, has none of the fields of a schema.
 func TestTableWithoutSchemaKeepsItsBytes(t *testing.T) {
 	c := params.Column{Name: "a", Low: 1, High: 2}
 	require.Equal(t, "0a016111000000000000f03f190000000000000040", hexOf(t, &c))

@@ -30,7 +30,8 @@ func paths(of reflect.Type, prefix string) (all []string) {
 	return all
 }
 
-// TestEveryParameterHasAMeaning: and no meaning is of a parameter that does not exist.
+// TestEveryParameterHasAMeaning: every parameter has a meaning, and every meaning belongs to a
+// parameter.
 func TestEveryParameterHasAMeaning(t *testing.T) {
 	all := paths(reflect.TypeOf(params.Params{}), "")
 	require.Len(t, params.Meanings, len(all))
@@ -39,8 +40,8 @@ func TestEveryParameterHasAMeaning(t *testing.T) {
 	}
 }
 
-// TestSettings: shares are in percent, the ledger in nats, and no number is in powers of ten that was
-// not.
+// TestSettings: shares are in percent, the ledger is in nats, and no other number becomes a power
+// of ten.
 func TestSettings(t *testing.T) {
 	p, err := preset.New("default", 10)
 	require.NoError(t, err)
@@ -55,8 +56,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestChanges: every parameter that differs is listed, also a value in the middle of a long list, and
-// one that only one of the two sets.
+// TestChanges: every parameter that differs is listed, also if a value in the middle of a long list
+// differs, and if only one set of parameters has the parameter.
 func TestChanges(t *testing.T) {
 	before, err := preset.New("default", 10)
 	require.NoError(t, err)

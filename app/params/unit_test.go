@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// TestUnit: a group as the unit needs Poisson batches and noise, and of a table its column; that column
-// needs the unit. Without the unit the encoding has no trace of it.
+// TestUnit: the unit group needs Poisson batches and noise, and for a table a group column. A group
+// column needs the unit group. The parameters survive their encoding.
 func TestUnit(t *testing.T) {
 	own := preset.Own{Data: &preset.Data{Examples: 4000, Classes: 2, Table: &params.Table{Label: "y", Group: "id",
 		Classes: []string{"0", "1"}, Columns: []params.Column{{Name: "a", High: 1}}}}}
@@ -50,7 +50,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// images is a model of images, whose groups are in a file of each participant's.
+// images is a model of images. Their groups are in a file of each participant.
 func images() params.Model {
 	return params.Model{Kind: params.ModelSoftmax, Inputs: 144, Classes: 5, Pool: 1, PixelScale: 255}
 }

@@ -67,8 +67,8 @@ func TestModelsFollowTheData(t *testing.T) {
 	}
 }
 
-// TestEpsilonTooSmall: the noise is the least thousandth with which the ledger pays. Below what the
-// ledger can count the search ends with an error.
+// TestEpsilonTooSmall: the noise is the least thousandth with which the ledger pays. For an epsilon
+// below the ledger's resolution the search fails.
 func TestEpsilonTooSmall(t *testing.T) {
 	for _, epsilon := range []float64{0.02, 0.05, 0.5} {
 		p, err := preset.New("pixels", 4)

@@ -24,9 +24,9 @@ func wide(group string) *params.Table {
 // cures finds the two remedies in an error of CheckTable.
 var cures = regexp.MustCompile(`: (\d+) (examples|groups) each would do, or epsilon ([0-9.]+) with these; --force`)
 
-// TestCheckTable: the settings of docs/TABLES.md in which an attacking third had the model are rejected,
-// and those in which the model kept its rank are not. Either remedy that the error names is accepted, and
-// less than it is not.
+// TestCheckTable: the settings of docs/TABLES.md with which attackers, a third of the participants,
+// ruined the model are rejected, and the settings with which the model kept its rank are accepted.
+// CheckTable accepts either remedy that the error names, and rejects less than that.
 func TestCheckTable(t *testing.T) {
 	for _, c := range []struct {
 		n, rows int

@@ -25,7 +25,7 @@ func asks(conf *worker.Config) *atomic.Bool {
 }
 
 // TestNothingBeforeConsent: before the home consents to the first epoch, the worker reads no data,
-// signs no gradient, and says for what it waits. Then it trains to the end.
+// signs no gradient, and logs what it waits for. Then it trains to the end.
 func TestNothingBeforeConsent(t *testing.T) {
 	c, conf := newChain(6), config(t)
 	agreed := asks(&conf)
@@ -77,7 +77,8 @@ func TestWithdrawnConsent(t *testing.T) {
 	require.Len(t, c.gradients(), 6)
 }
 
-// TestVetoedEpoch: a worker that waits for consent ends with the epoch that others train.
+// TestVetoedEpoch: a worker that waits for consent stops waiting when the other participants have
+// finished the epoch.
 func TestVetoedEpoch(t *testing.T) {
 	c, conf := newChain(3), config(t)
 	asks(&conf)

@@ -58,8 +58,8 @@ func externalConfig(t *testing.T, f *fakeTrainer) worker.Config {
 	return conf
 }
 
-// TestExternalToTheEnd: occasional failures of a trainer cost no gradient, and lead to no second
-// one for a round. While a round is open, the trainer is asked for the same batch.
+// TestExternalToTheEnd: occasional failures of a trainer cost no gradient, and do not lead to a
+// second gradient for a round. While a round is open, the trainer is asked for the same batch.
 func TestExternalToTheEnd(t *testing.T) {
 	f := &fakeTrainer{fail: func(n int) error {
 		if n%3 != 0 {

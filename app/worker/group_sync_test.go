@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// together lets n workers sync at once, while all of them wait for an earlier one.
+// together lets n workers sync at once, while all of them wait for an earlier sync.
 func together(t *testing.T, n int, one func(*os.File) error) (errs []error) {
 	t.Helper()
 	var all GroupSync

@@ -71,8 +71,9 @@ func (l late) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker
 	return task, err
 }
 
-// TestOverdueRound: a restarted worker whose journal has no entry for the open round sits it out
-// until it is overdue. Otherwise a net in which all nodes restarted would stall.
+// TestOverdueRound: a restarted worker whose journal has no entry for the open round skips the
+// round until the round is overdue. If it skipped the whole round, a net in which all nodes
+// restarted would stall.
 func TestOverdueRound(t *testing.T) {
 	c, conf := newChain(9), config(t)
 	stopped(t, c, conf, 3)

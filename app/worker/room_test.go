@@ -8,7 +8,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestRoom: the journal keeps the aggregates of a round up to a bound on their bytes, and then those of the next.
+// TestRoom: a bound on bytes limits the aggregates of one round in the journal. The aggregates of
+// the next round replace them.
 func TestRoom(t *testing.T) {
 	a := &tx.Aggregate{Round: 1, View: 9}
 	require.NoError(t, (&Record{}).room(a))

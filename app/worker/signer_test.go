@@ -103,8 +103,8 @@ func TestSignerHangsBeyondTheRound(t *testing.T) {
 	require.Equal(t, uint64(6), c.state.Participants[0].Participations)
 }
 
-// TestForeignMomentum: a momentum that a taken node left in the journal ends the worker alone, as a damaged journal
-// does.
+// TestForeignMomentum: a momentum that a compromised node left in the journal ends only the worker,
+// as a damaged journal does.
 func TestForeignMomentum(t *testing.T) {
 	c := newChain(4)
 	conf, u := aside(t)

@@ -231,7 +231,8 @@ func TestTheLossIsLoggedOnlyIfAskedFor(t *testing.T) {
 
 // TestOneGradientARound: however often the worker is stopped and restarted, each round has one
 // gradient, sent again byte for byte. A worker that was stopped between two rounds has no entry for
-// the open one and takes part once it is overdue, which a round of one participant always is.
+// the open round, and takes part once that round is overdue. A round of one participant is always
+// overdue.
 func TestOneGradientARound(t *testing.T) {
 	c := newChain(12)
 	c.fail = func(n int) error {
@@ -279,8 +280,8 @@ func TestResend(t *testing.T) {
 	require.Len(t, c.gradients()[0], 1)
 }
 
-// TestJournalBelongs: a journal of another chain or key, or one that is ahead
-// of the chain, is never overwritten.
+// TestJournalBelongs: a journal of another chain or key, or a journal that is ahead of the chain,
+// is never overwritten.
 func TestJournalBelongs(t *testing.T) {
 	conf := config(t)
 	require.NoError(t, worker.Run(within(t), newChain(3), conf))
@@ -411,8 +412,8 @@ func TestFirstStart(t *testing.T) {
 }
 
 // TestLostJournalBeforeTheFirstGradientCounts: the chain counts no gradient of the participant yet,
-// and one is signed for the open round. Without its journal, or with an older one, the worker signs
-// no other.
+// and a gradient is signed for the open round. Without its journal, or with an older journal, the
+// worker signs no second gradient.
 func TestLostJournalBeforeTheFirstGradientCounts(t *testing.T) {
 	c := newChain(3)
 	c.hold = true // the round stays open

@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// TestQuality compares the measures with hand-made ones: probabilities of 0.25, 0.5, 0.5 and 0.75.
+// TestQuality compares the measures with measures computed by hand, for the probabilities of 0.25,
+// 0.5, 0.5 and 0.75.
 func TestQuality(t *testing.T) {
 	m := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelMean: 1, PixelScale: 1}
 	set := mnist.Set{Rows: 1, Cols: 1, Images: []uint8{0, 1, 1, 2}, Labels: []uint8{0, 0, 1, 1}}
@@ -29,7 +30,8 @@ func TestQuality(t *testing.T) {
 	require.InDelta(t, same.Accuracy, q.Accuracy, 1e-9)
 }
 
-// TestQualityFails: what has no measures of two classes is an error with the number.
+// TestQualityFails: Quality fails for a test set with only one label, a wrong number of parameters,
+// a probability that is not finite, and a model that does not have two classes.
 func TestQualityFails(t *testing.T) {
 	m := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelMean: 1, PixelScale: 1}
 	set := mnist.Set{Rows: 1, Cols: 1, Images: []uint8{0, 2}, Labels: []uint8{1, 1}}

@@ -238,8 +238,8 @@ func TestAHeaderOfManyColumns(t *testing.T) {
 	}
 }
 
-// TestGroups: Shape counts groups and leaves their column out of the inputs. All rows of a group are
-// on one side, and one group less moves no other.
+// TestGroups: Shape counts groups and leaves their column out of the inputs. All rows of a group
+// are on one side, and removing one group moves no other group.
 func TestGroups(t *testing.T) {
 	lines := make([]string, 600)
 	for i := range lines {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMappedUsers: in a user namespace all users without a number in it look like user 65534, whom a signer does not
-// take for the node's.
+// TestMappedUsers: in a user namespace all users that the namespace does not map look like user
+// 65534. A signer does not accept user 65534 as the node's user.
 func TestMappedUsers(t *testing.T) {
 	const whole = "         0          0 4294967295\n"
 	const private = "         0          0          1\n       998        998          1\n"

@@ -160,8 +160,8 @@ func TestOneSignatureAPlace(t *testing.T) {
 	require.ErrorContains(t, err, "below the journal's")
 }
 
-// TestOperationsByAllowList: only kinds on the list are signed, and none as an operation that a round
-// takes.
+// TestOperationsByAllowList: the signer signs only operations of the kinds on the list, and never a
+// transaction of a round as an operation.
 func TestOperationsByAllowList(t *testing.T) {
 	s := serve(t, onSocket(t), "")
 	c, ctx := dial(t, s.address, ""), context.Background()
@@ -184,7 +184,8 @@ func TestOperationsByAllowList(t *testing.T) {
 	require.NotContains(t, signer.Kinds(), "rotate", "a node with it makes the participant its own")
 }
 
-// TestJournalStaysReadable: what a taken node has signed is bounded, so that the worker after it reads the journal.
+// TestJournalStaysReadable: the size of the entries that a compromised node can have signed is
+// bounded, so that a later worker can read the journal.
 func TestJournalStaysReadable(t *testing.T) {
 	s := serve(t, onSocket(t), "")
 	c, ctx := dial(t, s.address, ""), context.Background()
@@ -226,7 +227,8 @@ func longMomentum() []byte {
 	return []byte(`{"mechanism":{"momentum":"` + text + `"}}`)
 }
 
-// TestLongRefusals: neither the answer nor the log repeats a long request, and the log no endless row of them.
+// TestLongRefusals: neither the answer nor the log repeats a long request, and the log does not
+// repeat an unbounded number of refusals.
 func TestLongRefusals(t *testing.T) {
 	s := serve(t, onSocket(t), "")
 	s.stop()
@@ -263,7 +265,8 @@ func TestLongRefusals(t *testing.T) {
 	require.Less(t, longest, 2<<10)
 }
 
-// TestRequestsAtOnce: more than a few requests wait outside of the memory, and a request is bounded.
+// TestRequestsAtOnce: the server holds only a few requests in memory, further requests wait, and
+// the size of a request is bounded.
 func TestRequestsAtOnce(t *testing.T) {
 	s := serve(t, onSocket(t), "")
 	var held []net.Conn
@@ -310,7 +313,8 @@ func TestSocketFolder(t *testing.T) {
 	}
 }
 
-// TestFalseSigner: a process that answers in the signer's place with another transaction ends no worker.
+// TestFalseSigner: a process that answers in the signer's place with another transaction does not
+// end the worker.
 func TestFalseSigner(t *testing.T) {
 	address := onSocket(t)
 	approve, err := tx.Sign(apptest.ChainID, &tx.Approve{Proposal: make([]byte, 32)}, apptest.Key(0))
@@ -331,7 +335,8 @@ func TestFalseSigner(t *testing.T) {
 	require.ErrorIs(t, err, worker.ErrSigner, "the answer has no keys, and the home would keep them")
 }
 
-// TestConsentBySigner: the signer makes the record, for its own chain, and only if it may.
+// TestConsentBySigner: the signer makes the record only for its own chain, and only if its policy
+// allows records of consent.
 func TestConsentBySigner(t *testing.T) {
 	s := serve(t, onSocket(t), "")
 	c, ctx := dial(t, s.address, ""), context.Background()
@@ -353,8 +358,9 @@ func TestConsentBySigner(t *testing.T) {
 	require.ErrorIs(t, err, signer.ErrDenied)
 }
 
-// TestHungSigner: a signer that takes the connection and never answers holds a request no longer than
-// its context, and is away.
+// TestHungSigner: if a signer accepts the connection and never answers, a request ends with its
+// context. When the signer has closed its listener, a request fails with ErrSigner, and Away
+// returns the reason.
 func TestHungSigner(t *testing.T) {
 	address := onSocket(t)
 	l, err := net.Listen("unix", address[len("unix://"):])
@@ -401,7 +407,7 @@ func TestRate(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
-// TestPinnedCertificates: either side takes the certificate in its folder alone.
+// TestPinnedCertificates: each side accepts only the certificate of the other side in its folder.
 func TestPinnedCertificates(t *testing.T) {
 	root := t.TempDir()
 	folder := func(name string) string { return filepath.Join(root, name) }

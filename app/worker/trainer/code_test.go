@@ -58,8 +58,8 @@ func TestHashCode(t *testing.T) {
 	}
 }
 
-// TestCodeThatIsNone: links that would bring in code from elsewhere, names that lie in a listing,
-// and folders without code.
+// TestCodeThatIsNone: HashCode rejects symbolic links to folders and to code, file names with
+// characters that do not print, and folders without code.
 func TestCodeThatIsNone(t *testing.T) {
 	other := codeIn(t, map[string]string{"other.py": ""})
 	for name, c := range map[string]struct{ from, to, want string }{
@@ -96,8 +96,9 @@ func approvable(t *testing.T) (Config, *heard) {
 	return c, h
 }
 
-// TestApprovedCode: code runs if the model, or the home, approves its hash; other code is named with
-// both hashes and the remedy, and a change after the start counts at the next one.
+// TestApprovedCode: code runs if the model, or the home, approves its hash; the error for other
+// code has both hashes and the remedy. A change of the code after a start takes effect at the next
+// start.
 func TestApprovedCode(t *testing.T) {
 	c, h := approvable(t)
 	code, err := HashCode(c.Dir)

@@ -20,7 +20,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// prey is what a hostile trainer is after: it is told where everything is.
+// prey holds the targets of a hostile trainer. The test tells the trainer where they are.
 type prey struct {
 	Home, Key, Journal, Other string
 	Own, Outside, Setuid      string
@@ -34,13 +34,13 @@ type prey struct {
 
 const secret = "the key of the participant"
 
-// An escape returns nil if it succeeds.
+// escape is an attempt of a hostile trainer. The function returns nil if the attempt succeeds.
 type escape struct {
 	name string
 	try  func(prey) error
 }
 
-// escapes are what a hostile trainer tries.
+// escapes holds the attempts of a hostile trainer.
 var escapes = slices.Concat(files, processes, network, kernel, resources)
 
 var files = []escape{
@@ -293,7 +293,7 @@ var resources = []escape{
 	}},
 }
 
-// act is what the helpers of a hostile trainer do.
+// act does the work of a helper process of a hostile trainer.
 func act(what string) {
 	switch what {
 	case "sleep":

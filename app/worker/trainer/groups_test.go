@@ -56,8 +56,8 @@ func TestClippedGroups(t *testing.T) {
 	}
 }
 
-// TestNoGroups: a trainer that knows no groups is rejected at HELLO, with the reason, where they are
-// the unit of privacy. Where an example is the unit, a trainer of version 1 works as before.
+// TestNoGroups: if a group is the unit of privacy, a trainer that knows no groups is rejected at
+// HELLO, with the reason. If an example is the unit, a trainer of version 1 works as before.
 func TestNoGroups(t *testing.T) {
 	c, _ := study(t, "one")
 	c.Argv[1] = "testdata/hostile.py"
@@ -75,8 +75,8 @@ func TestNoGroups(t *testing.T) {
 	require.ErrorContains(t, err, "the study has no groups: groups is the group of each of its 50 examples")
 }
 
-// TestOtherQuestion: an answer to another question is told apart by its number, even if it is read as
-// the answer to the next, and so is one without a number. The trainer is then started again.
+// TestOtherQuestion: an answer to an earlier question, or an answer without a number, is detected
+// when it is read as the answer to the next question. The trainer is then started again.
 func TestOtherQuestion(t *testing.T) {
 	for mode, want := range map[string]string{
 		"second-late":   "the answer is to another question: a frame of type 'R' names question",
@@ -98,8 +98,8 @@ func TestOtherQuestion(t *testing.T) {
 	}
 }
 
-// TestWrongGroups: groups that are too few, or not numbered in their order, or others after a
-// restart, are rejected.
+// TestWrongGroups: a list of groups is rejected if it is too short, if its groups are not numbered
+// in their order, or if it differs after a restart.
 func TestWrongGroups(t *testing.T) {
 	for mode, want := range map[string]string{
 		"second-bytes": "the groups of 50 examples have 196 bytes, want 200",
@@ -122,8 +122,8 @@ func TestWrongGroups(t *testing.T) {
 	}
 }
 
-// TestInspectGroups: a trainer that treats groups as the unit is not refuted, and each that does not
-// is, by the demand that it breaks.
+// TestInspectGroups: a trainer that treats groups as the unit is not refuted. Every other trainer
+// is refuted, by the demand that it breaks.
 func TestInspectGroups(t *testing.T) {
 	const whole, like = "a group is the sum of its examples, clipped once",
 		"equal rows of a group add up, and are clipped together"
@@ -157,8 +157,8 @@ func TestInspectGroups(t *testing.T) {
 	}
 }
 
-// TestGroupsIgnored: a trainer with groups is named where the unit is an example, and not where it is a
-// group, or where the trainer has none.
+// TestGroupsIgnored: GroupsIgnored is true if the trainer has groups and the unit is an example. It
+// is false if the unit is a group, or if the trainer has no groups.
 func TestGroupsIgnored(t *testing.T) {
 	for _, c := range []struct {
 		mode    string

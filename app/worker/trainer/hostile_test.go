@@ -49,7 +49,7 @@ func TestPipesHeldOpen(t *testing.T) {
 }
 
 // TestStartAndAnswerHaveATimeEach: after a failure the start of a trainer has a whole timeout, as
-// its first start had, and not the rest of the failed call's.
+// its first start had, and not the rest of the failed call's timeout.
 func TestStartAndAnswerHaveATimeEach(t *testing.T) {
 	t.Parallel()
 	p, _ := hostile(t, "slow-start", filepath.Join(t.TempDir(), "marker"))
@@ -68,8 +68,8 @@ func TestFloodOfLines(t *testing.T) {
 	require.Contains(t, h.String(), "trainer: the last words\n")
 }
 
-// TestInspectWhatATrainerSaysOfItsExamples: a claimed number of examples takes no memory, and a
-// single example is compared with no other.
+// TestInspectWhatATrainerSaysOfItsExamples: a claimed number of examples takes no memory, and if a
+// trainer has a single example, the check does not compare examples.
 func TestInspectWhatATrainerSaysOfItsExamples(t *testing.T) {
 	for _, mode := range []string{"many", "one"} {
 		c, _ := study(t, mode)

@@ -47,8 +47,8 @@ func init() {
 	}
 }
 
-// serveEscape tries an escape, says on standard error what came of it, and answers HELLO as if
-// nothing had been.
+// serveEscape tries an escape, writes the result to standard error, and answers HELLO like an
+// honest trainer.
 func serveEscape(name, target string) int {
 	var p prey
 	if err := json.Unmarshal([]byte(target), &p); err != nil {
@@ -119,7 +119,7 @@ func listen(t *testing.T, network, address string) string {
 	return l.Addr().String()
 }
 
-// outcome is what became of an escape.
+// outcome is the result of an escape.
 type outcome struct {
 	escaped bool
 	log     string // what the operator sees
@@ -148,7 +148,7 @@ func run(t *testing.T, e escape, contained bool) outcome {
 	}
 	o := outcome{escaped: strings.Contains(h.String(), "trainer: escaped"), log: h.String()}
 	var pid int
-	if _, rest, daemon := strings.Cut(o.log, "trainer: daemon "); daemon { // it has escaped if it lives
+	if _, rest, daemon := strings.Cut(o.log, "trainer: daemon "); daemon { // the escape has succeeded if the daemon lives
 		_, err := fmt.Sscan(rest, &pid)
 		require.NoError(t, err, o.log)
 		o.escaped = syscall.Kill(pid, 0) == nil
@@ -159,8 +159,8 @@ func run(t *testing.T, e escape, contained bool) outcome {
 	return o
 }
 
-// TestEscapes: of what a hostile trainer tries, each succeeds without the sandbox, which shows that
-// the attempt is a real one, and none in it.
+// TestEscapes: each attempt of a hostile trainer succeeds without the sandbox, which shows that the
+// attempt works, and fails in the sandbox.
 func TestEscapes(t *testing.T) {
 	needsSandbox(t)
 	signals := make(chan os.Signal, 100)
@@ -190,7 +190,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestNodeKilled: what a trainer started ends with a node that SIGKILL ends.
+// TestNodeKilled: if SIGKILL ends a node, all processes that its trainer started end too.
 func TestNodeKilled(t *testing.T) {
 	needsSandbox(t)
 	_, own := bait(t)
@@ -220,8 +220,8 @@ func TestNodeKilled(t *testing.T) {
 		10*time.Millisecond, "the daemon %d outlives the node", daemon)
 }
 
-// BenchmarkStep asks a contained trainer and one that is not in turn, and reports by how much a step
-// of the first takes longer, in percent of the medians.
+// BenchmarkStep asks a contained trainer and an uncontained trainer in turn, and reports how much
+// longer a step of the contained trainer takes: the difference of the medians in percent.
 func BenchmarkStep(b *testing.B) {
 	var took [2][]float64
 	var all [2]*Trainer

@@ -239,8 +239,8 @@ func TestKilled(t *testing.T) {
 	require.Greater(t, given, 20)
 }
 
-// TestInspect: a correct trainer is not refuted, and each wrong one is, by the demand that it
-// breaks.
+// TestInspect: a correct trainer is not refuted, and each wrong trainer is refuted, by the demand
+// that it breaks.
 func TestInspect(t *testing.T) {
 	for _, c := range []struct{ mode, clipping, demand, note string }{
 		{"right", "rows", "", ""},
