@@ -82,8 +82,9 @@ sim: ## 1,000 random histories of simulated nets (SEEDS=1000)
 	$(GO) test -count 1 -timeout 30m ./testnet/sim -run Random -seeds $(or $(SEEDS),1000)
 
 .PHONY: vsim
-vsim: ## full nodes in virtual time, with faults (SEEDS=4, FIRST=1, NODES=4, TIME=10m of virtual time each)
-	@.ci/virtual -seeds $(or $(SEEDS),4) -first $(or $(FIRST),1) -nodes $(or $(NODES),4) -time $(or $(TIME),10m)
+vsim: ## full nodes in virtual time, with faults (SEEDS=4, FIRST=1 or SEED, NODES=4, TIME=10m of virtual time each; HISTORY=file: one written history)
+	@.ci/virtual -seeds $(if $(SEED),1,$(or $(SEEDS),4)) -first $(or $(SEED),$(FIRST),1) -nodes $(or $(NODES),4) \
+		-time $(or $(TIME),10m) $(if $(HISTORY),-history $(abspath $(HISTORY)))
 
 .PHONY: bench
 bench: ## the kernels beside NumPy, PyTorch and pure Go; with BENCH=regexp the benchmarks of that name

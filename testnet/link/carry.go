@@ -53,12 +53,13 @@ func (s *Switch) carry(src, dst net.Conn, from, to int) {
 // writing fails, or when the switch is closed.
 func (s *Switch) deliver(way <-chan sent, dst net.Conn, from, to int) {
 	var free time.Time // when the previous piece has passed
+	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	for p := range way {
 		r, ok := s.passable(from, to)
 		if !ok {
 			return
 		}
-		due := p.at.Add(r.delay(len(p.data)))
+		due := p.at.Add(r.Lag(len(p.data), random))
 		if due.Before(free) {
 			due = free
 		}
@@ -88,15 +89,16 @@ func (s *Switch) passable(from, to int) (Rule, bool) {
 	}
 }
 
-// delay returns how long a piece of a number of bytes is in flight, with its random part.
-func (r Rule) delay(bytes int) time.Duration {
+// Lag returns how long a piece of a number of bytes is in flight, with its random part. The rate of
+// the link comes on top.
+func (r Rule) Lag(bytes int, random *rand.Rand) time.Duration {
 	d := r.Delay
 	if r.Jitter > 0 {
-		d += rand.N(r.Jitter)
+		d += time.Duration(random.Int64N(int64(r.Jitter)))
 	}
 	if r.Loss > 0 {
 		packets := float64((bytes + packet - 1) / packet)
-		for rand.Float64() > math.Pow(1-r.Loss, packets) { // at least one of them is lost, each time
+		for random.Float64() > math.Pow(1-r.Loss, packets) { // at least one of them is lost, each time
 			d += again + 2*r.Delay
 			packets = 1
 		}

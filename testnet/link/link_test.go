@@ -2,6 +2,7 @@ package link
 
 import (
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -97,9 +98,9 @@ func TestDelayLossAndRateSlowAConnectionDown(t *testing.T) {
 		s.Set(0, 1, x.rule)
 		require.GreaterOrEqual(t, trip(t, d, x.bytes), x.least, name)
 	}
-	lossy, lost := Rule{Loss: 0.5, Delay: time.Millisecond}, 0
+	lossy, lost, random := Rule{Loss: 0.5, Delay: time.Millisecond}, 0, rand.New(rand.NewPCG(1, 0))
 	for range 1000 {
-		d := lossy.delay(1)
+		d := lossy.Lag(1, random)
 		require.Zero(t, (d-time.Millisecond)%(again+2*time.Millisecond))
 		if d > again {
 			lost++

@@ -2,41 +2,39 @@ package virtual
 
 import (
 	"io"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/spdl/spdl/testnet/link"
 )
+
+// window is the max number of bytes in flight in one direction of a link. A writer with more waits,
+// as it does at TCP's buffers.
+const window = 1 << 20
 
 // Link is a connection between two nodes in memory, as a pair of ends.
 type Link struct {
-	A, B net.Conn
-	to   [2]*stream // what A reads, and what B reads
+	A, B     net.Conn
+	toA, toB *stream
 }
 
-// NewLink returns a link whose bytes arrive after a delay. The nodes have the two addresses.
-func NewLink(delay time.Duration, a, b net.Addr) *Link {
-	toA, toB := newStream(delay), newStream(delay)
-	return &Link{
-		A:  &end{in: toA, out: toB, local: a, remote: b},
-		B:  &end{in: toB, out: toA, local: b, remote: a},
-		to: [2]*stream{toA, toB},
-	}
+// NewLink returns a link that disturbs nothing. The nodes have the two addresses. The seed draws
+// jitter and loss.
+func NewLink(seed uint64, a, b net.Addr) *Link {
+	l := &Link{toA: newStream(seed), toB: newStream(seed + 1)}
+	l.A = &end{in: l.toA, out: l.toB, local: a, remote: b}
+	l.B = &end{in: l.toB, out: l.toA, local: b, remote: a}
+	return l
 }
 
-// Hold stops the link in both directions until Release: bytes that are sent wait, as those of a TCP
-// connection over a cut line do.
-func (l *Link) Hold() {
-	for _, s := range l.to {
-		s.hold(true)
-	}
-}
-
-// Release ends Hold.
-func (l *Link) Release() {
-	for _, s := range l.to {
-		s.hold(false)
-	}
+// Set changes the rules of the two directions. Bytes that are in flight keep their time of arrival,
+// but none arrives while the direction is cut.
+func (l *Link) Set(toA, toB link.Rule) {
+	l.toA.change(func() { l.toA.rule = toA })
+	l.toB.change(func() { l.toB.rule = toB })
 }
 
 // Close breaks the connection.
@@ -50,20 +48,21 @@ type chunk struct {
 
 // stream is one direction of a link.
 type stream struct {
-	delay time.Duration
-
 	mu      sync.Mutex
+	random  *rand.Rand
+	rule    link.Rule
 	chunks  []chunk
-	held    bool
+	bytes   int       // in chunks
+	free    time.Time // when the last chunk has passed
 	closed  bool
 	changed chan struct{} // closed and replaced at each change
 }
 
-func newStream(delay time.Duration) *stream {
-	return &stream{delay: delay, changed: make(chan struct{})}
+func newStream(seed uint64) *stream {
+	return &stream{random: rand.New(rand.NewPCG(seed, 0)), changed: make(chan struct{})}
 }
 
-// change calls f with the lock and wakes the reader.
+// change calls f with the lock and wakes the readers and writers.
 func (s *stream) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,17 +71,15 @@ func (s *stream) change(f func()) {
 	s.changed = make(chan struct{})
 }
 
-func (s *stream) hold(held bool) { s.change(func() { s.held = held }) }
-
-// next copies bytes that have arrived to b, or returns how long the reader must wait for a change or
+// read copies bytes that have arrived to b, or returns how long the reader must wait for a change or
 // for the next chunk; -1 means until a change.
-func (s *stream) next(b []byte) (n int, changed <-chan struct{}, wait time.Duration, err error) {
+func (s *stream) read(b []byte) (n int, changed <-chan struct{}, wait time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
 		return 0, nil, 0, io.EOF
-	case s.held || len(s.chunks) == 0:
+	case s.rule.Cut || len(s.chunks) == 0:
 		return 0, s.changed, -1, nil
 	}
 	first := &s.chunks[0]
@@ -93,7 +90,36 @@ func (s *stream) next(b []byte) (n int, changed <-chan struct{}, wait time.Durat
 	if first.data = first.data[n:]; len(first.data) == 0 {
 		s.chunks = s.chunks[1:]
 	}
+	full := s.bytes >= window
+	if s.bytes -= n; full { // a writer may wait
+		close(s.changed)
+		s.changed = make(chan struct{})
+	}
 	return n, nil, 0, nil
+}
+
+// write puts a chunk in flight. It returns false and what to wait for while the window is full.
+func (s *stream) write(b []byte) (ok bool, changed <-chan struct{}, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return false, nil, net.ErrClosed
+	case s.bytes >= window:
+		return false, s.changed, nil
+	}
+	at := time.Now().Add(s.rule.Lag(len(b), s.random))
+	if at.Before(s.free) {
+		at = s.free
+	}
+	if s.rule.Rate > 0 {
+		at = at.Add(time.Duration(float64(len(b)) / float64(s.rule.Rate) * float64(time.Second)))
+	}
+	s.free = at
+	s.chunks, s.bytes = append(s.chunks, chunk{at, slices.Clone(b)}), s.bytes+len(b)
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return true, nil, nil
 }
 
 // end is one end of a link. Its deadlines do nothing: a node that hangs is seen by its peers' pings.
@@ -105,7 +131,7 @@ type end struct {
 // Read blocks until bytes arrive or the link is closed.
 func (e *end) Read(b []byte) (int, error) {
 	for {
-		n, changed, wait, err := e.in.next(b)
+		n, changed, wait, err := e.in.read(b)
 		switch {
 		case n > 0 || err != nil:
 			return n, err
@@ -122,18 +148,18 @@ func (e *end) Read(b []byte) (int, error) {
 	}
 }
 
-// Write never blocks.
+// Write blocks while the window is full.
 func (e *end) Write(b []byte) (int, error) {
-	closed := false
-	e.out.change(func() {
-		if closed = e.out.closed; !closed {
-			e.out.chunks = append(e.out.chunks, chunk{time.Now().Add(e.out.delay), slices.Clone(b)})
+	for {
+		ok, changed, err := e.out.write(b)
+		switch {
+		case err != nil:
+			return 0, err
+		case ok:
+			return len(b), nil
 		}
-	})
-	if closed {
-		return 0, net.ErrClosed
+		<-changed
 	}
-	return len(b), nil
 }
 
 // Close closes both directions.

@@ -8,12 +8,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/testnet/link"
 )
 
 // TestLink: bytes arrive in order after the delay, wait while the link is held, and end with it.
 func TestLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLink(50*time.Millisecond, &net.TCPAddr{Port: 1}, &net.TCPAddr{Port: 2})
+		l := NewLink(1, &net.TCPAddr{Port: 1}, &net.TCPAddr{Port: 2})
+		far := link.Rule{Delay: 50 * time.Millisecond}
+		l.Set(far, far)
 		require.Equal(t, l.A.LocalAddr(), l.B.RemoteAddr())
 		start := time.Now()
 		arrival := func(want string) time.Duration {
@@ -32,13 +36,25 @@ func TestLink(t *testing.T) {
 		send("ce")
 		require.Equal(t, 50*time.Millisecond, arrival("o"))
 		require.Equal(t, 70*time.Millisecond, arrival("nce"))
-		l.Hold()
+		l.Set(far, link.Rule{Cut: true})
 		send("more")
-		time.AfterFunc(time.Minute, l.Release)
+		time.AfterFunc(time.Minute, func() { l.Set(far, far) })
 		require.Equal(t, time.Minute+70*time.Millisecond, arrival("more"))
+		l.Set(far, link.Rule{Rate: 1000})
+		send("x")
+		send("y")
+		require.Equal(t, time.Minute+72*time.Millisecond, arrival("xy"))
+		l.Set(far, link.Rule{Cut: true})
+		before := time.Now()
+		_, err := l.A.Write(make([]byte, window))
+		require.NoError(t, err)
+		time.AfterFunc(time.Second, func() { l.Set(far, link.Rule{}) })
+		go func() { _, _ = io.CopyN(io.Discard, l.B, 1) }()
+		send("z") // once there is room in the window
+		require.Equal(t, time.Second, time.Since(before))
 		time.AfterFunc(time.Minute, l.Close)
-		_, err := l.B.Read(make([]byte, 1))
-		require.ErrorIs(t, err, io.EOF)
+		_, err = io.Copy(io.Discard, l.B)
+		require.NoError(t, err)
 		_, err = l.A.Write([]byte("x"))
 		require.ErrorIs(t, err, net.ErrClosed)
 	})

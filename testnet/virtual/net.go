@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
@@ -18,187 +22,310 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet/attack"
+	"github.com/spdl/spdl/testnet/link"
 )
 
 // ChainID is the chain id of virtual nets.
 const ChainID = "virtual"
 
-// Net is a net of full nodes in one process. All its methods are for one bubble.
+// redialAfter is how long a pair of nodes waits after a connection has ended; CometBFT dials a
+// lost peer again after 5 s. A handshake takes at most handshakeTime.
+const redialAfter, handshakeTime = 5 * time.Second, 20 * time.Second
+
+// Net is a net of full nodes in one process. All its methods are for one goroutine of one bubble.
 type Net struct {
 	Log log.Logger // of node 0
 
-	configs []*config.Config
-	apps    []home.AppConfig
-	running []*node.Running // nil while a node is down
-	links   map[[2]int]*Link
-	delay   func(i, j int) time.Duration
+	nodes   []*member
+	links   map[[2]int]*connection // by pair of nodes, the lower first
+	quiet   func(from, to int) link.Rule
+	active  []Event // disturb links now
+	opened  uint64  // links so far: the seed of the next one
+	anybody bool    // strangers are let in
 }
 
-// Make makes the homes of n nodes in a folder, with a participant each, on a chain with parameters
-// that begins at a time. delay returns the delay of the link between two nodes, one way. Call it
+// member is a node of a net.
+type member struct {
+	config  *config.Config
+	app     home.AppConfig
+	attack  string // of its participant, "" for none
+	id      p2p.ID
+	running *node.Running // nil while the node is down
+}
+
+func (m *member) up() *p2p.Switch { return m.running.Node.Switch().(*p2p.Switch) }
+
+// connection is the link of a pair of nodes.
+type connection struct {
+	*Link
+	ended  time.Time   // zero while it is open
+	joined atomic.Bool // the handshakes are over
+}
+
+// data decodes the training data once for all nodes of all nets.
+var data = sync.OnceValues(mnist.Embedded)
+
+// Make makes the homes of the history's nodes in a folder, with a participant each, on a chain with
+// parameters that begins at a time. quiet returns the rule of a direction without faults. Call it
 // before the bubble: it computes keys.
-func Make(dir string, n int, p params.Params, began time.Time, delay func(i, j int) time.Duration) (*Net, error) {
-	t := &Net{Log: log.NewNopLogger(), running: make([]*node.Running, n), links: map[[2]int]*Link{}, delay: delay}
+func Make(dir string, h History, p params.Params, began time.Time, quiet func(from, to int) link.Rule) (*Net, error) {
+	t := &Net{Log: log.NewNopLogger(), links: map[[2]int]*connection{}, quiet: quiet}
+	t.anybody = slices.ContainsFunc(h.Events, func(e Event) bool { return e.Action == Adversary })
 	g := app.Genesis{Params: p, Seed: make([]byte, 32)}
-	for i := range n {
-		c, a := home.DefaultsFor(p, n, n)
+	for i := range h.Nodes {
+		c, a := home.DefaultsFor(p, h.Nodes, h.Nodes)
 		home.Loopback(c)
 		c.RPC.ListenAddress, c.P2P.ListenAddress = "", "tcp://127.0.0.1:0"
+		a.P2P.MembersOnly = !t.anybody
 		made, err := home.Init(filepath.Join(dir, fmt.Sprintf("node%d", i)), c, a)
 		if err != nil {
 			return nil, err
 		}
-		a.Worker.Part, a.Worker.Parts, a.Worker.Data = i, n, home.EmbeddedData
+		a.Worker.Part, a.Worker.Parts, a.Worker.Data = i, h.Nodes, home.EmbeddedData
 		g.Participants = append(g.Participants, made.Participant(uint32(i), ChainID, g.Seed, p.Reputation))
-		t.configs, t.apps = append(t.configs, c), append(t.apps, a)
+		t.nodes = append(t.nodes, &member{config: c, app: a})
+	}
+	for _, e := range h.Events {
+		if e.Action == Attack {
+			if err := attack.Check(e.Name); err != nil {
+				return nil, err
+			}
+			t.nodes[e.Node].attack = e.Name
+		}
 	}
 	doc, err := home.NewGenesis(ChainID, began, g)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range t.configs {
-		if err := doc.SaveAs(c.GenesisFile()); err != nil {
+	for _, m := range t.nodes {
+		if err := doc.SaveAs(m.config.GenesisFile()); err != nil {
 			return nil, err
 		}
+	}
+	if k := h.twin(); k >= 0 {
+		if err := t.addTwin(dir, k); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range t.nodes {
+		key, err := p2p.LoadNodeKey(m.config.NodeKeyFile())
+		if err != nil {
+			return nil, err
+		}
+		m.id = key.ID()
 	}
 	return t, nil
 }
 
-// Start starts a node and links it to the nodes that run.
+// addTwin adds a node with the validator key of another, a node key of its own and no worker. All
+// nodes let it in.
+func (t *Net) addTwin(dir string, of int) error {
+	root := filepath.Join(dir, "twin")
+	c, a := *t.nodes[of].config, t.nodes[of].app
+	if err := os.CopyFS(root, os.DirFS(c.RootDir)); err != nil {
+		return err
+	}
+	c.SetRoot(root)
+	p := *c.P2P
+	c.P2P = &p
+	if err := os.Remove(c.NodeKeyFile()); err != nil {
+		return err
+	}
+	key, err := p2p.LoadOrGenNodeKey(c.NodeKeyFile())
+	if err != nil {
+		return err
+	}
+	a.Worker.Enabled = false
+	t.nodes = append(t.nodes, &member{config: &c, app: a})
+	for _, m := range t.nodes {
+		m.app.P2P.AllowedPeers = string(key.ID())
+	}
+	return nil
+}
+
+// Start starts a node. Redial connects it.
 func (t *Net) Start(i int) error {
+	m := t.nodes[i]
 	logger := log.NewNopLogger()
 	if i == 0 {
 		logger = t.Log
 	}
-	r, err := node.Start(t.configs[i], t.apps[i], logger, node.Hooks{Unlisted: true})
+	hooks := attack.Hooks(m.attack)
+	hooks.Unlisted = true
+	hooks.Data = func(_ string, _ params.Model, part mnist.Part) (mnist.Set, error) {
+		whole, err := data()
+		if err != nil {
+			return mnist.Set{}, err
+		}
+		return whole.Train.Part(part)
+	}
+	r, err := node.Start(m.config, m.app, logger, hooks)
 	if err != nil {
 		return fmt.Errorf("node %d: %w", i, err)
 	}
-	t.running[i] = r
-	for j := range t.running {
-		if err := t.Link(i, j); err != nil {
-			return err
-		}
-	}
-	return nil
+	m.running = r
+	return t.Redial()
 }
 
 // address returns the address by which the other nodes know a node.
 func address(i int) net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+i)), Port: 26656} }
 
-// Link connects two nodes if both run. It replaces an earlier link.
-func (t *Net) Link(i, j int) error {
-	if i == j || t.running[i] == nil || t.running[j] == nil {
-		return nil
+// Redial connects the pairs of nodes that run, are not connected, and can hear each other.
+func (t *Net) Redial() error {
+	for j, b := range t.nodes {
+		for i, a := range t.nodes[:j] {
+			if a.running == nil || b.running == nil {
+				continue
+			}
+			pair := [2]int{i, j}
+			toA, toB := t.rule(j, i), t.rule(i, j)
+			old := t.links[pair]
+			switch {
+			case toA.Cut || toB.Cut, old != nil && old.ended.IsZero() && !old.joined.Load():
+				continue
+			case old != nil && old.ended.IsZero():
+				if a.up().Peers().Has(b.id) && b.up().Peers().Has(a.id) {
+					continue
+				}
+				old.Close() // one of them has given it up
+				old.ended = time.Now()
+				continue
+			case old != nil && time.Since(old.ended) < redialAfter:
+				continue
+			}
+			t.opened++
+			l := &connection{Link: NewLink(t.opened, address(i), address(j))}
+			l.Set(toA, toB)
+			t.links[pair] = l
+			l.join(a.up(), b.up())
+		}
 	}
-	i, j = min(i, j), max(i, j)
-	if old := t.links[[2]int{i, j}]; old != nil {
-		old.Close()
-	}
-	l := NewLink(t.delay(i, j), address(i), address(j))
-	t.links[[2]int{i, j}] = l
-	done := make(chan error, 2)
-	for at, end := range map[int]net.Conn{i: l.A, j: l.B} {
-		sw := t.running[at].Node.Switch().(*p2p.Switch)
-		go func() { done <- sw.AddConn(end) }()
-	}
-	return errors.Join(<-done, <-done)
+	return nil
 }
 
-// Stop stops a node. What it has not written to its databases is lost with it.
+// join adds the two ends of a link to two switches, in the background.
+func (l *connection) join(a, b *p2p.Switch) {
+	timeout := time.AfterFunc(handshakeTime, l.Close)
+	var left atomic.Int32
+	left.Store(2)
+	for end, sw := range map[net.Conn]*p2p.Switch{l.A: a, l.B: b} {
+		go func() {
+			_ = sw.AddConn(end)
+			if left.Add(-1) == 0 {
+				timeout.Stop()
+				l.joined.Store(true)
+			}
+		}()
+	}
+}
+
+// rule returns the rule of a direction now.
+func (t *Net) rule(from, to int) link.Rule {
+	r := t.quiet(from, to)
+	for _, e := range t.active {
+		in := e.Node == to && (len(e.Peers) == 0 || slices.Contains(e.Peers, from)) && e.Way != Out
+		out := e.Node == from && (len(e.Peers) == 0 || slices.Contains(e.Peers, to)) && e.Way != In
+		if !in && !out {
+			continue
+		}
+		r.Cut = r.Cut || e.Action == Disconnect
+		r.Delay, r.Jitter, r.Loss = r.Delay+e.Rule.Delay, r.Jitter+e.Rule.Jitter, max(r.Loss, e.Rule.Loss)
+		if e.Rule.Rate > 0 && (r.Rate == 0 || e.Rule.Rate < r.Rate) {
+			r.Rate = e.Rule.Rate
+		}
+	}
+	return r
+}
+
+// Disturb begins or ends an event of links.
+func (t *Net) Disturb(e Event, begins bool) error {
+	if begins {
+		t.active = append(t.active, e)
+	} else if i := slices.IndexFunc(t.active, func(x Event) bool { return x.String() == e.String() }); i >= 0 {
+		t.active = slices.Delete(t.active, i, i+1)
+	}
+	for pair, l := range t.links {
+		l.Set(t.rule(pair[1], pair[0]), t.rule(pair[0], pair[1]))
+	}
+	return t.Redial()
+}
+
+// Break ends the connections of a node with some peers, or with all.
+func (t *Net) Break(i int, peers []int) {
+	for pair, l := range t.links {
+		other := pair[0] + pair[1] - i
+		if (pair[0] == i || pair[1] == i) && l.ended.IsZero() && (len(peers) == 0 || slices.Contains(peers, other)) {
+			l.Close()
+			l.ended = time.Now()
+		}
+	}
+}
+
+// Stop stops a node.
 func (t *Net) Stop(i int) error {
-	r := t.running[i]
+	m := t.nodes[i]
+	r := m.running
 	if r == nil {
 		return nil
 	}
-	t.running[i] = nil
-	for j := range t.running {
-		pair := [2]int{min(i, j), max(i, j)}
-		if l := t.links[pair]; l != nil {
-			l.Close()
+	m.running = nil
+	t.Break(i, nil)
+	for pair := range t.links {
+		if pair[0] == i || pair[1] == i {
 			delete(t.links, pair)
 		}
 	}
 	return r.Stop()
 }
 
+// Kill stops a node, and takes back all that it writes while it stops: a process that is killed has
+// written none of that.
+func (t *Net) Kill(i int) error {
+	m := t.nodes[i]
+	if m.running == nil {
+		return nil
+	}
+	synctest.Wait() // nobody writes
+	root := m.config.RootDir
+	if err := os.CopyFS(root+".killed", os.DirFS(root)); err != nil {
+		return err
+	}
+	_ = t.Stop(i)
+	return errors.Join(os.RemoveAll(root), os.Rename(root+".killed", root))
+}
+
 // Close stops all nodes.
 func (t *Net) Close() error {
 	var errs []error
-	for i := range t.running {
+	for i := range t.nodes {
 		errs = append(errs, t.Stop(i))
 	}
 	return errors.Join(errs...)
 }
 
-// Partition holds all links between the listed nodes and the others; Heal releases all links.
-func (t *Net) Partition(some ...int) {
-	for pair, l := range t.links {
-		if slices.Contains(some, pair[0]) != slices.Contains(some, pair[1]) {
-			l.Hold()
-		}
-	}
-}
-
-// Heal ends all partitions.
-func (t *Net) Heal() {
-	for _, l := range t.links {
-		l.Release()
-	}
-}
-
 // State returns the state of a node, nil while it is down or has none.
 func (t *Net) State(i int) *app.State {
-	if t.running[i] == nil {
+	if t.nodes[i].running == nil {
 		return nil
 	}
-	return t.running[i].Application.State()
+	return t.nodes[i].running.Application.State()
 }
 
-// Height returns the lowest height of the nodes that run.
-func (t *Net) Height() uint64 {
-	lowest := ^uint64(0)
-	for i := range t.running {
-		if t.running[i] == nil {
+// Lowest returns the lowest height and the lowest open round of the nodes that run, 0 while one of
+// them has no state.
+func (t *Net) Lowest() (height, round uint64) {
+	height, round = ^uint64(0), ^uint64(0)
+	for i, m := range t.nodes {
+		if m.running == nil {
 			continue
 		}
 		s := t.State(i)
 		if s == nil {
-			return 0
+			return 0, 0
 		}
-		lowest = min(lowest, s.Height)
+		height, round = min(height, s.Height), min(round, s.Progress.Round)
 	}
-	return lowest
-}
-
-// Check returns an error if two nodes have different blocks at a height, if a node has halted, or if
-// a node has recorded an offence.
-func (t *Net) Check() error {
-	blocks := map[int64]string{}
-	for i, r := range t.running {
-		if r == nil {
-			continue
-		}
-		select {
-		case err := <-r.Failed():
-			return fmt.Errorf("node %d: %w", i, err)
-		default:
-		}
-		store := r.Node.BlockStore()
-		for h := max(store.Base(), 1); h <= store.Height(); h++ {
-			meta := store.LoadBlockMeta(h)
-			if meta == nil {
-				continue
-			}
-			id := meta.BlockID.String() + meta.Header.AppHash.String()
-			if other, ok := blocks[h]; ok && other != id {
-				return fmt.Errorf("node %d has block %s at height %d, another has %s", i, id, h, other)
-			}
-			blocks[h] = id
-		}
-		if s := t.State(i); s != nil && len(s.Offences) > 0 {
-			return fmt.Errorf("node %d has recorded %d offences, none was committed: %v", i, len(s.Offences), s.Offences)
-		}
-	}
-	return nil
+	return height, round
 }

@@ -1,0 +1,65 @@
+package virtual
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestHistory: a seed gives one history, which is read as it is written.
+func TestHistory(t *testing.T) {
+	names := []string{"lies"}
+	seen := map[string]bool{}
+	for seed := range uint64(200) {
+		h := Random(seed, 4+int(seed%4), 10*time.Minute, names)
+		require.Equal(t, h, Random(seed, h.Nodes, 10*time.Minute, names))
+		again, err := Parse("# a comment\n\n" + h.String())
+		require.NoError(t, err)
+		require.Equal(t, h, again)
+		for _, e := range h.Events {
+			seen[e.Action] = true
+		}
+	}
+	for _, action := range actions {
+		require.True(t, seen[action], "no history has %q", action)
+	}
+	for _, wrong := range []string{
+		"nodes=4", "seed=1 nodes=4\n1s", "seed=1 nodes=4\n1s dance node=1", "seed=1 nodes=4\nsoon kill node=1",
+		"seed=1 nodes=4\n1s kill node=4", "seed=1 nodes=4\n1s kill node=1 colour=red", "seed=1 nodes=4\n1s kill node=x",
+		"seed=1 nodes=4\n1s disconnect node=1 peers=9", "seed=1 nodes=4\n1s disconnect node=1 way=up",
+		"seed=1 nodes=4\n-1s kill node=1", "seed=1 nodes=4\n1s slow node=1 loss=2",
+	} {
+		_, err := Parse(wrong)
+		require.Error(t, err, wrong)
+	}
+}
+
+// TestShrink: of a history that fails for two of its events, these two remain, and last as long as
+// they must.
+func TestShrink(t *testing.T) {
+	h := Random(3, 7, time.Hour, nil)
+	needed := []Event{{Action: Kill, Node: 5, At: 8 * time.Second, For: 40 * time.Second}, {Action: Break, Node: 6}}
+	h.Events = slices.Insert(h.Events, 20, needed[0])
+	h.Events = slices.Insert(h.Events, 41, needed[1])
+	plays := 0
+	fails := func(h History) bool {
+		plays++
+		killed := slices.IndexFunc(h.Events, func(e Event) bool {
+			return e.Action == Kill && e.Node == 5 && e.For >= 10*time.Second
+		})
+		return killed >= 0 && slices.ContainsFunc(h.Events[killed:], func(e Event) bool {
+			return e.Action == Break && e.Node == 6
+		})
+	}
+	require.True(t, fails(h))
+	smallest := Shrink(h, fails, 1000)
+	require.True(t, fails(smallest))
+	require.Len(t, smallest.Events, 2)
+	require.Less(t, smallest.Events[0].For, 20*time.Second)
+	require.LessOrEqual(t, smallest.Events[0].At, time.Second)
+	plays = 0
+	Shrink(h, fails, 7)
+	require.Equal(t, 7, plays)
+}

@@ -1,0 +1,152 @@
+//go:build virtual
+
+package virtual
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing/synctest"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// A net may have twice the goroutines that it had when it began, and this much more heap a node:
+// blocks in flight, caches and tables that fill.
+const heapPerNode = 64 << 20
+
+// invariants hold at all times, whatever is done to a net.
+type invariants struct {
+	guilty []int            // participants that sign two things
+	blocks map[int64]string // ids and application hashes by height
+	tallies
+	goroutines int
+	heap       uint64
+}
+
+// tallies are what the blocks of the chain say, by the node from which they were read.
+type tallies map[int]*tally
+
+// tally is what the blocks up to a height say.
+type tally struct {
+	height   int64
+	rounds   int
+	views    int // that passed without an aggregate
+	included map[uint32]uint64
+}
+
+func newInvariants(guilty []int) *invariants {
+	return &invariants{guilty: guilty, blocks: map[int64]string{}, tallies: tallies{}}
+}
+
+// check returns an error if an invariant does not hold.
+func (v *invariants) check(t *Net) error {
+	synctest.Wait()
+	for i, m := range t.nodes {
+		if m.running == nil {
+			delete(v.tallies, i) // the node may come back with fewer blocks
+			continue
+		}
+		select {
+		case err := <-m.running.Failed():
+			return fmt.Errorf("node %d: %w", i, err)
+		default:
+		}
+		s := t.State(i)
+		if s == nil {
+			continue
+		}
+		if err := v.checkBlocks(i, m, s); err != nil {
+			return fmt.Errorf("node %d: %w", i, err)
+		}
+		for _, o := range s.Offences {
+			if !slices.Contains(v.guilty, int(o.Participant)) {
+				return fmt.Errorf("node %d has an offence of honest participant %d: %v", i, o.Participant, o)
+			}
+		}
+		if err := v.checkLedger(i, m, s); err != nil {
+			return fmt.Errorf("node %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkBlocks compares the blocks that a node has with those of all nodes, and counts what they hold.
+func (v *invariants) checkBlocks(i int, m *member, s *app.State) error {
+	store, count := m.running.Node.BlockStore(), v.tallies[i]
+	if count == nil {
+		count = &tally{included: map[uint32]uint64{}}
+		v.tallies[i] = count
+	}
+	for h := count.height + 1; h <= min(store.Height(), int64(s.Height)); h++ {
+		b := store.LoadBlock(h)
+		if b == nil {
+			return fmt.Errorf("no block of height %d", h)
+		}
+		id := b.Hash().String() + " " + b.AppHash.String()
+		if other, ok := v.blocks[h]; ok && other != id {
+			return fmt.Errorf("block %s at height %d, another node has %s", id, h, other)
+		}
+		v.blocks[h], count.height = id, h
+		if len(b.Txs) == 0 {
+			continue
+		}
+		first, err := tx.Decode(b.Txs[0])
+		if err != nil {
+			return fmt.Errorf("height %d: %w", h, err)
+		}
+		if a := first.Aggregate; a != nil {
+			count.rounds++
+			count.views += int(a.View)
+			for _, in := range a.Included {
+				count.included[in.Participant]++
+			}
+		}
+	}
+	return nil
+}
+
+// checkLedger: the state counts all gradients that are in blocks, and a participant's own journal has
+// all that the state counts.
+func (v *invariants) checkLedger(i int, m *member, s *app.State) error {
+	for _, p := range s.Participants {
+		if in := v.tallies[i].included[p.Index]; p.Participations < in {
+			return fmt.Errorf("participant %d has %d participations, and %d gradients are in blocks", p.Index,
+				p.Participations, in)
+		}
+	}
+	if !m.app.Worker.Enabled || m.attack != "" {
+		return nil
+	}
+	j, err := worker.ReadJournalInfo(home.InHome(m.config, m.app.Worker.Journal))
+	if err != nil {
+		return err
+	}
+	if counted := s.Participants[i].Participations; j.Signed < counted {
+		return fmt.Errorf("the journal has %d gradients, and the state counts %d", j.Signed, counted)
+	}
+	return nil
+}
+
+// bounded returns an error if goroutines or memory have grown beyond their bounds since the first
+// call.
+func (v *invariants) bounded(nodes int) error {
+	synctest.Wait()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	n := runtime.NumGoroutine()
+	if v.goroutines == 0 {
+		v.goroutines, v.heap = n, m.HeapAlloc
+	}
+	if most := 2 * v.goroutines; n > most {
+		return fmt.Errorf("%d goroutines, want at most %d", n, most)
+	}
+	if most := v.heap + uint64(nodes)*heapPerNode; m.HeapAlloc > most {
+		return fmt.Errorf("a heap of %d MiB, want at most %d", m.HeapAlloc>>20, most>>20)
+	}
+	return nil
+}

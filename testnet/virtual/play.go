@@ -1,0 +1,182 @@
+//go:build virtual
+
+package virtual
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// patience is how long a net without faults may take to close a round at all nodes. CometBFT gives a
+// silent peer up after 45 s, and dials it again 5 s later; a node that was away then fetches blocks.
+const patience = 2 * time.Minute
+
+// Outcome is what a played history showed.
+type Outcome struct {
+	Took   time.Duration // virtual
+	Height uint64
+	Faults int
+	tally
+}
+
+// play plays a history on a net that has not started, in a bubble. It returns the first invariant
+// that does not hold, with the event after which it did not.
+func play(t *Net, h History) (o Outcome, err error) {
+	start := time.Now()
+	p := &player{Net: t, invariants: newInvariants(guilty(h))}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	for i := range t.nodes {
+		if err := t.Start(i); err != nil {
+			return o, err
+		}
+	}
+	if err := p.progress(); err != nil {
+		return o, fmt.Errorf("before the first event: %w", err)
+	}
+	for events := h.Events; len(events) > 0; {
+		burst := events
+		if i := slices.IndexFunc(events, func(e Event) bool { return e.Action == Progress }); i >= 0 {
+			burst, events = events[:i], events[i+1:]
+		} else {
+			events = nil
+		}
+		if err := p.burst(burst); err != nil {
+			return o, err
+		}
+		if err := p.progress(); err != nil {
+			return o, err
+		}
+		o.Faults += len(burst)
+	}
+	o.Took = time.Since(start)
+	o.Height, _ = t.Lowest()
+	for i, x := range p.tallies {
+		if t.nodes[i].attack == "" && x.rounds > o.rounds {
+			o.tally = *x
+		}
+	}
+	return o, nil
+}
+
+// guilty returns the participants that may have offences on the chain.
+func guilty(h History) (all []int) {
+	for _, e := range h.Events {
+		if e.Action == Twin || e.Action == Attack && (e.Name == "equivocate" || e.Name == "commit-twice") {
+			all = append(all, e.Node)
+		}
+	}
+	return all
+}
+
+// player plays a history.
+type player struct {
+	*Net
+	*invariants
+}
+
+// moment is when an event begins or ends.
+type moment struct {
+	at     time.Duration
+	begins bool
+	Event
+	end func() // of an adversary
+}
+
+// burst plays events whose times count from now, until all have ended.
+func (p *player) burst(events []Event) error {
+	var moments []*moment
+	for _, e := range events {
+		if e.Action == Twin || e.Action == Attack {
+			continue // from the start on
+		}
+		moments = append(moments, &moment{at: e.At, begins: true, Event: e})
+		if e.Action != Break {
+			moments = append(moments, &moment{at: e.At + e.For, Event: e})
+		}
+	}
+	slices.SortStableFunc(moments, func(a, b *moment) int { return cmp.Compare(a.at, b.at) })
+	start := time.Now()
+	for _, m := range moments {
+		if err := p.wait(m.at - time.Since(start)); err != nil {
+			return err
+		}
+		err := p.apply(m)
+		if err == nil {
+			err = p.check(p.Net)
+		}
+		if err != nil {
+			what := "end"
+			if m.begins {
+				what = "begin"
+			}
+			height, _ := p.Lowest()
+			return fmt.Errorf("height %d, %s of %q: %w", height, what, m.Event, err)
+		}
+	}
+	return nil
+}
+
+// apply begins or ends an event.
+func (p *player) apply(m *moment) error {
+	switch m.Action {
+	case Disconnect, Slow:
+		return p.Disturb(m.Event, m.begins)
+	case Break:
+		p.Break(m.Node, m.Peers)
+	case Restart, Kill:
+		switch {
+		case !m.begins && p.nodes[m.Node].running == nil:
+			return p.Start(m.Node)
+		case m.begins && m.Action == Kill:
+			return p.Kill(m.Node)
+		case m.begins:
+			return p.Stop(m.Node)
+		}
+	}
+	return nil
+}
+
+// wait lets virtual time pass. Nodes that have lost each other connect.
+func (p *player) wait(d time.Duration) error {
+	for d > 0 {
+		step := min(d, time.Second)
+		time.Sleep(step)
+		d -= step
+		if err := p.Redial(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progress waits until all nodes have closed a round more than any node has now, and checks the
+// invariants.
+func (p *player) progress() error {
+	var goal uint64
+	for i := range p.nodes {
+		if s := p.State(i); s != nil {
+			goal = max(goal, s.Progress.Round+1)
+		}
+	}
+	from := time.Now()
+	for {
+		height, round := p.Lowest()
+		if height > 0 && round >= goal {
+			break
+		}
+		if time.Since(from) > patience {
+			return fmt.Errorf("no progress in %v: height %d, round %d, want round %d at all nodes", patience, height, round,
+				goal)
+		}
+		if err := p.wait(time.Second); err != nil {
+			return err
+		}
+	}
+	if err := p.check(p.Net); err != nil {
+		return err
+	}
+	return p.bounded(len(p.nodes))
+}

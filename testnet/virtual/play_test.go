@@ -1,0 +1,117 @@
+//go:build virtual
+
+package virtual
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/testnet/link"
+)
+
+var (
+	seeds  = flag.Int("seeds", 4, "number of histories")
+	first  = flag.Uint64("first", 1, "seed of the first history")
+	nodes  = flag.Int("nodes", 4, "number of nodes")
+	length = flag.Duration("time", 10*time.Minute, "virtual time of a history")
+	file   = flag.String("history", "", "a file with a history, which is played alone")
+	shrink = flag.Int("shrink", 20, "how often parts of a history that fails are played to shrink it")
+)
+
+// TestMain starts the runtime's goroutine of signals, which belongs to no bubble: CometBFT's log of
+// consensus asks for a signal.
+func TestMain(m *testing.M) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR2)
+	os.Exit(m.Run())
+}
+
+// disk returns a folder for homes, in memory where the machine has such a file system: the nodes wait
+// for every write.
+func disk(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "virtual")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// run plays a history in a bubble.
+func run(t *testing.T, h History) (o Outcome, failed error) {
+	p, err := preset.Make("pixels", h.Nodes, preset.Own{Rounds: 100_000})
+	require.NoError(t, err)
+	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // a bubble's first moment
+	rng := rand.New(rand.NewPCG(h.Seed, 1))
+	delays := map[[2]int]time.Duration{}
+	for i := range h.Nodes + 1 {
+		for j := range i {
+			delays[[2]int{j, i}] = time.Duration(1+rng.IntN(125)) * time.Millisecond
+		}
+	}
+	dir := disk(t)
+	far := func(i, j int) link.Rule { return link.Rule{Delay: delays[[2]int{min(i, j), max(i, j)}]} }
+	v, err := Make(dir, h, p, began, far)
+	require.NoError(t, err)
+	if os.Getenv("VIRTUAL_LOG") != "" {
+		v.Log = log.NewTMLogger(log.NewSyncWriter(os.Stdout))
+	}
+	synctest.Test(t, func(*testing.T) {
+		if o, failed = play(v, h); failed != nil {
+			fmt.Printf("seed %d: %v\n", h.Seed, failed) // the bubble may not end
+		}
+		time.Sleep(5 * time.Minute) // goroutines of CometBFT and LevelDB end when they wake up
+	})
+	require.NoError(t, os.RemoveAll(dir))
+	return o, failed
+}
+
+// judge plays a history, and prints the smallest part of it that fails if it does.
+func judge(t *testing.T, h History) Outcome {
+	start := time.Now()
+	o, err := run(t, h)
+	if err == nil {
+		t.Logf("seed %d: %v of virtual time in %v, height %d, %d rounds, %d faults", h.Seed, o.Took.Round(time.Second),
+			time.Since(start).Round(100*time.Millisecond), o.Height, o.rounds, o.Faults)
+		return o
+	}
+	t.Errorf("seed %d: %v\n%v", h.Seed, err, h)
+	if *shrink > 0 {
+		last := err
+		smallest := Shrink(h, func(part History) bool {
+			_, err := run(t, part)
+			if err != nil {
+				last = err
+			}
+			return err != nil
+		}, *shrink)
+		t.Logf("the smallest part that fails (make vsim HISTORY=FILE plays it): %v\n%v", last, smallest)
+	}
+	return o
+}
+
+// TestHistories plays -seeds histories from seed -first on, or the one of a file.
+func TestHistories(t *testing.T) {
+	if *file != "" {
+		text, err := os.ReadFile(*file)
+		require.NoError(t, err)
+		h, err := Parse(string(text))
+		require.NoError(t, err)
+		judge(t, h)
+		return
+	}
+	for i := range *seeds {
+		seed := *first + uint64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { judge(t, Random(seed, *nodes, *length, nil)) })
+	}
+}
