@@ -112,7 +112,7 @@ func incidentsOf(results []result) []incident {
 func rejectedAs(r result) string {
 	for _, x := range r.refusals {
 		if x.Signed && x.Participant == r.Verdict.Participant {
-			return "this node rejected its gradient (" + x.Reason + "): " + rejectionText(x)
+			return "this node rejected its gradient (" + x.Reason + "): " + RejectionText(x)
 		}
 	}
 	return ""

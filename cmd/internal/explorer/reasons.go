@@ -39,6 +39,14 @@ func (v *Verdict) scale(c app.Contribution, place map[uint32]int, worst, equal i
 	}
 }
 
+// Why explains in words the fate of a participant's gradient that is included in a round.
+func Why(r *app.Record, participant uint32) string {
+	for _, v := range verdicts(r, nil, nil, &participant) {
+		return v.Why
+	}
+	return ""
+}
+
 // why explains a verdict in words, from the record only.
 func why(v Verdict, r *app.Record) string {
 	var text string

@@ -54,15 +54,15 @@ func (x seen) tellRejections(v *Verdict) {
 		case y.Participant != v.Participant:
 		case y.Signed:
 			v.Fate = Refused
-			v.Why += fmt.Sprintf(" This node rejected its gradient (%s): %s.", y.Reason, rejectionText(y))
+			v.Why += fmt.Sprintf(" This node rejected its gradient (%s): %s.", y.Reason, RejectionText(y))
 		default:
 			v.Why += fmt.Sprintf(" This node rejected a gradient in its name (%s); anybody may have sent that.", y.Reason)
 		}
 	}
 }
 
-// rejectionText returns why a gradient was rejected, without the number of the rule.
-func rejectionText(x query.Rejection) string {
+// RejectionText returns why a gradient was rejected, without the number of the rule.
+func RejectionText(x query.Rejection) string {
 	switch {
 	case x.MinNorm > 0 && x.Norm < x.MinNorm:
 		return fmt.Sprintf("norm %.0f; the noise alone makes at least %.0f", x.Norm, x.MinNorm)
@@ -102,7 +102,7 @@ func (x seen) turn(leader uint32, r *app.Record) string {
 		case len(a.Digest) >= 8 && len(a.Recomputed) >= 8 && a.Digest != a.Recomputed:
 			return fmt.Sprintf("the digest of its aggregate, %s, is not the rule's, %s", a.Digest[:8], a.Recomputed[:8])
 		case a.Log != "":
-			return "its aggregate was not valid: " + rejectionText(query.Rejection{Log: a.Log})
+			return "its aggregate was not valid: " + RejectionText(query.Rejection{Log: a.Log})
 		}
 		return "its aggregate was in no block before its turn ended"
 	}

@@ -74,7 +74,7 @@ func TestRejectionsInNumbers(t *testing.T) {
 		"privacy budget is spent":                                 {Log: "G7: privacy budget is spent"},
 		"no rule: this text stays":                                {Log: "no rule: this text stays"},
 	} {
-		require.Equal(t, want, rejectionText(x))
+		require.Equal(t, want, RejectionText(x))
 	}
 }
 

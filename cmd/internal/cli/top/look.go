@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spdl/spdl/abci/client"
@@ -25,7 +26,11 @@ type Glance struct {
 	Standings   []query.Standing  `json:"participants"`
 	Spend       []query.Spend     `json:"spend"`
 	Refused     []query.Rejection `json:"refused"`               // gradients of the last round that the node rejected
+	Offences    []app.Offence     `json:"offences"`              // proven, of the participants
+	Trouble     []Trouble         `json:"trouble"`               // what stands against participants, the worst first
 	Unreachable string            `json:"unreachable,omitempty"` // why the values are old
+
+	recent []app.Record // the last rounds that were read, oldest first
 }
 
 // look asks the node for a new Glance. If chain, height and application hash are those of before,
@@ -50,7 +55,7 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 	}
 	if before != nil && before.Status.ChainID == g.Status.ChainID && before.Status.Height == g.Status.Height &&
 		before.Status.AppHash == g.Status.AppHash {
-		g.Standings, g.Spend, g.Last = before.Standings, before.Spend, before.Last
+		g.Standings, g.Spend, g.Last, g.Offences = before.Standings, before.Spend, before.Last, before.Offences
 	} else if err := g.read(ctx, c); err != nil {
 		return nil, err
 	}
@@ -66,6 +71,8 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 	if t, err := c.TimingOf(ctx, r.Epoch, r.Round); err == nil {
 		g.Timing = &t
 	}
+	g.remember(ctx, c, before)
+	g.Trouble = g.troubles()
 	return g, nil
 }
 
@@ -76,6 +83,11 @@ func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
 	}
 	if g.Spend, err = c.Privacy(ctx); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(g.Standings, func(p query.Standing) bool { return p.Offences > 0 }) {
+		if g.Offences, err = c.Evidence(ctx); err != nil {
+			return err
+		}
 	}
 	if g.Status.Round == 0 {
 		return nil

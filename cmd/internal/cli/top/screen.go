@@ -82,6 +82,19 @@ func (s *screen) close() {
 	}
 }
 
+// widthOf returns the width of a terminal in characters, 0 if w is none.
+func widthOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // measure reads the terminal's size and reports whether it has changed.
 func (s *screen) measure() bool {
 	f, ok := s.out.(*os.File)

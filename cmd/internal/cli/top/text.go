@@ -76,33 +76,60 @@ func head(v *view) []line {
 			name(s.Rule)), none},
 		line{accuracyOf(v.Score) + v.Accuracy.String() + "   " + epsilonOf(v) + v.Epsilon.String(), none})
 	if r := v.Last; r != nil {
-		text := fmt.Sprintf("last round %d   leader %d in view %d   %d included", r.Round, r.Leader, r.View,
+		text := fmt.Sprintf("last round %d   leader %d%s   %d included", r.Round, r.Leader, turn(r.View),
 			len(r.Contributions))
 		if t := v.Timing; t != nil {
-			text += fmt.Sprintf("   LGC %.1f ms   GE %.1f ms   BC %.1f ms", t.LGC, t.GE, t.BC)
+			text += fmt.Sprintf("   computing the gradient %.0f ms   exchange %.0f ms   agreement on the block %.0f ms", t.LGC,
+				t.GE, t.BC)
 		}
 		lines = append(lines, line{text, none}, line{counts(v), none})
 	}
-	return append(lines, line{fmt.Sprintf("next leaders %v", firstOf(s.Ranking, 8)), none}, line{})
+	lines = append(lines, line{"next leaders " + listed(firstOf(s.Ranking, 8)), none})
+	return append(append(lines, against(v)...), line{})
+}
+
+// turn says how many leaders failed before the one in a view.
+func turn(view uint32) string {
+	if view == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", after %d failed to lead", view)
+}
+
+func listed(participants []uint32) string {
+	var all []string
+	for _, p := range participants {
+		all = append(all, fmt.Sprint(p))
+	}
+	return strings.Join(all, " ")
 }
 
 // wrapped breaks lines that are wider than a screen, at places where three spaces separate their
-// parts, and indents the continuation. A width of 0 is unknown, and no line is broken.
+// parts, or where a part is too wide, between words, and indents the continuation. A width of 0 is
+// unknown, and no line is broken.
 func wrapped(lines []line, width int) []line {
 	if width <= 0 {
 		return lines
 	}
 	var out []line
 	for _, l := range lines {
-		text := ""
-		for i, part := range strings.Split(l.text, "   ") {
-			switch {
-			case i == 0:
-				text = part
-			case utf8.RuneCountInString(text)+3+utf8.RuneCountInString(part) <= width:
-				text += "   " + part
-			default:
-				out, text = append(out, line{text, l.tint}), "  "+part
+		text, room := "", width
+		add := func(gap, part string) {
+			if text != "" && utf8.RuneCountInString(text)+len(gap)+utf8.RuneCountInString(part) > room {
+				out, text, gap = append(out, line{text, l.tint}), "  ", ""
+			}
+			if text == "" {
+				gap = ""
+			}
+			text += gap + part
+		}
+		for _, part := range strings.Split(l.text, "   ") {
+			if utf8.RuneCountInString(part)+2 <= width {
+				add("   ", part)
+				continue
+			}
+			for i, word := range strings.Split(part, " ") {
+				add(strings.Repeat(" ", 3-2*min(1, i)), word)
 			}
 		}
 		out = append(out, line{text, l.tint})
@@ -232,7 +259,7 @@ func table(v *view, troubleFirst bool, width int) []line {
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	cells := columns(width)
-	fmt.Fprintln(t, cells("#", "moniker", "reputation", "offences", "left", "last round", "epsilon", "gradients",
+	fmt.Fprintln(t, cells("#", "moniker", "reputation", "offences", "rounds left", "last round", "epsilon", "gradients",
 		"budget"))
 	for _, p := range v.Standings {
 		c, there := last[p.Participant]
@@ -251,8 +278,7 @@ func table(v *view, troubleFirst bool, width int) []line {
 	written := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 	rows := []row{}
 	for i, p := range v.Standings {
-		c, there := last[p.Participant]
-		level := trouble(p, c, there, refused[p.Participant] != "", v.Last != nil)
+		level := trouble(p, contribution(v.Last, p.Participant), refused[p.Participant] != "", v.Last != nil)
 		rows = append(rows, row{written[i+1], level, p.Reputation})
 	}
 	if troubleFirst {
@@ -262,21 +288,24 @@ func table(v *view, troubleFirst bool, width int) []line {
 	}
 	lines := []line{{written[0], bold}}
 	for _, r := range rows {
-		lines = append(lines, line{r.text, []tint{none, yellow, red}[min(r.trouble, 2)]})
+		lines = append(lines, line{r.text, tints[r.trouble]})
 	}
 	return lines
 }
 
+// tints are the styles of the levels of trouble.
+var tints = []tint{none, yellow, red, red}
+
 // trouble ranks the trouble of a participant: 3 for a proven offence; 2 for a reputation below a
 // half, or a gradient that opposed Delta or was rejected; 1 for missed turns as leader, or a
 // gradient that was left out or is missing; and 0 for none.
-func trouble(p query.Standing, c app.Contribution, there, refused, closed bool) int {
+func trouble(p query.Standing, c *app.Contribution, refused, closed bool) int {
 	switch {
 	case p.Offences > 0:
 		return 3
-	case p.Reputation < params.One/2, c.Opposed, refused && !there:
+	case p.Reputation < params.One/2, c != nil && c.Opposed, refused && c == nil:
 		return 2
-	case p.PassedOver > 0, closed && !c.Selected:
+	case p.PassedOver > 0, closed && (c == nil || !c.Selected):
 		return 1
 	}
 	return 0

@@ -76,7 +76,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if o.once {
 		return r.Show(g, func(w io.Writer) error {
 			v := &view{Glance: g, Score: m.await(r.Context, g), Pace: paceOf(r.Context, c, g.Last)}
-			return draw(w, v, &screen{})
+			return draw(w, v, &screen{width: widthOf(r.Out)})
 		})
 	}
 	if r.JSON {

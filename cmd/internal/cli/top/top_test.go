@@ -105,7 +105,7 @@ func TestTrouble(t *testing.T) {
 		2: {Reputation: params.One/2 - 1},
 		3: {Reputation: params.One, Offences: 1},
 	} {
-		require.Equal(t, want, trouble(p, selected, true, false, true))
+		require.Equal(t, want, trouble(p, &selected, false, true))
 	}
 }
 
@@ -152,9 +152,54 @@ func TestNarrow(t *testing.T) {
 		}
 		rows := table(v, false, width)
 		require.Contains(t, rows[0].text, want)
-		require.Contains(t, rows[0].text, "offences  left")
+		require.Contains(t, rows[0].text, "offences  rounds left")
 		require.Equal(t, width == 0 || width == 120, strings.Contains(rows[0].text, "budget"))
 		require.Contains(t, rows[1].text, "alice")
 		require.LessOrEqual(t, len(strings.TrimRight(rows[0].text, " ")), max(width, 120))
+	}
+}
+
+// TestAgainst: what stands against a participant is said with its numbers, the gravest first, at any
+// width, and a gradient that was left out once is not.
+func TestAgainst(t *testing.T) {
+	g := &Glance{Status: query.Status{Round: 20, Rounds: 30, Participants: 5}, Offences: []app.Offence{
+		{Participant: 4, Kind: 1, Round: 2, Height: 9}}, Standings: []query.Standing{
+		{Participant: 0, Moniker: "node0", Reputation: params.One, Participations: 20},
+		{Participant: 1, Moniker: "node1", Reputation: params.One, Participations: 20},
+		{Participant: 2, Moniker: "node2", Reputation: params.One, Participations: 17},
+		{Participant: 3, Moniker: "node3", Participations: 20},
+		{Participant: 4, Moniker: "node4", Participations: 20, Offences: 1},
+		{Participant: 5, Moniker: "new", Reputation: params.One},
+	}}
+	for round := range uint64(20) {
+		r := app.Record{Round: round, Rule: "median", Contributions: []app.Contribution{{Participant: 0, Selected: true},
+			{Participant: 1}, {Participant: 3, Opposed: round < 7, Selected: true}, {Participant: 4, Selected: true}}}
+		if round < 17 {
+			r.Contributions = append(r.Contributions, app.Contribution{Participant: 2, Selected: true})
+		}
+		g.recent = append(g.recent, r)
+	}
+	g.Last = &g.recent[19]
+	g.Trouble = g.troubles()
+	said := map[uint32]string{}
+	var order []uint32
+	for _, x := range g.Trouble {
+		order, said[x.Participant] = append(order, x.Participant), strings.Join(x.Reasons, "; ")
+	}
+	require.Equal(t, []uint32{4, 3, 1, 2}, order)
+	require.Equal(t, "proven offence in block 9: two different statements (gradient) for round 2; reputation 0", said[4])
+	require.Equal(t, "points away from Delta in 7 of 20 rounds, last in round 6; reputation 0", said[3])
+	require.Equal(t, "no gradient in 3 of 20 rounds, last in round 19", said[2])
+	require.Equal(t, "left out of round 19: Left out of Delta by the rule median.", said[1])
+	for _, width := range []int{0, 40, 80, 118} {
+		var out strings.Builder
+		require.NoError(t, draw(&out, &view{Glance: g}, &screen{width: width}))
+		text := strings.Join(strings.Fields(out.String()), " ")
+		require.Contains(t, text, "against 3 node3: points away from Delta in 7 of 20 rounds, last in round 6; reputation 0")
+		require.Contains(t, text, "against 2 node2: no gradient in 3 of 20 rounds")
+		require.NotContains(t, text, "against 1")
+		for _, l := range wrapped(head(&view{Glance: g}), width) {
+			require.True(t, width == 0 || len([]rune(l.text)) <= width, "%d: %q", width, l.text)
+		}
 	}
 }

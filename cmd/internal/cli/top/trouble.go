@@ -1,0 +1,198 @@
+package top
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/explorer"
+)
+
+// Trouble says what stands against a participant.
+type Trouble struct {
+	Participant uint32   `json:"participant"`
+	Level       int      `json:"level"` // 3 proven offence, 2 looks like an attacker, 1 fails to lead or to send
+	Reasons     []string `json:"reasons"`
+}
+
+// The max numbers of rounds, and of gradients in them, that top reads to tell what stands against a
+// participant.
+const recentRounds, recentGradients = 50, 20_000
+
+// remember sets the rounds before the last one: those of the Glance before, which may be nil, and, if
+// a participant has trouble, those of the chain. A node after state sync holds fewer.
+func (g *Glance) remember(ctx context.Context, c *client.Client, before *Glance) {
+	last := g.Last
+	if last == nil {
+		return
+	}
+	rounds := uint64(max(1, min(recentRounds, recentGradients/max(1, len(last.Contributions)))))
+	first := last.Round - min(last.Round, rounds-1)
+	have := map[uint64]bool{last.Round: true}
+	g.recent = []app.Record{*last}
+	if before != nil && before.Status.ChainID == g.Status.ChainID {
+		for _, r := range before.recent {
+			if r.Epoch == last.Epoch && r.Round >= first && !have[r.Round] {
+				have[r.Round], g.recent = true, append(g.recent, r)
+			}
+		}
+	}
+	for round := last.Round; round > first && g.troubled(); round-- {
+		if have[round-1] {
+			continue
+		}
+		r, err := c.RoundOf(ctx, last.Epoch, round-1)
+		if err != nil {
+			break
+		}
+		g.recent = append(g.recent, r)
+	}
+	slices.SortFunc(g.recent, func(a, b app.Record) int { return cmp.Compare(a.Round, b.Round) })
+}
+
+// troubled reports whether something may stand against a participant.
+func (g *Glance) troubled() bool {
+	return slices.ContainsFunc(g.Standings, func(p query.Standing) bool {
+		return p.Reputation < params.One || p.Offences > 0 || p.PassedOver > 0 || contribution(g.Last, p.Participant) == nil
+	})
+}
+
+// contribution returns a participant's contribution to a round, which may be nil, or nil.
+func contribution(r *app.Record, participant uint32) *app.Contribution {
+	if r == nil {
+		return nil
+	}
+	i := slices.IndexFunc(r.Contributions, func(c app.Contribution) bool { return c.Participant == participant })
+	if i < 0 {
+		return nil
+	}
+	return &r.Contributions[i]
+}
+
+// troubles returns what stands against the participants, the worst first.
+func (g *Glance) troubles() []Trouble {
+	out := []Trouble{}
+	if g.Last == nil {
+		return out
+	}
+	reputation := map[uint32]int64{}
+	for _, p := range g.Standings {
+		reputation[p.Participant] = p.Reputation
+		c := contribution(g.Last, p.Participant)
+		refused := slices.ContainsFunc(g.Refused, func(x query.Rejection) bool {
+			return x.Signed && x.Participant == p.Participant
+		})
+		level := trouble(p, c, refused, true)
+		if reasons := g.reasons(p, c); level > 0 && len(reasons) > 0 {
+			out = append(out, Trouble{p.Participant, level, reasons})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Trouble) int {
+		return cmp.Or(cmp.Compare(b.Level, a.Level), cmp.Compare(reputation[a.Participant], reputation[b.Participant]))
+	})
+	return out
+}
+
+// reasons returns what stands against a participant with a contribution to the last round, or nil,
+// the gravest first.
+func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, o := range g.Offences {
+		switch {
+		case o.Participant != p.Participant:
+		case o.Misbehavior != 0:
+			say("proven offence in block %d: %s at height %d", o.Height, o.Cause(), o.Voted)
+		default:
+			say("proven offence in block %d: two different statements (%s) for round %d", o.Height, o.Cause(), o.Round)
+		}
+	}
+	for _, x := range g.Refused {
+		if c == nil && x.Signed && x.Participant == p.Participant {
+			say("this node rejected its gradient of round %d: %s", x.Round, explorer.RejectionText(x))
+		}
+	}
+	opposed, absent := count{}, count{}
+	joined := p.Participations > uint64(g.includes(p.Participant)) // before the rounds that top has read
+	for i := range g.recent {
+		r := &g.recent[i]
+		x := contribution(r, p.Participant)
+		joined = joined || x != nil
+		opposed.add(r, x != nil && x.Opposed)
+		absent.add(r, x == nil && joined)
+	}
+	opposed.say(say, "points away from Delta")
+	if p.Reputation <= 0 {
+		say("reputation 0")
+	}
+	if p.PassedOver > 0 {
+		say("failed to lead %d times more than it led since", p.PassedOver)
+	}
+	absent.say(say, "no gradient")
+	if c != nil && !c.Selected {
+		say("left out of round %d: %s", g.Last.Round, explorer.Why(g.Last, p.Participant))
+	}
+	return out
+}
+
+// includes returns the number of read rounds with a participant's gradient.
+func (g *Glance) includes(participant uint32) (n int) {
+	for i := range g.recent {
+		if contribution(&g.recent[i], participant) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// count counts the rounds with a trouble.
+type count struct {
+	rounds, of int
+	last       uint64
+}
+
+func (c *count) add(r *app.Record, is bool) {
+	if c.of++; is {
+		c.rounds, c.last = c.rounds+1, r.Round
+	}
+}
+
+// say says in how many of the rounds the trouble was, if it was in any.
+func (c *count) say(say func(format string, args ...any), what string) {
+	if c.rounds > 0 {
+		say("%s in %d of %d rounds, last in round %d", what, c.rounds, c.of, c.last)
+	}
+}
+
+// maxTroubles is the max number of participants whose trouble is shown above the table.
+const maxTroubles = 4
+
+// against returns lines with what stands against participants, unless it is no more than a gradient
+// that was left out.
+func against(v *view) (out []line) {
+	names := map[uint32]string{}
+	for _, p := range v.Standings {
+		names[p.Participant] = p.Moniker
+	}
+	shown := slices.DeleteFunc(slices.Clone(v.Trouble), func(t Trouble) bool {
+		return t.Level < 2 && contribution(v.Last, t.Participant) != nil
+	})
+	for _, t := range shown[:min(maxTroubles, len(shown))] {
+		text := fmt.Sprintf("against %d %s:", t.Participant, oneLine(names[t.Participant], columnRunes))
+		for i, reason := range t.Reasons {
+			if i > 0 {
+				text += ";  "
+			}
+			text += " " + oneLine(reason, 200)
+		}
+		out = append(out, line{text, tints[t.Level]})
+	}
+	if more := len(shown) - len(out); more > 0 {
+		out = append(out, line{fmt.Sprintf("and against %d more", more), red})
+	}
+	return out
+}
