@@ -90,9 +90,11 @@ vsim: ## full nodes in virtual time, with faults (SEEDS=4, FIRST=1 or SEED, NODE
 bench: ## the kernels beside NumPy, PyTorch and pure Go; with BENCH=regexp the benchmarks of that name
 	@$(if $(BENCH),$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...,.ci/bench)
 
+WAN_ZONES = virginia,oregon,frankfurt,tokyo,sao-paulo
+
 .PHONY: bench-net
-bench-net: ## round time, CPU and bytes beside an application that only stores (SIZES=4,20 REPEAT=3 FLOOD=1 REVEAL=1 HIDDEN=128 ROUNDS=20; ALONE=1: without the other)
-	$(GO) test -tags e2e -timeout 60m -run '^$$' -bench Round -benchtime 1x ./testnet/e2e -sizes $(or $(SIZES),4,20) -repeat $(or $(REPEAT),3) $(if $(FLOOD),-flood) $(if $(REVEAL),-reveal) $(if $(ALONE),-alone) -hidden $(or $(HIDDEN),0) -rounds $(or $(ROUNDS),0)
+bench-net: ## round time, CPU and bytes beside an application that only stores (SIZES=4,20 REPEAT=3 FLOOD=1 REVEAL=1 HIDDEN=128 ROUNDS=20; ALONE=1: without the other; WAN=1: in five zones, ZONES=a,b)
+	$(GO) test -tags e2e -timeout 60m -run '^$$' -bench Round -benchtime 1x ./testnet/e2e -sizes $(or $(SIZES),4,20) -repeat $(or $(REPEAT),3) $(if $(FLOOD),-flood) $(if $(REVEAL),-reveal) $(if $(ALONE),-alone) -hidden $(or $(HIDDEN),0) -rounds $(or $(ROUNDS),0) -zones "$(or $(ZONES),$(if $(WAN),$(WAN_ZONES)))"
 
 .PHONY: figures
 figures: build ## every figure of the paper and ours into build/figures, with report.html (QUICK=1: 2 minutes; SEEDS=3)

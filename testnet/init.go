@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cometbft/cometbft/config"
+
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model/inputs"
@@ -117,7 +119,8 @@ func (n *Net) add(i, rpc, p2p int) error {
 		c.DBBackend = "memdb"
 	}
 	a := home.DefaultAppConfig()
-	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.Workers, m.StepDelay)
+	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.Workers, m.StepDelay,
+		m.LongestRoundTrip())
 	a.P2P.Gossip, a.P2P.MembersOnly = m.Gossip, !m.Strangers
 	if relay {
 		a.Node.Role, a.Worker.Enabled = home.RoleRelay, false
@@ -163,10 +166,12 @@ func (m *Manifest) worker(w *home.WorkerConfig, i int) {
 
 // waits returns how long a proposer waits for the round and for stragglers, and the propose timeout
 // of the other validators. Apart from the manifest's delay, a localnet's steps take milliseconds.
-// Only the exchange of gradients on one machine takes longer with more nodes and workers.
-func waits(n, workers int, step time.Duration) (wait, straggler, timeoutPropose time.Duration) {
-	wait = step + time.Duration(400+40*n+5*workers)*time.Millisecond
-	return wait, time.Duration(100+10*n+2*workers) * time.Millisecond, wait + 400*time.Millisecond
+// Only the exchange of gradients on one machine takes longer with more nodes and workers. Between
+// zones a gradient that is announced, requested and sent takes one and a half round trips.
+func waits(n, workers int, step, roundTrip time.Duration) (wait, straggler, timeoutPropose time.Duration) {
+	wait = step + time.Duration(400+40*n+5*workers)*time.Millisecond + 2*roundTrip
+	straggler = time.Duration(100+10*n+2*workers)*time.Millisecond + 2*roundTrip
+	return wait, straggler, wait + 400*time.Millisecond + 2*roundTrip
 }
 
 // finish writes the genesis and the peers into every home.
@@ -242,13 +247,40 @@ func (n *Net) peers(i int, address func(from, to int) string) []string {
 	return out
 }
 
-// links makes the switch that carries the connections between the nodes.
-func (n *Net) links() (*link.Switch, error) {
+// OpenLinks makes the switch that carries the connections between the nodes, with the delays of the
+// manifest's zones. It returns nil for a net in which nothing disturbs a link.
+func (n *Net) OpenLinks() (*link.Switch, error) {
+	if !n.Manifest.linked() {
+		return nil, nil
+	}
 	nodes := make([]string, len(n.Nodes))
 	for i := range nodes {
 		nodes[i] = n.Nodes[i].P2P
 	}
-	return link.New(nodes)
+	s, err := link.New(nodes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range nodes {
+		for k := range nodes {
+			s.Set(i, k, n.Manifest.linkRule(i, k))
+		}
+	}
+	return s, nil
+}
+
+// Dial changes a node's configuration to dial its peers through the switch. A nil switch changes
+// nothing.
+func (n *Net) Dial(i int, s *link.Switch, c *config.Config, a *home.AppConfig) {
+	if s == nil {
+		return
+	}
+	list := strings.Join(n.peers(i, s.Address), ",")
+	if n.Manifest.Relays > 0 {
+		a.P2P.Relays = list
+		return
+	}
+	c.P2P.PersistentPeers = list
 }
 
 // firstPort and lastPort bound the ports of localnets. They lie below 32768, where Linux begins to

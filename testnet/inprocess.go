@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet/link"
 )
 
 // InProcess is a localnet whose nodes are goroutines of this process, with
@@ -20,6 +21,7 @@ type InProcess struct {
 	Net   *Net
 	Nodes []*node.Running
 
+	links   *link.Switch // between the nodes, nil if nothing disturbs a link
 	failed  chan error
 	stopped chan struct{}
 	once    sync.Once
@@ -30,6 +32,10 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 	p := &InProcess{
 		Net: n, Nodes: make([]*node.Running, len(n.Nodes)),
 		failed: make(chan error, len(n.Nodes)), stopped: make(chan struct{}),
+	}
+	var err error
+	if p.links, err = n.OpenLinks(); err != nil {
+		return nil, err
 	}
 	load := sync.OnceValues(func() (mnist.Data, error) { return home.LoadData(n.Manifest.Data, n.Genesis.Params.Model) })
 	share := func(_ string, _ params.Model, part mnist.Part) (mnist.Set, error) {
@@ -45,7 +51,11 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 		wg.Go(func() {
 			hooks := n.Manifest.Hooks(i)
 			hooks.Data = share
-			p.Nodes[i], errs[i] = node.Start(n.Nodes[i].home.Config, n.Nodes[i].app, logger.With("node", i), hooks)
+			c, a := *n.Nodes[i].home.Config, n.Nodes[i].app
+			p2p := *c.P2P
+			c.P2P = &p2p
+			n.Dial(i, p.links, &c, &a)
+			p.Nodes[i], errs[i] = node.Start(&c, a, logger.With("node", i), hooks)
 			if errs[i] != nil {
 				errs[i] = fmt.Errorf("node %d: %w", i, errs[i])
 			}
@@ -84,5 +94,8 @@ func (p *InProcess) Stop() error {
 		}
 	}
 	wg.Wait()
+	if p.links != nil {
+		errs = append(errs, p.links.Close())
+	}
 	return errors.Join(errs...)
 }

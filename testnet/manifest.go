@@ -100,6 +100,9 @@ type Manifest struct {
 	Strangers bool `mapstructure:"strangers"`
 	// Memory keeps the nodes' databases in memory.
 	Memory bool `mapstructure:"memory"`
+	// Zones are the places of the nodes, and Routes the ways between zones. Default: no delay.
+	Zones  []Zone  `mapstructure:"zone"`
+	Routes []Route `mapstructure:"route"`
 	// Perturb are the faults of a run.
 	Perturb []Perturbation `mapstructure:"perturb"`
 	// Attacks are the nodes whose participants misbehave.
@@ -148,7 +151,10 @@ func (m *Manifest) byzantine() int { return params.MaxByzantine(m.Validators) }
 // complete fills the defaults and checks the fields.
 func (m *Manifest) complete() error {
 	m.fill()
-	return cmp.Or(m.checkNet(), m.checkSettings(), m.checkFaults())
+	if err := m.checkNet(); err != nil {
+		return err
+	}
+	return cmp.Or(m.checkSettings(), m.checkZones(), m.checkFaults())
 }
 
 // fill sets the fields that are not given to their defaults.

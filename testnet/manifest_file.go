@@ -146,6 +146,24 @@ memory = {{ .Memory }}
 node = {{ .Node }}
 kind = {{ printf "%q" .Kind }}
 {{- end }}
+{{- range .Zones }}
+
+[[zone]]
+name = {{ printf "%q" .Name }}
+nodes = [{{ range $i, $k := .Nodes }}{{ if $i }}, {{ end }}{{ $k }}{{ end }}]
+{{- end }}
+{{- range .Routes }}
+
+[[route]]
+zones = [{{ range $i, $z := .Zones }}{{ if $i }}, {{ end }}{{ printf "%q" $z }}{{ end }}]
+round_trip = {{ printf "%q" .RoundTrip.String }}
+{{- if .Jitter }}
+jitter = {{ printf "%q" .Jitter.String }}
+{{- end }}
+{{- with .Rate }}
+rate = {{ . }}
+{{- end }}
+{{- end }}
 {{- range .Perturb }}
 
 [[perturb]]

@@ -19,6 +19,8 @@ func TestManifestRoundTrip(t *testing.T) {
 		Validators: 7, Workers: 5, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, Epsilon: 1.5, LearningRate: 2,
 		StepDelay: 1500 * time.Millisecond, ChainID: "c-h", Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Gossip: "flood", Memory: true,
+		Zones: []Zone{{"a", []int{0, 1, 2, 3}}, {"b", []int{4, 5, 6}}}, Routes: []Route{
+			{Zones: []string{"a", "b"}, RoundTrip: 30 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}},
 		Perturb: []Perturbation{
 			{Node: 1, Round: 3, After: 250 * time.Millisecond, Action: Kill, For: 2 * time.Second},
 			{Node: 6, Round: 9, Action: Pause, For: time.Minute},

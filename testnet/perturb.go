@@ -135,9 +135,9 @@ func (x Perturbation) validateLinks(nodes int) error {
 	return nil
 }
 
-// linked reports whether a perturbation changes links.
+// linked reports whether zones or a perturbation change links.
 func (m *Manifest) linked() bool {
-	return slices.ContainsFunc(m.Perturb, func(x Perturbation) bool { return actions[x.Action].links })
+	return len(m.Zones) > 1 || slices.ContainsFunc(m.Perturb, func(x Perturbation) bool { return actions[x.Action].links })
 }
 
 // Perturb starts the manifest's perturbations of a round that has closed. It returns at once;
@@ -197,21 +197,22 @@ func (p *Processes) paused(ctx context.Context, x Perturbation) error {
 
 // degradeLinks changes a node's links for a time.
 func (p *Processes) degradeLinks(ctx context.Context, x Perturbation) error {
-	p.disturb(x, x.rule())
-	defer p.disturb(x, link.Rule{})
+	p.disturb(x, func(int, int) link.Rule { return x.rule() })
+	defer p.disturb(x, p.Net.Manifest.linkRule)
 	return pause(ctx, x.For)
 }
 
-func (p *Processes) disturb(x Perturbation, r link.Rule) {
+// disturb sets the rules of the perturbation's links.
+func (p *Processes) disturb(x Perturbation, rule func(from, to int) link.Rule) {
 	for k := range p.Net.Nodes {
 		if k == x.Node || len(x.Peers) > 0 && !slices.Contains(x.Peers, k) {
 			continue
 		}
 		if x.Way != Out {
-			p.links.Set(k, x.Node, r)
+			p.links.Set(k, x.Node, rule(k, x.Node))
 		}
 		if x.Way != In {
-			p.links.Set(x.Node, k, r)
+			p.links.Set(x.Node, k, rule(x.Node, k))
 		}
 	}
 }

@@ -28,7 +28,7 @@ const logTail = 12
 type Processes struct {
 	Net    *Net
 	env    []string     // of every node
-	links  *link.Switch // between the nodes, nil if no perturbation changes links
+	links  *link.Switch // between the nodes, nil if nothing disturbs a link
 	failed chan error
 	work   chan func() // run on the thread that the children are bound to
 
@@ -68,11 +68,9 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 		work:     make(chan func()),
 		children: make([]*child, all), peaks: make([]int64, all), used: make([]time.Duration, all),
 	}
-	if n.Manifest.linked() {
-		var err error
-		if p.links, err = n.links(); err != nil {
-			return nil, err
-		}
+	var err error
+	if p.links, err = n.OpenLinks(); err != nil {
+		return nil, err
 	}
 	// The kernel ends a child when the thread that started it ends, so one thread starts all
 	// children.

@@ -44,6 +44,7 @@ var (
 	alone  = flag.Bool("alone", false, "whether it leaves the baseline out, for a profile")
 	preset = flag.String("preset", "paper", "its preset")
 	rule   = flag.String("rule", "", "its rule, if not the preset's")
+	zones  = flag.String("zones", "", "its zones, to which the nodes are dealt in turn; empty: all nodes in one place")
 )
 
 // BenchmarkRound compares what a round costs with and without SPDL: it runs nets of
@@ -55,6 +56,10 @@ func BenchmarkRound(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			for b.Loop() {
 				m := testnet.Manifest{Validators: n, Preset: *preset, Rounds: *rounds, Rule: *rule}
+				if *zones != "" {
+					m.Zones = testnet.DealZones(strings.Split(*zones, ","), n)
+					b.ReportMetric(m.LongestRoundTrip().Seconds()*500, "longest-way-ms")
+				}
 				if *hidden > 0 {
 					m.Adjust = func(p *params.Params) {
 						p.Model = params.Model{Kind: params.ModelMLP, Inputs: 784, Hidden: uint32(*hidden), Classes: 10, Pool: 1,
@@ -270,10 +275,17 @@ func gradientTxBytes(p params.Params) int { return p.Model.Dim()*int(p.Grid.Widt
 func startBaseline(
 	ctx context.Context, n *testnet.Net, size int, change func(*config.Config, *home.AppConfig),
 ) (nodes []*cmtnode.Node, stop func() error, err error) {
+	links, err := n.OpenLinks()
+	if err != nil {
+		return nil, func() error { return nil }, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	stop = func() error {
 		cancel()
 		var errs []error
+		if links != nil {
+			defer links.Close()
+		}
 		for _, b := range nodes {
 			errs = append(errs, b.Stop())
 			b.Wait()
@@ -282,7 +294,7 @@ func startBaseline(
 		return errors.Join(errs...)
 	}
 	var apps []*baseline
-	for _, made := range n.Nodes {
+	for i, made := range n.Nodes {
 		c, a, err := home.Load(made.Home)
 		if err != nil {
 			return nodes, stop, err
@@ -290,6 +302,7 @@ func startBaseline(
 		if change != nil {
 			change(c, &a)
 		}
+		n.Dial(i, links, c, &a)
 		db, err := dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir())
 		if err != nil {
 			return nodes, stop, err

@@ -32,6 +32,7 @@ type netOptions struct {
 	testnet.Manifest
 	file    string
 	trainer *string
+	zones   []string
 	flags   pflag.FlagSet // these flags
 }
 
@@ -78,6 +79,8 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &m.Seed, "seed", 0, "fix genesis, partition and noise (NO PRIVACY; default: random)").Positive()
 	command.Flag(cmd, &m.Neighbours, "neighbours", 0, "persistent peers of a node (default: all up to 10 nodes, then 8, "+
 		"at least f+1)").Positive()
+	command.Flag(cmd, &o.zones, "zones", nil, "zones of the nodes, in turn, whose round trips delay the links: "+
+		strings.Join(testnet.Regions, ", ")+", or those of the manifest's routes")
 	command.Flag(cmd, &m.ChainID, "chain-id", "spdl-localnet", "id of the chain")
 	command.Flag(cmd, &o.file, "manifest", "", "TOML file that describes the net and its perturbations; flags override it")
 	o.flags.AddFlagSet(cmd.Flags())
@@ -125,6 +128,9 @@ func (o *netOptions) resolve(r *command.Run) (err error) {
 	}
 	if r.Given(&m.Data) && !r.Given(&m.Label) {
 		m.Label = ""
+	}
+	if len(o.zones) > 0 {
+		m.Zones = testnet.DealZones(o.zones, m.Validators+m.Relays)
 	}
 	if o.trainer != nil {
 		return m.UseTrainer(*o.trainer)
