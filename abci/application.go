@@ -202,6 +202,10 @@ func (a *Application) SetDeclaration(of func(*app.State) query.Home) {
 // set before the node starts.
 func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clocks = clocks }
 
+// SetClosedBy sets the function that returns query.Connections.ClosedBy. It must be set before the node
+// starts.
+func (a *Application) SetClosedBy(closedBy func() []string) { a.queries.ClosedBy = closedBy }
+
 // SetAdmitted sets the function that passes every transaction that the mempool is about to take to
 // gossip. That includes transactions that are already in the pool and, with GossipRefused,
 // transactions that the pool rejects. CheckTx calls the function in its own goroutine, so it must

@@ -22,7 +22,7 @@ func TestAnswersAreDocumented(t *testing.T) {
 		"/epochs":   query.EpochState{},
 		"/refusals": query.Rejection{}, "/attempts": query.Attempt{}, "/timing": query.Timing{},
 		"/upgrade": query.UpgradeState{},
-		"/kept":    query.StateAfter{}, "/clocks": query.PeerClock{},
+		"/kept":    query.StateAfter{}, "/clocks": query.PeerClock{}, "/connections": query.Connections{},
 	} {
 		_, row, found := strings.Cut(string(page), "\n| `"+path+"` |")
 		require.True(t, found, path)

@@ -46,6 +46,7 @@ type Control struct {
 	genesis         []app.Participant // the participants of the genesis, used until state returns a state
 	state           func() *app.State
 	limiter         *handshakeLimiter
+	strangers       strangers
 	persistentPeers string // the persistent peers as id@host:port, separated by commas
 
 	mu          sync.Mutex
@@ -62,7 +63,7 @@ type Control struct {
 func New(c *config.Config, p Policy, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
 		file: filepath.Join(c.RootDir, "config", "app.toml"), open: p.Open, relays: p.Relays,
-		named: PersistentPeers(c.P2P), genesis: genesis, state: state, limiter: newHandshakeLimiter(),
+		named: PersistentPeers(c.P2P), genesis: genesis, state: state, limiter: newHandshakeLimiter(), strangers: newStrangers(),
 		persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed),
 	}
 	if info, err := os.Stat(ad.file); err == nil {

@@ -73,6 +73,11 @@ func (c *Client) Clocks(ctx context.Context) ([]query.PeerClock, error) {
 	return ask[[]query.PeerClock](ctx, c, "/clocks")
 }
 
+// Connections returns the node's view of its peers.
+func (c *Client) Connections(ctx context.Context) (query.Connections, error) {
+	return ask[query.Connections](ctx, c, "/connections")
+}
+
 // Evidence returns the proven offences, in the order in which they were proven.
 func (c *Client) Evidence(ctx context.Context) ([]app.Offence, error) {
 	return ask[[]app.Offence](ctx, c, "/evidence")

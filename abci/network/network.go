@@ -41,6 +41,7 @@ type Network struct {
 	txs        *reactor.TxReactor
 	aggregates *reactor.AggregateReactor
 	clocks     *reactor.ClockReactor
+	closes     *earlyCloses
 
 	node   *cmtnode.Node
 	ending sync.WaitGroup // counts the goroutine of regossip
@@ -76,12 +77,15 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 ) []cmtnode.Option {
 	flood := n.gossip == home.GossipFlood
 	n.aggregates, n.clocks = reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, n.Trusts)
+	n.closes = newEarlyCloses()
 	n.txs = reactor.NewTxReactor(a, flood, n.Trusts, n.Messages, m, logger.With("module", "gossip"))
 	blocks := reactor.NewBlockReactor(a, flood, n.Trusts, n.txs.Expects, n.Messages, m)
 	a.SetClocks(n.clocks.Offsets)
+	a.SetClosedBy(n.closes.closedBy)
 	a.SetAdmitted(n.txs.OnAdmitted)
 	return []cmtnode.Option{
-		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks}),
+		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks,
+			"EARLY_CLOSES": n.closes}),
 		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), n.txs.Install, blocks.Install, n.Install(n.txs, blocks),
 	}
 }
@@ -89,6 +93,9 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 // Attach connects the application to the node that was built with the result of Options.
 func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
 	n.node, n.aggregates.Pool = node, node.Mempool()
+	if sw, ok := node.Switch().(*p2p.Switch); ok { // in place of CometBFT's filter, which gives only the peer's id
+		p2p.SwitchPeerFilters(n.Filter(n.log))(sw)
+	}
 	a.SetExpress(n.aggregates.Send)
 	a.SetReport(func(raw []byte) {
 		// CheckTx rejects this copy if evidence of the same equivocation is already pending.
@@ -117,10 +124,10 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	go n.Messages.Watch(sw, n.log, ctx.Done())
 	go n.Control.Watch(sw, n.log, ctx.Done())
 	if validators(a.State()) > 1 {
-		go reportNoPeers(ctx, sw.Peers().Size, noPeersAfter, n.log)
+		go n.closes.reportNoPeers(ctx, string(n.node.NodeInfo().ID()), n.log)
 	}
 	if sw, ok := sw.(dialer); ok {
-		go redial(ctx, sw, n.persistentPeers, n.log)
+		go redial(ctx, sw, n.persistentPeers, n.closes, n.log)
 	}
 	n.ending.Go(func() {
 		n.regossip(ctx, a, firstRegossip+2*limit.TransferTime(n.genesis.Params, n.genesis.Participants))

@@ -6,11 +6,12 @@ import (
 
 	"github.com/cometbft/cometbft/libs/log"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
-// noPeersAfter is the time without a peer after which a node warns.
-const noPeersAfter = 10 * time.Second
+// noPeersPause is the interval at which a node checks whether it has a peer.
+const noPeersPause = 10 * time.Second
 
 // validators returns the number of validators in a state, 0 for a nil state.
 func validators(s *app.State) (n int) {
@@ -25,14 +26,28 @@ func validators(s *app.State) (n int) {
 	return n
 }
 
-// reportNoPeers logs one line if the node has no peer after the given time.
-func reportNoPeers(ctx context.Context, peers func() int, after time.Duration, logger log.Logger) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(after):
-		if peers() == 0 {
-			logger.Info("no peers yet: the chain stands until enough validators are connected (spdl doctor probes them)",
-				"waited", after)
+// reportNoPeers logs that the node, whose id is own, has no peer, and whether peers have closed the connection
+// right after the handshake. It logs each of the two lines once for each time without a peer, until ctx is done.
+func (e *earlyCloses) reportNoPeers(ctx context.Context, own string, logger log.Logger) {
+	tick := time.NewTicker(noPeersPause)
+	defer tick.Stop()
+	for last := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
+		text := ""
+		switch hint := (query.Connections{ClosedBy: e.closedBy()}).Hint(own); {
+		case e.connected() > 0:
+		case hint != "":
+			text = "no peers: " + hint
+		default:
+			text = "no peers yet: the chain stands until enough validators are connected (spdl doctor probes them)"
+		}
+		if text != last && text != "" {
+			logger.Info(text)
+		}
+		last = text
 	}
 }

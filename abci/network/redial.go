@@ -25,7 +25,7 @@ var _ dialer = (*p2p.Switch)(nil)
 // closes the connection before the dial returns, for example because it does not admit this node
 // yet, CometBFT never dials that peer again. And after twenty failed attempts it waits up to hours
 // between attempts.
-func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger) {
+func redial(ctx context.Context, sw dialer, persistent string, closes *earlyCloses, logger log.Logger) {
 	var all []*p2p.NetAddress
 	for peer := range strings.SplitSeq(persistent, ",") {
 		if address, err := p2p.NewNetAddressString(strings.TrimSpace(peer)); err == nil {
@@ -44,7 +44,14 @@ func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger
 			if sw.Peers().Has(address.ID) || ctx.Err() != nil {
 				continue
 			}
-			if err := sw.DialPeerWithAddress(address); err != nil {
+			err := sw.DialPeerWithAddress(address)
+			switch {
+			case err != nil && closedByPeer(err):
+				closes.note(address.ID)
+			case err != nil && unreachable(err):
+				closes.forget(address.ID)
+			}
+			if err != nil {
 				logger.Debug("persistent peer not reached", "peer", address, "err", err)
 				missing = append(missing, address.String())
 			}

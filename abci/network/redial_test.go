@@ -43,7 +43,7 @@ func TestRedial(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
-			redial(ctx, sw, "nobody, "+string(peer.ID())+"@127.0.0.1:1", log.NewNopLogger())
+			redial(ctx, sw, "nobody, "+string(peer.ID())+"@127.0.0.1:1", newEarlyCloses(), log.NewNopLogger())
 			close(done)
 		}()
 		dialed := func() int {

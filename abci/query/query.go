@@ -116,6 +116,7 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"privacy":      queryPrivacy,
 	"upgrade":      (*Queries).queryUpgrade,
 	"clocks":       (*Queries).queryClocks,
+	"connections":  (*Queries).queryConnections,
 }
 
 // TruncateLog truncates a text to maxQueryLog bytes for an answer.
@@ -138,6 +139,7 @@ type Queries struct {
 	Rejections *Rejections
 	Attempts   *Attempts
 	Clocks     func() []PeerClock // nil if the node does not measure clocks
+	ClosedBy   func() []string    // see Connections; nil if the node does not count connections
 	// Declaration returns the node's declaration about its home; nil if the node declares nothing.
 	Declaration func(*app.State) Home
 
@@ -175,7 +177,7 @@ func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery
 	}()
 	s := q.State()
 	if s == nil {
-		return ErrNotReady
+		return q.answerEarly(req, r)
 	}
 	r.Height = int64(s.Height)
 	path, piece, ranged := strings.Cut(strings.Trim(req.Path, "/"), "?")

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -116,6 +117,9 @@ func peers(ctx context.Context, h *Home) Finding {
 	if len(silent) > 0 {
 		found += "; not " + strings.Join(silent, "; ")
 	}
+	if hint := h.closedHint(ctx); hint != "" && len(connected) == 0 {
+		return fail(hint, "%s; connections are closed right after the handshake", found)
+	}
 	const remedy = "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside; " +
 		"the others' nodes have to let this one in (spdl tx rotate --nodes, p2p.allowed_peers)"
 	switch {
@@ -125,6 +129,21 @@ func peers(ctx context.Context, h *Home) Finding {
 		return warn(remedy, "%s", found)
 	}
 	return ok("%s", found)
+}
+
+// closedHint returns what the nodes that close the running node's connections right after the handshake mean,
+// or "".
+func (h *Home) closedHint(ctx context.Context) string {
+	if !h.runs() {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	c, err := h.Client.Connections(ctx)
+	if err != nil {
+		return ""
+	}
+	return c.Hint(string(h.Node.NodeInfo.ID()))
 }
 
 // list returns names in parentheses, or "" if there are none.
@@ -165,7 +184,7 @@ func (h *Home) hasOtherValidators(ctx context.Context) bool {
 	})
 }
 
-// connected returns the names and versions of the peers of a running node, by id, or nil if the node
+// connected returns the names of the peers of a running node, by id, or nil if the node
 // does not tell them.
 func (h *Home) connected(ctx context.Context) map[string]string {
 	if !h.runs() {
@@ -179,7 +198,7 @@ func (h *Home) connected(ctx context.Context) map[string]string {
 	}
 	out := map[string]string{}
 	for _, p := range info.Peers {
-		out[string(p.NodeInfo.ID())] = fmt.Sprintf("%q of CometBFT %s", p.NodeInfo.Moniker, p.NodeInfo.Version)
+		out[string(p.NodeInfo.ID())] = strconv.Quote(p.NodeInfo.Moniker)
 	}
 	return out
 }

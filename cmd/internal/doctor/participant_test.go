@@ -5,12 +5,15 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/cometbft/cometbft/p2p"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -91,4 +94,19 @@ func TestAlone(t *testing.T) {
 		h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, all[:n]), "net_info": `{"peers":[]}`})
 		require.Equal(t, level, one(t, h, "peers").Level)
 	}
+}
+
+// TestClosedConnections: a node whose connections are closed right after the handshake, and that has no peer, may
+// not be admitted, and the remedy names its id and the setting.
+func TestClosedConnections(t *testing.T) {
+	h, _ := stopped(t)
+	h.Config.P2P.PersistentPeers = strings.Repeat("ab", 20) + "@127.0.0.1:1"
+	h.Node = &coretypes.ResultStatus{NodeInfo: p2p.DefaultNodeInfo{DefaultNodeID: "aabb"}}
+	h.Client = fakeNode(t, map[string]string{"net_info": `{"peers":[]}`,
+		"abci_query": answer(t, query.Connections{ClosedBy: []string{"ccdd"}})})
+	f := one(t, h, "peers")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "connections are closed right after the handshake")
+	require.Contains(t, f.Remedy, "add aabb to p2p.allowed_peers")
+	require.Contains(t, f.Remedy, "closed by ccdd")
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
@@ -71,8 +72,24 @@ func NodeStatus() *cobra.Command {
 			if err != nil {
 				return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 			}
-			return s, nil, nil
+			return nodeStatus{s, closedHint(ctx, c, s)}, nil, nil
 		}}.command()
+}
+
+// nodeStatus is CometBFT's status of a node, and what to do if peers close its connections.
+type nodeStatus struct {
+	*coretypes.ResultStatus
+	Hint string `json:"hint,omitempty"`
+}
+
+// closedHint returns what the nodes that close the connections of the node with a status mean (query.Connections),
+// "" if there are none.
+func closedHint(ctx context.Context, c *client.Client, s *coretypes.ResultStatus) string {
+	closed, err := c.Connections(ctx)
+	if err != nil {
+		return ""
+	}
+	return closed.Hint(string(s.NodeInfo.ID()))
 }
 
 // Commands returns the group of commands.
@@ -104,6 +121,14 @@ func queryStatus() *cobra.Command {
 				}
 				if err == nil && s.Home != nil {
 					_, err = fmt.Fprint(w, homeText(*s.Home))
+				}
+				if err != nil || s.Height > 0 {
+					return err
+				}
+				if node, unknown := c.RPC().Status(ctx); unknown == nil {
+					if hint := closedHint(ctx, c, node); hint != "" {
+						_, err = fmt.Fprintf(w, "peers         %s\n", command.Plain(hint))
+					}
 				}
 				return err
 			}, err

@@ -1,0 +1,78 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+const (
+	// strangerPause is the min time between two log lines about one stranger, and lineInterval the min time between
+	// two lines about any strangers, so that connections with many ids do not fill the log.
+	strangerPause, lineInterval = 10 * time.Minute, 10 * time.Second
+	// maxStrangers is the max number of strangers that are remembered.
+	maxStrangers = 1 << 10
+)
+
+// strangers remembers the nodes that were rejected and logged. Its owner locks it.
+type strangers struct {
+	said *simplelru.LRU[p2p.ID, time.Time]
+	line time.Time // the time of the last line
+}
+
+func newStrangers() strangers {
+	said, err := simplelru.NewLRU[p2p.ID, time.Time](maxStrangers, nil)
+	if err != nil {
+		panic(err) // the size must be at least 1
+	}
+	return strangers{said: said}
+}
+
+// due reports whether to log a rejected node at a time, and notes that it is logged.
+func (s *strangers) due(id p2p.ID, at time.Time) bool {
+	if last, known := s.said.Get(id); known && at.Sub(last) < strangerPause || at.Sub(s.line) < lineInterval {
+		return false
+	}
+	s.said.Add(id, at)
+	s.line = at
+	return true
+}
+
+// Filter returns a filter for the peers of CometBFT's switch. It rejects strangers, as Admit does, and logs the
+// rejected ones.
+func (ad *Control) Filter(logger log.Logger) p2p.PeerFilterFunc {
+	return func(_ p2p.IPeerSet, peer p2p.Peer) error {
+		err := ad.Admit(string(peer.ID()))
+		if err != nil {
+			ad.report(peer, logger)
+		}
+		return err
+	}
+}
+
+// report logs a rejected node, and the command that would let it in.
+func (ad *Control) report(peer p2p.Peer, logger log.Logger) {
+	ad.mu.Lock()
+	due, allowed := ad.strangers.due(peer.ID(), time.Now()), maps.Clone(ad.allowed)
+	ad.mu.Unlock()
+	if !due {
+		return
+	}
+	allowed[peer.ID()] = true
+	ids := slices.Sorted(maps.Keys(allowed))
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = string(id)
+	}
+	home := filepath.Dir(filepath.Dir(ad.file))
+	logger.Info("a node is rejected: no active member has registered it (spdl tx rotate --nodes), and p2p.allowed_peers "+
+		"does not name it", "node", peer.ID(), "address", peer.SocketAddr(), "lets_it_in",
+		fmt.Sprintf("spdl config set p2p.allowed_peers %s --home %s", strings.Join(list, ","), home))
+}

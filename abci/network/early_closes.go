@@ -1,0 +1,105 @@
+package network
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/p2p"
+)
+
+// earlyClose is the max age of a connection whose end says that the peer does not admit this node: CometBFT
+// asks whether to admit a node when the handshake is done.
+const earlyClose = 3 * time.Second
+
+// maxEarlyCloses bounds the nodes that are remembered.
+const maxEarlyCloses = 64
+
+// earlyCloses is a p2p reactor without messages, which remembers the nodes that closed their last connection
+// with this node during or right after the handshake.
+type earlyCloses struct {
+	p2p.BaseReactor
+	now func() time.Time
+
+	mu     sync.Mutex
+	since  map[p2p.ID]time.Time // when each connected peer was added
+	closed map[p2p.ID]time.Time // when each remembered node closed the connection
+}
+
+func newEarlyCloses() *earlyCloses {
+	e := &earlyCloses{now: time.Now, since: map[p2p.ID]time.Time{}, closed: map[p2p.ID]time.Time{}}
+	e.BaseReactor = *p2p.NewBaseReactor("EarlyCloses", e)
+	return e
+}
+
+// AddPeer implements p2p.Reactor.
+func (e *earlyCloses) AddPeer(peer p2p.Peer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.since[peer.ID()] = e.now()
+}
+
+// RemovePeer implements p2p.Reactor.
+func (e *earlyCloses) RemovePeer(peer p2p.Peer, reason any) {
+	err, isError := reason.(error)
+	e.mu.Lock()
+	since, added := e.since[peer.ID()]
+	delete(e.since, peer.ID())
+	e.mu.Unlock()
+	if added && e.now().Sub(since) > earlyClose {
+		e.forget(peer.ID())
+		return
+	}
+	if isError && closedByPeer(err) {
+		e.note(peer.ID())
+	}
+}
+
+// note remembers that a node closed the connection.
+func (e *earlyCloses) note(id p2p.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed[id] = e.now(); len(e.closed) <= maxEarlyCloses {
+		return
+	}
+	oldest := id
+	for other, at := range e.closed {
+		if at.Before(e.closed[oldest]) {
+			oldest = other
+		}
+	}
+	delete(e.closed, oldest)
+}
+
+// forget forgets a node, because it was connected for longer than earlyClose, or was not reached.
+func (e *earlyCloses) forget(id p2p.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.closed, id)
+}
+
+// connected returns the number of peers that have been connected for longer than earlyClose.
+func (e *earlyCloses) connected() (n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, since := range e.since {
+		if e.now().Sub(since) > earlyClose {
+			n++
+		}
+	}
+	return n
+}
+
+// closedBy returns the ids of the remembered nodes, in increasing order, without those that have been connected
+// again for longer than earlyClose.
+func (e *earlyCloses) closedBy() (ids []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(e.closed)) {
+		if since, added := e.since[id]; !added || e.now().Sub(since) <= earlyClose {
+			ids = append(ids, string(id))
+		}
+	}
+	return ids
+}
