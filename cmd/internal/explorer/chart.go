@@ -79,7 +79,7 @@ func chartOf(page, name, title, unit string, top float64, points []Point, of fun
 	if unit == "%" {
 		c.base = shareBelow(lowest)
 	}
-	c.draw(top)
+	c.draw(points[0].Round, points[len(points)-1].Round, top)
 	first, last := c.dots[0], c.dots[c.Count-1]
 	c.Legend = fmt.Sprintf("%s after round %d; between %s and %s since round %d", c.text(last.value), last.round,
 		c.text(lowest), c.text(highest), first.round)
@@ -89,11 +89,13 @@ func chartOf(page, name, title, unit string, top float64, points []Point, of fun
 	return c
 }
 
-// draw sets the line and the axes.
-func (c *chart) draw(top float64) {
-	c.axes(c.dots[0].round, c.dots[c.Count-1].round, top)
+// draw sets the line and the axes. The x axis has all rounds from one to another, so that charts of
+// the same rounds have the same axis, whichever of them have a value.
+func (c *chart) draw(from, until uint64, top float64) {
+	c.axes(from, until, top)
 	c.Points = c.polyline(c.dots)
-	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", frameLeft, frameBottom, c.Points, c.across(c.until))
+	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", c.across(c.dots[0].round), frameBottom, c.Points,
+		c.across(c.dots[c.Count-1].round))
 }
 
 // axes sets the frame and its marks.

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -187,4 +188,26 @@ func TestSuggestions(t *testing.T) {
 			require.Equal(t, x.Path, w.Header().Get("Location"))
 		}
 	}
+}
+
+// TestSharedAxis: charts of the same rounds have the same x axis, though some rounds lack a value, and
+// a line begins where its values do.
+func TestSharedAxis(t *testing.T) {
+	half, epsilon := 0.5, 1.0
+	points := make([]Point, 60)
+	for i := range points {
+		points[i] = Point{Round: uint64(i), Epsilon: &epsilon}
+		if i >= 30 {
+			points[i].Accuracy = &half
+		}
+	}
+	accuracy, _, spent := chartsOf(points, 2)
+	require.Equal(t, spent.Rounds, accuracy.Rounds)
+	require.Equal(t, "0", accuracy.Rounds[0].Label)
+	require.True(t, strings.HasPrefix(accuracy.Points, fmt.Sprintf("%.1f,", accuracy.across(30))))
+	require.True(t, strings.HasPrefix(accuracy.Area, fmt.Sprintf("%.1f,", accuracy.across(30))))
+	few := thinned(points, 7)
+	require.Len(t, few, 7)
+	require.Equal(t, []uint64{0, 59}, []uint64{few[0].Round, few[6].Round})
+	require.Len(t, thinned(points, 100), 60)
 }

@@ -64,7 +64,7 @@ func (s *Server) home(r *http.Request) (content, error) {
 	}
 	b.Last = lastMeasured(points)
 	b.draw(points)
-	if b.Reputation, err = s.reputationChart(r.Context(), points[max(0, len(points)-drawn):], b.Standings); err != nil {
+	if b.Reputation, err = s.reputationChart(r.Context(), thinned(points, drawn), b.Standings); err != nil {
 		return content{}, err
 	}
 	s.date(r.Context(), b.Rounds)
@@ -183,6 +183,19 @@ func (s *Server) progress(ctx context.Context, status query.Status, points []Poi
 		p.Pace = until.Sub(from) / time.Duration(last.Round-first.Round)
 	}
 	return p
+}
+
+// thinned returns at most n of the points, evenly spaced, with the first and the last. n is at least
+// 2.
+func thinned(points []Point, n int) []Point {
+	if len(points) <= n {
+		return points
+	}
+	out := make([]Point, n)
+	for i := range out {
+		out[i] = points[i*(len(points)-1)/(n-1)]
+	}
+	return out
 }
 
 // newestFirst returns the last n points, the newest first.

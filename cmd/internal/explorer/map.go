@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/spdl/spdl/app/params"
 )
@@ -29,6 +30,9 @@ type mapPoint struct {
 	Round              string // address of the gradient's page; "" for Delta
 }
 
+// Below reports whether the name is not beside the point.
+func (p mapPoint) Below() bool { return p.NameY > p.Y+4 }
+
 // mapRow is a gradient in numbers.
 type mapRow struct {
 	Participant uint32
@@ -37,8 +41,8 @@ type mapRow struct {
 }
 
 // The width of the picture, its largest height, the margin, the room for names on the right, the
-// min distance of two names, and the room for the scale below.
-const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 120.0, 18.0, 40.0
+// height of a name, and the room for the scale below.
+const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 150.0, 22.0, 40.0
 
 // farPoint is a gradient that is far from the others. Times is its distance as a multiple of the
 // usual distance.
@@ -116,21 +120,49 @@ func (f frame) place(p [2]float64) (x, y float64) {
 	return f.x + f.scale*(p[0]-f.left), f.height - mapMargin - f.scale*(p[1]-f.bottom)
 }
 
-// spread moves the names apart. Each name stands beside its point, or below another name that is
-// there. It returns the position of the lowest name.
+// A box is a part of the picture.
+type box struct{ left, top, right, bottom float64 }
+
+func (b box) meets(o box) bool {
+	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
+}
+
+// label returns the box of a point's name that begins at a position. A letter is as wide as on a
+// telephone.
+func (p *mapPoint) label(x, y float64) box {
+	const letter = 11
+	runes := utf8.RuneCountInString(p.Name)
+	if p.Class == "opposed" || p.Class == LeftOut {
+		runes += 2 // its sign
+	}
+	return box{x, y - nameHeight + 4, x + letter*float64(runes), y + 4}
+}
+
+// spread moves the names apart. Each name stands on the right of its point or on the left, or else
+// below, where it covers neither a point nor another name. It returns the position of the lowest
+// name.
 func spread(points []mapPoint) (lowest float64) {
 	order := make([]*mapPoint, len(points))
-	for i := range points {
+	var taken []box
+	for i, p := range points {
 		order[i] = &points[i]
+		taken = append(taken, box{p.X - 8, p.Y - 8, p.X + 8, p.Y + 8})
 	}
 	slices.SortStableFunc(order, func(a, b *mapPoint) int { return cmp.Compare(a.Y, b.Y) })
-	for i, p := range order {
-		p.NameX, p.NameY = p.X+12, p.Y+4
-		for _, q := range order[:i] {
-			if math.Abs(q.NameX-p.NameX) < 90 && p.NameY < q.NameY+nameHeight {
-				p.NameX, p.NameY = max(p.NameX, q.NameX), q.NameY+nameHeight
-			}
+	for _, p := range order {
+		own := p.label(0, 0)
+		free := func(x, y float64) bool {
+			at := p.label(x, y)
+			return at.left >= 0 && !slices.ContainsFunc(taken, at.meets)
 		}
+		p.NameX, p.NameY = p.X+12, p.Y+4
+		for down := 0; down < 4*len(points) && !free(p.NameX, p.NameY); down++ {
+			if p.NameX = p.X - 12 - own.right; free(p.NameX, p.NameY) {
+				break
+			}
+			p.NameX, p.NameY = p.X+12, p.NameY+nameHeight
+		}
+		taken = append(taken, p.label(p.NameX, p.NameY))
 		lowest = max(lowest, p.NameY)
 	}
 	return lowest

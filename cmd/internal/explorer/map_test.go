@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	cmttypes "github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -190,16 +192,27 @@ func TestRelatedGradients(t *testing.T) {
 	require.Equal(t, [][]uint32{nil, nil, nil, nil, {15}, {14}}, form.With)
 }
 
-// TestNamesDoNotCover: of points in one place each has a name that can be read.
+// TestNamesDoNotCover: wherever the points are, a name covers neither another name nor a point, and
+// one with room stays beside its point.
 func TestNamesDoNotCover(t *testing.T) {
-	points := make([]mapPoint, 6)
-	for i := range points {
-		points[i] = mapPoint{X: 50 + float64(i), Y: 50}
-	}
-	spread(points)
-	for i, p := range points {
-		for _, q := range points[:i] {
-			require.GreaterOrEqual(t, math.Abs(p.NameY-q.NameY), nameHeight)
+	rapid.Check(t, func(t *rapid.T) {
+		var points []mapPoint
+		for i := range rapid.IntRange(1, 30).Draw(t, "points") {
+			points = append(points, mapPoint{Name: fmt.Sprintf("#%d organisation", i),
+				X: float64(rapid.IntRange(20, 550).Draw(t, "x")), Y: float64(rapid.IntRange(20, 300).Draw(t, "y"))})
 		}
-	}
+		lowest := spread(points)
+		for i, p := range points {
+			name := p.label(p.NameX, p.NameY)
+			require.GreaterOrEqual(t, name.left, 0.0)
+			require.LessOrEqual(t, p.NameY, lowest)
+			for j, q := range points {
+				require.False(t, name.meets(box{q.X - 8, q.Y - 8, q.X + 8, q.Y + 8}), "%+v covers the point %+v", p, q)
+				require.True(t, i == j || !name.meets(q.label(q.NameX, q.NameY)), "%+v covers the name of %+v", p, q)
+			}
+		}
+	})
+	alone := []mapPoint{{Name: "#1", X: 50, Y: 50}, {Name: "#2", X: 300, Y: 50}}
+	spread(alone)
+	require.Equal(t, []any{62.0, 54.0, false, false}, []any{alone[0].NameX, alone[0].NameY, alone[0].Below(), alone[1].Below()})
 }

@@ -208,6 +208,9 @@ func (s *Standing) judge(suspected *uint64) {
 			s.raise(Watch, "%s in %d of %d", m.what, count, rounds)
 		}
 	}
+	if said := strings.Join(s.Reasons, ""); s.Alarm == Suspect && s.Opposed > 0 && !strings.Contains(said, "opposed") {
+		s.raise(Suspect, "opposed to Delta in %d of %d", s.Opposed, s.Included)
+	}
 	if suspected != nil && s.Alarm != Suspect {
 		s.raise(Watch, "suspect until round %d", *suspected)
 	}

@@ -48,7 +48,7 @@ func TestRoundsShowWhatIsKnown(t *testing.T) {
 	s.tail.mu.Unlock()
 	page := get(s, "/rounds").Body.String()
 	row := between(t, page, `<a href="/round/0/3">3</a>`, "</tr>")
-	require.Contains(t, row, `<td data-l="epsilon" class="n">0.75</td>`)
+	require.Contains(t, row, `<td data-l="epsilon" class="n">0.750</td>`)
 	require.Contains(t, row, `<small class="clock">00:00:05 UTC</small>`, "closed at height 5")
 	require.Contains(t, row, "days ago</time>")
 }

@@ -35,7 +35,8 @@ func TestVerifyLineWithoutHeader(t *testing.T) {
 }
 
 // TestVerifyPage: the page has the height and the hash of a block, the one that is asked for, and may
-// run WebAssembly and connect to its own server alone. Without the verifier it says so.
+// run WebAssembly and connect to its own server alone. Without the verifier it says so, and the
+// navigation does not lead there.
 func TestVerifyPage(t *testing.T) {
 	s := over(t, newFake(6, "x"), Options{})
 	w := get(s, "/verify")
@@ -44,6 +45,7 @@ func TestVerifyPage(t *testing.T) {
 	require.Equal(t, policy, get(s, "/model").Header().Get("Content-Security-Policy"))
 	require.Contains(t, get(s, "/model").Body.String(), `href="/verify"`)
 	text := w.Body.String()
+	require.Equal(t, verifierBuilt(), strings.Contains(text, `<li><a href="/verify"`), "the navigation leads to what is there")
 	require.Contains(t, text, "--trust-hash 06"+strings.Repeat("0", 62))
 	require.Equal(t, verifierBuilt(), !strings.Contains(text, "Not in this build"))
 	require.Equal(t, verifierBuilt(), strings.Contains(text, `value="06`+strings.Repeat("0", 62)+`"`))
