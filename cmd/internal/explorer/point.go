@@ -20,7 +20,7 @@ type Point struct {
 	Refused  []uint32 `json:"refused"`  // not included, and the node did not admit a gradient that they signed
 	Passed   []uint32 `json:"passed"`   // participants ranked before the leader that closed the round
 	More     int      `json:"more"`     // participants that brief dropped from the lists
-	Margin   int64    `json:"margin"`
+	Margin   *int64   `json:"margin"`   // null if the rule selects no gradients
 	Accuracy *float64 `json:"accuracy"` // null if it was not measured
 	Examples int      `json:"examples"` // test rows that the accuracy was measured on; 0 if it was not
 	Loss     *float64 `json:"loss"`
@@ -41,7 +41,7 @@ type Point struct {
 func pointOf(r *app.Record) Point {
 	p := Point{
 		Epoch: r.Epoch, Round: r.Round, Height: r.Height, Leader: r.Leader, View: r.View, Included: len(r.Contributions),
-		Margin:  r.Margin,
+		Margin:  marginOf(r),
 		LeftOut: []uint32{}, Opposed: []uint32{}, Refused: []uint32{}, Passed: []uint32{}, model: r.ModelHash,
 		delta: r.DeltaDigest,
 	}
@@ -75,3 +75,11 @@ func (p Point) brief() Point {
 
 // first returns the first participants of a list, at most as many as an answer without ?limit= has.
 func first(list []uint32) []uint32 { return list[:min(len(list), usualPeople)] }
+
+// marginOf returns the margin of a round's selection, or nil if its rule does not select.
+func marginOf(r *app.Record) *int64 {
+	if r.Margin < 0 {
+		return nil
+	}
+	return &r.Margin
+}

@@ -445,3 +445,13 @@ func TestLatestOfAClientThatWentAway(t *testing.T) {
 		})
 	}
 }
+
+// TestNoMargin: a rule that selects no gradients has no margin in JSON, and none on the page.
+func TestNoMargin(t *testing.T) {
+	zero := int64(0)
+	require.Nil(t, marginOf(&app.Record{Margin: -1}))
+	require.Equal(t, &zero, marginOf(&app.Record{}))
+	raw, err := json.Marshal(pointOf(&app.Record{Margin: -1}))
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `"margin":null`)
+}

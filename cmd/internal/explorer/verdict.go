@@ -73,7 +73,7 @@ type Story struct {
 	View     uint32    `json:"view"`
 	Ranking  []uint32  `json:"ranking"`
 	Rule     string    `json:"rule"`
-	Margin   int64     `json:"margin"`
+	Margin   *int64    `json:"margin"` // null if the rule selects no gradients
 	Delta    string    `json:"delta_digest"`
 	Model    string    `json:"model_hash"`
 	Seed     string    `json:"seed"`
@@ -111,7 +111,7 @@ func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 	out := &Story{
 		Epoch: r.Epoch, Round: r.Round, Opened: r.Opened, Height: r.Height, Leader: r.Leader, View: r.View,
 		Ranking: append([]uint32{}, r.Ranking...),
-		Rule:    r.Rule, Margin: r.Margin, Delta: hex.EncodeToString(r.DeltaDigest), Model: hex.EncodeToString(r.ModelHash),
+		Rule:    r.Rule, Margin: marginOf(r), Delta: hex.EncodeToString(r.DeltaDigest), Model: hex.EncodeToString(r.ModelHash),
 		Seed:     hex.EncodeToString(r.Seed),
 		Verdicts: verdicts(r, people, before, nil),
 	}
