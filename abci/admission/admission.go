@@ -63,8 +63,8 @@ type Control struct {
 func New(c *config.Config, p Policy, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
 		file: filepath.Join(c.RootDir, "config", "app.toml"), open: p.Open, relays: p.Relays,
-		named: PersistentPeers(c.P2P), genesis: genesis, state: state, limiter: newHandshakeLimiter(), strangers: newStrangers(),
-		persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed),
+		named: PersistentPeers(c.P2P), genesis: genesis, state: state, limiter: newHandshakeLimiter(),
+		persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed), strangers: newStrangers(),
 	}
 	if info, err := os.Stat(ad.file); err == nil {
 		ad.read = info.ModTime()

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -45,7 +46,8 @@ func TestStrangersAreLogged(t *testing.T) {
 		text := out.String()
 		require.Contains(t, text, "node="+string(crowd[0].ID()))
 		require.Contains(t, text, "address="+crowd[0].SocketAddr().String())
-		require.Contains(t, text, "spdl config set p2p.allowed_peers "+idOf(0xaa)+","+string(crowd[0].ID())+" --home /srv/alice")
+		require.Contains(t, text, fmt.Sprintf("spdl config set p2p.allowed_peers %s,%s --home /srv/alice", idOf(0xaa),
+			crowd[0].ID()))
 		require.Zero(t, lines(crowd...))
 		time.Sleep(lineInterval)
 		require.Equal(t, 1, lines(crowd...), "another one")

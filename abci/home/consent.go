@@ -28,6 +28,9 @@ const (
 	ConsentRejected = string(consent.Rejected)
 )
 
+// SignerAnswers is the value of query.Home.ValidatorSigner while the signer is connected.
+const SignerAnswers = query.SignerAnswers
+
 // ConsentLog returns the file of a home's decisions on epochs. The file is in config/, so that a
 // reset keeps it and a backup contains it.
 func ConsentLog(c *config.Config) *consent.Log { return consent.Open(consentFile(c)) }
@@ -72,8 +75,9 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	}
 }
 
-// Declaration returns a function that makes a node's declaration about its home in a state.
-func Declaration(c *config.Config, a AppConfig, p Participant) func(*app.State) query.Home {
+// Declaration returns a function that makes a node's declaration about its home in a state. validatorAway
+// reports whether the signer at priv_validator_laddr is not connected.
+func Declaration(c *config.Config, a AppConfig, p Participant, validatorAway func() bool) func(*app.State) query.Home {
 	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {
 	case !a.Worker.Enabled || len(a.Worker.Trainer) == 0:
@@ -85,12 +89,20 @@ func Declaration(c *config.Config, a AppConfig, p Participant) func(*app.State) 
 	return func(s *app.State) query.Home {
 		h := query.Home{Trainer: contained, Consent: decided(s)}
 		if p.Signer != nil && a.Worker.Enabled {
-			if h.Signer = query.SignerAnswers; p.Signer.Away() != "" {
-				h.Signer = query.SignerAway
-			}
+			h.Signer = signerState(p.Signer.Away() != "")
+		}
+		if c.PrivValidatorListenAddr != "" && !a.IsRelay() {
+			h.ValidatorSigner = signerState(validatorAway())
 		}
 		return h
 	}
+}
+
+func signerState(away bool) string {
+	if away {
+		return query.SignerAway
+	}
+	return query.SignerAnswers
 }
 
 // decision returns a function from a state to the home's decision on the running epoch. The

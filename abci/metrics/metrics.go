@@ -132,12 +132,23 @@ func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
 
 // Signer registers a gauge of whether the signer of the participant's keys answers.
 func (m *Metrics) Signer(away func() bool) {
+	m.signer("signer_answers", "1 while the signer of the participant's keys answers, else 0; absent without "+
+		"worker.signer.", away)
+}
+
+// ValidatorSigner registers a gauge of whether the signer of the validator's key is connected.
+func (m *Metrics) ValidatorSigner(away func() bool) {
+	m.signer("validator_signer_connected", "1 while the signer of the validator's key is connected, else 0; absent "+
+		"without priv_validator_laddr.", away)
+}
+
+// signer registers a gauge that is 0 while away returns true, and 1 otherwise.
+func (m *Metrics) signer(name, help string, away func() bool) {
 	if m == nil {
 		return
 	}
 	register[prometheus.Collector](m.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace,
-		Name: "signer_answers", Help: "1 while the signer of the participant's keys answers, else 0; absent without " +
-			"worker.signer.", ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, func() float64 {
+		Name: name, Help: help, ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, func() float64 {
 		if away() {
 			return 0
 		}

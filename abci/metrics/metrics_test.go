@@ -237,6 +237,7 @@ func (n names) MustRegister(all ...prometheus.Collector) {
 func TestDashboard(t *testing.T) {
 	ours, comet := names{prometheus.NewRegistry(), map[string]bool{}}, names{prometheus.NewRegistry(), map[string]bool{}}
 	metrics.New(ours, "c").Signer(func() bool { return false })
+	metrics.New(ours, "c").ValidatorSigner(func() bool { return false })
 	before := prometheus.DefaultRegisterer
 	prometheus.DefaultRegisterer = comet // the registry that go-kit's constructors use
 	defer func() { prometheus.DefaultRegisterer = before }()

@@ -242,7 +242,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
-	r.Application.SetDeclaration(home.Declaration(c, a, own))
+	r.Application.SetDeclaration(home.Declaration(c, a, own, func() bool { return r.remote.away() }))
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
 		block = p.Block.MaxBytes
@@ -286,6 +286,9 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	}
 	if own.Signer != nil && a.Worker.Enabled {
 		options.Metrics.Signer(func() bool { return own.Signer.Away() != "" })
+	}
+	if c.PrivValidatorListenAddr != "" && !a.IsRelay() {
+		options.Metrics.ValidatorSigner(func() bool { return r.remote.away() })
 	}
 	options.OwnKey = own.Signing
 	if p := doc.ConsensusParams; p != nil {

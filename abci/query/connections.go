@@ -39,7 +39,7 @@ func (c Connections) Hint(own string) string {
 	if len(c.ClosedBy) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d node(s) closed the connection right after the handshake, and may not admit this node yet: their "+
-		"operators add %s to p2p.allowed_peers of app.toml, or a member registers it (spdl tx join, spdl tx rotate "+
-		"--nodes); closed by %s", len(c.ClosedBy), own, strings.Join(c.ClosedBy, ", "))
+	return fmt.Sprintf("%d node(s) closed the connection right after the handshake, and may not admit this node yet: "+
+		"their operators add %s to p2p.allowed_peers of app.toml, or a member registers it (spdl tx join, spdl tx "+
+		"rotate --nodes); closed by %s", len(c.ClosedBy), own, strings.Join(c.ClosedBy, ", "))
 }

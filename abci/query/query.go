@@ -68,7 +68,7 @@ const (
 	TrainerFree      = "not contained" // worker.sandbox is "off"
 )
 
-// These are the values of Home.Signer.
+// These are the values of Home.Signer and Home.ValidatorSigner.
 const (
 	SignerAnswers = "answers"
 	SignerAway    = "away"
@@ -79,6 +79,8 @@ type Home struct {
 	Trainer string `json:"trainer,omitempty"` // contained or not contained; empty without a trainer
 	Consent string `json:"consent,omitempty"` // with worker.consent "ask": awaited, consented or rejected; otherwise empty
 	Signer  string `json:"signer,omitempty"`  // with worker.signer: answers or away; otherwise empty
+	// ValidatorSigner is answers or away with priv_validator_laddr, and otherwise empty.
+	ValidatorSigner string `json:"validator_signer,omitempty"`
 }
 
 // ModelState is the answer to /model and /model/{round}.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -93,9 +94,21 @@ func TestRemoteValidator(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, string(out), "another process uses it")
 	began := n.open(0)
+	// declared waits until node 3 says whether its validator's signer is there.
+	declared := func(is string) {
+		t.Helper()
+		n.eventually(func() bool {
+			s, err := n.clients[3].Status(ctx)
+			return err == nil && s.Home != nil && s.Home.ValidatorSigner == is
+		}, "node 3 does not say that the signer %s", is)
+	}
+	declared(query.SignerAnswers)
 	for kill := range 10 {
 		require.NoError(t, signer.Process.Kill())
 		_ = signer.Wait() // killed
+		if kill == 0 {
+			declared(query.SignerAway)
+		}
 		if kill%5 == 4 {
 			require.NoError(t, n.Kill(3))
 		}

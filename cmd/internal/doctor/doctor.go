@@ -62,6 +62,7 @@ var checks = []check{
 	{"divergence", divergence},
 	{"journal", journal},
 	{"signer", participantSigner},
+	{"validator signer", validatorSigner},
 	{"consent", epochConsent},
 	{"participant", participant},
 	{"ports", ports},

@@ -96,6 +96,23 @@ func TestAlone(t *testing.T) {
 	}
 }
 
+// TestValidatorSigner: a running node whose validator's signer is not connected fails, and the remedy says what the
+// signer needs.
+func TestValidatorSigner(t *testing.T) {
+	h, _ := stopped(t)
+	require.Equal(t, Skip, one(t, h, "validator signer").Level)
+	h.Config.PrivValidatorListenAddr = "tcp://127.0.0.1:26659"
+	require.Equal(t, Skip, one(t, h, "validator signer").Level)
+	h.Node = new(coretypes.ResultStatus)
+	for is, want := range map[string]Level{query.SignerAnswers: OK, query.SignerAway: Fail, "": Warn} {
+		h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{
+			Home: &query.Home{ValidatorSigner: is}})})
+		f := one(t, h, "validator signer")
+		require.Equal(t, want, f.Level)
+		require.Contains(t, f.Found, "tcp://127.0.0.1:26659")
+	}
+}
+
 // TestClosedConnections: a node whose connections are closed right after the handshake, and that has no peer, may
 // not be admitted, and the remedy names its id and the setting.
 func TestClosedConnections(t *testing.T) {

@@ -8,6 +8,30 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
+// validatorSigner checks whether the signer of the validator's key is connected to the running node.
+func validatorSigner(ctx context.Context, h *Home) Finding {
+	at := h.Config.PrivValidatorListenAddr
+	switch {
+	case at == "":
+		return skip("the validator's key is in this home")
+	case !h.runs():
+		return skip("the node is stopped: it listens for the signer at priv_validator_laddr, %s, while it runs", at)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	s, err := h.Client.Status(ctx)
+	switch {
+	case err != nil:
+		return skip("the node does not say: %v", err)
+	case s.Home == nil || s.Home.ValidatorSigner == "":
+		return warn("restart the node", "priv_validator_laddr is %s, and the node has started without it", at)
+	case s.Home.ValidatorSigner != home.SignerAnswers:
+		return fail("start it (spdl signer); see that it reaches this address, and that its --node-id is this node's "+
+			"(spdl show-node-id)", "no signer is connected to priv_validator_laddr, %s: the validator signs nothing", at)
+	}
+	return ok("a signer is connected to %s", at)
+}
+
 // participantSigner checks whether the signer of the participant's keys answers.
 func participantSigner(ctx context.Context, h *Home) Finding {
 	w := h.App.Worker

@@ -151,6 +151,13 @@ func homeText(h query.Home) (text string) {
 		}
 		text += "\n"
 	}
+	if h.ValidatorSigner != "" {
+		text += "validator     signer " + command.Plain(h.ValidatorSigner)
+		if h.ValidatorSigner == query.SignerAway {
+			text += ": the validator signs no block (spdl doctor)"
+		}
+		text += "\n"
+	}
 	if h.Consent != "" {
 		text += "consent       " + command.Plain(h.Consent) + " (spdl consent)\n"
 	}
