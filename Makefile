@@ -86,6 +86,14 @@ vsim: ## full nodes in virtual time, with faults (SEEDS=4, FIRST=1 or SEED, NODE
 	@.ci/virtual -seeds $(if $(SEED),1,$(or $(SEEDS),4)) -first $(or $(SEED),$(FIRST),1) -nodes $(or $(NODES),4) \
 		-time $(or $(TIME),10m) $(if $(HISTORY),-history $(abspath $(HISTORY)))
 
+.PHONY: quint
+quint: ## traces of the model testnet/quint/round.qnt replayed on the application (TRACES=10000, STEPS=45, SEED=1)
+	@.ci/quint $(or $(TRACES),10000) $(or $(STEPS),45) $(or $(SEED),1)
+
+.PHONY: mutants
+mutants: ## 20 faults in copies of the core, and which of them the kept traces of the model find
+	$(GO) test -tags mutants -count 1 -v -timeout 60m -run Mutants ./testnet/quint
+
 .PHONY: bench
 bench: ## the kernels beside NumPy, PyTorch and pure Go; with BENCH=regexp the benchmarks of that name
 	@$(if $(BENCH),$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...,.ci/bench)

@@ -1,0 +1,73 @@
+package quint
+
+import "sync"
+
+// census counts what traces reach, so that a generator that does not reach it is noticed.
+type census struct {
+	sync.Mutex
+	reached map[string]int
+}
+
+// events are what a step of the chain can be.
+var events = map[string]func(before state, now step) bool{
+	"invalid blocks": func(_ state, now step) bool { return !now.Ok },
+	"rounds":         func(before state, now step) bool { return now.State.Closed > before.Closed },
+	"later views":    func(_ state, now step) bool { return now.closes() && now.Block.View > 0 },
+	"rounds by anybody": func(before state, now step) bool {
+		return now.closes() && int(now.Block.View) > len(before.Ranking)
+	},
+	"phases":           func(before state, now step) bool { return now.State.Revealing && !before.Revealing },
+	"epochs":           func(before state, now step) bool { return now.State.Epoch > before.Epoch },
+	"offences":         func(before state, now step) bool { return len(now.State.Offences) > len(before.Offences) },
+	"upgrades planned": func(before state, now step) bool { return len(now.State.Upgrades) > len(before.Upgrades) },
+	"upgrades' heights": func(before state, now step) bool {
+		n := len(before.Upgrades)
+		return !now.Ok && n > 0 && before.Upgrades[n-1].Height == before.Height+1
+	},
+	"joins": func(before state, now step) bool { return len(now.State.Participants) > len(before.Participants) },
+	"ties":  func(_ state, now step) bool { return now.State.Tied },
+}
+
+// changes are what a step can do to a participant.
+var changes = map[string]func(before, after participant) bool{
+	"removals":  func(before, after participant) bool { return before.Active && !after.Active },
+	"rotations": func(before, after participant) bool { return before.Key != after.Key },
+	"validators taken": func(before, after participant) bool {
+		return after.Active && before.Validator != none && after.Validator == none
+	},
+	"inactive":    func(before, after participant) bool { return before.Absence < 9 && after.Absence >= 9 },
+	"returns":     func(before, after participant) bool { return before.Absence >= 9 && after.Absence < 9 },
+	"restored":    func(before, after participant) bool { return before.SettledHeight < after.SettledHeight },
+	"passed over": func(before, after participant) bool { return before.PassedOver < after.PassedOver },
+}
+
+func (s step) closes() bool { return s.Ok && s.Block.Leader != none }
+
+func newCensus() *census {
+	c := &census{reached: map[string]int{}}
+	for name := range events {
+		c.reached[name] = 0
+	}
+	for name := range changes {
+		c.reached[name] = 0
+	}
+	return c
+}
+
+// count counts a step after the state before it.
+func (c *census) count(before state, now step) {
+	c.Lock()
+	defer c.Unlock()
+	for name, is := range events {
+		if is(before, now) {
+			c.reached[name]++
+		}
+	}
+	for i, p := range before.Participants {
+		for name, is := range changes {
+			if is(p, now.State.Participants[i]) {
+				c.reached[name]++
+			}
+		}
+	}
+}
