@@ -94,6 +94,10 @@ quint: ## traces of the model testnet/quint/round.qnt replayed on the applicatio
 mutants: ## 20 faults in copies of the core, and which of them the kept traces of the model find
 	$(GO) test -tags mutants -count 1 -v -timeout 60m -run Mutants ./testnet/quint
 
+.PHONY: trips
+trips: ## the virtual time of a round in one-way trips over the slowest link (NODES=4; WAN=1: in five zones, ZONES=a,b)
+	@RUN=Trips .ci/virtual -nodes $(or $(NODES),4) -zones "$(or $(ZONES),$(if $(WAN),$(WAN_ZONES)))"
+
 .PHONY: bench
 bench: ## the kernels beside NumPy, PyTorch and pure Go; with BENCH=regexp the benchmarks of that name
 	@$(if $(BENCH),$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...,.ci/bench)

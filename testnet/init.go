@@ -263,7 +263,7 @@ func (n *Net) OpenLinks() (*link.Switch, error) {
 	}
 	for i := range nodes {
 		for k := range nodes {
-			s.Set(i, k, n.Manifest.linkRule(i, k))
+			s.Set(i, k, n.Manifest.LinkRule(i, k))
 		}
 	}
 	return s, nil

@@ -198,7 +198,7 @@ func (p *Processes) paused(ctx context.Context, x Perturbation) error {
 // degradeLinks changes a node's links for a time.
 func (p *Processes) degradeLinks(ctx context.Context, x Perturbation) error {
 	p.disturb(x, func(int, int) link.Rule { return x.rule() })
-	defer p.disturb(x, p.Net.Manifest.linkRule)
+	defer p.disturb(x, p.Net.Manifest.LinkRule)
 	return pause(ctx, x.For)
 }
 

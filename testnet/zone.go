@@ -118,8 +118,8 @@ func (m *Manifest) zoneOf(node int) string {
 	return ""
 }
 
-// linkRule returns the undisturbed rule of the traffic from one node to another.
-func (m *Manifest) linkRule(from, to int) link.Rule {
+// LinkRule returns the undisturbed rule of the traffic from one node to another.
+func (m *Manifest) LinkRule(from, to int) link.Rule {
 	a, b := m.zoneOf(from), m.zoneOf(to)
 	if a == b {
 		return link.Rule{}
@@ -132,7 +132,7 @@ func (m *Manifest) linkRule(from, to int) link.Rule {
 func (m *Manifest) LongestRoundTrip() (longest time.Duration) {
 	for i := range m.nodes() {
 		for k := range i {
-			r := m.linkRule(i, k)
+			r := m.LinkRule(i, k)
 			longest = max(longest, 2*(r.Delay+r.Jitter))
 		}
 	}

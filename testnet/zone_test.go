@@ -37,9 +37,9 @@ func TestZones(t *testing.T) {
 		}}
 	require.NoError(t, m.Check())
 	require.Equal(t, []Zone{{"tokyo", []int{0, 3}}, {"frankfurt", []int{1, 4}}, {"moon", []int{2}}}, m.Zones)
-	require.Equal(t, link.Rule{}, m.linkRule(0, 3))
-	require.Equal(t, link.Rule{Delay: 118500 * time.Microsecond}, m.linkRule(4, 0))
-	require.Equal(t, link.Rule{Delay: time.Second, Jitter: time.Millisecond, Rate: 5000}, m.linkRule(2, 0))
+	require.Equal(t, link.Rule{}, m.LinkRule(0, 3))
+	require.Equal(t, link.Rule{Delay: 118500 * time.Microsecond}, m.LinkRule(4, 0))
+	require.Equal(t, link.Rule{Delay: time.Second, Jitter: time.Millisecond, Rate: 5000}, m.LinkRule(2, 0))
 	require.Equal(t, 2002*time.Millisecond, m.LongestRoundTrip())
 	require.Zero(t, (&Manifest{Validators: 4}).LongestRoundTrip())
 }
