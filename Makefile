@@ -82,9 +82,9 @@ sim: ## 1,000 random histories of simulated nets (SEEDS=1000)
 	$(GO) test -count 1 -timeout 30m ./testnet/sim -run Random -seeds $(or $(SEEDS),1000)
 
 .PHONY: vsim
-vsim: ## full nodes in virtual time, with faults (SEEDS=4, FIRST=1 or SEED, NODES=4, TIME=10m of virtual time each; HISTORY=file: one written history)
-	@.ci/virtual -seeds $(if $(SEED),1,$(or $(SEEDS),4)) -first $(or $(SEED),$(FIRST),1) -nodes $(or $(NODES),4) \
-		-time $(or $(TIME),10m) $(if $(HISTORY),-history $(abspath $(HISTORY)))
+vsim: ## full nodes in virtual time: SEEDS=4 histories from FIRST=1 on, or SEED, NODES=4, TIME=10m each; HISTORY=file, TWINS=number of scenarios
+	@$(if $(TWINS),RUN=TwinScenarios) .ci/virtual -seeds $(if $(SEED),1,$(or $(SEEDS),4)) -first $(or $(SEED),$(FIRST),1) \
+		-nodes $(or $(NODES),4) -time $(or $(TIME),10m) $(if $(HISTORY),-history $(abspath $(HISTORY))) $(if $(TWINS),-twins $(TWINS))
 
 .PHONY: quint
 quint: ## traces of the model testnet/quint/round.qnt replayed on the application (TRACES=10000, STEPS=45, SEED=1)

@@ -10,17 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cometbft/cometbft/consensus"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/p2p"
-	protocons "github.com/cometbft/cometbft/proto/tendermint/consensus"
-	"github.com/cosmos/gogoproto/proto"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/genesis"
-	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/hostile"
 )
 
 // Crowds of 1, 3, 10 and 40 are at the net, one after the other. A round takes at most 1.3 times as
@@ -34,26 +31,13 @@ var crowdCells = []cell{
 	{name: "crowd-announcements", long: true, do: crowded(announcingCrowd)},
 	{name: "crowd-announcements-let-in", long: true, strangers: true, do: crowded(announcingCrowd)},
 	{name: "crowd-withheld-let-in", long: true, strangers: true,
-		do: crowded(func(c *chaos, k int) func() { return c.let(k, func(*adversary, p2p.Peer) {}, withholds) })},
+		do: crowded(func(c *chaos, k int) func() { return c.let(k, hostile.Withholding) })},
 	{name: "crowd-joins", long: true, do: crowded((*chaos).joins)},
 	{name: "crowd-inside", long: true, hosts: 7, do: func(c *chaos) { c.compare("all hosts", c.inside) }},
 }
 
-func heightsCrowd(c *chaos, k int) func()    { return c.let(k, liesOfHeights, nil) }
-func announcingCrowd(c *chaos, k int) func() { return c.let(k, idleAnnouncements, nil) }
-
-// idleAnnouncements announces ten times a second what it never sends.
-var idleAnnouncements = repeated(func(_ *adversary, p p2p.Peer) bool {
-	time.Sleep(100 * time.Millisecond)
-	return say(p, reactor.Gossip{Have: hashes(64)})
-})
-
-// withholds says of all that is announced to it that it sends that.
-func withholds(v *adversary, m p2p.Envelope) {
-	if g, ok := m.Message.(*reactor.Gossip); ok {
-		v.Switch.Peers().ForEach(func(p p2p.Peer) { say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
-	}
-}
+func heightsCrowd(c *chaos, k int) func()    { return c.let(k, hostile.Heights) }
+func announcingCrowd(c *chaos, k int) func() { return c.let(k, hostile.IdleAnnouncements) }
 
 // crowded lets each crowd in, one after the other.
 func crowded(let func(c *chaos, k int) (end func())) func(*chaos) {
@@ -92,11 +76,10 @@ func (c *chaos) compare(crowd string, let func() (end func())) {
 }
 
 // let lets strangers in, each at all nodes.
-func (c *chaos) let(k int, attack func(*adversary, p2p.Peer), onMessage func(*adversary, p2p.Envelope)) func() {
+func (c *chaos) let(k int, b hostile.Behaviour) func() {
 	var ends []func()
 	for range k {
-		ends = append(ends, c.attackAll(false, attack, onMessage,
-			map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}}))
+		ends = append(ends, c.attackAll(b))
 	}
 	return func() {
 		for _, end := range ends {
@@ -126,20 +109,14 @@ func (c *chaos) joins(k int) func() {
 
 // inside lets the hosts of the struck members attack, each in a different way.
 func (c *chaos) inside() func() {
-	harms := []struct {
-		attack    func(*adversary, p2p.Peer)
-		onMessage func(*adversary, p2p.Envelope)
-	}{
-		{liesOfHeights, nil}, {idleAnnouncements, nil}, {func(*adversary, p2p.Peer) {}, withholds},
-		{func(*adversary, p2p.Peer) {}, func(v *adversary, _ p2p.Envelope) { <-v.quit }},
-	}
+	harms := []hostile.Behaviour{hostile.Heights, hostile.IdleAnnouncements, hostile.Withholding, hostile.Deaf}
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
 	for i, key := range c.own {
 		x := harms[i%len(harms)]
 		wg.Go(func() {
 			for {
-				c.dialAll(key, quit, x.attack, x.onMessage, map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}})
+				c.dialAll(key, quit, x)
 				select {
 				case <-quit:
 					return

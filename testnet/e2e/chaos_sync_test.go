@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/testnet/hostile"
 )
 
 // A new node joins by state sync, also beside struck nodes whose snapshots are not what they were.
@@ -53,22 +54,22 @@ func (c *chaos) offerNothing(to *client.Client) (end func()) {
 	c.eventually(func() bool { _, err := to.RPC().Status(context.Background()); return err == nil },
 		"the new node does not answer")
 	n := &net{T: c.T, Processes: c.Processes, clients: append(c.clients[:c.n:c.n], to)}
-	attack := repeated(func(_ *adversary, p p2p.Peer) bool {
+	attack := hostile.Behaviour{Also: hostile.BlockChannels, Attack: hostile.Repeated(func(_ *hostile.Peer, p p2p.Peer) bool {
 		time.Sleep(200 * time.Millisecond)
 		s, err := c.clients[0].RPC().Status(context.Background())
 		if err != nil {
 			return true
 		}
-		hashes := hashes(1)
+		hashes := hostile.Hashes(1)
 		hash := sha256.Sum256(hashes)
-		return tell(p, blocksync.BlocksyncChannel, &protosync.StatusResponse{Height: 1 << 60}) &&
-			tell(p, statesync.SnapshotChannel, &protostate.SnapshotsResponse{
+		return hostile.Tell(p, blocksync.BlocksyncChannel, &protosync.StatusResponse{Height: 1 << 60}) &&
+			hostile.Tell(p, statesync.SnapshotChannel, &protostate.SnapshotsResponse{
 				Height: uint64(s.SyncInfo.LatestBlockHeight - 4), Format: 2, Chunks: 1, Hash: hash[:], Metadata: hashes,
 			})
-	})
+	})}
 	var ends []func()
 	for range 3 {
-		ends = append(ends, n.attackAll(false, attack, nil, blockChannels))
+		ends = append(ends, n.attackAll(attack))
 	}
 	return func() {
 		for _, end := range ends {

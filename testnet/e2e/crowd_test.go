@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"io"
 	stdnet "net"
 	"os"
@@ -14,49 +13,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cometbft/cometbft/crypto/ed25519"
-	"github.com/cometbft/cometbft/libs/protoio"
 	"github.com/cometbft/cometbft/p2p"
-	"github.com/cometbft/cometbft/p2p/conn"
-	tmp2p "github.com/cometbft/cometbft/proto/tendermint/p2p"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/hostile"
 )
 
-// knocker is a connection of a new id to a node, past the handshake.
-type knocker struct {
-	stdnet.Conn
-	protoio.Writer
-}
-
 // knock connects a stranger at an address of this machine, 127.0.0.from, to a node.
-func knock(from byte, at string, theirs p2p.DefaultNodeInfo) (*knocker, error) {
+func knock(from byte, at string, theirs p2p.DefaultNodeInfo) (*hostile.Knocker, error) {
 	d := stdnet.Dialer{Timeout: 3 * time.Second, LocalAddr: &stdnet.TCPAddr{IP: stdnet.IPv4(127, 0, 0, from)}}
 	raw, err := d.Dial("tcp", at)
 	if err != nil {
 		return nil, err
 	}
-	_ = raw.SetDeadline(time.Now().Add(5 * time.Second))
-	key := ed25519.GenPrivKey()
-	secret, err := conn.MakeSecretConnection(raw, key)
-	if err != nil {
-		return nil, errors.Join(err, raw.Close())
-	}
-	mine := theirs
-	mine.DefaultNodeID, mine.ListenAddr = p2p.PubKeyToID(key.PubKey()), "127.0.0.1:1"
-	said := make(chan error, 1)
-	go func() { _, err := protoio.NewDelimitedWriter(secret).WriteMsg(mine.ToProto()); said <- err }()
-	var got tmp2p.DefaultNodeInfo
-	if _, err := protoio.NewDelimitedReader(secret, 1<<20).ReadMsg(&got); err != nil {
-		return nil, errors.Join(err, raw.Close())
-	}
-	if err := <-said; err != nil {
-		return nil, errors.Join(err, raw.Close())
-	}
-	_ = raw.SetDeadline(time.Time{})
-	return &knocker{raw, protoio.NewDelimitedWriter(secret)}, nil
+	return hostile.Knock(raw, theirs)
 }
 
 // infos are what the nodes of a net say of themselves.
@@ -213,25 +185,7 @@ func TestFlood(t *testing.T) {
 // add adds the rounds and the CPU of another time.
 func (l *load) add(other load) { l.rounds, l.cpu = l.rounds+other.rounds, l.cpu+other.cpu }
 
-// begins sends the first bytes of a message on each large channel, which never ends.
-func (s *knocker) begins(channels map[int32]int) error {
-	data := make([]byte, 16000)
-	for channel, most := range channels {
-		for sent := 0; sent+len(data) <= most; sent += len(data) {
-			_, err := s.WriteMsg(&tmp2p.Packet{Sum: &tmp2p.Packet_PacketMsg{PacketMsg: &tmp2p.PacketMsg{ChannelID: channel,
-				Data: data}}})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// unended are the channels of which CometBFT takes most, and how much a stranger sends there.
-var unended = map[int32]int{0x40: 95 << 20, 0x61: 15 << 20, 0x60: 3 << 20, 0x30: 5 << 20, 0x51: 5 << 20}
-
-// withinBounds are the same within the bounds of a small chain.
+// withinBounds are lengths of messages that never end, within the bounds of a small chain.
 var withinBounds = map[int32]int{0x40: 1400_000, 0x30: 120_000, 0x51: 120_000, 0x38: 60_000, 0x21: 64_000}
 
 // TestUnfinishedMessages: a crowd at a node begins messages that never end, as large as CometBFT
@@ -243,7 +197,7 @@ func TestUnfinishedMessages(t *testing.T) {
 		n.reach(3)
 		info := n.infos()[0]
 		t.Logf("let in %t, calm %+v", strangers, n.spend(3*time.Second))
-		for _, sizes := range []map[int32]int{unended, withinBounds} {
+		for _, sizes := range []map[int32]int{hostile.Unfinished, withinBounds} {
 			for _, k := range stage.Pick([]int{40}, []int{3, 40}, []int{1, 3, 10, 40}) {
 				before, most := resident(n.PID(0)), n.unfinished(k, info, sizes)
 				t.Logf("let in %t, %2d connections of unfinished messages: %d MiB before, at most %d MiB", strangers, k, before>>20,
@@ -279,7 +233,7 @@ func (n *net) unfinished(k int, info p2p.DefaultNodeInfo, sizes map[int32]int) (
 			}
 			defer s.Close()
 			go func() { _, _ = io.Copy(io.Discard, s.Conn) }()
-			if s.begins(sizes) == nil {
+			if s.Begin(sizes) == nil {
 				<-quit
 			}
 		})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/hostile"
 )
 
 // listeners returns the addresses at which a process listens for TCP, in the hexadecimal form of
@@ -69,14 +70,14 @@ func (n *net) lie(i int, info p2p.DefaultNodeInfo) (end func()) {
 	n.Helper()
 	key, err := p2p.LoadNodeKey(filepath.Join(n.Net.Nodes[i].Home, "config", "node_key.json"))
 	require.NoError(n, err)
-	quit, harm := make(chan struct{}), harms[2]
-	require.Equal(n, "says that it sends and withholds", harm.name)
-	v := &adversary{quit: quit, onMessage: harm.onMessage, attack: func(v *adversary, p p2p.Peer) {
-		for v.goesOn(p) && say(p, reactor.Gossip{Have: hashes(100)}) {
-			time.Sleep(100 * time.Millisecond)
-		}
-	}}
-	sw, transport := v.network(info, *key, nil)
+	b := hostile.Withholding
+	b.Attack = hostile.Repeated(func(_ *hostile.Peer, p p2p.Peer) bool {
+		time.Sleep(100 * time.Millisecond)
+		return hostile.Say(p, reactor.Gossip{Have: hostile.Hashes(100)})
+	})
+	quit := make(chan struct{})
+	v := &hostile.Peer{Behaviour: b, End: quit}
+	sw, transport := v.Network(info, *key)
 	at, err := info.NetAddress()
 	require.NoError(n, err)
 	require.NoError(n, transport.Listen(*at))

@@ -10,22 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cometbft/cometbft/consensus"
-	"github.com/cometbft/cometbft/p2p"
-	protocons "github.com/cometbft/cometbft/proto/tendermint/consensus"
-	"github.com/cosmos/gogoproto/proto"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/hostile"
 )
-
-// liesOfHeights says every second that its node is far beyond all heights.
-var liesOfHeights = repeated(func(_ *adversary, p p2p.Peer) bool {
-	ok := tell(p, consensus.StateChannel, &protocons.NewRoundStep{Height: 1 << 40, Step: 1})
-	time.Sleep(time.Second)
-	return ok
-})
 
 // TestLiesAboutHeights: a net lets in strangers, and forty of them say that they are beyond its
 // height. Proposers wait for a worker that is 300 ms slower than the rest as they did before.
@@ -44,7 +34,7 @@ func TestLiesAboutHeights(t *testing.T) {
 	n.reach(5)
 	for _, k := range stage.Pick([]int{40}, []int{40}, []int{0, 4, 36}) {
 		for range k {
-			defer n.attackAll(false, liesOfHeights, nil, map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}})()
+			defer n.attackAll(hostile.Heights)()
 		}
 		time.Sleep(2 * time.Second)
 		first := n.open(0)

@@ -23,6 +23,7 @@ const (
 	Adversary  = "adversary"  // Node peers without a chain, of the behaviour Name, are at all nodes
 	Attack     = "attack"     // the participant of Node misbehaves all the time: package attack has Name
 	Twin       = "twin"       // a second node has Node's validator key all the time; its number is Nodes
+	Expect     = "expect"     // the Bounds hold of the blocks since time began
 	Progress   = "progress"   // the net has to close a round; time begins again
 )
 
@@ -39,6 +40,14 @@ type Event struct {
 	For    time.Duration // how long it lasts
 	Rule   link.Rule     // of Slow
 	Name   string        // of Adversary and Attack
+	Bounds Bounds        // of Expect
+}
+
+// Bounds are what a net without faults of its own keeps beside an adversary. 0 bounds nothing.
+type Bounds struct {
+	Rounds  int     // the min number of closed rounds
+	Missing float64 // the max share of rounds that lack one honest participant
+	Views   float64 // the max number of views a round that passed without an aggregate
 }
 
 // History is what happens to a net. The seed also draws the delays between the nodes.
@@ -57,7 +66,7 @@ type field struct {
 
 var fields = []field{
 	{"node", func(e *Event) string {
-		if e.Action == Progress {
+		if e.Action == Progress || e.Action == Expect {
 			return ""
 		}
 		return strconv.Itoa(e.Node)
@@ -80,10 +89,13 @@ var fields = []field{
 	duration("for", func(e *Event) *time.Duration { return &e.For }),
 	duration("delay", func(e *Event) *time.Duration { return &e.Rule.Delay }),
 	duration("jitter", func(e *Event) *time.Duration { return &e.Rule.Jitter }),
-	{"loss", func(e *Event) string { return nonzero(e.Rule.Loss) },
-		func(e *Event, s string) (err error) { e.Rule.Loss, err = strconv.ParseFloat(s, 64); return err }},
+	share("loss", func(e *Event) *float64 { return &e.Rule.Loss }),
 	{"rate", func(e *Event) string { return nonzero(float64(e.Rule.Rate)) },
 		func(e *Event, s string) (err error) { e.Rule.Rate, err = strconv.Atoi(s); return err }},
+	{"rounds", func(e *Event) string { return nonzero(float64(e.Bounds.Rounds)) },
+		func(e *Event, s string) (err error) { e.Bounds.Rounds, err = strconv.Atoi(s); return err }},
+	share("missing", func(e *Event) *float64 { return &e.Bounds.Missing }),
+	share("views", func(e *Event) *float64 { return &e.Bounds.Views }),
 }
 
 func duration(name string, of func(*Event) *time.Duration) field {
@@ -93,6 +105,11 @@ func duration(name string, of func(*Event) *time.Duration) field {
 		}
 		return of(e).String()
 	}, func(e *Event, s string) (err error) { *of(e), err = time.ParseDuration(s); return err }}
+}
+
+func share(name string, of func(*Event) *float64) field {
+	return field{name, func(e *Event) string { return nonzero(*of(e)) },
+		func(e *Event, s string) (err error) { *of(e), err = strconv.ParseFloat(s, 64); return err }}
 }
 
 func nonzero(x float64) string {
@@ -167,7 +184,7 @@ func parseEvent(line string) (e Event, err error) {
 	return e, nil
 }
 
-var actions = []string{Disconnect, Slow, Break, Restart, Kill, Adversary, Attack, Twin, Progress}
+var actions = []string{Disconnect, Slow, Break, Restart, Kill, Adversary, Attack, Twin, Expect, Progress}
 
 // Check returns an error if the history cannot be played.
 func (h History) Check() error {

@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +23,12 @@ func TestHistory(t *testing.T) {
 			seen[e.Action] = true
 		}
 	}
+	text := Event{Action: Expect, Bounds: Bounds{Rounds: 3, Missing: 0.25, Views: 1}}.String()
+	require.Equal(t, "0s expect rounds=3 missing=0.25 views=1", text)
 	for _, action := range actions {
+		if action == Expect { // of written histories alone
+			continue
+		}
 		require.True(t, seen[action], "no history has %q", action)
 	}
 	for _, wrong := range []string{
@@ -34,6 +40,19 @@ func TestHistory(t *testing.T) {
 		_, err := Parse(wrong)
 		require.Error(t, err, wrong)
 	}
+}
+
+// TestTwins: all scenarios of three steps differ, and each step parts nodes from each other.
+func TestTwins(t *testing.T) {
+	seen := map[string]bool{}
+	for k := range TwinScenarios {
+		h := Twins(k, 1, 1)
+		require.NoError(t, h.Check())
+		seen[h.String()[len("seed=1234"):]] = true
+		require.Equal(t, Progress, h.Events[len(h.Events)-1].Action)
+	}
+	require.Greater(t, len(seen), TwinScenarios*9/10)
+	require.Equal(t, 3, strings.Count(Twins(7, 5, 2).String(), Progress))
 }
 
 // TestShrink: of a history that fails for two of its events, these two remain, and last as long as

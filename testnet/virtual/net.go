@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing/synctest"
@@ -94,6 +95,9 @@ func Make(dir string, h History, p params.Params, began time.Time, quiet func(fr
 			}
 			t.nodes[e.Node].attack = e.Name
 		}
+		if _, ok := named()[e.Name]; e.Action == Adversary && !ok {
+			return nil, fmt.Errorf("%v: no such adversary, want one of %s", e, strings.Join(Names(), ", "))
+		}
 	}
 	doc, err := home.NewGenesis(ChainID, began, g)
 	if err != nil {
@@ -123,13 +127,13 @@ func Make(dir string, h History, p params.Params, began time.Time, quiet func(fr
 // nodes let it in.
 func (t *Net) addTwin(dir string, of int) error {
 	root := filepath.Join(dir, "twin")
-	c, a := *t.nodes[of].config, t.nodes[of].app
-	if err := os.CopyFS(root, os.DirFS(c.RootDir)); err != nil {
+	if err := os.CopyFS(root, os.DirFS(t.nodes[of].config.RootDir)); err != nil {
 		return err
 	}
-	c.SetRoot(root)
-	p := *c.P2P
-	c.P2P = &p
+	c, a, err := home.Load(root)
+	if err != nil {
+		return err
+	}
 	if err := os.Remove(c.NodeKeyFile()); err != nil {
 		return err
 	}
@@ -138,7 +142,7 @@ func (t *Net) addTwin(dir string, of int) error {
 		return err
 	}
 	a.Worker.Enabled = false
-	t.nodes = append(t.nodes, &member{config: &c, app: a})
+	t.nodes = append(t.nodes, &member{config: c, app: a})
 	for _, m := range t.nodes {
 		m.app.P2P.AllowedPeers = string(key.ID())
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -16,9 +17,10 @@ const patience = 2 * time.Minute
 
 // Outcome is what a played history showed.
 type Outcome struct {
-	Took   time.Duration // virtual
-	Height uint64
-	Faults int
+	Took     time.Duration // virtual
+	Height   uint64
+	Faults   int
+	Offences int
 	tally
 }
 
@@ -39,7 +41,7 @@ func play(t *Net, h History) (o Outcome, err error) {
 	for events := h.Events; len(events) > 0; {
 		burst := events
 		if i := slices.IndexFunc(events, func(e Event) bool { return e.Action == Progress }); i >= 0 {
-			burst, events = events[:i], events[i+1:]
+			burst, events = events[:i+1], events[i+1:]
 		} else {
 			events = nil
 		}
@@ -49,15 +51,18 @@ func play(t *Net, h History) (o Outcome, err error) {
 		if err := p.progress(); err != nil {
 			return o, err
 		}
-		o.Faults += len(burst)
+		for _, e := range burst {
+			if e.Action != Progress && e.Action != Expect {
+				o.Faults++
+			}
+		}
 	}
 	o.Took = time.Since(start)
 	o.Height, _ = t.Lowest()
-	for i, x := range p.tallies {
-		if t.nodes[i].attack == "" && x.rounds > o.rounds {
-			o.tally = *x
-		}
+	if s := t.State(0); s != nil {
+		o.Offences = len(s.Offences)
 	}
+	o.tally = p.best()
 	return o, nil
 }
 
@@ -75,6 +80,44 @@ func guilty(h History) (all []int) {
 type player struct {
 	*Net
 	*invariants
+	since tally // what the blocks said when time began
+}
+
+// best returns the tally of the longest chain that an honest node has.
+func (p *player) best() (best tally) {
+	for i, x := range p.tallies {
+		if p.nodes[i].attack == "" && x.height > best.height {
+			best = *x
+		}
+	}
+	best.included = maps.Clone(best.included)
+	return best
+}
+
+// expect returns an error if bounds do not hold of the blocks since time began.
+func (p *player) expect(b Bounds) error {
+	if err := p.check(p.Net); err != nil {
+		return err
+	}
+	now := p.best()
+	rounds := now.rounds - p.since.rounds
+	if rounds < max(1, b.Rounds) {
+		return fmt.Errorf("%d rounds, want at least %d", rounds, max(1, b.Rounds))
+	}
+	if views := float64(now.views-p.since.views) / float64(rounds); b.Views > 0 && views > b.Views {
+		return fmt.Errorf("%.2f views a round passed without an aggregate, want at most %g", views, b.Views)
+	}
+	for i, m := range p.nodes {
+		if m.attack != "" || !m.app.Worker.Enabled || b.Missing == 0 {
+			continue
+		}
+		in := now.included[uint32(i)] - p.since.included[uint32(i)]
+		if missing := 1 - float64(in)/float64(rounds); missing > b.Missing {
+			return fmt.Errorf("participant %d is missing in a share of %.2f of %d rounds, want at most %g", i, missing, rounds,
+				b.Missing)
+		}
+	}
+	return nil
 }
 
 // moment is when an event begins or ends.
@@ -82,8 +125,11 @@ type moment struct {
 	at     time.Duration
 	begins bool
 	Event
-	end func() // of an adversary
+	end *ending // of an adversary, for both moments
 }
+
+// ending ends an adversary once it has begun.
+type ending struct{ end func() }
 
 // burst plays events whose times count from now, until all have ended.
 func (p *player) burst(events []Event) error {
@@ -92,13 +138,15 @@ func (p *player) burst(events []Event) error {
 		if e.Action == Twin || e.Action == Attack {
 			continue // from the start on
 		}
-		moments = append(moments, &moment{at: e.At, begins: true, Event: e})
-		if e.Action != Break {
-			moments = append(moments, &moment{at: e.At + e.For, Event: e})
+		end := new(ending)
+		moments = append(moments, &moment{at: e.At, begins: true, Event: e, end: end})
+		if e.For > 0 || e.Action == Restart || e.Action == Kill {
+			moments = append(moments, &moment{at: e.At + e.For, Event: e, end: end})
 		}
 	}
 	slices.SortStableFunc(moments, func(a, b *moment) int { return cmp.Compare(a.at, b.at) })
 	start := time.Now()
+	p.since = p.best()
 	for _, m := range moments {
 		if err := p.wait(m.at - time.Since(start)); err != nil {
 			return err
@@ -126,6 +174,16 @@ func (p *player) apply(m *moment) error {
 		return p.Disturb(m.Event, m.begins)
 	case Break:
 		p.Break(m.Node, m.Peers)
+	case Expect:
+		if m.begins {
+			return p.expect(m.Bounds)
+		}
+	case Adversary:
+		if m.begins {
+			m.end.end = p.Adversary(m.Event)
+		} else {
+			m.end.end()
+		}
 	case Restart, Kill:
 		switch {
 		case !m.begins && p.nodes[m.Node].running == nil:

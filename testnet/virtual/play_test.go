@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -26,6 +28,7 @@ var (
 	nodes  = flag.Int("nodes", 4, "number of nodes")
 	length = flag.Duration("time", 10*time.Minute, "virtual time of a history")
 	file   = flag.String("history", "", "a file with a history, which is played alone")
+	twins  = flag.Int("twins", 0, "number of Twins scenarios, spread over all of them")
 	shrink = flag.Int("shrink", 20, "how often parts of a history that fails are played to shrink it")
 )
 
@@ -83,6 +86,7 @@ func judge(t *testing.T, h History) Outcome {
 	if err == nil {
 		t.Logf("seed %d: %v of virtual time in %v, height %d, %d rounds, %d faults", h.Seed, o.Took.Round(time.Second),
 			time.Since(start).Round(100*time.Millisecond), o.Height, o.rounds, o.Faults)
+		t.Logf("%d views passed, %d offences, gradients %v", o.views, o.Offences, o.included)
 		return o
 	}
 	t.Errorf("seed %d: %v\n%v", h.Seed, err, h)
@@ -112,6 +116,39 @@ func TestHistories(t *testing.T) {
 	}
 	for i := range *seeds {
 		seed := *first + uint64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { judge(t, Random(seed, *nodes, *length, nil)) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { judge(t, Random(seed, *nodes, *length, Names())) })
+	}
+}
+
+// twinsANet is how many scenarios of Twins one net plays: its start takes as long as some of them.
+const twinsANet = 20
+
+// TestTwinScenarios plays -twins scenarios of Twins.
+func TestTwinScenarios(t *testing.T) {
+	for k := 0; k < *twins; k += twinsANet {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			step := max(1, TwinScenarios / *twins)
+			o := judge(t, Twins(k*step, step, min(twinsANet, *twins-k)))
+			if !t.Failed() && k+twinsANet <= *twins {
+				require.Positive(t, o.Offences, "two nodes with one key were parted, and no block has a proof")
+			}
+		})
+	}
+}
+
+// TestScenarios plays the written histories in testdata: one for each fault of the past that was in
+// the network or in time.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			h, err := Parse(string(text))
+			require.NoError(t, err)
+			judge(t, h)
+		})
 	}
 }

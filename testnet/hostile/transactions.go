@@ -1,0 +1,78 @@
+package hostile
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/cometbft/cometbft/p2p"
+
+	"github.com/spdl/spdl/abci/reactor"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Withholding says of all that is announced to it that it sends that, and sends nothing.
+var Withholding = Behaviour{Name: "says that it sends and withholds", OnMessage: func(v *Peer, m p2p.Envelope) {
+	if g, ok := m.Message.(*reactor.Gossip); ok {
+		v.Switch.Peers().ForEach(func(p p2p.Peer) { Say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
+	}
+}}
+
+// IdleAnnouncements announces ten times a second what it never sends.
+var IdleAnnouncements = Behaviour{Name: "announces now and then", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
+	time.Sleep(100 * time.Millisecond)
+	return Say(p, reactor.Gossip{Have: Hashes(64)})
+})}
+
+// Deaf reads nothing.
+var Deaf = Behaviour{Name: "reads nothing", OnMessage: func(v *Peer, _ p2p.Envelope) { <-v.End }}
+
+// Transactions are what a peer can do on the channels of transactions.
+var Transactions = []Behaviour{
+	{Name: "announces what it never sends", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
+		return Say(p, reactor.Gossip{Have: Hashes(1024)})
+	})},
+	{Name: "announces it with new ids", Fresh: true, Attack: func(v *Peer, p p2p.Peer) {
+		for range 8 {
+			Say(p, reactor.Gossip{Have: Hashes(1024)})
+		}
+		v.Switch.StopPeerGracefully(p)
+	}},
+	Withholding,
+	{Name: "lacks all that it announced", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
+		return Say(p, reactor.Gossip{Have: Hashes(512)})
+	}), OnMessage: func(_ *Peer, m p2p.Envelope) {
+		if g, ok := m.Message.(*reactor.Gossip); ok && g.Want != nil {
+			m.Src.TrySend(p2p.Envelope{ChannelID: gossipChannel, Message: &reactor.Gossip{Lack: g.Want}})
+		}
+	}},
+	{Name: "wants and lacks", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
+		return Say(p, reactor.Gossip{Want: Hashes(1024), Lack: Hashes(1024)})
+	})},
+	Deaf,
+	{Name: "sends garbage", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool { return give(p, Hashes(100)) })},
+	{Name: "sends what is too long", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool { return give(p, Hashes(220_000)) })},
+	{Name: "sends messages of many", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
+		return give(p, make([][]byte, 1_000_000)...)
+	})},
+	{Name: "sends the empty transaction", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool { return give(p, nil) })},
+	{Name: "sends the same again", Attack: returned(func(raw []byte) []byte { return raw })},
+	{Name: "sends wrong signatures", Attack: returned(func(raw []byte) []byte {
+		raw = bytes.Clone(raw)
+		raw[len(raw)-1] ^= 1
+		return raw
+	})},
+	{Name: "sends foreign kinds for aggregates", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
+		return Tell(p, aggregateChannel, &tx.Envelope{Kind: 77, Content: Hashes(100)})
+	})},
+}
+
+// returned sends the last transaction that it was sent back, changed.
+func returned(change func(raw []byte) []byte) func(*Peer, p2p.Peer) {
+	return Repeated(func(v *Peer, p p2p.Peer) bool {
+		if raw := v.lastReceived(); raw != nil {
+			return give(p, change(raw))
+		}
+		time.Sleep(time.Millisecond)
+		return true
+	})
+}
