@@ -18,7 +18,7 @@ type CardReport struct {
 
 // Text prints the card.
 func (c *Card) Text(w io.Writer) error {
-	epsilon, accuracy := "NO DP GUARANTEE", "not measured"
+	epsilon, accuracy := "NO DP GUARANTEE", "not in the file; `spdl model eval` measures it"
 	if c.Epsilon != nil {
 		epsilon = fmt.Sprintf("%s at delta %g, the largest of a participant in all rounds up to height %d",
 			accountant.Text(*c.Epsilon), c.Delta, c.Height)

@@ -41,8 +41,8 @@ func On(key string, t light.Trust, b *types.LightBlock) Verdict {
 
 // Text prints the verdict, and the card of a model.
 func (v Verdict) Text(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "verified  %s\nchain     %s\nheader    %d, hash %s\ntime      %s, %v ago\napp hash  %s\n"+
-		"trusted   from height %d\n",
+	_, err := fmt.Fprintf(w, "verified      %s\nchain         %s\nheader        %d, hash %s\ntime          %s, %v ago\n"+
+		"app hash      %s\ntrusted       from height %d\n",
 		v.Key, printable.Text(v.ChainID), v.Height, v.Header, v.Time.Format(time.RFC3339),
 		time.Since(v.Time).Round(time.Second), v.AppHash, v.Trusted)
 	if err != nil || v.Card == nil {

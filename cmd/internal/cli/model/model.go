@@ -154,12 +154,12 @@ type measurement struct {
 }
 
 func (m measurement) text(w io.Writer) {
-	fmt.Fprintf(w, "accuracy  %.4f, error %.4f\n", m.Accuracy, 1-m.Accuracy)
+	fmt.Fprintf(w, "accuracy      %.4f, error %.4f\n", m.Accuracy, 1-m.Accuracy)
 	if q := m.Quality; q != nil {
-		fmt.Fprintf(w, "AUC       %.4f, Brier score %.4f, calibration error %.4f; positive is %s\n", q.AUC, q.Brier,
+		fmt.Fprintf(w, "AUC           %.4f, Brier score %.4f, calibration error %.4f; positive is %s\n", q.AUC, q.Brier,
 			q.ECE, command.Plain(m.Positive))
 	}
-	fmt.Fprintf(w, "tested    %s\n", m.Tested)
+	fmt.Fprintf(w, "tested        %s\n", m.Tested)
 }
 
 // measure measures a model on the test set of --data, or on the embedded test set. The trainer of
