@@ -1,6 +1,10 @@
 package app
 
-import "errors"
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
 
 // These errors stand for the validity rules of SPEC.md. The error of every rejection wraps one of
 // these errors.
@@ -61,3 +65,16 @@ var (
 	ErrGenesis    = errors.New("invalid genesis")
 	ErrNotClosing = errors.New("round cannot be closed yet")
 )
+
+// SplitRule splits the text of an error into the number of the violated rule of SPEC.md and the rest. The number
+// is "" if the text does not begin with one.
+func SplitRule(text string) (rule, rest string) {
+	rule, rest, found := strings.Cut(text, ": ")
+	if !found || !ruleNumber.MatchString(rule) {
+		return "", text
+	}
+	return rule, rest
+}
+
+// ruleNumber matches the number of a rule in SPEC.md.
+var ruleNumber = regexp.MustCompile(`^[A-Z]\d{1,2}$`)

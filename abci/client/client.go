@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -36,15 +35,12 @@ type Refusal struct {
 // Error returns the node's log text with the number of the violated rule after it, as in "training
 // is finished (B4, code 10)".
 func (r *Refusal) Error() string {
-	rule, text, found := strings.Cut(r.Log, ": ")
-	if !found || !ruleNumber.MatchString(rule) {
+	rule, text := app.SplitRule(r.Log)
+	if rule == "" {
 		return fmt.Sprintf("%s (code %d)", r.Log, r.Code)
 	}
 	return fmt.Sprintf("%s (%s, code %d)", text, rule, r.Code)
 }
-
-// ruleNumber matches the number of a rule in SPEC.md.
-var ruleNumber = regexp.MustCompile(`^[A-Z]\d{1,2}$`)
 
 // Client queries one node. It is safe for concurrent use.
 type Client struct {

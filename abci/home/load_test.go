@@ -111,7 +111,7 @@ func TestLoadUnknownKey(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte(misspelt), 0o600))
 	_, _, err = home.Load(dir)
 	require.EqualError(t, err, filepath.Join(dir, "config/app.toml")+
-		": did you mean alpha? unknown key alhpa in [worker], "+
+		": unknown key alhpa (did you mean alpha?) in [worker], "+
 		fmt.Sprintf("line %d", 1+strings.Count(misspelt[:strings.Index(misspelt, "\nalhpa")+1], "\n")))
 
 	add("app.toml", "[worker\n")

@@ -20,7 +20,7 @@ func unknownKey(file, section string, keys []string, into any) string {
 	known := keysOf(reflect.TypeOf(into), name)
 	said := make([]string, len(keys))
 	for i, key := range keys {
-		said[i] = spelling.Suggest(key, known) + "unknown key " + key + where
+		said[i] = "unknown key " + key + spelling.Suggest(key, known) + where
 		if line := lineOf(file, name, key); line > 0 && !list {
 			said[i] += fmt.Sprintf(", line %d", line)
 		}

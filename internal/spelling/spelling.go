@@ -27,14 +27,18 @@ func Closest(word string, all []string) []string {
 	return out
 }
 
-// Suggest returns a question that names the closest known words, for the beginning of an error
-// about an unknown word. It returns "" if no known word is close.
+// Suggest returns a question in parentheses that names the closest known words, to follow an unknown
+// word in an error. It returns "" if no known word is close.
 func Suggest(word string, all []string) string {
-	near := Closest(word, all)
+	return Question(Closest(word, all))
+}
+
+// Question is Suggest for given words.
+func Question(near []string) string {
 	if len(near) == 0 {
 		return ""
 	}
-	return "did you mean " + strings.Join(near, " or ") + "? "
+	return " (did you mean " + strings.Join(near, " or ") + "?)"
 }
 
 // edits returns the Levenshtein distance of two words, in bytes.

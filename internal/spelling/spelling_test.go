@@ -15,7 +15,7 @@ func TestClosest(t *testing.T) {
 		require.Equal(t, want, Closest(word, all), word)
 	}
 	require.Len(t, Closest("a", []string{"aa", "ab", "ac", "ad"}), most)
-	require.Equal(t, "did you mean krum? ", Suggest("krumm", all))
+	require.Equal(t, " (did you mean krum?)", Suggest("krumm", all))
 	require.Empty(t, Suggest("nothing", all))
 }
 

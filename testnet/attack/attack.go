@@ -60,8 +60,8 @@ func kinds() []string {
 // Check returns an error if a name is neither a behaviour nor an attack on gradients.
 func Check(kind string) error {
 	if behaviours[kind] == nil && !Colludes(kind) {
-		return fmt.Errorf("%sattack %q, want one of %s, or an attack on gradients: %s, or one of those after %q",
-			spelling.Suggest(kind, append(kinds(), Names()...)), kind, strings.Join(kinds(), ", "),
+		return fmt.Errorf("attack %q%s, want one of %s, or an attack on gradients: %s, or one of those after %q", kind,
+			spelling.Suggest(kind, append(kinds(), Names()...)), strings.Join(kinds(), ", "),
 			strings.Join(Names(), ", "), awarePrefix)
 	}
 	return nil

@@ -233,10 +233,19 @@ func OutcomeOf(ctx context.Context, chain Chain, id string, heights []int64) Out
 		if e := client.EnactmentIn(results.FinalizeBlockEvents, height, id); e != nil {
 			out := Outcome{State: Enacted, At: height, Who: e.Participant}
 			if e.Refused != "" {
-				out.State, out.Why = Rejected, e.Refused
+				out.State, out.Why = Rejected, ruleLast(e.Refused)
 			}
 			return out
 		}
 	}
 	return Outcome{State: state}
+}
+
+// ruleLast puts the number of the violated rule behind the text of an error.
+func ruleLast(text string) string {
+	rule, rest := app.SplitRule(text)
+	if rule == "" {
+		return text
+	}
+	return rest + " (" + rule + ")"
 }

@@ -69,10 +69,8 @@ func RejectionText(x query.Rejection) string {
 	case x.MaxNorm > 0 && x.Norm > x.MaxNorm:
 		return fmt.Sprintf("norm %.0f; noise and clipped examples make at most %.0f", x.Norm, x.MaxNorm)
 	}
-	if rule, text, ok := strings.Cut(x.Log, ": "); ok && len(rule) <= 3 {
-		return text
-	}
-	return x.Log
+	_, text := app.SplitRule(x.Log)
+	return text
 }
 
 // earlier says in which earlier rounds the node rejected a participant's gradients. A round does

@@ -111,7 +111,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		if near := spelling.Closest(unknown.GetSpecifiedName(), known); len(near) > 0 {
-			err = meant(err, near, "--")
+			for i := range near {
+				near[i] = "--" + near[i]
+			}
+			err = meant{err, "", near}
 		} else if with := commandsWith(cmd.Root(), unknown.GetSpecifiedName()); len(with) > 0 {
 			err = fmt.Errorf("%w for %q: it is a flag of %s", err, cmd.CommandPath(), strings.Join(with, ", "))
 		} else {
@@ -202,13 +205,30 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	if len(near) == 0 {
 		err = fmt.Errorf("%w: %s --help lists them", err, cmd.CommandPath())
 	}
-	return meant(err, near, "")
+	return meant{err, "", near}
 }
 
-// meant puts suggestions before an error. The error itself may be a long list of known values.
-func meant(err error, close []string, prefix string) error {
-	if len(close) == 0 {
-		return err
-	}
-	return fmt.Errorf("did you mean %s%s? %w", prefix, strings.Join(close, " or "+prefix), err)
+// meant adds suggestions to an error, after the unknown word: a long list of known values may follow it. Without a
+// word they come last.
+type meant struct {
+	error
+	word string
+	near []string
 }
+
+// Error returns the text with the suggestions.
+func (m meant) Error() string {
+	text, question := m.error.Error(), spelling.Question(m.near)
+	at := strings.Index(text, m.word)
+	if m.word == "" || at < 0 {
+		return text + question
+	}
+	at += len(m.word)
+	if strings.HasPrefix(text[at:], `"`) {
+		at++
+	}
+	return text[:at] + question + text[at:]
+}
+
+// Unwrap returns the error without suggestions.
+func (m meant) Unwrap() error { return m.error }

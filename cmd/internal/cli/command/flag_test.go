@@ -114,7 +114,7 @@ func TestWrongFlags(t *testing.T) {
 		"x --numbers 1,x":         `--numbers is "1,x", want whole numbers, separated by commas`,
 		"x --ratios y":            `--ratios is "y", want numbers, separated by commas`,
 		"x --text=":               "--text is empty: leave it out for its default",
-		"x --txet a":              "did you mean --text?",
+		"x --txet a":              "unknown flag: --txet (did you mean --text?)",
 		"needs --names a":         `for "spdl needs": it is a flag of spdl x`,
 		"needs":                   "--count and --out are needed",
 		"needs --count 1":         "--out is needed: file to write",

@@ -18,11 +18,10 @@ func suggest(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &usage) {
 		return err
 	}
-	var near []string
 	look := func(word string, all []string) {
 		if len(word) > spelling.Distance && len(all) > 0 && !slices.Contains(all, word) &&
 			strings.Contains(err.Error(), word) {
-			near = append(near, spelling.Closest(word, all)...)
+			err = meant{err, word, spelling.Closest(word, all)}
 		}
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -35,5 +34,5 @@ func suggest(cmd *cobra.Command, err error) error {
 	for _, word := range cmd.Flags().Args() {
 		look(word, cmd.ValidArgs)
 	}
-	return meant(err, near, "")
+	return err
 }
