@@ -42,9 +42,9 @@ type Options struct {
 	// ChainID is the chain id in the node's genesis. A snapshot of another chain is rejected.
 	ChainID string
 	Program string // the version of the program, as Info returns it
-	// GenesisVersion is the state machine version in the node's genesis, 0 for StateMachine. A
-	// received snapshot whose state records no upgrade is of this version; state sync rejects the
-	// snapshot unless this version is StateMachine.
+	// GenesisVersion is the state machine version in the node's genesis. The default is the version
+	// in StateMachine. A received snapshot whose state records no upgrade is of this version; state
+	// sync rejects the snapshot unless this version is StateMachine.
 	GenesisVersion uint64
 	// OwnKey is the public key of the participant whose worker runs with this node, for the
 	// timings. It may be nil.
@@ -91,8 +91,8 @@ type Application struct {
 	ready    chan struct{} // closed once state and pool are set
 	once     sync.Once
 
-	// decided is the outcome of the block between FinalizeBlock and Commit, else nil. CometBFT
-	// makes these calls one after the other.
+	// decided is the outcome of the block that FinalizeBlock has executed, until Commit stores it;
+	// then nil. It needs no lock, because CometBFT makes these calls one after the other.
 	decided *app.Outcome
 	// fresh is true from InitChain to the first Commit. In that time state is the genesis state,
 	// which Info must not report and the store does not hold.
@@ -206,8 +206,8 @@ func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clo
 // starts.
 func (a *Application) SetClosedBy(closedBy func() []string) { a.queries.ClosedBy = closedBy }
 
-// SetAdmitted sets the function that passes every transaction that the mempool is about to take to
-// gossip. That includes transactions that are already in the pool and, with GossipRefused,
+// SetAdmitted sets the function that hands to gossip every transaction that the mempool is about to
+// take. That includes transactions that are already in the pool and, with GossipRefused,
 // transactions that the pool rejects. CheckTx calls the function in its own goroutine, so it must
 // not block. It must be set before the node starts.
 func (a *Application) SetAdmitted(heard func(*tx.Tx)) { a.admitted = heard }

@@ -90,7 +90,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	return nil
 }
 
-// passOn passes a transaction that the mempool is about to take to gossip.
+// passOn hands a transaction to gossip. The mempool is about to take the transaction.
 func (a *Application) passOn(t *tx.Tx) {
 	if a.admitted != nil {
 		a.admitted(t)

@@ -13,8 +13,8 @@ import (
 // result.
 type aggregated struct {
 	mu   sync.Mutex
-	of   []tx.Included // the gradients from which last was computed; nil while the cache is empty
-	last rules.Output
+	of   []tx.Included // the gradients of the cached result; nil while the cache is empty
+	last rules.Output  // the cached result
 }
 
 // in returns the rule's result over the included gradients. If the result is not in the cache, in

@@ -100,11 +100,13 @@ const (
 // sender is the declared sender of an operation. The zero value stands for an operation that
 // declares no sender.
 type sender struct {
-	auth    authMethod
-	index   uint32            // the sending participant; with authProof the accused participant
-	nonce   uint64            // only with authMember
-	key     ed25519.PublicKey // only with authOutsider: the key that the operation registers
-	subject string            // the pool holds one operation of each sender, kind and subject; may be empty
+	auth  authMethod
+	index uint32            // the sending participant; with authProof the accused participant
+	nonce uint64            // only with authMember
+	key   ed25519.PublicKey // only with authOutsider: the key that the operation registers
+	// subject is what the operation is about: a participant, a proposal or a key. It may be empty.
+	// The pool holds one operation of each sender, kind and subject.
+	subject string
 }
 
 func member(index uint32, nonce uint64) sender {

@@ -20,7 +20,8 @@ type Announced struct {
 func (a *Announced) Live() bool { return a.live.Load() }
 
 // Announced subscribes to the node's blocks until ctx ends. It returns at once. If the node does
-// not answer or accepts no subscriptions, Blocks never receives.
+// not answer or accepts no subscriptions, no value arrives on the
+// channel Blocks.
 func (c *Client) Announced(ctx context.Context) *Announced {
 	blocks := make(chan struct{}, 1)
 	a := &Announced{Blocks: blocks}

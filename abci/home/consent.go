@@ -75,8 +75,8 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	}
 }
 
-// Declaration returns a function that makes a node's declaration about its home in a state. validatorAway
-// reports whether the signer at priv_validator_laddr is not connected.
+// Declaration returns a function from a state to the node's declaration about its own home.
+// validatorAway reports whether the signer at priv_validator_laddr is not connected.
 func Declaration(c *config.Config, a AppConfig, p Participant, validatorAway func() bool) func(*app.State) query.Home {
 	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {

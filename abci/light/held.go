@@ -68,7 +68,8 @@ func follows(a, b *types.LightBlock) error {
 		return fmt.Errorf("%w: height %d: %w", ErrNotTrusted, b.Height, err)
 	}
 	now := time.Now()
-	// The period is longer than any age of the header, so that it never ends.
+	// The trusting period of header a lasts beyond now and beyond the time of header b, so Verify
+	// never finds header a expired.
 	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour
 	if err := cmtlight.Verify(a.SignedHeader, a.ValidatorSet, b.SignedHeader, b.ValidatorSet, period, now,
 		clockDrift, cmtmath.Fraction{Numerator: 2, Denominator: 3}); err != nil {

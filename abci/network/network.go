@@ -93,7 +93,8 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 // Attach connects the application to the node that was built with the result of Options.
 func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
 	n.node, n.aggregates.Pool = node, node.Mempool()
-	if sw, ok := node.Switch().(*p2p.Switch); ok { // in place of CometBFT's filter, which gives only the peer's id
+	// n.Filter replaces CometBFT's own filter, which tells the application only the peer's id.
+	if sw, ok := node.Switch().(*p2p.Switch); ok {
 		p2p.SwitchPeerFilters(n.Filter(n.log))(sw)
 	}
 	a.SetExpress(n.aggregates.Send)

@@ -67,7 +67,7 @@ func (x *request) openTo(peer p2p.ID) bool {
 type peerScore struct {
 	announced int       // the number of requests with this peer as an announcer
 	failures  int       // the number of consecutive failures
-	debt      int       // the number of deliveries that the peer owes before it is proven again
+	debt      int       // the deliveries that the peer owes for its failures; while it owes any, it is not proven (rank)
 	failed    time.Time // the time of the last failure
 	sent      time.Time // the time of the last delivery
 	turn      time.Time // the start of the request that the last delivery answered
@@ -240,8 +240,8 @@ func (w *requestScheduler) rank(peer p2p.ID, now time.Time) int {
 	return proven
 }
 
-// requeue records that a request could not be sent. The peer becomes an announcer without an open
-// request again.
+// requeue records that a request could not be sent. The request is no longer open, and the peer is
+// an announcer that may be asked later.
 func (w *requestScheduler) requeue(a wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -35,7 +35,7 @@ func (in Input) warnings(p Plan) []string {
 			"participant at this sampling rate), a model of at most %.0f parameters, fewer rounds or a larger epsilon",
 			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.counted(), parameters)
 	}
-	if p.RDPEpsilon > params.WeakEpsilon && p.Epsilon > params.WeakEpsilon || !p.Guarantee && p.RDPEpsilon > params.WeakEpsilon {
+	if p.RDPEpsilon > params.WeakEpsilon && (p.Epsilon > params.WeakEpsilon || !p.Guarantee) {
 		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more %s at a smaller "+
 			"sampling rate", guaranteed(p), params.WeakEpsilon, in.counted())
 	}

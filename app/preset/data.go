@@ -25,7 +25,7 @@ type Data struct {
 type Source struct {
 	Path         string // a folder of IDX files, with groups if it has mnist.GroupsFile; or a CSV file
 	Label, Group string // the names of a table's columns; Group may be empty
-	Schema       string // the path of a JSON file with a table in the form of the parameters; it replaces Label and Group
+	Schema       string // the path of a JSON file with a params.Table; replaces Label and Group
 }
 
 // Read returns the properties of the images in a folder, or of a table. With a Schema the CSV file

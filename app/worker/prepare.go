@@ -138,8 +138,9 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	return stats, nil
 }
 
-// closes returns true when the round of a task is closed, and false if ctx ends first. It repeats
-// failed calls, because a trainer may take minutes.
+// closes returns true when the round of a task is closed, and false if ctx ends first. It repeats a
+// failed call to the chain: a trainer may compute for minutes, and the chain may answer again
+// in that time.
 func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
 	for {
 		now, err := w.chain.Await(ctx, pub, task)

@@ -102,10 +102,10 @@ func kindOf(err error) string {
 	return ""
 }
 
-// remoteError is an error from the server, with the server's text. It wraps the error is.
+// remoteError is an error from the server, with the server's text.
 type remoteError struct {
 	text string
-	is   error
+	is   error // the wrapped error
 }
 
 func (e remoteError) Error() string { return "signer: " + e.text }

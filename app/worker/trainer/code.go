@@ -103,9 +103,9 @@ func copyCode(folder, to string) (c Code, err error) {
 	return c, err
 }
 
-// codeOrData opens a file of the code. For a folder or a file of data it returns nil; if copied is
-// set, it makes a folder or a symbolic link at to. It fails with ErrCode if a symbolic link leads
-// to code or to a folder.
+// codeOrData opens a file of the code. For a folder or a file of data it returns nil. If copied is
+// set, it also makes the folder, or a symbolic link to the data, at the second path. It fails
+// with ErrCode if path is a symbolic link that leads to code or to a folder.
 func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileMode, error) {
 	if d.IsDir() {
 		if copied {

@@ -119,7 +119,8 @@ func TestConsortium(t *testing.T) {
 	require.True(t, conf.P2P.AllowDuplicateIP)
 	require.Equal(t, home.EmbeddedData, a.Worker.Data)
 
-	again := []string{"consortium", "join", propose(t, "b,x"), "--name", "b", "--address", "b.example:1", "--home", homes[1]}
+	again := []string{"consortium", "join", propose(t, "b,x"), "--name", "b", "--address", "b.example:1",
+		"--home", homes[1]}
 	journal := home.Journals(conf, a)
 	before, err := os.ReadFile(journal)
 	require.NoError(t, err)

@@ -27,8 +27,8 @@ const (
 )
 
 // lifelineFD is the descriptor of the lifeline, the pipe from which each role reads its policy.
-// Only the worker holds the other end of the supervisor's lifeline, so that end closes when the
-// worker ends, even if the worker is killed.
+// The worker alone holds the other end of the supervisor's lifeline. The other end therefore closes
+// when the worker ends, even if the worker is killed.
 const lifelineFD = 3
 
 // Command returns a command that runs a trainer's command line in the sandbox, and the two ends of
