@@ -1,6 +1,9 @@
 package quint
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // census counts what traces reach, so that a generator that does not reach it is noticed.
 type census struct {
@@ -24,8 +27,12 @@ var events = map[string]func(before state, now step) bool{
 		n := len(before.Upgrades)
 		return !now.Ok && n > 0 && before.Upgrades[n-1].Height == before.Height+1
 	},
-	"joins": func(before state, now step) bool { return len(now.State.Participants) > len(before.Participants) },
-	"ties":  func(_ state, now step) bool { return now.State.Tied },
+	"carried Joins": func(_ state, now step) bool {
+		return now.Ok && slices.ContainsFunc(now.Block.Ops, func(op operation) bool { return op.Kind == "carry" })
+	},
+	"rounds with operations": func(_ state, now step) bool { return now.closes() && len(now.Block.Ops) > 0 },
+	"joins":                  func(before state, now step) bool { return len(now.State.Participants) > len(before.Participants) },
+	"ties":                   func(_ state, now step) bool { return now.State.Tied },
 }
 
 // changes are what a step can do to a participant.

@@ -313,7 +313,11 @@ func (c *chain) operation(op operation) *tx.Tx {
 	by, subject := uint32(op.By), uint32(op.Subject)
 	switch op.Kind {
 	case "join":
-		return c.join(op)
+		return c.join(op, op.Signer)
+	case "carry":
+		join := c.join(op, op.Key)
+		id := join.ID()
+		return sign(op.Signer, &tx.Approve{Participant: by, Proposal: id[:], Join: join.Raw})
 	case "approve":
 		return sign(op.Signer, &tx.Approve{Participant: by, Proposal: c.ids[op.Target]})
 	case "rotate":
@@ -333,14 +337,15 @@ func (c *chain) operation(op operation) *tx.Tx {
 	panic("the model has an operation of another kind: " + op.Kind)
 }
 
-func (c *chain) join(op operation) *tx.Tx {
+// join returns the Join of an operation's keys, signed by a key.
+func (c *chain) join(op operation, signer int) *tx.Tx {
 	pub := public(apptest.Key(op.Key))
 	j := &tx.Join{PubKey: pub, VrfKey: public(apptest.VRFKey(op.Vrf)), Moniker: "joiner",
 		VrfProof: app.ProveVRFKey(apptest.ChainID, pub, apptest.VRFKey(op.Vrf))}
 	if op.Validator != none {
 		j.ConsensusKey, j.ConsensusProof = apptest.ConsensusKey(op.Validator), apptest.ProveConsensusKey(op.Validator, pub)
 	}
-	return sign(op.Signer, j)
+	return sign(signer, j)
 }
 
 func (c *chain) rotate(op operation) *tx.Tx {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
 )
 
 var tracesFlag = flag.String("traces", "testdata/traces.itf.gz", "files of traces in ITF, a pattern")
@@ -106,12 +108,22 @@ func orValid(err error) error {
 
 // name gives the block's new proposals the numbers of the model.
 func (c *chain) name(b block, next app.Block) {
-	serial := c.before().Serial
+	before := c.before()
+	serial := before.Serial
 	for i, op := range b.Ops {
 		if op.Kind == "approve" || op.Kind == "evidence" {
 			continue
 		}
-		id := next.Txs[len(next.Txs)-len(b.Ops)+i].ID()
+		t := next.Txs[len(next.Txs)-len(b.Ops)+i]
+		id := t.ID()
+		if op.Kind == "carry" {
+			id = [32]byte(t.Body.(*tx.Approve).Proposal)
+			known, ok := c.serial[string(id[:])]
+			waits := func(p proposal) bool { return p.ID == known }
+			if ok && (known >= before.Serial || slices.ContainsFunc(before.Proposals, waits)) {
+				continue // the Join waits already
+			}
+		}
 		c.ids[serial], c.serial[string(id[:])] = id[:], serial
 		serial++
 	}
