@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spdl/spdl/abci/version"
@@ -31,4 +32,16 @@ func Build() (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s (executable %x)", v, h.Sum(nil)[:6]), nil
+}
+
+// Program returns what a reader types to run a program of this release: with the folder of this
+// program if it was run by its path, as build/spdl, and otherwise the name alone.
+func Program(name string) string { return programBeside(os.Args[0], name) }
+
+func programBeside(run, name string) string {
+	at := strings.LastIndexByte(run, filepath.Separator)
+	if at < 0 || run[at+1:] != "spdl" {
+		return name
+	}
+	return run[:at+1] + name
 }

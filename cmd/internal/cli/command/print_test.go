@@ -10,3 +10,11 @@ func TestPlain(t *testing.T) {
 	require.Equal(t, "ünder \ufffd[2J\ufffd\nx", Plain("ünder \x1b[2J\u200b\nx"))
 	require.Equal(t, "\ufffd", Plain("\xff"))
 }
+
+// TestProgram: a command that a program prints can be typed where the program was run.
+func TestProgram(t *testing.T) {
+	for run, want := range map[string]string{"spdl": "spdl-figures", "build/spdl": "build/spdl-figures",
+		"./spdl": "./spdl-figures", "/usr/bin/spdl": "/usr/bin/spdl-figures", "/tmp/cli.test": "spdl-figures"} {
+		require.Equal(t, want, programBeside(run, "spdl-figures"))
+	}
+}

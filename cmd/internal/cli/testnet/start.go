@@ -196,15 +196,15 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net,
 		switch {
 		case r.JSON:
 		case r.Named:
-			fmt.Fprintf(r.Err, "to look at it again: spdl testnet start --home %s --stay --explorer\n"+
-				"all of it on one page: spdl-figures report %s\n", r.Home, r.Home)
+			fmt.Fprintf(r.Err, "to look at it again: %s testnet start --home %s --stay --explorer\n"+
+				"all of it on one page: %s report %s\n", command.Program("spdl"), r.Home, command.Program("spdl-figures"), r.Home)
 		default:
-			fmt.Fprintln(r.Err, "to look at such a net: spdl testnet start --stay --explorer")
+			fmt.Fprintf(r.Err, "to look at such a net: %s testnet start --stay --explorer\n", command.Program("spdl"))
 		}
 		return nil
 	}
 	if !r.JSON {
-		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: spdl top --home %s\n", n.Nodes[0].Home)
+		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: %s top --home %s\n", command.Program("spdl"), n.Nodes[0].Home)
 	}
 	err := testnet.FollowOn(ctx, n, measure, report.Last(), report.Round)
 	if ctx.Err() != nil {
