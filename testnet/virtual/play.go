@@ -96,7 +96,7 @@ func (p *player) best() (best tally) {
 
 // expect returns an error if bounds do not hold of the blocks since time began.
 func (p *player) expect(b Bounds) error {
-	if err := p.check(p.Net); err != nil {
+	if err := errors.Join(p.check(p.Net), p.bounded(len(p.nodes))); err != nil {
 		return err
 	}
 	now := p.best()
