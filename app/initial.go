@@ -35,7 +35,7 @@ func initialModel(m params.Model, seed []byte) []float64 {
 
 func glorot(in, out int) float64 { return math.Sqrt(6 / float64(in+out)) }
 
-// tensor sets dst to the initial values of a tensor. dst holds zeros.
+// tensor sets dst to the initial values of a tensor. Before the call dst must hold zeros.
 func (u *uniform) tensor(dst []float64, t params.Tensor) {
 	switch t.Init {
 	case params.InitGlorot:

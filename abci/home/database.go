@@ -80,8 +80,8 @@ func locked(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), syscall.EAGAIN.Error())
 }
 
-// checkStopped rejects a home whose node is running. It ignores a database that does not open for
-// another reason, and cannot detect a node whose databases are in memory.
+// checkStopped rejects a home whose node is running, because a running node locks its database. It
+// ignores every other error of the database, and cannot detect a node whose databases are in memory.
 func checkStopped(c *config.Config) error {
 	db, err := OpenApplicationDB(c)
 	switch {

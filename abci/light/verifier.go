@@ -34,8 +34,8 @@ const (
 // Home holds the data from which a worker verifies its chain, without trust in its node.
 type Home struct {
 	Genesis *types.GenesisDoc
-	// Trust is a later header that the operator trusts, and the trusting period. The height is 0 if
-	// the operator trusts no later header.
+	// Trust is a header after the genesis that the operator trusts, and the trusting period. The
+	// height is 0 if the operator trusts only the genesis.
 	Trust Trust
 	// Kept is the path of the file with the last verified header; "" means that none is stored.
 	Kept string

@@ -57,13 +57,13 @@ func checkOwnVersion(c *config.Config, own *app.State) error {
 	return sameVersion(doc.ConsensusParams.Version.App, own.Height)
 }
 
-// sameVersion returns ErrVersion unless the version made, which a chain has after a height, is this
+// sameVersion returns ErrVersion unless chainVersion, the version of a chain after a height, is this
 // program's version.
-func sameVersion(made, height uint64) error {
-	if made == app.Version {
+func sameVersion(chainVersion, height uint64) error {
+	if chainVersion == app.Version {
 		return nil
 	}
 	return fmt.Errorf("%w: it is of version %d at height %d, this program (%s) executes version %d: start it with a "+
 		"release of version %d, as spdl version prints it",
-		ErrVersion, made, height, version.Version, app.Version, made)
+		ErrVersion, chainVersion, height, version.Version, app.Version, chainVersion)
 }

@@ -296,8 +296,8 @@ func (p *Pool) Advance(s *app.State) {
 	p.notify()
 }
 
-// sameStanding reports whether a participant may send the same gradients and aggregates for an open
-// round in two states.
+// sameStanding reports whether the rules on gradients and aggregates treat a participant's two
+// versions, p and q from two states, alike.
 func sameStanding(p, q app.Participant) bool {
 	return p.Active == q.Active && p.Reputation == q.Reputation && bytes.Equal(p.PubKey, q.PubKey) &&
 		bytes.Equal(p.VrfKey, q.VrfKey)

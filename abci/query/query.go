@@ -78,8 +78,8 @@ const (
 type Home struct {
 	Trainer string `json:"trainer,omitempty"` // contained or not contained; empty without a trainer
 	Consent string `json:"consent,omitempty"` // with worker.consent "ask": awaited, consented or rejected; otherwise empty
-	Signer  string `json:"signer,omitempty"`  // with worker.signer: answers or away; otherwise empty
-	// ValidatorSigner is answers or away with priv_validator_laddr, and otherwise empty.
+	Signer  string `json:"signer,omitempty"`  // SignerAnswers or SignerAway; empty if worker.signer is not set
+	// ValidatorSigner is SignerAnswers or SignerAway; it is empty if priv_validator_laddr is not set.
 	ValidatorSigner string `json:"validator_signer,omitempty"`
 }
 

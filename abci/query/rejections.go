@@ -26,8 +26,8 @@ type Rejection struct {
 	// Signed is true if the participant signed one of the gradients. Anybody may have sent unsigned
 	// gradients in the participant's name.
 	Signed bool `json:"signed"`
-	// With the reason norm, Norm is the norm of the gradient in Log, and MinNorm and MaxNorm are
-	// the bounds for clipped gradients with noise, all in grid steps.
+	// If Reason is "norm", Norm is the norm of the gradient that Log reports, and MinNorm and
+	// MaxNorm are the bounds for clipped gradients with noise. All three are in grid steps.
 	Norm    float64 `json:"norm,omitempty"`
 	MinNorm float64 `json:"min_norm,omitempty"`
 	MaxNorm float64 `json:"max_norm,omitempty"`

@@ -138,7 +138,7 @@ func (r *BlockReactor) step(a *assembly) (more bool) {
 	return true
 }
 
-// give hands the parts that can be rebuilt from an offer to consensus. If the offer is forged, give
+// give rebuilds parts from an offer and passes them to consensus. If the offer is forged, give
 // disconnects its sender and returns false.
 func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *bits.BitArray) bool {
 	if x.parts == a.parts && (x.lacks == nil || r.pool.Held(*x.lacks) == nil) {

@@ -67,7 +67,7 @@ func (x *request) openTo(peer p2p.ID) bool {
 type peerScore struct {
 	announced int       // the number of requests with this peer as an announcer
 	failures  int       // the number of consecutive failures
-	debt      int       // the deliveries that the peer owes for its failures; while it owes any, it is not proven (rank)
+	debt      int       // the deliveries until the peer is proven again; each failure adds failureDebt, at most maxDebt
 	failed    time.Time // the time of the last failure
 	sent      time.Time // the time of the last delivery
 	turn      time.Time // the start of the request that the last delivery answered

@@ -20,9 +20,8 @@ const One = 1_000_000
 // do not overflow.
 const maxBlocks = 1 << 20
 
-// patience is the max of ViewBlocks and QuorumBlocks, in heights, for which Validate gives no
-// warning.
-const patience = 100
+// warnBlocks is the number of heights above which Validate warns about ViewBlocks or QuorumBlocks.
+const warnBlocks = 100
 
 // Decode decodes parameters. It rejects every encoding that differs from the canonical encoding.
 func Decode(data []byte) (p Params, err error) {
@@ -146,10 +145,10 @@ func (p Params) warnings(n int) (out []string) {
 // high, one silent participant or leader can hold a round open for long. If the value is not above
 // f, f Byzantine proposers in succession can decide how the round closes.
 func (e Election) warnings(f int) (out []string) {
-	if e.QuorumBlocks > patience || e.ViewBlocks > patience {
+	if e.QuorumBlocks > warnBlocks || e.ViewBlocks > warnBlocks {
 		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and "+
 			"one silent participant or leader holds a round open for that long (more than %d)",
-			e.QuorumBlocks, e.ViewBlocks, patience))
+			e.QuorumBlocks, e.ViewBlocks, warnBlocks))
 	}
 	if f > 0 && (e.QuorumBlocks <= uint64(f) || e.ViewBlocks <= uint64(f)) {
 		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d, want at least f+1 = %d: f "+

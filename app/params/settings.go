@@ -16,8 +16,8 @@ import (
 // NotSet is the text of a parameter that Settings leaves out.
 const NotSet = "not set"
 
-// longest is the max number of characters of a setting's text.
-const longest = 300
+// maxRunes is the max number of characters of a setting's text.
+const maxRunes = 300
 
 // Change is a parameter that two sets of parameters give different values.
 type Change struct {
@@ -142,10 +142,10 @@ func textOf(name string, value any) string {
 	return n.String()
 }
 
-// shorten cuts a text after its first longest characters.
+// shorten cuts a text after maxRunes runes.
 func shorten(text string) string {
-	if runes := []rune(text); len(runes) > longest {
-		return string(runes[:longest]) + "..."
+	if runes := []rune(text); len(runes) > maxRunes {
+		return string(runes[:maxRunes]) + "..."
 	}
 	return text
 }

@@ -89,7 +89,7 @@ func (in Input) account() (s spent, err error) {
 func (in Input) lemma1() (Calibration, error) {
 	claim := in.Epsilon
 	if claim == 0 {
-		unit, err := in.calibrate(1, in.LearningRate, 1) // the lemma's noise is proportional to 1/epsilon
+		unit, err := in.calibrate(1, in.LearningRate, 1) // the noise of Lemma 1 is proportional to 1/epsilon
 		if err != nil {
 			return Calibration{}, err
 		}

@@ -43,10 +43,10 @@ type Plan struct {
 	Rule     Rule         `json:"rule"`
 	Accuracy Accuracy     `json:"accuracy"`
 	Traffic  Traffic      `json:"traffic"`
-	Round    *Round       `json:"round"` // null if the input has no link
+	Round    *Round       `json:"round"` // null if Input.Link.Rate is 0
 	Config   Config       `json:"config"`
 	Ledger   Ledger       `json:"ledger"`
-	Lemma1   *Calibration `json:"lemma1"` // null if the accountant cannot compute the lemma's noise
+	Lemma1   *Calibration `json:"lemma1"` // null if the accountant cannot compute the noise of the paper's Lemma 1
 	Warnings []string     `json:"warnings"`
 }
 

@@ -98,11 +98,11 @@ func (f *file) column(name string) (int, error) {
 	case strings.Contains(f.header[0], "\x00"):
 		hint = "; it must be UTF-8 or ASCII, not UTF-16"
 	}
-	return 0, fmt.Errorf("%w: %s has no column %q, it has %s%s", ErrTable, f.name, name, some(f.header), hint)
+	return 0, fmt.Errorf("%w: %s has no column %q, it has %s%s", ErrTable, f.name, name, sample(f.header), hint)
 }
 
-// some formats the first texts of a list that may be long.
-func some(texts []string) string {
+// sample formats the first texts of a list that may be long.
+func sample(texts []string) string {
 	const most = 16
 	if len(texts) <= most {
 		return fmt.Sprintf("%.64q", texts)

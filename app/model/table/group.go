@@ -2,27 +2,27 @@ package table
 
 import "github.com/spdl/spdl/mnist"
 
-// numbering numbers the groups of a file in the order of their first rows. A nil numbering stands
+// groupNumbers holds the numbers of a file's groups, in the order of their first rows. It is nil
 // for a file without groups.
-type numbering struct {
+type groupNumbers struct {
 	column  int
 	numbers map[string]uint32
 	names   []string // the groups' names, by number
 }
 
-// numbering returns an empty numbering for the groups in the named column, or nil if the name is
+// groupNumbers returns empty groupNumbers for the groups in the named column, or nil if the name is
 // empty.
-func (f *file) numbering(column string) (*numbering, error) {
+func (f *file) groupNumbers(column string) (*groupNumbers, error) {
 	if column == "" {
 		return nil, nil
 	}
 	at, err := f.column(column)
-	return &numbering{column: at, numbers: map[string]uint32{}}, err
+	return &groupNumbers{column: at, numbers: map[string]uint32{}}, err
 }
 
-// of returns the number of the current row's group, and numbers a new group. Without groups the
-// number is 0.
-func (n *numbering) of(f *file) (uint32, error) {
+// numberOf returns the number of the current row's group. A new group gets the next number. The
+// number is 0 if the file has no groups.
+func (n *groupNumbers) numberOf(f *file) (uint32, error) {
 	if n == nil {
 		return 0, nil
 	}
@@ -40,7 +40,7 @@ func (n *numbering) of(f *file) (uint32, error) {
 
 // units returns the number of groups in the rows read so far, or for a file without groups the
 // number of these rows.
-func (n *numbering) units(f *file) int {
+func (n *groupNumbers) units(f *file) int {
 	if n == nil {
 		return f.rows
 	}
@@ -49,9 +49,9 @@ func (n *numbering) units(f *file) int {
 
 // forTesting reports whether a row belongs to the test set. If the table has groups, the hash of
 // the group's name decides, so a group is never split. Otherwise the hash of the row decides.
-func (n *numbering) forTesting(set mnist.Set, row int) bool {
+func (n *groupNumbers) forTesting(set mnist.Set, row int) bool {
 	if n == nil {
 		return forTesting(set, row)
 	}
-	return fifth(append([]byte("spdl/group/v1"), n.names[set.Groups[row]]...))
+	return isTestRow(append([]byte("spdl/group/v1"), n.names[set.Groups[row]]...))
 }

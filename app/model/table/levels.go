@@ -24,10 +24,10 @@ func (f *file) levels(dst []uint8, at int, c params.Column) ([]uint8, error) {
 	if len(c.Values) > 0 {
 		which := slices.Index(c.Values, text)
 		if which < 0 && !c.Others {
-			return dst, f.errorf(at, "the value is none of the chain's: %s", some(c.Values))
+			return dst, f.errorf(at, "the value is none of the chain's: %s", sample(c.Values))
 		}
 		for i := range c.Values {
-			dst = append(dst, said(i == which))
+			dst = append(dst, answerLevel(i == which))
 		}
 		return dst, nil
 	}
@@ -42,12 +42,12 @@ func (f *file) levels(dst []uint8, at int, c params.Column) ([]uint8, error) {
 	}
 	dst = append(dst, level(x, c))
 	if c.Inputs() > 1 {
-		dst = append(dst, said(missing))
+		dst = append(dst, answerLevel(missing))
 	}
 	return dst, nil
 }
 
-func said(it bool) uint8 {
+func answerLevel(it bool) uint8 {
 	if it {
 		return yes
 	}

@@ -47,7 +47,7 @@ func Shape(path, label, group string) (t params.Table, units int, err error) {
 		}
 	}
 	t.Label, t.Group = label, group
-	n, err := f.numbering(group)
+	n, err := f.groupNumbers(group)
 	if err != nil {
 		return t, 0, err
 	}
@@ -62,7 +62,7 @@ func Shape(path, label, group string) (t params.Table, units int, err error) {
 		if err := widen(&t, f, at); err != nil {
 			return t, 0, err
 		}
-		if _, err := n.of(f); err != nil {
+		if _, err := n.numberOf(f); err != nil {
 			return t, 0, err
 		}
 	}
@@ -131,7 +131,7 @@ func Units(path string, t params.Table) (int, error) {
 		return 0, err
 	}
 	defer f.close()
-	n, err := f.numbering(t.Group)
+	n, err := f.groupNumbers(t.Group)
 	if err != nil {
 		return 0, err
 	}
@@ -151,7 +151,7 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 		return mnist.Data{}, err
 	}
 	defer f.close()
-	n, err := f.numbering(t.Group)
+	n, err := f.groupNumbers(t.Group)
 	if err != nil {
 		return mnist.Data{}, err
 	}
@@ -179,10 +179,10 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 // prefix, the row's class and its input bytes. The row is for testing if the first eight bytes of
 // the hash, as a big-endian number, are divisible by parts.
 func forTesting(set mnist.Set, row int) bool {
-	return fifth(append(append([]byte("spdl/table/v1"), set.Labels[row]), set.Image(row)...))
+	return isTestRow(append(append([]byte("spdl/table/v1"), set.Labels[row]), set.Image(row)...))
 }
 
-func fifth(content []byte) bool {
+func isTestRow(content []byte) bool {
 	hash := sha256.Sum256(content)
 	return binary.BigEndian.Uint64(hash[:])%parts == 0
 }
@@ -192,7 +192,7 @@ func fifth(content []byte) bool {
 func Examples(units int) int { return units - units/parts }
 
 // read reads all rows as images that are one pixel high.
-func (f *file) read(t params.Table, n *numbering) (set mnist.Set, err error) {
+func (f *file) read(t params.Table, n *groupNumbers) (set mnist.Set, err error) {
 	label, err := f.column(t.Label)
 	if err != nil {
 		return set, err
@@ -222,7 +222,7 @@ func (f *file) read(t params.Table, n *numbering) (set mnist.Set, err error) {
 			return set, f.errorf(label, "the label is none of the chain's classes: %s", strings.Join(t.Classes, ", "))
 		}
 		set.Labels = append(set.Labels, class)
-		group, err := n.of(f)
+		group, err := n.numberOf(f)
 		if err != nil {
 			return set, err
 		}

@@ -46,7 +46,7 @@ func (c *command) resolve(argv []string, dir string) (err error) {
 	if c.argv[0], err = executable(c.argv[0], c.dir); err != nil {
 		return err
 	}
-	c.folder, err = c.own()
+	c.folder, err = c.ownFolder()
 	return err
 }
 
@@ -89,10 +89,10 @@ func shebang(program, dir string) (python string, ok bool) {
 	return words[0], len(words) == 1 && strings.HasPrefix(filepath.Base(words[0]), "python")
 }
 
-// own returns the folder of the trainer's code: the folder of the first argument that is a file,
-// such as an interpreter's script. If no argument is a file, own returns the program's folder, or
-// the working directory if the program belongs to the system or the interpreter.
-func (c *command) own() (string, error) {
+// ownFolder returns the folder of the trainer's code: the folder of the first argument that is a
+// file, such as an interpreter's script. If no argument is a file, ownFolder returns the program's
+// folder, or the working directory if the program belongs to the system or the interpreter.
+func (c *command) ownFolder() (string, error) {
 	for _, argument := range c.argv[1:] {
 		path := argument
 		if !filepath.IsAbs(path) {
@@ -114,15 +114,16 @@ func (c *command) own() (string, error) {
 	return filepath.Dir(program), nil
 }
 
-// python is an interpreter's answer about itself.
-type python struct {
+// interpreterInfo is an interpreter's answer about itself.
+type interpreterInfo struct {
 	Executable string
 	Base       string   // the folder of the user's packages
 	Paths      []string // the folders of the interpreter and of its packages
 }
 
-// asked caches the answers of interpreters by path, because a trainer may restart often.
-var asked sync.Map
+// interpreterCache holds the interpreterInfo of each interpreter by path, because a trainer may
+// restart often.
+var interpreterCache sync.Map
 
 // askPython asks the command's Python interpreter for its executable and its folders. The
 // executable replaces the command's program, which may be a wrapper of pyenv or of a virtual
@@ -132,14 +133,14 @@ func (c *command) askPython() error {
 	if err != nil {
 		return err
 	}
-	known, ok := asked.Load(path)
+	known, ok := interpreterCache.Load(path)
 	if !ok {
 		if known, err = ask(path, c.env); err != nil {
 			return fmt.Errorf("%s does not say where its libraries are: %w", path, err)
 		}
-		asked.Store(path, known)
+		interpreterCache.Store(path, known)
 	}
-	answer := known.(python)
+	answer := known.(interpreterInfo)
 	c.argv[0] = answer.Executable
 	c.interpreter = append(c.interpreter, answer.Paths...)
 	c.env = append(c.env, "PYTHONUSERBASE="+answer.Base)
@@ -148,7 +149,7 @@ func (c *command) askPython() error {
 
 // ask runs an interpreter with a short script that prints its folders. The working directory is /,
 // so that the interpreter imports no module of the trainer.
-func ask(path string, env []string) (answer python, err error) {
+func ask(path string, env []string) (answer interpreterInfo, err error) {
 	const question = `import json, os, site, sys; print(json.dumps({"executable": sys.executable,
 "base": site.getuserbase(), "paths": [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable),
 os.path.dirname(os.path.realpath(sys.executable))] + [p for p in sys.path if p]}))`
