@@ -64,7 +64,7 @@ func TestAudit(t *testing.T) {
 	require.Contains(t, text, "the chain is what its blocks say, at every height")
 
 	page, _ := chainPage(t, 0, net)
-	require.Contains(t, page, fmt.Sprintf("%d rounds in heights 1 to ", rounds))
+	require.Contains(t, page, fmt.Sprintf(", with %d rounds, ", rounds))
 	require.Contains(t, page, r.AppHash)
 
 	height, tampered, hash := tamper(t, home, int(1+2*rounds/5))

@@ -35,7 +35,7 @@ func TestMeasureTwoClasses(t *testing.T) {
 	require.Equal(t, 1., got.Accuracy)
 	var text strings.Builder
 	got.text(&text)
-	require.Contains(t, text.String(), "AUC       1.0000, Brier score 0.0")
+	require.Contains(t, text.String(), "AUC           1.0000, Brier score 0.0")
 	require.Contains(t, text.String(), "positive is malignant\n")
 
 	f.Card.Model.Table.Classes = []string{"benign", "malignant", "unknown"}
