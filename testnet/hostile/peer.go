@@ -18,6 +18,7 @@ import (
 	"github.com/cosmos/gogoproto/proto"
 
 	"github.com/spdl/spdl/abci/reactor"
+	"github.com/spdl/spdl/app/tx"
 )
 
 // Behaviour is what a peer does.
@@ -35,6 +36,10 @@ type Behaviour struct {
 
 // gossipChannel is the channel of reactor.Gossip, and aggregateChannel that of aggregates.
 const gossipChannel, aggregateChannel = byte(0x53), byte(0x51)
+
+// maxPacket is the max payload of a packet that a peer takes over a connection in memory: more than
+// nodes send. With CometBFT's own a peer ends the connection at a node's first large packet.
+const maxPacket = 1 << 17
 
 // Peer is CometBFT's switch with one reactor, which attacks every node that it is connected to until
 // it is told to end.
@@ -100,8 +105,10 @@ func (v *Peer) Network(info p2p.DefaultNodeInfo, key p2p.NodeKey) (*p2p.Switch, 
 		switch id {
 		case gossipChannel:
 			c.MessageType = &reactor.Gossip{}
-		case mempool.MempoolChannel, aggregateChannel:
+		case mempool.MempoolChannel:
 			c.MessageType = &protomem.Message{}
+		case aggregateChannel:
+			c.MessageType = &tx.Envelope{}
 		default:
 			if c.MessageType = v.Also[id]; c.MessageType == nil {
 				continue // what it hears there it need not understand
@@ -117,6 +124,7 @@ func (v *Peer) Network(info p2p.DefaultNodeInfo, key p2p.NodeKey) (*p2p.Switch, 
 	fast := conn.DefaultMConnConfig() // it does not throttle itself
 	fast.SendRate, fast.RecvRate, fast.FlushThrottle = 1<<30, 1<<30, time.Millisecond
 	c := config.DefaultP2PConfig()
+	c.MaxPacketMsgPayloadSize = maxPacket
 	c.AllowDuplicateIP = true // else its switch dials one node of a host
 	transport := p2p.NewMultiplexTransport(info, key, fast)
 	sw := p2p.NewSwitch(c, transport)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -29,7 +30,12 @@ type Outcome struct {
 func play(t *Net, h History) (o Outcome, err error) {
 	start := time.Now()
 	p := &player{Net: t, invariants: newInvariants(guilty(h))}
-	defer func() { err = errors.Join(err, t.Close()) }()
+	defer func() {
+		for _, end := range p.ends {
+			end()
+		}
+		err = errors.Join(err, t.Close())
+	}()
 	for i := range t.nodes {
 		if err := t.Start(i); err != nil {
 			return o, err
@@ -80,7 +86,8 @@ func guilty(h History) (all []int) {
 type player struct {
 	*Net
 	*invariants
-	since tally // what the blocks said when time began
+	since tally    // what the blocks said when time began
+	ends  []func() // end the adversaries of all bursts; each may be called again
 }
 
 // best returns the tally of the longest chain that an honest node has.
@@ -180,7 +187,8 @@ func (p *player) apply(m *moment) error {
 		}
 	case Adversary:
 		if m.begins {
-			m.end.end = p.Adversary(m.Event)
+			m.end.end = sync.OnceFunc(p.Adversary(m.Event))
+			p.ends = append(p.ends, m.end.end)
 		} else {
 			m.end.end()
 		}
