@@ -103,7 +103,7 @@ func (p *player) best() (best tally) {
 
 // expect returns an error if bounds do not hold of the blocks since time began.
 func (p *player) expect(b Bounds) error {
-	if err := errors.Join(p.check(p.Net), p.bounded(len(p.nodes))); err != nil {
+	if err := errors.Join(p.check(p.Net), p.boundedHeap(len(p.nodes))); err != nil {
 		return err
 	}
 	now := p.best()
