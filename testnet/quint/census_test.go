@@ -31,8 +31,10 @@ var events = map[string]func(before state, now step) bool{
 		return now.Ok && slices.ContainsFunc(now.Block.Ops, func(op operation) bool { return op.Kind == "carry" })
 	},
 	"rounds with operations": func(_ state, now step) bool { return now.closes() && len(now.Block.Ops) > 0 },
-	"joins":                  func(before state, now step) bool { return len(now.State.Participants) > len(before.Participants) },
-	"ties":                   func(_ state, now step) bool { return now.State.Tied },
+	"joins": func(before state, now step) bool {
+		return len(now.State.Participants) > len(before.Participants)
+	},
+	"ties": func(_ state, now step) bool { return now.State.Tied },
 }
 
 // changes are what a step can do to a participant.
@@ -42,10 +44,11 @@ var changes = map[string]func(before, after participant) bool{
 	"validators taken": func(before, after participant) bool {
 		return after.Active && before.Validator != none && after.Validator == none
 	},
-	"inactive":    func(before, after participant) bool { return before.Absence < 9 && after.Absence >= 9 },
-	"returns":     func(before, after participant) bool { return before.Absence >= 9 && after.Absence < 9 },
-	"restored":    func(before, after participant) bool { return before.SettledHeight < after.SettledHeight },
-	"passed over": func(before, after participant) bool { return before.PassedOver < after.PassedOver },
+	"inactive":              func(before, after participant) bool { return before.Absence < 9 && after.Absence >= 9 },
+	"returns":               func(before, after participant) bool { return before.Absence >= 9 && after.Absence < 9 },
+	"probe ends inactivity": func(before, after participant) bool { return before.Absence >= after.Absence+3 },
+	"restored":              func(before, after participant) bool { return before.SettledHeight < after.SettledHeight },
+	"passed over":           func(before, after participant) bool { return before.PassedOver < after.PassedOver },
 }
 
 func (s step) closes() bool { return s.Ok && s.Block.Leader != none }
