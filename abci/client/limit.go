@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/cometbft/cometbft/types"
 )
@@ -17,6 +18,29 @@ var ErrTooLarge = errors.New("answer is too large")
 // base64. A state with the largest model takes less than half of it.
 const MaxAnswer = types.MaxBlockSizeBytes/3*4 + 16<<20
 
+// ErrNoRPC means that something other than a CometBFT RPC answers at the node's address.
+var ErrNoRPC = errors.New("is no CometBFT RPC")
+
+// checkAnswer rejects an answer that a CometBFT RPC does not give to a request: a web page, or that it does not
+// know the path or the method.
+func checkAnswer(r *http.Request, answer *http.Response, err error) error {
+	said := ""
+	switch {
+	case err != nil && strings.Contains(err.Error(), "malformed HTTP"):
+		said = "no HTTP"
+	case err != nil:
+		return err
+	case answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusMethodNotAllowed ||
+		strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html"):
+		said = fmt.Sprintf("%q, %q", answer.Status, answer.Header.Get("Content-Type"))
+		err = answer.Body.Close()
+	default:
+		return nil
+	}
+	return errors.Join(fmt.Errorf("%s %w: it answers %s; the address of a node's RPC is rpc.laddr of its config.toml, by "+
+		"default port 26657, and a proxy in front of it may reject the request", r.URL.Host, ErrNoRPC, said), err)
+}
+
 // limited is an HTTP transport that limits the size of answers, in bytes.
 type limited struct {
 	next http.RoundTripper
@@ -25,7 +49,7 @@ type limited struct {
 
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := l.next.RoundTrip(r)
-	if err != nil {
+	if err := checkAnswer(r, answer, err); err != nil {
 		return nil, err
 	}
 	if answer.ContentLength > l.most {

@@ -132,8 +132,9 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 		return j, nil
 	}
 	if e.ChainID != chainID || string(e.ID) != string(id) {
-		return nil, fmt.Errorf("%w: %s is for chain %q and participant %X, want %q and %X", ErrJournal, path, e.ChainID, e.ID,
-			chainID, id)
+		return nil, fmt.Errorf("%w: %s is of participant %X on chain %q, and this home's is %X on chain %q: put back the "+
+			"journal of this home; if there is none, move the file away, and the worker begins a new one and sits out the "+
+			"round that is open", ErrJournal, path, e.ID, e.ChainID, id, chainID)
 	}
 	j.Entry = e
 	return j, nil

@@ -174,6 +174,9 @@ func TestAJournalHasOneWorker(t *testing.T) {
 	}
 	_, err := OpenJournal(path, "another-chain", []byte{1})
 	require.ErrorIs(t, err, ErrJournal)
+	require.ErrorContains(t, err, path+` is of participant 01 on chain "`+apptest.ChainID+`", and this home's is 01 on `+
+		`chain "another-chain": put back`)
+	require.ErrorContains(t, err, "move the file away")
 	j, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err, "who was refused has released it")
 	require.NoError(t, j.Close())

@@ -190,6 +190,33 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
+// TestStopIsNoFailure: a trainer that the worker ends by SIGTERM is not logged as killed. One that another process
+// ends is.
+func TestStopIsNoFailure(t *testing.T) {
+	needsSandbox(t)
+	for by, stop := range map[string]func(*child, *heard){
+		"worker": func(k *child, _ *heard) { k.stop(false) },
+		"other": func(k *child, h *heard) {
+			var pid int
+			_, err := fmt.Sscan(h.String()[strings.Index(h.String(), "up ")+3:], &pid)
+			require.NoError(t, err)
+			require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
+			require.True(t, k.within(time.Minute))
+			k.stop(false)
+		},
+	} {
+		h := new(heard)
+		k, err := launch(Config{Argv: []string{stage.Tool(t, "sh"), "-c", "echo up $$ >&2; exec sleep 1000"},
+			Dir: t.TempDir(), Log: h.say, Sandbox: sandbox.Settings{Memory: maxMemory, Scratch: maxScratch,
+				Processes: maxProcesses}})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return strings.Contains(h.String(), "up ") }, time.Minute, time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // the supervisor listens to signals
+		stop(k, h)
+		require.Equal(t, by == "other", strings.Contains(h.String(), "killed by the signal"), h.String())
+	}
+}
+
 // TestNodeKilled: if SIGKILL ends a node, all processes that its trainer started end too.
 func TestNodeKilled(t *testing.T) {
 	needsSandbox(t)

@@ -120,7 +120,8 @@ func journal(ctx context.Context, h *Home) Finding {
 	case info.Missing:
 		return ok("there is none, and no chain yet")
 	case info.ChainID != h.Genesis.ChainID:
-		return fail("put back the journal of this chain, or move the file away", "%s is of chain %q, genesis of %q", path,
+		return fail("put back the journal of this chain; if there is none, move the file away, and the worker begins a new "+
+			"one and sits out the open round", "%s is of chain %q, genesis of %q", path,
 			info.ChainID, h.Genesis.ChainID)
 	}
 	all, err := h.participants(ctx)

@@ -23,7 +23,7 @@ type supervisor struct {
 	ended  chan int      // receives the exit code of the trainer
 	alone  chan struct{} // closed when no descendant is left
 	scoped bool          // whether the kernel confines the supervisor's signals to its descendants
-	over   atomic.Bool   // whether the supervisor is killing its descendants
+	over   atomic.Bool   // whether the supervisor is ending its descendants, by itself or for the worker
 }
 
 // supervise runs a trainer until the trainer or the worker ends, then kills all descendants, and
@@ -151,6 +151,7 @@ func (s *supervisor) attend(orphaned <-chan struct{}) int {
 		case <-orphaned:
 			return exitFailed
 		case <-signals:
+			s.over.Store(true)
 			_ = unix.Kill(-s.main, syscall.SIGTERM)
 		case <-timer.C:
 			begun := time.Now()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/cometbft/cometbft/config"
@@ -89,11 +88,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	for i := range confs {
 		confs[i].Follow = o.follow
 	}
-	err = runAll(r.Context, chain, confs, logger)
-	if errors.Is(err, worker.ErrJournal) {
-		return fmt.Errorf("%w; remove it only if that chain is over", err)
-	}
-	return err
+	return runAll(r.Context, chain, confs, logger)
 }
 
 // runAll runs workers until all have ended. A worker that fails does not end the others.

@@ -1,0 +1,47 @@
+package client
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestNoRPC: an address at which a web page, an explorer or a p2p listener answers is named as no CometBFT RPC,
+// with the setting that has the right address.
+func TestNoRPC(t *testing.T) {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<html>explorer</html>"))
+	}))
+	defer page.Close()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		_, _ = w.Write([]byte(`{"error":"GET alone"}`))
+	}))
+	defer api.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte("\x20p2p handshake\r\n\r\n"))
+			_ = c.Close()
+		}
+	}()
+	for _, at := range []string{page.Listener.Addr().String(), api.Listener.Addr().String(), listener.Addr().String()} {
+		c, err := New(at)
+		require.NoError(t, err)
+		_, err = c.Status(context.Background())
+		require.ErrorIs(t, err, ErrNoRPC)
+		require.ErrorContains(t, err, at+" is no CometBFT RPC")
+		require.ErrorContains(t, err, "rpc.laddr")
+	}
+}
