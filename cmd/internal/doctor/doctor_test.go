@@ -20,6 +20,8 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/testnet"
 )
@@ -291,4 +293,26 @@ func TestUnreadableHome(t *testing.T) {
 	}
 	require.Equal(t, Fail, Worst(found))
 	require.False(t, errors.Is(h.NoGenesis, os.ErrNotExist))
+}
+
+// TestDiskToCome: the estimate is at least what nets have stored, and at most a tenth more. The bytes are those of
+// block store, index, results and write-ahead log of a node after a run of spdl testnet start --no-eval.
+func TestDiskToCome(t *testing.T) {
+	h, _ := stopped(t)
+	for _, net := range []struct {
+		preset           string
+		n                int
+		rounds, measured uint64
+	}{
+		{"default", 4, 400, 5113446 + 4802600 + 2182886 + 6995683},
+		{"mlp", 4, 60, 1980988 + 1910915 + 343929 + 2268584},
+		{"default", 10, 60, 1653857 + 1735464 + 647000 + 4697919},
+	} {
+		p, err := preset.New(net.preset, net.n)
+		require.NoError(t, err)
+		got := h.bytesOf(app.Genesis{Params: p}, net.n, net.rounds)
+		t.Logf("%s, N=%d: %d, measured %d", net.preset, net.n, got, net.measured)
+		require.GreaterOrEqual(t, got, net.measured)
+		require.Less(t, float64(got), 1.1*float64(net.measured))
+	}
 }

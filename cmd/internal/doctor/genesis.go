@@ -139,11 +139,12 @@ func program(ctx context.Context, h *Home) Finding {
 			return warn("restart the node if this program has replaced its own", "the node is spdl %s, this program %s",
 				info.Response.Version, version.Version)
 		}
-		return ok("spdl %s, state machine %d, as the node that runs", version.Version, app.Version)
+		return ok("spdl %s, state machine %d, CometBFT %s, as the node that runs", version.Version, app.Version,
+			version.CometBFT())
 	}
 	if h.NoGenesis == nil && h.Genesis.ConsensusParams != nil && h.Genesis.ConsensusParams.Version.App != app.Version {
 		return warn("start the release of the chain's version, unless the chain was upgraded", "genesis is of version %d of "+
 			"the state machine, this program executes %d", h.Genesis.ConsensusParams.Version.App, app.Version)
 	}
-	return ok("spdl %s, state machine %d", version.Version, app.Version)
+	return ok("spdl %s, state machine %d, CometBFT %s", version.Version, app.Version, version.CometBFT())
 }
