@@ -101,16 +101,8 @@ func (g *Glance) troubles() []Trouble {
 // reasons returns what stands against a participant with a contribution to the last round, or nil,
 // the gravest first.
 func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
+	out = g.proven(p.Participant)
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for _, o := range g.Offences {
-		switch {
-		case o.Participant != p.Participant:
-		case o.Misbehavior != 0:
-			say("proven offence in block %d: %s at height %d", o.Height, o.Cause(), o.Voted)
-		default:
-			say("proven offence in block %d: two different statements (%s) for round %d", o.Height, o.Cause(), o.Round)
-		}
-	}
 	for _, x := range g.Refused {
 		if c == nil && x.Signed && x.Participant == p.Participant {
 			say("this node rejected its gradient of round %d: %s", x.Round, explorer.RejectionText(x))
@@ -135,6 +127,21 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 	absent.say(say, "no gradient")
 	if c != nil && !c.Selected {
 		say("left out of round %d: %s", g.Last.Round, explorer.Why(g.Last, p.Participant))
+	}
+	return out
+}
+
+// proven returns the proven offences of a participant.
+func (g *Glance) proven(participant uint32) (out []string) {
+	for _, o := range g.Offences {
+		switch {
+		case o.Participant != participant:
+		case o.Misbehavior != 0:
+			out = append(out, fmt.Sprintf("proven offence in block %d: %s at height %d", o.Height, o.Cause(), o.Voted))
+		default:
+			out = append(out, fmt.Sprintf("proven offence in block %d: two different statements (%s) for round %d", o.Height,
+				o.Cause(), o.Round))
+		}
 	}
 	return out
 }
