@@ -49,13 +49,13 @@ type Options struct {
 	// OwnKey is the public key of the participant whose worker runs with this node, for the
 	// timings. It may be nil.
 	OwnKey []byte
-	// Finalized is called by every successful FinalizeBlock, in CometBFT's goroutine, with the
+	// OnFinalized is called by every successful FinalizeBlock, in CometBFT's goroutine, with the
 	// decided block and the outcome. It may be nil.
-	Finalized func(*abcitypes.RequestFinalizeBlock, *app.Outcome)
-	// Decided reports whether an honest validator is beyond a height. At such a height
+	OnFinalized func(*abcitypes.RequestFinalizeBlock, *app.Outcome)
+	// IsDecided reports whether an honest validator is beyond a height. At such a height
 	// PrepareProposal does not wait: CometBFT cannot process the decided block in that time, so the
 	// node would never catch up with a fast chain. By default no height is decided.
-	Decided func(height int64) bool
+	IsDecided func(height int64) bool
 	// Admits returns an error for the id of a node that may not connect, for CometBFT's peer
 	// filter. By default every node may connect.
 	Admits func(node string) error
@@ -75,46 +75,46 @@ type Options struct {
 type Application struct {
 	abcitypes.BaseApplication
 
-	options  Options
-	log      log.Logger
-	store    *store.Store
-	state    atomic.Pointer[app.State] // the committed state; nil before InitChain
-	pool     atomic.Pointer[pool.Pool] // nil before InitChain
-	executor *pool.Executor
-	timings  *query.Timings
-	refusals *query.Rejections
-	attempts *query.Attempts
-	lateness slowRounds
-	drafts   pool.Drafts
-	ahead    pool.Precomputer
-	queries  *query.Queries
-	ready    chan struct{} // closed once state and pool are set
-	once     sync.Once
+	options     Options
+	log         log.Logger
+	store       *store.Store
+	state       atomic.Pointer[app.State] // the committed state; nil before InitChain
+	pool        atomic.Pointer[pool.Pool] // nil before InitChain
+	executor    *pool.Executor
+	timings     *query.Timings
+	refusals    *query.Rejections
+	attempts    *query.Attempts
+	lateness    slowRounds
+	drafts      pool.Drafts
+	precomputer pool.Precomputer
+	queries     *query.Queries
+	ready       chan struct{} // closed once state and pool are set
+	once        sync.Once
 
-	// decided is the outcome of the block that FinalizeBlock has executed, until Commit stores it;
+	// outcome is the result of the block that FinalizeBlock has executed, until Commit stores it;
 	// then nil. It needs no lock, because CometBFT makes these calls one after the other.
-	decided *app.Outcome
-	// fresh is true from InitChain to the first Commit. In that time state is the genesis state,
-	// which Info must not report and the store does not hold.
-	fresh atomic.Bool
+	outcome *app.Outcome
+	// beforeCommit is true from InitChain to the first Commit. In that time state is the genesis
+	// state, which Info must not report and the store does not hold.
+	beforeCommit atomic.Bool
 
-	started time.Time
-	taken   map[uint64]time.Time // times of the snapshots by height; only Commit uses it
+	startTime     time.Time
+	snapshotTimes map[uint64]time.Time // times of the snapshots by height; only Commit uses it
 
-	// offered is the time of the last accepted offer of a snapshot, and chunked the time of the
+	// offerTime is the time of the last accepted offer of a snapshot, and chunkTime the time of the
 	// last correct chunk; nil before.
-	offered, chunked atomic.Pointer[time.Time]
+	offerTime, chunkTime atomic.Pointer[time.Time]
 
-	// restoring is the snapshot that state sync is receiving. It needs no lock, because CometBFT
-	// makes one snapshot call at a time.
-	restoring *restoring
+	// restoration is the restore of the snapshot that state sync is receiving. It needs no lock,
+	// because CometBFT makes one snapshot call at a time.
+	restoration *restoration
 
-	ended     func(*app.State) // may be nil
-	hold      func()           // may be nil
-	express   func([]byte)     // may be nil
-	admitted  func(*tx.Tx)     // may be nil
-	report    func([]byte)     // may be nil
-	broadcast atomic.Pointer[func(context.Context, []byte) error]
+	onEnd      func(*app.State) // may be nil
+	onHold     func()           // may be nil
+	express    func([]byte)     // may be nil
+	onAdmitted func(*tx.Tx)     // may be nil
+	report     func([]byte)     // may be nil
+	broadcast  atomic.Pointer[func(context.Context, []byte) error]
 }
 
 var _ abcitypes.Application = (*Application)(nil)
@@ -140,15 +140,15 @@ func New(o Options) (*Application, error) {
 	if o.StateMachine == 0 {
 		o.StateMachine = app.Version
 	}
-	if o.Decided == nil {
-		o.Decided = func(int64) bool { return false }
+	if o.IsDecided == nil {
+		o.IsDecided = func(int64) bool { return false }
 	}
 	if o.GenesisVersion == 0 {
 		o.GenesisVersion = o.StateMachine
 	}
-	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{}), started: o.Now()}
+	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{}), startTime: o.Now()}
 	a.timings, a.refusals, a.attempts = query.NewTimings(o.Now), query.NewRejections(), query.NewAttempts()
-	a.ahead.Log, a.executor = o.Logger, pool.NewExecutor(o.Now, o.Metrics)
+	a.precomputer.Log, a.executor = o.Logger, pool.NewExecutor(o.Now, o.Metrics)
 	a.queries = query.New(query.Queries{
 		Store: a.store, State: a.State, Pool: func() pool.Snapshot { return a.pool.Load().Snapshot() }, Draft: a.draft,
 		Now:     o.Now,
@@ -178,7 +178,7 @@ func (a *Application) publish(s *app.State) {
 		a.once.Do(func() { close(a.ready) })
 	}
 	own, found := s.Find(a.options.OwnKey)
-	a.timings.Opened(s, own.Index, found)
+	a.timings.RecordOpening(s, own.Index, found)
 	a.measure(before, s)
 }
 
@@ -194,8 +194,8 @@ func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 
 // SetDeclaration sets the function that returns the node's declaration about its own home
 // (query.Home), for queries. It must be set before the node starts.
-func (a *Application) SetDeclaration(of func(*app.State) query.Home) {
-	a.queries.Declaration = of
+func (a *Application) SetDeclaration(declare func(*app.State) query.Home) {
+	a.queries.Declaration = declare
 }
 
 // SetClocks sets the function that returns the clocks of the node's peers, for queries. It must be
@@ -210,7 +210,7 @@ func (a *Application) SetClosedBy(closedBy func() []string) { a.queries.ClosedBy
 // take. That includes transactions that are already in the pool and, with GossipRefused,
 // transactions that the pool rejects. CheckTx calls the function in its own goroutine, so it must
 // not block. It must be set before the node starts.
-func (a *Application) SetAdmitted(heard func(*tx.Tx)) { a.admitted = heard }
+func (a *Application) SetAdmitted(onAdmitted func(*tx.Tx)) { a.onAdmitted = onAdmitted }
 
 // SetReport sets the function that submits evidence of an equivocation that this node has seen.
 // CheckTx calls the function, so it must not block. It must be set before the node starts.
@@ -222,10 +222,10 @@ func (a *Application) State() *app.State { return a.state.Load() }
 // SetEnd sets the callback for the last block of the application's state machine version. The
 // callback gets the state after that block. CometBFT continues when the callback returns. It must
 // be set before the node starts.
-func (a *Application) SetEnd(ended func(*app.State)) { a.ended = ended }
+func (a *Application) SetEnd(onEnd func(*app.State)) { a.onEnd = onEnd }
 
 // SetHold sets the callback for a decided block that needs another state machine version.
 // FinalizeBlock calls it before it returns an error, on which CometBFT panics; a callback that
 // never returns stops CometBFT without a panic. It must be set before the node starts, and after
 // CometBFT has replayed its blocks.
-func (a *Application) SetHold(hold func()) { a.hold = hold }
+func (a *Application) SetHold(onHold func()) { a.onHold = onHold }

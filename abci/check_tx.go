@@ -22,7 +22,7 @@ func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) 
 	code := Code(err)
 	// A failed recheck means that the transaction is stale. It does not count as a rejection.
 	if req.Type != abcitypes.CheckTxType_Recheck {
-		a.rejected(metrics.VerbCheckTx, err)
+		a.countRejection(metrics.VerbCheckTx, err)
 	}
 	return &abcitypes.ResponseCheckTx{Code: code, Codespace: Codespace, Log: err.Error()}, nil
 }
@@ -71,7 +71,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		a.passOn(t)
 		return nil
 	case err != nil:
-		a.refusals.Add(p.Committed(), t, CodeName(Code(err)), err)
+		a.refusals.Add(p.CommittedState(), t, CodeName(Code(err)), err)
 		if a.options.GossipRefused && query.ByContent(t, err) {
 			a.passOn(t)
 			return nil
@@ -84,7 +84,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	a.passOn(t)
 	a.timings.Arrived(t, p.Snapshot())
 	if t.Gradient != nil {
-		a.ahead.Run(p.Snapshot())
+		a.precomputer.Run(p.Snapshot())
 	}
 	a.options.Metrics.Pool(p.Size())
 	return nil
@@ -92,8 +92,8 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 
 // passOn hands a transaction to gossip. The mempool is about to take the transaction.
 func (a *Application) passOn(t *tx.Tx) {
-	if a.admitted != nil {
-		a.admitted(t)
+	if a.onAdmitted != nil {
+		a.onAdmitted(t)
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 
 // Commit stores the decided outcome in one synced write and publishes it.
 func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcitypes.ResponseCommit, error) {
-	out := a.decided
+	out := a.outcome
 	if out == nil {
 		return nil, errors.New("commit without a decided block")
 	}
-	if err := a.store.Save(out, a.fresh.Load()); err != nil {
+	if err := a.store.Save(out, a.beforeCommit.Load()); err != nil {
 		return nil, fmt.Errorf("commit height %d: %w", out.State.Height, err)
 	}
 	if every := a.options.SnapshotInterval; every > 0 && out.State.Height%every == 0 {
@@ -24,13 +24,13 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 			a.log.Error("snapshot not taken", "height", out.State.Height, "err", err)
 		}
 	}
-	a.fresh.Store(false)
-	a.decided = nil
+	a.beforeCommit.Store(false)
+	a.outcome = nil
 	a.executor.Clear()
 	if r := out.Record; r != nil {
 		before := a.state.Load()
-		a.warnSlowRound(before, r, a.timings.Closed(r, closedShort(before, r)))
-		a.attempts.Closed(r, a.pool.Load().Aggregates())
+		a.warnSlowRound(before, r, a.timings.RecordClosing(r, closedShort(before, r)))
+		a.attempts.Record(r, a.pool.Load().Aggregates())
 		a.measureRound(r)
 		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View,
 			"included", len(r.Contributions))
@@ -42,8 +42,8 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	for _, c := range out.Enacted {
 		a.logEnactment(out.State.Height, c)
 	}
-	if err := out.State.Executable(); err != nil && a.ended != nil {
-		a.ended(out.State) // called before the worker sees the state, so that the worker signs nothing more
+	if err := out.State.Executable(); err != nil && a.onEnd != nil {
+		a.onEnd(out.State) // called before the worker sees the state, so that the worker signs nothing more
 	}
 	a.publish(out.State)
 	retain, err := a.store.RetainHeight(out, a.options.Retain)

@@ -53,8 +53,8 @@ func TestRevealedEarly(t *testing.T) {
 		require.Equal(t, abci.CodeOK, n.check(c).Code)
 	}
 	n.decide(1)
-	require.NotNil(t, n.Held(early[0].Hash))
-	require.Nil(t, n.Held(early[1].Hash))
+	require.NotNil(t, n.PoolTx(early[0].Hash))
+	require.Nil(t, n.PoolTx(early[1].Hash))
 	require.Equal(t, abci.CodeCommit, n.check(early[1]).Code)
 	require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(s, 1)).Code)
 }

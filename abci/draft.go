@@ -22,7 +22,9 @@ func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 
 func (a *Application) draft(participant uint32, v pool.Snapshot) (*tx.Aggregate, error) {
 	start := a.options.Now()
-	draft, err := a.drafts.Draft(v, participant, func() { a.options.Metrics.Aggregated(a.options.Now().Sub(start)) })
+	draft, err := a.drafts.Draft(v, participant, func() {
+		a.options.Metrics.ObserveAggregation(a.options.Now().Sub(start))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +66,8 @@ func (a *Application) Pending() (raws [][]byte, round uint64) {
 	return raws, v.State.Progress.Round
 }
 
-// Held returns the pending transaction with a hash, or nil.
-func (a *Application) Held(hash [32]byte) *tx.Tx {
+// PoolTx returns the pending transaction with a hash, or nil.
+func (a *Application) PoolTx(hash [32]byte) *tx.Tx {
 	if p := a.pool.Load(); p != nil {
 		return p.Find(hash)
 	}
@@ -82,10 +84,10 @@ func (a *Application) HashOf(raw []byte) [32]byte {
 	return sha256.Sum256(raw)
 }
 
-// AllHeld returns all transactions in this node's pool, including those of the next round.
-func (a *Application) AllHeld() []*tx.Tx {
+// PoolTxs returns all transactions in this node's pool, including those of the next round.
+func (a *Application) PoolTxs() []*tx.Tx {
 	if p := a.pool.Load(); p != nil {
-		return p.All()
+		return p.Txs()
 	}
 	return nil
 }

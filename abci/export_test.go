@@ -1,4 +1,4 @@
 package abci
 
 // AwaitForeseen returns when no precomputation runs.
-func (a *Application) AwaitForeseen() { a.ahead.Wait() }
+func (a *Application) AwaitForeseen() { a.precomputer.Wait() }

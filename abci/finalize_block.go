@@ -27,14 +27,14 @@ func (a *Application) FinalizeBlock(_ context.Context,
 	out, err := a.executor.Execute(s, app.Block{Height: uint64(req.Height), Txs: txs,
 		Misbehavior: misbehaviors(req.Misbehavior)})
 	if err != nil {
-		if errors.Is(err, app.ErrVersion) && a.hold != nil {
-			a.hold()
+		if errors.Is(err, app.ErrVersion) && a.onHold != nil {
+			a.onHold()
 		}
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
-	a.decided = out
-	if a.options.Finalized != nil {
-		a.options.Finalized(req, out)
+	a.outcome = out
+	if a.options.OnFinalized != nil {
+		a.options.OnFinalized(req, out)
 	}
 	hash := out.State.Hash()
 	r := &abcitypes.ResponseFinalizeBlock{

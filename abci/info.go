@@ -10,7 +10,7 @@ import (
 // that height.
 func (a *Application) Info(context.Context, *abcitypes.RequestInfo) (*abcitypes.ResponseInfo, error) {
 	r := &abcitypes.ResponseInfo{Data: "spdl", Version: a.options.Program, AppVersion: a.options.StateMachine}
-	if s := a.state.Load(); s != nil && !a.fresh.Load() {
+	if s := a.state.Load(); s != nil && !a.beforeCommit.Load() {
 		hash := s.Hash()
 		r.LastBlockHeight = int64(s.Height)
 		r.LastBlockAppHash = hash[:]

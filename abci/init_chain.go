@@ -45,7 +45,7 @@ func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitCha
 	if err != nil {
 		return nil, fmt.Errorf("init chain: %w", err)
 	}
-	a.fresh.Store(true)
+	a.beforeCommit.Store(true)
 	a.publish(s)
 	hash := s.Hash()
 	return &abcitypes.ResponseInitChain{AppHash: hash[:]}, nil

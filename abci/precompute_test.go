@@ -19,7 +19,7 @@ func TestTheRuleRunsWithTheLastGradient(t *testing.T) {
 		require.Equal(t, abci.CodeOK, plain.check(apptest.Gradient(n.State(), i)).Code)
 	}
 	n.AwaitForeseen()
-	for _, held := range n.AllHeld() {
+	for _, held := range n.PoolTxs() {
 		v, err := held.Vector(n.State().Grid().Width, len(n.State().Model))
 		require.NoError(t, err)
 		for k := range v.Len() {

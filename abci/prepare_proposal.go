@@ -89,7 +89,7 @@ func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, d
 	height int64) bool {
 	look := time.NewTicker(decidedLook)
 	defer look.Stop()
-	for !a.options.Decided(height) {
+	for !a.options.IsDecided(height) {
 		select {
 		case <-changed:
 			return true

@@ -21,7 +21,7 @@ func (a *Application) ProcessProposal(_ context.Context,
 		return nil, query.ErrNotReady
 	}
 	if err := a.verdict(s, req); err != nil {
-		a.rejected(metrics.VerbProcessProposal, err)
+		a.countRejection(metrics.VerbProcessProposal, err)
 		a.log.Error("proposal rejected", "height", req.Height, "hash", hex.EncodeToString(req.Hash), "txs", len(req.Txs),
 			"err", err)
 		return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_REJECT}, nil

@@ -20,9 +20,10 @@ type slowRounds struct {
 }
 
 const (
-	lateViews = "gradients came after the views of all ranks were open: anybody may lead, and the election decides nothing"
-	lateOwn   = "this worker's gradient came when the round could close without it: its training steps are slower than " +
-		"the round waits"
+	viewsLate = "gradients came after the views of all ranks were open: anybody may lead, and the election " +
+		"decides nothing"
+	ownGradientLate = "this worker's gradient came when the round could close without it: its training steps are " +
+		"slower than the round waits"
 	remedy = "on every node set proposal.wait above the longest training step and consensus.timeout_propose " +
 		"above that, " +
 		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
@@ -36,9 +37,9 @@ func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Mo
 	e, what := before.Params.Election, ""
 	switch {
 	case before.OpenView(m.QuorumAt) >= uint64(max(1, len(r.Ranking))):
-		what = lateViews
+		what = viewsLate
 	case m.Slow || m.OwnAt > r.Opened && m.OwnAt-r.Opened >= e.QuorumBlocks:
-		what = lateOwn
+		what = ownGradientLate
 	}
 	if what == "" || l.rounds == 1 || l.rounds < l.next {
 		return

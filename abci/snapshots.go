@@ -30,14 +30,14 @@ const (
 	snapshotSpacing = snapshotAge / 20
 )
 
-// restoring is a snapshot that state sync is receiving.
-type restoring struct {
-	height  uint64
-	appHash []byte
-	hashes  []byte // the SHA-256 hashes of the chunks
-	chunks  [][]byte
-	senders []string // the sender of each chunk
-	have    int
+// restoration is the restore of a snapshot that state sync is receiving.
+type restoration struct {
+	height      uint64
+	appHash     []byte
+	hashes      []byte // the SHA-256 hashes of the chunks
+	chunks      [][]byte
+	senders     []string // the sender of each chunk
+	numReceived int
 }
 
 // takeSnapshot stores a snapshot of the state and drops old snapshots. It does nothing if
@@ -50,11 +50,11 @@ func (a *Application) takeSnapshot(s *app.State) error {
 	now := a.options.Now()
 	taken := map[uint64]time.Time{}
 	for _, h := range heights {
-		if taken[h] = a.started; a.taken[h].After(a.started) {
-			taken[h] = a.taken[h]
+		if taken[h] = a.startTime; a.snapshotTimes[h].After(a.startTime) {
+			taken[h] = a.snapshotTimes[h]
 		}
 	}
-	a.taken = taken
+	a.snapshotTimes = taken
 	if n := len(heights); n >= keptSnapshots && now.Sub(taken[heights[n-1]]) < snapshotSpacing {
 		return nil
 	}
@@ -71,16 +71,16 @@ func (a *Application) takeSnapshot(s *app.State) error {
 	return nil
 }
 
-// Restoring returns the times of the last accepted offer of a snapshot and of the last correct
+// RestoreTimes returns the times of the last accepted offer of a snapshot and of the last correct
 // chunk, zero if there was none. done is true if the application has a state.
-func (a *Application) Restoring() (offered, taken time.Time, done bool) {
+func (a *Application) RestoreTimes() (offered, taken time.Time, done bool) {
 	at := func(p *atomic.Pointer[time.Time]) (t time.Time) {
 		if p := p.Load(); p != nil {
 			t = *p
 		}
 		return t
 	}
-	return at(&a.offered), at(&a.chunked), a.state.Load() != nil
+	return at(&a.offerTime), at(&a.chunkTime), a.state.Load() != nil
 }
 
 // ListSnapshots offers the snapshots in the store. Peers may ask without a limit, because an answer
@@ -133,16 +133,16 @@ func (a *Application) OfferSnapshot(_ context.Context,
 		return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_REJECT}, nil
 	}
 	now := a.options.Now()
-	a.offered.Store(&now)
-	a.restoring = &restoring{
+	a.offerTime.Store(&now)
+	a.restoration = &restoration{
 		height: s.Height, appHash: req.AppHash, hashes: s.Metadata, chunks: make([][]byte, s.Chunks),
 		senders: make([]string, s.Chunks),
 	}
 	return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_ACCEPT}, nil
 }
 
-// right reports whether a chunk has its hash in the snapshot's metadata.
-func (r *restoring) right(index uint32, chunk []byte) bool {
+// verify reports whether a chunk has its hash in the snapshot's metadata.
+func (r *restoration) verify(index uint32, chunk []byte) bool {
 	if int(index) >= len(r.chunks) {
 		return false
 	}
@@ -157,11 +157,11 @@ func (r *restoring) right(index uint32, chunk []byte) bool {
 // snapshot of this program's version.
 func (a *Application) ApplySnapshotChunk(_ context.Context,
 	req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
-	r := a.restoring
+	r := a.restoration
 	switch {
 	case r == nil:
 		return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ABORT}, nil
-	case !r.right(req.Index, req.Chunk):
+	case !r.verify(req.Index, req.Chunk):
 		a.log.Error("wrong chunk of a snapshot, its sender is asked no more", "height", r.height, "chunk", req.Index, "bytes",
 			len(req.Chunk), "sender", req.Sender)
 		return &abcitypes.ResponseApplySnapshotChunk{
@@ -170,13 +170,13 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 		}, nil
 	}
 	now := a.options.Now()
-	a.chunked.Store(&now)
+	a.chunkTime.Store(&now)
 	if r.chunks[req.Index] == nil {
-		r.have++
+		r.numReceived++
 	}
 	r.chunks[req.Index], r.senders[req.Index] = req.Chunk, req.Sender
-	if r.have == len(r.chunks) {
-		a.restoring = nil
+	if r.numReceived == len(r.chunks) {
+		a.restoration = nil
 		if err := a.restore(r); err != nil {
 			a.log.Error("snapshot rejected", "height", r.height, "err", err)
 			reject := &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT}
@@ -209,7 +209,7 @@ func (a *Application) executable(s *app.State) error {
 
 // restore checks, stores and publishes the received state. Any peer may offer a snapshot, so
 // restore turns a panic, which is the fault of the snapshot, into an error.
-func (a *Application) restore(r *restoring) (err error) {
+func (a *Application) restore(r *restoration) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)

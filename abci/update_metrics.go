@@ -18,10 +18,10 @@ func (a *Application) measure(before, s *app.State) {
 	}
 	m.Pool(a.pool.Load().Size())
 	if before == nil || before.Progress.Epoch != s.Progress.Epoch || before.Progress.Round != s.Progress.Round {
-		m.RoundOpened(a.options.Now())
+		m.RecordRoundOpening(a.options.Now())
 	}
 	if before != nil && before.Hash() == s.Hash() {
-		m.Committed(s.Height)
+		m.SetHeight(s.Height)
 		return
 	}
 	c := metrics.Chain{
@@ -42,7 +42,7 @@ func (a *Application) measure(before, s *app.State) {
 	}
 	m.State(c)
 	if own := s.HolderOf(a.options.OwnKey); own != nil {
-		m.Active(own.Active)
+		m.SetActive(own.Active)
 	}
 }
 
@@ -53,23 +53,23 @@ func (a *Application) measureRound(r *app.Record) {
 		return
 	}
 	t, _ := a.timings.Get(r.Epoch, r.Round)
-	m.RoundClosed(int(r.View), len(r.Contributions), t.LGC, t.GE, t.BC)
+	m.RecordRoundClosing(int(r.View), len(r.Contributions), t.LGC, t.GE, t.BC)
 	for _, c := range r.Contributions {
-		m.Contributed(c.Participant, c.Selected)
+		m.CountContribution(c.Participant, c.Selected)
 	}
 	if own := a.state.Load().HolderOf(a.options.OwnKey); own != nil {
 		m.OwnRound(slices.ContainsFunc(r.Contributions, func(c app.Contribution) bool { return c.Participant == own.Index }))
 	}
 }
 
-// rejected counts a rejection in the metrics. An error by a rule on whole blocks has no result code
-// of its own; its reason is "block".
-func (a *Application) rejected(verb string, err error) {
+// countRejection counts a rejection in the metrics. An error by a rule on whole blocks has no
+// result code of its own; its reason is "block".
+func (a *Application) countRejection(verb string, err error) {
 	code := Code(err)
 	reason := CodeName(code)
 	rules := []error{app.ErrOrder, app.ErrMismatch, app.ErrHeight, app.ErrTooMany, app.ErrCommitPhase, app.ErrCommits}
 	if code == CodeInternal && slices.ContainsFunc(rules, func(rule error) bool { return errors.Is(err, rule) }) {
 		reason = "block"
 	}
-	a.options.Metrics.Rejected(verb, code, reason)
+	a.options.Metrics.CountRejection(verb, code, reason)
 }

@@ -197,7 +197,7 @@ func TestPrepareWaits(t *testing.T) {
 func TestProposerOfADecidedHeightDoesNotWait(t *testing.T) {
 	var looks atomic.Int64
 	a, err := abci.New(abci.Options{ProposalWait: time.Minute, StragglerWait: time.Minute,
-		Decided: func(height int64) bool {
+		IsDecided: func(height int64) bool {
 			require.Equal(t, int64(1), height)
 			return looks.Add(1) > 3
 		}})

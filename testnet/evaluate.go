@@ -25,7 +25,7 @@ func (n *Net) Evaluator(ctx context.Context) (*home.Evaluator, error) {
 	if p.Model.Kind != params.ModelExternal {
 		return e, nil
 	}
-	if _, err := e.Evaluate(ctx, p, make([]float64, p.Model.Dim())); err != nil && !home.Unmeasurable(err) {
+	if _, err := e.Evaluate(ctx, p, make([]float64, p.Model.Dim())); err != nil && !home.IsUnmeasurable(err) {
 		e.Close()
 		return nil, err
 	}

@@ -245,7 +245,7 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 		}
 	}
 	measured, err := e.Evaluate(ctx, p, parameters)
-	if home.Unmeasurable(err) {
+	if home.IsUnmeasurable(err) {
 		return r, nil
 	}
 	if err != nil {

@@ -45,7 +45,7 @@ func TestGradientsTravelOnce(t *testing.T) {
 			}))
 			var all int64
 			for _, r := range nodes.Nodes {
-				got := r.Received()
+				got := r.ReceivedBytes()
 				t.Log(got)
 				all += got[metrics.ReceivedNew] + got[metrics.ReceivedKnown] + got[metrics.ReceivedRefused]
 			}

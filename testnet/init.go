@@ -106,7 +106,7 @@ func (m *Manifest) genesisSeed() []byte {
 func (n *Net) add(i, rpc, p2p int) error {
 	m := n.Manifest
 	c := home.DefaultConfig()
-	home.Loopback(c)
+	home.UseLoopback(c)
 	c.Moniker = nodeName(i)
 	c.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", rpc)
 	relay := i >= m.Validators

@@ -42,17 +42,17 @@ type Policy struct {
 type Control struct {
 	file            string            // the path of app.toml
 	relays          string            // the relays as id@host:port, separated by commas
-	named           map[p2p.ID]bool   // the ids of the persistent peers, including relays
+	persistentIDs   map[p2p.ID]bool   // the ids of the persistent peers, including relays
 	genesis         []app.Participant // the participants of the genesis, used until state returns a state
 	state           func() *app.State
 	limiter         *handshakeLimiter
-	strangers       strangers
+	strangers       strangerLog
 	persistentPeers string // the persistent peers as id@host:port, separated by commas
 
 	mu          sync.Mutex
-	open        bool
+	isPublic    bool
 	allowed     map[p2p.ID]bool
-	read        time.Time // the modification time of app.toml at the last reading
+	readTime    time.Time // the modification time of app.toml at the last reading
 	members     map[p2p.ID]bool
 	membersOnly bool
 	membersOf   *app.State // the state from which members and membersOnly were computed
@@ -62,12 +62,12 @@ type Control struct {
 // as the function state returns nil, and the participants in the returned state afterwards.
 func New(c *config.Config, p Policy, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
-		file: filepath.Join(c.RootDir, "config", "app.toml"), open: p.Open, relays: p.Relays,
-		named: PersistentPeers(c.P2P), genesis: genesis, state: state, limiter: newHandshakeLimiter(),
-		persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed), strangers: newStrangers(),
+		file: filepath.Join(c.RootDir, "config", "app.toml"), isPublic: p.Open, relays: p.Relays,
+		persistentIDs: PersistentPeers(c.P2P), genesis: genesis, state: state, limiter: newHandshakeLimiter(),
+		persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed), strangers: newStrangerLog(),
 	}
 	if info, err := os.Stat(ad.file); err == nil {
-		ad.read = info.ModTime()
+		ad.readTime = info.ModTime()
 	}
 	return ad
 }
@@ -100,19 +100,19 @@ func (ad *Control) update() {
 	}
 }
 
-// closed reports whether strangers may not connect.
-func (ad *Control) closed() bool {
+// isClosed reports whether strangers may not connect.
+func (ad *Control) isClosed() bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
 	ad.update()
-	return ad.membersOnly && !ad.open
+	return ad.membersOnly && !ad.isPublic
 }
 
 // isOpen reports whether p2p.members_only of app.toml is false.
 func (ad *Control) isOpen() bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
-	return ad.open
+	return ad.isPublic
 }
 
 // IsStranger reports whether err is or contains errStranger, the error of Admit. It also compares
@@ -127,12 +127,12 @@ func (ad *Control) Trusts(id p2p.ID) bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
 	ad.update()
-	return ad.named[id] || ad.allowed[id] || ad.members[id]
+	return ad.persistentIDs[id] || ad.allowed[id] || ad.members[id]
 }
 
 // Admit returns errStranger for the id of a node that may not connect.
 func (ad *Control) Admit(id string) error {
-	if ad.closed() && !ad.Trusts(p2p.ID(strings.ToLower(id))) {
+	if ad.isClosed() && !ad.Trusts(p2p.ID(strings.ToLower(id))) {
 		return fmt.Errorf("%w: %s (p2p.allowed_peers of app.toml lets in others)", errStranger, id)
 	}
 	return nil
@@ -141,7 +141,7 @@ func (ad *Control) Admit(id string) error {
 // AdmitAddress rejects a connection before its handshake if strangers may not connect and too many
 // connections come from unknown addresses (errTooManyHandshakes).
 func (ad *Control) AdmitAddress(address string) error {
-	if !ad.closed() {
+	if !ad.isClosed() {
 		return nil
 	}
 	return ad.limiter.admit(address)
@@ -151,10 +151,10 @@ func (ad *Control) AdmitAddress(address string) error {
 // can admit a node, or all nodes while members are unknown, without a restart.
 func (ad *Control) reread(logger log.Logger) {
 	info, err := os.Stat(ad.file)
-	if err != nil || info.ModTime().Equal(ad.read) {
+	if err != nil || info.ModTime().Equal(ad.readTime) {
 		return
 	}
-	ad.read = info.ModTime()
+	ad.readTime = info.ModTime()
 	v := viper.New()
 	v.SetConfigFile(ad.file)
 	v.SetDefault("p2p.members_only", true)
@@ -169,7 +169,7 @@ func (ad *Control) reread(logger log.Logger) {
 	}
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
-	ad.allowed, ad.open = peerIDs(list), !v.GetBool("p2p.members_only")
+	ad.allowed, ad.isPublic = peerIDs(list), !v.GetBool("p2p.members_only")
 }
 
 // Watch disconnects peers that are no longer admitted, after every block and every change of

@@ -40,11 +40,11 @@ const (
 type handshakeLimiter struct {
 	now func() time.Time
 
-	mu    sync.Mutex
-	known map[string]time.Time // the time when a trusted node last connected from the address
+	mu           sync.Mutex
+	trustedTimes map[string]time.Time // the time when a trusted node last connected from the address
 
-	unknown *rate.Limiter                     // the rate of handshakes from unknown addresses
-	recent  *simplelru.LRU[string, time.Time] // the time of the last handshake from each unknown address
+	strangerLimiter *rate.Limiter                     // the rate of handshakes from unknown addresses
+	strangerTimes   *simplelru.LRU[string, time.Time] // the time of the last handshake from each unknown address
 }
 
 func newHandshakeLimiter() *handshakeLimiter {
@@ -52,8 +52,8 @@ func newHandshakeLimiter() *handshakeLimiter {
 	if err != nil {
 		panic(err) // the size must be at least 1
 	}
-	return &handshakeLimiter{now: time.Now, known: map[string]time.Time{}, recent: recent,
-		unknown: rate.NewLimiter(handshakeRate, handshakeBurst)}
+	return &handshakeLimiter{now: time.Now, trustedTimes: map[string]time.Time{}, strangerTimes: recent,
+		strangerLimiter: rate.NewLimiter(handshakeRate, handshakeBurst)}
 }
 
 // add records that a trusted node is at an address.
@@ -61,17 +61,17 @@ func (d *handshakeLimiter) add(ip string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
-	if _, ok := d.known[ip]; !ok && len(d.known) >= maxAddresses {
-		for ip, at := range d.known {
+	if _, ok := d.trustedTimes[ip]; !ok && len(d.trustedTimes) >= maxAddresses {
+		for ip, at := range d.trustedTimes {
 			if now.Sub(at) > addressMemory {
-				delete(d.known, ip)
+				delete(d.trustedTimes, ip)
 			}
 		}
-		if len(d.known) >= maxAddresses {
+		if len(d.trustedTimes) >= maxAddresses {
 			return
 		}
 	}
-	d.known[ip] = now
+	d.trustedTimes[ip] = now
 }
 
 // admit returns nil if a connection from an address may begin its handshake, and
@@ -84,14 +84,14 @@ func (d *handshakeLimiter) admit(address string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
-	if at, ok := d.known[host]; ok && now.Sub(at) <= addressMemory {
+	if at, ok := d.trustedTimes[host]; ok && now.Sub(at) <= addressMemory {
 		return nil
 	}
 	place := network(host)
-	if last, ok := d.recent.Get(place); ok && now.Sub(last) < addressPause || !d.unknown.AllowN(now, 1) {
+	if last, ok := d.strangerTimes.Get(place); ok && now.Sub(last) < addressPause || !d.strangerLimiter.AllowN(now, 1) {
 		return errTooManyHandshakes
 	}
-	d.recent.Add(place, now)
+	d.strangerTimes.Add(place, now)
 	return nil
 }
 

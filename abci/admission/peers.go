@@ -37,9 +37,10 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	if s := ad.state(); s != nil {
 		all = s.Participants
 	}
-	// named does not get the peers that Configure takes from the chain, because those are admitted
-	// only while they are members.
-	ad.named = PersistentPeers(&config.P2PConfig{PersistentPeers: AddRelays(peers.PersistentPeers, ad.relays, own)})
+	// persistentIDs does not get the peers that Configure takes from the chain, because those are
+	// admitted only while they are members.
+	withRelays := AddRelays(peers.PersistentPeers, ad.relays, own)
+	ad.persistentIDs = PersistentPeers(&config.P2PConfig{PersistentPeers: withRelays})
 	if strings.TrimSpace(peers.PersistentPeers) == "" {
 		peers.PersistentPeers = strings.Join(Addresses(all, own), ",")
 	}
@@ -48,9 +49,9 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	if peers.ListenAddress == "" {
 		peers.ListenAddress, peers.ExternalAddress, peers.PexReactor = noListener, "", false
 	}
-	closed := ad.closed()
+	closed := ad.isClosed()
 	known := peerIDs(peers.UnconditionalPeerIDs)
-	maps.Copy(known, ad.named)
+	maps.Copy(known, ad.persistentIDs)
 	maps.Copy(known, ad.allowed)
 	maps.Copy(known, ad.members)
 	delete(known, own)
@@ -152,7 +153,7 @@ func checkPeerID(id string) error {
 
 // WarnOpen logs that every node may connect to this node, and the reason.
 func WarnOpen(logger log.Logger, ad *Control, all []app.Participant) {
-	if len(all) < 2 || ad.closed() {
+	if len(all) < 2 || ad.isClosed() {
 		return
 	}
 	if ad.isOpen() {

@@ -21,26 +21,26 @@ const (
 	maxStrangers = 1 << 10
 )
 
-// strangers remembers the nodes that were rejected and logged. Its owner locks it.
-type strangers struct {
-	said *simplelru.LRU[p2p.ID, time.Time]
-	line time.Time // the time of the last line
+// strangerLog remembers the nodes that were rejected and logged. Its owner locks it.
+type strangerLog struct {
+	logged *simplelru.LRU[p2p.ID, time.Time]
+	line   time.Time // the time of the last line
 }
 
-func newStrangers() strangers {
+func newStrangerLog() strangerLog {
 	said, err := simplelru.NewLRU[p2p.ID, time.Time](maxStrangers, nil)
 	if err != nil {
 		panic(err) // the size must be at least 1
 	}
-	return strangers{said: said}
+	return strangerLog{logged: said}
 }
 
-// due reports whether to log a rejected node at a time, and notes that it is logged.
-func (s *strangers) due(id p2p.ID, at time.Time) bool {
-	if last, known := s.said.Get(id); known && at.Sub(last) < strangerPause || at.Sub(s.line) < lineInterval {
+// shouldLog reports whether to log a rejected node at a time, and notes that it is logged.
+func (s *strangerLog) shouldLog(id p2p.ID, at time.Time) bool {
+	if last, known := s.logged.Get(id); known && at.Sub(last) < strangerPause || at.Sub(s.line) < lineInterval {
 		return false
 	}
-	s.said.Add(id, at)
+	s.logged.Add(id, at)
 	s.line = at
 	return true
 }
@@ -60,7 +60,7 @@ func (ad *Control) Filter(logger log.Logger) p2p.PeerFilterFunc {
 // report logs a rejected node, and the command that would let it in.
 func (ad *Control) report(peer p2p.Peer, logger log.Logger) {
 	ad.mu.Lock()
-	due, allowed := ad.strangers.due(peer.ID(), time.Now()), maps.Clone(ad.allowed)
+	due, allowed := ad.strangers.shouldLog(peer.ID(), time.Now()), maps.Clone(ad.allowed)
 	ad.mu.Unlock()
 	if !due {
 		return

@@ -8,23 +8,23 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Announced is a subscription to a node's blocks. Announcements are not verified, so an
+// Subscription is a subscription to a node's blocks. Announcements are not verified, so an
 // announcement is only a hint to query the node.
-type Announced struct {
+type Subscription struct {
 	Blocks <-chan struct{} // receives a value after a block; holds at most one value
 	live   atomic.Bool
 }
 
 // Live reports whether the node has announced a block. The result stays true when the connection
 // breaks, because the RPC client reconnects.
-func (a *Announced) Live() bool { return a.live.Load() }
+func (a *Subscription) Live() bool { return a.live.Load() }
 
-// Announced subscribes to the node's blocks until ctx ends. It returns at once. If the node does
+// Subscribe subscribes to the node's blocks until ctx ends. It returns at once. If the node does
 // not answer or accepts no subscriptions, no value arrives on the
 // channel Blocks.
-func (c *Client) Announced(ctx context.Context) *Announced {
+func (c *Client) Subscribe(ctx context.Context) *Subscription {
 	blocks := make(chan struct{}, 1)
-	a := &Announced{Blocks: blocks}
+	a := &Subscription{Blocks: blocks}
 	go func() {
 		rpc, err := rpchttp.New(c.address, "/websocket")
 		if err != nil || rpc.Start() != nil {

@@ -49,9 +49,9 @@ type Client struct {
 	address string
 }
 
-// patience is the timeout of one request. Without this timeout, a node that accepts connections and
-// never answers would block callers without a deadline, such as workers and audits.
-const patience = time.Minute
+// requestTimeout is the timeout of one request. Without this timeout, a node that accepts
+// connections and never answers would block callers without a deadline, such as workers and audits.
+const requestTimeout = time.Minute
 
 // idleConnections is the max number of connections that stay open between requests. An explorer
 // makes this number of requests at once; the standard library by default keeps only 2 connections.
@@ -61,7 +61,7 @@ const idleConnections = 16
 // tcp://host:port, http://host or https://host (each with or without a port), or unix:///path for a
 // socket; host:port without a scheme means tcp. The client reads at most MaxAnswer bytes of an
 // answer.
-func New(address string) (*Client, error) { return open(address, MaxAnswer, patience) }
+func New(address string) (*Client, error) { return open(address, MaxAnswer, requestTimeout) }
 
 func open(address string, most int64, patience time.Duration) (*Client, error) {
 	if _, _, err := net.SplitHostPort(address); err == nil && !strings.Contains(address, "/") {
@@ -77,7 +77,7 @@ func open(address string, most int64, patience time.Duration) (*Client, error) {
 	if t, ok := web.Transport.(*http.Transport); ok {
 		t.MaxIdleConnsPerHost = idleConnections
 	}
-	web.Transport, web.Timeout = limited{web.Transport, most}, patience
+	web.Transport, web.Timeout = limitedTransport{web.Transport, most}, patience
 	rpc, err := rpchttp.NewWithClient(address, "/websocket", web)
 	if err != nil {
 		return nil, fmt.Errorf("node address %q: %w", address, err)
@@ -116,10 +116,10 @@ func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
 func (c *Client) Query(ctx context.Context, path string, answer any) (err error) {
 	switch answer := answer.(type) {
 	case *query.ModelState:
-		*answer, err = c.model(ctx, path)
+		*answer, err = c.fetchModel(ctx, path)
 		return err
 	case *query.StateAfter:
-		*answer, err = c.kept(ctx, path)
+		*answer, err = c.fetchCheckpoint(ctx, path)
 		return err
 	}
 	r, err := c.rpc.ABCIQuery(ctx, path, nil)

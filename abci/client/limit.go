@@ -41,40 +41,40 @@ func checkAnswer(r *http.Request, answer *http.Response, err error) error {
 		"default port 26657, and a proxy in front of it may reject the request", r.URL.Host, ErrNoRPC, said), err)
 }
 
-// limited is an HTTP transport that limits the size of answers, in bytes.
-type limited struct {
-	next http.RoundTripper
-	most int64
+// limitedTransport is an HTTP transport that limits the size of answers, in bytes.
+type limitedTransport struct {
+	transport http.RoundTripper
+	maxBytes  int64
 }
 
-func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := l.next.RoundTrip(r)
+func (l limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := l.transport.RoundTrip(r)
 	if err := checkAnswer(r, answer, err); err != nil {
 		return nil, err
 	}
-	if answer.ContentLength > l.most {
-		return nil, errors.Join(fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, answer.ContentLength, l.most),
+	if answer.ContentLength > l.maxBytes {
+		return nil, errors.Join(fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, answer.ContentLength, l.maxBytes),
 			answer.Body.Close())
 	}
-	answer.Body = &body{ReadCloser: answer.Body, left: l.most, most: l.most}
+	answer.Body = &body{ReadCloser: answer.Body, remaining: l.maxBytes, maxBytes: l.maxBytes}
 	return answer, nil
 }
 
 // body is the body of an answer. Reading beyond the limit fails.
 type body struct {
 	io.ReadCloser
-	left, most int64
+	remaining, maxBytes int64
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1] // one byte more shows whether the answer is too large
+	if int64(len(p)) > b.remaining+1 {
+		p = p[:b.remaining+1] // one byte more shows whether the answer is too large
 	}
 	n, err := b.ReadCloser.Read(p)
-	if int64(n) > b.left {
-		n, b.left = int(b.left), 0
-		return n, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, b.most)
+	if int64(n) > b.remaining {
+		n, b.remaining = int(b.remaining), 0
+		return n, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, b.maxBytes)
 	}
-	b.left -= int64(n)
+	b.remaining -= int64(n)
 	return n, err
 }

@@ -37,7 +37,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		fmt.Fprint(w, tail)
 	}))
 	defer server.Close()
-	c, err := open(server.URL, most, patience)
+	c, err := open(server.URL, most, requestTimeout)
 	require.NoError(t, err)
 	for _, says := range []bool{false, true} {
 		announced.Store(says)
@@ -51,7 +51,7 @@ func TestAnswersAreBounded(t *testing.T) {
 
 	for length := range 20 {
 		for _, step := range []int{1, 7, 512} {
-			b := &body{ReadCloser: io.NopCloser(bytes.NewReader(make([]byte, length))), left: 10, most: 10}
+			b := &body{ReadCloser: io.NopCloser(bytes.NewReader(make([]byte, length))), remaining: 10, maxBytes: 10}
 			n, buffer := 0, make([]byte, step)
 			var err error
 			for err == nil {

@@ -18,17 +18,17 @@ import (
 // ErrPiece means that the pieces of a long answer do not belong together.
 var ErrPiece = errors.New("pieces of the answer do not fit")
 
-// long survives failures of single requests. It requests a failed piece again after faultPause, and
-// fails only after the fifth failure without a new piece.
+// fetchLong survives failures of single requests. It requests a failed piece again after
+// faultPause, and fails only after the fifth failure without a new piece.
 const (
-	faults     = 5
+	maxFaults  = 5
 	faultPause = 200 * time.Millisecond
 )
 
-// model fetches a model in pieces, and checks the parameters against the hash in the answer. path
-// begins with /model.
-func (c *Client) model(ctx context.Context, path string) (m query.ModelState, err error) {
-	head, data, err := c.long(ctx, path)
+// fetchModel fetches a model in pieces, and checks the parameters against the hash in the answer.
+// path begins with /model.
+func (c *Client) fetchModel(ctx context.Context, path string) (m query.ModelState, err error) {
+	head, data, err := c.fetchLong(ctx, path)
 	if err != nil {
 		return m, err
 	}
@@ -38,24 +38,24 @@ func (c *Client) model(ctx context.Context, path string) (m query.ModelState, er
 	return query.ModelState{Epoch: head.Epoch, Round: head.Round, Hash: head.Hash, Parameters: data}, nil
 }
 
-// kept fetches a state or a checkpoint in pieces. path begins with /kept.
-func (c *Client) kept(ctx context.Context, path string) (query.StateAfter, error) {
-	head, data, err := c.long(ctx, path)
+// fetchCheckpoint fetches a state or a checkpoint in pieces. path begins with /kept.
+func (c *Client) fetchCheckpoint(ctx context.Context, path string) (query.StateAfter, error) {
+	head, data, err := c.fetchLong(ctx, path)
 	return query.StateAfter{Epoch: head.Epoch, Round: head.Round, Height: head.Height, Document: data}, err
 }
 
-// long fetches a long answer in pieces of at most query.MaxRange bytes. If the node no longer has
-// the state of the first piece, long starts again with the current state.
-func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, data []byte, err error) {
+// fetchLong fetches a long answer in pieces of at most query.MaxRange bytes. If the node no longer
+// has the state of the first piece, fetchLong starts again with the current state.
+func (c *Client) fetchLong(ctx context.Context, path string) (head query.RangeInfo, data []byte, err error) {
 	var height int64
-	left, furthest := faults, 0
+	left, furthest := maxFaults, 0
 	for {
-		err = c.piece(ctx, path, &height, &head, &data)
+		err = c.fetchPiece(ctx, path, &height, &head, &data)
 		switch {
 		case err == nil && len(data) == head.Bytes:
 			return head, data, nil
 		case err == nil && len(data) > furthest:
-			left, furthest = faults, len(data)
+			left, furthest = maxFaults, len(data)
 			continue
 		case err == nil:
 			continue
@@ -63,8 +63,8 @@ func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, d
 		left--
 		var refusal *Refusal
 		refused := errors.As(err, &refusal)
-		// long gives up after the last attempt, at the end of ctx, if an answer is too large, and
-		// if the first piece fails.
+		// fetchLong gives up after the last attempt, at the end of ctx, if an answer is too large,
+		// and if the first piece fails.
 		switch {
 		case left == 0, ctx.Err() != nil, errors.Is(err, ErrTooLarge), len(data) == 0:
 			return query.RangeInfo{}, nil, err
@@ -79,9 +79,10 @@ func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, d
 	}
 }
 
-// piece fetches the next piece and appends it to data. It fails with ErrPiece if the piece's
+// fetchPiece fetches the next piece and appends it to data. It fails with ErrPiece if the piece's
 // RangeInfo differs from that of the first piece.
-func (c *Client) piece(ctx context.Context, path string, height *int64, head *query.RangeInfo, data *[]byte) error {
+func (c *Client) fetchPiece(ctx context.Context, path string, height *int64, head *query.RangeInfo,
+	data *[]byte) error {
 	asked := fmt.Sprintf("%s?from=%d", path, len(*data))
 	answer, err := c.rpc.ABCIQueryWithOptions(ctx, asked, nil, rpcclient.ABCIQueryOptions{Height: *height})
 	if err != nil {

@@ -16,27 +16,27 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// Proven is an answer with a proof. It must not be trusted before the proof is verified.
-type Proven struct {
+// ProvenAnswer is an answer with a proof. It must not be trusted before the proof is verified.
+type ProvenAnswer struct {
 	Height int64  `json:"height"` // the height of the state; the next header has its application hash
 	Key    string `json:"key"`
 	proof.Proven
 }
 
 // Prove queries a path of the application for an answer with a proof. It does not verify the proof.
-func (c *Client) Prove(ctx context.Context, path string) (Proven, error) {
+func (c *Client) Prove(ctx context.Context, path string) (ProvenAnswer, error) {
 	answer, err := c.rpc.ABCIQueryWithOptions(ctx, path, nil, rpcclient.ABCIQueryOptions{Prove: true})
 	if err != nil {
-		return Proven{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return ProvenAnswer{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	r := answer.Response
 	if r.Code != abci.CodeOK {
-		return Proven{}, &Refusal{Code: r.Code, Log: r.Log}
+		return ProvenAnswer{}, &Refusal{Code: r.Code, Log: r.Log}
 	}
 	if r.ProofOps == nil || len(r.ProofOps.Ops) == 0 {
-		return Proven{}, fmt.Errorf("answer to %s has no proof: %w", path, proof.ErrNotProven)
+		return ProvenAnswer{}, fmt.Errorf("answer to %s has no proof: %w", path, proof.ErrNotProven)
 	}
-	return Proven{Height: r.Height, Key: string(r.Key), Proven: proof.Proven{Value: r.Value, Ops: r.ProofOps}}, nil
+	return ProvenAnswer{Height: r.Height, Key: string(r.Key), Proven: proof.Proven{Value: r.Value, Ops: r.ProofOps}}, nil
 }
 
 // Bundle returns the proofs for the model after a round.
@@ -44,8 +44,8 @@ func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (query.Bundle,
 	return ask[query.Bundle](ctx, c, "/bundle/"+place(epoch, round))
 }
 
-// Kept returns the node's last checkpoint at or before a round.
-func (c *Client) Kept(ctx context.Context, epoch, round uint64) (query.StateAfter, error) {
+// Checkpoint returns the node's last checkpoint at or before a round.
+func (c *Client) Checkpoint(ctx context.Context, epoch, round uint64) (query.StateAfter, error) {
 	return ask[query.StateAfter](ctx, c, "/kept/"+place(epoch, round))
 }
 

@@ -11,14 +11,14 @@ import (
 
 // Provider returns this node as a provider for CometBFT's light client.
 func (c *Client) Provider(chainID string) provider.Provider {
-	return careful{lighthttp.NewWithClient(chainID, c.rpc)}
+	return safeProvider{lighthttp.NewWithClient(chainID, c.rpc)}
 }
 
-// careful turns a panic into ErrBadLightBlock. CometBFT v0.40.0 panics on an answer without a
+// safeProvider turns a panic into ErrBadLightBlock. CometBFT v0.40.0 panics on an answer without a
 // header.
-type careful struct{ provider.Provider }
+type safeProvider struct{ provider.Provider }
 
-func (p careful) LightBlock(ctx context.Context, height int64) (b *types.LightBlock, err error) {
+func (p safeProvider) LightBlock(ctx context.Context, height int64) (b *types.LightBlock, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			b, err = nil, provider.ErrBadLightBlock{Reason: fmt.Errorf("the node's answer is none: %v", r)}

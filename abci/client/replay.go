@@ -22,7 +22,7 @@ var ErrNotKept = errors.New("node does not keep what the model is computed from"
 // the hash in the record, so the caller must trust only the record. progress, which may be nil,
 // gets the height of the first state and the number of blocks to execute.
 func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
-	s, block, err := c.before(ctx, r, progress)
+	s, block, err := c.stateBefore(ctx, r, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 // Neighbours computes the neighbours of each gradient of a closed round, in the same way as
 // Recompute. It fails unless the blocks lead to the record's model.
 func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours, error) {
-	s, block, err := c.before(ctx, r, nil)
+	s, block, err := c.stateBefore(ctx, r, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +44,8 @@ func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours
 	return s.Neighbours(block)
 }
 
-// before returns the block that closed a round, and the state before that block.
-func (c *Client) before(ctx context.Context, r app.Record, progress func(from, blocks uint64)) (s *app.State,
+// stateBefore returns the block that closed a round, and the state before that block.
+func (c *Client) stateBefore(ctx context.Context, r app.Record, progress func(from, blocks uint64)) (s *app.State,
 	block app.Block, err error) {
 	if s, err = c.start(ctx, r); err != nil {
 		return s, block, err
@@ -98,14 +98,14 @@ func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 
 // keptBefore returns the last checkpoint before a round.
 func (c *Client) keptBefore(ctx context.Context, r app.Record) (query.StateAfter, error) {
-	kept, err := c.Kept(ctx, r.Epoch, r.Round)
+	kept, err := c.Checkpoint(ctx, r.Epoch, r.Round)
 	switch {
 	case err != nil || kept.Epoch != r.Epoch || kept.Round != r.Round:
 		return kept, err
 	case r.Round > 0:
-		return c.Kept(ctx, r.Epoch, r.Round-1)
+		return c.Checkpoint(ctx, r.Epoch, r.Round-1)
 	case r.Epoch > 0:
-		return c.Kept(ctx, r.Epoch-1, 1<<64-1)
+		return c.Checkpoint(ctx, r.Epoch-1, 1<<64-1)
 	}
 	return kept, &Refusal{Code: abci.CodeNotFound, Log: "no state is kept from before the first round"}
 }

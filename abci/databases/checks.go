@@ -23,10 +23,11 @@ import (
 // ErrOtherGenesis means that the databases were begun with another genesis.json.
 var ErrOtherGenesis = errors.New("genesis.json is not the genesis of this home's data")
 
-// CheckGenesis rejects a genesis.json that was replaced after the chain of the home has begun. CometBFT
-// would continue with the genesis of the first start, but this program's worker would use the new
-// file. If the chain has not begun (home.Begun), CheckGenesis deletes what CometBFT has stored of the
-// former genesis. The validator's last signature stays, because votes for a first block may be out.
+// CheckGenesis rejects a genesis.json that was replaced after the chain of the home has begun.
+// CometBFT would continue with the genesis of the first start, but this program's worker would use
+// the new file. If the chain has not begun (home.StoredProgress), CheckGenesis deletes what
+// CometBFT has stored of the former genesis. The validator's last signature stays, because votes
+// for a first block may be out.
 func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
@@ -56,7 +57,7 @@ func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 	if err != nil {
 		return err
 	}
-	begun, err := home.Begun(db, blocks, d.Journal)
+	begun, err := home.StoredProgress(db, blocks, d.Journal)
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// waiting is the first byte of the keys under which CometBFT's evidence pool stores pending
+// pendingPrefix is the first byte of the keys under which CometBFT's evidence pool stores pending
 // evidence.
-const waiting = 0x01
+const pendingPrefix = 0x01
 
 // ErrNeedless rejects a piece of evidence against validators that the chain or another pending
 // piece already convicts.
@@ -36,27 +36,27 @@ type evidenceDB struct {
 
 // Set stores a value. It returns ErrNeedless for a piece of pending evidence that is not needed.
 func (c *evidenceDB) Set(key, value []byte) error {
-	if len(key) == 0 || key[0] != waiting {
+	if len(key) == 0 || key[0] != pendingPrefix {
 		return c.DB.Set(key, value)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	proven, err := provenBy(value)
+	proven, err := misbehaviorIn(value)
 	if err != nil {
 		return err
 	}
-	if err := c.needed(proven); err != nil {
+	if err := c.checkNeeded(proven); err != nil {
 		return err
 	}
 	return c.DB.Set(key, value)
 }
 
-// needed returns nil if a piece of evidence would convict at least one validator that neither the
-// state nor a pending piece convicts, and otherwise ErrNeedless. It reads the pending pieces before
-// the state: CometBFT removes a committed piece after the application has committed its block, so a
-// piece that is no longer pending is in the state already.
-func (c *evidenceDB) needed(proven []app.Misbehavior) error {
-	proven, err := c.notPending(proven)
+// checkNeeded returns nil if a piece of evidence would convict at least one validator that neither
+// the state nor a pending piece convicts, and otherwise ErrNeedless. It reads the pending pieces
+// before the state: CometBFT removes a committed piece after the application has committed its
+// block, so a piece that is no longer pending is in the state already.
+func (c *evidenceDB) checkNeeded(proven []app.Misbehavior) error {
+	proven, err := c.withoutPending(proven)
 	if err != nil {
 		return err
 	}
@@ -70,16 +70,16 @@ func (c *evidenceDB) needed(proven []app.Misbehavior) error {
 	return nil
 }
 
-// notPending returns the elements of proven whose validator has no pending piece of evidence
+// withoutPending returns the elements of proven whose validator has no pending piece of evidence
 // against it.
-func (c *evidenceDB) notPending(proven []app.Misbehavior) ([]app.Misbehavior, error) {
-	its, err := dbm.IteratePrefix(c.DB, []byte{waiting})
+func (c *evidenceDB) withoutPending(proven []app.Misbehavior) ([]app.Misbehavior, error) {
+	its, err := dbm.IteratePrefix(c.DB, []byte{pendingPrefix})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = its.Close() }()
 	for ; its.Valid() && len(proven) > 0; its.Next() {
-		held, err := provenBy(its.Value())
+		held, err := misbehaviorIn(its.Value())
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +90,8 @@ func (c *evidenceDB) notPending(proven []app.Misbehavior) ([]app.Misbehavior, er
 	return proven, its.Error()
 }
 
-// provenBy decodes a stored piece of evidence, and returns the misbehaviour that it proves.
-func provenBy(value []byte) ([]app.Misbehavior, error) {
+// misbehaviorIn decodes a stored piece of evidence, and returns the misbehaviour that it proves.
+func misbehaviorIn(value []byte) ([]app.Misbehavior, error) {
 	var p cmtproto.Evidence
 	if err := p.Unmarshal(value); err != nil {
 		return nil, err

@@ -45,25 +45,25 @@ func TestEvidencePoolHoldsOnePieceAValidator(t *testing.T) {
 			require.NoError(t, err)
 			raw, err := p.Marshal()
 			require.NoError(t, err)
-			return c.Set([]byte{waiting, key}, raw)
+			return c.Set([]byte{pendingPrefix, key}, raw)
 		}
 		require.NoError(t, add(0, 3, 1))
 		require.ErrorIs(t, add(1, 3, 1), ErrNeedless)
 		require.ErrorIs(t, add(1, 3, 2), ErrNeedless)
 		require.NoError(t, add(1, 2, 1))
-		require.NoError(t, c.Delete([]byte{waiting, 0}), "committed")
+		require.NoError(t, c.Delete([]byte{pendingPrefix, 0}), "committed")
 		require.NoError(t, add(2, 3, 2))
 		if at() == nil {
 			continue
 		}
 		require.ErrorIs(t, add(3, 99, 1), ErrNeedless)
-		require.NoError(t, c.Delete([]byte{waiting, 2}))
+		require.NoError(t, c.Delete([]byte{pendingPrefix, 2}))
 		out, err := s.Execute(app.Block{Height: s.Height + 1,
 			Misbehavior: []app.Misbehavior{{Type: 1, Address: ed25519.PubKey(apptest.ConsensusKey(3)).Address(), Height: 1}}})
 		require.NoError(t, err)
 		s = out.State
 		require.ErrorIs(t, add(3, 3, 2), ErrNeedless, "on file")
-		require.Error(t, c.Set([]byte{waiting, 9}, []byte("x")))
+		require.Error(t, c.Set([]byte{pendingPrefix, 9}, []byte("x")))
 		require.NoError(t, c.Set([]byte{0, 9}, []byte("x")))
 	}
 }
@@ -80,15 +80,15 @@ func TestPieceCommittedDuringTheCheck(t *testing.T) {
 		require.NoError(t, err)
 		return raw
 	}
-	require.NoError(t, c.Set([]byte{waiting, 0}, piece(0)))
+	require.NoError(t, c.Set([]byte{pendingPrefix, 0}, piece(0)))
 	c.state = func() *app.State { // the piece leaves the pool right after the state was read
 		before := s
 		out, err := s.Execute(app.Block{Height: s.Height + 1,
 			Misbehavior: []app.Misbehavior{{Type: 1, Address: ed25519.PubKey(apptest.ConsensusKey(3)).Address(), Height: 1}}})
 		require.NoError(t, err)
 		s = out.State
-		require.NoError(t, c.Delete([]byte{waiting, 0}))
+		require.NoError(t, c.Delete([]byte{pendingPrefix, 0}))
 		return before
 	}
-	require.ErrorIs(t, c.Set([]byte{waiting, 1}, piece(1)), ErrNeedless)
+	require.ErrorIs(t, c.Set([]byte{pendingPrefix, 1}, piece(1)), ErrNeedless)
 }

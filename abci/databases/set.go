@@ -36,7 +36,7 @@ func (d *Set) Provide(ctx *config.DBContext) (dbm.DB, error) {
 	case ctx.ID == "evidence":
 		return &evidenceDB{DB: db, state: d.State}, nil
 	case ctx.ID == "tx_index" && !d.Drops:
-		return &txIndexDB{DB: db, blocks: func() dbm.DB { return d.last("blockstore") }}, nil
+		return &txIndexDB{DB: db, blocks: func() dbm.DB { return d.lastOpened("blockstore") }}, nil
 	}
 	return db, nil
 }
@@ -60,9 +60,9 @@ func (d *Set) open(ctx *config.DBContext) (dbm.DB, error) {
 	return wrapped, nil
 }
 
-// last returns the last database that was opened with an id, also if it is closed again. If none
-// was opened, it returns an empty database.
-func (d *Set) last(id string) dbm.DB {
+// lastOpened returns the latest database that was opened with an id, also if it is closed again. If
+// none was opened, it returns an empty database.
+func (d *Set) lastOpened(id string) dbm.DB {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, db := range slices.Backward(d.opened) {

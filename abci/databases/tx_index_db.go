@@ -64,11 +64,11 @@ func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 
 // partsReader reads a stored block, and loads only the parts that it needs.
 type partsReader struct {
-	store  *cmtstore.BlockStore
-	height int64
-	at     int64 // the offset in the block of the next byte to read
-	held   int   // the number of the part in memory
-	part   []byte
+	store     *cmtstore.BlockStore
+	height    int64
+	offset    int64 // the offset in the block of the next byte to read
+	partIndex int   // the number of the part in memory
+	part      []byte
 }
 
 // transaction returns a transaction of the block, or an error if a part is missing. In protobuf a
@@ -77,7 +77,7 @@ type partsReader struct {
 func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	const header, data, tx = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
 	n, err := p.field(header)
-	p.at += n
+	p.offset += n
 	if err == nil {
 		_, err = p.field(data)
 	}
@@ -85,7 +85,7 @@ func (p *partsReader) transaction(index uint32) ([]byte, error) {
 		if n, err = p.field(tx); err != nil || index == 0 {
 			break
 		}
-		p.at += n
+		p.offset += n
 	}
 	if err != nil {
 		return nil, err
@@ -103,31 +103,31 @@ func (p *partsReader) field(tag byte) (int64, error) {
 		return 0, err
 	}
 	if got != tag {
-		return 0, fmt.Errorf("tag %d at byte %d, want %d", got, p.at-1, tag)
+		return 0, fmt.Errorf("tag %d at byte %d, want %d", got, p.offset-1, tag)
 	}
 	n, err := binary.ReadUvarint(p)
 	if err == nil && n > types.MaxBlockSizeBytes {
-		err = fmt.Errorf("length %d at byte %d, want at most %d", n, p.at, types.MaxBlockSizeBytes)
+		err = fmt.Errorf("length %d at byte %d, want at most %d", n, p.offset, types.MaxBlockSizeBytes)
 	}
 	return int64(n), err
 }
 
 // Read implements io.Reader. It reads at most to the end of a part.
 func (p *partsReader) Read(into []byte) (int, error) {
-	number := int(p.at / int64(types.BlockPartSizeBytes))
-	if p.part == nil || number != p.held {
+	number := int(p.offset / int64(types.BlockPartSizeBytes))
+	if p.part == nil || number != p.partIndex {
 		part := p.store.LoadBlockPart(p.height, number)
 		if part == nil {
 			return 0, io.ErrUnexpectedEOF
 		}
-		p.held, p.part = number, part.Bytes
+		p.partIndex, p.part = number, part.Bytes
 	}
-	from := min(int(p.at%int64(types.BlockPartSizeBytes)), len(p.part))
+	from := min(int(p.offset%int64(types.BlockPartSizeBytes)), len(p.part))
 	n := copy(into, p.part[from:])
 	if n == 0 {
 		return 0, io.ErrUnexpectedEOF
 	}
-	p.at += int64(n)
+	p.offset += int64(n)
 	return n, nil
 }
 

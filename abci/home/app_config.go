@@ -258,7 +258,7 @@ func (w WorkerConfig) validateTrainer() error {
 			return fmt.Errorf("worker.trainers has %q, want 64 hex digits each: spdl trainer hash prints them", hash)
 		}
 	}
-	return w.box().Validate()
+	return w.sandboxSettings().Validate()
 }
 
 // validateTrust checks the settings that only a worker outside of the node's process reads.

@@ -117,7 +117,7 @@ func TestAppConfigRefuses(t *testing.T) {
 // CometBFT's own checks.
 func TestConfigRoundTrip(t *testing.T) {
 	want := home.DefaultConfig()
-	home.Loopback(want)
+	home.UseLoopback(want)
 	require.NoError(t, want.ValidateBasic())
 	path := filepath.Join(t.TempDir(), "config.toml")
 	config.WriteConfigFile(path, want)

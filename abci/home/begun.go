@@ -14,10 +14,10 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Begun describes what a home has stored of its chain: a block of the databases state and blocks, or an entry
-// of the journal at a path. It is "" if there is neither: no block was decided, and the participant has
-// signed nothing.
-func Begun(state, blocks dbm.DB, journal string) (string, error) {
+// StoredProgress describes what a home has stored of its chain: a block of the databases state and
+// blocks, or an entry of the journal at a path. It is "" if there is neither: no block was decided,
+// and the participant has signed nothing.
+func StoredProgress(state, blocks dbm.DB, journal string) (string, error) {
 	s, err := sm.NewStore(state, sm.StoreOptions{}).Load()
 	if err != nil {
 		return "", err
@@ -32,15 +32,15 @@ func Begun(state, blocks dbm.DB, journal string) (string, error) {
 	return fmt.Sprintf("the journal %s has entries for chain %q", journal, info.ChainID), nil
 }
 
-// BegunIn is Begun for the home of a stopped node.
-func BegunIn(c *config.Config, a AppConfig) (begun string, err error) {
+// StoredProgressIn is StoredProgress for the home of a stopped node.
+func StoredProgressIn(c *config.Config, a AppConfig) (begun string, err error) {
 	dbs := []dbm.DB{dbm.NewMemDB(), dbm.NewMemDB()}
 	for i, name := range []string{"state", "blockstore"} {
 		if _, err := os.Stat(filepath.Join(c.DBDir(), name+".db")); errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		db, err := OpenDB(c, name)
-		if err != nil && locked(err) {
+		if err != nil && isLocked(err) {
 			return "", fmt.Errorf("a node runs in the home %s: stop it first", c.RootDir)
 		}
 		if err != nil {
@@ -49,5 +49,5 @@ func BegunIn(c *config.Config, a AppConfig) (begun string, err error) {
 		defer func() { err = errors.Join(err, db.Close()) }()
 		dbs[i] = db
 	}
-	return Begun(dbs[0], dbs[1], Journals(c, a))
+	return StoredProgress(dbs[0], dbs[1], Journals(c, a))
 }

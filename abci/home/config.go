@@ -40,7 +40,7 @@ func NewConfig(moniker, listen, external string) (*config.Config, error) {
 	c := DefaultConfig()
 	c.Moniker, c.P2P.ListenAddress, c.P2P.ExternalAddress = moniker, listen, external
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		Loopback(c)
+		UseLoopback(c)
 	}
 	return c, nil
 }
@@ -81,9 +81,9 @@ func DefaultConfig() *config.Config {
 	return c
 }
 
-// Loopback changes a configuration for a net on one machine, where loopback addresses are not
+// UseLoopback changes a configuration for a net on one machine, where loopback addresses are not
 // routable and many peers share one address.
-func Loopback(c *config.Config) {
+func UseLoopback(c *config.Config) {
 	c.P2P.PexReactor = false
 	c.P2P.AddrBookStrict = false
 	c.P2P.AllowDuplicateIP = true

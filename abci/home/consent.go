@@ -37,9 +37,9 @@ func ConsentLog(c *config.Config) *consent.Log { return consent.Open(consentFile
 
 func consentFile(c *config.Config) string { return filepath.Join(c.RootDir, "config", "consent.jsonl") }
 
-// Decided returns a participant's decision on an epoch, and the record of that decision, as
+// DecisionOn returns a participant's decision on an epoch, and the record of that decision, as
 // consent.Of does.
-func Decided(log *consent.Log, chainID string, epoch uint64, p params.Params,
+func DecisionOn(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	who app.Participant) (consent.Decision, consent.Record, error) {
 	about, err := consent.About(chainID, epoch, p)
 	if err != nil {
@@ -60,7 +60,7 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	}
 	log := ConsentLog(c)
 	return func(t worker.Task) error {
-		d, _, err := Decided(log, t.ChainID, t.Epoch, t.Params, t.Participant)
+		d, _, err := DecisionOn(log, t.ChainID, t.Epoch, t.Params, t.Participant)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w: %w", worker.ErrConsent, err)
@@ -81,7 +81,7 @@ func Declaration(c *config.Config, a AppConfig, p Participant, validatorAway fun
 	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {
 	case !a.Worker.Enabled || len(a.Worker.Trainer) == 0:
-	case a.Worker.box().Off:
+	case a.Worker.sandboxSettings().Off:
 		contained = query.TrainerFree
 	default:
 		contained = query.TrainerContained
@@ -116,7 +116,7 @@ func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) str
 		if !known {
 			return ConsentAwaited
 		}
-		d, _, err := Decided(log, s.ChainID, s.Progress.Epoch, s.Params, who)
+		d, _, err := DecisionOn(log, s.ChainID, s.Progress.Epoch, s.Params, who)
 		if err != nil {
 			return err.Error()
 		}
@@ -147,7 +147,7 @@ func Participants(ctx context.Context, c *config.Config, a AppConfig, s *Keystor
 		if err != nil {
 			return nil, err
 		}
-		all[i] = Holding(keys)
+		all[i] = ParticipantWith(keys)
 	}
 	return all, nil
 }

@@ -23,7 +23,7 @@ type PartOf func(path string, m params.Model, part mnist.Part) (mnist.Set, error
 // LoadPart reads a part of the training data of LoadData. It does not decode images of other parts.
 func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	switch {
-	case m.Table == nil && embedded(path):
+	case m.Table == nil && isEmbedded(path):
 		return mnist.EmbeddedPart(part)
 	case m.Table == nil && isFolder(path):
 		return mnist.LoadPart(path, part)
@@ -38,7 +38,7 @@ func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 // LoadTest reads the test data of LoadData. It does not read training images.
 func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	switch {
-	case m.Table == nil && embedded(path):
+	case m.Table == nil && isEmbedded(path):
 		return mnist.EmbeddedTest()
 	case m.Table == nil && isFolder(path):
 		return mnist.LoadTest(path)
@@ -58,7 +58,7 @@ func CheckGroups(path string, train mnist.Set, p params.Params) error {
 		mnist.GroupsFile)
 }
 
-func embedded(path string) bool { return path == "" || path == EmbeddedData }
+func isEmbedded(path string) bool { return path == "" || path == EmbeddedData }
 
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
@@ -69,7 +69,7 @@ func isFolder(path string) bool {
 // MNIST. Any other path is a CSV file if the model takes a table, and a folder of IDX files if it
 // takes images. LoadData fails with inputs.ErrInputs if the path and the model do not match.
 func LoadData(path string, m params.Model) (mnist.Data, error) {
-	if embedded(path) {
+	if isEmbedded(path) {
 		if m.Table != nil {
 			return mnist.Data{}, fmt.Errorf("%w: the embedded MNIST are images, and the chain's model wants %s: name a CSV "+
 				"file that has them", inputs.ErrInputs, inputsOf(m))

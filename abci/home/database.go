@@ -66,17 +66,17 @@ func OpenApplicationDB(c *config.Config) (dbm.DB, error) {
 	switch {
 	case err == nil:
 		return db, nil
-	case locked(err):
+	case isLocked(err):
 		return nil, fmt.Errorf("application database in %s (a node that runs holds its databases: stop it first): %w",
 			c.DBDir(), err)
 	}
 	return nil, fmt.Errorf("application database in %s: %w", c.DBDir(), err)
 }
 
-// locked reports whether a database did not open because another process holds the database's lock.
-// The backends have no common type for that error, so locked compares the operating system's error
-// text.
-func locked(err error) bool {
+// isLocked reports whether a database did not open because another process holds the database's
+// lock. The backends have no common type for that error, so isLocked compares the operating
+// system's error text.
+func isLocked(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), syscall.EAGAIN.Error())
 }
 
@@ -87,7 +87,7 @@ func checkStopped(c *config.Config) error {
 	switch {
 	case err == nil:
 		return db.Close()
-	case locked(err):
+	case isLocked(err):
 		return errors.New("a node runs in this home: stop it first")
 	}
 	return nil

@@ -42,7 +42,7 @@ func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string
 	if err != nil {
 		return err
 	}
-	data, err := seal([]byte(identity.String()+"\n"), to)
+	data, err := encryptTo([]byte(identity.String()+"\n"), to)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.identity, s.failed = identity, nil
+	s.identity, s.identityErr = identity, nil
 	return nil
 }
 
@@ -146,8 +146,9 @@ func (s *Keystore) refuseForeign(files []string) error {
 	return nil
 }
 
-// leftovers matches the temporary files of replaceFile, which remain if the process is killed.
-const leftovers = "write-file-atomic-*"
+// temporaryPattern matches the temporary files of replaceFile, which remain if the process is
+// killed.
+const temporaryPattern = "write-file-atomic-*"
 
 // removeLeftovers removes the temporary files that killed processes left in the folders of key
 // files. A temporary file may hold a plain key.
@@ -158,7 +159,7 @@ func removeLeftovers(files []string) (err error) {
 	}
 	slices.Sort(folders)
 	for _, folder := range slices.Compact(folders) {
-		left, globErr := filepath.Glob(filepath.Join(folder, leftovers))
+		left, globErr := filepath.Glob(filepath.Join(folder, temporaryPattern))
 		err = errors.Join(err, globErr)
 		for _, path := range left {
 			err = errors.Join(err, os.Remove(path))

@@ -21,7 +21,7 @@ type Evaluator struct {
 	trainer trainer.Config // has no Argv if the home has no trainer
 
 	mu      sync.Mutex
-	of      params.Params
+	params  params.Params
 	builtIn *evaluate.Evaluator // the evaluator of a built-in model; nil before the first use
 	program *trainer.Trainer    // the running trainer of an external model; nil before the first use
 }
@@ -31,9 +31,9 @@ func EvaluatorOf(c *config.Config, w WorkerConfig) *Evaluator {
 	return &Evaluator{data: w.Data, trainer: TrainerOf(c, w, nil)}
 }
 
-// Unmeasurable reports whether an error means that an Evaluator can never measure the models: the
+// IsUnmeasurable reports whether an error means that an Evaluator can never measure the models: the
 // models are external, and the home has no trainer or a trainer that does not evaluate.
-func Unmeasurable(err error) bool {
+func IsUnmeasurable(err error) bool {
 	return errors.Is(err, evaluate.ErrExternal) || errors.Is(err, trainer.ErrUnmeasured)
 }
 
@@ -43,9 +43,9 @@ func Unmeasurable(err error) bool {
 func (e *Evaluator) Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !p.Model.Equal(e.of.Model) || p.Privacy.Clip != e.of.Privacy.Clip {
+	if !p.Model.Equal(e.params.Model) || p.Privacy.Clip != e.params.Privacy.Clip {
 		e.close()
-		e.of = p
+		e.params = p
 	}
 	if p.Model.Kind == params.ModelExternal && len(e.trainer.Argv) > 0 {
 		return e.byTrainer(ctx, x)
@@ -67,7 +67,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, p params.Params, x []float64) 
 
 func (e *Evaluator) byTrainer(ctx context.Context, x []float64) (model.Eval, error) {
 	if e.program == nil {
-		program, err := trainer.Start(ctx, e.trainer, e.of.Model, params.Privacy{Clip: e.of.Privacy.Clip})
+		program, err := trainer.Start(ctx, e.trainer, e.params.Model, params.Privacy{Clip: e.params.Privacy.Clip})
 		if err != nil {
 			return model.Eval{}, err
 		}

@@ -35,9 +35,9 @@ func TestEvaluatorByTrainer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 0.25, measured.Accuracy)
 	_, err = home(python, study, "right").Evaluate(t.Context(), p, x)
-	require.True(t, Unmeasurable(err), err)
+	require.True(t, IsUnmeasurable(err), err)
 	_, err = home().Evaluate(t.Context(), p, x)
-	require.True(t, Unmeasurable(err), err)
+	require.True(t, IsUnmeasurable(err), err)
 	_, err = home(python, "-c", "raise SystemExit(1)").Evaluate(t.Context(), p, x)
-	require.True(t, errors.Is(err, trainer.ErrTrainer) && !Unmeasurable(err), err)
+	require.True(t, errors.Is(err, trainer.ErrTrainer) && !IsUnmeasurable(err), err)
 }

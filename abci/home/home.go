@@ -33,8 +33,8 @@ func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.R
 	return p
 }
 
-// absent returns an error if a file in files, or a configuration in dir, exists.
-func absent(dir string, files ...string) error {
+// checkAbsent returns an error if a file in files, or a configuration in dir, exists.
+func checkAbsent(dir string, files ...string) error {
 	for _, file := range append(files, filepath.Join(dir, "config", "config.toml"),
 		filepath.Join(dir, "config", "app.toml")) {
 		if _, err := os.Stat(file); err == nil {
@@ -63,7 +63,7 @@ func initialize(dir string, c *config.Config, a AppConfig, s *Keystore, ask Pass
 		return nil, err
 	}
 	c.SetRoot(dir)
-	if err := absent(dir, c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(),
+	if err := checkAbsent(dir, c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(),
 		InHome(c, a.Worker.KeyFile), IdentityFile(dir)); err != nil {
 		return nil, err
 	}

@@ -31,9 +31,9 @@ type Keystore struct {
 	mu       sync.Mutex
 	identity *age.X25519Identity // the decrypted identity; nil before the passphrase is given
 
-	// failed is the error of the first attempt to decrypt the identity. All later callers get it
-	// without a new question for the passphrase.
-	failed error
+	// identityErr is the error of the first attempt to decrypt the identity. All later callers get
+	// it without a new question for the passphrase.
+	identityErr error
 }
 
 // NewKeystore returns the keystore of a home. It calls ask when it reads the first encrypted key.
@@ -131,7 +131,7 @@ func (s *Keystore) encrypts() (bool, error) {
 // encrypt encrypts data to an identity. It also decrypts the result and compares it with data,
 // because the caller then replaces the plain file.
 func encrypt(data []byte, identity *age.X25519Identity) ([]byte, error) {
-	out, err := seal(data, identity.Recipient())
+	out, err := encryptTo(data, identity.Recipient())
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +142,8 @@ func encrypt(data []byte, identity *age.X25519Identity) ([]byte, error) {
 	return out, err
 }
 
-// seal encrypts data to a recipient.
-func seal(data []byte, to age.Recipient) ([]byte, error) {
+// encryptTo encrypts data to a recipient.
+func encryptTo(data []byte, to age.Recipient) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := age.Encrypt(&out, to)
 	if err != nil {
@@ -172,10 +172,10 @@ func (s *Keystore) unlock() (*age.X25519Identity, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.identity == nil && s.failed == nil {
-		s.identity, s.failed = s.open()
+	if s.identity == nil && s.identityErr == nil {
+		s.identity, s.identityErr = s.open()
 	}
-	return s.identity, s.failed
+	return s.identity, s.identityErr
 }
 
 func (s *Keystore) open() (*age.X25519Identity, error) {

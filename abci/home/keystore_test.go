@@ -259,7 +259,7 @@ func TestAForeignKeyIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	other, err := age.GenerateX25519Identity()
 	require.NoError(t, err)
-	foreign, err := seal([]byte("{}"), other.Recipient())
+	foreign, err := encryptTo([]byte("{}"), other.Recipient())
 	require.NoError(t, err)
 	path := filepath.Join(dir, "config", "foreign.json")
 	require.NoError(t, os.WriteFile(path, foreign, 0o600))

@@ -142,7 +142,7 @@ func OneLine(err error, v *viper.Viper, prefix string, into any) error {
 		if m == nil {
 			return fault
 		}
-		key, want := m[1], allowed[m[2]]
+		key, want := m[1], allowedValues[m[2]]
 		if want == "" {
 			return fault
 		}
@@ -165,8 +165,8 @@ var unknownKeys = regexp.MustCompile(`^'([^']*)' has invalid keys: (.+)$`)
 // wrongType matches the decoder's text about a value that does not parse.
 var wrongType = regexp.MustCompile(`^'([^']+)' (?:cannot parse value as ')?(bool|u?int\d*|float\d*|time)[':]`)
 
-// allowed describes, for each type, the values that a key of that type can have.
-var allowed = map[string]string{
+// allowedValues describes, for each type, the values that a key of that type can have.
+var allowedValues = map[string]string{
 	"bool": "true or false", "time": "a duration, as 500ms or 2m", "int": "a whole number", "int64": "a whole number",
 	"uint32": "a whole number from 0 to 4294967295", "uint64": "a whole number from 0 on", "float64": "a number",
 }

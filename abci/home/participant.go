@@ -71,8 +71,8 @@ type Participant struct {
 	Signer *signer.Client // nil if the home has the keys
 }
 
-// Holding returns the participant with these private keys.
-func Holding(keys worker.Keys) Participant {
+// ParticipantWith returns the participant with these private keys.
+func ParticipantWith(keys worker.Keys) Participant {
 	return Participant{PublicKeys: worker.PublicKeys{Signing: keys.Public(), VRF: keys.VRF.Public().(ed25519.PublicKey)},
 		Keys: keys}
 }
@@ -87,7 +87,7 @@ func OpenParticipant(ctx context.Context, c *config.Config, a AppConfig, s *Keys
 		if err != nil {
 			return Participant{}, err
 		}
-		return Holding(keys), nil
+		return ParticipantWith(keys), nil
 	}
 	if _, err := os.Stat(file); err == nil {
 		return Participant{}, fmt.Errorf("worker.signer is %q, and %s exists: two processes would sign with one key "+
@@ -113,8 +113,9 @@ func OpenParticipant(ctx context.Context, c *config.Config, a AppConfig, s *Keys
 	return Participant{PublicKeys: answered, Signer: client}, err
 }
 
-// Known returns an error if the public keys are unknown, because the signer has never answered.
-func (p Participant) Known() error {
+// CheckKnown returns an error if the public keys are unknown, because the signer has never
+// answered.
+func (p Participant) CheckKnown() error {
 	if p.Signing == nil {
 		return fmt.Errorf("%s: start it (spdl signer)", p.Signer.Away())
 	}
@@ -127,7 +128,7 @@ func (p Participant) Sign(ctx context.Context, chainID string, body tx.Body) (*t
 		return tx.Sign(chainID, body, p.Keys.Signing)
 	}
 	t, err := p.Signer.Operation(ctx, chainID, body)
-	return t, elsewhere(err)
+	return t, withSignerRemedy(err)
 }
 
 // Consent signs a record of consent with the home's key, or asks the signer to sign it.
@@ -136,12 +137,12 @@ func (p Participant) Consent(ctx context.Context, about consent.Subject, d conse
 		return consent.Sign(about, d, time.Now(), p.Keys.Signing)
 	}
 	r, err := p.Signer.Consent(ctx, about, d)
-	return r, elsewhere(err)
+	return r, withSignerRemedy(err)
 }
 
-// elsewhere adds a remedy to the error of a request that the signer does not allow
+// withSignerRemedy adds a remedy to the error of a request that the signer does not allow
 // (signer.ErrDenied).
-func elsewhere(err error) error {
+func withSignerRemedy(err error) error {
 	if errors.Is(err, signer.ErrDenied) {
 		return fmt.Errorf("%w: allow it there, or run this command with the signer's home", err)
 	}

@@ -19,7 +19,9 @@ func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Pri
 }
 
 func policyOf(genesis params.Privacy, w WorkerConfig) func(worker.Task) (params.Privacy, error) {
-	return func(t worker.Task) (params.Privacy, error) { return permit(demand(genesis, w, t), t.Params.Privacy) }
+	return func(t worker.Task) (params.Privacy, error) {
+		return checkPolicy(requiredPrivacy(genesis, w, t), t.Params.Privacy)
+	}
 }
 
 // genesisPrivacy returns the privacy parameters in a home's genesis.
@@ -28,10 +30,10 @@ func genesisPrivacy(c *config.Config) (params.Privacy, error) {
 	return g.Params.Privacy, err
 }
 
-// demand returns the noise multiplier, epsilon and delta that the home requires of an epoch. For a
-// later epoch, which the members accepted, only the values in app.toml are required. Epsilon is for
-// all epochs together.
-func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privacy {
+// requiredPrivacy returns the noise multiplier, epsilon and delta that the home requires of an
+// epoch. For a later epoch, which the members accepted, only the values in app.toml are required.
+// Epsilon is for all epochs together.
+func requiredPrivacy(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privacy {
 	d := genesis
 	if t.Epoch > 0 {
 		d = params.Privacy{Epsilon: t.Params.Privacy.Epsilon, Delta: t.Params.Privacy.Delta}
@@ -48,21 +50,21 @@ func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privac
 	return d
 }
 
-// permit checks an epoch's privacy parameters p against the required parameters. It returns p with
-// the costs from this program's accountant and with the required budget, or worker.ErrPolicy.
-func permit(demand, p params.Privacy) (params.Privacy, error) {
-	if demand.NoiseMultiplier == 0 && demand.Epsilon == 0 {
+// checkPolicy checks an epoch's privacy parameters p against the required parameters. It returns p
+// with the costs from this program's accountant and with the required budget, or worker.ErrPolicy.
+func checkPolicy(required, p params.Privacy) (params.Privacy, error) {
+	if required.NoiseMultiplier == 0 && required.Epsilon == 0 {
 		return p, nil
 	}
-	if p.Mechanism != params.MechanismGaussian || !(p.NoiseMultiplier >= demand.NoiseMultiplier) {
+	if p.Mechanism != params.MechanismGaussian || !(p.NoiseMultiplier >= required.NoiseMultiplier) {
 		return p, fmt.Errorf("%w: mechanism %q with noise multiplier %g, want %q with at least %g (of the home's genesis, "+
 			"or worker.min_noise_multiplier of app.toml)",
-			worker.ErrPolicy, p.Mechanism, p.NoiseMultiplier, params.MechanismGaussian, demand.NoiseMultiplier)
+			worker.ErrPolicy, p.Mechanism, p.NoiseMultiplier, params.MechanismGaussian, required.NoiseMultiplier)
 	}
-	if demand.Epsilon == 0 {
+	if required.Epsilon == 0 {
 		return p, nil
 	}
-	own, err := preset.OwnLedger(p, demand.Epsilon, demand.Delta)
+	own, err := preset.OwnLedger(p, required.Epsilon, required.Delta)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", worker.ErrPolicy, err)
 	}

@@ -18,7 +18,7 @@ func TestHomePolicy(t *testing.T) {
 	require.NoError(t, err)
 	none := params.Privacy{Mechanism: params.MechanismNone, Batch: 16}
 	genesis := p.Privacy
-	own, err := permit(genesis, p.Privacy)
+	own, err := checkPolicy(genesis, p.Privacy)
 	require.NoError(t, err)
 	require.Equal(t, p.Privacy.Participations(nil), own.Participations(nil), "as the chain counts")
 	require.Equal(t, none, mustPermit(t, none, none), "a chain without a guarantee demands none")
@@ -30,7 +30,7 @@ func TestHomePolicy(t *testing.T) {
 	} {
 		q := p.Privacy
 		change(&q)
-		_, err := permit(genesis, q)
+		_, err := checkPolicy(genesis, q)
 		require.ErrorIs(t, err, worker.ErrPolicy, says)
 		require.ErrorContains(t, err, says)
 	}
@@ -50,18 +50,18 @@ func TestHomePolicy(t *testing.T) {
 
 	// The members decide later epochs, unless app.toml says otherwise.
 	later := worker.Task{Epoch: 1, Params: params.Params{Privacy: none}}
-	_, err = permit(demand(genesis, WorkerConfig{}, later), none)
+	_, err = checkPolicy(requiredPrivacy(genesis, WorkerConfig{}, later), none)
 	require.NoError(t, err)
 	for _, w := range []WorkerConfig{{MinNoiseMultiplier: 1}, {MaxEpsilon: 3}} {
-		_, err = permit(demand(genesis, w, later), none)
+		_, err = checkPolicy(requiredPrivacy(genesis, w, later), none)
 		require.ErrorIs(t, err, worker.ErrPolicy)
 	}
 	later.Params = p
 	later.Params.Privacy.Epsilon = 1000
-	require.Equal(t, own.Participations(nil), mustPermit(t, demand(genesis, WorkerConfig{MaxEpsilon: genesis.Epsilon},
-		later), p.Privacy).Participations(nil))
-	_, err = permit(demand(genesis, WorkerConfig{MinNoiseMultiplier: 2 * genesis.NoiseMultiplier}, worker.Task{Params: p}),
-		p.Privacy)
+	require.Equal(t, own.Participations(nil), mustPermit(t,
+		requiredPrivacy(genesis, WorkerConfig{MaxEpsilon: genesis.Epsilon}, later), p.Privacy).Participations(nil))
+	_, err = checkPolicy(requiredPrivacy(genesis, WorkerConfig{MinNoiseMultiplier: 2 * genesis.NoiseMultiplier},
+		worker.Task{Params: p}), p.Privacy)
 	require.ErrorIs(t, err, worker.ErrPolicy, "of the first epoch too")
 
 	half := genesis
@@ -71,7 +71,7 @@ func TestHomePolicy(t *testing.T) {
 
 func mustPermit(t *testing.T, demand, p params.Privacy) params.Privacy {
 	t.Helper()
-	own, err := permit(demand, p)
+	own, err := checkPolicy(demand, p)
 	require.NoError(t, err)
 	return own
 }

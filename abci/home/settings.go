@@ -39,7 +39,7 @@ func Settings(c *config.Config, a AppConfig) (all []Setting) {
 // String returns the value as text. A list becomes a JSON array.
 func (s Setting) String() string {
 	if s.kind.Kind() == reflect.Slice {
-		list, err := quoted(s.Value)
+		list, err := quote(s.Value)
 		if err == nil {
 			return list
 		}
@@ -47,10 +47,10 @@ func (s Setting) String() string {
 	return fmt.Sprint(s.Value)
 }
 
-func appendSettings(all []Setting, file, section string, of reflect.Value) []Setting {
-	for i := range of.NumField() {
-		name, options, _ := strings.Cut(of.Type().Field(i).Tag.Get("mapstructure"), ",")
-		v := reflect.Indirect(of.Field(i))
+func appendSettings(all []Setting, file, section string, value reflect.Value) []Setting {
+	for i := range value.NumField() {
+		name, options, _ := strings.Cut(value.Type().Field(i).Tag.Get("mapstructure"), ",")
+		v := reflect.Indirect(value.Field(i))
 		switch {
 		case name == "" && options != "squash", name == "home", name == "root_dir":
 		case v.Kind() == reflect.Struct:
@@ -185,14 +185,14 @@ func (s Setting) literal(text string) (string, error) {
 	switch kind := s.kind.Kind(); {
 	case s.kind == reflect.TypeFor[time.Duration]():
 		if _, err := time.ParseDuration(text); err != nil {
-			return "", wrong(allowed["time"])
+			return "", wrong(allowedValues["time"])
 		}
-		return quoted(text)
+		return quote(text)
 	case kind == reflect.String:
-		return quoted(text)
+		return quote(text)
 	case kind == reflect.Bool:
 		if text != "true" && text != "false" {
-			return "", wrong(allowed["bool"])
+			return "", wrong(allowedValues["bool"])
 		}
 		return text, nil
 	case kind == reflect.Slice && s.kind.Elem().Kind() != reflect.String:
@@ -202,22 +202,22 @@ func (s Setting) literal(text string) (string, error) {
 		if err != nil {
 			return "", wrong(`a JSON array of texts, as ["python3", "train.py"]`)
 		}
-		return quoted(list)
+		return quote(list)
 	case kind == reflect.Float64:
 		if _, err := strconv.ParseFloat(text, 64); err != nil {
-			return "", wrong(allowed["float64"])
+			return "", wrong(allowedValues["float64"])
 		}
 		return text, nil
 	}
 	n, ok := new(big.Int).SetString(text, 10)
 	if !ok {
-		return "", wrong(allowed["int"])
+		return "", wrong(allowedValues["int"])
 	}
 	return n.String(), nil
 }
 
-// quoted returns a text, or a list of texts, in JSON, which is also valid TOML.
-func quoted(v any) (string, error) {
+// quote returns a text, or a list of texts, in JSON, which is also valid TOML.
+func quote(v any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -20,7 +20,7 @@ const partSuffix = ".part"
 // SignerMove describes a move of a participant's keys and journal from a node's home to a signer's
 // home.
 type SignerMove struct {
-	To      string       // the path of the signer's home, which must not exist
+	Dir     string       // the path of the signer's home, which must not exist
 	Signer  SignerConfig // the settings of the signer's home
 	Address string       // the address at which the node's worker connects to the signer
 }
@@ -50,20 +50,20 @@ func MoveToSigner(c *config.Config, a AppConfig, s *Keystore, m SignerMove) erro
 			return err
 		}
 	}
-	return endMove(c, a, m.To)
+	return endMove(c, a, m.Dir)
 }
 
 // beginMove makes the signer's home under a temporary name, and writes the signer's address to the
 // node's app.toml.
 func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
-	if _, err := os.Lstat(m.To); !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%s exists already: a signer's home is a new one", m.To))
+	if _, err := os.Lstat(m.Dir); !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s exists already: a signer's home is a new one", m.Dir))
 	}
 	keys, err := s.LoadKeys(InHome(c, a.Worker.KeyFile))
 	if err != nil {
 		return err
 	}
-	part := m.To + partSuffix
+	part := m.Dir + partSuffix
 	if err := os.RemoveAll(part); err != nil {
 		return err
 	}

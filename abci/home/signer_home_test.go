@@ -25,7 +25,7 @@ func splitHome(t *testing.T) (dir string, m SignerMove) {
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(socket)) })
 	s := DefaultAppConfig().Signer
 	s.Listen, s.Allow = "unix://"+filepath.Join(socket, "s"), []string{"approve"}
-	return dir, SignerMove{To: filepath.Join(t.TempDir(), "vault"), Signer: s, Address: s.Listen}
+	return dir, SignerMove{Dir: filepath.Join(t.TempDir(), "vault"), Signer: s, Address: s.Listen}
 }
 
 func move(t *testing.T, dir string, m SignerMove) error {
@@ -54,7 +54,7 @@ func TestMoveToSigner(t *testing.T) {
 	for _, gone := range []string{a.Worker.KeyFile, a.Worker.Journal} {
 		require.NoFileExists(t, InHome(c, gone))
 	}
-	vault, own, err := Load(m.To)
+	vault, own, err := Load(m.Dir)
 	require.NoError(t, err)
 	moved, err := new(Keystore).LoadKeys(InHome(vault, own.Worker.KeyFile))
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestMoveToSigner(t *testing.T) {
 	require.NoError(t, err)
 	p, err := OpenParticipant(context.Background(), c, a, new(Keystore))
 	require.NoError(t, err, "a signer that is away does not keep a home from starting")
-	require.Equal(t, Holding(keys).PublicKeys, p.PublicKeys)
+	require.Equal(t, ParticipantWith(keys).PublicKeys, p.PublicKeys)
 	require.Contains(t, p.Signer.Away(), "the signer does not answer")
 
 	l, err := signer.Listen(m.Signer.Listen, "", nil, nil)
@@ -107,7 +107,7 @@ func TestMoveToSignerCutOff(t *testing.T) {
 	}
 	for name, cut := range map[string]func(dir string, m SignerMove){
 		"before the node names the signer": func(dir string, m SignerMove) {
-			require.NoError(t, os.MkdirAll(filepath.Join(m.To+partSuffix, "config"), 0o700))
+			require.NoError(t, os.MkdirAll(filepath.Join(m.Dir+partSuffix, "config"), 0o700))
 		},
 		"before the signer's home has its name": func(dir string, m SignerMove) {
 			c, a, err := Load(dir)
@@ -119,20 +119,20 @@ func TestMoveToSignerCutOff(t *testing.T) {
 			c, a, err := Load(dir)
 			require.NoError(t, err)
 			require.NoError(t, beginMove(c, a, new(Keystore), m))
-			require.NoError(t, os.Rename(m.To+partSuffix, m.To))
+			require.NoError(t, os.Rename(m.Dir+partSuffix, m.Dir))
 			require.False(t, starts(dir))
 		},
 	} {
 		dir, m := splitHome(t)
 		cut(dir, m)
-		require.False(t, starts(m.To) && starts(dir), name)
+		require.False(t, starts(m.Dir) && starts(dir), name)
 		require.NoError(t, move(t, dir, m), name)
-		require.True(t, starts(m.To), name)
+		require.True(t, starts(m.Dir), name)
 		require.False(t, starts(dir), name)
 	}
 
 	dir, m := splitHome(t)
-	require.NoError(t, os.MkdirAll(m.To, 0o700))
+	require.NoError(t, os.MkdirAll(m.Dir, 0o700))
 	require.ErrorContains(t, move(t, dir, m), "exists already")
 	require.True(t, starts(dir))
 }
@@ -147,9 +147,9 @@ func TestMoveToSignerOverTCP(t *testing.T) {
 		require.NoError(t, err)
 		return string(data)
 	}
-	require.Equal(t, read(dir, signer.OwnCertificate), read(m.To, signer.PeerCertificate))
-	require.Equal(t, read(m.To, signer.OwnCertificate), read(dir, signer.PeerCertificate))
-	require.NotEqual(t, read(dir, signer.OwnKey), read(m.To, signer.OwnKey))
+	require.Equal(t, read(dir, signer.OwnCertificate), read(m.Dir, signer.PeerCertificate))
+	require.Equal(t, read(m.Dir, signer.OwnCertificate), read(dir, signer.PeerCertificate))
+	require.NotEqual(t, read(dir, signer.OwnKey), read(m.Dir, signer.OwnKey))
 	_, a, err := Load(dir)
 	require.NoError(t, err)
 	require.Equal(t, m.Address, a.Worker.Signer)

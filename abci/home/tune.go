@@ -26,15 +26,15 @@ func DefaultsFor(p params.Params, n, validators int) (*config.Config, AppConfig)
 	return TuneSizes(c, p, n), a
 }
 
-// extendTimeouts returns a configuration with longer timeouts. more is the transfer time of a
+// extendTimeouts returns a configuration with longer timeouts. transfer is the transfer time of a
 // round's bytes.
-func extendTimeouts(c *config.Config, a AppConfig, more time.Duration) (*config.Config, AppConfig) {
+func extendTimeouts(c *config.Config, a AppConfig, transfer time.Duration) (*config.Config, AppConfig) {
 	fitted, consensus := *c, *c.Consensus
 	fitted.Consensus = &consensus
-	a.Proposal.Wait += more
-	a.Proposal.StragglerWait += more / 2
-	consensus.TimeoutPropose += 3 * more // leaves time for the proposer's wait, the rule and the block's transfer
-	consensus.TimeoutPrevote += more / 2 // votes arrive over the whole time in which the block arrives
+	a.Proposal.Wait += transfer
+	a.Proposal.StragglerWait += transfer / 2
+	consensus.TimeoutPropose += 3 * transfer // leaves time for the proposer's wait, the rule and the block's transfer
+	consensus.TimeoutPrevote += transfer / 2 // votes arrive over the whole time in which the block arrives
 	return &fitted, a
 }
 

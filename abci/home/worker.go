@@ -59,7 +59,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 				"which worker.part and worker.parts deal out a share",
 				worker.ErrUnfit, t.Active, EmbeddedData)
 		}
-		own, err := data(a.Worker.Data, t.Params.Model, a.Worker.share)
+		own, err := data(a.Worker.Data, t.Params.Model, a.Worker.partOf)
 		if err == nil {
 			err = CheckGroups(a.Worker.Data, own, t.Params)
 		}
@@ -102,8 +102,8 @@ func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) train
 	}
 }
 
-// box returns the settings of the trainer's sandbox, without paths of the home.
-func (w WorkerConfig) box() sandbox.Settings {
+// sandboxSettings returns the settings of the trainer's sandbox, without paths of the home.
+func (w WorkerConfig) sandboxSettings() sandbox.Settings {
 	return sandbox.Settings{Off: w.Sandbox == sandbox.ModeOff, Memory: w.TrainerMemory, Scratch: w.TrainerScratch,
 		Processes: w.TrainerProcesses, Read: w.TrainerRead, Devices: w.Devices, Env: w.TrainerEnv}
 }
@@ -111,7 +111,7 @@ func (w WorkerConfig) box() sandbox.Settings {
 // sandboxIn returns the settings of the sandbox for a home's trainer. The sandbox keeps the home's
 // keys, journal and databases secret from the trainer.
 func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
-	s := w.box()
+	s := w.sandboxSettings()
 	for _, secret := range []string{"config", "data", w.KeyFile, w.Journal, w.SignerCerts} {
 		s.Secret = append(s.Secret, InHome(c, secret))
 	}
@@ -170,11 +170,11 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	}}, nil
 }
 
-// share returns the indices of the participant's examples in training data with the given labels.
-// The method value w.share is a mnist.Part. If the participant has all of the data (Parts is 1),
-// share keeps the order of the rows, so that adding or removing a row does not reorder the other
+// partOf returns the indices of the participant's examples in training data with the given labels.
+// The method value w.partOf is a mnist.Part. If the participant has all of the data (Parts is 1),
+// partOf keeps the order of the rows, so that adding or removing a row does not reorder the other
 // rows.
-func (w WorkerConfig) share(labels []uint8) ([]int, error) {
+func (w WorkerConfig) partOf(labels []uint8) ([]int, error) {
 	if w.Parts == 1 {
 		all := make([]int, len(labels))
 		for i := range all {

@@ -37,7 +37,7 @@ func InitWorkerGroup(dir string, c *config.Config, a AppConfig, n int) ([]worker
 	}
 	c.SetRoot(dir)
 	folder, notes := InHome(c, a.Worker.KeyFile), journalsOf(c, a)
-	if err := absent(dir, folder); err != nil {
+	if err := checkAbsent(dir, folder); err != nil {
 		return nil, err
 	}
 	for _, made := range []string{folder, notes, filepath.Join(dir, "config")} {
@@ -89,8 +89,8 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 	if err != nil {
 		return nil, err
 	}
-	policy := remembered(policyOf(privacy, a.Worker))
-	parts := once(data)
+	policy := cachePolicy(policyOf(privacy, a.Worker))
+	parts := cacheData(data)
 	group := new(worker.GroupSync)
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all []worker.Config
@@ -112,7 +112,7 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 		if err != nil {
 			return nil, err
 		}
-		w, err := workerOf(c, one, s, Holding(keys), policy, parts, log)
+		w, err := workerOf(c, one, s, ParticipantWith(keys), policy, parts, log)
 		if err != nil {
 			return nil, err
 		}
@@ -131,9 +131,9 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 // groupRetry returns the pause after a failed call for each of n workers.
 func groupRetry(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
 
-// once returns a PartOf that keeps the last data set in memory, because all workers of a group read
-// the same data set.
-func once(data DataOf) PartOf {
+// cacheData returns a PartOf that keeps the last data set in memory, because all workers of a group
+// read the same data set.
+func cacheData(data DataOf) PartOf {
 	var mu sync.Mutex
 	var asked string
 	var kept mnist.Data
@@ -151,9 +151,9 @@ func once(data DataOf) PartOf {
 	}
 }
 
-// remembered caches a policy's result for each epoch, because all workers of a group get the same
+// cachePolicy caches a policy's result for each epoch, because all workers of a group get the same
 // result.
-func remembered(policy func(worker.Task) (params.Privacy, error)) func(worker.Task) (params.Privacy, error) {
+func cachePolicy(policy func(worker.Task) (params.Privacy, error)) func(worker.Task) (params.Privacy, error) {
 	type answer struct {
 		privacy params.Privacy
 		err     error

@@ -21,18 +21,18 @@ import (
 // the next thousand gradients.
 func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
-	if txs := f.own.blockFromCache(b.Header); txs != nil {
+	if txs := f.cache.blockFromCache(b.Header); txs != nil {
 		return app.Block{Height: height, Txs: txs}, nil
 	}
 	block, err := f.client.Block(ctx, height)
 	if err != nil {
 		return app.Block{}, err
 	}
-	if err := belongs(block, b); err != nil {
+	if err := checkBlock(block, b); err != nil {
 		return app.Block{}, fmt.Errorf("%w: block %d: %w", proof.ErrNotProven, height, err)
 	}
 	execution, err := client.Execution(block)
-	f.own.addKnown(execution.Txs)
+	f.cache.addKnown(execution.Txs)
 	return execution, err
 }
 
@@ -66,8 +66,8 @@ func (o *sentCache) byContent(content []byte) *tx.Tx {
 	if len(content) != 32 {
 		return nil
 	}
-	if t := o.sent[[32]byte(content)]; t != nil {
+	if t := o.sentGradients[[32]byte(content)]; t != nil {
 		return t
 	}
-	return o.others[[32]byte(content)]
+	return o.draftGradients[[32]byte(content)]
 }

@@ -100,7 +100,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 				err = s.CheckDraft(draft, gradients)
 			}
 			if err == nil {
-				c.own.checked(draft, gradients)
+				c.cache.checked(draft, gradients)
 				return draft, nil
 			}
 			if !errors.Is(err, app.ErrAggregateRound) { // with this error, the round has closed
@@ -118,7 +118,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 // draft returns the node's draft and the gradients that the draft lists. If this process has sent
 // most gradients of the round, draft fetches only the gradients that are not in the cache.
 func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
-	if !c.own.sentMost(s) {
+	if !c.cache.sentMost(s) {
 		return c.client.Lead(ctx, participant)
 	}
 	draft, err := c.client.Draft(ctx, participant)
@@ -127,7 +127,7 @@ func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*t
 	}
 	var gradients []*tx.Tx
 	for _, in := range draft.Included {
-		t := c.own.find(in.Hash)
+		t := c.cache.find(in.Hash)
 		if t == nil {
 			if t, err = c.client.Pending(ctx, in.Participant); err != nil {
 				return nil, nil, err
@@ -140,7 +140,7 @@ func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*t
 
 // Submit broadcasts the transaction and returns the verdict of CheckTx.
 func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
-	c.own.add(t)
+	c.cache.add(t)
 	select {
 	case c.sending <- struct{}{}:
 		defer func() { <-c.sending }()

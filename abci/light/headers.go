@@ -30,7 +30,7 @@ func Light(ctx context.Context, t Trust, primary provider.Provider, witnesses []
 	c, err := cmtlight.NewClient(ctx, t.ChainID, cmtlight.TrustOptions{Period: t.Period, Height: t.Height, Hash: t.Hash},
 		primary, witnesses, lightdb.New(dbm.NewMemDB(), t.ChainID))
 	if err != nil {
-		return nil, reason(t.Height, err)
+		return nil, rewordError(t.Height, err)
 	}
 	return lightHeaders{c}, nil
 }
@@ -40,14 +40,14 @@ type lightHeaders struct{ client *cmtlight.Client }
 func (l lightHeaders) Header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	b, err := l.client.VerifyLightBlockAtHeight(ctx, height, time.Now())
 	if err != nil {
-		return nil, reason(height, err)
+		return nil, rewordError(height, err)
 	}
 	return b, nil
 }
 
-// reason rewords an error of the light client and wraps it in ErrNotTrusted or
+// rewordError rewords an error of the light client and wraps it in ErrNotTrusted or
 // client.ErrUnreachable.
-func reason(height int64, err error) error {
+func rewordError(height int64, err error) error {
 	var (
 		invalid cmtlight.ErrInvalidHeader
 		failed  cmtlight.ErrVerificationFailed
@@ -67,7 +67,7 @@ func reason(height int64, err error) error {
 	}
 	switch {
 	case errors.As(inner, &few):
-		return tooFew(at, few, err)
+		return tooFewError(at, few, err)
 	case errors.As(err, &set):
 		return fmt.Errorf("%w: the header of height %d is signed by less than a third of the validators trusted before, "+
 			"and the node does not show what is between: %w", ErrNotTrusted, at, err)

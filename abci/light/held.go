@@ -13,7 +13,7 @@ import (
 )
 
 // Genesis returns the Trust in the first header of the genesis's chain. It checks that the header
-// fits the genesis; Held or Pinned then check the signatures.
+// fits the genesis; HeldHeaders or PinnedHeader then checks the signatures.
 func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	s, err := genesisState(doc)
 	if err != nil {
@@ -25,15 +25,16 @@ func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	return Trust{ChainID: doc.ChainID, Height: first.Height, Hash: first.Hash()}, checkFirst(doc, s, first)
 }
 
-// Held returns the headers of the blocks in a file, and makes no requests. By the rules of
+// HeldHeaders returns the headers of the blocks in a file, and makes no requests. By the rules of
 // CometBFT's light client each header must follow from the previous header, beginning with the
 // trusted header. A step to the next height needs signatures of the validators that the previous
 // header names. A longer step needs signatures of more than two thirds of the previous header's
-// validators, so the file must have the headers on both sides of a change of validators. Held has
-// no trusting period, because a file is read long after its headers were signed. So two thirds of
-// the trusted header's validators could together sign a false history, long after they have left.
-func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
-	h := held{t, map[int64]*types.LightBlock{}}
+// validators, so the file must have the headers on both sides of a change of validators.
+// HeldHeaders has no trusting period, because a file is read long after its headers were signed. So
+// two thirds of the trusted header's validators could together sign a false history, long after
+// they have left.
+func HeldHeaders(t Trust, blocks []*types.LightBlock) (Headers, error) {
+	h := heldHeaders{t, map[int64]*types.LightBlock{}}
 	var last *types.LightBlock
 	for _, b := range blocks {
 		switch {
@@ -43,11 +44,11 @@ func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
 			return nil, fmt.Errorf("%w: the file has no header of height %d; its first later one is of %d", ErrNotTrusted,
 				t.Height, b.Height)
 		case last == nil:
-			if _, err := Pinned(t, b).Header(context.Background(), b.Height); err != nil {
+			if _, err := PinnedHeader(t, b).Header(context.Background(), b.Height); err != nil {
 				return nil, err
 			}
 		default:
-			if err := follows(last, b); err != nil {
+			if err := checkFollows(last, b); err != nil {
 				return nil, err
 			}
 		}
@@ -59,8 +60,8 @@ func Held(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	return h, nil
 }
 
-// follows returns an error unless header b follows from the trusted header a.
-func follows(a, b *types.LightBlock) error {
+// checkFollows returns an error unless header b follows from the trusted header a.
+func checkFollows(a, b *types.LightBlock) error {
 	if b.Height <= a.Height {
 		return fmt.Errorf("%w: the header of height %d comes after that of %d", ErrNotTrusted, b.Height, a.Height)
 	}
@@ -73,17 +74,17 @@ func follows(a, b *types.LightBlock) error {
 	period := max(now.Sub(a.Time), b.Time.Sub(a.Time)) + time.Hour
 	if err := cmtlight.Verify(a.SignedHeader, a.ValidatorSet, b.SignedHeader, b.ValidatorSet, period, now,
 		clockDrift, cmtmath.Fraction{Numerator: 2, Denominator: 3}); err != nil {
-		return reason(b.Height, err)
+		return rewordError(b.Height, err)
 	}
 	return nil
 }
 
-type held struct {
+type heldHeaders struct {
 	trust  Trust
 	blocks map[int64]*types.LightBlock
 }
 
-func (h held) Header(_ context.Context, height int64) (*types.LightBlock, error) {
+func (h heldHeaders) Header(_ context.Context, height int64) (*types.LightBlock, error) {
 	b := h.blocks[height]
 	switch {
 	case height < h.trust.Height:

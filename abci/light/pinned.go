@@ -9,16 +9,17 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Pinned returns the Headers of one trusted header, which a file holds. It checks the header's
-// height and hash against t, and the signatures of the header's validators. It makes no requests.
-func Pinned(t Trust, block *types.LightBlock) Headers { return pinned{t, block} }
+// PinnedHeader returns the Headers of one trusted header, which a file holds. It checks the
+// header's height and hash against t, and the signatures of the header's validators. It makes no
+// requests.
+func PinnedHeader(t Trust, block *types.LightBlock) Headers { return pinnedHeader{t, block} }
 
-type pinned struct {
+type pinnedHeader struct {
 	trust Trust
 	block *types.LightBlock
 }
 
-func (p pinned) Header(_ context.Context, height int64) (*types.LightBlock, error) {
+func (p pinnedHeader) Header(_ context.Context, height int64) (*types.LightBlock, error) {
 	b := p.block
 	switch {
 	case height != b.Height:
@@ -40,15 +41,15 @@ func (p pinned) Header(_ context.Context, height int64) (*types.LightBlock, erro
 	var few types.ErrNotEnoughVotingPowerSigned
 	switch {
 	case errors.As(err, &few):
-		return nil, tooFew(b.Height, few, err)
+		return nil, tooFewError(b.Height, few, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: height %d: %w", ErrNotTrusted, b.Height, err)
 	}
 	return b, nil
 }
 
-// tooFew rewords the error about a header with too few signatures.
-func tooFew(height int64, few types.ErrNotEnoughVotingPowerSigned, err error) error {
+// tooFewError rewords the error about a header with too few signatures.
+func tooFewError(height int64, few types.ErrNotEnoughVotingPowerSigned, err error) error {
 	return fmt.Errorf("%w: the header of height %d is signed by validators of power %d, it takes more than two thirds "+
 		"of all: more than %d: %w", ErrNotTrusted, height, few.Got, few.Needed, err)
 }

@@ -13,11 +13,11 @@ import (
 // sentCache caches the transactions of one round that the workers of this process have sent, so
 // that the verifier need not fetch and verify them again in a draft or a block.
 type sentCache struct {
-	mu           sync.Mutex
-	epoch, round uint64
-	sent         map[[32]byte]*tx.Tx // gradients that this process sent, by content hash
-	others       map[[32]byte]*tx.Tx // gradients of checked drafts, by content hash
-	aggregates   []*tx.Tx
+	mu             sync.Mutex
+	epoch, round   uint64
+	sentGradients  map[[32]byte]*tx.Tx // gradients that this process sent, by content hash
+	draftGradients map[[32]byte]*tx.Tx // gradients of checked drafts, by content hash
+	aggregates     []*tx.Tx
 }
 
 // add caches a gradient or an aggregate, and drops all transactions of earlier rounds.
@@ -26,7 +26,7 @@ func (o *sentCache) add(t *tx.Tx) {
 	defer o.mu.Unlock()
 	switch g, a := t.Gradient, t.Aggregate; {
 	case g != nil && o.isFor(g.Epoch, g.Round):
-		o.sent[t.Content] = t
+		o.sentGradients[t.Content] = t
 	case a != nil && o.isFor(a.Epoch, a.Round) && !slices.ContainsFunc(o.aggregates,
 		func(x *tx.Tx) bool { return x.Hash == t.Hash }):
 		o.aggregates = append(o.aggregates, t)
@@ -41,16 +41,16 @@ func (o *sentCache) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 		return
 	}
 	for _, t := range gradients {
-		o.others[t.Content] = t
+		o.draftGradients[t.Content] = t
 	}
 }
 
 // isFor advances the cache to a round that is later than the cache's round. It reports whether the
 // cache is at the given round. The caller holds the lock.
 func (o *sentCache) isFor(epoch, round uint64) bool {
-	if o.sent == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
+	if o.sentGradients == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
 		o.epoch, o.round, o.aggregates = epoch, round, nil
-		o.sent, o.others = map[[32]byte]*tx.Tx{}, map[[32]byte]*tx.Tx{}
+		o.sentGradients, o.draftGradients = map[[32]byte]*tx.Tx{}, map[[32]byte]*tx.Tx{}
 	}
 	return epoch == o.epoch && round == o.round
 }
@@ -61,7 +61,7 @@ func (o *sentCache) find(content []byte) *tx.Tx {
 	if len(content) != 32 {
 		return nil
 	}
-	return o.sent[[32]byte(content)]
+	return o.sentGradients[[32]byte(content)]
 }
 
 // sentMost reports whether this process has sent more than half of the gradients of a state's open
@@ -69,7 +69,7 @@ func (o *sentCache) find(content []byte) *tx.Tx {
 func (o *sentCache) sentMost(s *app.State) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.epoch == s.Progress.Epoch && o.round == s.Progress.Round && 2*len(o.sent) > s.Active()
+	return o.epoch == s.Progress.Epoch && o.round == s.Progress.Round && 2*len(o.sentGradients) > s.Active()
 }
 
 // addKnown replaces each gradient in txs by the cache's copy, if the cache has one.

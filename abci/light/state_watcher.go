@@ -10,17 +10,17 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// quiet is the min interval between two requests for the state while the subscription to the node's
-// new blocks is alive. Each announcement also triggers a request.
-const quiet = time.Second
+// pollInterval is the min interval between two requests for the state while the subscription to the
+// node's new blocks is alive. Each announcement also triggers a request.
+const pollInterval = time.Second
 
 // stateWatcher polls the node for all callers that wait for a state, and only while a caller waits.
 // So all workers that share the chain cause one request for each block.
 type stateWatcher struct {
 	mu      sync.Mutex
-	waiting int
+	callers int
 	stop    context.CancelFunc
-	news    chan struct{} // closed and replaced after each answer of the node
+	updated chan struct{} // closed and replaced after each answer of the node
 	state   *app.State    // the verified state of the last answer; nil before the first answer and after an error
 	err     error
 }
@@ -30,13 +30,13 @@ type stateWatcher struct {
 func (c *chain) await(ctx context.Context, fits func(*app.State) bool) (*app.State, error) {
 	w := &c.watch
 	w.mu.Lock()
-	if w.waiting++; w.waiting == 1 {
+	if w.callers++; w.callers == 1 {
 		var asking context.Context
 		asking, w.stop = context.WithCancel(context.Background())
-		w.news, w.state = make(chan struct{}), nil
-		go c.ask(asking, w.news)
+		w.updated, w.state = make(chan struct{}), nil
+		go c.ask(asking, w.updated)
 	}
-	state, news := w.state, w.news
+	state, news := w.state, w.updated
 	w.mu.Unlock()
 	defer w.leave()
 	for {
@@ -50,7 +50,7 @@ func (c *chain) await(ctx context.Context, fits func(*app.State) bool) (*app.Sta
 		}
 		w.mu.Lock()
 		err := w.err
-		state, news = w.state, w.news
+		state, news = w.state, w.updated
 		w.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func (c *chain) await(ctx context.Context, fits func(*app.State) bool) (*app.Sta
 func (w *stateWatcher) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.waiting--; w.waiting == 0 {
+	if w.callers--; w.callers == 0 {
 		w.stop()
 	}
 }
@@ -69,25 +69,25 @@ func (w *stateWatcher) leave() {
 // ask fetches the state and wakes all waiting callers, and repeats that whenever the node announces
 // a block, or after the poll interval, until ctx ends.
 func (c *chain) ask(ctx context.Context, news chan struct{}) {
-	announced := c.client.Announced(ctx)
+	announced := c.client.Subscribe(ctx)
 	for {
 		s, err := c.tip(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		c.watch.mu.Lock()
-		if c.watch.news != news { // another ask has taken over
+		if c.watch.updated != news { // another ask has taken over
 			c.watch.mu.Unlock()
 			return
 		}
 		c.watch.state, c.watch.err = s, err
 		close(news)
 		news = make(chan struct{})
-		c.watch.news = news
+		c.watch.updated = news
 		c.watch.mu.Unlock()
 		rest := c.poll
 		if announced.Live() {
-			rest = max(rest, quiet)
+			rest = max(rest, pollInterval)
 		}
 		select {
 		case <-ctx.Done():

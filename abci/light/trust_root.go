@@ -51,7 +51,7 @@ func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error 
 			ErrNotTrusted, b.Height, b.AppHash, hash)
 	}
 	if err := set.VerifyCommitLight(doc.ChainID, b.Commit.BlockID, b.Height, b.Commit); err != nil {
-		return reason(b.Height, err)
+		return rewordError(b.Height, err)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (f *verifier) trustRoot(ctx context.Context) (*types.LightBlock, error) {
 	b, err := f.provider.LightBlock(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("%w (trust begins at height %d: where the node has dropped it, set worker.trust_height and "+
-			"trust_hash in app.toml)", reason(at, err), at)
+			"trust_hash in app.toml)", rewordError(at, err), at)
 	}
 	if trust.Height == 0 {
 		return b, checkFirst(f.Genesis, f.state, b)

@@ -52,11 +52,11 @@ type verifier struct {
 	provider provider.Provider
 	now      func() time.Time
 
-	mu    sync.Mutex
-	last  *types.LightBlock // the last verified header; nil before the first
-	state *app.State        // the verified state; the genesis state while last is nil
-	saved *types.LightBlock // the last header that was written to the file
-	own   sentCache
+	mu          sync.Mutex
+	lastHeader  *types.LightBlock // the last verified header; nil before the first
+	state       *app.State        // the verified state; the genesis state while lastHeader is nil
+	savedHeader *types.LightBlock // the last header that was written to the file
+	cache       sentCache
 }
 
 func newVerifier(c *client.Client, h Home) (*verifier, error) {
@@ -81,12 +81,12 @@ func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, erro
 	if height == uint64(f.Genesis.InitialHeight)-1 {
 		return f.state, nil // the chain has no block yet
 	}
-	if f.last == nil {
+	if f.lastHeader == nil {
 		if err := f.begin(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if height > f.state.Height+farBehind || f.last.Height > int64(f.state.Height)+1 {
+	if height > f.state.Height+farBehind || f.lastHeader.Height > int64(f.state.Height)+1 {
 		if err := f.jump(ctx); err != nil {
 			return nil, err
 		}
@@ -96,54 +96,55 @@ func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, erro
 			return nil, err
 		}
 	}
-	if age := f.now().Sub(f.last.Time); f.MaxAge > 0 && age > f.MaxAge {
+	if age := f.now().Sub(f.lastHeader.Time); f.MaxAge > 0 && age > f.MaxAge {
 		return nil, fmt.Errorf("%w: its last header, of height %d, is of %s, more than %v ago: it catches up, hides "+
 			"blocks, or a clock is wrong",
-			ErrStale, f.last.Height, f.last.Time.Format(time.RFC3339), f.MaxAge)
+			ErrStale, f.lastHeader.Height, f.lastHeader.Time.Format(time.RFC3339), f.MaxAge)
 	}
 	return f.state, f.save()
 }
 
-// begin sets last to the header at which trust begins.
+// begin sets lastHeader to the header at which trust begins.
 func (f *verifier) begin(ctx context.Context) error {
 	b, err := f.trustRoot(ctx)
 	if err == nil {
-		f.last = b
+		f.lastHeader = b
 	}
 	return err
 }
 
 // save writes the last header to the file, at most once in 30 s of header time.
 func (f *verifier) save() error {
-	if f.saved != nil && f.last.Time.Sub(f.saved.Time) < 30*time.Second {
+	if f.savedHeader != nil && f.lastHeader.Time.Sub(f.savedHeader.Time) < 30*time.Second {
 		return nil
 	}
-	f.saved = f.last
-	return f.keep(f.last)
+	f.savedHeader = f.lastHeader
+	return f.keep(f.lastHeader)
 }
 
 // header verifies and returns the header at a height, by the rules of CometBFT's light client. The
 // height must not be below the height of the last verified header, the only header that the
 // verifier stores.
 func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock, error) {
-	for at := height; f.last.Height < height; {
+	for at := height; f.lastHeader.Height < height; {
 		b, err := f.provider.LightBlock(ctx, at)
 		if err != nil {
-			return nil, reason(at, err)
+			return nil, rewordError(at, err)
 		}
-		err = cmtlight.Verify(f.last.SignedHeader, f.last.ValidatorSet, b.SignedHeader, b.ValidatorSet, f.Trust.Period,
+		last := f.lastHeader
+		err = cmtlight.Verify(last.SignedHeader, last.ValidatorSet, b.SignedHeader, b.ValidatorSet, f.Trust.Period,
 			f.now(), clockDrift, cmtlight.DefaultTrustLevel)
 		var few cmtlight.ErrNewValSetCantBeTrusted
 		switch {
 		case err == nil:
-			f.last, at = b, height
-		case errors.As(err, &few) && at > f.last.Height+1: // too many new validators: bisect
-			at = (f.last.Height + at) / 2
+			f.lastHeader, at = b, height
+		case errors.As(err, &few) && at > f.lastHeader.Height+1: // too many new validators: bisect
+			at = (f.lastHeader.Height + at) / 2
 		default:
-			return nil, reason(at, err)
+			return nil, rewordError(at, err)
 		}
 	}
-	return f.last, nil
+	return f.lastHeader, nil
 }
 
 // jump fetches the node's whole state, and accepts the state when the header with the state's hash
@@ -158,9 +159,9 @@ func (f *verifier) jump(ctx context.Context) error {
 		return err
 	}
 	next := int64(s.Height) + 1
-	if s.Height < f.state.Height || next < f.last.Height {
+	if s.Height < f.state.Height || next < f.lastHeader.Height {
 		return fmt.Errorf("%w: its state is of height %d, proven are %d and the header of %d", ErrStale, s.Height,
-			f.state.Height, f.last.Height)
+			f.state.Height, f.lastHeader.Height)
 	}
 	for {
 		_, err = f.header(ctx, next)
@@ -199,9 +200,9 @@ func (f *verifier) step(ctx context.Context) error {
 	return nil
 }
 
-// belongs returns an error unless block, from an untrusted source, has the transactions and the
+// checkBlock returns an error unless block, from an untrusted source, has the transactions and the
 // evidence of the verified header b.
-func belongs(block *types.Block, b *types.LightBlock) (err error) {
+func checkBlock(block *types.Block, b *types.LightBlock) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the node's answer is none: %v", r)
@@ -219,10 +220,10 @@ func belongs(block *types.Block, b *types.LightBlock) (err error) {
 // accept makes s the verifier's state if s has the chain id and the application hash of the last
 // verified header. That header must be of the height after s.
 func (f *verifier) accept(s *app.State) error {
-	if hash := s.Hash(); !bytes.Equal(f.last.AppHash, hash[:]) || s.ChainID != f.last.ChainID {
+	if hash := s.Hash(); !bytes.Equal(f.lastHeader.AppHash, hash[:]) || s.ChainID != f.lastHeader.ChainID {
 		return fmt.Errorf("%w: the state after height %d on chain %q has hash %X, the header of height %d on "+
 			"chain %q says %X",
-			proof.ErrNotProven, s.Height, s.ChainID, hash, f.last.Height, f.last.ChainID, f.last.AppHash)
+			proof.ErrNotProven, s.Height, s.ChainID, hash, f.lastHeader.Height, f.lastHeader.ChainID, f.lastHeader.AppHash)
 	}
 	f.state = s
 	return nil

@@ -35,7 +35,7 @@ type evidenceLimiter struct {
 
 // pieceCount counts the pieces that the node accepted from one peer since the start of the period.
 type pieceCount struct {
-	since  time.Time
+	start  time.Time
 	pieces int
 }
 
@@ -67,15 +67,15 @@ func (g *evidenceLimiter) admit(peer p2p.ID, pieces int) bool {
 	defer g.mu.Unlock()
 	now := g.now()
 	in := g.peers[peer]
-	if in == nil || now.Sub(in.since) >= piecesPeriod {
+	if in == nil || now.Sub(in.start) >= piecesPeriod {
 		// A peer that reconnects within the period keeps its count.
-		maps.DeleteFunc(g.peers, func(_ p2p.ID, in *pieceCount) bool { return now.Sub(in.since) >= piecesPeriod })
-		in = &pieceCount{since: now}
+		maps.DeleteFunc(g.peers, func(_ p2p.ID, in *pieceCount) bool { return now.Sub(in.start) >= piecesPeriod })
+		in = &pieceCount{start: now}
 		g.peers[peer] = in
 	}
 	total := 0
 	for _, in := range g.peers {
-		if now.Sub(in.since) < piecesPeriod {
+		if now.Sub(in.start) < piecesPeriod {
 			total += in.pieces
 		}
 	}

@@ -86,7 +86,7 @@ func (of messageSizes) Fit(p params.Params, n int) bool {
 // Messages limits the size of each message to a node, and of all unfinished messages together.
 type Messages struct {
 	messageSizes
-	*unfinished
+	*unfinishedLimiter
 }
 
 func NewMessages(c *config.Config, p params.Params, n int, block int64) Messages {
@@ -94,7 +94,7 @@ func NewMessages(c *config.Config, p params.Params, n int, block int64) Messages
 	if c.StateSync.Enable {
 		most += 4 * store.ChunkBytes
 	}
-	return Messages{MessageSizesOf(c, p, n, block), &unfinished{max: most}}
+	return Messages{MessageSizesOf(c, p, n, block), &unfinishedLimiter{max: most}}
 }
 
 // limitedReactor is a reactor with the limits of Messages.

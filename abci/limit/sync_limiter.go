@@ -40,7 +40,7 @@ const (
 // an attacker can run any number of other peers.
 type syncLimiter struct {
 	p2p.Reactor
-	turn       *sync.Mutex     // held while an answer is prepared; both reactors share it
+	answerMu   *sync.Mutex     // held while an answer is prepared; both reactors share it
 	persistent map[p2p.ID]bool // the persistent peers
 
 	mu     sync.Mutex
@@ -54,7 +54,7 @@ func SyncLimiter(c *config.P2PConfig) cmtnode.Option {
 		for _, name := range []string{"BLOCKSYNC", "STATESYNC"} {
 			if r, ok := n.Switch().Reactor(name); ok {
 				n.Switch().RemoveReactor(name, r)
-				n.Switch().AddReactor(name, &syncLimiter{Reactor: r, turn: turn, persistent: admission.PersistentPeers(c),
+				n.Switch().AddReactor(name, &syncLimiter{Reactor: r, answerMu: turn, persistent: admission.PersistentPeers(c),
 					offers: map[p2p.ID][]time.Time{}})
 			}
 		}
@@ -118,24 +118,24 @@ func (s *syncLimiter) answer(to p2p.Peer, asked <-chan p2p.Envelope) {
 		case <-to.Quit():
 			return
 		case m := <-asked:
-			for unread(m) {
+			for isQueued(m) {
 				select {
 				case <-to.Quit():
 					return
 				case <-time.After(readPause):
 				}
 			}
-			s.turn.Lock()
+			s.answerMu.Lock()
 			began := time.Now()
 			s.Reactor.Receive(m)
 			time.Sleep(time.Since(began))
-			s.turn.Unlock()
+			s.answerMu.Unlock()
 		}
 	}
 }
 
-// unread reports whether the send queue for a peer still holds an answer.
-func unread(m p2p.Envelope) bool {
+// isQueued reports whether the send queue for a peer still holds an answer.
+func isQueued(m p2p.Envelope) bool {
 	for _, c := range m.Src.Status().Channels {
 		if c.ID == m.ChannelID {
 			return c.SendQueueSize > 0

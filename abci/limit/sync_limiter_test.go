@@ -57,7 +57,7 @@ func (a *answering) of(p p2p.Peer) int {
 // requests beyond maxRequests are dropped. Another peer gets its answers in between, in order.
 func TestAnswersWaitForTheirReader(t *testing.T) {
 	inner := &answering{answers: map[p2p.ID][]int64{}}
-	s := &syncLimiter{Reactor: inner, turn: new(sync.Mutex)}
+	s := &syncLimiter{Reactor: inner, answerMu: new(sync.Mutex)}
 	idle, reads := &reader{Peer: mock.NewPeer(nil)}, &reader{Peer: mock.NewPeer(nil)}
 	ask := func(p p2p.Peer, height int64) {
 		s.Receive(p2p.Envelope{Src: p, ChannelID: blocksync.BlocksyncChannel, Message: &cmtsync.BlockRequest{Height: height}})

@@ -29,24 +29,24 @@ const (
 )
 
 // peerBytes counts the bytes of messages that a peer has begun and not finished. The goroutine of
-// the peer's connection writes finished, and Watch writes the other fields.
+// the peer's connection writes wholeBytes, and Watch writes the other fields.
 type peerBytes struct {
-	finished atomic.Int64 // the bytes of whole messages, with packet headers
-	before   [2]int64     // the values of finished at the last two ticks
-	credit   int64        // the bytes of pings, minus the overestimate in finished
-	weight   int64        // the sum of the unfinished bytes over all ticks
+	wholeBytes     atomic.Int64 // the bytes of whole messages, with packet headers
+	lastWholeBytes [2]int64     // the values of wholeBytes at the last two ticks
+	credit         int64        // the bytes of pings, minus the overestimate in wholeBytes
+	weight         int64        // the sum of the unfinished bytes over all ticks
 }
 
-// unfinished bounds the bytes of unfinished messages of all peers together. CometBFT buffers these
-// bytes for each channel of each peer and does not count them. unfinished computes their number:
-// the bytes received over a connection minus the bytes of whole messages.
-type unfinished struct {
+// unfinishedLimiter bounds the bytes of unfinished messages of all peers together. CometBFT buffers
+// these bytes for each channel of each peer and does not count them. The limiter computes their
+// number: the bytes received over a connection minus the bytes of whole messages.
+type unfinishedLimiter struct {
 	max   int64
 	ticks int64
 }
 
 // Track gives a peer its counter. It is called before the peer's connection starts.
-func (u *unfinished) Track(peer p2p.Peer) p2p.Peer {
+func (u *unfinishedLimiter) Track(peer p2p.Peer) p2p.Peer {
 	if _, ok := peer.Get(peerBytesKey).(*peerBytes); !ok {
 		peer.Set(peerBytesKey, new(peerBytes))
 	}
@@ -54,9 +54,9 @@ func (u *unfinished) Track(peer p2p.Peer) p2p.Peer {
 }
 
 // Finished counts a whole message from a peer.
-func (u *unfinished) Finished(from p2p.Peer, channel byte, bytes int) {
+func (u *unfinishedLimiter) Finished(from p2p.Peer, channel byte, bytes int) {
 	if t, ok := from.Get(peerBytesKey).(*peerBytes); ok {
-		t.finished.Add(int64(onWire(channel, bytes)))
+		t.wholeBytes.Add(int64(onWire(channel, bytes)))
 	}
 }
 
@@ -93,15 +93,15 @@ func varint(x int) (n int) {
 	return n
 }
 
-// unended returns a lower bound on a peer's unfinished bytes, and updates the peer's weight. came
-// is the number of bytes received from the peer.
-func (t *peerBytes) unended(came int64) int64 {
-	finished, long := t.finished.Load(), t.before[0]
-	t.before[0], t.before[1] = t.before[1], finished
-	if most := came - long - t.credit; most < 0 { // finished overestimates the packet headers
+// minUnfinished returns a lower bound on a peer's unfinished bytes, and updates the peer's weight.
+// received is the number of bytes received from the peer.
+func (t *peerBytes) minUnfinished(received int64) int64 {
+	finished, long := t.wholeBytes.Load(), t.lastWholeBytes[0]
+	t.lastWholeBytes[0], t.lastWholeBytes[1] = t.lastWholeBytes[1], finished
+	if most := received - long - t.credit; most < 0 { // wholeBytes overestimates the packet headers
 		t.credit += most
 	}
-	least := max(0, came-finished-t.credit)
+	least := max(0, received-finished-t.credit)
 	if least <= toleratedUnfinished {
 		t.weight = 0
 	}
@@ -109,9 +109,9 @@ func (t *peerBytes) unended(came int64) int64 {
 	return least
 }
 
-// excess returns the peers to disconnect, so that the remaining peers are within the limit. It
-// picks the peers of the largest weight, with the most unfinished bytes for the longest time.
-func (u *unfinished) excess(peers []p2p.Peer) (end []p2p.Peer) {
+// peersOverLimit returns the peers to disconnect, so that the remaining peers are within the limit.
+// It picks the peers of the largest weight, with the most unfinished bytes for the longest time.
+func (u *unfinishedLimiter) peersOverLimit(peers []p2p.Peer) (end []p2p.Peer) {
 	u.ticks++
 	type load struct {
 		peer   p2p.Peer
@@ -128,7 +128,7 @@ func (u *unfinished) excess(peers []p2p.Peer) (end []p2p.Peer) {
 		if u.ticks%int64(time.Minute/unfinishedTick) == 0 {
 			t.credit += 64 // a ping and a pong of 3 bytes each
 		}
-		bytes := t.unended(p.Status().RecvMonitor.Bytes)
+		bytes := t.minUnfinished(p.Status().RecvMonitor.Bytes)
 		loads = append(loads, load{p, bytes, t.weight})
 		total += bytes
 	}
@@ -143,15 +143,15 @@ func (u *unfinished) excess(peers []p2p.Peer) (end []p2p.Peer) {
 	return end
 }
 
-// Watch disconnects the peers that excess returns, until quit is closed.
-func (u *unfinished) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
+// Watch disconnects the peers that peersOverLimit returns, until quit is closed.
+func (u *unfinishedLimiter) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
 	for {
 		select {
 		case <-quit:
 			return
 		case <-time.After(unfinishedTick): // not a ticker, because a ticker's next tick comes early after a late tick
 		}
-		end := u.excess(sw.Peers().Copy())
+		end := u.peersOverLimit(sw.Peers().Copy())
 		for _, peer := range end {
 			logger.Error("peer disconnected", "peer", peer.ID(), "err", errUnfinished)
 			sw.StopPeerForError(peer, errUnfinished)

@@ -28,12 +28,12 @@ func (c *counting) Status() (s conn.ConnectionStatus) {
 }
 
 // sends counts a whole message of the peer.
-func (c *counting) sends(u *unfinished, bytes int) {
+func (c *counting) sends(u *unfinishedLimiter, bytes int) {
 	c.came += int64(onWire(0x30, bytes))
 	u.Finished(c, 0x30, bytes)
 }
 
-func newCounting(u *unfinished) *counting {
+func newCounting(u *unfinishedLimiter) *counting {
 	c := &counting{Peer: mock.NewPeer(nil)}
 	u.Track(c)
 	return c
@@ -46,7 +46,7 @@ func TestUnfinishedCrowd(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			const most, each = 8 << 20, 1 << 20
-			u := &unfinished{max: most}
+			u := &unfinishedLimiter{max: most}
 			honest := newCounting(u)
 			peers := []p2p.Peer{honest}
 			for range k {
@@ -70,7 +70,7 @@ func TestUnfinishedCrowd(t *testing.T) {
 						there = append(there, p)
 					}
 				}
-				for _, p := range u.excess(there) {
+				for _, p := range u.peersOverLimit(there) {
 					gone[p] = true
 				}
 				u.Finished(honest, 0x30, 100_000)
@@ -88,18 +88,18 @@ func TestUnfinishedCrowd(t *testing.T) {
 // the counted bytes of its messages are too high. The excess does not offset the unfinished bytes
 // of later messages.
 func TestUnfinishedForgivesWhatIsCountedTooHigh(t *testing.T) {
-	u := &unfinished{max: 1 << 20}
+	u := &unfinishedLimiter{max: 1 << 20}
 	c := newCounting(u)
 	for range 1000 {
 		c.came += 100_000 // its bytes on the wire as one packet
 		u.Finished(c, 0x30, 100_000)
-		require.Empty(t, u.excess([]p2p.Peer{c}))
+		require.Empty(t, u.peersOverLimit([]p2p.Peer{c}))
 	}
 	for range 3 {
-		u.excess([]p2p.Peer{c})
+		u.peersOverLimit([]p2p.Peer{c})
 	}
 	c.came += 2 << 20
-	require.Len(t, u.excess([]p2p.Peer{c}), 1)
+	require.Len(t, u.peersOverLimit([]p2p.Peer{c}), 1)
 }
 
 // TestOnWire: the counted bytes are those that CometBFT writes in packets of its default size.

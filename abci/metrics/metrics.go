@@ -164,8 +164,8 @@ const (
 	ReceivedAnnouncement = "announcement"
 )
 
-// Received counts bytes of a kind that a peer sent.
-func (m *Metrics) Received(what string, bytes int) {
+// AddReceived counts bytes of a kind that a peer sent.
+func (m *Metrics) AddReceived(what string, bytes int) {
 	if m != nil {
 		m.received.WithLabelValues(m.chainID, what).Add(float64(bytes))
 	}
@@ -217,8 +217,8 @@ type Chain struct {
 	Standings                     []Standing
 }
 
-// Committed records a committed height.
-func (m *Metrics) Committed(height uint64) {
+// SetHeight records a committed height.
+func (m *Metrics) SetHeight(height uint64) {
 	if m == nil {
 		return
 	}
@@ -268,8 +268,8 @@ func (m *Metrics) State(c Chain) {
 
 func index(p uint32) string { return strconv.FormatUint(uint64(p), 10) }
 
-// RoundOpened records the time at which this node saw a round open.
-func (m *Metrics) RoundOpened(at time.Time) {
+// RecordRoundOpening records the time at which this node saw a round open.
+func (m *Metrics) RecordRoundOpening(at time.Time) {
 	if m == nil {
 		return
 	}
@@ -284,10 +284,10 @@ func (m *Metrics) ClockOffset(ahead time.Duration) {
 	m.clock.WithLabelValues(m.chainID).Set(ahead.Seconds())
 }
 
-// RoundClosed records a closed round: the number of leaders that were passed over, the number of
-// included gradients, and three times in milliseconds, 0 if unknown. lgc is local gradient
-// computation, ge gradient exchange and bc consensus.
-func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
+// RecordRoundClosing records a closed round: the number of leaders that were passed over, the
+// number of included gradients, and three times in milliseconds, 0 if unknown. lgc is local
+// gradient computation, ge gradient exchange and bc consensus.
+func (m *Metrics) RecordRoundClosing(passedOver, included int, lgc, ge, bc float64) {
 	if m == nil {
 		return
 	}
@@ -304,8 +304,8 @@ func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
 	}
 }
 
-// Active sets whether this node's participant is active.
-func (m *Metrics) Active(active bool) {
+// SetActive sets whether this node's participant is active.
+func (m *Metrics) SetActive(active bool) {
 	if m == nil {
 		return
 	}
@@ -326,32 +326,32 @@ func (m *Metrics) OwnRound(included bool) {
 	}
 }
 
-// Contributed records one gradient of a closed round.
-func (m *Metrics) Contributed(participant uint32, selected bool) {
+// CountContribution records one gradient of a closed round.
+func (m *Metrics) CountContribution(participant uint32, selected bool) {
 	if m == nil {
 		return
 	}
 	m.contributions.WithLabelValues(m.chainID, index(participant), strconv.FormatBool(selected)).Inc()
 }
 
-// Rejected counts a rejection, by the ABCI method, the result code and the code's name.
-func (m *Metrics) Rejected(verb string, code uint32, reason string) {
+// CountRejection counts a rejection, by the ABCI method, the result code and the code's name.
+func (m *Metrics) CountRejection(verb string, code uint32, reason string) {
 	if m == nil {
 		return
 	}
 	m.rejected.WithLabelValues(m.chainID, verb, index(code), reason).Inc()
 }
 
-// Executed records the time that the execution of a block with a round took.
-func (m *Metrics) Executed(d time.Duration) {
+// ObserveExecution records the time that the execution of a block with a round took.
+func (m *Metrics) ObserveExecution(d time.Duration) {
 	if m == nil {
 		return
 	}
 	m.execute.WithLabelValues(m.chainID).Observe(d.Seconds())
 }
 
-// Aggregated records the time that the computation of a round's aggregate took.
-func (m *Metrics) Aggregated(d time.Duration) {
+// ObserveAggregation records the time that the computation of a round's aggregate took.
+func (m *Metrics) ObserveAggregation(d time.Duration) {
 	if m == nil {
 		return
 	}

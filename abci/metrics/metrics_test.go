@@ -164,8 +164,8 @@ func TestParticipantsGo(t *testing.T) {
 func TestNodesOfOneProcess(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	a, b := metrics.New(registry, "c"), metrics.New(registry, "c")
-	a.Rejected(metrics.VerbCheckTx, 1, "malformed")
-	b.Rejected(metrics.VerbCheckTx, 1, "malformed")
+	a.CountRejection(metrics.VerbCheckTx, 1, "malformed")
+	b.CountRejection(metrics.VerbCheckTx, 1, "malformed")
 	require.Equal(t, 2.0, scrape(t, registry)["spdl_rejected_total{code=1,reason=malformed,verb=check_tx}"])
 }
 
@@ -183,7 +183,7 @@ func TestOwnParticipant(t *testing.T) {
 		require.Equal(t, c.want, scrape(t, registry)["spdl_rounds_since_gradient{}"])
 	}
 	for active, want := range map[bool]float64{true: 1, false: 0} {
-		m.Active(active)
+		m.SetActive(active)
 		got := scrape(t, registry)
 		require.Contains(t, got, "spdl_participant_active{}")
 		require.Equal(t, want, got["spdl_participant_active{}"])
@@ -194,14 +194,14 @@ func TestOwnParticipant(t *testing.T) {
 func TestNone(t *testing.T) {
 	var m *metrics.Metrics
 	m.State(metrics.Chain{})
-	m.Committed(1)
-	m.RoundClosed(1, 2, 3, 4, 5)
-	m.Rejected(metrics.VerbCheckTx, 1, "")
+	m.SetHeight(1)
+	m.RecordRoundClosing(1, 2, 3, 4, 5)
+	m.CountRejection(metrics.VerbCheckTx, 1, "")
 	m.Pool(1, 2)
-	m.Executed(1)
-	m.Aggregated(1)
-	m.Contributed(1, true)
-	m.Active(true)
+	m.ObserveExecution(1)
+	m.ObserveAggregation(1)
+	m.CountContribution(1, true)
+	m.SetActive(true)
 	m.OwnRound(true)
 }
 

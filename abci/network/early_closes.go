@@ -22,13 +22,13 @@ type earlyCloses struct {
 	p2p.BaseReactor
 	now func() time.Time
 
-	mu     sync.Mutex
-	since  map[p2p.ID]time.Time // when each connected peer was added
-	closed map[p2p.ID]time.Time // when each remembered node closed the connection
+	mu           sync.Mutex
+	connectTimes map[p2p.ID]time.Time // when each connected peer was added
+	closeTimes   map[p2p.ID]time.Time // when each remembered node closed the connection
 }
 
 func newEarlyCloses() *earlyCloses {
-	e := &earlyCloses{now: time.Now, since: map[p2p.ID]time.Time{}, closed: map[p2p.ID]time.Time{}}
+	e := &earlyCloses{now: time.Now, connectTimes: map[p2p.ID]time.Time{}, closeTimes: map[p2p.ID]time.Time{}}
 	e.BaseReactor = *p2p.NewBaseReactor("EarlyCloses", e)
 	return e
 }
@@ -37,21 +37,21 @@ func newEarlyCloses() *earlyCloses {
 func (e *earlyCloses) AddPeer(peer p2p.Peer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.since[peer.ID()] = e.now()
+	e.connectTimes[peer.ID()] = e.now()
 }
 
 // RemovePeer implements p2p.Reactor.
 func (e *earlyCloses) RemovePeer(peer p2p.Peer, reason any) {
 	err, isError := reason.(error)
 	e.mu.Lock()
-	since, added := e.since[peer.ID()]
-	delete(e.since, peer.ID())
+	since, added := e.connectTimes[peer.ID()]
+	delete(e.connectTimes, peer.ID())
 	e.mu.Unlock()
 	if added && e.now().Sub(since) > earlyClose {
 		e.forget(peer.ID())
 		return
 	}
-	if isError && closedByPeer(err) {
+	if isError && isClosedByPeer(err) {
 		e.note(peer.ID())
 	}
 }
@@ -60,30 +60,30 @@ func (e *earlyCloses) RemovePeer(peer p2p.Peer, reason any) {
 func (e *earlyCloses) note(id p2p.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed[id] = e.now(); len(e.closed) <= maxEarlyCloses {
+	if e.closeTimes[id] = e.now(); len(e.closeTimes) <= maxEarlyCloses {
 		return
 	}
 	oldest := id
-	for other, at := range e.closed {
-		if at.Before(e.closed[oldest]) {
+	for other, at := range e.closeTimes {
+		if at.Before(e.closeTimes[oldest]) {
 			oldest = other
 		}
 	}
-	delete(e.closed, oldest)
+	delete(e.closeTimes, oldest)
 }
 
 // forget forgets a node, because it was connected for longer than earlyClose, or was not reached.
 func (e *earlyCloses) forget(id p2p.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.closed, id)
+	delete(e.closeTimes, id)
 }
 
 // connected returns the number of peers that have been connected for longer than earlyClose.
 func (e *earlyCloses) connected() (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, since := range e.since {
+	for _, since := range e.connectTimes {
 		if e.now().Sub(since) > earlyClose {
 			n++
 		}
@@ -96,8 +96,8 @@ func (e *earlyCloses) connected() (n int) {
 func (e *earlyCloses) closedBy() (ids []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, id := range slices.Sorted(maps.Keys(e.closed)) {
-		if since, added := e.since[id]; !added || e.now().Sub(since) <= earlyClose {
+	for _, id := range slices.Sorted(maps.Keys(e.closeTimes)) {
+		if since, added := e.connectTimes[id]; !added || e.now().Sub(since) <= earlyClose {
 			ids = append(ids, string(id))
 		}
 	}

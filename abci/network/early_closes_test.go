@@ -39,5 +39,5 @@ func TestEarlyCloses(t *testing.T) {
 		now = now.Add(1)
 		e.note(peer().ID())
 	}
-	require.LessOrEqual(t, len(e.closed), maxEarlyCloses)
+	require.LessOrEqual(t, len(e.closeTimes), maxEarlyCloses)
 }

@@ -29,32 +29,32 @@ func OfHealthyNet(message string, keyvals []any) string {
 		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })
 	}
 	switch {
-	case message == saidNotDialed && is(unreachable):
+	case message == saidNotDialed && is(isUnreachable):
 		return "peer not reached, it is dialed again"
-	case message == saidNotDialed && is(duplicate):
+	case message == saidNotDialed && is(isDuplicate):
 		return "peer is connected already"
 	case (message == saidNotDialed || message == saidPeerStopped) && is(admission.IsStranger):
 		return "peer is no member's node, and is not connected"
-	case message == saidPeerStopped && is(closedByPeer):
+	case message == saidPeerStopped && is(isClosedByPeer):
 		return "peer closed the connection"
 	}
 	return ""
 }
 
-func unreachable(err error) bool {
+func isUnreachable(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) || closedByPeer(err)
+	return errors.As(err, &op) || isClosedByPeer(err)
 }
 
-func duplicate(err error) bool {
+func isDuplicate(err error) bool {
 	var rejected p2p.ErrRejected
 	return errors.As(err, &rejected) && rejected.IsDuplicate()
 }
 
-// closedByPeer reports whether the peer closed the connection, for example because it does not
+// isClosedByPeer reports whether the peer closed the connection, for example because it does not
 // admit this node. It also recognises a close during the handshake, which CometBFT reports only as
 // text.
-func closedByPeer(err error) bool {
+func isClosedByPeer(err error) bool {
 	var rejected p2p.ErrRejected
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.As(err, &rejected) && rejected.IsAuthFailure() && (strings.HasSuffix(err.Error(), ": EOF") ||

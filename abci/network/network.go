@@ -38,13 +38,13 @@ type Network struct {
 	// both cases the relays. Configure sets it.
 	persistentPeers string
 
-	txs        *reactor.TxReactor
-	aggregates *reactor.AggregateReactor
-	clocks     *reactor.ClockReactor
-	closes     *earlyCloses
+	txs         *reactor.TxReactor
+	aggregates  *reactor.AggregateReactor
+	clocks      *reactor.ClockReactor
+	earlyCloses *earlyCloses
 
-	node   *cmtnode.Node
-	ending sync.WaitGroup // counts the goroutine of regossip
+	node         *cmtnode.Node
+	regossipDone sync.WaitGroup // counts the goroutine of regossip
 }
 
 // New returns the network of a node. The settings s in app.toml and the members in the chain's
@@ -77,15 +77,15 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 ) []cmtnode.Option {
 	flood := n.gossip == home.GossipFlood
 	n.aggregates, n.clocks = reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, n.Trusts)
-	n.closes = newEarlyCloses()
+	n.earlyCloses = newEarlyCloses()
 	n.txs = reactor.NewTxReactor(a, flood, n.Trusts, n.Messages, m, logger.With("module", "gossip"))
 	blocks := reactor.NewBlockReactor(a, flood, n.Trusts, n.txs.Expects, n.Messages, m)
 	a.SetClocks(n.clocks.Offsets)
-	a.SetClosedBy(n.closes.closedBy)
+	a.SetClosedBy(n.earlyCloses.closedBy)
 	a.SetAdmitted(n.txs.OnAdmitted)
 	return []cmtnode.Option{
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks,
-			"EARLY_CLOSES": n.closes}),
+			"EARLY_CLOSES": n.earlyCloses}),
 		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), n.txs.Install, blocks.Install, n.Install(n.txs, blocks),
 	}
 }
@@ -125,18 +125,18 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	go n.Messages.Watch(sw, n.log, ctx.Done())
 	go n.Control.Watch(sw, n.log, ctx.Done())
 	if validators(a.State()) > 1 {
-		go n.closes.reportNoPeers(ctx, string(n.node.NodeInfo().ID()), n.log)
+		go n.earlyCloses.reportNoPeers(ctx, string(n.node.NodeInfo().ID()), n.log)
 	}
 	if sw, ok := sw.(dialer); ok {
-		go redial(ctx, sw, n.persistentPeers, n.closes, n.log)
+		go redial(ctx, sw, n.persistentPeers, n.earlyCloses, n.log)
 	}
-	n.ending.Go(func() {
+	n.regossipDone.Go(func() {
 		n.regossip(ctx, a, firstRegossip+2*limit.TransferTime(n.genesis.Params, n.genesis.Participants))
 	})
 }
 
 // Wait blocks until the goroutine of Watch that uses the application, regossip, has ended.
-func (n *Network) Wait() { n.ending.Wait() }
+func (n *Network) Wait() { n.regossipDone.Wait() }
 
-// Received returns the number of bytes that gossip has received, by kind, as in the metrics.
-func (n *Network) Received() map[string]int64 { return n.txs.Received() }
+// ReceivedBytes returns the number of bytes that gossip has received, by kind, as in the metrics.
+func (n *Network) ReceivedBytes() map[string]int64 { return n.txs.ReceivedBytes() }

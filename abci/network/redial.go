@@ -46,9 +46,9 @@ func redial(ctx context.Context, sw dialer, persistent string, closes *earlyClos
 			}
 			err := sw.DialPeerWithAddress(address)
 			switch {
-			case err != nil && closedByPeer(err):
+			case err != nil && isClosedByPeer(err):
 				closes.note(address.ID)
-			case err != nil && unreachable(err):
+			case err != nil && isUnreachable(err):
 				closes.forget(address.ID)
 			}
 			if err != nil {

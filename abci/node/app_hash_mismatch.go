@@ -20,7 +20,7 @@ var errDiverged = errors.New("this node has diverged from the chain")
 // that diverged.
 const divergenceFile = "diverged.json"
 
-func divergence(reason string) error {
+func divergenceError(reason string) error {
 	return fmt.Errorf("%w: more than two thirds of the validators signed a block that this node's state contradicts: %s. "+
 		"Its database is damaged, or its program is another than the others' (compare spdl version). Keep a copy "+
 		"of the home, "+
@@ -63,5 +63,5 @@ func checkDiverged(c *config.Config) error {
 	if json.Unmarshal(data, &d) != nil || d.Reason == "" {
 		d.Reason = string(data)
 	}
-	return divergence(d.Reason)
+	return divergenceError(d.Reason)
 }

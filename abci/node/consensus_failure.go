@@ -34,7 +34,7 @@ func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 		return
 	}
 	err := errHalted
-	if reason := r.halted.Load(); reason != nil {
+	if reason := r.haltReason.Load(); reason != nil {
 		err = fmt.Errorf("%w: %s", errHalted, *reason)
 		if strings.Contains(*reason, saidFuture) {
 			err = fmt.Errorf("%w; the clock of this host is behind the others': synchronise it (NTP) and start the node again",
@@ -47,4 +47,4 @@ func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 // Failed returns a channel of the errors from which a running node cannot recover: consensus has
 // halted, or the worker has ended. A worker retries after temporary errors, so only a wrong key,
 // journal or data set ends it.
-func (r *Running) Failed() <-chan error { return r.failed }
+func (r *Running) Failed() <-chan error { return r.failures }

@@ -66,11 +66,11 @@ func TestDivergenceIsRemembered(t *testing.T) {
 		{saidHalted, "+2/3 committed an invalid block: wrong Block.Header.AppHash.  Expected 00, got 11"},
 	} {
 		c, a := alone(t, 5)
-		r := &Running{upgradeHalt: newUpgradeHalt(), failed: make(chan error, 2), dataDir: c.DBDir()}
+		r := &Running{upgradeHalt: newUpgradeHalt(), failures: make(chan error, 2), dataDir: c.DBDir()}
 		logger := logMonitor{log.NewNopLogger(), r.onError, nil}.With("module", "consensus")
 		logger.Error("Error in validation", "err", "wrong signature")
 		logger.Error("CONSENSUS FAILURE!!!", "err", "something else")
-		require.Empty(t, r.failed)
+		require.Empty(t, r.failures)
 		require.NoError(t, checkDiverged(c))
 		logger.Error(said.message, "height", 7, "err", said.reason)
 		require.ErrorIs(t, <-r.Failed(), errDiverged)
@@ -88,7 +88,7 @@ func TestDivergenceIsRemembered(t *testing.T) {
 // TestHaltSaysWhy: the error of a halted node has CometBFT's reason, and for a clock that is behind
 // also the remedy.
 func TestHaltSaysWhy(t *testing.T) {
-	r := &Running{upgradeHalt: newUpgradeHalt(), failed: make(chan error, 2)}
+	r := &Running{upgradeHalt: newUpgradeHalt(), failures: make(chan error, 2)}
 	r.onError(saidHalted, "+2/3 committed an invalid block: block time x is too far in the future (wall clock y + "+
 		"tolerance 1m0s)")
 	ended := make(chan struct{})
@@ -257,13 +257,15 @@ type restored struct {
 	done           atomic.Bool
 }
 
-func (r *restored) Restoring() (time.Time, time.Time, bool) { return r.offered, r.taken, r.done.Load() }
+func (r *restored) RestoreTimes() (time.Time, time.Time, bool) {
+	return r.offered, r.taken, r.done.Load()
+}
 
 // TestStateSyncEnds: a state sync without progress ends with an error that says what to check. A
 // state sync that makes progress or has succeeded is not ended.
 func TestStateSyncEnds(t *testing.T) {
 	ctx := context.Background()
-	quick := patience{offer: 20 * time.Millisecond, chunk: 40 * time.Millisecond, look: time.Millisecond}
+	quick := syncTimeouts{offer: 20 * time.Millisecond, chunk: 40 * time.Millisecond, interval: time.Millisecond}
 	err := watchSync(ctx, &restored{}, quick)
 	require.ErrorIs(t, err, errSync)
 	require.ErrorContains(t, err, "no peer has offered a snapshot")
@@ -278,7 +280,7 @@ func TestStateSyncEnds(t *testing.T) {
 	cancel()
 	require.NoError(t, watchSync(ended, &restored{}, quick))
 
-	r := &Running{upgradeHalt: newUpgradeHalt(), failed: make(chan error, 2)}
+	r := &Running{upgradeHalt: newUpgradeHalt(), failures: make(chan error, 2)}
 	logMonitor{log.NewNopLogger(), r.onError, nil}.With("module", "statesync").Error("State sync failed", "err",
 		"snapshot restoration failed")
 	err = <-r.Failed()

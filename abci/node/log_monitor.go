@@ -59,34 +59,34 @@ func (h logMonitor) With(keyvals ...any) log.Logger {
 func (r *Running) onError(message, reason string) {
 	switch message {
 	case saidHalted:
-		r.halted.Store(&reason)
+		r.haltReason.Store(&reason)
 		if signed, ok := strings.CutPrefix(reason, saidCommittedInvalid); ok {
-			r.diverged(signed)
+			r.onDivergence(signed)
 		}
 	case saidInvalid: // occurs while catching up, after the commit's signatures were verified
-		r.diverged(reason)
+		r.onDivergence(reason)
 	case saidSyncFailed:
 		r.fail(fmt.Errorf("%w: %s; %s", errSync, reason, syncRemedy))
 	}
 }
 
-// diverged records that the node's state differs from the state that more than two thirds signed,
-// and ends the node. It ignores reasons other than a wrong header.
-func (r *Running) diverged(reason string) {
+// onDivergence records that the node's state differs from the state that more than two thirds
+// signed, and ends the node. It ignores reasons other than a wrong header.
+func (r *Running) onDivergence(reason string) {
 	if !strings.HasPrefix(reason, saidWrongHeader) {
 		return
 	}
 	if err := recordDivergence(r.dataDir, reason); err != nil {
 		r.fail(err)
 	}
-	r.fail(divergence(reason))
+	r.fail(divergenceError(reason))
 }
 
 // fail reports an error from which the node cannot recover. If the channel is full, fail drops the
 // error.
 func (r *Running) fail(err error) {
 	select {
-	case r.failed <- err:
+	case r.failures <- err:
 	default:
 	}
 }

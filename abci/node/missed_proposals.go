@@ -19,15 +19,15 @@ type missedProposals struct {
 	height     int64 // the height of the last block
 	proposer   string
 	validators []string // the validators' addresses, in the order of commits
-	lost       []bool   // whether the proposer missed its last turn, by place in the rotation (height modulo n)
-	whose      []string // the proposer's address by place; "" while unknown
+	missed     []bool   // whether the proposer missed its last turn, by place in the rotation (height modulo n)
+	proposers  []string // the proposer's address by place; "" while unknown
 }
 
 // observe records a decided block: the proposer, the votes on the previous block and their round,
-// and the validators of the participants whose gradients the block has (included). lost is true if
-// the first proposer of the next height missed its last turn and has since sent neither a committed
-// vote nor a gradient. Gradients count because the votes of the slowest validator may be in no
-// commit.
+// and the validators of the participants whose gradients the block has (included). missed is true
+// if the first proposer of the next height missed its last turn and has since sent neither a
+// committed vote nor a gradient. Gradients count because the votes of the slowest validator may be
+// in no commit.
 func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []string) (lost bool) {
 	heard, validators := included, make([]string, len(b.DecidedLastCommit.Votes))
 	for i, v := range b.DecidedLastCommit.Votes {
@@ -38,30 +38,30 @@ func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []
 	}
 	n := int64(len(validators))
 	if !slices.Equal(validators, t.validators) || b.Height != t.height+1 { // the rotation has changed
-		t.validators, t.lost, t.whose = validators, make([]bool, n), make([]string, n)
+		t.validators, t.missed, t.proposers = validators, make([]bool, n), make([]string, n)
 	} else if n > 0 {
-		t.decided(int64(b.DecidedLastCommit.Round), n)
+		t.recordDecision(int64(b.DecidedLastCommit.Round), n)
 	}
 	for _, address := range heard {
-		if place := slices.Index(t.whose, address); place >= 0 {
-			t.lost[place] = false
+		if place := slices.Index(t.proposers, address); place >= 0 {
+			t.missed[place] = false
 		}
 	}
 	t.height, t.proposer = b.Height, string(b.ProposerAddress)
-	return n > 0 && t.lost[(b.Height+1)%n]
+	return n > 0 && t.missed[(b.Height+1)%n]
 }
 
-// decided records the consensus round in which the last block was decided, with n validators. A
-// block names only its first proposer: in a later round another validator may have proposed the
-// block again.
-func (t *missedProposals) decided(round, n int64) {
+// recordDecision records the consensus round in which the last block was decided, with n
+// validators. A block names only its first proposer: in a later round another validator may have
+// proposed the block again.
+func (t *missedProposals) recordDecision(round, n int64) {
 	for at := t.height; at < t.height+min(round, n); at++ {
-		t.lost[at%n] = true
+		t.missed[at%n] = true
 	}
 	place := (t.height + round) % n
-	t.lost[place] = false
-	if round == 0 || !slices.Contains(t.whose, t.proposer) {
-		t.whose[place] = t.proposer
+	t.missed[place] = false
+	if round == 0 || !slices.Contains(t.proposers, t.proposer) {
+		t.proposers[place] = t.proposer
 	}
 }
 

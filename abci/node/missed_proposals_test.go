@@ -127,7 +127,7 @@ func TestTurnWithAnEarlierBlock(t *testing.T) {
 		x.observe(b, nil)
 	}
 	require.False(t, x.observe(block(18, "c", 0, "bcd"), nil))
-	require.Equal(t, []string{"a", "b", "c", "d"}, x.whose)
+	require.Equal(t, []string{"a", "b", "c", "d"}, x.proposers)
 }
 
 // TestTurnsOfAnotherSet: missed turns are forgotten when the validator set changes, even if one
@@ -135,15 +135,15 @@ func TestTurnWithAnEarlierBlock(t *testing.T) {
 func TestTurnsOfAnotherSet(t *testing.T) {
 	for _, votes := range []int{3, 4, 5} {
 		x := known(t)
-		x.lost[11%4] = true
+		x.missed[11%4] = true
 		require.True(t, x.observe(block(10, "c", 0, "abc"), nil))
 		x = known(t)
-		x.lost[11%4] = true
+		x.missed[11%4] = true
 		b := block(10, "c", 9, "abc")
 		b.DecidedLastCommit.Votes = append(b.DecidedLastCommit.Votes, b.DecidedLastCommit.Votes...)[:votes]
 		b.DecidedLastCommit.Votes[0].Validator.Address = []byte("new")
 		require.False(t, x.observe(b, nil))
-		require.Equal(t, make([]bool, votes), x.lost)
+		require.Equal(t, make([]bool, votes), x.missed)
 	}
 	require.False(t, (&missedProposals{}).observe(&abcitypes.RequestFinalizeBlock{Height: 1}, nil))
 }

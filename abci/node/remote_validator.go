@@ -62,8 +62,8 @@ func awaitSigner(at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remo
 	}
 }
 
-// away reports whether no signer is connected. Without a listener it is true.
-func (v *remoteValidator) away() bool { return v == nil || !v.endpoint.IsConnected() }
+// isAway reports whether no signer is connected. Without a listener it is true.
+func (v *remoteValidator) isAway() bool { return v == nil || !v.endpoint.IsConnected() }
 
 // Close closes the connection and the listener.
 func (v *remoteValidator) Close() error { return v.endpoint.Stop() }

@@ -69,8 +69,8 @@ type Running struct {
 	Application *abci.Application
 
 	network       *network.Network
-	unlisted      bool               // Hooks.Unlisted: the node has no listeners, and Stop stops its parts
-	watched       bool               // whether start has called network.Watch; Stop then waits for the channel worker
+	isUnlisted    bool               // Hooks.Unlisted: the node has no listeners, and Stop stops its parts
+	isWatched     bool               // whether start has called network.Watch; Stop then waits for the channel worker
 	databases     databases.Set      // the databases of CometBFT
 	db            dbm.DB             // the database of the application
 	cancel        context.CancelFunc // stops the goroutines outside of consensus
@@ -78,10 +78,10 @@ type Running struct {
 	validatorLock io.Closer          // nil if another process has the validator's key
 	upgradeHalt   *upgradeHalt
 	worker        chan error
-	failed        chan error
-	halted        atomic.Pointer[string] // the reason of a consensus failure in CometBFT's words; nil before
+	failures      chan error
+	haltReason    atomic.Pointer[string] // the reason of a consensus failure in CometBFT's words; nil before
 	dataDir       string
-	beside        <-chan struct{} // closed when the services of Hooks.Beside have ended; nil without services
+	servicesDone  <-chan struct{} // closed when the services of Hooks.StartServices have ended; nil without services
 }
 
 // Hooks let a command or a testnet change how a node runs. The zero value changes nothing.
@@ -99,14 +99,14 @@ type Hooks struct {
 	// Unlisted starts the node without its listeners: no peer and no client can connect to it, and
 	// the caller connects the switches. For nets in virtual time (testnet/virtual).
 	Unlisted bool
-	// Beside starts further services in the node's process, which run until ctx ends. It returns
-	// when the services are ready, or with an error. ended is closed when the services have ended;
-	// a nil ended means that no service runs. By default no service runs.
-	Beside func(ctx context.Context, n Beside) (ended <-chan struct{}, err error)
+	// StartServices starts further services in the node's process, which run until ctx ends. It
+	// returns when the services are ready, or with an error. ended is closed when the services have
+	// ended; a nil ended means that no service runs. By default no service runs.
+	StartServices func(ctx context.Context, n ServiceContext) (ended <-chan struct{}, err error)
 }
 
-// Beside is the part of the node that Hooks.Beside gets.
-type Beside struct {
+// ServiceContext is the part of the node that Hooks.StartServices gets.
+type ServiceContext struct {
 	App       home.AppConfig
 	RPC       string // rpc.laddr in config.toml
 	Logger    log.Logger
@@ -141,7 +141,7 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 			return nil, err
 		}
 	}
-	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir(),
+	r := &Running{worker: make(chan error, 1), failures: make(chan error, 2), dataDir: c.DBDir(),
 		upgradeHalt: newUpgradeHalt()}
 	if r.db, err = home.OpenApplicationDB(c); err != nil {
 		return nil, err
@@ -169,8 +169,8 @@ func warnKeys(c *config.Config, a home.AppConfig, logger log.Logger) error {
 }
 
 // start assembles the application and the CometBFT node, starts the node, its watchers and the
-// services of Hooks.Beside, and then starts the worker if app.toml enables it. If start fails, the
-// caller must call Stop, which stops the parts that already run.
+// services of Hooks.StartServices, and then starts the worker if app.toml enables it. If start
+// fails, the caller must call Stop, which stops the parts that already run.
 func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig, own home.Participant,
 	logger log.Logger, h Hooks) error {
 	g, err := home.GenesisOf(c)
@@ -190,7 +190,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 		return err
 	}
 	r.network.Watch(ctx, r.Application)
-	r.watched = true
+	r.isWatched = true
 	go func() {
 		if r.network.Synced(ctx) == nil { // before that, consensus has not started
 			r.watch(ctx, consensus)
@@ -204,8 +204,8 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 			}
 		}()
 	}
-	if h.Beside != nil {
-		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger,
+	if h.StartServices != nil {
+		if r.servicesDone, err = h.StartServices(ctx, ServiceContext{App: a, RPC: c.RPC.ListenAddress, Logger: logger,
 			Evaluator: home.EvaluatorOf(c, a.Worker)}); err != nil {
 			r.worker <- err
 			return err
@@ -219,7 +219,7 @@ func (r *Running) run(unlisted bool) error {
 	if !unlisted {
 		return r.Node.Start()
 	}
-	r.unlisted = true
+	r.isUnlisted = true
 	return r.Node.Switch().(service.Service).Start()
 }
 
@@ -242,7 +242,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
-	r.Application.SetDeclaration(home.Declaration(c, a, own, func() bool { return r.remote.away() }))
+	r.Application.SetDeclaration(home.Declaration(c, a, own, func() bool { return r.remote.isAway() }))
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
 		block = p.Block.MaxBytes
@@ -277,7 +277,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 		ChainID: doc.ChainID, Program: version.Version, Admits: r.network.Admit, Opens: r.network.AdmitAddress,
 		DB: r.db, Logger: logger.With("module", "app"),
 		ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		Finalized: newProposeTimeout(c.Consensus).finalized, Decided: r.decided, PoolBytes: a.Pool.MaxBytes,
+		OnFinalized: newProposeTimeout(c.Consensus).onFinalized, IsDecided: r.isDecided, PoolBytes: a.Pool.MaxBytes,
 		SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain, GossipRefused: h.GossipRefused,
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT's listener serves the default registry
@@ -288,7 +288,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 		options.Metrics.Signer(func() bool { return own.Signer.Away() != "" })
 	}
 	if c.PrivValidatorListenAddr != "" && !a.IsRelay() {
-		options.Metrics.ValidatorSigner(func() bool { return r.remote.away() })
+		options.Metrics.ValidatorSigner(func() bool { return r.remote.isAway() })
 	}
 	options.OwnKey = own.Signing
 	if p := doc.ConsensusParams; p != nil {
@@ -301,7 +301,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 // application to the node's mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
 	m *metrics.Metrics, logger log.Logger) (err error) {
-	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, s,
+	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stop}, s,
 		&r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // after a replay
@@ -316,8 +316,8 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	return nil
 }
 
-// Received returns the number of bytes that gossip has received, by kind, as in the metrics.
-func (r *Running) Received() map[string]int64 { return r.network.Received() }
+// ReceivedBytes returns the number of bytes that gossip has received, by kind, as in the metrics.
+func (r *Running) ReceivedBytes() map[string]int64 { return r.network.ReceivedBytes() }
 
 // Wait returns when the node has stopped.
 func (r *Running) Wait() { r.Node.Wait() }
@@ -325,16 +325,16 @@ func (r *Running) Wait() { r.Node.Wait() }
 // Stop stops the worker, the node and the databases, in this order.
 func (r *Running) Stop() error {
 	r.cancel()
-	r.upgradeHalt.once.Do(func() { close(r.upgradeHalt.stopping) })
-	if r.watched {
+	r.upgradeHalt.once.Do(func() { close(r.upgradeHalt.stop) })
+	if r.isWatched {
 		<-r.worker
 		r.network.Wait()
-		if r.beside != nil {
-			<-r.beside
+		if r.servicesDone != nil {
+			<-r.servicesDone
 		}
 	}
 	var err error
-	if r.unlisted {
+	if r.isUnlisted {
 		r.Node.OnStop()
 		err = r.Node.ProxyApp().Stop()
 	}
@@ -349,7 +349,7 @@ func (r *Running) Stop() error {
 		}()
 		select {
 		case err = <-stopped:
-		case <-r.upgradeHalt.held: // consensus is blocked in FinalizeBlock and cannot stop; all its results are stored
+		case <-r.upgradeHalt.blocked: // consensus is blocked in FinalizeBlock and cannot stop; all its results are stored
 		}
 	}
 	if r.remote != nil {

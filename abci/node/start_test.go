@@ -32,7 +32,7 @@ import (
 func alone(t *testing.T, rounds uint64) (*config.Config, home.AppConfig) {
 	t.Helper()
 	c, a := home.DefaultConfig(), home.DefaultAppConfig()
-	home.Loopback(c)
+	home.UseLoopback(c)
 	c.RPC.ListenAddress, c.P2P.ListenAddress = free(t), "tcp://127.0.0.1:0"
 	made, err := home.Init(filepath.Join(t.TempDir(), "home"), c, a)
 	require.NoError(t, err)
@@ -279,7 +279,7 @@ func TestHaltIsNoticed(t *testing.T) {
 	require.NoError(t, n.Start())
 	consensus, err := consensusOf(n)
 	require.NoError(t, err)
-	r := &Running{failed: make(chan error, 1)}
+	r := &Running{failures: make(chan error, 1)}
 	go r.watch(context.Background(), consensus)
 	select {
 	case err := <-r.Failed():

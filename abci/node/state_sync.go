@@ -15,33 +15,33 @@ const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in 
 	"if the log says that snapshots are of another version, start the release of that version; " +
 	"or set statesync.enable = false to fetch all blocks"
 
-// patience bounds the times without progress in a state sync. After such a time the node ends,
+// syncTimeouts bounds the times without progress in a state sync. After such a time the node ends,
 // because CometBFT's own state sync would wait without end.
-type patience struct {
-	offer time.Duration // the max time without an offered snapshot
-	chunk time.Duration // the max time without an accepted chunk, after the first offer
-	look  time.Duration // the interval of the check
+type syncTimeouts struct {
+	offer    time.Duration // the max time without an offered snapshot
+	chunk    time.Duration // the max time without an accepted chunk, after the first offer
+	interval time.Duration // the interval of the check
 }
 
 // syncPatience returns the bounds for a node that searches for snapshots every discovery. An offer
 // may take four searches. A chunk may take longer than the 2 minutes after which CometBFT gives up
 // a snapshot.
-func syncPatience(discovery time.Duration) patience {
-	return patience{offer: max(4*discovery, time.Minute), chunk: 5 * time.Minute, look: time.Second}
+func syncPatience(discovery time.Duration) syncTimeouts {
+	return syncTimeouts{offer: max(4*discovery, time.Minute), chunk: 5 * time.Minute, interval: time.Second}
 }
 
-// syncing is the part of the application that watchSync needs.
-type syncing interface {
-	// Restoring is implemented by abci.Application.
-	Restoring() (offered, taken time.Time, done bool)
+// restorer is the part of the application that watchSync needs.
+type restorer interface {
+	// RestoreTimes is implemented by abci.Application.
+	RestoreTimes() (offered, taken time.Time, done bool)
 }
 
 // watchSync waits for the end of a state sync. It returns nil when the application has its state,
 // and errSync after a time without progress.
-func watchSync(ctx context.Context, a syncing, p patience) error {
+func watchSync(ctx context.Context, a restorer, p syncTimeouts) error {
 	start := time.Now()
 	for {
-		offered, taken, done := a.Restoring()
+		offered, taken, done := a.RestoreTimes()
 		if done || ctx.Err() != nil {
 			return nil
 		}
@@ -58,7 +58,7 @@ func watchSync(ctx context.Context, a syncing, p patience) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(p.look):
+		case <-time.After(p.interval):
 		}
 	}
 }

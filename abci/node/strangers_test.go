@@ -101,7 +101,7 @@ func TestStrangerReachesNoReactor(t *testing.T) {
 func TestRelayHasNoKeys(t *testing.T) {
 	c, _ := alone(t, 100)
 	relay, a := home.DefaultConfig(), home.DefaultAppConfig()
-	home.Loopback(relay)
+	home.UseLoopback(relay)
 	relay.RPC.ListenAddress, relay.P2P.ListenAddress = "", free(t)
 	a.Node.Role, a.Worker.Enabled = home.RoleRelay, false
 	made, err := home.Init(filepath.Join(t.TempDir(), "relay"), relay, a)

@@ -94,16 +94,16 @@ func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error 
 
 // upgradeHalt is the state of a node's halt before the height of another version.
 type upgradeHalt struct {
-	over chan *app.State // receives the state after the last height of this version
-	// held is closed when CometBFT has delivered a block of the other version and is blocked in
+	lastState chan *app.State // receives the state after the last height of this version
+	// blocked is closed when CometBFT has delivered a block of the other version and is blocked in
 	// FinalizeBlock.
-	held     chan struct{}
-	stopping chan struct{} // closed by Stop
-	once     sync.Once
+	blocked chan struct{}
+	stop    chan struct{} // closed by Stop
+	once    sync.Once
 }
 
 func newUpgradeHalt() *upgradeHalt {
-	return &upgradeHalt{over: make(chan *app.State, 1), held: make(chan struct{}), stopping: make(chan struct{})}
+	return &upgradeHalt{lastState: make(chan *app.State, 1), blocked: make(chan struct{}), stop: make(chan struct{})}
 }
 
 // watchUpgrade stops the node after the last height of this version. It must be called after
@@ -117,20 +117,20 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 	}
 	r.Application.SetEnd(func(s *app.State) {
 		r.cancel() // the worker must stop before it sees the state
-		r.upgradeHalt.over <- s
+		r.upgradeHalt.lastState <- s
 	})
 	r.Application.SetHold(func() {
-		close(r.upgradeHalt.held)
+		close(r.upgradeHalt.blocked)
 		select {}
 	})
 	go func() {
 		select {
-		case s := <-r.upgradeHalt.over:
+		case s := <-r.upgradeHalt.lastState:
 			err := versionError(s, s.Executable())
 			logger.Error("upgrade: the node stops", "height", s.Height, "err", err)
 			r.waitForPeers(int64(s.Height) + 1)
 			r.fail(err)
-		case <-r.upgradeHalt.stopping:
+		case <-r.upgradeHalt.stop:
 		}
 	}()
 	return nil
@@ -141,11 +141,11 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 // of the upgrade.
 func (r *Running) waitForPeers(height int64) {
 	least, most := time.Now().Add(minPeerWait), time.After(maxPeerWait)
-	for time.Now().Before(least) || r.behind(height) {
+	for time.Now().Before(least) || r.isPeerBelow(height) {
 		select {
 		case <-most:
-		case <-r.upgradeHalt.held:
-		case <-r.upgradeHalt.stopping:
+		case <-r.upgradeHalt.blocked:
+		case <-r.upgradeHalt.stop:
 		case <-time.After(peerWaitPause):
 			continue
 		}
@@ -153,8 +153,8 @@ func (r *Running) waitForPeers(height int64) {
 	}
 }
 
-// behind reports whether a connected peer is below a height.
-func (r *Running) behind(height int64) bool {
+// isPeerBelow reports whether a connected peer is below a height.
+func (r *Running) isPeerBelow(height int64) bool {
 	for _, at := range r.peerHeights() {
 		if at < height {
 			return true

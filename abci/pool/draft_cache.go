@@ -12,11 +12,11 @@ import (
 // so that the rule runs only once for a state and a set of gradients, even if several participants
 // may lead or other transactions change the pool.
 type Drafts struct {
-	mu    sync.Mutex
-	of    <-chan struct{} // the Changed channel of the snapshot behind held; the pool makes a new channel at every change
-	held  map[uint32]cachedDraft
-	state *app.State    // the state of the draft in the field last
-	last  *tx.Aggregate // the latest draft for which the rule ran; nil before the first run
+	mu        sync.Mutex
+	changed   <-chan struct{} // Snapshot.Changed of the snapshot behind drafts
+	drafts    map[uint32]cachedDraft
+	state     *app.State    // the state of lastDraft
+	lastDraft *tx.Aggregate // the latest draft for which the rule ran; nil before the first run
 }
 
 type cachedDraft struct {
@@ -27,39 +27,39 @@ type cachedDraft struct {
 // Draft returns a participant's draft from a snapshot of the pool, or the error of
 // app.State.DraftIncluded. It calls made if it has run the rule. Concurrent calls wait for each
 // other.
-func (d *Drafts) Draft(v Snapshot, participant uint32, made func()) (*tx.Aggregate, error) {
+func (d *Drafts) Draft(v Snapshot, participant uint32, onRun func()) (*tx.Aggregate, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.of != v.Changed {
-		d.of, d.held = v.Changed, map[uint32]cachedDraft{}
+	if d.changed != v.Changed {
+		d.changed, d.drafts = v.Changed, map[uint32]cachedDraft{}
 	}
 	// All unregistered indices share one cache entry, so that queries cannot grow the cache.
 	participant = min(participant, uint32(len(v.State.Participants)))
-	if was, ok := d.held[participant]; ok {
+	if was, ok := d.drafts[participant]; ok {
 		return was.draft, was.err
 	}
 	draft, included, err := v.State.DraftIncluded(v.State.Height+1, participant, v.Pending)
 	if err == nil {
-		err = d.setDelta(v.State, draft, included, made)
+		err = d.setDelta(v.State, draft, included, onRun)
 	}
 	if err != nil {
 		draft = nil
 	}
-	d.held[participant] = cachedDraft{draft, err}
+	d.drafts[participant] = cachedDraft{draft, err}
 	return draft, err
 }
 
 // setDelta sets a draft's Delta: the Delta of last if both drafts list the same gradients, and
 // otherwise the result of the rule.
-func (d *Drafts) setDelta(s *app.State, draft *tx.Aggregate, included []*tx.Tx, made func()) error {
-	if d.state == s && tx.SameIncluded(d.last.Included, draft.Included) {
-		draft.Delta, draft.Digest = d.last.Delta, d.last.Digest
+func (d *Drafts) setDelta(s *app.State, draft *tx.Aggregate, included []*tx.Tx, onRun func()) error {
+	if d.state == s && tx.SameIncluded(d.lastDraft.Included, draft.Included) {
+		draft.Delta, draft.Digest = d.lastDraft.Delta, d.lastDraft.Digest
 		return nil
 	}
 	if err := s.SetDelta(draft, included); err != nil {
 		return err
 	}
-	made()
-	d.state, d.last = s, draft
+	onRun()
+	d.state, d.lastDraft = s, draft
 	return nil
 }

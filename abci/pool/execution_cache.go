@@ -21,14 +21,14 @@ type Executor struct {
 	now      func() time.Time
 	metrics  *metrics.Metrics
 	outcomes *memo.Bounded[[32]byte, *app.Outcome]
-	// closed caches the results of rounds, by the content of a block that has only the round's
+	// rounds caches the results of rounds, by the content of a block that has only the round's
 	// transactions.
-	closed *memo.Bounded[[32]byte, *app.Closed]
+	rounds *memo.Bounded[[32]byte, *app.Closed]
 }
 
 func NewExecutor(now func() time.Time, m *metrics.Metrics) *Executor {
 	return &Executor{now: now, metrics: m, outcomes: memo.New[[32]byte, *app.Outcome](maxOutcomes),
-		closed: memo.New[[32]byte, *app.Closed](maxOutcomes)}
+		rounds: memo.New[[32]byte, *app.Closed](maxOutcomes)}
 }
 
 // Execute executes a block, or returns its cached outcome.
@@ -36,7 +36,7 @@ func (x *Executor) Execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	return x.outcomes.Get(contentKey(b), func() (*app.Outcome, error) {
 		alone, _ := b.Round()
 		round := contentKey(app.Block{Height: b.Height, Txs: alone})
-		closed, known := x.closed.Cached(round)
+		closed, known := x.rounds.Cached(round)
 		b.Closed = closed
 		start := x.now()
 		out, err := s.SafeExecute(b)
@@ -44,10 +44,10 @@ func (x *Executor) Execute(s *app.State, b app.Block) (*app.Outcome, error) {
 			return nil, err
 		}
 		if out.Record != nil && !known {
-			x.metrics.Executed(x.now().Sub(start))
+			x.metrics.ObserveExecution(x.now().Sub(start))
 		}
 		if out.Closed != nil {
-			x.closed.Put(round, out.Closed)
+			x.rounds.Put(round, out.Closed)
 		}
 		return out, nil
 	})
@@ -56,7 +56,7 @@ func (x *Executor) Execute(s *app.State, b app.Block) (*app.Outcome, error) {
 // Clear drops all outcomes. After a commit the cached outcomes of that height are of no use.
 func (x *Executor) Clear() {
 	x.outcomes.Clear()
-	x.closed.Clear()
+	x.rounds.Clear()
 }
 
 // contentKey returns a hash over a block's height, transactions and evidence.

@@ -20,7 +20,7 @@ func TestSameIsByAllBytes(t *testing.T) {
 	for i, x := range []*tx.Tx{a, b} {
 		x.Hash = sha256.Sum256(x.Raw)
 		p.slots[slot{Place: tx.Place{Round: uint64(i)}}] = x
-		p.held[x.Hash], p.bySignature[keyOf(x.Raw)] = x, x
+		p.byHash[x.Hash], p.bySignature[keyOf(x.Raw)] = x, x
 	}
 	require.Same(t, a, p.FindRaw(a.Raw))
 	require.Same(t, b, p.FindRaw(append([]byte(nil), b.Raw...)))

@@ -69,7 +69,7 @@ type Pool struct {
 	mu          sync.Mutex
 	state       *app.State
 	slots       map[slot]*tx.Tx
-	held        map[[32]byte]*tx.Tx     // the transactions in the slots, by hash
+	byHash      map[[32]byte]*tx.Tx     // the transactions in the slots, by hash
 	bySignature map[signatureKey]*tx.Tx // the latest transaction with each signature
 	order       []slot                  // the slots in order of arrival
 	// pending and operations are the transactions for snapshots, in order of arrival. The pool only
@@ -78,14 +78,14 @@ type Pool struct {
 	bytes               int64
 	limit               int64
 	rejected            map[slot]Aggregate // the open round's aggregates that failed execution
-	grown               time.Time          // the time when the last gradient or commitment arrived
+	lastGrowth          time.Time          // the time when the last gradient or commitment arrived
 	now                 func() time.Time
 	joins, checkedJoins *rate.Limiter // rate limits of Joins, one for Add and one for Check
 	changed             chan struct{} // closed and replaced at every change of the pool
 }
 
 func New(state *app.State, limit int64, now func() time.Time) *Pool {
-	return &Pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{},
+	return &Pool{state: state, slots: map[slot]*tx.Tx{}, byHash: map[[32]byte]*tx.Tx{},
 		bySignature: map[signatureKey]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst),
 		checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]Aggregate{}, changed: make(chan struct{})}
 }
@@ -95,7 +95,7 @@ func New(state *app.State, limit int64, now func() time.Time) *Pool {
 func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	at := slotOf(t)
 	p.mu.Lock()
-	state, before, err := p.state, p.at(at), p.vacant(at, t)
+	state, before, err := p.state, p.txAt(at), p.checkVacant(at, t)
 	p.mu.Unlock()
 	if errors.Is(err, ErrOccupied) && before != nil && at.ofRound() {
 		return p.conflict(state, before, t), err
@@ -113,7 +113,7 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.vacant(at, t); err != nil {
+	if err := p.checkVacant(at, t); err != nil {
 		return nil, err
 	}
 	if p.state != state {
@@ -121,12 +121,12 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 			return nil, err
 		}
 	}
-	p.slots[at], p.held[t.Hash], p.bySignature[keyOf(t.Raw)] = t, t, t
+	p.slots[at], p.byHash[t.Hash], p.bySignature[keyOf(t.Raw)] = t, t, t
 	p.order = append(p.order, at)
 	p.expose(at)
 	p.bytes += int64(len(t.Raw))
 	if t.Gradient != nil || t.Commit != nil {
-		p.grown = p.now()
+		p.lastGrowth = p.now()
 	}
 	p.notify()
 	return nil, nil
@@ -136,7 +136,7 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 // transaction.
 func (p *Pool) Check(t *tx.Tx) error {
 	p.mu.Lock()
-	state, err := p.state, p.vacant(slotOf(t), t)
+	state, err := p.state, p.checkVacant(slotOf(t), t)
 	p.mu.Unlock()
 	if err == nil {
 		err = p.limitJoins(p.checkedJoins, t)
@@ -155,16 +155,16 @@ func (p *Pool) limitJoins(l *rate.Limiter, t *tx.Tx) error {
 	return nil
 }
 
-// Committed returns the latest committed state.
-func (p *Pool) Committed() *app.State {
+// CommittedState returns the latest committed state.
+func (p *Pool) CommittedState() *app.State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state
 }
 
-// at returns the transaction in a slot, or the aggregate that was dropped from the slot because its
-// execution failed.
-func (p *Pool) at(at slot) *tx.Tx {
+// txAt returns the transaction in a slot, or the aggregate that was dropped from the slot because
+// its execution failed.
+func (p *Pool) txAt(at slot) *tx.Tx {
 	if held := p.slots[at]; held != nil {
 		return held
 	}
@@ -187,9 +187,9 @@ func (p *Pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
 	return proof
 }
 
-// vacant returns an error if the transaction's slot is filled, or if the transaction would exceed a
-// limit of the pool.
-func (p *Pool) vacant(at slot, t *tx.Tx) error {
+// checkVacant returns an error if the transaction's slot is filled, or if the transaction would
+// exceed a limit of the pool.
+func (p *Pool) checkVacant(at slot, t *tx.Tx) error {
 	if held, ok := p.slots[at]; ok {
 		if held.Hash == t.Hash {
 			return ErrDuplicate
@@ -219,10 +219,10 @@ func (p *Pool) vacant(at slot, t *tx.Tx) error {
 }
 
 // count returns the number of filled slots with the kind and the participant of a slot.
-func (p *Pool) count(of slot) int {
+func (p *Pool) count(like slot) int {
 	n := 0
 	for held := range p.slots {
-		if held.Kind == of.Kind && held.Participant == of.Participant {
+		if held.Kind == like.Kind && held.Participant == like.Participant {
 			n++
 		}
 	}
@@ -251,7 +251,7 @@ func (p *Pool) Decode(raws [][]byte) ([]*tx.Tx, error) {
 func (p *Pool) Find(hash [32]byte) *tx.Tx {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.held[hash]
+	return p.byHash[hash]
 }
 
 // admitCost is the approximate cost of verifying a transaction's signature and VRF proof, in
@@ -347,7 +347,7 @@ func (p *Pool) drop(at slot) {
 	t := p.slots[at]
 	p.bytes -= int64(len(t.Raw))
 	delete(p.slots, at)
-	delete(p.held, t.Hash)
+	delete(p.byHash, t.Hash)
 	if e := keyOf(t.Raw); p.bySignature[e] == t {
 		delete(p.bySignature, e)
 	}
@@ -378,8 +378,8 @@ func (p *Pool) exposeAll() {
 	}
 }
 
-// All returns the pool's transactions in the order of their arrival.
-func (p *Pool) All() []*tx.Tx {
+// Txs returns the pool's transactions in the order of their arrival.
+func (p *Pool) Txs() []*tx.Tx {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	txs := make([]*tx.Tx, len(p.order))

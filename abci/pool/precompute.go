@@ -14,14 +14,14 @@ import (
 // aggregate. Drafting, proposing and verifying then reuse that Delta. Precomputer never affects a
 // verdict.
 type Precomputer struct {
-	Log  log.Logger
-	last atomic.Pointer[app.State] // the state of the last run
-	runs sync.WaitGroup
+	Log       log.Logger
+	lastState atomic.Pointer[app.State] // the state of the last run
+	runs      sync.WaitGroup
 }
 
 // Run starts the rule if a snapshot of the pool has all required gradients.
 func (c *Precomputer) Run(v Snapshot) {
-	if v.State.Committing() || !v.Complete() || c.last.Swap(v.State) == v.State {
+	if v.State.Committing() || !v.Complete() || c.lastState.Swap(v.State) == v.State {
 		return
 	}
 	c.runs.Go(func() {

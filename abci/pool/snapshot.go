@@ -22,7 +22,7 @@ func (p *Pool) Snapshot() Snapshot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Snapshot{
-		State: p.state, LastGrowth: p.grown, Changed: p.changed,
+		State: p.state, LastGrowth: p.lastGrowth, Changed: p.changed,
 		Pending: slices.Clip(p.pending), Operations: slices.Clip(p.operations),
 	}
 }

@@ -83,7 +83,7 @@ func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
 	for i := range path {
 		p.Aunts = append(p.Aunts, path[i][:])
 	}
-	proven, err := within(s, "history", Proven{Value: pair.Value,
+	proven, err := extend(s, "history", Proven{Value: pair.Value,
 		Ops: operators(merkle.NewValueOp([]byte(pair.Key), &p).ProofOp())})
 	if err != nil {
 		return proven, err
@@ -95,7 +95,7 @@ func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
 // Model extends round, the proof of a round's record, to a proof of the parameters after that
 // round.
 func Model(parameters []byte, round Proven) Proven {
-	ops := []cmtcrypto.ProofOp{wholeOp{OpChunks}.ProofOp(), recordOp{round.Value}.ProofOp()}
+	ops := []cmtcrypto.ProofOp{wholeOperator{OpChunks}.ProofOp(), recordOp{round.Value}.ProofOp()}
 	return Proven{Value: parameters, Ops: operators(append(ops, round.Ops.Ops...)...)}
 }
 

@@ -24,9 +24,9 @@ const (
 	keyModelHash = "model_hash"
 )
 
-// wholes maps the type of an operator to two functions: join makes one value of the elements of a
-// tree, and split is its inverse.
-var wholes = map[string]struct {
+// wholeOperators maps the type of an operator to two functions: join makes one value of the
+// elements of a tree, and split is its inverse.
+var wholeOperators = map[string]struct {
 	join  func([][]byte) []byte
 	split func([]byte) ([][]byte, error)
 }{
@@ -35,10 +35,10 @@ var wholes = map[string]struct {
 		func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
 }
 
-// whole returns the type of the operator that leads from a whole list or vector to the root under
+// wholeOp returns the type of the operator that leads from a whole list or vector to the root under
 // key in the state's tree. It returns "" if the value under key is not the root of a list or
 // vector.
-func whole(key string) string {
+func wholeOp(key string) string {
 	switch key {
 	case "epochs", "offences", "participants", "proposals":
 		return OpList
@@ -57,29 +57,31 @@ func Runtime() *merkle.ProofRuntime {
 	return r
 }
 
-// wholeOp computes the root of a tree from all its elements, which are one value.
-type wholeOp struct{ typ string }
+// wholeOperator computes the root of a tree from all its elements, which are one value.
+type wholeOperator struct{ typ string }
 
 func decodeWhole(op cmtcrypto.ProofOp) (merkle.ProofOperator, error) {
 	if string(op.Key) != keyWhole || len(op.Data) != 0 {
 		return nil, fmt.Errorf("operator %s has key %q and %d bytes of data, want %q and none", op.Type, op.Key, len(op.Data),
 			keyWhole)
 	}
-	return wholeOp{op.Type}, nil
+	return wholeOperator{op.Type}, nil
 }
 
-func (o wholeOp) Run(args [][]byte) ([][]byte, error) {
+func (o wholeOperator) Run(args [][]byte) ([][]byte, error) {
 	if len(args) != 1 {
 		return nil, fmt.Errorf("%d values, want 1", len(args))
 	}
-	elements, err := wholes[o.typ].split(args[0])
+	elements, err := wholeOperators[o.typ].split(args[0])
 	root := app.Root(app.Indexed(elements))
 	return [][]byte{root[:]}, err
 }
 
-func (o wholeOp) GetKey() []byte { return []byte(keyWhole) }
+func (o wholeOperator) GetKey() []byte { return []byte(keyWhole) }
 
-func (o wholeOp) ProofOp() cmtcrypto.ProofOp { return cmtcrypto.ProofOp{Type: o.typ, Key: o.GetKey()} }
+func (o wholeOperator) ProofOp() cmtcrypto.ProofOp {
+	return cmtcrypto.ProofOp{Type: o.typ, Key: o.GetKey()}
+}
 
 // recordOp leads from the root over a round's parameters to the round's record, which must hold
 // that root.

@@ -26,9 +26,9 @@ type Proven struct {
 	Ops   *cmtcrypto.ProofOps `json:"proof"`
 }
 
-// levels returns the keys of the operators in a proof of the value under a key, from the state's
-// tree down to the value.
-func levels(key string) []string {
+// operatorKeys returns the keys of the operators in a proof of the value under a key, from the
+// state's tree down to the value.
+func operatorKeys(key string) []string {
 	parts := strings.Split(key, "/")
 	switch {
 	case parts[0] == "round" && len(parts) == 3:
@@ -39,7 +39,7 @@ func levels(key string) []string {
 		return []string{"history", parts[1] + "/" + parts[2], keyModelHash, parts[3]}
 	case parts[0] == "chunk" && len(parts) == 2:
 		return []string{"model", parts[1]}
-	case len(parts) == 1 && whole(key) != "":
+	case len(parts) == 1 && wholeOp(key) != "":
 		return []string{key, keyWhole}
 	}
 	return parts
@@ -49,7 +49,7 @@ func levels(key string) []string {
 // CometBFT's merkle.ProofRuntime.
 func KeyPath(key string) string {
 	var path merkle.KeyPath
-	for _, level := range levels(key) {
+	for _, level := range operatorKeys(key) {
 		path = path.AppendKey([]byte(level), merkle.KeyEncodingURL)
 	}
 	return path.String()
@@ -58,8 +58,8 @@ func KeyPath(key string) string {
 // Verify returns an error unless the state with the application hash has the value under the key.
 // The caller must pass the key that it requested, not a key from the answer.
 func (p Proven) Verify(key string, appHash []byte) error {
-	if p.Ops == nil || len(p.Ops.Ops) != len(levels(key)) {
-		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(levels(key)),
+	if p.Ops == nil || len(p.Ops.Ops) != len(operatorKeys(key)) {
+		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(operatorKeys(key)),
 			len(p.Ops.GetOps()))
 	}
 	if err := Runtime().VerifyValue(p.Ops, appHash, KeyPath(key), p.Value); err != nil {
@@ -97,27 +97,28 @@ func (p Proven) Root() (root [32]byte, err error) {
 //   - epochs, offences, participants, proposals, model and velocity for whole lists;
 //   - {list}/{position} for one element of a list, and chunk/{i} for a chunk of the model.
 func State(s *app.State, key string) (Proven, error) {
-	path := levels(key)
+	path := operatorKeys(key)
 	elements, isList := s.List(path[0])
 	switch {
 	case isList && len(path) == 2 && path[1] == keyWhole:
-		join := whole(path[0])
-		return within(s, path[0], Proven{Value: wholes[join].join(elements), Ops: operators(wholeOp{join}.ProofOp())})
+		join := wholeOp(path[0])
+		return extend(s, path[0], Proven{Value: wholeOperators[join].join(elements),
+			Ops: operators(wholeOperator{join}.ProofOp())})
 	case isList && len(path) == 2:
 		p, err := leaf(app.Indexed(elements), path[1])
 		if err != nil {
 			return p, fmt.Errorf("%w: %s", err, key)
 		}
-		return within(s, path[0], p)
+		return extend(s, path[0], p)
 	case !isList && len(path) == 1:
 		return leaf(s.Tree(), path[0])
 	}
 	return Proven{}, fmt.Errorf("%w: unknown key %.80q", ErrNoValue, key)
 }
 
-// within extends a proof that leads to the value under key in the state's tree, by the operator
+// extend extends a proof that leads to the value under key in the state's tree, by the operator
 // from that value to the application hash.
-func within(s *app.State, key string, p Proven) (Proven, error) {
+func extend(s *app.State, key string, p Proven) (Proven, error) {
 	top, err := leaf(s.Tree(), key)
 	if err == nil {
 		p.Ops.Ops = append(p.Ops.Ops, top.Ops.Ops...)

@@ -31,7 +31,7 @@ func TestAnswersAreMadeOnceAState(t *testing.T) {
 // TestSharedAnswersArePaths: each shared path has an answer, and the answer depends on neither the
 // pool nor the clock.
 func TestSharedAnswersArePaths(t *testing.T) {
-	for path := range shared {
+	for path := range sharedPaths {
 		require.Contains(t, paths, path)
 	}
 }

@@ -35,17 +35,17 @@ const maxAttempts = 64
 // Attempts remembers the aggregates that did not close the last rounds. It does not affect the
 // state.
 type Attempts struct {
-	mu    sync.Mutex
-	seen  map[params.RoundID][]Attempt
-	order []params.RoundID // the rounds in seen, in the order in which they closed
+	mu      sync.Mutex
+	byRound map[params.RoundID][]Attempt
+	rounds  []params.RoundID // the keys of byRound, in the order in which the rounds closed
 }
 
 // NewAttempts returns Attempts without any attempt.
-func NewAttempts() *Attempts { return &Attempts{seen: map[params.RoundID][]Attempt{}} }
+func NewAttempts() *Attempts { return &Attempts{byRound: map[params.RoundID][]Attempt{}} }
 
-// Closed remembers the aggregates that did not close the round of record r. seen holds all
+// Record remembers the aggregates that did not close the round of record r. seen holds all
 // aggregates that the pool had before the block.
-func (a *Attempts) Closed(r *app.Record, seen []pool.Aggregate) {
+func (a *Attempts) Record(r *app.Record, seen []pool.Aggregate) {
 	var list []Attempt
 	for _, x := range seen {
 		if g := x.Tx.Aggregate; g.Leader != r.Leader || g.View != r.View {
@@ -58,10 +58,10 @@ func (a *Attempts) Closed(r *app.Record, seen []pool.Aggregate) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at := params.RoundID{Epoch: r.Epoch, Round: r.Round}
-	a.seen[at] = list[:min(len(list), maxAttempts)]
-	if a.order = append(a.order, at); len(a.order) > maxRounds {
-		delete(a.seen, a.order[0])
-		a.order = a.order[1:]
+	a.byRound[at] = list[:min(len(list), maxAttempts)]
+	if a.rounds = append(a.rounds, at); len(a.rounds) > maxRounds {
+		delete(a.byRound, a.rounds[0])
+		a.rounds = a.rounds[1:]
 	}
 }
 
@@ -101,7 +101,7 @@ func (q *Queries) queryAttempts(s *app.State, arg string) (any, error) {
 	}
 	q.Attempts.mu.Lock()
 	defer q.Attempts.mu.Unlock()
-	list, ok := q.Attempts.seen[params.RoundID{Epoch: epoch, Round: t}]
+	list, ok := q.Attempts.byRound[params.RoundID{Epoch: epoch, Round: t}]
 	if !ok {
 		return nil, fmt.Errorf("%w: no attempts of epoch %d round %d, the last %d rounds that this node saw closed are kept",
 			ErrNotFound, epoch, t, maxRounds)

@@ -28,7 +28,7 @@ func (m Membership) Effect(p Proposal, running params.Params) (e Effect, err err
 	}
 	switch b := body.(type) {
 	case *tx.Remove:
-		return m.Without(b.Subject), nil
+		return m.EffectOfEnd(b.Subject), nil
 	case *tx.StartEpoch:
 		next, err := params.Decode(b.Params)
 		if err != nil {
@@ -55,9 +55,9 @@ func (p Proposal) body() (tx.Body, error) {
 	return tx.DecodeBody(kind, p.Content)
 }
 
-// Without returns the effect of the end of a membership: N and f of the learning and, for a
+// EffectOfEnd returns the effect of the end of a membership: N and f of the learning and, for a
 // validator, of consensus.
-func (m Membership) Without(index uint32) (e Effect) {
+func (m Membership) EffectOfEnd(index uint32) (e Effect) {
 	validator := false
 	for _, q := range m.Members {
 		if q.Index == index && !q.Active {

@@ -48,7 +48,7 @@ func TestEffect(t *testing.T) {
 
 	e, err = m.Effect(proposed(t, &tx.Remove{Participant: 0, Subject: 3, Nonce: 1}), running)
 	require.NoError(t, err)
-	require.Equal(t, m.Without(3), e)
+	require.Equal(t, m.EffectOfEnd(3), e)
 	e, err = m.Effect(query.Proposal{Kind: "upgrade"}, running)
 	require.NoError(t, err)
 	require.Empty(t, e)
@@ -69,10 +69,10 @@ func TestWithout(t *testing.T) {
 		{2, 0, 1, false, false, "N is 1 (now 2) and f 0 (now 0)"},
 	} {
 		e := query.Membership{Participants: c.n, Byzantine: c.f, Validators: c.validators,
-			Members: []query.Member{{Index: 2, Active: true, Validator: c.validator}}}.Without(2)
+			Members: []query.Member{{Index: 2, Active: true, Validator: c.validator}}}.EffectOfEnd(2)
 		require.Contains(t, e.Members, c.says)
 		require.Equal(t, c.zero, e.Zero, e.Members)
 	}
 	gone := query.Membership{Participants: 4, Byzantine: 1, Members: []query.Member{{Index: 2}}}
-	require.Empty(t, gone.Without(2), "it has left before")
+	require.Empty(t, gone.EffectOfEnd(2), "it has left before")
 }

@@ -151,19 +151,19 @@ type Queries struct {
 	history    *proof.History // for the proofs of closed rounds
 }
 
-// answerKey is the key of a cached answer: a state, and a path in the table shared.
+// answerKey is the key of a cached answer: a state, and a path in sharedPaths.
 type answerKey struct {
-	of   *app.State
-	path string
+	state *app.State
+	path  string
 }
 
-// shared holds the paths whose answers grow with the number of participants and depend only on the
-// committed state. Each of these answers is built once for a state.
-var shared = map[string]bool{"participants": true, "privacy": true, "reputation": true, "membership": true}
+// sharedPaths holds the paths whose answers grow with the number of participants and depend only on
+// the committed state. Each of these answers is built once for a state.
+var sharedPaths = map[string]bool{"participants": true, "privacy": true, "reputation": true, "membership": true}
 
 // New returns a copy of q with its caches.
 func New(q Queries) *Queries {
-	q.answers = memo.New[answerKey, []byte](len(shared))
+	q.answers = memo.New[answerKey, []byte](len(sharedPaths))
 	q.ranges = memo.New[string, *cachedRange](maxRanges)
 	q.history = new(proof.History)
 	q.maxEpsilon = memo.New[*app.State, *float64](1)
@@ -199,7 +199,7 @@ func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownPath, req.Path)
 	}
-	if arg == "" && shared[name] {
+	if arg == "" && sharedPaths[name] {
 		r.Value, err = q.answers.Get(answerKey{s, name}, func() ([]byte, error) { return encoded(answer(q, s, "")) })
 		return err
 	}

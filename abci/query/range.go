@@ -36,11 +36,12 @@ var rangePaths = map[string]func(q *Queries, s *app.State, arg string) (RangeInf
 	"kept":     (*Queries).rangeKept,
 }
 
-// span is a requested range of bytes. to is exclusive; 0 means that the request does not have to.
-type span struct{ from, to uint64 }
+// byteRange is a requested range of bytes. to is exclusive; 0 means that the request does not have
+// to.
+type byteRange struct{ from, to uint64 }
 
-// readSpan parses from=A&to=B. Without to the piece has the max length.
-func readSpan(text string) (sp span, err error) {
+// readByteRange parses from=A&to=B. Without to the piece has the max length.
+func readByteRange(text string) (sp byteRange, err error) {
 	asked, err := url.ParseQuery(text)
 	if err != nil || len(asked["from"]) != 1 || len(asked["to"]) > 1 || len(asked) != 1+len(asked["to"]) {
 		return sp, fmt.Errorf("%w: range %q, want from=A, or from=A&to=B", ErrBadQuery, text)
@@ -57,8 +58,8 @@ func readSpan(text string) (sp span, err error) {
 	return sp, err
 }
 
-// of returns the bytes of data in the range.
-func (sp span) of(data []byte) ([]byte, error) {
+// slice returns the bytes of data in the range.
+func (sp byteRange) slice(data []byte) ([]byte, error) {
 	n := uint64(len(data))
 	if sp.from >= n || sp.to > n {
 		return nil, fmt.Errorf("%w: from byte %d to before byte %d, there are %d", ErrBadQuery, sp.from,
@@ -83,7 +84,7 @@ func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, te
 	case req.Prove:
 		return fmt.Errorf("%w: a range has no proof: chunk/{i} and chunk/{epoch}/{round}/{i} have", ErrBadQuery)
 	}
-	sp, err := readSpan(text)
+	sp, err := readByteRange(text)
 	if err != nil {
 		return err
 	}
@@ -103,11 +104,11 @@ func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, te
 	if err != nil {
 		return err
 	}
-	l.asked.Store(q.Now().UnixNano())
+	l.lastRequest.Store(q.Now().UnixNano())
 	if arg == "" {
 		r.Height = int64(l.head.Height)
 	}
-	if r.Value, err = sp.of(l.data); err != nil {
+	if r.Value, err = sp.slice(l.data); err != nil {
 		return err
 	}
 	info, err := json.Marshal(l.head)
@@ -179,13 +180,13 @@ const (
 
 // cachedRange is a cached answer. It is built once for all its pieces.
 type cachedRange struct {
-	head  RangeInfo
-	data  []byte
-	asked atomic.Int64 // the time of the last request in nanoseconds
+	head        RangeInfo
+	data        []byte
+	lastRequest atomic.Int64 // the time of the last request in nanoseconds
 }
 
 // Prune drops the answers that were not requested for rangeIdle. Commit calls it.
 func (q *Queries) Prune() {
 	since := q.Now().Add(-rangeIdle).UnixNano()
-	q.ranges.Retain(func(_ string, l *cachedRange) bool { return l.asked.Load() > since })
+	q.ranges.Retain(func(_ string, l *cachedRange) bool { return l.lastRequest.Load() > since })
 }

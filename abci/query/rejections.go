@@ -63,14 +63,14 @@ type rejectionKey struct {
 
 // Rejections counts the gradients that admission rejected. It does not affect the state.
 type Rejections struct {
-	mu    sync.Mutex
-	seen  map[params.RoundID]map[rejectionKey]*Rejection
-	order []params.RoundID // the rounds in seen, in the order of their first rejections
-	size  int
+	mu      sync.Mutex
+	byRound map[params.RoundID]map[rejectionKey]*Rejection
+	rounds  []params.RoundID // the keys of byRound, in the order of their first rejections
+	size    int
 }
 
 func NewRejections() *Rejections {
-	return &Rejections{seen: map[params.RoundID]map[rejectionKey]*Rejection{}}
+	return &Rejections{byRound: map[params.RoundID]map[rejectionKey]*Rejection{}}
 }
 
 // Add counts a gradient that was rejected for its content, under the name of the result code. It
@@ -89,8 +89,8 @@ func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 	if !errors.Is(err, tx.ErrSignature) && !x.Signed && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if held := r.seen[params.RoundID{Epoch: g.Epoch, Round: g.Round}][rejectionKey{g.Participant, reason}]; held != nil &&
-			!held.Signed {
+		round := r.byRound[params.RoundID{Epoch: g.Epoch, Round: g.Round}]
+		if held := round[rejectionKey{g.Participant, reason}]; held != nil && !held.Signed {
 			held.Signed = true
 			held.describe(err) // anybody may have sent the earlier gradients, which are not signed
 		}
@@ -101,34 +101,34 @@ func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.seen[at] == nil {
-		r.seen[at] = map[rejectionKey]*Rejection{}
-		r.order = append(r.order, at)
+	if r.byRound[at] == nil {
+		r.byRound[at] = map[rejectionKey]*Rejection{}
+		r.rounds = append(r.rounds, at)
 	}
-	x := r.seen[at][key]
+	x := r.byRound[at][key]
 	if x == nil {
 		x = &Rejection{Epoch: at.Epoch, Round: at.Round, Participant: key.participant, Reason: key.reason}
 		x.describe(err)
-		r.seen[at][key] = x
+		r.byRound[at][key] = x
 		r.size++
 	}
 	x.Count++
-	for len(r.order) > maxRounds || r.size > maxRejections && len(r.order) > 1 {
-		r.size -= len(r.seen[r.order[0]])
-		delete(r.seen, r.order[0])
-		r.order = r.order[1:]
+	for len(r.rounds) > maxRounds || r.size > maxRejections && len(r.rounds) > 1 {
+		r.size -= len(r.byRound[r.rounds[0]])
+		delete(r.byRound, r.rounds[0])
+		r.rounds = r.rounds[1:]
 	}
 	return *x
 }
 
 // list returns the remembered rejections of a round, or with nil the rejections of all rounds,
 // ordered by round, participant and reason.
-func (r *Rejections) list(of *params.RoundID) []Rejection {
+func (r *Rejections) list(round *params.RoundID) []Rejection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := []Rejection{}
-	for at, by := range r.seen {
-		if of != nil && at != *of {
+	for at, by := range r.byRound {
+		if round != nil && at != *round {
 			continue
 		}
 		for _, x := range by {

@@ -31,7 +31,7 @@ type Timing struct {
 const maxTimings = 256
 
 type Moments struct {
-	Opened, Own, whole, led, closed time.Time
+	Opened, Own, wholeTime, leadTime, closeTime time.Time
 	// OwnAt is the next height at the arrival of this node's own gradient. QuorumAt is the next
 	// height at the arrival of the gradient that completed N-f gradients. Either is 0 if this node
 	// did not observe the arrival.
@@ -44,39 +44,40 @@ type Moments struct {
 // Timings records when the stages of each round ended on this node's wall clock. It does not affect
 // the state.
 type Timings struct {
-	mu    sync.Mutex
-	now   func() time.Time
-	own   uint32
-	found bool
-	seen  map[params.RoundID]*Moments
-	order []params.RoundID // the rounds in seen, in the order of their first moments
+	mu       sync.Mutex
+	now      func() time.Time
+	ownIndex uint32
+	hasOwn   bool
+	byRound  map[params.RoundID]*Moments
+	rounds   []params.RoundID // the keys of byRound, in the order of their first moments
 }
 
 func NewTimings(now func() time.Time) *Timings {
-	return &Timings{now: now, seen: map[params.RoundID]*Moments{}}
+	return &Timings{now: now, byRound: map[params.RoundID]*Moments{}}
 }
 
-// at returns the moments of a round, and adds the round if it is new. The caller holds the lock.
-func (t *Timings) at(p params.RoundID) *Moments {
-	m := t.seen[p]
+// moments returns the moments of a round, and adds the round if it is new. The caller holds the
+// lock.
+func (t *Timings) moments(p params.RoundID) *Moments {
+	m := t.byRound[p]
 	if m == nil {
 		m = &Moments{}
-		t.seen[p] = m
-		if t.order = append(t.order, p); len(t.order) > maxTimings {
-			delete(t.seen, t.order[0])
-			t.order = t.order[1:]
+		t.byRound[p] = m
+		if t.rounds = append(t.rounds, p); len(t.rounds) > maxTimings {
+			delete(t.byRound, t.rounds[0])
+			t.rounds = t.rounds[1:]
 		}
 	}
 	return m
 }
 
-func (t *Timings) Opened(s *app.State, own uint32, found bool) {
+func (t *Timings) RecordOpening(s *app.State, own uint32, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if found { // a participant keeps its index when its keys change
-		t.own, t.found = own, true
+		t.ownIndex, t.hasOwn = own, true
 	}
-	if m := t.at(params.RoundID{Epoch: s.Progress.Epoch, Round: s.Progress.Round}); m.Opened.IsZero() {
+	if m := t.moments(params.RoundID{Epoch: s.Progress.Epoch, Round: s.Progress.Round}); m.Opened.IsZero() {
 		m.Opened = t.now()
 	}
 }
@@ -87,22 +88,22 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	defer t.mu.Unlock()
 	switch {
 	case x.Aggregate != nil:
-		if m := t.at(params.RoundID{Epoch: x.Aggregate.Epoch, Round: x.Aggregate.Round}); m.led.IsZero() {
-			m.led = t.now()
+		if m := t.moments(params.RoundID{Epoch: x.Aggregate.Epoch, Round: x.Aggregate.Round}); m.leadTime.IsZero() {
+			m.leadTime = t.now()
 		}
 	case x.Commit != nil:
-		t.committed(x.Commit, v.State)
+		t.recordCommitment(x.Commit, v.State)
 	case x.Gradient != nil:
 		t.gradient(x.Gradient, v)
 	}
 }
 
-// committed records the arrival of this node's own commitment. A commitment is the hash of a
+// recordCommitment records the arrival of this node's own commitment. A commitment is the hash of a
 // computed gradient, so its arrival ends the computation and begins the exchange. The caller holds
 // the lock.
-func (t *Timings) committed(c *tx.Commit, s *app.State) {
-	m := t.at(params.RoundID{Epoch: c.Epoch, Round: c.Round})
-	if !t.found || c.Participant != t.own || !m.Own.IsZero() {
+func (t *Timings) recordCommitment(c *tx.Commit, s *app.State) {
+	m := t.moments(params.RoundID{Epoch: c.Epoch, Round: c.Round})
+	if !t.hasOwn || c.Participant != t.ownIndex || !m.Own.IsZero() {
 		return
 	}
 	m.Own = t.now()
@@ -113,8 +114,8 @@ func (t *Timings) committed(c *tx.Commit, s *app.State) {
 // gradients, and of the last required gradient. The caller holds the lock.
 func (t *Timings) gradient(g *tx.Gradient, v pool.Snapshot) {
 	now, next := t.now(), v.State.Height+1
-	m := t.at(params.RoundID{Epoch: g.Epoch, Round: g.Round})
-	if t.found && g.Participant == t.own && m.OwnAt == 0 {
+	m := t.moments(params.RoundID{Epoch: g.Epoch, Round: g.Round})
+	if t.hasOwn && g.Participant == t.ownIndex && m.OwnAt == 0 {
 		if m.OwnAt = next; m.Own.IsZero() {
 			m.Own = now
 		}
@@ -125,20 +126,20 @@ func (t *Timings) gradient(g *tx.Gradient, v pool.Snapshot) {
 	if m.QuorumAt == 0 && v.HasQuorum() {
 		m.QuorumAt = next
 	}
-	if m.whole.IsZero() && v.Complete() {
-		m.whole = now
+	if m.wholeTime.IsZero() && v.Complete() {
+		m.wholeTime = now
 	}
 }
 
-// Closed records that a round closed. If short is set, the round closed without a required
+// RecordClosing records that a round closed. If short is set, the round closed without a required
 // gradient; the aggregate then ends the exchange, and later gradients do not count.
-func (t *Timings) Closed(r *app.Record, short bool) Moments {
+func (t *Timings) RecordClosing(r *app.Record, short bool) Moments {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.at(params.RoundID{Epoch: r.Epoch, Round: r.Round})
-	m.closed = t.now()
-	if short || m.whole.IsZero() {
-		m.whole = m.led
+	m := t.moments(params.RoundID{Epoch: r.Epoch, Round: r.Round})
+	m.closeTime = t.now()
+	if short || m.wholeTime.IsZero() {
+		m.wholeTime = m.leadTime
 	}
 	return *m
 }
@@ -148,16 +149,16 @@ func (t *Timings) Closed(r *app.Record, short bool) Moments {
 func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m, ok := t.seen[params.RoundID{Epoch: epoch, Round: round}]
-	if !ok || m.closed.IsZero() {
+	m, ok := t.byRound[params.RoundID{Epoch: epoch, Round: round}]
+	if !ok || m.closeTime.IsZero() {
 		return Timing{}, false
 	}
-	own, whole := m.Own, m.whole
+	own, whole := m.Own, m.wholeTime
 	if whole.IsZero() { // the block with the round arrived before gossip delivered the gradients
 		whole = own
 	}
 	return Timing{Epoch: epoch, Round: round, LGC: Milliseconds(m.Opened, own), GE: Milliseconds(own, whole),
-		BC: Milliseconds(whole, m.closed)}, true
+		BC: Milliseconds(whole, m.closeTime)}, true
 }
 
 // Milliseconds returns the time from a to b in milliseconds. The result is 0 if a or b is unknown,

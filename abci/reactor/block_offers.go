@@ -32,9 +32,9 @@ type offer struct {
 	peer  p2p.Peer
 	block *compactBlock
 
-	parts   *types.PartSet // the part set of consensus to which the fields lacks and rebuilt refer
-	lacks   *hash          // a missing transaction without which no further part can be rebuilt; nil if none is missing
-	rebuilt int            // the number of parts that were rebuilt from this offer
+	parts     *types.PartSet // the part set of consensus to which the fields missingTx and rebuilt refer
+	missingTx *hash          // a missing transaction without which no further part can be rebuilt; nil if none is missing
+	rebuilt   int            // the number of parts that were rebuilt from this offer
 }
 
 // offers holds the last offer of each peer, in the order of arrival.
@@ -66,10 +66,10 @@ func (o *offers) remove(peer p2p.Peer) {
 	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.peer.ID() == peer.ID() })
 }
 
-// at returns the offers of the block with the given parts at a height, and whether there are offers
-// of other blocks at that height. It removes the offers of other heights, because consensus needs
-// only the blocks of its own height.
-func (o *offers) at(height int64, parts *types.PartSet) (list []*offer, others bool) {
+// offersOf returns the offers of the block with the given parts at a height, and whether there are
+// offers of other blocks at that height. It removes the offers of other heights, because consensus
+// needs only the blocks of its own height.
+func (o *offers) offersOf(height int64, parts *types.PartSet) (list []*offer, others bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.block.Height != height })
@@ -83,11 +83,11 @@ func (o *offers) at(height int64, parts *types.PartSet) (list []*offer, others b
 
 // assembly is the state of rebuilding the block whose parts consensus collects.
 type assembly struct {
-	parts    *types.PartSet
-	given    *bits.BitArray // the parts that were handed to consensus, also if consensus has not stored them yet
-	count    int            // at the last call of request: the number of parts in consensus, and of those handed to it
-	askAt    time.Time
-	requests int // the number of rounds of requests
+	parts       *types.PartSet
+	handed      *bits.BitArray // the parts that were handed to consensus, also if consensus has not stored them yet
+	count       int            // at the last call of request: the number of parts in consensus, and of those handed to it
+	requestTime time.Time
+	requests    int // the number of rounds of requests
 }
 
 // rebuild hands rebuilt parts of the offered blocks to consensus until the node stops.
@@ -115,18 +115,18 @@ func (r *BlockReactor) rebuild() {
 // consensus has, so nothing is lost if consensus drops a part or starts over.
 func (r *BlockReactor) step(a *assembly) (more bool) {
 	rs := r.round()
-	list, others := r.offers.at(rs.Height, rs.ProposalBlockParts)
+	list, others := r.offers.offersOf(rs.Height, rs.ProposalBlockParts)
 	if len(list) == 0 {
 		return others
 	}
 	if parts := rs.ProposalBlockParts; a.parts != parts {
-		*a = assembly{parts: parts, given: bits.NewBitArray(int(parts.Total()))}
+		*a = assembly{parts: parts, handed: bits.NewBitArray(int(parts.Total()))}
 	}
 	taken := a.parts.BitArray()
 	if taken.IsFull() {
 		return others
 	}
-	has := taken.Or(a.given)
+	has := taken.Or(a.handed)
 	for _, x := range list {
 		if !r.give(rs, a, x, has) {
 			return true
@@ -141,31 +141,31 @@ func (r *BlockReactor) step(a *assembly) (more bool) {
 // give rebuilds parts from an offer and passes them to consensus. If the offer is forged, give
 // disconnects its sender and returns false.
 func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *bits.BitArray) bool {
-	if x.parts == a.parts && (x.lacks == nil || r.pool.Held(*x.lacks) == nil) {
+	if x.parts == a.parts && (x.missingTx == nil || r.pool.PoolTx(*x.missingTx) == nil) {
 		return true
 	}
 	if x.parts != a.parts {
 		x.rebuilt = 0
 	}
-	x.parts, x.lacks = a.parts, nil
+	x.parts, x.missingTx = a.parts, nil
 	for i := range int(a.parts.Total()) {
 		if has.GetIndex(i) {
 			continue
 		}
-		part, missing, err := x.block.part(i, func(h hash) *tx.Tx { return r.pool.Held(h) })
+		part, missing, err := x.block.part(i, func(h hash) *tx.Tx { return r.pool.PoolTx(h) })
 		if err != nil {
 			r.offers.remove(x.peer)
 			r.sw.StopPeerForError(x.peer, err)
 			return false
 		}
 		if part == nil {
-			if x.lacks == nil {
-				x.lacks = &missing
+			if x.missingTx == nil {
+				x.missingTx = &missing
 			}
 			continue
 		}
 		has.SetIndex(i, true)
-		a.given.SetIndex(i, true)
+		a.handed.SetIndex(i, true)
 		x.rebuilt++
 		r.metrics.BlockParts(metrics.PartsRebuilt, 1)
 		r.deliver(p2p.Envelope{Src: x.peer, ChannelID: consensus.DataChannel,
@@ -186,14 +186,14 @@ func (r *BlockReactor) request(a *assembly, list []*offer, has *bits.BitArray) {
 		count += mathbits.OnesCount64(word)
 	}
 	switch {
-	case a.askAt.IsZero():
-		a.askAt = now.Add(requestPause)
-		if slices.ContainsFunc(list, func(x *offer) bool { return x.lacks != nil && r.expects(*x.lacks) }) {
-			a.askAt = now.Add(r.answerPause())
+	case a.requestTime.IsZero():
+		a.requestTime = now.Add(requestPause)
+		if slices.ContainsFunc(list, func(x *offer) bool { return x.missingTx != nil && r.isExpected(*x.missingTx) }) {
+			a.requestTime = now.Add(r.answerPause())
 		}
 	case a.requests > 0 && count > a.count:
-		a.askAt = now.Add(r.answerPause())
-	case now.Before(a.askAt):
+		a.requestTime = now.Add(r.answerPause())
+	case now.Before(a.requestTime):
 	default:
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, func(x, y *offer) int { return r.stranger(x.peer) - r.stranger(y.peer) })
@@ -206,14 +206,14 @@ func (r *BlockReactor) request(a *assembly, list []*offer, has *bits.BitArray) {
 			r.metrics.BlockParts(metrics.PartsRequested, int(a.parts.Total())-count)
 		}
 		a.requests++
-		a.askAt = now.Add(r.answerPause())
+		a.requestTime = now.Add(r.answerPause())
 	}
 	a.count = count
 }
 
 // stranger returns 0 for a known node and 1 for any other peer, as a sort key.
 func (r *BlockReactor) stranger(p p2p.Peer) int {
-	if r.trusts == nil || r.trusts(p.ID()) {
+	if r.isTrusted == nil || r.isTrusted(p.ID()) {
 		return 0
 	}
 	return 1

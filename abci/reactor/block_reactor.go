@@ -39,7 +39,7 @@ const (
 
 // BlockPool is the part of the application that BlockReactor needs.
 type BlockPool interface {
-	Held(hash [32]byte) *tx.Tx
+	PoolTx(hash [32]byte) *tx.Tx
 	HashOf(raw []byte) [32]byte
 	State() *app.State
 }
@@ -55,26 +55,27 @@ type BlockPool interface {
 type BlockReactor struct {
 	*consensus.Reactor
 	limit.Messages
-	sw      p2p.Switcher
-	flood   bool // whether blocks are sent as CometBFT sends them
-	pool    BlockPool
-	trusts  func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is known
-	expects func(hash) bool   // reports whether a transaction is about to arrive
-	round   func() *cstypes.RoundState
-	deliver func(p2p.Envelope) // hands a message to consensus
-	offers  offers
-	metrics *metrics.Metrics
+	sw         p2p.Switcher
+	flood      bool // whether blocks are sent as CometBFT sends them
+	pool       BlockPool
+	isTrusted  func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is known
+	isExpected func(hash) bool   // reports whether a transaction is about to arrive
+	round      func() *cstypes.RoundState
+	deliver    func(p2p.Envelope) // hands a message to consensus
+	offers     offers
+	metrics    *metrics.Metrics
 
 	mu    sync.Mutex
 	block *compactBlock // the last block of which this node had all parts; nil before
 }
 
-// NewBlockReactor returns a reactor for a pool. trusts reports whether a peer is a known node, and
-// may be nil. expects reports whether a transaction is about to arrive at this node.
-func NewBlockReactor(pool BlockPool, flood bool, trusts func(p2p.ID) bool, expects func([32]byte) bool,
+// NewBlockReactor returns a reactor for a pool. isTrusted reports whether a peer is a known node,
+// and may be nil. isExpected reports whether a transaction is about to arrive at this node.
+func NewBlockReactor(pool BlockPool, flood bool, isTrusted func(p2p.ID) bool, isExpected func([32]byte) bool,
 	b limit.Messages, m *metrics.Metrics) *BlockReactor {
-	return &BlockReactor{pool: pool, flood: flood, trusts: trusts, expects: func(h hash) bool { return expects(h) },
-		Messages: b, offers: offers{wake: make(chan struct{}, 1)}, metrics: m}
+	return &BlockReactor{pool: pool, flood: flood, isTrusted: isTrusted,
+		isExpected: func(h hash) bool { return isExpected(h) },
+		Messages:   b, offers: offers{wake: make(chan struct{}, 1)}, metrics: m}
 }
 
 // Install is a node option that replaces the consensus reactor by this reactor.
@@ -187,7 +188,7 @@ func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	}
 	if p, ok := from.Get(peerKey).(*blockPeer); ok {
 		p.mu.Lock()
-		p.want = m
+		p.lastRequest = m
 		p.mu.Unlock()
 	}
 	r.Reactor.Receive(p2p.Envelope{Src: from, ChannelID: consensus.StateChannel, Message: &cmtcons.NewValidBlock{
@@ -238,8 +239,8 @@ type blockPeer struct {
 	reactor *BlockReactor
 	compact bool // whether the peer has the channel
 
-	mu   sync.Mutex
-	want *PartRequest // the peer's last request
+	mu          sync.Mutex
+	lastRequest *PartRequest // the peer's last request
 }
 
 // Send implements p2p.Peer. In place of a block's part it sends the compact block, from which the
@@ -277,7 +278,7 @@ func (p *blockPeer) Send(m p2p.Envelope) bool {
 func (p *blockPeer) wants(part *cmtcons.BlockPart) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w, i := p.want, part.Part.Index
+	w, i := p.lastRequest, part.Part.Index
 	if w == nil || w.Height != part.Height || int64(w.Total) != part.Part.Proof.Total || i >= w.Total ||
 		w.Has[i/64]>>(i%64)&1 == 1 {
 		return false

@@ -96,7 +96,7 @@ type collector struct {
 	registry *prometheus.Registry
 }
 
-func (c *collector) Held(h [32]byte) *tx.Tx     { return c.held[h] }
+func (c *collector) PoolTx(h [32]byte) *tx.Tx   { return c.held[h] }
 func (c *collector) HashOf(raw []byte) [32]byte { return txHash(raw) }
 func (c *collector) State() *app.State          { return nil }
 func (c *collector) offer(p *neighbour, m *CompactBlock) {

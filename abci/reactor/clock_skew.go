@@ -32,19 +32,19 @@ const minClocks = 3
 // they connect and then every clockInterval. The reactor only sets a metric and warns the operator.
 type ClockReactor struct {
 	p2p.BaseReactor
-	now     func() time.Time
-	metrics *metrics.Metrics
-	trusts  func(p2p.ID) bool // whether a peer's clock counts; nil means that every clock counts
-	ended   chan struct{}
+	now       func() time.Time
+	metrics   *metrics.Metrics
+	isTrusted func(p2p.ID) bool // whether a peer's clock counts; nil means that every clock counts
+	done      chan struct{}
 
-	mu     sync.Mutex
-	ahead  map[p2p.ID]time.Duration // the clock of each peer minus this node's clock
-	warned time.Time
+	mu       sync.Mutex
+	offsets  map[p2p.ID]time.Duration // the clock of each peer minus this node's clock
+	warnTime time.Time
 }
 
 func NewClockReactor(m *metrics.Metrics, trusts func(p2p.ID) bool) *ClockReactor {
-	c := &ClockReactor{now: time.Now, metrics: m, trusts: trusts, ended: make(chan struct{}),
-		ahead: map[p2p.ID]time.Duration{}}
+	c := &ClockReactor{now: time.Now, metrics: m, isTrusted: trusts, done: make(chan struct{}),
+		offsets: map[p2p.ID]time.Duration{}}
 	c.BaseReactor = *p2p.NewBaseReactor("Clock", c)
 	return c
 }
@@ -63,7 +63,7 @@ func (c *ClockReactor) OnStart() error {
 		defer tick.Stop()
 		for {
 			select {
-			case <-c.ended:
+			case <-c.done:
 				return
 			case <-tick.C:
 				c.Switch.TryBroadcast(c.message())
@@ -74,7 +74,7 @@ func (c *ClockReactor) OnStart() error {
 }
 
 // OnStop implements service.Service.
-func (c *ClockReactor) OnStop() { close(c.ended) }
+func (c *ClockReactor) OnStop() { close(c.done) }
 
 func (c *ClockReactor) message() p2p.Envelope {
 	now := c.now()
@@ -89,7 +89,7 @@ func (c *ClockReactor) AddPeer(peer p2p.Peer) { peer.TrySend(c.message()) }
 func (c *ClockReactor) RemovePeer(peer p2p.Peer, _ any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.ahead, peer.ID())
+	delete(c.offsets, peer.ID())
 }
 
 // Receive handles the time of a peer.
@@ -113,7 +113,7 @@ func (c *ClockReactor) Offsets() []query.PeerClock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []query.PeerClock
-	for id, ahead := range c.ahead {
+	for id, ahead := range c.offsets {
 		all = append(all, query.PeerClock{NodeID: string(id), AheadMs: float64(ahead) / float64(time.Millisecond)})
 	}
 	slices.SortFunc(all, func(a, b query.PeerClock) int { return strings.Compare(a.NodeID, b.NodeID) })
@@ -124,15 +124,15 @@ func (c *ClockReactor) Offsets() []query.PeerClock {
 // once a minute. With fewer than minClocks peers it does not warn, because a single false clock
 // could move the median. It ignores strangers, because their number is unbounded.
 func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
-	if c.trusts != nil && !c.trusts(peer) {
+	if c.isTrusted != nil && !c.isTrusted(peer) {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	c.ahead[peer] = at.Sub(now)
-	offsets := make([]time.Duration, 0, len(c.ahead))
-	for _, d := range c.ahead {
+	c.offsets[peer] = at.Sub(now)
+	offsets := make([]time.Duration, 0, len(c.offsets))
+	for _, d := range c.offsets {
 		offsets = append(offsets, d)
 	}
 	slices.Sort(offsets)
@@ -146,10 +146,10 @@ func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 		median = 0
 	}
 	c.metrics.ClockOffset(-median)
-	if median.Abs() <= clockBound || now.Sub(c.warned) < time.Minute {
+	if median.Abs() <= clockBound || now.Sub(c.warnTime) < time.Minute {
 		return
 	}
-	c.warned = now
+	c.warnTime = now
 	how := "behind"
 	if median < 0 {
 		how = "ahead of"

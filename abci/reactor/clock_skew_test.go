@@ -79,9 +79,9 @@ func TestClocksTravel(t *testing.T) {
 		require.Eventually(t, func() bool {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return len(c.ahead) == 1
+			return len(c.offsets) == 1
 		}, time.Minute, time.Millisecond)
-		for _, ahead := range c.ahead {
+		for _, ahead := range c.offsets {
 			require.InDelta(t, float64(1-2*i)*3600, ahead.Seconds(), 60)
 		}
 	}

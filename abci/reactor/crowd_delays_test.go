@@ -24,10 +24,10 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 	for _, strangers := range []bool{false, true} {
 		for _, k := range []int{1, 3, 10, 40} {
 			w, at := clocked()
-			w.trusts = func(id p2p.ID) bool { return !strangers || id == "honest" }
+			w.isTrusted = func(id p2p.ID) bool { return !strangers || id == "honest" }
 			proves := func(id p2p.ID, i int) {
 				w.hears(id, nth(i))
-				w.received(id, nth(i), true)
+				w.finish(id, nth(i), true)
 			}
 			for i := range k {
 				proves(p2p.ID(fmt.Sprint("adversary", i)), 1000+i)
@@ -57,13 +57,14 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 			}
 			require.LessOrEqual(t, at.Sub(start), bound)
 
-			w.received("honest", h, true)
+			w.finish("honest", h, true)
 			proves("adversary0", 3000)
 			if k > 0 && !strangers {
-				require.Equal(t, unproven, w.rank("adversary0", *at), "one good thing does not make up for one that was kept back")
+				require.Equal(t, rankUnproven, w.rankOf("adversary0", *at),
+					"one good thing does not make up for one that was kept back")
 			}
 			for id, a := range w.peers {
-				require.Zero(t, a.announced, id)
+				require.Zero(t, a.announcements, id)
 			}
 		}
 	}
@@ -79,7 +80,7 @@ func TestCrowdDelaysParts(t *testing.T) {
 				r := collecting(t, k+1, 2*partBytes)
 				clear(r.held)
 				honest := r.peers[k]
-				r.trusts = func(id p2p.ID) bool { return !strangers || id == honest.ID() }
+				r.isTrusted = func(id p2p.ID) bool { return !strangers || id == honest.ID() }
 				start := time.Now()
 				for _, p := range r.peers {
 					r.offer(p, r.compact)
@@ -142,7 +143,7 @@ func TestCrowdOfAnnouncements(t *testing.T) {
 func TestFloodsEnd(t *testing.T) {
 	b := gossiping(t, 1)
 	plain := b.join(&fake{Peer: mock.NewPeer(nil), height: 5, floods: true})
-	require.Len(t, b.flooded, 1)
+	require.Len(t, b.floodPeers, 1)
 	b.RemovePeer(plain, nil)
-	require.Empty(t, b.flooded, "each large gradient would be hashed six times from now on")
+	require.Empty(t, b.floodPeers, "each large gradient would be hashed six times from now on")
 }

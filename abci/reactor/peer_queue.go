@@ -32,46 +32,46 @@ const (
 // only to send it, so the queue does not send transactions that have left the pool. The size of the
 // pool bounds the queue, even for a peer that reads slowly or is far behind.
 type peerQueue struct {
-	peer p2p.Peer
-	held func(hash) *tx.Tx
-	wake chan struct{}
+	peer   p2p.Peer
+	poolTx func(hash) *tx.Tx
+	wake   chan struct{}
 
 	mu                 sync.Mutex
-	queue              []outgoing // the transactions to send
-	announcements      []outgoing // the transactions to announce
-	announceAt         time.Time
+	queue              []queuedTx // the transactions to send
+	announcements      []queuedTx // the transactions to announce
+	announceTime       time.Time
 	flags              map[hash]peerFlags
 	sweepFlags         int // the number of flags at which the next sweep happens
 	sweepAnnouncements int // the number of announcements at which the next sweep happens
 }
 
-// outgoing is a queued transaction.
-type outgoing struct {
-	hash   hash
-	raw    []byte // the bytes of a pushed transaction that may not be in the pool yet; nil otherwise
-	height int64  // the height at which the transaction was admitted
-	asked  bool   // whether the peer has requested the transaction
-	told   bool   // whether the peer was told that this node will send the transaction
-	again  bool   // whether this is a repetition, because the transaction's round is still open
+// queuedTx is a queued transaction.
+type queuedTx struct {
+	hash         hash
+	raw          []byte // the bytes of a pushed transaction that may not be in the pool yet; nil otherwise
+	height       int64  // the height at which the transaction was admitted
+	isRequested  bool   // whether the peer has requested the transaction
+	isReferred   bool   // whether the peer was told that this node will send the transaction
+	isRepetition bool   // whether this is a repetition, because the transaction's round is still open
 }
 
 // peerFlags is the state of one transaction between this node and a peer.
 type peerFlags struct {
-	knows   bool // whether the peer has announced or sent the transaction
-	sent    bool // whether this node has sent the transaction (a syncing peer drops it)
-	offered bool // whether this node has announced the transaction; the peer may then request it once
+	hasTx       bool // whether the peer has announced or sent the transaction
+	isSent      bool // whether this node has sent the transaction (a syncing peer drops it)
+	isAnnounced bool // whether this node has announced the transaction; the peer may then request it once
 }
 
-func newPeerQueue(peer p2p.Peer, held func(hash) *tx.Tx) *peerQueue {
-	return &peerQueue{peer: peer, held: held, wake: make(chan struct{}, 1), flags: map[hash]peerFlags{},
+func newPeerQueue(peer p2p.Peer, poolTx func(hash) *tx.Tx) *peerQueue {
+	return &peerQueue{peer: peer, poolTx: poolTx, wake: make(chan struct{}, 1), flags: map[hash]peerFlags{},
 		sweepFlags: minFlags, sweepAnnouncements: minFlags}
 }
 
 // push queues a transaction, unless the peer has it.
-func (b *peerQueue) push(p outgoing) {
+func (b *peerQueue) push(p queuedTx) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if m := b.peerFlags(p.hash); m.knows || m.sent {
+	if m := b.peerFlags(p.hash); m.hasTx || m.isSent {
 		return
 	}
 	b.queue = append(b.dropLeft(b.queue, p.height), p)
@@ -80,11 +80,11 @@ func (b *peerQueue) push(p outgoing) {
 
 // announce queues announcements of transactions. nextAnnounced later leaves out transactions that
 // the peer has.
-func (b *peerQueue) announce(list ...outgoing) {
+func (b *peerQueue) announce(list ...queuedTx) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.announcements) == 0 {
-		b.announceAt = time.Now().Add(announcePause + rand.N(announcePause))
+		b.announceTime = time.Now().Add(announcePause + rand.N(announcePause))
 	}
 	for _, p := range list {
 		if len(b.announcements) >= b.sweepAnnouncements {
@@ -99,8 +99,8 @@ func (b *peerQueue) announce(list ...outgoing) {
 
 // dropLeft drops transactions that have left the pool. It keeps a transaction at the height of its
 // admission, because the transaction may not be in the pool yet.
-func (b *peerQueue) dropLeft(list []outgoing, height int64) []outgoing {
-	return slices.DeleteFunc(list, func(p outgoing) bool { return p.height < height && b.held(p.hash) == nil })
+func (b *peerQueue) dropLeft(list []queuedTx, height int64) []queuedTx {
+	return slices.DeleteFunc(list, func(p queuedTx) bool { return p.height < height && b.poolTx(p.hash) == nil })
 }
 
 // serve queues a requested transaction, once for each announcement. It returns false if the
@@ -108,26 +108,26 @@ func (b *peerQueue) dropLeft(list []outgoing, height int64) []outgoing {
 func (b *peerQueue) serve(h hash) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held(h) == nil {
+	if b.poolTx(h) == nil {
 		return false
 	}
 	m := b.peerFlags(h)
-	if !m.offered {
+	if !m.isAnnounced {
 		return true // the transaction was already sent, or never announced: no answer
 	}
-	m.offered = false
+	m.isAnnounced = false
 	b.flags[h] = m
-	b.queue = append(b.queue, outgoing{hash: h, asked: true})
+	b.queue = append(b.queue, queuedTx{hash: h, isRequested: true})
 	b.signal()
 	return true
 }
 
-// knows records that the peer has a transaction.
-func (b *peerQueue) knows(h hash) {
+// markKnown records that the peer has a transaction.
+func (b *peerQueue) markKnown(h hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.peerFlags(h)
-	m.knows = true
+	m.hasTx = true
 	b.flags[h] = m
 }
 
@@ -136,7 +136,7 @@ func (b *peerQueue) knows(h hash) {
 func (b *peerQueue) peerFlags(h hash) peerFlags {
 	if len(b.flags) >= b.sweepFlags {
 		for known := range b.flags {
-			if b.held(known) == nil {
+			if b.poolTx(known) == nil {
 				delete(b.flags, known)
 			}
 		}
@@ -188,12 +188,12 @@ func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Durati
 	if s, ok := b.peer.Get(types.PeerStateKey).(mempool.PeerState); ok {
 		height = s.GetHeight()
 	}
-	ready := func(p outgoing) bool { return p.asked || height >= p.height-1 } // the condition of CometBFT's mempool
+	ready := func(p queuedTx) bool { return p.isRequested || height >= p.height-1 } // the condition of CometBFT's mempool
 	if list := b.nextPushed(ready); list != nil {
 		return gossipEnvelope(Gossip{Sending: list}), func() {}, 0
 	}
 	if len(b.announcements) > 0 {
-		if wait = time.Until(b.announceAt); wait <= 0 {
+		if wait = time.Until(b.announceTime); wait <= 0 {
 			if list := b.nextAnnounced(ready); list != nil {
 				return gossipEnvelope(Gossip{Have: list}), func() {}, 0
 			}
@@ -205,7 +205,7 @@ func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Durati
 	}
 	if h, raw := b.nextTx(ready); raw != nil {
 		return &p2p.Envelope{ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}},
-			func() { b.sent(h) }, 0
+			func() { b.markSent(h) }, 0
 	}
 	if len(b.queue) > 0 {
 		wait = behindPause
@@ -215,15 +215,15 @@ func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Durati
 
 // nextTx returns the first transaction that may be sent. It drops transactions that have left the
 // pool or that the peer has.
-func (b *peerQueue) nextTx(ready func(outgoing) bool) (of hash, raw []byte) {
+func (b *peerQueue) nextTx(ready func(queuedTx) bool) (of hash, raw []byte) {
 	kept := b.queue[:0]
 	for i, p := range b.queue {
 		if raw = p.raw; raw == nil {
-			if t := b.held(p.hash); t != nil {
+			if t := b.poolTx(p.hash); t != nil {
 				raw = t.Raw
 			}
 		}
-		if raw == nil || !p.asked && b.flags[p.hash].knows {
+		if raw == nil || !p.isRequested && b.flags[p.hash].hasTx {
 			continue
 		}
 		if ready(p) {
@@ -238,10 +238,10 @@ func (b *peerQueue) nextTx(ready func(outgoing) bool) (of hash, raw []byte) {
 
 // nextPushed returns the hashes of queued transactions that the peer has not requested, and that
 // this node has not told it about yet.
-func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
+func (b *peerQueue) nextPushed(ready func(queuedTx) bool) (list []byte) {
 	for i := range b.queue {
-		if p := &b.queue[i]; !p.told && !p.asked && ready(*p) && len(list) < maxHashes*len(hash{}) {
-			p.told = true
+		if p := &b.queue[i]; !p.isReferred && !p.isRequested && ready(*p) && len(list) < maxHashes*len(hash{}) {
+			p.isReferred = true
 			list = append(list, p.hash[:]...)
 		}
 	}
@@ -250,16 +250,16 @@ func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
 
 // nextAnnounced removes and returns the hashes to announce. It leaves out transactions that are not
 // in the pool or that the peer has.
-func (b *peerQueue) nextAnnounced(ready func(outgoing) bool) (list []byte) {
+func (b *peerQueue) nextAnnounced(ready func(queuedTx) bool) (list []byte) {
 	kept := b.announcements[:0]
 	for _, p := range b.announcements {
 		m := b.peerFlags(p.hash)
 		switch {
-		case m.knows || m.sent && !p.again || b.held(p.hash) == nil:
+		case m.hasTx || m.isSent && !p.isRepetition || b.poolTx(p.hash) == nil:
 		case !ready(p) || len(list) == maxHashes*len(hash{}):
 			kept = append(kept, p)
 		default:
-			m.offered = true
+			m.isAnnounced = true
 			b.flags[p.hash] = m
 			list = append(list, p.hash[:]...)
 		}
@@ -268,8 +268,8 @@ func (b *peerQueue) nextAnnounced(ready func(outgoing) bool) (list []byte) {
 	return list
 }
 
-// sent removes a transaction from the queue after it was sent.
-func (b *peerQueue) sent(h hash) {
+// markSent removes a transaction from the queue after it was sent.
+func (b *peerQueue) markSent(h hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, p := range b.queue {
@@ -279,7 +279,7 @@ func (b *peerQueue) sent(h hash) {
 		}
 	}
 	m := b.peerFlags(h)
-	m.sent = true
+	m.isSent = true
 	b.flags[h] = m
 }
 

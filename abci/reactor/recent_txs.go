@@ -15,9 +15,9 @@ const maxRecent = 1 << 14
 // recentTxs caches the results of this node's last maxRecent admissions. A transaction with a
 // cached result is not requested again.
 type recentTxs struct {
-	of    map[hash]txStatus
-	order []hash // the hashes in of, in a ring in order of arrival
-	next  int
+	statuses map[hash]txStatus
+	order    []hash // the keys of statuses, in a ring in order of arrival
+	next     int
 }
 
 // txStatus is the result of an admission, and the height at the admission.
@@ -27,25 +27,25 @@ type txStatus struct {
 	final    bool // whether the transaction was admitted for a round: no node needs it after it has left the pool
 }
 
-func newRecentTxs() *recentTxs { return &recentTxs{of: map[hash]txStatus{}} }
+func newRecentTxs() *recentTxs { return &recentTxs{statuses: map[hash]txStatus{}} }
 
-// put caches a result.
-func (v *recentTxs) put(h hash, said txStatus) {
-	if _, ok := v.of[h]; !ok {
+// add caches a result.
+func (v *recentTxs) add(h hash, status txStatus) {
+	if _, ok := v.statuses[h]; !ok {
 		if len(v.order) < maxRecent {
 			v.order = append(v.order, h)
 		} else {
-			delete(v.of, v.order[v.next])
+			delete(v.statuses, v.order[v.next])
 			v.order[v.next] = h
 			v.next = (v.next + 1) % maxRecent
 		}
 	}
-	v.of[h] = said
+	v.statuses[h] = status
 }
 
-// settled reports whether this node, at a height, needs no further copy of a transaction that is
+// isSettled reports whether this node, at a height, needs no further copy of a transaction that is
 // not pending. A transaction that was rejected at one height may be admitted at the next height.
-func (v *recentTxs) settled(h hash, height int64) bool {
-	said, ok := v.of[h]
+func (v *recentTxs) isSettled(h hash, height int64) bool {
+	said, ok := v.statuses[h]
 	return ok && (said.final || said.height == height)
 }

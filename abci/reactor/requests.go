@@ -37,41 +37,41 @@ const (
 // requests a transaction first from one peer: the first announcer among the peers of the best rank.
 // After each failure it asks more peers. The nodes of members rank before strangers.
 type requestScheduler struct {
-	mu       sync.Mutex
-	now      func() time.Time
-	trusts   func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is known
-	requests map[hash]*request
-	peers    map[p2p.ID]*peerScore
+	mu        sync.Mutex
+	now       func() time.Time
+	isTrusted func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is known
+	requests  map[hash]*request
+	peers     map[p2p.ID]*peerScore
 }
 
 // request is an announced transaction with its announcers and open requests.
 type request struct {
-	from           []p2p.ID  // the announcers without an open request, in the order of their announcements
-	open           []attempt // the open requests
+	announcers     []p2p.ID  // the announcers without an open request, in the order of their announcements
+	attempts       []attempt // the open requests
 	failures       int       // the number of failed requests
 	firstAnnounced time.Time
 }
 
 // attempt is an open request to one peer, with its start and its deadline.
 type attempt struct {
-	peer         p2p.ID
-	since, until time.Time
+	peer            p2p.ID
+	start, deadline time.Time
 }
 
 // openTo reports whether a request to the peer is open.
 func (x *request) openTo(peer p2p.ID) bool {
-	return slices.ContainsFunc(x.open, func(t attempt) bool { return t.peer == peer })
+	return slices.ContainsFunc(x.attempts, func(t attempt) bool { return t.peer == peer })
 }
 
 // peerScore is the record of one peer: its announcements, its failures and its debt.
 type peerScore struct {
-	announced int       // the number of requests with this peer as an announcer
-	failures  int       // the number of consecutive failures
-	debt      int       // the deliveries until the peer is proven again; each failure adds failureDebt, at most maxDebt
-	failed    time.Time // the time of the last failure
-	sent      time.Time // the time of the last delivery
-	turn      time.Time // the start of the request that the last delivery answered
-	paused    time.Time // the end of the pause; until then other peers are asked first
+	announcements int       // the number of requests with this peer as an announcer
+	failures      int       // the number of consecutive failures
+	debt          int       // the deliveries until the peer is proven again; each failure adds failureDebt
+	failTime      time.Time // the time of the last failure
+	deliveryTime  time.Time // the time of the last delivery
+	requestTime   time.Time // the start of the request that the last delivery answered
+	pauseEnd      time.Time // the end of the pause; until then other peers are asked first
 }
 
 // wantTx is a request for a transaction to a peer, which the caller must send.
@@ -80,8 +80,9 @@ type wantTx struct {
 	hash hash
 }
 
-func newRequestScheduler(trusts func(p2p.ID) bool) *requestScheduler {
-	return &requestScheduler{now: time.Now, trusts: trusts, requests: map[hash]*request{}, peers: map[p2p.ID]*peerScore{}}
+func newRequestScheduler(isTrusted func(p2p.ID) bool) *requestScheduler {
+	return &requestScheduler{now: time.Now, isTrusted: isTrusted, requests: map[hash]*request{},
+		peers: map[p2p.ID]*peerScore{}}
 }
 
 // announce records a peer's announcement. If sending is true, the peer will deliver the transaction
@@ -95,7 +96,7 @@ func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 		w.peers[peer] = a
 	}
 	x := w.requests[h]
-	if x != nil && (x.openTo(peer) || slices.Contains(x.from, peer)) || a.announced >= w.share(a) {
+	if x != nil && (x.openTo(peer) || slices.Contains(x.announcers, peer)) || a.announcements >= w.maxAnnouncedBy(a) {
 		return
 	}
 	now := w.now()
@@ -103,31 +104,31 @@ func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 		x = &request{firstAnnounced: now}
 		w.requests[h] = x
 	}
-	a.announced++
-	if sending && len(x.open) == 0 && !now.Before(a.paused) {
-		x.open = []attempt{{peer, now, now.Add(requestTimeout)}}
+	a.announcements++
+	if sending && len(x.attempts) == 0 && !now.Before(a.pauseEnd) {
+		x.attempts = []attempt{{peer, now, now.Add(requestTimeout)}}
 		return
 	}
-	x.from = append(x.from, peer)
+	x.announcers = append(x.announcers, peer)
 }
 
-// announced reports whether a peer has announced a transaction that has not arrived.
-func (w *requestScheduler) announced(h hash) bool {
+// isAnnounced reports whether a peer has announced a transaction that has not arrived.
+func (w *requestScheduler) isAnnounced(h hash) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.requests[h] != nil
 }
 
-// share returns the limit on the transactions that a peer has announced and that have not arrived.
-// The limit is maxAnnounced, or fairAnnounced if the peer has reached fairAnnounced and all peers
-// together have reached maxAllAnnounced.
-func (w *requestScheduler) share(a *peerScore) int {
-	if a.announced < fairAnnounced {
+// maxAnnouncedBy returns the limit on the transactions that a peer has announced and that have not
+// arrived. The limit is maxAnnounced, or fairAnnounced if the peer has reached fairAnnounced and
+// all peers together have reached maxAllAnnounced.
+func (w *requestScheduler) maxAnnouncedBy(a *peerScore) int {
+	if a.announcements < fairAnnounced {
 		return maxAnnounced
 	}
 	total := 0
 	for _, a := range w.peers {
-		total += a.announced
+		total += a.announcements
 	}
 	if total >= maxAllAnnounced {
 		return fairAnnounced
@@ -155,8 +156,8 @@ func (w *requestScheduler) expire() (asks []wantTx) {
 	defer w.mu.Unlock()
 	now := w.now()
 	for h, x := range w.requests {
-		x.open = slices.DeleteFunc(x.open, func(t attempt) bool { return w.failed(x, t, now) })
-		if len(x.open) == 0 && len(x.from) == 0 {
+		x.attempts = slices.DeleteFunc(x.attempts, func(t attempt) bool { return w.checkFailure(x, t, now) })
+		if len(x.attempts) == 0 && len(x.announcers) == 0 {
 			delete(w.requests, h)
 			continue
 		}
@@ -165,29 +166,30 @@ func (w *requestScheduler) expire() (asks []wantTx) {
 	return asks
 }
 
-// failed reports whether an open request has failed, and counts the failure.
-func (w *requestScheduler) failed(x *request, t attempt, now time.Time) bool {
+// checkFailure reports whether an open request has failed, and counts the failure.
+func (w *requestScheduler) checkFailure(x *request, t attempt, now time.Time) bool {
 	a := w.peers[t.peer]
 	// A busy peer is still delivering earlier requests. If the peer has delivered a later request,
 	// it has skipped this request and withholds the transaction.
-	busy := a.sent.Add(requestTimeout).After(now) && !a.turn.After(t.since) && now.Sub(t.since) < maxRequestTimeout
-	if !now.After(t.until) || busy {
+	busy := a.deliveryTime.Add(requestTimeout).After(now) && !a.requestTime.After(t.start) &&
+		now.Sub(t.start) < maxRequestTimeout
+	if !now.After(t.deadline) || busy {
 		return false
 	}
 	a.fail(now)
-	a.announced--
+	a.announcements--
 	x.failures++
 	return true
 }
 
 // fail counts a failure of the peer.
 func (a *peerScore) fail(now time.Time) {
-	if now.Sub(a.failed) < requestTimeout {
+	if now.Sub(a.failTime) < requestTimeout {
 		return
 	}
-	a.failed, a.debt = now, min(a.debt+failureDebt, maxDebt)
+	a.failTime, a.debt = now, min(a.debt+failureDebt, maxDebt)
 	if a.failures++; a.failures >= maxFailures {
-		a.failures, a.paused = 0, now.Add(failurePause)
+		a.failures, a.pauseEnd = 0, now.Add(failurePause)
 	}
 }
 
@@ -199,19 +201,19 @@ func (a *peerScore) fail(now time.Time) {
 //   - It asks a paused peer only requestTimeout after the announcement, because another peer may
 //     announce the transaction until then.
 func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Time) []wantTx {
-	for len(x.from) > 0 {
-		peer := slices.MinFunc(x.from, func(a, b p2p.ID) int { return cmp.Compare(w.rank(a, now), w.rank(b, now)) })
-		rank := w.rank(peer, now)
-		believed := slices.ContainsFunc(x.open, func(t attempt) bool { return w.rank(t.peer, now) == proven })
+	for len(x.announcers) > 0 {
+		peer := slices.MinFunc(x.announcers, func(a, b p2p.ID) int { return cmp.Compare(w.rankOf(a, now), w.rankOf(b, now)) })
+		rank := w.rankOf(peer, now)
+		believed := slices.ContainsFunc(x.attempts, func(t attempt) bool { return w.rankOf(t.peer, now) == rankProven })
 		switch {
-		case believed && (rank != proven || len(x.open) > x.failures) || !believed && rank != proven &&
-			len(x.open) > x.failures:
+		case believed && (rank != rankProven || len(x.attempts) > x.failures) || !believed && rank != rankProven &&
+			len(x.attempts) > x.failures:
 			return asks
-		case rank == paused && now.Sub(x.firstAnnounced) < requestTimeout:
+		case rank == rankPaused && now.Sub(x.firstAnnounced) < requestTimeout:
 			return asks
 		}
-		x.from = slices.DeleteFunc(x.from, func(p p2p.ID) bool { return p == peer })
-		x.open = append(x.open, attempt{peer, now, now.Add(requestTimeout)})
+		x.announcers = slices.DeleteFunc(x.announcers, func(p p2p.ID) bool { return p == peer })
+		x.attempts = append(x.attempts, attempt{peer, now, now.Add(requestTimeout)})
 		asks = append(asks, wantTx{peer, h})
 	}
 	return asks
@@ -222,22 +224,22 @@ func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Ti
 // lower because an attacker can run any number of strangers. Unproven peers are new or owe
 // deliveries. Paused peers have failed maxFailures times in a row.
 const (
-	proven = iota
-	provenStranger
-	unproven
-	paused
+	rankProven = iota
+	rankProvenStranger
+	rankUnproven
+	rankPaused
 )
 
-func (w *requestScheduler) rank(peer p2p.ID, now time.Time) int {
+func (w *requestScheduler) rankOf(peer p2p.ID, now time.Time) int {
 	switch a := w.peers[peer]; {
-	case now.Before(a.paused):
-		return paused
-	case a.sent.IsZero() || a.debt > 0:
-		return unproven
-	case w.trusts != nil && !w.trusts(peer):
-		return provenStranger
+	case now.Before(a.pauseEnd):
+		return rankPaused
+	case a.deliveryTime.IsZero() || a.debt > 0:
+		return rankUnproven
+	case w.isTrusted != nil && !w.isTrusted(peer):
+		return rankProvenStranger
 	}
-	return proven
+	return rankProven
 }
 
 // requeue records that a request could not be sent. The request is no longer open, and the peer is
@@ -246,33 +248,33 @@ func (w *requestScheduler) requeue(a wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if x := w.requests[a.hash]; x != nil && x.openTo(a.peer) {
-		x.open = slices.DeleteFunc(x.open, func(t attempt) bool { return t.peer == a.peer })
-		x.from = append(x.from, a.peer)
+		x.attempts = slices.DeleteFunc(x.attempts, func(t attempt) bool { return t.peer == a.peer })
+		x.announcers = append(x.announcers, a.peer)
 	}
 }
 
-// received drops the request for a transaction that has arrived. If good is true, the transaction
+// finish drops the request for a transaction that has arrived. If good is true, the transaction
 // was admitted, and its sender gets the credit for a delivery. peer is empty if no peer sent the
 // transaction.
-func (w *requestScheduler) received(peer p2p.ID, h hash, good bool) {
+func (w *requestScheduler) finish(peer p2p.ID, h hash, good bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	x := w.requests[h]
 	if x == nil {
 		return
 	}
-	at := slices.IndexFunc(x.open, func(t attempt) bool { return t.peer == peer })
-	if a := w.peers[peer]; a != nil && good && (at >= 0 || slices.Contains(x.from, peer)) {
-		a.sent, a.failures, a.debt = w.now(), 0, max(0, a.debt-1)
+	at := slices.IndexFunc(x.attempts, func(t attempt) bool { return t.peer == peer })
+	if a := w.peers[peer]; a != nil && good && (at >= 0 || slices.Contains(x.announcers, peer)) {
+		a.deliveryTime, a.failures, a.debt = w.now(), 0, max(0, a.debt-1)
 		if at >= 0 {
-			a.turn = x.open[at].since
+			a.requestTime = x.attempts[at].start
 		}
 	}
-	for _, peer := range x.from {
-		w.peers[peer].announced--
+	for _, peer := range x.announcers {
+		w.peers[peer].announcements--
 	}
-	for _, t := range x.open {
-		w.peers[t.peer].announced--
+	for _, t := range x.attempts {
+		w.peers[t.peer].announcements--
 	}
 	delete(w.requests, h)
 }
@@ -282,7 +284,7 @@ func (w *requestScheduler) received(peer p2p.ID, h hash, good bool) {
 func (w *requestScheduler) notFound(peer p2p.ID, h hash) []wantTx {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.without(nil, peer, h)
+	return w.withdraw(nil, peer, h)
 }
 
 // removePeer drops a peer, and returns the requests to other peers for the transactions that were
@@ -291,27 +293,27 @@ func (w *requestScheduler) removePeer(peer p2p.ID) (asks []wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for h := range w.requests {
-		asks = w.without(asks, peer, h)
+		asks = w.withdraw(asks, peer, h)
 	}
 	delete(w.peers, peer)
 	return asks
 }
 
-func (w *requestScheduler) without(asks []wantTx, peer p2p.ID, h hash) []wantTx {
+func (w *requestScheduler) withdraw(asks []wantTx, peer p2p.ID, h hash) []wantTx {
 	x := w.requests[h]
 	if x == nil {
 		return asks
 	}
-	switch i := slices.Index(x.from, peer); {
+	switch i := slices.Index(x.announcers, peer); {
 	case x.openTo(peer):
-		x.open = slices.DeleteFunc(x.open, func(t attempt) bool { return t.peer == peer })
+		x.attempts = slices.DeleteFunc(x.attempts, func(t attempt) bool { return t.peer == peer })
 	case i >= 0:
-		x.from = slices.Delete(x.from, i, i+1)
+		x.announcers = slices.Delete(x.announcers, i, i+1)
 	default:
 		return asks
 	}
-	w.peers[peer].announced--
-	if len(x.open) == 0 && len(x.from) == 0 {
+	w.peers[peer].announcements--
+	if len(x.attempts) == 0 && len(x.announcers) == 0 {
 		delete(w.requests, h)
 		return asks
 	}

@@ -49,10 +49,10 @@ func TestWantedAsksOneAtATime(t *testing.T) {
 	require.Empty(t, w.expire(), "nobody is left")
 	require.Empty(t, w.requests)
 	require.Equal(t, []wantTx{{"a", h}}, w.hears("a", h), "it is announced again")
-	w.received("a", h, true)
+	w.finish("a", h, true)
 	require.Empty(t, w.requests)
 	for id, a := range w.peers {
-		require.Zero(t, a.announced, id)
+		require.Zero(t, a.announcements, id)
 	}
 }
 
@@ -83,11 +83,11 @@ func TestWantedIsPatientWithWhoDelivers(t *testing.T) {
 	for i := range 9 {
 		*at = at.Add(requestTimeout - 1)
 		require.Empty(t, w.expire(), "%d", i)
-		w.received("slow", nth(i), true)
+		w.finish("slow", nth(i), true)
 	}
 	w.announce("slow", nth(20), false)
 	*at = at.Add(requestTimeout - 1)
-	w.received("slow", nth(20), false)
+	w.finish("slow", nth(20), false)
 	*at = at.Add(2)
 	require.Equal(t, []wantTx{{"other", nth(9)}}, w.expire())
 }
@@ -103,7 +103,7 @@ func TestWantedIsNotHeldUp(t *testing.T) {
 	for i := range 2 {
 		*at = at.Add(requestTimeout/2 + 1)
 		require.Len(t, w.hears("censor", nth(i)), 1)
-		w.received("censor", nth(i), true)
+		w.finish("censor", nth(i), true)
 	}
 	require.Equal(t, []wantTx{{"other", h}}, w.expire())
 
@@ -114,9 +114,9 @@ func TestWantedIsNotHeldUp(t *testing.T) {
 	w.announce("slow", h, true)
 	require.Empty(t, w.hears("other", h))
 	began := *at
-	for i := 0; len(w.requests[h].from) > 0; i++ {
+	for i := 0; len(w.requests[h].announcers) > 0; i++ {
 		*at = at.Add(requestTimeout - 1)
-		w.received("slow", nth(i), true)
+		w.finish("slow", nth(i), true)
 		w.expire()
 		require.LessOrEqual(t, at.Sub(began), maxRequestTimeout+2*requestTimeout)
 	}
@@ -129,7 +129,7 @@ func TestWantedPrefersWhoDelivers(t *testing.T) {
 	w, at := clocked()
 	for i, peer := range []p2p.ID{"good", "better"} {
 		w.hears(peer, nth(i))
-		w.received(peer, nth(i), true)
+		w.finish(peer, nth(i), true)
 	}
 	for _, sending := range []bool{false, true} {
 		h := nth(1000)
@@ -142,13 +142,13 @@ func TestWantedPrefersWhoDelivers(t *testing.T) {
 		require.Empty(t, w.hears("better", h))
 		*at = at.Add(requestTimeout + 1)
 		require.Equal(t, []wantTx{{"better", h}}, w.expire())
-		w.received("better", h, true)
+		w.finish("better", h, true)
 		for id, a := range w.peers {
-			require.Zero(t, a.announced, id)
+			require.Zero(t, a.announcements, id)
 		}
 		for i := range failureDebt { // it delivers enough to be proven again
 			w.hears("good", nth(2000+i))
-			w.received("good", nth(2000+i), true)
+			w.finish("good", nth(2000+i), true)
 		}
 	}
 }
@@ -185,11 +185,11 @@ func TestWantedAsksTheWithholderLast(t *testing.T) {
 	require.Empty(t, w.hears("bad", alone))
 	w.announce("bad", nth(1002), true)
 	require.Equal(t, []wantTx{{"good", nth(1002)}}, w.hears("good", nth(1002)), "it says that it sends")
-	w.received("good", h, true)
-	w.received("good", nth(1002), true)
+	w.finish("good", h, true)
+	w.finish("good", nth(1002), true)
 	*at = at.Add(requestTimeout)
 	require.Equal(t, []wantTx{{"bad", alone}}, w.expire(), "nobody else has it")
-	w.received("bad", alone, true)
+	w.finish("bad", alone, true)
 	*at = at.Add(failurePause)
 	require.Equal(t, []wantTx{{"bad", h}}, w.hears("bad", h), "it is over")
 }
@@ -198,14 +198,14 @@ func TestWantedAsksTheWithholderLast(t *testing.T) {
 func TestVerdictsAreBounded(t *testing.T) {
 	v := newRecentTxs()
 	for i := range 3 * maxRecent / 2 {
-		v.put(nth(i), txStatus{height: 7})
+		v.add(nth(i), txStatus{height: 7})
 	}
-	require.Len(t, v.of, maxRecent)
+	require.Len(t, v.statuses, maxRecent)
 	require.Len(t, v.order, maxRecent)
-	require.False(t, v.settled(nth(0), 7))
+	require.False(t, v.isSettled(nth(0), 7))
 	last := nth(3*maxRecent/2 - 1)
-	require.True(t, v.settled(last, 7))
-	require.False(t, v.settled(last, 8), "it was refused at another height")
-	v.put(last, txStatus{7, true, true})
-	require.True(t, v.settled(last, 8), "it was of a round")
+	require.True(t, v.isSettled(last, 7))
+	require.False(t, v.isSettled(last, 8), "it was refused at another height")
+	v.add(last, txStatus{7, true, true})
+	require.True(t, v.isSettled(last, 8), "it was of a round")
 }

@@ -52,12 +52,12 @@ func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
 func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, sending bool) {
 	height := g.height()
 	for _, h := range list {
-		box.knows(h)
-		if g.pool.Held(h) != nil {
+		box.markKnown(h)
+		if g.pool.PoolTx(h) != nil {
 			continue
 		}
 		g.mu.Lock()
-		settled := g.recent.settled(h, height) || g.judging[h] > 0
+		settled := g.recentTxs.isSettled(h, height) || g.checking[h] > 0
 		g.mu.Unlock()
 		if !settled {
 			g.requests.announce(box.peer.ID(), h, sending)
@@ -100,30 +100,30 @@ func (g *TxReactor) request(asks []wantTx) {
 // A transaction that is admitted again, because its round is still open, is announced again, unless
 // a peer relayed it.
 func (g *TxReactor) OnAdmitted(t *tx.Tx) {
-	p := outgoing{hash: t.Hash, height: g.height()}
-	if g.pool.Held(t.Hash) == nil {
+	p := queuedTx{hash: t.Hash, height: g.height()}
+	if g.pool.PoolTx(t.Hash) == nil {
 		p.raw = t.Raw
 	}
 	_, ofRound := tx.PlaceOf(t)
 	g.mu.Lock()
-	relayed := g.judging[p.hash] > 0
-	p.again = g.recent.of[p.hash].admitted
-	g.recent.put(p.hash, txStatus{p.height, true, ofRound})
+	relayed := g.checking[p.hash] > 0
+	p.isRepetition = g.recentTxs.statuses[p.hash].admitted
+	g.recentTxs.add(p.hash, txStatus{p.height, true, ofRound})
 	all := make([]*peerQueue, 0, len(g.queues))
 	for _, b := range g.queues {
 		all = append(all, b)
 	}
 	g.mu.Unlock()
-	if relayed && p.again {
+	if relayed && p.isRepetition {
 		return
 	}
 	if !relayed {
-		g.requests.received("", p.hash, false)
+		g.requests.finish("", p.hash, false)
 	}
-	g.log.Debug("transaction admitted", "hash", p.hash, "kind", t.Kind(), "announced", relayed || p.again ||
+	g.log.Debug("transaction admitted", "hash", p.hash, "kind", t.Kind(), "announced", relayed || p.isRepetition ||
 		t.Aggregate != nil, "peers", len(all))
 	for _, b := range all {
-		if relayed || p.again || t.Aggregate != nil {
+		if relayed || p.isRepetition || t.Aggregate != nil {
 			b.announce(p)
 		} else {
 			b.push(p)
@@ -135,7 +135,7 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 // CheckTx.
 func (g *TxReactor) Expects(h [32]byte) bool {
 	g.mu.Lock()
-	judging := g.judging[h] > 0
+	judging := g.checking[h] > 0
 	g.mu.Unlock()
-	return judging || g.requests.announced(h)
+	return judging || g.requests.isAnnounced(h)
 }

@@ -41,8 +41,8 @@ type mempoolReactor interface {
 
 // Pool is the part of the application that TxReactor needs.
 type Pool interface {
-	Held(hash [32]byte) *tx.Tx
-	AllHeld() []*tx.Tx
+	PoolTx(hash [32]byte) *tx.Tx
+	PoolTxs() []*tx.Tx
 	State() *app.State
 	CheckTx(context.Context, *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error)
 }
@@ -57,33 +57,33 @@ type Pool interface {
 type TxReactor struct {
 	mempoolReactor
 	limit.Messages
-	flood    bool // whether transactions are sent to all peers, as CometBFT does
-	pool     Pool
-	metrics  *metrics.Metrics
-	log      log.Logger
-	stop     func(p2p.Peer, any)
-	quit     chan struct{}
-	requests *requestScheduler
-	pooled   func() int // the number of transactions in CometBFT's mempool
+	flood       bool // whether transactions are sent to all peers, as CometBFT does
+	pool        Pool
+	metrics     *metrics.Metrics
+	log         log.Logger
+	stop        func(p2p.Peer, any)
+	quit        chan struct{}
+	requests    *requestScheduler
+	mempoolSize func() int // the number of transactions in CometBFT's mempool
 
-	mu      sync.Mutex
-	flooded map[p2p.ID]bool // the peers to which transactions are sent as CometBFT does
-	queues  map[p2p.ID]*peerQueue
-	judging map[hash]int // the number of copies of each transaction in CheckTx
-	recent  *recentTxs
+	mu         sync.Mutex
+	floodPeers map[p2p.ID]bool // the peers to which transactions are sent as CometBFT does
+	queues     map[p2p.ID]*peerQueue
+	checking   map[hash]int // the number of copies of each transaction in CheckTx
+	recentTxs  *recentTxs
 
-	received map[string]int64 // the number of received bytes by kind
+	receivedBytes map[string]int64 // the number of received bytes by kind
 }
 
-// NewTxReactor returns a reactor for a pool. It logs every message at debug level. trusts reports
-// whether a peer is a known node, and may be nil.
-func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics,
+// NewTxReactor returns a reactor for a pool. It logs every message at debug level. isTrusted
+// reports whether a peer is a known node, and may be nil.
+func NewTxReactor(pool Pool, flood bool, isTrusted func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics,
 	logger log.Logger) *TxReactor {
 	return &TxReactor{
 		pool: pool, flood: flood, Messages: b, metrics: m, log: logger, quit: make(chan struct{}),
-		requests: newRequestScheduler(trusts),
-		queues:   map[p2p.ID]*peerQueue{}, flooded: map[p2p.ID]bool{}, judging: map[hash]int{}, recent: newRecentTxs(),
-		received: map[string]int64{},
+		requests: newRequestScheduler(isTrusted),
+		queues:   map[p2p.ID]*peerQueue{}, floodPeers: map[p2p.ID]bool{}, checking: map[hash]int{}, recentTxs: newRecentTxs(),
+		receivedBytes: map[string]int64{},
 	}
 }
 
@@ -91,7 +91,7 @@ func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messa
 func (g *TxReactor) Install(n *cmtnode.Node) {
 	const name = "MEMPOOL"
 	r, _ := n.Switch().Reactor(name)
-	g.mempoolReactor, g.pooled = r.(mempoolReactor), func() int { return n.Mempool().Size() }
+	g.mempoolReactor, g.mempoolSize = r.(mempoolReactor), func() int { return n.Mempool().Size() }
 	cmtnode.CustomReactors(map[string]p2p.Reactor{name: g})(n)
 }
 
@@ -157,18 +157,18 @@ func (g *TxReactor) Stop() error {
 func (g *TxReactor) AddPeer(peer p2p.Peer) {
 	if info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo); g.flood || !ok || !info.HasChannel(gossipChannel) {
 		g.mu.Lock()
-		g.flooded[peer.ID()] = true
+		g.floodPeers[peer.ID()] = true
 		g.mu.Unlock()
 		g.mempoolReactor.AddPeer(peer)
 		return
 	}
-	b := newPeerQueue(peer, func(h hash) *tx.Tx { return g.pool.Held(h) })
+	b := newPeerQueue(peer, func(h hash) *tx.Tx { return g.pool.PoolTx(h) })
 	g.mu.Lock()
 	g.queues[peer.ID()] = b
 	g.mu.Unlock()
 	height := g.height()
-	for _, t := range g.pool.AllHeld() {
-		b.announce(outgoing{hash: t.Hash, height: height})
+	for _, t := range g.pool.PoolTxs() {
+		b.announce(queuedTx{hash: t.Hash, height: height})
 	}
 	go b.run(g.quit)
 }
@@ -178,7 +178,7 @@ func (g *TxReactor) RemovePeer(peer p2p.Peer, reason any) {
 	g.mempoolReactor.RemovePeer(peer, reason)
 	g.mu.Lock()
 	delete(g.queues, peer.ID())
-	delete(g.flooded, peer.ID())
+	delete(g.floodPeers, peer.ID())
 	g.mu.Unlock()
 	g.request(g.requests.removePeer(peer.ID()))
 }
@@ -207,27 +207,28 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 		return
 	}
 	h := hash(types.Tx(raw).Key())
-	known := g.pool.Held(h) != nil
+	known := g.pool.PoolTx(h) != nil
 	g.mu.Lock()
-	known = known || g.recent.of[h].admitted
-	g.judging[h]++
+	known = known || g.recentTxs.statuses[h].admitted
+	g.checking[h]++
 	box := g.queues[from.ID()]
 	g.mu.Unlock()
 	if box != nil {
-		box.knows(h)
+		box.markKnown(h)
 	}
 	g.admit(from, h, raw)
-	admitted, height := known || g.pool.Held(h) != nil, g.height()
+	admitted, height := known || g.pool.PoolTx(h) != nil, g.height()
 	g.mu.Lock()
-	if g.judging[h]--; g.judging[h] == 0 {
-		delete(g.judging, h)
+	if g.checking[h]--; g.checking[h] == 0 {
+		delete(g.checking, h)
 	}
-	admitted = admitted || g.recent.of[h].admitted // a block may already have taken the transaction out of the pool
+	// A block may already have taken the transaction out of the pool.
+	admitted = admitted || g.recentTxs.statuses[h].admitted
 	if !admitted {
-		g.recent.put(h, txStatus{height: height})
+		g.recentTxs.add(h, txStatus{height: height})
 	}
 	g.mu.Unlock()
-	g.requests.received(from.ID(), h, admitted)
+	g.requests.finish(from.ID(), h, admitted)
 	switch {
 	case known:
 		g.log.Debug("transaction received again", "peer", from.ID(), "hash", h, "bytes", len(raw))
@@ -250,17 +251,17 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 
 // admit passes a transaction to the mempool, or directly to the application. A large transaction,
 // which always belongs to a round, bypasses the mempool if the mempool holds another transaction
-// and no peer is in g.flooded. The bypass saves work: CometBFT's mempool hashes each transaction
+// and no peer is in g.floodPeers. The bypass saves work: CometBFT's mempool hashes each transaction
 // four times, and twice more at its commit. Nobody misses the transaction in the mempool: only the
-// gossip to the peers in g.flooded reads it there, blocks are made from the application's pool, and
-// consensus waits only for the mempool's first transaction.
+// gossip to the peers in g.floodPeers reads it there, blocks are made from the application's pool,
+// and consensus waits only for the mempool's first transaction.
 func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	g.mu.Lock()
-	past := len(g.flooded) == 0 && len(raw) > int(types.BlockPartSizeBytes)
+	past := len(g.floodPeers) == 0 && len(raw) > int(types.BlockPartSizeBytes)
 	g.mu.Unlock()
 	switch {
-	case past && g.pool.Held(h) != nil: // the mempool's cache would reject the transaction
-	case past && g.pooled() > 0:
+	case past && g.pool.PoolTx(h) != nil: // the mempool's cache would reject the transaction
+	case past && g.mempoolSize() > 0:
 		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool records the verdict
 	default:
 		g.mempoolReactor.Receive(p2p.Envelope{Src: from, ChannelID: mempool.MempoolChannel,
@@ -268,19 +269,19 @@ func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	}
 }
 
-// count adds received bytes of a kind to the metrics and to received.
+// count adds received bytes of a kind to the metrics and to receivedBytes.
 func (g *TxReactor) count(what string, bytes int) {
-	g.metrics.Received(what, bytes)
+	g.metrics.AddReceived(what, bytes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.received[what] += int64(bytes)
+	g.receivedBytes[what] += int64(bytes)
 }
 
-// Received returns the received bytes by kind.
-func (g *TxReactor) Received() map[string]int64 {
+// ReceivedBytes returns the received bytes by kind.
+func (g *TxReactor) ReceivedBytes() map[string]int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return maps.Clone(g.received)
+	return maps.Clone(g.receivedBytes)
 }
 
 // queueOf returns the send queue of a peer, nil if the peer has left.

@@ -55,7 +55,7 @@ func (h *held) State() *app.State {
 	return &s
 }
 
-func (h *held) Held(of [32]byte) *tx.Tx {
+func (h *held) PoolTx(of [32]byte) *tx.Tx {
 	h.mu.Lock()
 	looked := h.looked
 	h.mu.Unlock()
@@ -72,7 +72,7 @@ func (h *held) Held(of [32]byte) *tx.Tx {
 	return nil
 }
 
-func (h *held) AllHeld() []*tx.Tx {
+func (h *held) PoolTxs() []*tx.Tx {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]*tx.Tx(nil), h.txs...)
@@ -104,7 +104,7 @@ func (h *held) Receive(m p2p.Envelope) {
 
 // submit admits a transaction as CheckTx does.
 func (h *held) submit(t *tx.Tx) {
-	if h.Held(t.Hash) == nil {
+	if h.PoolTx(t.Hash) == nil {
 		refused := false
 		h.set(func() {
 			if refused = h.refuses; !refused {
@@ -307,7 +307,7 @@ func TestLargeTransactionsGoPastTheMempool(t *testing.T) {
 	small := apptest.Sign(1, &tx.Gradient{Payload: make([]byte, 1000)})
 	pooled := 0
 	b := gossiping(t, 2)
-	b.pooled = func() int { return pooled }
+	b.mempoolSize = func() int { return pooled }
 	b.onTx(b.peers[0], large.Raw)
 	require.Equal(t, []string{"mempool"}, b.held.ways)
 	b.held.set(func() { b.held.txs = nil })
@@ -315,7 +315,7 @@ func TestLargeTransactionsGoPastTheMempool(t *testing.T) {
 	b.onTx(b.peers[0], small.Raw)
 	b.onTx(b.peers[0], large.Raw)
 	require.Equal(t, []string{"mempool", "mempool", "application"}, b.held.ways)
-	require.NotNil(t, b.held.Held(large.Hash))
+	require.NotNil(t, b.held.PoolTx(large.Hash))
 	b.onTx(b.peers[1], large.Raw)
 	require.Len(t, b.held.ways, 3, "it is held")
 	b.held.set(func() { b.held.txs = nil })
@@ -368,7 +368,7 @@ func TestGossipAsks(t *testing.T) {
 		require.Eventually(t, func() bool { _, _, want, _, _ := good.sent(); return len(want) == 1 }, 10*time.Second,
 			time.Millisecond)
 		b.sends(good, x.Raw)
-		require.NotNil(t, b.held.Held(x.Hash))
+		require.NotNil(t, b.held.PoolTx(x.Hash))
 		b.held.set(func() { b.held.txs = nil }) // its round is closed
 		b.tells(late, Gossip{Have: x.Hash[:]})
 		b.held.set(func() { b.held.refuses = true })
@@ -384,7 +384,7 @@ func TestGossipAsks(t *testing.T) {
 		b.tells(late, Gossip{Sending: y.Hash[:], Have: make([]byte, 32*maxHashes)})
 		require.Empty(t, b.stopped, "no race and no withholding breaks the protocol")
 		require.Equal(t, map[string]int64{"new": int64(len(x.Raw)), "refused": int64(len(y.Raw)),
-			"announcement": b.Received()["announcement"]}, b.Received())
+			"announcement": b.ReceivedBytes()["announcement"]}, b.ReceivedBytes())
 	})
 }
 
@@ -432,7 +432,7 @@ func TestGossipTakesOneTransactionAMessage(t *testing.T) {
 			Message: &protomem.Txs{Txs: make([][]byte, n)}})
 		require.Len(t, b.stopped, i+1)
 	}
-	require.Empty(t, b.Received())
+	require.Empty(t, b.ReceivedBytes())
 }
 
 // TestOutboxOfAPeerThatStaysBehind: a peer that never announces its height, or reads nothing, takes
@@ -440,12 +440,12 @@ func TestGossipTakesOneTransactionAMessage(t *testing.T) {
 func TestOutboxOfAPeerThatStaysBehind(t *testing.T) {
 	b := gossiping(t, 0)
 	behind := b.join(&fake{Peer: mock.NewPeer(nil)})
-	deaf := newPeerQueue(behind, func(h hash) *tx.Tx { return b.held.Held(h) }) // nothing reads from this queue
+	deaf := newPeerQueue(behind, func(h hash) *tx.Tx { return b.held.PoolTx(h) }) // nothing reads from this queue
 	for i := range 3 * minFlags {
 		x := gradient(i)
 		b.held.submit(x)
-		deaf.announce(outgoing{hash: x.Hash, height: b.height()})
-		deaf.push(outgoing{hash: x.Hash, raw: x.Raw, height: b.height()})
+		deaf.announce(queuedTx{hash: x.Hash, height: b.height()})
+		deaf.push(queuedTx{hash: x.Hash, raw: x.Raw, height: b.height()})
 		b.held.set(func() { b.held.txs = nil; b.held.state.Height++ })
 	}
 	for _, box := range []*peerQueue{b.queues[behind.ID()], deaf} {
@@ -468,7 +468,7 @@ func TestGossipWhileSyncing(t *testing.T) {
 		b.sends(f, y.Raw)
 		time.Sleep(2 * gossipTick)
 		require.Empty(t, f.messages())
-		require.Empty(t, b.held.AllHeld())
+		require.Empty(t, b.held.PoolTxs())
 		b.held.set(func() { b.held.syncing = false })
 		require.Eventually(t, func() bool { _, _, want, _, _ := f.sent(); return len(want) == 1 && want[0] == x.Hash },
 			10*time.Second, time.Millisecond)
@@ -506,13 +506,13 @@ func TestOutboxIsBounded(t *testing.T) {
 		x := gradient(1)
 		b.held.submit(x)
 		for i := range 10 * minFlags {
-			box.knows(nth(i))
+			box.markKnown(nth(i))
 			require.False(t, box.serve(nth(i)))
 		}
 		b.settle()
 		box.mu.Lock()
 		defer box.mu.Unlock()
 		require.LessOrEqual(t, len(box.flags), minFlags+3)
-		require.True(t, box.flags[x.Hash].sent, "of what is pending it is remembered")
+		require.True(t, box.flags[x.Hash].isSent, "of what is pending it is remembered")
 	})
 }

@@ -29,7 +29,7 @@ func chunkKey(height uint64, index uint32) []byte {
 // TakeSnapshot stores the state's document in chunks, each under its own key, so that a chunk can
 // be read alone.
 func (s *Store) TakeSnapshot(state *app.State) error {
-	b := writes{s.db.NewBatch()}
+	b := batch{s.db.NewBatch()}
 	defer b.Close()
 	var hashes []byte
 	for chunk := range slices.Chunk(state.Encode(), ChunkBytes) {
@@ -47,7 +47,7 @@ func (s *Store) DropSnapshot(height uint64) error {
 	if err != nil {
 		return err
 	}
-	b := writes{s.db.NewBatch()}
+	b := batch{s.db.NewBatch()}
 	defer b.Close()
 	b.drop(snapshotKey(height))
 	for i := range len(hashes) / sha256.Size {

@@ -90,16 +90,16 @@ func (s *Store) State() (*app.State, error) {
 	return app.DecodeRest(at, document, model)
 }
 
-// writes is a batch of writes with this package's keys, which are never empty.
-type writes struct{ dbm.Batch }
+// batch is a batch of writes with this package's keys, which are never empty.
+type batch struct{ dbm.Batch }
 
-func (w writes) put(k, v []byte) {
+func (w batch) put(k, v []byte) {
 	if err := w.Set(k, v); err != nil {
 		panic(err) // only an empty key or a closed batch is an error
 	}
 }
 
-func (w writes) drop(k []byte) {
+func (w batch) drop(k []byte) {
 	if err := w.Delete(k); err != nil {
 		panic(err) // see put
 	}
@@ -108,7 +108,7 @@ func (w writes) drop(k []byte) {
 // Save stores the outcome of a height in one synced write. It writes the state's document only if
 // out.Changed or whole is set.
 func (s *Store) Save(out *app.Outcome, whole bool) error {
-	b := writes{s.db.NewBatch()}
+	b := batch{s.db.NewBatch()}
 	defer b.Close()
 	b.put([]byte{prefixHeight}, binary.BigEndian.AppendUint64(nil, out.State.Height))
 	b.state(out, whole || out.Changed)
@@ -131,9 +131,9 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 
 // state writes the model of a closed round and, if changed is set, the document. Each model is
 // written only once: the document leaves it out, and prefixModelOfState holds the key of the model.
-func (w writes) state(out *app.Outcome, changed bool) {
+func (w batch) state(out *app.Outcome, changed bool) {
 	var beside []byte
-	if r := out.Record; r != nil && (!ended(out.State) || has(out.State, r.ModelHash)) {
+	if r := out.Record; r != nil && (!endedEpoch(out.State) || hasModel(out.State, r.ModelHash)) {
 		beside = key(prefixModel, r.Epoch, r.Round)
 		w.put(beside, app.EncodeParameters(out.State.Model))
 	}
@@ -147,21 +147,21 @@ func (w writes) state(out *app.Outcome, changed bool) {
 	}
 }
 
-// has reports whether the state's model has the hash of the closed round's model. It is false if an
-// epoch began with a new model.
-func has(s *app.State, hash []byte) bool {
+// hasModel reports whether the state's model has the hash of the closed round's model. It is false
+// if an epoch began with a new model.
+func hasModel(s *app.State, hash []byte) bool {
 	own := app.ModelHash(s.Model)
 	return bytes.Equal(own[:], hash)
 }
 
-// ended reports whether the state's height ended an epoch.
-func ended(s *app.State) bool {
+// endedEpoch reports whether the state's height ended an epoch.
+func endedEpoch(s *app.State) bool {
 	return len(s.Epochs) > 0 && s.Epochs[len(s.Epochs)-1].Closed == s.Height
 }
 
 // dropModels drops all models of an epoch that has just ended, except the last.
-func (w writes) dropModels(s *app.State) {
-	if !ended(s) {
+func (w batch) dropModels(s *app.State) {
+	if !endedEpoch(s) {
 		return
 	}
 	last := s.Epochs[len(s.Epochs)-1]

@@ -13,21 +13,21 @@ var Version string
 
 func init() {
 	if Version == "" { // the linker cannot set a variable that a call initializes
-		Version = noted(debug.ReadBuildInfo())
+		Version = versionIn(debug.ReadBuildInfo())
 	}
 }
 
 // Unreleased is the version of a program that was built without a version.
 const Unreleased = "0.1.0"
 
-// noted returns the version in a program's build info. For a program that was installed by version,
-// that is the module's version without the v. For any other program it is the commit, with "-dirty"
-// if files had changed.
-func noted(info *debug.BuildInfo, ok bool) string {
+// versionIn returns the version in a program's build info. For a program that was installed by
+// version, that is the module's version without the v. For any other program it is the commit, with
+// "-dirty" if files had changed.
+func versionIn(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return Unreleased
 	}
-	if v, tagged := strings.CutPrefix(info.Main.Version, "v"); tagged && !pseudo.MatchString(v) {
+	if v, tagged := strings.CutPrefix(info.Main.Version, "v"); tagged && !pseudoVersion.MatchString(v) {
 		return v
 	}
 	commit, dirty := "", ""
@@ -45,8 +45,8 @@ func noted(info *debug.BuildInfo, ok bool) string {
 	return commit + dirty
 }
 
-// pseudo matches Go's pseudo-versions, which consist of a time and a commit.
-var pseudo = regexp.MustCompile(`[.-][0-9]{14}-[0-9a-f]{12}`)
+// pseudoVersion matches Go's pseudo-versions, which consist of a time and a commit.
+var pseudoVersion = regexp.MustCompile(`[.-][0-9]{14}-[0-9a-f]{12}`)
 
 // CometBFT returns the version of the linked CometBFT. CometBFT's own constant says 0.39.0 in
 // v0.40.0, so the function reads the build info.

@@ -258,7 +258,7 @@ func runOne(ctx context.Context, m testnet.Manifest, baseline bool) (s sample, t
 func copies(p *testnet.InProcess, txBytes int) float64 {
 	var all int64
 	for _, r := range p.Nodes {
-		for _, bytes := range r.Received() {
+		for _, bytes := range r.ReceivedBytes() {
 			all += bytes
 		}
 	}

@@ -77,7 +77,7 @@ func Make(dir string, h History, p params.Params, began time.Time, quiet func(fr
 	g := app.Genesis{Params: p, Seed: make([]byte, 32)}
 	for i := range h.Nodes {
 		c, a := home.DefaultsFor(p, h.Nodes, h.Nodes)
-		home.Loopback(c)
+		home.UseLoopback(c)
 		c.RPC.ListenAddress, c.P2P.ListenAddress = "", "tcp://127.0.0.1:0"
 		a.P2P.MembersOnly = !t.anybody
 		made, err := home.Init(filepath.Join(dir, fmt.Sprintf("node%d", i)), c, a)

@@ -45,7 +45,7 @@ func trusted(t *testing.T, c *chain, l *audit.Log) light.Headers {
 	require.NoError(t, err)
 	trust, err := light.Genesis(c.Doc, blocks[0])
 	require.NoError(t, err)
-	h, err := light.Held(trust, blocks)
+	h, err := light.HeldHeaders(trust, blocks)
 	require.NoError(t, err)
 	return h
 }
@@ -182,7 +182,7 @@ func TestForgedHeaders(t *testing.T) {
 
 	late := trust
 	late.Height, late.Hash = blocks[2].Height, blocks[2].Hash()
-	h, err := light.Held(late, blocks)
+	h, err := light.HeldHeaders(late, blocks)
 	require.NoError(t, err)
 	_, err = h.Header(ctx, blocks[1].Height)
 	require.ErrorContains(t, err, "nothing leads back")
@@ -195,16 +195,16 @@ func TestForgedHeaders(t *testing.T) {
 	commit := *forged.Commit
 	forged.SignedHeader = &types.SignedHeader{Header: &header, Commit: &commit}
 	commit.BlockID.Hash = header.Hash()
-	_, err = light.Held(trust, append(slices.Clone(blocks[:3]), &forged))
+	_, err = light.HeldHeaders(trust, append(slices.Clone(blocks[:3]), &forged))
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 
-	_, err = light.Held(trust, slices.Clone(blocks[1:]))
+	_, err = light.HeldHeaders(trust, slices.Clone(blocks[1:]))
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 
 	l.Headers = slices.DeleteFunc(l.Headers, func(h audit.Header) bool { return uint64(h.Height) == l.Entries[1].Height })
 	blocks, err = l.Blocks()
 	require.NoError(t, err)
-	h, err = light.Held(trust, blocks)
+	h, err = light.HeldHeaders(trust, blocks)
 	require.NoError(t, err)
 	_, err = l.Check(context.Background(), h)
 	require.ErrorContains(t, err, "no header of height")

@@ -140,7 +140,7 @@ func (t *tail) note(p Point, err error) {
 	switch {
 	case err == nil:
 		t.scored = append(t.scored, event("measured", t.points[i].brief())...) // the tail sends it after its next look
-	case home.Unmeasurable(err):
+	case home.IsUnmeasurable(err):
 		t.beyond, why = &p.Epoch, "the model is external, and the explorer has no trainer that measures it"
 	case !absent(err):
 		why = "the last attempt failed, as the explorer's log says"

@@ -43,9 +43,9 @@ func OptionsOf(a home.AppConfig, e Evaluator) Options {
 }
 
 // Beside serves the explorer in the node's process if app.toml enables it. It is a
-// node.Hooks.Beside. The explorer reads the node's RPC like any client, and if it fails after its
-// start the node continues.
-func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err error) {
+// node.Hooks.StartServices. The explorer reads the node's RPC like any client, and if it fails
+// after its start the node continues.
+func Beside(ctx context.Context, n node.ServiceContext) (ended <-chan struct{}, err error) {
 	if !n.App.Explorer.Enabled {
 		return nil, nil
 	}

@@ -33,7 +33,7 @@ func TestBeside(t *testing.T) {
 	spare, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 1})
 	require.NoError(t, err)
 	a.Explorer = home.ExplorerConfig{Enabled: true, Laddr: spare.Nodes[0].RPC, Eval: true}
-	hooks := node.Hooks{Beside: Beside}
+	hooks := node.Hooks{StartServices: Beside}
 	r, err := node.Start(c, a, log.NewNopLogger(), hooks)
 	require.NoError(t, err)
 	url := "http" + strings.TrimPrefix(a.Explorer.Laddr, "tcp")

@@ -42,7 +42,7 @@ func (f *File) Offline(t light.Trust) (Verdict, error) {
 	if t.ChainID = f.Card.ChainID; t.Height == 0 {
 		t.Height = own.Height
 	}
-	return f.Against(context.Background(), light.Pinned(t, own), t)
+	return f.Against(context.Background(), light.PinnedHeader(t, own), t)
 }
 
 // Against verifies the file against a header that follows from trust.

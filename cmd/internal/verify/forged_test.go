@@ -143,7 +143,7 @@ func TestUpToTwoThirdsOfThePowerCannotSignForTheTrueValidators(t *testing.T) {
 			forged := block(t, theChain, height, chain.at[height].Time, falseHash, all.set(), all[:bad])
 			_, err := ask(t, trust, height, chain.with(forged))
 			pin := light.Trust{ChainID: theChain, Hash: forged.Hash()}
-			_, pinned := light.Pinned(pin, forged).Header(t.Context(), height)
+			_, pinned := light.PinnedHeader(pin, forged).Header(t.Context(), height)
 			if 3*bad > 2*validators { // then they are the chain
 				require.NoError(t, err)
 				require.NoError(t, pinned)
@@ -219,8 +219,8 @@ func TestAnotherChainIsNotTrusted(t *testing.T) {
 	forged.SignedHeader = &types.SignedHeader{Header: &named, Commit: &commit}
 	_, err = ask(t, trust, tip, chain.with(&forged))
 	require.ErrorIs(t, err, light.ErrNotTrusted)
-	_, err = light.Pinned(light.Trust{ChainID: theChain, Hash: other.at[tip].Hash()}, other.at[tip]).Header(t.Context(),
-		tip)
+	_, err = light.PinnedHeader(light.Trust{ChainID: theChain, Hash: other.at[tip].Hash()}, other.at[tip]).
+		Header(t.Context(), tip)
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 	require.ErrorContains(t, err, `header of chain "another", want "c"`)
 }

@@ -38,7 +38,7 @@ func LogHeaders(log *audit.Log, t light.Trust, genesisFile string) (light.Header
 			return nil, t, err
 		}
 	}
-	headers, err := light.Held(t, blocks)
+	headers, err := light.HeldHeaders(t, blocks)
 	return headers, t, err
 }
 

@@ -118,7 +118,7 @@ func TestNet(t *testing.T) {
 	require.NoError(t, err)
 	pin := n.trust
 	pin.Height, pin.Hash = b.Height, b.Hash()
-	_, err = verify.Model(ctx, f, light.Pinned(pin, own))
+	_, err = verify.Model(ctx, f, light.PinnedHeader(pin, own))
 	require.NoError(t, err)
 
 	t.Run("offline", func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestNet(t *testing.T) {
 			}
 		}}))
 		require.ErrorIs(t, err, light.ErrNotTrusted)
-		_, err = verify.Model(ctx, f, light.Pinned(n.trust, own))
+		_, err = verify.Model(ctx, f, light.PinnedHeader(n.trust, own))
 		require.ErrorIs(t, err, light.ErrNotTrusted)
 	})
 	t.Run("too few signatures", func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestNet(t *testing.T) {
 		few, err := f.Header()
 		require.NoError(t, err)
 		fewSign(0, 2)(few)
-		_, err = light.Pinned(pin, few).Header(ctx, few.Height)
+		_, err = light.PinnedHeader(pin, few).Header(ctx, few.Height)
 		require.ErrorIs(t, err, light.ErrNotTrusted)
 		require.ErrorContains(t, err, "it takes more than two thirds")
 	})

@@ -193,7 +193,7 @@ func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) (made bool,
 	if err != nil {
 		return false, err
 	}
-	begun, err := home.BegunIn(c, a)
+	begun, err := home.StoredProgressIn(c, a)
 	if err != nil {
 		return false, err
 	}

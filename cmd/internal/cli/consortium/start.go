@@ -150,7 +150,7 @@ func (p *progress) install(c *config.Config, a home.AppConfig, f *founding.Found
 	if err != nil {
 		return err
 	}
-	if err := founding.Install(file, genesis, func() (string, error) { return home.BegunIn(c, a) }); err != nil {
+	if err := founding.Install(file, genesis, func() (string, error) { return home.StoredProgressIn(c, a) }); err != nil {
 		return err
 	}
 	p.Genesis, p.SHA256 = file, fmt.Sprintf("%x", sha256.Sum256(genesis))

@@ -61,11 +61,11 @@ func shown(r *command.Run, key string, c *config.Config, a home.AppConfig) (file
 		if err != nil {
 			return file, worker.PublicKeys{}, err
 		}
-		return file, home.Holding(keys).PublicKeys, nil
+		return file, home.ParticipantWith(keys).PublicKeys, nil
 	}
 	p, err := home.OpenParticipant(r.Context, c, a, r.Keystore())
 	if err == nil {
-		err = p.Known()
+		err = p.CheckKnown()
 	}
 	return a.Worker.Signer, p.PublicKeys, err
 }
@@ -131,7 +131,7 @@ func keysNew() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		k := publicOf(args[0], home.Holding(keys).PublicKeys)
+		k := publicOf(args[0], home.ParticipantWith(keys).PublicKeys)
 		return r.Show(k, k.text)
 	})
 }

@@ -70,7 +70,7 @@ func run(r *command.Run, level string, h node.Hooks) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collect)
 	}
-	h.Beside = explorer.Beside
+	h.StartServices = explorer.Beside
 	running, err := node.Start(c, a, logger, h)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 type Path func(context.Context, *client.Client, []string) (string, error)
 
 // Prove queries a value with its proof, and computes the application hash to which the proof leads.
-func Prove(ctx context.Context, c *client.Client, path Path, args []string) (asked string, p client.Proven,
+func Prove(ctx context.Context, c *client.Client, path Path, args []string) (asked string, p client.ProvenAnswer,
 	root [32]byte, err error) {
 	if asked, err = path(ctx, c, args); err != nil {
 		return asked, p, root, err
@@ -59,7 +59,7 @@ func (q question) prove(r *command.Run, node string, args []string) error {
 		return err
 	}
 	return r.Show(struct {
-		client.Proven
+		client.ProvenAnswer
 		AppHash string `json:"app_hash"` // the application hash to which the proof leads
 	}{p, hex.EncodeToString(root[:])}, nil)
 }

@@ -74,7 +74,7 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 	if err := settings.Validate(); err != nil {
 		return command.Usage(err)
 	}
-	err = home.MoveToSigner(c, a, r.Keystore(), home.SignerMove{To: to, Signer: settings, Address: address})
+	err = home.MoveToSigner(c, a, r.Keystore(), home.SignerMove{Dir: to, Signer: settings, Address: address})
 	if err != nil {
 		return err
 	}

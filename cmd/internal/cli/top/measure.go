@@ -79,7 +79,7 @@ func (m *measurer) measure(ctx context.Context, r app.Record) score {
 		s.Why = oneLine(err.Error(), 100)
 		var refusal *client.Refusal
 		switch {
-		case home.Unmeasurable(err):
+		case home.IsUnmeasurable(err):
 			s.Why += ": --trainer, or --home of a node that has one"
 		case errors.As(err, &refusal):
 			s.Why = "the node no longer has the model"

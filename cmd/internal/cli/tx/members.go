@@ -202,7 +202,7 @@ func txLeave() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			if err := s.show(m.Without(p.Index), "leave", yes); err != nil {
+			if err := s.show(m.EffectOfEnd(p.Index), "leave", yes); err != nil {
 				return nil, err
 			}
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, nil
@@ -237,7 +237,7 @@ func txRemove() *cobra.Command {
 				return nil, err
 			}
 			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce},
-				s.show(m.Without(subject), "remove", yes)
+				s.show(m.EffectOfEnd(subject), "remove", yes)
 		})
 	command.Flag(cmd, &yes, "yes", false, "propose it even if f falls to 0")
 	return cmd

@@ -96,7 +96,7 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 		return nil, fmt.Errorf("%s is of a rotation that changes signing %t, vrf %t: ask for that one to end it", path,
 			!next.Signing.Equal(s.own.Keys.Signing), !next.VRF.Equal(s.own.Keys.VRF))
 	default:
-		r.next, r.made = home.Holding(next), true
+		r.next, r.made = home.ParticipantWith(next), true
 	}
 	return r, nil
 }
@@ -113,7 +113,7 @@ func (r *rotation) make() error {
 	if r.vrf {
 		next.VRF = fresh.VRF
 	}
-	r.next = home.Holding(next)
+	r.next = home.ParticipantWith(next)
 	return r.run.Keystore().WriteKeys(home.NextKeyFile(r.keyFile), next)
 }
 

@@ -106,7 +106,7 @@ func newSender(r *command.Run, o *signOptions) (*sender, error) {
 		if o.key == "" && a.Worker.Signer != "" {
 			s.keyFile = a.Worker.Signer
 			if s.own, err = home.OpenParticipant(r.Context, c, a, r.Keystore()); err == nil {
-				err = s.own.Known()
+				err = s.own.CheckKnown()
 			}
 			return s, err
 		}
@@ -116,7 +116,7 @@ func newSender(r *command.Run, o *signOptions) (*sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.own = home.Holding(held)
+	s.own = home.ParticipantWith(held)
 	return s, nil
 }
 

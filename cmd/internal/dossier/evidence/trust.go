@@ -126,7 +126,7 @@ func (c Chain) Trust(t light.Trust) error {
 		return fmt.Errorf("%w: the dossier has no signatures of height %d or before", light.ErrNotTrusted, t.Height)
 	}
 	t.Height, t.Hash = from.Height, from.Hash() // a header before the trusted one, or that one itself
-	held, err := light.Held(t, c.Signed)
+	held, err := light.HeldHeaders(t, c.Signed)
 	if err != nil {
 		return err
 	}
