@@ -214,6 +214,32 @@ func TestConsortiumStatus(t *testing.T) {
 	require.Contains(t, stdout, "waiting   entries of c, d missing in "+folder)
 }
 
+// TestConsortiumSharedAddress: start and status name two members with one address, before a share is out.
+func TestConsortiumSharedAddress(t *testing.T) {
+	folder := propose(t, "a,b")
+	dir := joins(t, folder, "a", "--address", "a.example:1")
+	joins(t, folder, "b", "--address", "A.example:1")
+	says := "b.entry.json: a and b both have the address a.example:1"
+	_, stderr, code := spdl(t, "consortium", "start", folder, "--home", dir)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, says)
+	require.NoFileExists(t, filepath.Join(folder, "a.share.json"))
+	stdout, stderr, code := spdl(t, "consortium", "status", folder, "--offline")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, says)
+}
+
+// TestConsortiumWithoutFaults: new says what a founding with f = 0 withstands.
+func TestConsortiumWithoutFaults(t *testing.T) {
+	for members, says := range map[string]string{"a,b,c": "four members withstand one", "a,b,c,d": "--byzantine 1"} {
+		_, stderr, code := spdl(t, "consortium", "new", filepath.Join(t.TempDir(), "ours"), "--chain-id", "ours",
+			"--members", members, "--byzantine", "0", "--rule", "mean")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "f = 0: one faulty member can ruin the model")
+		require.Contains(t, stderr, says)
+	}
+}
+
 // TestConsortiumWrongUse: what cannot become a consortium is said before a file or a home is made.
 func TestConsortiumWrongUse(t *testing.T) {
 	folder := propose(t, "a,b")
@@ -222,6 +248,8 @@ func TestConsortiumWrongUse(t *testing.T) {
 		`--name is "c", want one of the proposal's members: a, b`: {"--name", "c", "--address", "c.example:1"},
 		`--address is "", want host:port`:                         {"--name", "a"},
 		`--address is "a.example", want host:port`:                {"--name", "a", "--address", "a.example"},
+		`--address: "0.0.0.0:26656" is every interface`:           {"--name", "a", "--address", "0.0.0.0:26656"},
+		`--address: "[::]:26656" is every interface`:              {"--name", "a", "--address", "[::]:26656"},
 		`--address is "a.example:99999", want host:port`:          {"--name", "a", "--address", "a.example:99999"},
 		`p2p address to listen on "x"`:                            append(a, "--p2p-laddr", "x"),
 		"/nonexistent":                                            append(a, "--data", "/nonexistent"),

@@ -72,6 +72,7 @@ func Open(folder string) (*Founding, error) {
 	n := len(f.Proposal.Members)
 	f.Shares, f.Proofs = make([]*Share, n), make([]*Proof, n)
 	f.Entries = collect(f, KindEntry, f.checkEntry)
+	f.Faults = append(f.Faults, f.sharedAddresses()...)
 	if len(f.Missing(KindEntry)) > 0 {
 		return f, nil
 	}

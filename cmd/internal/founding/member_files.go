@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -97,6 +99,9 @@ func (f *Founding) checkEntry(i int, e *Entry) error {
 	if err := e.identity().Check(); err != nil {
 		return err
 	}
+	if err := CheckAddress(hostPort(e.Address)); err != nil {
+		return fmt.Errorf("address of the entry: %w", err)
+	}
 	if len(e.Relays) > maxRelays {
 		return fmt.Errorf("the entry has %d relays, at most %d", len(e.Relays), maxRelays)
 	}
@@ -118,6 +123,41 @@ func (f *Founding) checkEntry(i int, e *Entry) error {
 		return errors.New("the signature is not one with pub_key over the entry: the file was changed")
 	}
 	return nil
+}
+
+// CheckAddress rejects a host:port with an unspecified host, as 0.0.0.0: a node can listen there, and no
+// other node can dial it.
+func CheckAddress(address string) error {
+	host, _, _ := net.SplitHostPort(address) // "" for an entry without an address
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return fmt.Errorf("%q is every interface of a host, and no other node can dial it: want the name or the address at "+
+			"which the others reach this host", address)
+	}
+	return nil
+}
+
+// hostPort returns an address id@host:port without the id.
+func hostPort(address string) string {
+	_, at, _ := strings.Cut(address, "@")
+	return at
+}
+
+// sharedAddresses returns a fault for each entry with the address of an earlier one.
+func (f *Founding) sharedAddresses() (all []Fault) {
+	of := map[string]string{}
+	for _, e := range f.Entries {
+		if e == nil || e.Address == "" {
+			continue
+		}
+		at := strings.ToLower(hostPort(e.Address))
+		if first := of[at]; first != "" {
+			all = append(all, Fault{e.Name, filepath.Base(f.Path(e.Name, KindEntry)), fmt.Sprintf("%s and %s both have the "+
+				"address %s: one of them joins again with its own --address, before the shares", first, e.Name, at)})
+		} else {
+			of[at] = e.Name
+		}
+	}
+	return all
 }
 
 // shareInput returns the VRF input of a share over entries by their digests.

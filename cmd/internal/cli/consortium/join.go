@@ -82,6 +82,9 @@ func (o *joinOptions) check(f *founding.Founding) error {
 		strings.Contains(host, "@") {
 		return command.Usage(fmt.Errorf("--address is %q, want host:port, as a.example.org:26656", o.address))
 	}
+	if err := founding.CheckAddress(o.address); err != nil {
+		return command.Usage(fmt.Errorf("--address: %w", err))
+	}
 	return nil
 }
 

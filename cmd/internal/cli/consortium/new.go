@@ -61,6 +61,9 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
+	if n > 1 && p.Rule.Byzantine == 0 {
+		r.Warn(noFault(n))
+	}
 	if !o.force {
 		if err := preset.CheckTable(p, n, 0); err != nil {
 			return command.Usage(err)
@@ -92,6 +95,16 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		_, err := fmt.Fprintf(w, "next      %s\n", made.Next)
 		return err
 	})
+}
+
+// noFault is the warning about f = 0 with n members.
+func noFault(n int) string {
+	most := params.MaxByzantine(n)
+	if most > 0 {
+		return fmt.Sprintf("f = 0: one faulty member can ruin the model; %d members withstand %d (--byzantine %d)", n, most,
+			most)
+	}
+	return "f = 0: one faulty member can ruin the model; four members withstand one"
 }
 
 // deadlineOf reads --deadline, nil if it is not given.
