@@ -9,22 +9,22 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// approve is an active participant's vote for a proposal.
-type approve struct {
+// approveOp is an active participant's vote for a proposal.
+type approveOp struct {
 	*tx.Approve
-	carried func() (*tx.Tx, error) // decodes the Join that the approval carries, if any
+	decodeJoin func() (*tx.Tx, error) // decodes the Join that the approval carries, if any
 }
 
-func (a approve) sender() sender { return voter(a.Participant, a.Proposal) }
+func (a approveOp) sender() sender { return voterSender(a.Participant, a.Proposal) }
 
 // check rejects a vote for an accepted proposal, a second vote of the same participant, and a vote
 // for a proposal that is not in the state (M5). A vote for an unknown proposal is allowed if the
 // vote carries the Join with that proposal's id.
-func (a approve) check(s *State) error {
+func (a approveOp) check(s *State) error {
 	p := s.proposal(a.Proposal)
 	switch {
 	case p == nil && len(a.Join) > 0:
-		_, err := a.brought(s)
+		_, err := a.carriedJoin(s)
 		return err
 	case p == nil:
 		return fmt.Errorf("%w: no proposal %X waits, of %d", ErrProposal, a.Proposal, len(s.Proposals))
@@ -36,9 +36,9 @@ func (a approve) check(s *State) error {
 	return nil
 }
 
-// brought returns the Join that the approval carries, or an error if that Join is not valid.
-func (a approve) brought(s *State) (*tx.Tx, error) {
-	t, err := a.carried()
+// carriedJoin returns the Join that the approval carries, or an error if that Join is not valid.
+func (a approveOp) carriedJoin(s *State) (*tx.Tx, error) {
+	t, err := a.decodeJoin()
 	if err != nil {
 		return nil, fmt.Errorf("%w: the join brought along: %w", ErrProposal, err)
 	}
@@ -51,13 +51,13 @@ func (a approve) brought(s *State) (*tx.Tx, error) {
 
 // apply counts the vote. If the vote carries a Join that is not in the state, apply first adds that
 // proposal.
-func (a approve) apply(s *State, _ *tx.Tx) {
+func (a approveOp) apply(s *State, _ *tx.Tx) {
 	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {
-		t, err := a.brought(s)
+		t, err := a.carriedJoin(s)
 		if err != nil {
 			panic(err) // check has accepted this Join
 		}
-		s.enqueue(join{t.Body.(*tx.Join)}, t, nil, false)
+		s.enqueue(joinOp{t.Body.(*tx.Join)}, t, nil, false)
 	}
 	p := s.proposal(a.Proposal)
 	if len(p.Approvals) == 0 {
@@ -68,7 +68,7 @@ func (a approve) apply(s *State, _ *tx.Tx) {
 	s.count(p)
 }
 
-func (a approve) describe() Description {
+func (a approveOp) describe() Description {
 	return Description{
 		Summary:    fmt.Sprintf("approval of %d", a.Participant),
 		Attributes: []Attribute{{"proposal", hex.EncodeToString(a.Proposal)}},

@@ -32,7 +32,7 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 		if byParticipant == nil {
 			byParticipant = s.gradientsOf(pending)
 		}
-		if block := gather(t, byParticipant); block != nil && (limit <= 0 || size(block) <= limit) {
+		if block := withGradients(t, byParticipant); block != nil && (limit <= 0 || bytesOf(block) <= limit) {
 			best = block
 		}
 	}
@@ -50,12 +50,12 @@ func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
 	return by
 }
 
-// Operations picks the pending operations that may follow the taken transactions in the block. The
-// picked operations and the taken transactions together have at most limit bytes as CometBFT counts
-// them; zero means no limit.
-func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
+// Operations picks the pending operations that may follow the chosen transactions in the block. The
+// picked operations and the chosen transactions together have at most limit bytes as CometBFT
+// counts them; zero means no limit.
+func (s *State) Operations(pending, chosen []*tx.Tx, limit int64) []*tx.Tx {
 	var out []*tx.Tx
-	used := size(taken)
+	used := bytesOf(chosen)
 	next, joins := s.clone(s.Height+1), 0
 	for _, t := range pending {
 		if len(out) == maxOperations {
@@ -64,7 +64,7 @@ func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 		if t.Kind() == tx.KindJoin && joins == maxJoins {
 			continue
 		}
-		n := size([]*tx.Tx{t})
+		n := bytesOf([]*tx.Tx{t})
 		if limit > 0 && used+n > limit || next.checkOperation(t) != nil {
 			continue
 		}
@@ -78,9 +78,9 @@ func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 	return out
 }
 
-// gather returns the aggregate followed by its gradients, or nil if a gradient
+// withGradients returns the aggregate followed by its gradients, or nil if a gradient
 // is missing.
-func gather(t *tx.Tx, byParticipant map[uint32][]*tx.Tx) []*tx.Tx {
+func withGradients(t *tx.Tx, byParticipant map[uint32][]*tx.Tx) []*tx.Tx {
 	block := []*tx.Tx{t}
 	for _, in := range t.Aggregate.Included {
 		for _, g := range byParticipant[in.Participant] {
@@ -96,9 +96,9 @@ func gather(t *tx.Tx, byParticipant map[uint32][]*tx.Tx) []*tx.Tx {
 	return block
 }
 
-// size returns the size of transactions in the protobuf encoding of a block: for each transaction a
-// byte of tag, the length as a varint, and the transaction's bytes.
-func size(txs []*tx.Tx) int64 {
+// bytesOf returns the size of transactions in the protobuf encoding of a block: for each
+// transaction a byte of tag, the length as a varint, and the transaction's bytes.
+func bytesOf(txs []*tx.Tx) int64 {
 	var total int64
 	for _, t := range txs {
 		total += int64(1 + (bits.Len(uint(len(t.Raw)))+6)/7 + len(t.Raw))

@@ -29,12 +29,12 @@ func (s *State) stalled(height uint64) bool {
 		stallViews)
 }
 
-// due reports whether a boundary would change the state: it would remove a validator or execute a
-// waiting proposal.
-func (s *State) due() bool {
+// isBoundaryDue reports whether a boundary would change the state: it would remove a validator or
+// execute a waiting proposal.
+func (s *State) isBoundaryDue() bool {
 	return len(s.toJail()) > 0 || slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
 		s.count(&p)
-		return p.Accepted && p.operation().ready(s)
+		return p.Accepted && p.operation().isReady(s)
 	})
 }
 
@@ -54,7 +54,7 @@ func (s *State) boundary() []Enactment {
 		p := all[i]
 		s.count(&p)
 		op := p.operation()
-		if !p.Accepted || !op.ready(s) {
+		if !p.Accepted || !op.isReady(s) {
 			kept = append(kept, p)
 			continue
 		}
@@ -62,23 +62,23 @@ func (s *State) boundary() []Enactment {
 		e.Participant, e.Refused = op.execute(s)
 		enacted = append(enacted, e)
 	}
-	kept = slices.DeleteFunc(kept, s.expired)
+	kept = slices.DeleteFunc(kept, s.isExpired)
 	s.Proposals = kept
 	s.Progress.Ranking = slices.DeleteFunc(slices.Clone(s.Progress.Ranking),
 		func(index uint32) bool { return s.participant(index) == nil })
 	return enacted
 }
 
-// expired reports whether a proposal that a boundary did not enact can never be enacted.
-func (s *State) expired(p Proposal) bool {
+// isExpired reports whether a proposal that a boundary did not enact can never be enacted.
+func (s *State) isExpired(p Proposal) bool {
 	op := p.operation()
-	return !p.Accepted && s.deserted(p, op.sender()) || op.expired(s)
+	return !p.Accepted && s.isDeserted(p, op.sender()) || op.isExpired(s)
 }
 
-// deserted reports whether a proposal has lost its support: the proposer from has left, or all
+// isDeserted reports whether a proposal has lost its support: the proposer has left, or all
 // approvers have left.
-func (s *State) deserted(p Proposal, from sender) bool {
+func (s *State) isDeserted(p Proposal, proposer sender) bool {
 	gone := func(index uint32) bool { return s.participant(index) == nil }
-	return from.auth == authMember && gone(from.index) ||
+	return proposer.auth == authMember && gone(proposer.index) ||
 		len(p.Approvals) > 0 && !slices.ContainsFunc(p.Approvals, func(index uint32) bool { return !gone(index) })
 }

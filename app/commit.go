@@ -134,11 +134,11 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 	return nil
 }
 
-// committed reports whether a block at a height ends the commit phase. A block does so if at least
-// N-f participants have a commitment, and either all required participants have a commitment or
-// quorum_blocks heights have passed.
-func (s *State) committed(height uint64) bool {
-	if !s.Committing() || s.over() {
+// endsCommitPhase reports whether a block at a height ends the commit phase. A block does so if at
+// least N-f participants have a commitment, and either all required participants have a commitment
+// or quorum_blocks heights have passed.
+func (s *State) endsCommitPhase(height uint64) bool {
+	if !s.Committing() || s.isOver() {
 		return false
 	}
 	have, missing := 0, 0
@@ -147,7 +147,7 @@ func (s *State) committed(height uint64) bool {
 		switch {
 		case s.Commitment(p.Index) != nil:
 			have++
-		case s.required(p):
+		case s.isRequired(p):
 			missing++
 		}
 	}
@@ -157,7 +157,7 @@ func (s *State) committed(height uint64) bool {
 // reveal begins the reveal phase of the open round if the block at s.Height ends the commit phase,
 // and reports whether it did. The caller must own s alone.
 func (s *State) reveal() bool {
-	if !s.committed(s.Height) {
+	if !s.endsCommitPhase(s.Height) {
 		return false
 	}
 	s.Progress.Revealing, s.Progress.Opened = true, s.Height+1
@@ -198,7 +198,7 @@ func (s *State) Commits(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 		}
 	}
 	slots = slices.DeleteFunc(slots, func(t *tx.Tx) bool { return t == nil })
-	for limit > 0 && size(slots) > limit {
+	for limit > 0 && bytesOf(slots) > limit {
 		slots = slots[:len(slots)-1]
 	}
 	return slots

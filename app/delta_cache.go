@@ -7,30 +7,30 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// aggregated caches the last result of the rule over a state's gradients. A leader drafts, verifies
-// and executes the same round, and the rule is most of the cost of each of these steps. The key of
-// the cache is an aggregate's list: the list has the hashes of the gradients, so it determines the
-// result.
-type aggregated struct {
-	mu   sync.Mutex
-	of   []tx.Included // the gradients of the cached result; nil while the cache is empty
-	last rules.Output  // the cached result
+// resultCache caches the last result of the rule over a state's gradients. A leader drafts,
+// verifies and executes the same round, and the rule is most of the cost of each of these steps.
+// The key of the cache is an aggregate's list: the list has the hashes of the gradients, so it
+// determines the result.
+type resultCache struct {
+	mu       sync.Mutex
+	included []tx.Included // the gradients of the cached result; nil while the cache is empty
+	result   rules.Output  // the cached result
 }
 
-// in returns the rule's result over the included gradients. If the result is not in the cache, in
+// get returns the rule's result over the included gradients. If the result is not in the cache, get
 // calls run and caches its result. Concurrent callers wait for each other. A caller must not change
 // the result.
-func (a *aggregated) in(included []tx.Included, run func() (rules.Output, error)) (rules.Output, error) {
+func (a *resultCache) get(included []tx.Included, run func() (rules.Output, error)) (rules.Output, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.of != nil && tx.SameIncluded(a.of, included) {
-		return a.last, nil
+	if a.included != nil && tx.SameIncluded(a.included, included) {
+		return a.result, nil
 	}
 	out, err := run()
 	if err != nil {
 		return out, err
 	}
 	out.Neighbours = nil // no caller reads the neighbours, and they would fill memory: up to n for each of n gradients
-	a.of, a.last = included, out
+	a.included, a.result = included, out
 	return out, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTheRuleRunsOnceForAListOfGradients(t *testing.T) {
-	var a aggregated
+	var a resultCache
 	runs := 0
 	run := func(fails error) func() (rules.Output, error) {
 		return func() (rules.Output, error) { runs++; return rules.Output{Margin: int64(runs)}, fails }
@@ -19,13 +19,13 @@ func TestTheRuleRunsOnceForAListOfGradients(t *testing.T) {
 	list := func(hash string) []tx.Included {
 		return []tx.Included{{Participant: 1, Hash: []byte("x")}, {Participant: 2, Hash: []byte(hash)}}
 	}
-	_, err := a.in(list("y"), run(errors.New("away")))
+	_, err := a.get(list("y"), run(errors.New("away")))
 	require.EqualError(t, err, "away")
 	for _, c := range []struct {
 		list []tx.Included
 		want int64
 	}{{list("y"), 2}, {list("y"), 2}, {list("z"), 3}, {list("z")[:1], 4}, {list("z"), 5}, {list("z"), 5}} {
-		out, err := a.in(c.list, run(nil))
+		out, err := a.get(c.list, run(nil))
 		require.NoError(t, err)
 		require.Equal(t, c.want, out.Margin)
 	}

@@ -31,11 +31,11 @@ func (e evidence) check(s *State) error {
 	if p == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrEvidence, at.Participant)
 	}
-	if earlier(at.Epoch, at.Round, p.SettledEpoch, p.SettledRound) {
+	if isEarlier(at.Epoch, at.Round, p.SettledEpoch, p.SettledRound) {
 		return fmt.Errorf("%w: epoch %d round %d, a restore settled all before epoch %d round %d", ErrSettled, at.Epoch,
 			at.Round, p.SettledEpoch, p.SettledRound)
 	}
-	if earlier(s.Progress.Epoch, s.Progress.Round+1, at.Epoch, at.Round) {
+	if isEarlier(s.Progress.Epoch, s.Progress.Round+1, at.Epoch, at.Round) {
 		return fmt.Errorf("%w: epoch %d round %d is still to come, open is epoch %d round %d", ErrEvidence, at.Epoch,
 			at.Round, s.Progress.Epoch, s.Progress.Round)
 	}
@@ -52,9 +52,9 @@ func (e evidence) check(s *State) error {
 	return nil
 }
 
-// earlier reports whether a round of an epoch comes before a round of another epoch or of the same
-// epoch.
-func earlier(epoch, round, thanEpoch, thanRound uint64) bool {
+// isEarlier reports whether a round of an epoch comes before a round of another epoch or of the
+// same epoch.
+func isEarlier(epoch, round, thanEpoch, thanRound uint64) bool {
 	return epoch < thanEpoch || epoch == thanEpoch && round < thanRound
 }
 

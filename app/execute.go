@@ -104,7 +104,7 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 	if err != nil {
 		return nil, err
 	}
-	contenders, err := s.contenders(round[1:])
+	contenders, err := s.verifyContenders(round[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,8 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 // round, or the state before the block if the block closes none.
 func (s *State) finish(b Block) (*Outcome, error) {
 	stalled := s.stalled(b.Height)
-	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.committed(b.Height) && (!stalled && !s.Finished() || !s.due()) {
+	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.endsCommitPhase(b.Height) &&
+		(!stalled && !s.Finished() || !s.isBoundaryDue()) {
 		return &Outcome{State: s.clone(b.Height)}, nil
 	}
 	after, record, contenders := s, (*Record)(nil), []leader.Contender(nil)
@@ -132,7 +133,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	}
 	out := &Outcome{State: next, Record: record, Closed: b.Closed, Changed: true, Committed: committed}
 	out.Offences = next.recordMisbehavior(b.Misbehavior)
-	if out.Record != nil || next.over() || stalled {
+	if out.Record != nil || next.isOver() || stalled {
 		out.Enacted = next.boundary()
 		out.Validators = validatorUpdates(s.Participants, next.Participants)
 		out.BlockBytes = next.growBlocks()
@@ -211,16 +212,16 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 
 // checkListed checks t, the block's transaction for entry i of the aggregate's list: t must be a
 // gradient (B1) of the open round (G1), and must match the entry (B2).
-func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
+func (s *State) checkListed(i int, entry tx.Included, t *tx.Tx) error {
 	switch {
 	case t.Gradient == nil:
 		return fmt.Errorf("%w: transaction %d is a %s, the aggregate lists %d gradients and more", ErrOrder, i+1, t.Kind(), i)
 	case !s.isOpen(t.Gradient.Epoch, t.Gradient.Round):
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrWrongRound, t.Gradient.Epoch,
 			t.Gradient.Round, s.Progress.Epoch, s.Progress.Round)
-	case !sameGradient(in, t):
+	case !sameGradient(entry, t):
 		return fmt.Errorf("%w: transaction %d is participant %d's %X, the aggregate lists participant %d's %X",
-			ErrMismatch, i+1, t.Gradient.Participant, t.Content[:8], in.Participant, in.Hash[:8])
+			ErrMismatch, i+1, t.Gradient.Participant, t.Content[:8], entry.Participant, entry.Hash[:8])
 	}
 	return nil
 }
@@ -241,8 +242,8 @@ func (s *State) verifyAll(round []*tx.Tx) {
 	})
 }
 
-// contenders verifies the VRF proofs of a round's gradients (G5) and returns their outputs.
-func (s *State) contenders(round []*tx.Tx) ([]leader.Contender, error) {
+// verifyContenders verifies the VRF proofs of a round's gradients (G5) and returns their outputs.
+func (s *State) verifyContenders(round []*tx.Tx) ([]leader.Contender, error) {
 	contenders := make([]leader.Contender, len(round))
 	for i, t := range round {
 		c, err := s.checkProof(t)

@@ -84,7 +84,7 @@ func (g Genesis) Validate() (warnings []string, err error) {
 		}
 	}
 	warnings, err = g.Params.Validate(len(g.Participants))
-	if len(g.Participants) > 1 && !closed(g.Participants) {
+	if len(g.Participants) > 1 && !isClosed(g.Participants) {
 		warnings = append(warnings, "not every participant with a validator names its node (node_ids): nodes let "+
 			"everybody in, and a crowd of strangers can slow them down")
 	}

@@ -26,7 +26,7 @@ func initialModel(m params.Model, seed []byte) []float64 {
 	case params.ModelExternal:
 		rest := x
 		for _, t := range m.Tensors {
-			u.tensor(rest[:t.Len()], t)
+			u.fillTensor(rest[:t.Len()], t)
 			rest = rest[t.Len():]
 		}
 	}
@@ -35,28 +35,28 @@ func initialModel(m params.Model, seed []byte) []float64 {
 
 func glorot(in, out int) float64 { return math.Sqrt(6 / float64(in+out)) }
 
-// tensor sets dst to the initial values of a tensor. Before the call dst must hold zeros.
-func (u *uniform) tensor(dst []float64, t params.Tensor) {
+// fillTensor sets dst to the initial values of a tensor. Before the call dst must hold zeros.
+func (u *uniform) fillTensor(dst []float64, t params.Tensor) {
 	switch t.Init {
 	case params.InitGlorot:
 		u.fill(dst, glorot(t.Fans()))
 	case params.InitNormal:
 		in, _ := t.Fans()
-		u.normal(dst, math.Sqrt(2/float64(in)))
+		u.fillNormal(dst, math.Sqrt(2/float64(in)))
 	}
 }
 
-// normal sets dst to approximately normal numbers with standard deviation std. A number is std
+// fillNormal sets dst to approximately normal numbers with standard deviation std. A number is std
 // times the centred sum of twelve uniform 32-bit fractions, a sum of variance 1. The usual methods
 // need a logarithm or a cosine, which differ between machines.
-func (u *uniform) normal(dst []float64, std float64) {
+func (u *uniform) fillNormal(dst []float64, std float64) {
 	var block [32]byte
 	word := len(block)
 	for i := range dst {
 		sum := -int64(6) << 32
 		for range 12 {
 			if word == len(block) {
-				u.next(&block)
+				u.hashBlock(&block)
 				word = 0
 			}
 			sum += int64(binary.BigEndian.Uint32(block[word:]))
@@ -77,15 +77,15 @@ func (u *uniform) fill(dst []float64, bound float64) {
 	var block [32]byte
 	for i := range dst {
 		if i%4 == 0 {
-			u.next(&block)
+			u.hashBlock(&block)
 		}
 		k := int64(binary.BigEndian.Uint64(block[i%4*8:])>>11) - 1<<52
 		dst[i] = bound * (float64(k) / (1 << 52))
 	}
 }
 
-// next sets block to the next 32 bytes.
-func (u *uniform) next(block *[32]byte) {
+// hashBlock sets block to the next 32 bytes.
+func (u *uniform) hashBlock(block *[32]byte) {
 	h := sha256.New()
 	h.Write([]byte("spdl/init/v1"))
 	h.Write(u.seed)

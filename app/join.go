@@ -9,18 +9,18 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// join is an outsider's request for membership. It needs approvals.
-type join struct{ *tx.Join }
+// joinOp is an outsider's request for membership. It needs approvals.
+type joinOp struct{ *tx.Join }
 
-func (j join) sender() sender { return outsider(j.PubKey) }
+func (j joinOp) sender() sender { return outsiderSender(j.PubKey) }
 
-func (j join) identity() Identity {
+func (j joinOp) identity() Identity {
 	return Identity{PubKey: j.PubKey, VrfKey: j.VrfKey, ConsensusKey: j.ConsensusKey, Moniker: j.Moniker,
 		Address: j.Address, NodeIDs: j.NodeIds}
 }
 
 // checkIdentity checks the form of keys and names, and the proofs of possession (M1).
-func (j join) checkIdentity(chainID string) error {
+func (j joinOp) checkIdentity(chainID string) error {
 	if err := j.identity().Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
 	}
@@ -30,28 +30,28 @@ func (j join) checkIdentity(chainID string) error {
 	return CheckConsensusProof(chainID, j.PubKey, j.ConsensusKey, j.ConsensusProof)
 }
 
-func (j join) check(s *State) error { return j.possible(s) }
+func (j joinOp) check(s *State) error { return j.checkPossible(s) }
 
-// possible rejects a join if one of its keys is taken (M2), or if the consortium cannot have
+// checkPossible rejects a join if one of its keys is taken (M2), or if the consortium cannot have
 // another participant (M6).
-func (j join) possible(s *State) error {
-	if err := s.keysFree(nil, j.keys()); err != nil {
+func (j joinOp) checkPossible(s *State) error {
+	if err := s.checkKeysFree(nil, j.keys()); err != nil {
 		return err
 	}
-	if len(j.ConsensusKey) > 0 && len(j.NodeIds) == 0 && closed(s.Participants) {
+	if len(j.ConsensusKey) > 0 && len(j.NodeIds) == 0 && isClosed(s.Participants) {
 		return fmt.Errorf("%w: it names a validator and no node_ids, want at least one: all members have named theirs",
 			ErrInfeasible)
 	}
-	return s.feasible(s.Active() + 1)
+	return s.checkFeasible(s.Active() + 1)
 }
 
-func (j join) apply(s *State, t *tx.Tx) { s.request(j, t) }
+func (j joinOp) apply(s *State, t *tx.Tx) { s.request(j, t) }
 
-func (j join) ready(*State) bool { return true }
+func (j joinOp) isReady(*State) bool { return true }
 
-func (j join) execute(s *State) (uint32, error) {
+func (j joinOp) execute(s *State) (uint32, error) {
 	index := uint32(len(s.Participants))
-	if err := j.possible(s); err != nil {
+	if err := j.checkPossible(s); err != nil {
 		return index, err
 	}
 	p := NewParticipant(index, j.identity(), s.Params.Reputation)
@@ -60,11 +60,11 @@ func (j join) execute(s *State) (uint32, error) {
 	return index, nil
 }
 
-func (j join) expired(s *State) bool { return j.possible(s) != nil }
+func (j joinOp) isExpired(s *State) bool { return j.checkPossible(s) != nil }
 
-func (j join) keys() keys { return keys{j.PubKey, j.VrfKey, j.ConsensusKey} }
+func (j joinOp) keys() keys { return keys{j.PubKey, j.VrfKey, j.ConsensusKey} }
 
-func (j join) describe() Description {
+func (j joinOp) describe() Description {
 	id, consensus := ParticipantID(j.PubKey), hex.EncodeToString(j.ConsensusKey)
 	if consensus == "" {
 		consensus = "none, a worker alone"

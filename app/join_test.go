@@ -21,7 +21,7 @@ func TestRegistrationIsJudgedOnce(t *testing.T) {
 	}{
 		"alone": {func(j *tx.Tx) *tx.Tx { return j }, func(x *tx.Tx) *tx.Join { return x.Body.(*tx.Join) }},
 		"carried": {func(j *tx.Tx) *tx.Tx { return bring(1, j) }, func(x *tx.Tx) *tx.Join {
-			j, err := x.Carried()
+			j, err := x.CarriedJoin()
 			require.NoError(t, err)
 			x.Body.(*tx.Approve).Join[7] ^= 1 // the carried bytes are not decoded again either
 			return j.Body.(*tx.Join)

@@ -18,15 +18,15 @@ const contendAfter = 16
 // register it.
 type keys struct{ pub, vrf, consensus []byte }
 
-// keysFree returns ErrKeyTaken if one of the keys is taken (M2). An empty key is never taken.
+// checkKeysFree returns ErrKeyTaken if one of the keys is taken (M2). An empty key is never taken.
 //
 //   - A signing key is taken if it is or was the signing key of any participant, or if a waiting
 //     proposal registers it.
 //   - A VRF key is taken if it is the VRF key of any participant, or if a waiting proposal
 //     registers it.
-//   - A consensus key is taken if an active participant other than except has it, or if an accepted
+//   - A consensus key is taken if an active participant other than owner has it, or if an accepted
 //     proposal registers it.
-func (s *State) keysFree(except *Participant, k keys) error {
+func (s *State) checkKeysFree(owner *Participant, k keys) error {
 	taken := func(key []byte, by string, held ...[]byte) error {
 		for _, h := range held {
 			if len(key) > 0 && bytes.Equal(key, h) {
@@ -43,7 +43,7 @@ func (s *State) keysFree(except *Participant, k keys) error {
 			signing = append(signing, k.PubKey)
 		}
 		err := cmp.Or(taken(k.pub, by, signing...), taken(k.vrf, by, p.VrfKey))
-		if err == nil && p.Active && (except == nil || except.Index != p.Index) {
+		if err == nil && p.Active && (owner == nil || owner.Index != p.Index) {
 			err = taken(k.consensus, by, p.ConsensusKey)
 		}
 		if err != nil {
@@ -51,7 +51,7 @@ func (s *State) keysFree(except *Participant, k keys) error {
 		}
 	}
 	var err error
-	waiting(s, func(p *Proposal, op interface{ keys() keys }) bool {
+	forEachProposal(s, func(p *Proposal, op interface{ keys() keys }) bool {
 		by, asked := fmt.Sprintf("in a %s that waits", tx.Kind(p.Kind)), op.keys()
 		err = cmp.Or(taken(k.pub, by, asked.pub), taken(k.vrf, by, asked.vrf))
 		if err == nil && p.Accepted { // a proposal with other keys may still replace an unaccepted proposal

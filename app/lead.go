@@ -51,7 +51,7 @@ func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.T
 	if len(included) < least {
 		return nil, nil, fmt.Errorf("%w: %d of %d gradients, at least %d are needed", ErrNotClosing, len(included), n, least)
 	}
-	listed := list(included)
+	listed := entriesOf(included)
 	if err := s.mayCloseWith(participantsOf(listed), height); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrNotClosing, err)
 	}
@@ -59,8 +59,8 @@ func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.T
 		Included: listed}, included, nil
 }
 
-// list returns the entries of an aggregate for its included gradients.
-func list(included []*tx.Tx) []tx.Included {
+// entriesOf returns the entries of an aggregate for its included gradients.
+func entriesOf(included []*tx.Tx) []tx.Included {
 	listed := make([]tx.Included, len(included))
 	for i, t := range included {
 		listed[i] = tx.Included{Participant: t.Gradient.Participant, Hash: t.Content[:]}
@@ -75,7 +75,7 @@ func (s *State) Precompute(pending []*tx.Tx) error {
 	if least := s.Active() - s.F(); len(included) < least {
 		return fmt.Errorf("%w: %d gradients, at least %d are needed", ErrNotClosing, len(included), least)
 	}
-	return s.SetDelta(&tx.Aggregate{Included: list(included)}, included)
+	return s.SetDelta(&tx.Aggregate{Included: entriesOf(included)}, included)
 }
 
 // SetDelta runs the rule over the gradients in included and sets the aggregate's Delta, or at
@@ -188,7 +188,7 @@ func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 // Without rule.zeros such a participant has infinite distance to every gradient, and still counts
 // in N.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
-	return s.aggregated.in(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })
+	return s.aggregated.get(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })
 }
 
 // input returns the input of the epoch's rule.

@@ -58,8 +58,8 @@ func (s *State) contributors() int {
 	return n
 }
 
-// over reports whether no round can close any more: all rounds of the epoch are closed, or too few
-// participants have budget left.
-func (s *State) over() bool {
+// isOver reports whether no round can close any more: all rounds of the epoch are closed, or too
+// few participants have budget left.
+func (s *State) isOver() bool {
 	return s.Progress.Round >= s.Params.Training.Rounds || s.contributors() < s.Active()-s.F()
 }

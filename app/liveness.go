@@ -16,33 +16,33 @@ const (
 	maxLapses    = 4
 )
 
-// inactive reports whether the participant is inactive: rounds close without waiting for it.
-func (s *State) inactive(p *Participant) bool { return p.Absence >= inactiveFrom }
+// isInactive reports whether the participant is inactive: rounds close without waiting for it.
+func (s *State) isInactive(p *Participant) bool { return p.Absence >= inactiveFrom }
 
-// probes reports whether the open round is a probe round of an inactive participant: a round that
+// isProbed reports whether the open round is a probe round of an inactive participant: a round that
 // waits for the participant although it is inactive.
-func (s *State) probes(p *Participant) bool {
-	return s.inactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
+func (s *State) isProbed(p *Participant) bool {
+	return s.isInactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
-// required reports whether the open round can close before its quorum height only with the
-// participant's gradient (A5). Commitments do not count; requiredNow considers them.
-func (s *State) required(p *Participant) bool {
-	return s.contributes(p) && (!s.inactive(p) || s.probes(p))
+// isRequired reports whether the open round can close before its quorum height only with the
+// participant's gradient (A5). Commitments do not count; isRequiredNow considers them.
+func (s *State) isRequired(p *Participant) bool {
+	return s.contributes(p) && (!s.isInactive(p) || s.isProbed(p))
 }
 
-// requiredNow reports whether the current phase of the round waits for the participant: the commit
-// phase for its commitment, the reveal phase for the gradient that it committed to.
-func (s *State) requiredNow(p *Participant) bool {
+// isRequiredNow reports whether the current phase of the round waits for the participant: the
+// commit phase for its commitment, the reveal phase for the gradient that it committed to.
+func (s *State) isRequiredNow(p *Participant) bool {
 	if s.Params.Election.CommitReveal && s.Progress.Revealing != (s.Commitment(p.Index) != nil) {
 		return false
 	}
-	return s.required(p)
+	return s.isRequired(p)
 }
 
 // Required reports whether the current phase of the open round waits for the participant.
 func (s *State) Required(index uint32) bool {
-	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
+	return uint64(index) < uint64(len(s.required)) && s.required[index]
 }
 
 // MissingRequired returns the number of required participants that are not in present. present
@@ -56,7 +56,7 @@ func (s *State) MissingRequired(present []uint32) int {
 		}
 	}
 	n := 0
-	for i, awaited := range s.awaited {
+	for i, awaited := range s.required {
 		if awaited && !has[i] {
 			n++
 		}
@@ -88,10 +88,10 @@ func (s *State) markAbsence(next *State, listed []tx.Included) {
 		case len(listed) > 0 && listed[0].Participant == p.Index:
 			listed = listed[1:]
 			p.Absence -= min(p.Absence, presentGain)
-			if s.probes(before) {
+			if s.isProbed(before) {
 				p.Absence = min(p.Absence, inactiveFrom-1)
 			}
-			if s.inactive(before) {
+			if s.isInactive(before) {
 				p.Contends = max(p.Contends, next.history.size+1)
 			}
 			if p.Absence == 0 {
@@ -99,7 +99,7 @@ func (s *State) markAbsence(next *State, listed []tx.Included) {
 			}
 		case p.Active:
 			p.Absence = min(p.Absence+absentCost, maxAbsence)
-			if s.required(before) && s.inactive(p) {
+			if s.isRequired(before) && s.isInactive(p) {
 				p.Lapses = min(p.Lapses+1, maxLapses)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// feasible returns ErrInfeasible if the consortium cannot have n active participants (M6).
-func (s *State) feasible(n int) error {
+// checkFeasible returns ErrInfeasible if the consortium cannot have n active participants (M6).
+func (s *State) checkFeasible(n int) error {
 	if registered := len(s.Participants); n > s.Active() && registered >= gradients.MaxParticipants {
 		return fmt.Errorf("%w: %d participants were registered, at most %d", ErrInfeasible, registered,
 			gradients.MaxParticipants)
@@ -31,20 +31,20 @@ type ValidatorUpdate struct {
 	Power        int64 // 0 removes the validator
 }
 
-// validatorUpdates returns the changes between the validator set of the participants from and the
-// validator set of the participants to.
-func validatorUpdates(from, to []Participant) []ValidatorUpdate {
+// validatorUpdates returns the changes between the validator set of oldMembers and the
+// validator set of newMembers.
+func validatorUpdates(oldMembers, newMembers []Participant) []ValidatorUpdate {
 	holds := func(all []Participant, key []byte) bool {
 		return slices.ContainsFunc(all, func(p Participant) bool { return p.Active && bytes.Equal(p.ConsensusKey, key) })
 	}
 	var out []ValidatorUpdate
-	for _, p := range from {
-		if p.Active && len(p.ConsensusKey) > 0 && !holds(to, p.ConsensusKey) {
+	for _, p := range oldMembers {
+		if p.Active && len(p.ConsensusKey) > 0 && !holds(newMembers, p.ConsensusKey) {
 			out = append(out, ValidatorUpdate{p.ConsensusKey, 0})
 		}
 	}
-	for _, p := range to {
-		if p.Active && len(p.ConsensusKey) > 0 && !holds(from, p.ConsensusKey) {
+	for _, p := range newMembers {
+		if p.Active && len(p.ConsensusKey) > 0 && !holds(oldMembers, p.ConsensusKey) {
 			out = append(out, ValidatorUpdate{p.ConsensusKey, Power})
 		}
 	}

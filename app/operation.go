@@ -43,25 +43,25 @@ type registration interface {
 // proposal after it is accepted.
 type enactable interface {
 	operation
-	// ready reports whether a boundary may enact the operation now.
-	ready(s *State) bool
+	// isReady reports whether a boundary may enact the operation now.
+	isReady(s *State) bool
 	// execute makes the change at a boundary. It first repeats the checks, because the state has
 	// changed since the operation arrived. It returns the participant that the change concerns, and
 	// an error if a check fails.
 	execute(s *State) (participant uint32, err error)
-	// expired reports whether execute can no longer succeed, whatever approvals arrive.
-	expired(s *State) bool
+	// isExpired reports whether execute can no longer succeed, whatever approvals arrive.
+	isExpired(s *State) bool
 }
 
 // operations maps the kind of each operation to the constructor of its type.
 var operations = map[tx.Kind]func(tx.Body) operation{
-	tx.KindJoin:       func(b tx.Body) operation { return join{b.(*tx.Join)} },
-	tx.KindApprove:    func(b tx.Body) operation { return approve{Approve: b.(*tx.Approve)} },
-	tx.KindRotate:     func(b tx.Body) operation { return rotate{b.(*tx.Rotate)} },
-	tx.KindRestore:    func(b tx.Body) operation { return restore{b.(*tx.Restore)} },
-	tx.KindRemove:     func(b tx.Body) operation { return remove{b.(*tx.Remove)} },
+	tx.KindJoin:       func(b tx.Body) operation { return joinOp{b.(*tx.Join)} },
+	tx.KindApprove:    func(b tx.Body) operation { return approveOp{Approve: b.(*tx.Approve)} },
+	tx.KindRotate:     func(b tx.Body) operation { return rotateOp{b.(*tx.Rotate)} },
+	tx.KindRestore:    func(b tx.Body) operation { return restoreOp{b.(*tx.Restore)} },
+	tx.KindRemove:     func(b tx.Body) operation { return removeOp{b.(*tx.Remove)} },
 	tx.KindEvidence:   func(b tx.Body) operation { return evidence{b.(*tx.Evidence)} },
-	tx.KindStartEpoch: func(b tx.Body) operation { return startEpoch{b.(*tx.StartEpoch)} },
+	tx.KindStartEpoch: func(b tx.Body) operation { return startEpochOp{b.(*tx.StartEpoch)} },
 	tx.KindUpgrade:    func(b tx.Body) operation { return upgrade{b.(*tx.Upgrade)} },
 }
 
@@ -79,8 +79,8 @@ func operationOf(k tx.Kind, body tx.Body) (operation, error) {
 // transaction, which caches the decoded Join.
 func operationIn(t *tx.Tx) (operation, error) {
 	op, err := operationOf(t.Kind(), t.Body)
-	if a, ok := op.(approve); ok {
-		a.carried = t.Carried
+	if a, ok := op.(approveOp); ok {
+		a.decodeJoin = t.CarriedJoin
 		op = a
 	}
 	return op, err
@@ -109,7 +109,7 @@ type sender struct {
 	subject string
 }
 
-func member(index uint32, nonce uint64) sender {
+func memberSender(index uint32, nonce uint64) sender {
 	return sender{auth: authMember, index: index, nonce: nonce}
 }
 
@@ -119,11 +119,11 @@ func memberAbout(subject, index uint32, nonce uint64) sender {
 	return sender{auth: authMember, index: index, nonce: nonce, subject: strconv.FormatUint(uint64(subject), 10)}
 }
 
-func voter(index uint32, proposal []byte) sender {
+func voterSender(index uint32, proposal []byte) sender {
 	return sender{auth: authVote, index: index, subject: string(proposal)}
 }
 
-func outsider(key ed25519.PublicKey) sender {
+func outsiderSender(key ed25519.PublicKey) sender {
 	return sender{auth: authOutsider, key: key, subject: string(key)}
 }
 
@@ -139,7 +139,7 @@ func (s *State) checkOperation(t *tx.Tx) error {
 		return err
 	}
 	if r, ok := op.(registration); ok {
-		if err := t.Once(s.ChainID, r.checkIdentity); err != nil {
+		if err := t.CheckOnce(s.ChainID, r.checkIdentity); err != nil {
 			return err
 		}
 	}

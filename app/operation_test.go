@@ -44,9 +44,9 @@ func (o toy) sender() sender                 { return o.from }
 func (o toy) check(*State) error             { return nil }
 func (o toy) apply(s *State, t *tx.Tx)       { s.request(o, t) }
 func (o toy) describe() Description          { return Description{} }
-func (o toy) ready(*State) bool              { return false }
+func (o toy) isReady(*State) bool            { return false }
 func (o toy) execute(*State) (uint32, error) { return 0, nil }
-func (o toy) expired(*State) bool            { return false }
+func (o toy) isExpired(*State) bool          { return false }
 func (o toy) of(tx.Body) operation           { return o }
 func (o toy) admit(s *State, t *tx.Tx) error { operations[t.Kind()] = o.of; return s.checkOperation(t) }
 
@@ -61,17 +61,17 @@ func TestOperationsFailClosed(t *testing.T) {
 	x, err := tx.Sign("c", &tx.Remove{}, key)
 	require.NoError(t, err)
 
-	require.NoError(t, toy{member(0, 1)}.admit(s, x), "a member with a nonce passes")
+	require.NoError(t, toy{memberSender(0, 1)}.admit(s, x), "a member with a nonce passes")
 	require.ErrorIs(t, toy{}.admit(s, x), ErrSender, "no sender")
-	require.ErrorIs(t, toy{member(0, 0)}.admit(s, x), ErrNonce, "no nonce")
+	require.ErrorIs(t, toy{memberSender(0, 0)}.admit(s, x), ErrNonce, "no nonce")
 	require.ErrorIs(t, toy{proofAgainst(0)}.admit(s, x), ErrSender, "a signature that nobody would verify")
-	require.ErrorIs(t, toy{outsider(nil)}.admit(s, x), ErrIdentity, "no key")
-	require.ErrorIs(t, toy{voter(1, nil)}.admit(s, x), ErrSender, "nobody's vote")
+	require.ErrorIs(t, toy{outsiderSender(nil)}.admit(s, x), ErrIdentity, "no key")
+	require.ErrorIs(t, toy{voterSender(1, nil)}.admit(s, x), ErrSender, "nobody's vote")
 	delete(operations, tx.KindRemove)
 	require.ErrorIs(t, s.checkOperation(x), ErrOrder, "not in the table")
 
-	require.NoError(t, toy{member(0, 1)}.admit(s, x))
+	require.NoError(t, toy{memberSender(0, 1)}.admit(s, x))
 	s.applyOperation(x)
-	require.ErrorIs(t, toy{member(0, 1)}.admit(s, x), ErrNonce, "the nonce was recorded")
-	require.ErrorIs(t, toy{voter(0, nil)}.admit(s, x), ErrProposal, "it waits already")
+	require.ErrorIs(t, toy{memberSender(0, 1)}.admit(s, x), ErrNonce, "the nonce was recorded")
+	require.ErrorIs(t, toy{voterSender(0, nil)}.admit(s, x), ErrProposal, "it waits already")
 }

@@ -92,10 +92,10 @@ func checkNodeIDs(ids []string) error {
 	return nil
 }
 
-// closed reports whether a node can reject connections from outsiders: at least one active
+// isClosed reports whether a node can reject connections from outsiders: at least one active
 // participant has a validator, and every active participant with a validator has registered a node
 // id.
-func closed(all []Participant) bool {
+func isClosed(all []Participant) bool {
 	validators := 0
 	for i := range all {
 		if p := &all[i]; p.Active && len(p.ConsensusKey) > 0 {
@@ -110,15 +110,15 @@ func closed(all []Participant) bool {
 
 // Nodes returns the node ids, unsorted, of all active participants. It adds the node ids of each
 // former participant whose validator still votes on the block after height: without these votes the
-// chain could halt. If only is true, a node must admit no nodes with other ids.
-func Nodes(all []Participant, height uint64) (ids []string, only bool) {
+// chain could halt. If exclusive is true, a node must admit no nodes with other ids.
+func Nodes(all []Participant, height uint64) (ids []string, exclusive bool) {
 	for i := range all {
 		votes := func(v FormerValidator) bool { return height < v.Height }
 		if all[i].Active || slices.ContainsFunc(all[i].FormerValidators, votes) {
 			ids = append(ids, all[i].NodeIds...)
 		}
 	}
-	return ids, closed(all)
+	return ids, isClosed(all)
 }
 
 // HolderOf returns the participant, active or not, that has or had the signing key pub, nil if there
@@ -140,7 +140,7 @@ func (s *State) HolderOf(pub []byte) *Participant {
 func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	keys := []ed25519.PublicKey{p.PubKey}
 	for _, k := range p.FormerKeys {
-		if earlier(epoch, round, k.Epoch, k.Round) {
+		if isEarlier(epoch, round, k.Epoch, k.Round) {
 			keys = append(keys, k.PubKey)
 		}
 	}

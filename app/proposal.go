@@ -100,8 +100,8 @@ func (s *State) count(p *Proposal) {
 	p.Accepted = p.Accepted || standing > 0 && s.hasMajority(standing)
 }
 
-// waiting calls visit for each proposal whose operation is a T, until visit returns false.
-func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
+// forEachProposal calls visit for each proposal whose operation is a T, until visit returns false.
+func forEachProposal[T any](s *State, visit func(p *Proposal, op T) bool) {
 	for i := range s.Proposals {
 		if op, ok := s.Proposals[i].operation().(T); ok && !visit(&s.Proposals[i], op) {
 			return

@@ -6,35 +6,35 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// remove ends a participant's membership. A participant may remove itself without approvals; the
+// removeOp ends a participant's membership. A participant may remove itself without approvals; the
 // removal of another participant needs approvals.
-type remove struct{ *tx.Remove }
+type removeOp struct{ *tx.Remove }
 
-func (r remove) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
+func (r removeOp) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
 // check rejects a second removal of a participant whose removal is accepted (M5), and a removal
-// that possible rejects.
-func (r remove) check(s *State) error {
+// that checkPossible rejects.
+func (r removeOp) check(s *State) error {
 	if s.departing()[r.Subject] {
 		return fmt.Errorf("%w: participant %d is leaving already", ErrProposal, r.Subject)
 	}
-	return r.possible(s)
+	return r.checkPossible(s)
 }
 
-func (r remove) own() bool { return r.Subject == r.Participant }
+func (r removeOp) isOwn() bool { return r.Subject == r.Participant }
 
-func (r remove) apply(s *State, t *tx.Tx) {
-	if r.own() {
+func (r removeOp) apply(s *State, t *tx.Tx) {
+	if r.isOwn() {
 		s.decide(r, t)
 	} else {
 		s.propose(r, t)
 	}
 }
 
-func (r remove) ready(*State) bool { return true }
+func (r removeOp) isReady(*State) bool { return true }
 
-func (r remove) execute(s *State) (uint32, error) {
-	if err := r.possible(s); err != nil {
+func (r removeOp) execute(s *State) (uint32, error) {
+	if err := r.checkPossible(s); err != nil {
 		return r.Subject, err
 	}
 	s.Participants[r.Subject] = s.Participants[r.Subject].withoutValidator(s.Height)
@@ -42,10 +42,10 @@ func (r remove) execute(s *State) (uint32, error) {
 	return r.Subject, nil
 }
 
-func (r remove) expired(s *State) bool { return s.participant(r.Subject) == nil }
+func (r removeOp) isExpired(s *State) bool { return s.participant(r.Subject) == nil }
 
-func (r remove) describe() Description {
-	if r.own() {
+func (r removeOp) describe() Description {
+	if r.isOwn() {
 		return Description{Summary: fmt.Sprintf("leave of %d", r.Participant)}
 	}
 	return Description{Summary: fmt.Sprintf("%d proposes to remove %d", r.Participant, r.Subject)}
@@ -55,7 +55,7 @@ func (r remove) describe() Description {
 // A round boundary (O5) enacts it.
 func (s *State) departing() map[uint32]bool {
 	out := map[uint32]bool{}
-	waiting(s, func(p *Proposal, r remove) bool {
+	forEachProposal(s, func(p *Proposal, r removeOp) bool {
 		if p.Accepted {
 			out[r.Subject] = true
 		}
@@ -64,10 +64,10 @@ func (s *State) departing() map[uint32]bool {
 	return out
 }
 
-// possible rejects the removal of a participant that is not active (M3). It also rejects a removal
-// after which, together with all accepted removals, the rule is not feasible for the remaining
-// participants or no remaining participant has a validator (M6).
-func (r remove) possible(s *State) error {
+// checkPossible rejects the removal of a participant that is not active (M3). It also rejects a
+// removal after which, together with all accepted removals, the rule is not feasible for the
+// remaining participants or no remaining participant has a validator (M6).
+func (r removeOp) checkPossible(s *State) error {
 	if s.participant(r.Subject) == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)
 	}
@@ -82,5 +82,5 @@ func (r remove) possible(s *State) error {
 	if validators == 0 {
 		return fmt.Errorf("%w: participant %d runs the last validator", ErrInfeasible, r.Subject)
 	}
-	return s.feasible(s.Active() - len(leaving))
+	return s.checkFeasible(s.Active() - len(leaving))
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// restore proposes to raise a participant's reputation from 0 to the initial reputation.
-type restore struct{ *tx.Restore }
+// restoreOp proposes to raise a participant's reputation from 0 to the initial reputation.
+type restoreOp struct{ *tx.Restore }
 
-func (r restore) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
+func (r restoreOp) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
 // check rejects a Restore unless its subject is an active participant (M3) with a reputation of 0
 // (M5).
-func (r restore) check(s *State) error {
+func (r restoreOp) check(s *State) error {
 	switch p := s.participant(r.Subject); {
 	case p == nil:
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)
@@ -23,12 +23,12 @@ func (r restore) check(s *State) error {
 	return nil
 }
 
-func (r restore) apply(s *State, t *tx.Tx) { s.propose(r, t) }
+func (r restoreOp) apply(s *State, t *tx.Tx) { s.propose(r, t) }
 
-func (r restore) ready(*State) bool { return true }
+func (r restoreOp) isReady(*State) bool { return true }
 
 // execute sets the initial reputation, and settles all earlier offences.
-func (r restore) execute(s *State) (uint32, error) {
+func (r restoreOp) execute(s *State) (uint32, error) {
 	if err := r.check(s); err != nil {
 		return r.Subject, err
 	}
@@ -38,8 +38,8 @@ func (r restore) execute(s *State) (uint32, error) {
 	return r.Subject, nil
 }
 
-func (r restore) expired(s *State) bool { return r.check(s) != nil }
+func (r restoreOp) isExpired(s *State) bool { return r.check(s) != nil }
 
-func (r restore) describe() Description {
+func (r restoreOp) describe() Description {
 	return Description{Summary: fmt.Sprintf("%d proposes to restore %d", r.Participant, r.Subject)}
 }

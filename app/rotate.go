@@ -16,10 +16,10 @@ import (
 // consensus key. It bounds the number of keys against which evidence is checked.
 const maxFormerKeys = 64
 
-// rotate replaces keys and node ids of its sender. It needs no approval.
-type rotate struct{ *tx.Rotate }
+// rotateOp replaces keys and node ids of its sender. It needs no approval.
+type rotateOp struct{ *tx.Rotate }
 
-func (r rotate) sender() sender { return member(r.Participant, r.Nonce) }
+func (r rotateOp) sender() sender { return memberSender(r.Participant, r.Nonce) }
 
 // rotationInput returns the message that a new signing key signs to prove its possession.
 func rotationInput(chainID string, index uint32) []byte {
@@ -33,9 +33,9 @@ func ProveRotation(chainID string, index uint32, next ed25519.PrivateKey) []byte
 
 // check rejects a second rotation of a participant before the first is enacted (M5), invalid keys
 // (M1), and keys that are taken (M2).
-func (r rotate) check(s *State) (err error) {
+func (r rotateOp) check(s *State) (err error) {
 	p := s.participant(r.Participant)
-	waiting(s, func(_ *Proposal, other rotate) bool {
+	forEachProposal(s, func(_ *Proposal, other rotateOp) bool {
 		if other.Participant == r.Participant {
 			err = fmt.Errorf("%w: keys of participant %d are being rotated already", ErrProposal, r.Participant)
 		}
@@ -47,13 +47,13 @@ func (r rotate) check(s *State) (err error) {
 	if err := r.checkKeys(s, p); err != nil {
 		return err
 	}
-	return s.keysFree(p, r.keys())
+	return s.checkKeysFree(p, r.keys())
 }
 
 // checkKeys rejects new keys that are not valid, or whose possession the sender has not proven
 // (M1). It also checks the limit on former keys.
-func (r rotate) checkKeys(s *State, p *Participant) error {
-	next := r.rotated(p, s)
+func (r rotateOp) checkKeys(s *State, p *Participant) error {
+	next := r.withNewKeys(p, s)
 	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey, NodeIDs: next.NodeIds}
 	switch err := who.Check(); {
 	case err != nil:
@@ -80,7 +80,7 @@ func (r rotate) checkKeys(s *State, p *Participant) error {
 
 // checkFormer rejects a rotation after which the participant would have more than maxFormerKeys
 // former signing or consensus keys.
-func (r rotate) checkFormer(next Participant) error {
+func (r rotateOp) checkFormer(next Participant) error {
 	keys, validators := len(next.FormerKeys), len(next.FormerValidators)
 	if len(r.PubKey) > 0 && keys > maxFormerKeys || len(r.ConsensusKey) > 0 && validators > maxFormerKeys {
 		return fmt.Errorf("%w: participant %d would have rotated its signing key %d times and its consensus key %d times, "+
@@ -90,9 +90,9 @@ func (r rotate) checkFormer(next Participant) error {
 	return nil
 }
 
-// rotated returns the participant with its new keys. Signing and VRF keys are in force from the
+// withNewKeys returns the participant with its new keys. Signing and VRF keys are in force from the
 // state's open round on, the consensus key from two heights later on.
-func (r rotate) rotated(p *Participant, s *State) Participant {
+func (r rotateOp) withNewKeys(p *Participant, s *State) Participant {
 	next := *p
 	if len(r.PubKey) > 0 {
 		next.FormerKeys = append(slices.Clone(p.FormerKeys), FormerKey{PubKey: p.PubKey, Epoch: s.Progress.Epoch,
@@ -112,36 +112,36 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 	return next
 }
 
-func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
+func (r rotateOp) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
-// ready reports whether a boundary may execute the rotation now. A rotation of a signing or VRF key
-// is not executed while a round is open, because a round keeps the keys with which it opened. That
-// holds at the boundary of a stalled round too: the owner may already have sent a gradient under
-// the old keys, and a second gradient under the new keys would be evidence against the owner.
-func (r rotate) ready(s *State) bool {
-	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.over()
+// isReady reports whether a boundary may execute the rotation now. A rotation of a signing or VRF
+// key is not executed while a round is open, because a round keeps the keys with which it opened.
+// That holds at the boundary of a stalled round too: the owner may already have sent a gradient
+// under the old keys, and a second gradient under the new keys would be evidence against the owner.
+func (r rotateOp) isReady(s *State) bool {
+	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.isOver()
 }
 
-func (r rotate) execute(s *State) (uint32, error) {
+func (r rotateOp) execute(s *State) (uint32, error) {
 	p := s.participant(r.Participant)
 	if p == nil {
 		return r.Participant, fmt.Errorf("%w: participant %d is not active", ErrSender, r.Participant)
 	}
-	if err := s.keysFree(p, r.keys()); err != nil {
+	if err := s.checkKeysFree(p, r.keys()); err != nil {
 		return r.Participant, err
 	}
-	*p = r.rotated(p, s)
+	*p = r.withNewKeys(p, s)
 	if len(r.VrfKey) > 0 {
 		p.Contends = s.history.size + contendAfter
 	}
 	return r.Participant, nil
 }
 
-func (r rotate) expired(s *State) bool { return s.participant(r.Participant) == nil }
+func (r rotateOp) isExpired(s *State) bool { return s.participant(r.Participant) == nil }
 
-func (r rotate) keys() keys { return keys{r.PubKey, r.VrfKey, r.ConsensusKey} }
+func (r rotateOp) keys() keys { return keys{r.PubKey, r.VrfKey, r.ConsensusKey} }
 
-func (r rotate) describe() Description {
+func (r rotateOp) describe() Description {
 	d := Description{Summary: fmt.Sprintf("rotation of %d", r.Participant)}
 	for _, k := range []struct {
 		name string

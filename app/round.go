@@ -76,11 +76,11 @@ func typicalNorm(vectors []gradients.Vector) int64 {
 
 // reputationAfter returns a participant's reputation after a round, within [0, 1]. A gradient that
 // opposed Delta costs the penalty, any other earns the reward. A reputation of zero stays zero.
-func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 {
+func reputationAfter(r params.Reputation, reputation int64, isOpposed bool) int64 {
 	switch {
 	case reputation == 0:
 		return 0
-	case opposed:
+	case isOpposed:
 		return max(0, reputation-r.Penalty)
 	}
 	return min(params.One, reputation+r.Reward)

@@ -14,27 +14,27 @@ func NewStartEpoch(participant uint32, nonce, epoch uint64, p params.Params, kee
 		KeepModel: keepModel, Now: now}
 }
 
-// startEpoch proposes to end the running epoch and to open the next.
-type startEpoch struct{ *tx.StartEpoch }
+// startEpochOp proposes to end the running epoch and to open the next.
+type startEpochOp struct{ *tx.StartEpoch }
 
-func (e startEpoch) sender() sender { return member(e.Participant, e.Nonce) }
+func (e startEpochOp) sender() sender { return memberSender(e.Participant, e.Nonce) }
 
-func (e startEpoch) check(s *State) error {
-	_, err := e.possible(s)
+func (e startEpochOp) check(s *State) error {
+	_, err := e.checkPossible(s)
 	return err
 }
 
-func (e startEpoch) apply(s *State, t *tx.Tx) { s.propose(e, t) }
+func (e startEpochOp) apply(s *State, t *tx.Tx) { s.propose(e, t) }
 
-// ready reports whether a boundary may end the running epoch: with Now at any time, without Now
+// isReady reports whether a boundary may end the running epoch: with Now at any time, without Now
 // only after the end of training.
-func (e startEpoch) ready(s *State) bool { return e.Now || s.over() }
+func (e startEpochOp) isReady(s *State) bool { return e.Now || s.isOver() }
 
-func (e startEpoch) expired(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
+func (e startEpochOp) isExpired(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
 
-// possible returns the decoded parameters of the next epoch. It fails if the proposal is not for
-// the next epoch (P1), or if the parameters are not valid for the active participants (P2).
-func (e startEpoch) possible(s *State) (params.Params, error) {
+// checkPossible returns the decoded parameters of the next epoch. It fails if the proposal is not
+// for the next epoch (P1), or if the parameters are not valid for the active participants (P2).
+func (e startEpochOp) checkPossible(s *State) (params.Params, error) {
 	if e.Epoch != s.Progress.Epoch+1 {
 		return params.Params{}, fmt.Errorf("%w: epoch %d, the next is %d", ErrEpoch, e.Epoch, s.Progress.Epoch+1)
 	}
@@ -70,8 +70,8 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 // execute ends the running epoch and opens the next one at round 0, with the new parameters, and
 // with the current model or an initial model. Participants, reputations, the seed and the ranking
 // stay.
-func (e startEpoch) execute(s *State) (uint32, error) {
-	p, err := e.possible(s)
+func (e startEpochOp) execute(s *State) (uint32, error) {
+	p, err := e.checkPossible(s)
 	if err != nil {
 		return e.Participant, err
 	}
@@ -97,7 +97,7 @@ func (e startEpoch) execute(s *State) (uint32, error) {
 	return e.Participant, nil
 }
 
-func (e startEpoch) describe() Description {
+func (e startEpochOp) describe() Description {
 	d := Description{
 		Summary:    fmt.Sprintf("%d proposes epoch %d", e.Participant, e.Epoch),
 		Attributes: []Attribute{{"epoch", number(e.Epoch)}},

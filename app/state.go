@@ -27,16 +27,16 @@ type State struct {
 	Offences     []Offence  // in the order in which they were proven
 	Epochs       []Epoch    // the ended epochs
 
-	version  uint64 // the version of the state machine that executes the next block; Version except in tests
-	awaited  []bool // whether the current phase of the round requires the participant, by index
-	finished bool   // no round can close any more
-	history  frontier
-	rule     rules.Rule
-	model    [32]byte // Merkle root of Model
-	velocity [32]byte
-	hash     [32]byte
+	version    uint64 // the version of the state machine that executes the next block; Version except in tests
+	required   []bool // whether the current phase of the round requires the participant, by index
+	isFinished bool   // no round can close any more
+	history    frontier
+	rule       rules.Rule
+	model      [32]byte // Merkle root of Model
+	velocity   [32]byte
+	hash       [32]byte
 
-	aggregated *aggregated // the rule's cached result; a clone of the state shares it until finalize
+	aggregated *resultCache // the rule's cached result; a clone of the state shares it until finalize
 }
 
 // NewState returns the state before the first block of a chain. initial is the height of that
@@ -72,11 +72,11 @@ func (s *State) finalize() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
 	}
-	s.aggregated = new(aggregated)
-	s.finished = s.over()
-	s.awaited = make([]bool, len(s.Participants))
+	s.aggregated = new(resultCache)
+	s.isFinished = s.isOver()
+	s.required = make([]bool, len(s.Participants))
 	for i := range s.Participants {
-		s.awaited[i] = s.requiredNow(&s.Participants[i])
+		s.required[i] = s.isRequiredNow(&s.Participants[i])
 	}
 	s.hash = Root(s.Tree())
 	return nil
@@ -89,7 +89,7 @@ func (s *State) Grid() gradients.Grid {
 
 // Finished reports whether the epoch's training is over: all rounds are closed, or too few
 // participants have privacy budget left to close another round.
-func (s *State) Finished() bool { return s.finished }
+func (s *State) Finished() bool { return s.isFinished }
 
 // Active returns N, the number of active participants.
 func (s *State) Active() int {
@@ -108,7 +108,7 @@ func (s *State) F() int { return s.Params.Rule.F(s.Active()) }
 // IsClosed reports whether a round of an epoch comes before the open round: the round is closed, or
 // was never opened because its epoch ended.
 func (s *State) IsClosed(epoch, round uint64) bool {
-	return earlier(epoch, round, s.Progress.Epoch, s.Progress.Round)
+	return isEarlier(epoch, round, s.Progress.Epoch, s.Progress.Round)
 }
 
 // isOpen reports whether a round of an epoch is the open round.

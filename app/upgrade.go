@@ -21,7 +21,7 @@ const (
 // It replaces any planned upgrade. With version 0 and height 0 it only cancels the planned upgrade.
 type upgrade struct{ *tx.Upgrade }
 
-func (u upgrade) sender() sender { return member(u.Participant, u.Nonce) }
+func (u upgrade) sender() sender { return memberSender(u.Participant, u.Nonce) }
 
 func (u upgrade) cancels() bool { return u.Height == 0 && u.Version == 0 }
 
@@ -52,7 +52,7 @@ func (u upgrade) check(s *State) error {
 
 func (u upgrade) apply(s *State, t *tx.Tx) { s.propose(u, t) }
 
-func (u upgrade) ready(*State) bool { return true }
+func (u upgrade) isReady(*State) bool { return true }
 
 // execute replaces or cancels the planned upgrade.
 func (u upgrade) execute(s *State) (uint32, error) {
@@ -70,9 +70,9 @@ func (u upgrade) execute(s *State) (uint32, error) {
 	return u.Participant, nil
 }
 
-// expired reports whether check now rejects the upgrade: its height or version has become too low,
-// or it cancels an upgrade that is no longer planned.
-func (u upgrade) expired(s *State) bool { return u.check(s) != nil }
+// isExpired reports whether check now rejects the upgrade: its height or version has become too
+// low, or it cancels an upgrade that is no longer planned.
+func (u upgrade) isExpired(s *State) bool { return u.check(s) != nil }
 
 func (u upgrade) describe() Description {
 	d := Description{

@@ -63,7 +63,7 @@ const idleConnections = 16
 // answer.
 func New(address string) (*Client, error) { return open(address, MaxAnswer, requestTimeout) }
 
-func open(address string, most int64, patience time.Duration) (*Client, error) {
+func open(address string, maxBytes int64, timeout time.Duration) (*Client, error) {
 	if _, _, err := net.SplitHostPort(address); err == nil && !strings.Contains(address, "/") {
 		address = "tcp://" + address
 	}
@@ -77,7 +77,7 @@ func open(address string, most int64, patience time.Duration) (*Client, error) {
 	if t, ok := web.Transport.(*http.Transport); ok {
 		t.MaxIdleConnsPerHost = idleConnections
 	}
-	web.Transport, web.Timeout = limitedTransport{web.Transport, most}, patience
+	web.Transport, web.Timeout = limitedTransport{web.Transport, maxBytes}, timeout
 	rpc, err := rpchttp.NewWithClient(address, "/websocket", web)
 	if err != nil {
 		return nil, fmt.Errorf("node address %q: %w", address, err)

@@ -41,7 +41,7 @@ func consentFile(c *config.Config) string { return filepath.Join(c.RootDir, "con
 // consent.Of does.
 func DecisionOn(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	who app.Participant) (consent.Decision, consent.Record, error) {
-	about, err := consent.About(chainID, epoch, p)
+	about, err := consent.SubjectOf(chainID, epoch, p)
 	if err != nil {
 		return consent.Awaited, consent.Record{}, err
 	}
@@ -49,7 +49,7 @@ func DecisionOn(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	if err != nil {
 		return consent.Awaited, consent.Record{}, err
 	}
-	d, r := consent.Of(all, about, who)
+	d, r := consent.DecisionOf(all, about, who)
 	return d, r, nil
 }
 

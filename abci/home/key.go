@@ -81,9 +81,9 @@ func NextKeyFile(path string) string { return path + ".next" }
 
 // ReplaceKeys replaces the keys in a key file by its next keys. The former keys stay in a file
 // whose name has their public key. The key file is never missing, because a worker may read it at
-// any time: after a crash it has either the old or the new keys. kept is the path of the file with
-// the former keys.
-func (s *Keystore) ReplaceKeys(path string) (kept string, err error) {
+// any time: after a crash it has either the old or the new keys. backup is the path of the file
+// with the former keys.
+func (s *Keystore) ReplaceKeys(path string) (backup string, err error) {
 	old, err := s.LoadKeys(path)
 	if err != nil {
 		return "", err
@@ -96,16 +96,16 @@ func (s *Keystore) ReplaceKeys(path string) (kept string, err error) {
 		return "", err
 	}
 	for n := 1; ; n++ { // the file may exist, because a rotation of only the VRF key keeps the signing key
-		kept = fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4]))
+		backup = fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4]))
 		if n > 1 {
-			kept = fmt.Sprintf("%s.%d", kept, n)
+			backup = fmt.Sprintf("%s.%d", backup, n)
 		}
-		before, err := os.ReadFile(kept)
+		before, err := os.ReadFile(backup)
 		if err == nil && bytes.Equal(before, data) {
 			break
 		}
 		if errors.Is(err, os.ErrNotExist) {
-			if err := replaceFile(kept, data); err != nil {
+			if err := replaceFile(backup, data); err != nil {
 				return "", err
 			}
 			break
@@ -115,9 +115,9 @@ func (s *Keystore) ReplaceKeys(path string) (kept string, err error) {
 		}
 	}
 	if err := os.Chmod(NextKeyFile(path), 0o600); err != nil {
-		return kept, err
+		return backup, err
 	}
-	return kept, errors.Join(os.Rename(NextKeyFile(path), path), SyncFolder(path))
+	return backup, errors.Join(os.Rename(NextKeyFile(path), path), SyncFolder(path))
 }
 
 // replaceFile writes a secret file atomically. Tests replace it to simulate a failed write.

@@ -93,7 +93,7 @@ func RPCAddress(dir string) (string, error) {
 
 // readTOML decodes a file of a home. Unless prefix is "", environment variables with that prefix
 // override the file.
-func readTOML(dir, name, prefix string, into any,
+func readTOML(dir, name, prefix string, target any,
 	decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
 	path := filepath.Join(dir, "config", name)
 	v := viper.New()
@@ -109,7 +109,7 @@ func readTOML(dir, name, prefix string, into any,
 	case err != nil:
 		return configError{fmt.Errorf("%s: %w", path, err)}
 	}
-	if err := OneLine(decode(v, into), v, prefix, into); err != nil {
+	if err := OneLine(decode(v, target), v, prefix, target); err != nil {
 		return configError{fmt.Errorf("%s: %w", path, err)}
 	}
 	return nil
@@ -121,9 +121,9 @@ func readTOML(dir, name, prefix string, into any,
 //   - For a value of the wrong type, the line has the key, the value and the allowed values. If an
 //     environment variable set the value, the line also has the variable's name, which begins with
 //     prefix.
-//   - For a key that the struct into does not have, the line has the number of the key's line in
+//   - For a key that the struct target does not have, the line has the number of the key's line in
 //     the file, and the nearest known key.
-func OneLine(err error, v *viper.Viper, prefix string, into any) error {
+func OneLine(err error, v *viper.Viper, prefix string, target any) error {
 	if err == nil {
 		return nil
 	}
@@ -136,7 +136,7 @@ func OneLine(err error, v *viper.Viper, prefix string, into any) error {
 			if strings.ContainsRune(m[1], '.') { // a Go type and not a section: the key is above the first section
 				m[1] = ""
 			}
-			return unknownKey(v.ConfigFileUsed(), m[1], strings.Split(m[2], ", "), into)
+			return unknownKey(v.ConfigFileUsed(), m[1], strings.Split(m[2], ", "), target)
 		}
 		m := wrongType.FindStringSubmatch(fault)
 		if m == nil {

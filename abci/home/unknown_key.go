@@ -11,13 +11,13 @@ import (
 
 // unknownKey returns the message about unknown keys in a section; section "" is the top of the
 // file. The message has the line of each key, and the nearest known keys.
-func unknownKey(file, section string, keys []string, into any) string {
+func unknownKey(file, section string, keys []string, target any) string {
 	name, _, list := strings.Cut(section, "[")
 	where := ""
 	if section != "" {
 		where = fmt.Sprintf(" in [%s]", section)
 	}
-	known := keysOf(reflect.TypeOf(into), name)
+	known := keysOf(reflect.TypeOf(target), name)
 	said := make([]string, len(keys))
 	for i, key := range keys {
 		said[i] = "unknown key " + key + spelling.Suggest(key, known) + where

@@ -73,7 +73,7 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 
 // Await waits until the open round, or its phase, differs from last.
 func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
-	s, err := c.await(ctx, func(s *app.State) bool { return worker.Moved(s, last) })
+	s, err := c.await(ctx, func(s *app.State) bool { return worker.HasMoved(s, last) })
 	if err != nil {
 		return nil, err
 	}

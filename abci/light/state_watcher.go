@@ -25,9 +25,9 @@ type stateWatcher struct {
 	err     error
 }
 
-// await returns the first verified state for which fits returns true, or the error of the next
+// await returns the first verified state for which accept returns true, or the error of the next
 // request.
-func (c *chain) await(ctx context.Context, fits func(*app.State) bool) (*app.State, error) {
+func (c *chain) await(ctx context.Context, accept func(*app.State) bool) (*app.State, error) {
 	w := &c.watch
 	w.mu.Lock()
 	if w.callers++; w.callers == 1 {
@@ -40,7 +40,7 @@ func (c *chain) await(ctx context.Context, fits func(*app.State) bool) (*app.Sta
 	w.mu.Unlock()
 	defer w.leave()
 	for {
-		if state != nil && fits(state) {
+		if state != nil && accept(state) {
 			return state, nil
 		}
 		select {

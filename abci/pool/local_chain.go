@@ -31,7 +31,7 @@ func (l LocalChain) Await(ctx context.Context, pub []byte, last *worker.Task) (*
 	for {
 		v := l.Pool().Snapshot()
 		s := v.State
-		if worker.Moved(s, last) {
+		if worker.HasMoved(s, last) {
 			return worker.NewTask(s, pub)
 		}
 		select {

@@ -43,13 +43,13 @@ type Attempts struct {
 // NewAttempts returns Attempts without any attempt.
 func NewAttempts() *Attempts { return &Attempts{byRound: map[params.RoundID][]Attempt{}} }
 
-// Record remembers the aggregates that did not close the round of record r. seen holds all
+// Record remembers the aggregates that did not close the round of record r. aggregates holds all
 // aggregates that the pool had before the block.
-func (a *Attempts) Record(r *app.Record, seen []pool.Aggregate) {
+func (a *Attempts) Record(r *app.Record, aggregates []pool.Aggregate) {
 	var list []Attempt
-	for _, x := range seen {
+	for _, x := range aggregates {
 		if g := x.Tx.Aggregate; g.Leader != r.Leader || g.View != r.View {
-			list = append(list, attemptOf(x, r, seen))
+			list = append(list, attemptOf(x, r, aggregates))
 		}
 	}
 	slices.SortFunc(list, func(x, y Attempt) int {

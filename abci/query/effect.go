@@ -18,7 +18,7 @@ type Effect struct {
 
 // Effect returns the effect of an open proposal for an epoch or a removal. It computes the effect
 // from the proposal's content, and fails if the content is not that of the proposal's id.
-func (m Membership) Effect(p Proposal, running params.Params) (e Effect, err error) {
+func (m Membership) Effect(p Proposal, current params.Params) (e Effect, err error) {
 	if p.Kind != tx.KindStartEpoch.String() && p.Kind != tx.KindRemove.String() {
 		return e, nil
 	}
@@ -35,7 +35,7 @@ func (m Membership) Effect(p Proposal, running params.Params) (e Effect, err err
 			return e, fmt.Errorf("proposal %s: %w", p.ID, err)
 		}
 		e.Now, e.Zero = b.Now, m.Byzantine > 0 && next.Rule.F(m.Participants) == 0
-		e.Changes, err = params.Changes(running, next)
+		e.Changes, err = params.Changes(current, next)
 		return e, err
 	}
 	return e, nil

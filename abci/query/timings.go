@@ -131,14 +131,14 @@ func (t *Timings) gradient(g *tx.Gradient, v pool.Snapshot) {
 	}
 }
 
-// RecordClosing records that a round closed. If short is set, the round closed without a required
+// RecordClosing records that a round closed. If isShort is set, the round closed without a required
 // gradient; the aggregate then ends the exchange, and later gradients do not count.
-func (t *Timings) RecordClosing(r *app.Record, short bool) Moments {
+func (t *Timings) RecordClosing(r *app.Record, isShort bool) Moments {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.moments(params.RoundID{Epoch: r.Epoch, Round: r.Round})
 	m.closeTime = t.now()
-	if short || m.wholeTime.IsZero() {
+	if isShort || m.wholeTime.IsZero() {
 		m.wholeTime = m.leadTime
 	}
 	return *m

@@ -41,8 +41,8 @@ type Calibration struct {
 	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate divided by RDP's multiplier at the same epsilon
 }
 
-// spent is an accountant's result for a plan.
-type spent struct {
+// privacyCost is an accountant's result for a plan.
+type privacyCost struct {
 	epsilon, multiplier float64
 	rdp                 float64 // epsilon by RDP at this multiplier
 }
@@ -55,11 +55,11 @@ func (in Input) step(multiplier float64) accountant.Step {
 
 // account computes the noise multiplier for the target epsilon, or the epsilon for the given noise
 // multiplier, with the input's accountant.
-func (in Input) account() (s spent, err error) {
+func (in Input) account() (s privacyCost, err error) {
 	switch in.Accountant {
 	case Lemma1:
 		c, err := in.lemma1()
-		return spent{c.ClaimedEpsilon, c.NoiseMultiplier, c.RDPEpsilon}, err
+		return privacyCost{c.ClaimedEpsilon, c.NoiseMultiplier, c.RDPEpsilon}, err
 	case Analytic:
 		if in.SamplingRate != 1 {
 			return s, fmt.Errorf("%w: accountant analytic needs sampling rate 1, not %v: it knows no secret batches; "+
@@ -155,7 +155,7 @@ func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 	if err != nil {
 		return l, err
 	}
-	pays := affordable(costs, budget)
+	pays := maxRounds(costs, budget)
 	l.Rounds = &pays
 	for z := multiplier; pays < uint64(in.Rounds) && z < 2*multiplier; {
 		z *= 1.001
@@ -163,7 +163,7 @@ func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 		if err != nil {
 			return l, nil // the accountant accepts no larger noise: LeastMultiplier stays 0
 		}
-		if affordable(costs, budget) >= uint64(in.Rounds) {
+		if maxRounds(costs, budget) >= uint64(in.Rounds) {
 			l.LeastMultiplier = z
 			break
 		}
@@ -171,9 +171,9 @@ func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 	return l, nil
 }
 
-// affordable returns the number of rounds that a budget pays for, at the order that allows the most
+// maxRounds returns the number of rounds that a budget pays for, at the order that allows the most
 // rounds.
-func affordable(costs, budget []uint64) (rounds uint64) {
+func maxRounds(costs, budget []uint64) (rounds uint64) {
 	for i, cost := range costs {
 		rounds = max(rounds, budget[i]/cost)
 	}

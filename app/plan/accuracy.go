@@ -47,68 +47,71 @@ type origin struct {
 }
 
 var (
-	attacked = origin{"spdl-figures experiment attacks on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the " +
+	attackOrigin = origin{"spdl-figures experiment attacks on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the " +
 		"preset's learning rate", 0.8}
-	early = origin{"simulation on MNIST before the product, IID, clip 1, worker momentum 0.9, noise floor, learning " +
+	earlyOrigin = origin{"simulation on MNIST before the product, IID, clip 1, worker momentum 0.9, noise floor, " +
+		"learning " +
 		"rate 20 (less below epsilon 1)", 0.9}
 	chain = origin{"spdl-figures experiment features on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the " +
 		"preset's learning rate", 0.8}
 )
 
 var (
-	strokes = model.Spec{Inputs: 160, Classes: 10, NoBias: true}
-	pooled  = model.Spec{Inputs: 196, Classes: 10}
-	full    = model.Spec{Inputs: 784, Classes: 10}
-	mlp     = model.Spec{Inputs: 196, Hidden: 32, Classes: 10}
+	strokes     = model.Spec{Inputs: 160, Classes: 10, NoBias: true}
+	pooledModel = model.Spec{Inputs: 196, Classes: 10}
+	fullModel   = model.Spec{Inputs: 784, Classes: 10}
+	mlp         = model.Spec{Inputs: 196, Hidden: 32, Classes: 10}
 )
 
 // These are noise multipliers for delta 1e-6. The first seven give epsilon 8, 4, 2, 1, 0.5, 0.25
 // and 0.1 at q = 0.1 and T = 100; the last two give epsilon 8 and 4 at q = 1/30 and T = 300. The
 // multipliers for q = 1/30 and T = 100 have no constants: they stand as numbers in the variable
-// measured. TestMeasuredNoise compares all multipliers with the accountant.
+// measuredSeries. TestMeasuredNoise compares all multipliers with the accountant.
 const (
 	z8, z4, z2, z1       = 1.06, 1.603, 2.670, 4.78
 	zHalf, zQuarter, z01 = 8.9, 16.9, 39.7
 	z300of8, z300of4     = 0.802, 1.097
 )
 
-// measured holds the accuracies of tables 3.2 and 3.3 of the study with which the project began,
-// and later measurements with this program.
-var measured = []series{
+// measuredSeries holds the accuracies of tables 3.2 and 3.3 of the study with which the project
+// began, and later measurements with this program.
+var measuredSeries = []series{
 	{strokes, 4, 1, 15000, 100, 0.1, "agnostic-mean", "3 seeds, worst of 12 attacks that hide in the noise or do not",
-		[]point{{z2, 0.985, 0.968}}, attacked},
+		[]point{{z2, 0.985, 0.968}}, attackOrigin},
 	{strokes, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of 19 attacks that do not hide in the noise",
 		[]point{{z2, 0.984, 0.982}}, chain},
-	{pooled, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, worst of eight attacks; else 1 seed, no attack",
-		[]point{{z2, 0.908, 0.907}, {zHalf, 0.895, 0}, {zQuarter, 0.882, 0}, {z01, 0.840, 0}}, early},
-	{pooled, 4, 1, 15000, 100, 0.1, "krum", "1 seed, no attack",
-		[]point{{zHalf, 0.888, 0}, {zQuarter, 0.863, 0}, {z01, 0.808, 0}}, early},
+	{pooledModel, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, worst of eight attacks; " +
+		"else 1 seed, no attack",
+		[]point{{z2, 0.908, 0.907}, {zHalf, 0.895, 0}, {zQuarter, 0.882, 0}, {z01, 0.840, 0}}, earlyOrigin},
+	{pooledModel, 4, 1, 15000, 100, 0.1, "krum", "1 seed, no attack",
+		[]point{{zHalf, 0.888, 0}, {zQuarter, 0.863, 0}, {z01, 0.808, 0}}, earlyOrigin},
 	{mlp, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, 1 seed at epsilon 1, worst of eight attacks",
-		[]point{{z2, 0.924, 0.918}, {z1, 0.908, 0.901}}, early},
-	{full, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of eight attacks, learning rate 10",
-		[]point{{z2, 0.908, 0.905}}, early},
-	{pooled, 10, 3, 6000, 100, 0.1, "nnm+trimmed-mean", "3 seeds, worst of eight attacks",
-		[]point{{z4, 0.910, 0.905}}, early},
-	{pooled, 20, 6, 3000, 100, 0.1, "krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
-		[]point{{z4, 0.896, 0.889}, {z1, 0.849, 0.824}, {zHalf, 0.821, 0.770}, {z01, 0.653, 0.402}}, early},
-	{pooled, 20, 6, 3000, 100, 0.1, "multi-krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
+		[]point{{z2, 0.924, 0.918}, {z1, 0.908, 0.901}}, earlyOrigin},
+	{fullModel, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of eight attacks, learning rate 10",
+		[]point{{z2, 0.908, 0.905}}, earlyOrigin},
+	{pooledModel, 10, 3, 6000, 100, 0.1, "nnm+trimmed-mean", "3 seeds, worst of eight attacks",
+		[]point{{z4, 0.910, 0.905}}, earlyOrigin},
+	{pooledModel, 20, 6, 3000, 100, 0.1, "krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
+		[]point{{z4, 0.896, 0.889}, {z1, 0.849, 0.824}, {zHalf, 0.821, 0.770}, {z01, 0.653, 0.402}}, earlyOrigin},
+	{pooledModel, 20, 6, 3000, 100, 0.1, "multi-krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
 		[]point{{z8, 0.909, 0.897}, {z4, 0.907, 0.901}, {z2, 0.901, 0.892}, {z1, 0.887, 0.864}, {zHalf, 0.868, 0.833},
-			{z01, 0.764, 0.602}}, early},
-	{pooled, 20, 6, 3000, 100, 0.1, "trimmed-mean", "1 seed, worse of sign flip and noised negative mean",
+			{z01, 0.764, 0.602}}, earlyOrigin},
+	{pooledModel, 20, 6, 3000, 100, 0.1, "trimmed-mean", "1 seed, worse of sign flip and noised negative mean",
 		[]point{{z8, 0.910, 0.898}, {z4, 0.907, 0.893}, {z2, 0.902, 0.883}, {z1, 0.887, 0.855}, {zHalf, 0.869, 0.812},
-			{z01, 0.763, 0.561}}, early},
-	{pooled, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, else 1; worst of eight attacks (below " +
+			{z01, 0.763, 0.561}}, earlyOrigin},
+	{pooledModel, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, else 1; worst of eight " +
+		"attacks (below " +
 		"epsilon 1: sign flip alone)",
 		[]point{{z8, 0.909, 0.905}, {z4, 0.907, 0.901}, {z2, 0.902, 0.892}, {z1, 0.887, 0.865}, {zHalf, 0.869, 0.834},
-			{z01, 0.771, 0.590}}, early},
+			{z01, 0.771, 0.590}}, earlyOrigin},
 	{mlp, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, 1 seed at epsilon 8, worst of eight attacks",
-		[]point{{z8, 0.924, 0.912}, {z4, 0.919, 0.903}}, early},
-	{full, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "1 seed, worst of eight attacks",
-		[]point{{z8, 0.908, 0.901}}, early},
-	{pooled, 20, 6, 3000, 100, 1. / 30, "nnm+trimmed-mean", "1 seed, sign flip alone",
-		[]point{{0.692, 0.906, 0.895}, {0.918, 0.903, 0.886}, {1.87, 0.883, 0.844}}, early},
-	{pooled, 20, 6, 3000, 300, 1. / 30, "nnm+trimmed-mean", "1 seed, sign flip alone",
-		[]point{{z300of8, 0.911, 0.905}, {z300of4, 0.908, 0.901}}, early},
+		[]point{{z8, 0.924, 0.912}, {z4, 0.919, 0.903}}, earlyOrigin},
+	{fullModel, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "1 seed, worst of eight attacks",
+		[]point{{z8, 0.908, 0.901}}, earlyOrigin},
+	{pooledModel, 20, 6, 3000, 100, 1. / 30, "nnm+trimmed-mean", "1 seed, sign flip alone",
+		[]point{{0.692, 0.906, 0.895}, {0.918, 0.903, 0.886}, {1.87, 0.883, 0.844}}, earlyOrigin},
+	{pooledModel, 20, 6, 3000, 300, 1. / 30, "nnm+trimmed-mean", "1 seed, sign flip alone",
+		[]point{{z300of8, 0.911, 0.905}, {z300of4, 0.908, 0.901}}, earlyOrigin},
 }
 
 const (
@@ -119,8 +122,8 @@ const (
 // accuracy returns the measured accuracy at the plan's settings, or an Accuracy whose Source says
 // that no run had these settings.
 func (in Input) accuracy(multiplier float64) Accuracy {
-	for _, s := range measured {
-		if s.covers(in) {
+	for _, s := range measuredSeries {
+		if s.isFor(in) {
 			return s.at(multiplier, in.NoiseFloor)
 		}
 	}
@@ -128,7 +131,7 @@ func (in Input) accuracy(multiplier float64) Accuracy {
 		"rounds at clip 1"}
 }
 
-func (s series) covers(in Input) bool {
+func (s series) isFor(in Input) bool {
 	return s.model == in.Model && s.n == in.Participants && s.f == in.Byzantine && s.samples == in.Samples &&
 		s.rounds == in.Rounds &&
 		s.rule == in.Rule && math.Abs(in.SamplingRate/s.rate-1) < closeRate && in.Clip == 1 &&

@@ -57,20 +57,20 @@ type Input struct {
 	LearningRate    float64 // gamma, for Lemma 1 only; 0 means the prototype's 0.01, because the paper states none
 }
 
-// grouped reports whether Samples counts groups.
-func (in Input) grouped() bool { return in.Units == "groups" }
+// countsGroups reports whether Samples counts groups.
+func (in Input) countsGroups() bool { return in.Units == "groups" }
 
-// counted returns the noun for what Samples counts.
-func (in Input) counted() string {
-	if in.grouped() {
+// sampleNoun returns the noun for what Samples counts.
+func (in Input) sampleNoun() string {
+	if in.countsGroups() {
 		return in.Units
 	}
 	return "samples"
 }
 
-// unit returns the noun for what the guarantee protects.
-func (in Input) unit() string {
-	if in.grouped() {
+// unitNoun returns the noun for what the guarantee protects.
+func (in Input) unitNoun() string {
+	if in.countsGroups() {
 		return "group"
 	}
 	return "example"
@@ -88,7 +88,7 @@ func (in Input) complete() (Input, rules.Rule, error) {
 	if in.SamplingRate == 0 {
 		in.SamplingRate = float64(in.Batch) / float64(in.Samples)
 	}
-	if err := want(in.SamplingRate > 0 && in.SamplingRate <= 1,
+	if err := check(in.SamplingRate > 0 && in.SamplingRate <= 1,
 		"sampling rate %v, want above 0 and at most 1", in.SamplingRate); err != nil {
 		return in, nil, err
 	}
@@ -109,25 +109,27 @@ func (in Input) check() error {
 		err = in.Model.Validate()
 	}
 	return cmp.Or(
-		want(n >= 1 && n <= gradients.MaxParticipants, "%d participants, want 1 to %d", n, gradients.MaxParticipants),
-		want(f >= 0 && n >= 3*f+1, "%d Byzantine of %d participants, want 0 to %d (N >= 3f+1)", f, n, (n-1)/3),
-		want(in.Samples >= 1, "%d %s a participant, want at least 1", in.Samples, in.counted()),
-		want((in.SamplingRate == 0) != (in.Batch == 0) || in.SamplingRate == 1,
+		check(n >= 1 && n <= gradients.MaxParticipants, "%d participants, want 1 to %d", n, gradients.MaxParticipants),
+		check(f >= 0 && n >= 3*f+1, "%d Byzantine of %d participants, want 0 to %d (N >= 3f+1)", f, n, (n-1)/3),
+		check(in.Samples >= 1, "%d %s a participant, want at least 1", in.Samples, in.sampleNoun()),
+		check((in.SamplingRate == 0) != (in.Batch == 0) || in.SamplingRate == 1,
 			"sampling rate %v and batch %d, want one of them", in.SamplingRate, in.Batch),
-		want(in.Batch >= 0 && in.Batch <= in.Samples, "batch %d, want 1 to the %d %s", in.Batch, in.Samples, in.counted()),
-		want(in.Clip > 0 && !math.IsInf(in.Clip, 1), "clip norm %v, want a positive finite number", in.Clip),
-		want(in.Momentum >= 0 && in.Momentum < 1, "worker momentum %v, want 0 or more and below 1", in.Momentum),
-		want(in.Rounds >= 1, "%d rounds, want at least 1", in.Rounds),
-		want(in.RoundTime > 0 || in.RoundTime == 0 && in.Link.Rate > 0, "round time %v, want it positive", in.RoundTime),
+		check(in.Batch >= 0 && in.Batch <= in.Samples, "batch %d, want 1 to the %d %s", in.Batch, in.Samples,
+			in.sampleNoun()),
+		check(in.Clip > 0 && !math.IsInf(in.Clip, 1), "clip norm %v, want a positive finite number", in.Clip),
+		check(in.Momentum >= 0 && in.Momentum < 1, "worker momentum %v, want 0 or more and below 1", in.Momentum),
+		check(in.Rounds >= 1, "%d rounds, want at least 1", in.Rounds),
+		check(in.RoundTime > 0 || in.RoundTime == 0 && in.Link.Rate > 0, "round time %v, want it positive", in.RoundTime),
 		in.Link.check(),
-		want(in.Width.Valid(), "coordinates of %d bytes, want 1 or 2", in.Width),
-		want((in.Epsilon == 0) != (in.NoiseMultiplier == 0),
+		check(in.Width.Valid(), "coordinates of %d bytes, want 1 or 2", in.Width),
+		check((in.Epsilon == 0) != (in.NoiseMultiplier == 0),
 			"target epsilon %v and noise multiplier %v, want one of them", in.Epsilon, in.NoiseMultiplier),
-		want(in.LearningRate >= 0 && !math.IsInf(in.LearningRate, 1),
+		check(in.LearningRate >= 0 && !math.IsInf(in.LearningRate, 1),
 			"learning rate %v of Lemma 1, want a positive finite number", in.LearningRate),
-		want(in.External >= 0 && in.External <= model.MaxDim, "%d parameters of an external model, want 1 to %d", in.External,
+		check(in.External >= 0 && in.External <= model.MaxDim, "%d parameters of an external model, want 1 to %d",
+			in.External,
 			model.MaxDim),
-		want(err == nil, "%w", err),
+		check(err == nil, "%w", err),
 	)
 }
 
@@ -139,12 +141,12 @@ func (in Input) rule() (rules.Rule, error) {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	err = rule.Feasible(in.Participants, in.Byzantine, in.Participants-in.Byzantine)
-	return rule, want(err == nil, "rule %s cannot aggregate N-f gradients of N = %d participants with f = %d: %w",
+	return rule, check(err == nil, "rule %s cannot aggregate N-f gradients of N = %d participants with f = %d: %w",
 		in.Rule, in.Participants, in.Byzantine, err)
 }
 
-// want returns nil if ok is true, and otherwise an error that wraps ErrInput.
-func want(ok bool, format string, args ...any) error {
+// check returns nil if ok is true, and otherwise an error that wraps ErrInput.
+func check(ok bool, format string, args ...any) error {
 	if ok {
 		return nil
 	}

@@ -33,9 +33,9 @@ const (
 	// stepWork is the CPU time of a training step for each example and parameter of a built-in
 	// model.
 	stepWork = 0.55e-9 // seconds
-	// busy is the assumed share of a node's cores that a round uses. It is below 1 because the
+	// coreShare is the assumed share of a node's cores that a round uses. It is below 1 because the
 	// stages of a round wait for each other; 0.43 to 1 was measured.
-	busy = 0.75
+	coreShare = 0.75
 )
 
 // These values follow from CometBFT and from node.DefaultConfig, not from a measurement.
@@ -106,11 +106,11 @@ func ParseRate(text string) (float64, error) {
 // check returns the first error in a link.
 func (l Link) check() error {
 	return cmp.Or(
-		want(l.Rate >= 0 && !math.IsInf(l.Rate, 1), "link of %v bit/s, want a number above 0", l.Rate),
-		want(l.Latency >= 0 && l.Latency <= time.Minute, "latency %v, want 0s to 1m0s", l.Latency),
-		want(l.Step >= 0, "training step of %v, want at least 0s", l.Step),
-		want(l.Rate == 0 || l.Cores >= 1 && l.Cores <= 4096, "%d cores, want 1 to 4096", l.Cores),
-		want(l.Peers >= 0, "%d peers, want at least 0", l.Peers),
+		check(l.Rate >= 0 && !math.IsInf(l.Rate, 1), "link of %v bit/s, want a number above 0", l.Rate),
+		check(l.Latency >= 0 && l.Latency <= time.Minute, "latency %v, want 0s to 1m0s", l.Latency),
+		check(l.Step >= 0, "training step of %v, want at least 0s", l.Step),
+		check(l.Rate == 0 || l.Cores >= 1 && l.Cores <= 4096, "%d cores, want 1 to 4096", l.Cores),
+		check(l.Peers >= 0, "%d peers, want at least 0", l.Peers),
 	)
 }
 
@@ -144,7 +144,7 @@ func (in Input) round(d int, t Traffic) *Round {
 	}
 	n, peers, rate, latency := float64(in.Participants), in.peers(), in.Link.Rate/8, in.Link.Latency.Seconds()
 	gradient, block, received := float64(t.Gradient), float64(t.Round), in.received(t)
-	r := Round{Step: in.Link.Step.Seconds(), Node: in.work(d, t) / (busy * float64(in.Link.Cores))}
+	r := Round{Step: in.Link.Step.Seconds(), Node: in.work(d, t) / (coreShare * float64(in.Link.Cores))}
 	if r.Step == 0 && in.External == 0 {
 		r.Step = in.stepWork(d)
 	}
@@ -173,8 +173,8 @@ func (in Input) round(d int, t Traffic) *Round {
 	return &r
 }
 
-// misfits returns warnings about a round that does not fit the configuration.
-func (r *Round) misfits(in Input) (out []string) {
+// configWarnings returns warnings about a round that does not fit the configuration.
+func (r *Round) configWarnings(in Input) (out []string) {
 	c := in.Config
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if c.BlockBytes > c.MostBytes {
@@ -193,11 +193,11 @@ func (r *Round) misfits(in Input) (out []string) {
 	if gather > c.Wait.Seconds() {
 		add("gradients take %v to come, proposal.wait is %v: rounds take empty blocks and close without the slow; set "+
 			"proposal.wait to %v on every node, and consensus.timeout_propose to %v",
-			brief(gather), brief(c.Wait.Seconds()), brief(1.5*gather), brief(1.5*propose))
+			roundDuration(gather), roundDuration(c.Wait.Seconds()), roundDuration(1.5*gather), roundDuration(1.5*propose))
 	} else if propose > c.Propose.Seconds() {
 		add("gradients and block take %v, consensus.timeout_propose is %v: proposals are given up; set it to %v "+
 			"on every node",
-			brief(propose), brief(c.Propose.Seconds()), brief(1.5*propose))
+			roundDuration(propose), roundDuration(c.Propose.Seconds()), roundDuration(1.5*propose))
 	}
 	if trip := 2 * in.Link.Latency; trip > c.Vote {
 		add("a round trip is %v, consensus.timeout_prevote and timeout_precommit are %v: set both above it", trip, c.Vote)
@@ -205,8 +205,8 @@ func (r *Round) misfits(in Input) (out []string) {
 	return out
 }
 
-// brief returns a duration of s seconds, rounded to about three digits.
-func brief(s float64) time.Duration {
+// roundDuration returns a duration of s seconds, rounded to about three digits.
+func roundDuration(s float64) time.Duration {
 	d := seconds(s)
 	switch {
 	case d >= 10*time.Second:

@@ -50,7 +50,7 @@ func TestRoundsAsMeasured(t *testing.T) {
 		}
 		within("bytes", 1.25, m.bytes, float64(m.n)*got)
 		within("CPU", 1.25, m.cpu, cpu)
-		within("time", 2, m.wall, cpu/(2*busy)+4*partPause)
+		within("time", 2, m.wall, cpu/(2*coreShare)+4*partPause)
 	}
 	r := made(t, wide(4, 105_994, gradients.Int8, Link{Rate: 10e6, Latency: 20 * time.Millisecond,
 		Step: 250 * time.Millisecond, Cores: 2})).Round

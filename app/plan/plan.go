@@ -113,7 +113,7 @@ func Make(in Input) (Plan, error) {
 // too, but has fewer orders and rounds each cost up, so the ledger's epsilon is higher. For a
 // target epsilon and the RDP accountant, spend therefore raises the noise until the target epsilon
 // pays for all rounds in the ledger, if less than twice the noise is enough.
-func (in Input) spend() (spent, Ledger, error) {
+func (in Input) spend() (privacyCost, Ledger, error) {
 	s, err := in.account()
 	if err != nil {
 		return s, Ledger{}, err

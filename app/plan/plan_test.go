@@ -21,7 +21,7 @@ import (
 
 // preset is the default preset's training.
 var preset = Input{
-	Participants: 4, Byzantine: 1, Rule: "multi-krum", Model: pooled, Width: gradients.Int8, NoiseFloor: true,
+	Participants: 4, Byzantine: 1, Rule: "multi-krum", Model: pooledModel, Width: gradients.Int8, NoiseFloor: true,
 	RoundTime: time.Second,
 	Samples:   15000, SamplingRate: 0.1, Clip: 1, Momentum: 0.9, Rounds: 100,
 	Accountant: RDP, NoiseMultiplier: 2.670, Delta: 1e-6,
@@ -142,7 +142,7 @@ func TestMeasuredNoise(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	for _, s := range measured {
+	for _, s := range measuredSeries {
 		_, err := rules.Lookup(s.rule)
 		require.NoError(t, err)
 		require.NoError(t, s.model.Validate())
@@ -253,7 +253,7 @@ func TestCures(t *testing.T) {
 	require.NoError(t, err)
 	budget, err := accountant.ChainBudget(4, 1e-6)
 	require.NoError(t, err)
-	assert.GreaterOrEqual(t, affordable(costs, budget), uint64(100))
+	assert.GreaterOrEqual(t, maxRounds(costs, budget), uint64(100))
 
 	larger := made(t, with(twenty, func(in *Input) { in.NoiseMultiplier, in.Samples = 39.7, 16170 }))
 	assert.LessOrEqual(t, larger.NoiseToGradient, largeNoise)

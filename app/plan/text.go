@@ -40,17 +40,18 @@ func (p Plan) Write(w io.Writer) error {
 	row("accuracy", "%s", p.Accuracy.text())
 	row("bytes", "%s a gradient, %s a round, %s in all", size(p.Traffic.Gradient), size(p.Traffic.Round),
 		size(p.Traffic.Total))
-	row("", "%s of blocks a day at a round in %v; %v for all", size(p.Traffic.Day), brief(p.Traffic.Seconds),
-		brief(p.Traffic.Duration))
+	row("", "%s of blocks a day at a round in %v; %v for all", size(p.Traffic.Day), roundDuration(p.Traffic.Seconds),
+		roundDuration(p.Traffic.Duration))
 	if r := p.Round; r != nil {
 		row("round", "%v: step %v, gradients' way %v, block's way %v, votes %v, node's CPU %v; the longest is the %s",
-			brief(r.Seconds), brief(r.Step), brief(r.Gradients), brief(r.Block), brief(r.Votes), brief(r.Node), r.BoundBy)
+			roundDuration(r.Seconds), roundDuration(r.Step), roundDuration(r.Gradients), roundDuration(r.Block),
+			roundDuration(r.Votes), roundDuration(r.Node), r.BoundBy)
 		row("a node", "receives and sends %s each a round, %s each a day of such rounds", size(r.NodeBytes), size(r.DayBytes))
 	}
 	if c := p.Config; c.BlockBytes > 0 {
 		row("genesis", "block.max_bytes %d of at most %d, mempool.max_tx_bytes %d, proposal.wait %v, timeout_propose %v "+
 			"follow from it",
-			c.BlockBytes, c.MostBytes, c.TxBytes, brief(c.Wait.Seconds()), brief(c.Propose.Seconds()))
+			c.BlockBytes, c.MostBytes, c.TxBytes, roundDuration(c.Wait.Seconds()), roundDuration(c.Propose.Seconds()))
 	}
 	if p.Accuracy.Measured {
 		row("source", "%s", p.Accuracy.Source)

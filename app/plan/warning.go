@@ -26,22 +26,22 @@ func (in Input) warnings(p Plan) []string {
 			p.RDPEpsilon, p.Lemma1.RDPEpsilonQ1)
 	}
 	if !p.Rule.Holds {
-		add("%s: %s", p.Rule.Why, in.cures())
+		add("%s: %s", p.Rule.Why, in.remedies())
 	}
 	if r := p.NoiseToGradient; r > largeNoise {
 		batch := math.Ceil(float64(in.Batch) * r / largeNoise)
 		parameters := math.Floor(float64(p.Parameters) * (largeNoise / r) * (largeNoise / r))
 		add("noise is %.2g times the clip norm, above %v it drowns the gradient: a batch of %.0f (%.0f %s a "+
 			"participant at this sampling rate), a model of at most %.0f parameters, fewer rounds or a larger epsilon",
-			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.counted(), parameters)
+			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.sampleNoun(), parameters)
 	}
 	if p.RDPEpsilon > params.WeakEpsilon && (p.Epsilon > params.WeakEpsilon || !p.Guarantee) {
 		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more %s at a smaller "+
-			"sampling rate", guaranteed(p), params.WeakEpsilon, in.counted())
+			"sampling rate", guaranteedEpsilon(p), params.WeakEpsilon, in.sampleNoun())
 	}
 	if most := 1 / float64(in.Samples); in.Delta > most {
 		add("delta %v is above 1/%s = %.2g: publishing one %s in full would be within it; take %.0e or less",
-			in.Delta, in.counted(), most, in.unit(), most/10)
+			in.Delta, in.sampleNoun(), most, in.unitNoun(), most/10)
 	}
 	if l := p.Ledger; l.Rounds != nil && *l.Rounds < uint64(in.Rounds) {
 		cure := fmt.Sprintf("a budget of epsilon %.4g", math.Ceil(l.Epsilon*1e3)/1e3)
@@ -53,31 +53,31 @@ func (in Input) warnings(p Plan) []string {
 	}
 	if in.Fits != 0 {
 		cure := fmt.Sprintf("--examples %d", in.Samples)
-		if in.grouped() {
+		if in.countsGroups() {
 			cure = "--data and --group of such a table, or " + cure + ", which counts groups"
 		}
 		add("the preset's batch is for %d %s a participant, not for %d: make the genesis with %s, or "+
 			"steps take longer and count no more, or count less",
-			in.Fits, in.counted(), in.Samples, cure)
+			in.Fits, in.sampleNoun(), in.Samples, cure)
 	}
 	if !in.NoiseFloor {
 		add("no noise floor: a vector without noise is admitted, and by distance it can beat the honest ones; no accuracy " +
 			"under attack is stated")
 	}
-	return append(out, p.Round.misfits(in)...)
+	return append(out, p.Round.configWarnings(in)...)
 }
 
-// guaranteed returns the epsilon that is proven: with the accountant lemma1 the epsilon by RDP,
-// with every other accountant the plan's epsilon.
-func guaranteed(p Plan) float64 {
+// guaranteedEpsilon returns the epsilon that is proven: with the accountant lemma1 the epsilon by
+// RDP, with every other accountant the plan's epsilon.
+func guaranteedEpsilon(p Plan) float64 {
 	if p.Guarantee {
 		return p.Epsilon
 	}
 	return p.RDPEpsilon
 }
 
-// cures describes the changes after which a rule's theorem would cover the consortium.
-func (in Input) cures() string {
+// remedies describes the changes after which a rule's theorem would cover the consortium.
+func (in Input) remedies() string {
 	var cures []string
 	if rule, err := rules.Lookup(in.Rule); err == nil {
 		for n := in.Participants + 1; n <= gradients.MaxParticipants; n++ {
@@ -87,14 +87,14 @@ func (in Input) cures() string {
 			}
 		}
 	}
-	if fit := in.covering(); len(fit) > 0 {
+	if fit := in.coveringRules(); len(fit) > 0 {
 		cures = append(cures, "rule "+strings.Join(fit, " or "))
 	}
 	return "take " + strings.Join(append(cures, "a smaller f"), ", or ")
 }
 
-// covering lists the rules whose theorem covers N and f.
-func (in Input) covering() []string {
+// coveringRules lists the rules whose theorem covers N and f.
+func (in Input) coveringRules() []string {
 	return slices.DeleteFunc(rules.Names(), func(name string) bool {
 		rule, err := rules.Lookup(name)
 		return err != nil || rule.Condition(in.Participants, in.Byzantine) != nil

@@ -32,7 +32,7 @@ type Source struct {
 // is optional: Read checks it against the schema, and without a file Examples is 0.
 func (s Source) Read() (Data, error) {
 	if s.Schema != "" {
-		return s.bySchema()
+		return s.readSchema()
 	}
 	path, label, group := s.Path, s.Label, s.Group
 	info, err := os.Stat(path)
@@ -61,8 +61,8 @@ func (s Source) Read() (Data, error) {
 	return own, err
 }
 
-// bySchema returns the table that the schema describes, and the number of examples in the file.
-func (s Source) bySchema() (Data, error) {
+// readSchema returns the table that the schema describes, and the number of examples in the file.
+func (s Source) readSchema() (Data, error) {
 	if s.Label+s.Group != "" {
 		return Data{}, fmt.Errorf("label %q, group %q and schema %s: the schema names both columns", s.Label, s.Group,
 			s.Schema)
@@ -72,7 +72,7 @@ func (s Source) bySchema() (Data, error) {
 		return Data{}, err
 	}
 	d := Data{Table: &t, Classes: len(t.Classes)}
-	if err := d.fit(&params.Model{}); err != nil {
+	if err := d.fitModel(&params.Model{}); err != nil {
 		return Data{}, fmt.Errorf("%s: %w", s.Schema, err)
 	}
 	if s.Path == "" {
@@ -83,8 +83,8 @@ func (s Source) bySchema() (Data, error) {
 	return d, err
 }
 
-// fit adapts the model's inputs and classes to the data.
-func (d Data) fit(m *params.Model) error {
+// fitModel adapts the model's inputs and classes to the data.
+func (d Data) fitModel(m *params.Model) error {
 	m.Classes = uint32(d.Classes)
 	if d.Table != nil {
 		m.Table, m.Inputs, m.Pool = d.Table, uint32(d.Table.Inputs()), 1

@@ -35,7 +35,7 @@ func Make(name string, n int, own Own) (params.Params, error) {
 		return p, err
 	}
 	if own.Data != nil {
-		if p, err = own.Data.fitted(p, n); err != nil {
+		if p, err = own.Data.fitParams(p, n); err != nil {
 			return p, err
 		}
 	}
@@ -51,9 +51,9 @@ func Make(name string, n int, own Own) (params.Params, error) {
 	return p, err
 }
 
-// fitted returns a preset's parameters with model and unit adapted to the data. For data without
+// fitParams returns a preset's parameters with model and unit adapted to the data. For data without
 // strokes it starts from the preset pixels.
-func (d Data) fitted(p params.Params, n int) (_ params.Params, err error) {
+func (d Data) fitParams(p params.Params, n int) (_ params.Params, err error) {
 	if p.Model.Features.Name == params.FeaturesStrokes && !d.strokes() {
 		if p, err = New("pixels", n); err != nil {
 			return p, err
@@ -61,7 +61,7 @@ func (d Data) fitted(p params.Params, n int) (_ params.Params, err error) {
 	}
 	p.Privacy.Unit = d.unit()
 	p.Preset += " on own data"
-	return p, d.fit(&p.Model)
+	return p, d.fitModel(&p.Model)
 }
 
 // unit returns the unit of privacy: a group if the data have groups.

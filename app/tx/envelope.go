@@ -40,21 +40,21 @@ type Tx struct {
 	Aggregate *Aggregate
 	Commit    *Commit
 
-	kind     Kind
-	verified atomic.Pointer[signer]           // the key and chain of the last successful Verify; nil before
-	proved   atomic.Pointer[proved]           // the last successful VerifyVRF; nil before
-	vector   atomic.Pointer[gradients.Vector] // the last successful Vector; nil before
-	sound    atomic.Pointer[string]           // the id of the chain of the last successful Once; nil before
-	carried  atomic.Pointer[Tx]               // the result of Carried; nil before
+	kind         Kind
+	signer       atomic.Pointer[signer]           // the key and chain of the last successful Verify; nil before
+	vrfProof     atomic.Pointer[vrfProof]         // the last successful VerifyVRF; nil before
+	vector       atomic.Pointer[gradients.Vector] // the last successful Vector; nil before
+	checkedChain atomic.Pointer[string]           // the id of the chain of the last successful CheckOnce; nil before
+	carriedJoin  atomic.Pointer[Tx]               // the result of CarriedJoin; nil before
 }
 
 // signer is a public key, with the id of the chain for which its signature is valid.
 type signer struct{ chainID, pub string }
 
-// proved is a verified VRF output, with the VRF key and the input (asked) of its proof.
-type proved struct {
-	asked  string
-	output leader.Output
+// vrfProof is a verified VRF output, with its question: the VRF key and the input of its proof.
+type vrfProof struct {
+	question string
+	output   leader.Output
 }
 
 // Kind returns the kind of the transaction.

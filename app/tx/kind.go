@@ -19,16 +19,16 @@ type Body interface {
 	Unmarshal([]byte) error
 }
 
-// known maps the types of messages to kinds, and kinds to types of messages.
-type known struct {
+// kindTable maps the types of messages to kinds, and kinds to types of messages.
+type kindTable struct {
 	kinds    map[reflect.Type]Kind
 	messages map[Kind]reflect.Type
 }
 
 // registry returns the kinds in tx.proto and their messages. Its first call must come after the
 // init functions of the generated code, which register the messages.
-var registry = sync.OnceValue(func() known {
-	k := known{map[reflect.Type]Kind{}, map[Kind]reflect.Type{}}
+var registry = sync.OnceValue(func() kindTable {
+	k := kindTable{map[reflect.Type]Kind{}, map[Kind]reflect.Type{}}
 	for number, name := range Kind_name {
 		message := proto.MessageType("spdl.app.tx." + strings.TrimPrefix(name, "Kind"))
 		if message != nil {

@@ -56,7 +56,7 @@ func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	}
 	t := wrap(raw, kind, body, e)
 	if kind.Signed() {
-		t.verified.Store(&signer{chainID, string(key.Public().(ed25519.PublicKey))})
+		t.signer.Store(&signer{chainID, string(key.Public().(ed25519.PublicKey))})
 	}
 	return t, nil
 }
@@ -65,34 +65,34 @@ func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 // that each Tx value is verified only once.
 func (t *Tx) Verify(chainID string, pub ed25519.PublicKey) error {
 	who := signer{chainID, string(pub)}
-	if known := t.verified.Load(); known != nil && *known == who {
+	if known := t.signer.Load(); known != nil && *known == who {
 		return nil
 	}
 	if err := verify(chainID, pub, t.kind, t.Content, t.Signature); err != nil {
 		return err
 	}
-	t.verified.Store(&who)
+	t.signer.Store(&who)
 	return nil
 }
 
-// Once runs a check that depends only on the content and the chain's id. The transaction caches a
-// success, so that the check runs only once for each Tx value.
-func (t *Tx) Once(chainID string, check func(chainID string) error) error {
-	if known := t.sound.Load(); known != nil && *known == chainID {
+// CheckOnce runs a check that depends only on the content and the chain's id. The transaction
+// caches a success, so that the check runs only once for each Tx value.
+func (t *Tx) CheckOnce(chainID string, check func(chainID string) error) error {
+	if known := t.checkedChain.Load(); known != nil && *known == chainID {
 		return nil
 	}
 	if err := check(chainID); err != nil {
 		return err
 	}
-	t.sound.Store(&chainID)
+	t.checkedChain.Store(&chainID)
 	return nil
 }
 
-// Carried decodes the Join that an Approve carries. The Approve caches the decoded Join, which in
-// turn caches its own successful checks. Carried fails if t is not an Approve or carries no valid
-// Join.
-func (t *Tx) Carried() (*Tx, error) {
-	if known := t.carried.Load(); known != nil {
+// CarriedJoin decodes the Join that an Approve carries. The Approve caches the decoded Join, which
+// in turn caches its own successful checks. CarriedJoin fails if t is not an Approve or carries no
+// valid Join.
+func (t *Tx) CarriedJoin() (*Tx, error) {
+	if known := t.carriedJoin.Load(); known != nil {
 		return known, nil
 	}
 	a, ok := t.Body.(*Approve)
@@ -101,7 +101,7 @@ func (t *Tx) Carried() (*Tx, error) {
 	}
 	join, err := Decode(a.Join)
 	if err == nil {
-		t.carried.Store(join)
+		t.carriedJoin.Store(join)
 	}
 	return join, err
 }
@@ -120,12 +120,12 @@ func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, sig
 // a success.
 func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	asked := string(vrfKey) + string(input)
-	if known := t.proved.Load(); known != nil && known.asked == asked {
+	if known := t.vrfProof.Load(); known != nil && known.question == asked {
 		return known.output, nil
 	}
 	out, err := leader.Verify(vrfKey, input, t.Gradient.VrfProof)
 	if err == nil {
-		t.proved.Store(&proved{asked, out})
+		t.vrfProof.Store(&vrfProof{asked, out})
 	}
 	return out, err
 }
@@ -134,6 +134,6 @@ func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 // the proof with the key.
 func (t *Tx) Vouch(vrfKey, input []byte) {
 	if out, ok := leader.OutputOf(t.Gradient.VrfProof); ok {
-		t.proved.Store(&proved{string(vrfKey) + string(input), out})
+		t.vrfProof.Store(&vrfProof{string(vrfKey) + string(input), out})
 	}
 }

@@ -171,10 +171,10 @@ func TestOnce(t *testing.T) {
 	ran := 0
 	check := func(err error) func(string) error { return func(string) error { ran++; return err } }
 	wrong := errors.New("wrong")
-	require.ErrorIs(t, raw.Once("a", check(wrong)), wrong)
-	require.NoError(t, raw.Once("a", check(nil)))
-	require.NoError(t, raw.Once("a", check(wrong)), "it is remembered")
-	require.ErrorIs(t, raw.Once("b", check(wrong)), wrong)
+	require.ErrorIs(t, raw.CheckOnce("a", check(wrong)), wrong)
+	require.NoError(t, raw.CheckOnce("a", check(nil)))
+	require.NoError(t, raw.CheckOnce("a", check(wrong)), "it is remembered")
+	require.ErrorIs(t, raw.CheckOnce("b", check(wrong)), wrong)
 	require.Equal(t, 3, ran)
 }
 
@@ -182,15 +182,15 @@ func TestOnce(t *testing.T) {
 func TestCarried(t *testing.T) {
 	join := sign(t, &tx.Join{PubKey: []byte{1}})
 	carrier := sign(t, &tx.Approve{Participant: 1, Join: join.Raw})
-	carried, err := carrier.Carried()
+	carried, err := carrier.CarriedJoin()
 	require.NoError(t, err)
 	require.Equal(t, join.Hash, carried.Hash)
-	again, err := carrier.Carried()
+	again, err := carrier.CarriedJoin()
 	require.NoError(t, err)
 	require.Same(t, carried, again)
-	_, err = sign(t, &tx.Approve{Participant: 1, Join: []byte{1}}).Carried()
+	_, err = sign(t, &tx.Approve{Participant: 1, Join: []byte{1}}).CarriedJoin()
 	require.ErrorIs(t, err, tx.ErrMalformed)
-	_, err = join.Carried()
+	_, err = join.CarriedJoin()
 	require.ErrorIs(t, err, tx.ErrMalformed)
 }
 

@@ -10,8 +10,8 @@ import (
 // round.
 var ErrConsent = errors.New("no consent")
 
-// agrees returns nil if the home consents to the epoch of the task, and ErrConsent if not.
-func (w *worker) agrees() error {
+// checkConsent returns nil if the home consents to the epoch of the task, and ErrConsent if not.
+func (w *worker) checkConsent() error {
 	if w.Consent == nil {
 		return nil
 	}
@@ -25,15 +25,15 @@ func (w *worker) consented(ctx context.Context) error {
 		if w.task.Finished || w.task.Epoch != epoch {
 			return errEpochOver
 		}
-		err := w.agrees()
+		err := w.checkConsent()
 		if err == nil {
 			if waited {
 				w.Log("this home consents to the epoch: training", "epoch", epoch)
 			}
 			return nil
 		}
-		w.once(err.Error(), "epoch", epoch)
-		if _, err := w.next(ctx, w.Retry); err != nil {
+		w.logOnce(err.Error(), "epoch", epoch)
+		if _, err := w.awaitNext(ctx, w.Retry); err != nil {
 			return err
 		}
 	}

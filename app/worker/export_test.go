@@ -14,18 +14,18 @@ func Open(ctx context.Context, c Config, t Task) (*Trainer, error) {
 	if c.External != nil {
 		return w.external(ctx)
 	}
-	return w.builtIn(ctx)
+	return w.builtInTrainer(ctx)
 }
 
 // Len returns how many examples a trainer has.
-func (t *Trainer) Len() int { return t.have }
+func (t *Trainer) Len() int { return t.units }
 
 // Close ends a trainer's program.
 func (t *Trainer) Close() { t.close() }
 
 // Sum returns the sum that a round at x releases with noise, for a batch by these coins.
 func (t *Trainer) Sum(ctx context.Context, coins privacy.UniformSource, x []float64) ([]float64, error) {
-	t.source, t.drawn = coins, nil
+	t.source, t.batchRound = coins, nil
 	_, err := t.compute(ctx, params.RoundID{}, x)
 	return append([]float64(nil), t.sum...), err
 }
@@ -33,6 +33,6 @@ func (t *Trainer) Sum(ctx context.Context, coins privacy.UniformSource, x []floa
 // putGradient stores a signed gradient as a signer does.
 func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, counted uint64) error {
 	r := &GradientRequest{Place: Place{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round}, Spent: spent, Counted: counted}
-	r.keep(after)
+	r.setMechanism(after)
 	return j.add(r.addition(t, j.Entry))
 }

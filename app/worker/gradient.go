@@ -20,38 +20,40 @@ var errNoGradient = errors.New("no gradient")
 // errUnawaited means that the round closed without this participant's gradient.
 var errUnawaited = errors.New("the round closed without this participant")
 
-// hold delays the signature of an inactive participant's gradient by up to four times Retry. It
-// returns errUnawaited if the round closes in that time. Without this delay, the first gradient
-// after each absence would be too late, and would spend epsilon for nothing. If the round is still
-// open after the delay, the round needs the gradient: it is a probe round, which waits for inactive
-// participants (A5). In phase Missed hold waits until the round takes commitments again.
-func (w *worker) hold(ctx context.Context) error {
-	at := w.at()
+// delayInactive delays the signature of an inactive participant's gradient by up to four times
+// Retry. It returns errUnawaited if the round closes in that time. Without this delay, the first
+// gradient after each absence would be too late, and would spend epsilon for nothing. If the round
+// is still open after the delay, the round needs the gradient: it is a probe round, which waits for
+// inactive participants (A5). In phase Missed delayInactive waits until the round takes commitments
+// again.
+func (w *worker) delayInactive(ctx context.Context) error {
+	at := w.roundID()
 	if w.task.Phase == Missed {
-		w.once("the gradient came after the commitments of its round: nothing is signed, unless the round takes more of them",
+		w.logOnce("the gradient came after the commitments of its round: nothing is signed, unless the round takes more "+
+			"of them",
 			"round", at.Round)
 	}
 	for waited := false; !waited || w.task.Phase == Missed; waited = true {
-		if _, err := w.next(ctx, 4*w.Retry); err != nil {
+		if _, err := w.awaitNext(ctx, 4*w.Retry); err != nil {
 			return err
 		}
-		if w.at() != at {
+		if w.roundID() != at {
 			return errUnawaited
 		}
 	}
 	return nil
 }
 
-// look gets the current task after a computation, because a gradient that is too late for its
-// round's commit phase must not be signed: it would spend epsilon for nothing. look returns
-// errUnawaited if the round has closed.
-func (w *worker) look(ctx context.Context) error {
-	at := w.at()
+// refreshTask gets the current task after a computation, because a gradient that is too late for
+// its round's commit phase must not be signed: it would spend epsilon for nothing. refreshTask
+// returns errUnawaited if the round has closed.
+func (w *worker) refreshTask(ctx context.Context) error {
+	at := w.roundID()
 	task, err := w.chain.Await(ctx, w.public(), nil)
 	if err != nil { // the chain is unreachable; a later call will notice if the round has closed
 		return ctx.Err()
 	}
-	if w.task = task; w.at() != at {
+	if w.task = task; w.roundID() != at {
 		return errUnawaited
 	}
 	return nil
@@ -60,11 +62,11 @@ func (w *worker) look(ctx context.Context) error {
 // gradient returns the participant's only gradient for the round: the gradient in the journal, or a
 // new gradient, which is then in the journal. It returns nil if the worker skips the round.
 func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
-	if w.skips(w.task.Epoch, w.task.Round) {
-		if !w.untilOverdue {
+	if w.isSkipped(w.task.Epoch, w.task.Round) {
+		if !w.skipsUntilOverdue {
 			return nil, nil
 		}
-		if err := w.overdue(ctx); err != nil {
+		if err := w.awaitOverdue(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -73,22 +75,22 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	}
 	t, err := w.record.gradient(w.task.Epoch, w.task.Round)
 	if t == nil && err == nil {
-		err = w.agrees()
+		err = w.checkConsent()
 	}
 	if t != nil || err != nil {
 		return t, err
 	}
 	privately := w.task.Params.Privacy
-	spent := w.record.spent(w.task.Participant.Spent)
+	spent := w.record.maxCosts(w.task.Participant.Spent)
 	if privately.Participations(spent) == 0 {
 		return nil, fmt.Errorf("%w: epsilon %g at delta %g pays for no gradient after the %d that the chain counts; this "+
 			"worker sends no more",
 			ErrBudget, privately.Epsilon, privately.Delta, w.task.Participant.Participations)
 	}
-	if w.own.Participations(spent) == 0 {
+	if w.policyPrivacy.Participations(spent) == 0 {
 		return nil, fmt.Errorf("%w: this home's own, epsilon %g at delta %g, pays for no gradient after those that it has "+
 			"signed; this worker sends no more",
-			ErrBudget, w.own.Epsilon, w.own.Delta)
+			ErrBudget, w.policyPrivacy.Epsilon, w.policyPrivacy.Delta)
 	}
 	start := time.Now()
 	if err := sleep(ctx, w.StepDelay); err != nil {
@@ -109,25 +111,25 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 // make waits for the worker's turn, computes the round's gradient, and lets the signer sign it.
 // spent holds the privacy costs without this gradient.
 func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*tx.Tx, model.Stats, error) {
-	if err := w.turn(ctx); err != nil {
+	if err := w.acquireTurn(ctx); err != nil {
 		return nil, model.Stats{}, err
 	}
 	stats, err := w.compute(ctx, trainer)
 	if err == nil && w.task.Params.Election.CommitReveal {
-		err = w.look(ctx)
+		err = w.refreshTask(ctx)
 	}
-	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others may compute during hold
-		w.turned()
-		if err := w.hold(ctx); err != nil {
+	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others may compute during delayInactive
+		w.releaseTurn()
+		if err := w.delayInactive(ctx); err != nil {
 			return nil, stats, err
 		}
-		if err := w.turn(ctx); err != nil {
+		if err := w.acquireTurn(ctx); err != nil {
 			return nil, stats, err
 		}
 	}
-	defer w.turned()
+	defer w.releaseTurn()
 	if err == nil {
-		err = w.agrees() // the home may have withdrawn its consent during the computation
+		err = w.checkConsent() // the home may have withdrawn its consent during the computation
 	}
 	if err != nil {
 		return nil, stats, err
@@ -136,11 +138,11 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*t
 	v := trainer.release()
 	request := &GradientRequest{
 		Place: Place{w.task.ChainID, w.task.Participant.Id, w.task.Epoch, w.task.Round}, Seed: w.task.Seed,
-		Participant: w.task.Participant.Index, Payload: v.Encode(), Spent: w.own.Pay(spent),
+		Participant: w.task.Participant.Index, Payload: v.Encode(), Spent: w.policyPrivacy.Pay(spent),
 		Counted: w.task.Participant.Participations,
 	}
 	if w.task.Params.Privacy.WorkerMomentum > 0 { // without momentum the mechanism has no state
-		request.keep(trainer.mechanism.Snapshot())
+		request.setMechanism(trainer.mechanism.Snapshot())
 	}
 	t, err := w.signGradient(ctx, request)
 	if errors.Is(err, errNoGradient) {
@@ -149,9 +151,9 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*t
 	return t, stats, err
 }
 
-// turn waits until this worker may compute: Turns may limit the number of workers that compute at
-// once. turned lets the next worker compute.
-func (w *worker) turn(ctx context.Context) error {
+// acquireTurn waits until this worker may compute: Turns may limit the number of workers that
+// compute at once. releaseTurn lets the next worker compute.
+func (w *worker) acquireTurn(ctx context.Context) error {
 	if w.Turns == nil {
 		return nil
 	}
@@ -163,7 +165,7 @@ func (w *worker) turn(ctx context.Context) error {
 	}
 }
 
-func (w *worker) turned() {
+func (w *worker) releaseTurn() {
 	if w.Turns != nil {
 		<-w.Turns
 	}

@@ -10,9 +10,9 @@ import (
 // file system, so one system call can serve all workers that wait for a sync. A call for each
 // journal would cost as much time as the gradients.
 type GroupSync struct {
-	mu      sync.Mutex
-	waiting *batch     // the batch that the next worker joins; nil if no worker waits
-	turn    sync.Mutex // held by the worker that syncs
+	mu        sync.Mutex
+	nextBatch *batch     // the batch that the next worker joins; nil if no worker waits
+	syncMu    sync.Mutex // held by the worker that syncs
 }
 
 // batch is a set of files that one call syncs together.
@@ -29,21 +29,21 @@ const fewTogether = 4
 // Sync returns when all earlier writes to the file are on the disk.
 func (t *GroupSync) Sync(f *os.File) error {
 	t.mu.Lock()
-	b := t.waiting
+	b := t.nextBatch
 	first := b == nil
 	if first {
 		b = &batch{done: make(chan struct{})}
-		t.waiting = b
+		t.nextBatch = b
 	}
 	b.files = append(b.files, f)
 	t.mu.Unlock()
 	if first {
-		t.turn.Lock() // while this worker waits for the turn, other workers join its batch
+		t.syncMu.Lock() // while this worker waits for the turn, other workers join its batch
 		t.mu.Lock()
-		t.waiting = nil
+		t.nextBatch = nil
 		t.mu.Unlock()
 		b.errs = syncAll(b.files)
-		t.turn.Unlock()
+		t.syncMu.Unlock()
 		close(b.done)
 	}
 	<-b.done

@@ -15,7 +15,7 @@ import (
 func together(t *testing.T, n int, one func(*os.File) error) (errs []error) {
 	t.Helper()
 	var all GroupSync
-	all.turn.Lock() // a sync is under way
+	all.syncMu.Lock() // a sync is under way
 	errs = make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {
@@ -37,11 +37,11 @@ func together(t *testing.T, n int, one func(*os.File) error) (errs []error) {
 	require.Eventually(t, func() bool {
 		all.mu.Lock()
 		defer all.mu.Unlock()
-		return all.waiting != nil && len(all.waiting.files) == n
+		return all.nextBatch != nil && len(all.nextBatch.files) == n
 	}, time.Minute, time.Millisecond)
-	all.turn.Unlock()
+	all.syncMu.Unlock()
 	wg.Wait()
-	require.Nil(t, all.waiting, "who comes later is not of this batch, which may have begun before it wrote")
+	require.Nil(t, all.nextBatch, "who comes later is not of this batch, which may have begun before it wrote")
 	return errs
 }
 

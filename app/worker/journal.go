@@ -19,8 +19,8 @@ var ErrJournal = errors.New("journal does not belong here")
 // for the open round.
 var ErrDamaged = errors.New("journal is damaged")
 
-// damaged wraps an error about a journal and adds what the operator must do.
-func damaged(path string, err error) error {
+// damagedError wraps an error about a journal and adds what the operator must do.
+func damagedError(path string, err error) error {
 	return fmt.Errorf("%w: %s: %w; move the file away and start the worker again: it begins a new journal and sits out "+
 		"the round that is open then", ErrDamaged, path, err)
 }
@@ -42,11 +42,11 @@ type Journal struct {
 // entry is either the whole content of a journal, or an addition that holds only the changed
 // fields.
 type entry struct {
-	ChainID  string  `json:"chain_id,omitempty"`
-	ID       []byte  `json:"participant_id,omitempty"`
-	Gradient *signed `json:"gradient,omitempty"`
+	ChainID  string    `json:"chain_id,omitempty"`
+	ID       []byte    `json:"participant_id,omitempty"`
+	Gradient *signedTx `json:"gradient,omitempty"`
 	// Aggregates holds the aggregates for one round, one for each view.
-	Aggregates []*signed `json:"aggregates,omitempty"`
+	Aggregates []*signedTx `json:"aggregates,omitempty"`
 	// Mechanism, Spent and Signed are set with the gradient.
 	Mechanism *mechanism `json:"mechanism,omitempty"`
 	// Spent is the worker's own ledger. It counts every signed gradient, while the chain's ledger
@@ -67,8 +67,8 @@ type mechanism struct {
 	NoiseVariance float64 `json:"noise_variance"`
 }
 
-// signed is a signed transaction for one round. Only an aggregate has a view.
-type signed struct {
+// signedTx is a signed transaction for one round. Only an aggregate has a view.
+type signedTx struct {
 	Epoch uint64 `json:"epoch"`
 	Round uint64 `json:"round"`
 	View  uint32 `json:"view,omitempty"`
@@ -125,7 +125,7 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 	}
 	e, torn, err := readEntries(data)
 	if err != nil {
-		return nil, damaged(path, err)
+		return nil, damagedError(path, err)
 	}
 	j.Truncated, j.NewHome = torn, e.New
 	if j.NewHome {
@@ -142,11 +142,11 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 
 func (j *Journal) putAggregate(t *tx.Tx) error {
 	a := t.Aggregate
-	return j.add(entry{Aggregates: []*signed{{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw}}})
+	return j.add(entry{Aggregates: []*signedTx{{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw}}})
 }
 
-// with returns a copy of the entry to which an addition is applied.
-func (e entry) with(added entry) entry {
+// merge returns a copy of the entry to which an addition is applied.
+func (e entry) merge(added entry) entry {
 	if g := added.Gradient; g != nil {
 		e.Gradient, e.Mechanism, e.Spent, e.Signed = g, added.Mechanism, added.Spent, added.Signed
 	}
@@ -162,7 +162,7 @@ func (e entry) with(added entry) entry {
 // add writes an addition to the disk and then to the record in memory. If add fails, the
 // transaction in the addition must not be sent.
 func (j *Journal) add(added entry) error {
-	whole := j.Entry.with(added)
+	whole := j.Entry.merge(added)
 	if err := j.save(whole, added); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

@@ -89,7 +89,7 @@ func readEntries(data []byte) (all entry, torn bool, err error) {
 		case n == 0:
 			all = e
 		default:
-			all = all.with(e)
+			all = all.merge(e)
 		}
 		data = rest
 	}
@@ -111,12 +111,12 @@ var (
 // save appends the addition to the file, or rewrites the whole file. When it returns nil, the entry
 // is on the disk. After a crash during save the file has either this entry or only the earlier
 // entries. After a failed write the next save rewrites the whole file.
-func (j *Journal) save(whole, added entry) error {
+func (j *Journal) save(merged, added entry) error {
 	switch {
 	case j.Path == "":
 		return nil
 	case j.file == nil || j.size >= mostJournal:
-		return errors.Join(j.closeFile(), j.begin(whole))
+		return errors.Join(j.closeFile(), j.begin(merged))
 	}
 	line, err := added.line()
 	if err != nil {
@@ -147,8 +147,8 @@ const begunSuffix = ".new"
 
 // begin replaces the file by a file with a single entry, and keeps the new file open. After a crash
 // the path has either the old file or the whole new file.
-func (j *Journal) begin(whole entry) error {
-	line, err := whole.line()
+func (j *Journal) begin(merged entry) error {
+	line, err := merged.line()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func ReadJournalInfo(path string) (JournalInfo, error) {
 	}
 	e, _, err := readEntries(data)
 	if err != nil {
-		return JournalInfo{}, damaged(path, err)
+		return JournalInfo{}, damagedError(path, err)
 	}
 	return JournalInfo{ChainID: e.ChainID, ID: e.ID, Signed: e.Signed, New: e.New}, nil
 }

@@ -12,7 +12,7 @@ import (
 func (w *worker) lead(ctx context.Context, chainID string, participant uint32) error {
 	for said := ""; ; {
 		draft, err := w.chain.Lead(ctx, participant)
-		if err == nil && w.skips(draft.Epoch, draft.Round) {
+		if err == nil && w.isSkipped(draft.Epoch, draft.Round) {
 			if err := w.pause(ctx); err != nil {
 				return err
 			}

@@ -69,8 +69,8 @@ func (l *Local) open(chainID string, id []byte) error {
 	return nil
 }
 
-// opened rejects a request unless the journal is open for its chain.
-func (l *Local) opened(chainID string) error {
+// checkOpen rejects a request unless the journal is open for its chain.
+func (l *Local) checkOpen(chainID string) error {
 	if l.journal == nil {
 		return fmt.Errorf("%w: its journal is not open", ErrSigner) // the client then calls Open again
 	}
@@ -81,7 +81,7 @@ func (l *Local) opened(chainID string) error {
 func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := errors.Join(l.opened(r.ChainID), l.open(r.ChainID, r.ID), r.check()); err != nil {
+	if err := errors.Join(l.checkOpen(r.ChainID), l.open(r.ChainID, r.ID), r.check()); err != nil {
 		return nil, err
 	}
 	before, err := l.journal.gradient(r.Epoch, r.Round)
@@ -114,7 +114,7 @@ func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) 
 func (l *Local) Commit(_ context.Context, chainID string, c *tx.Commit) (*tx.Tx, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.opened(chainID); err != nil {
+	if err := l.checkOpen(chainID); err != nil {
 		return nil, err
 	}
 	t, err := l.journal.gradient(c.Epoch, c.Round)
@@ -134,7 +134,7 @@ func (l *Local) Commit(_ context.Context, chainID string, c *tx.Commit) (*tx.Tx,
 func (l *Local) Aggregate(_ context.Context, chainID string, a *tx.Aggregate) (*tx.Tx, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.opened(chainID); err != nil {
+	if err := l.checkOpen(chainID); err != nil {
 		return nil, err
 	}
 	before, err := l.journal.aggregate(a)
@@ -163,9 +163,9 @@ func (l *Local) Close() error {
 	return err
 }
 
-// With calls f with the keys, for signatures that the journal does not record: those of operations
-// and of records of consent.
-func (l *Local) With(f func(Keys) error) error {
+// UseKeys calls f with the keys, for signatures that the journal does not record: those of
+// operations and of records of consent.
+func (l *Local) UseKeys(f func(Keys) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return f(l.keys)

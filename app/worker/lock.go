@@ -23,7 +23,7 @@ func Lock(path string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := exclusive(f); err != nil {
+	if err := lockFile(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w: stop the other process, because both would sign with one key", path,
 			err), f.Close())
 	}

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// exclusive locks a file while it is open. The lock also ends with the process, even if the process
-// is killed. exclusive returns ErrBusy if the file is already locked.
-func exclusive(f *os.File) error {
+// lockFile locks a file while it is open. The lock also ends with the process, even if the process
+// is killed. lockFile returns ErrBusy if the file is already locked.
+func lockFile(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return ErrBusy

@@ -42,7 +42,7 @@ func agreeing(n int) mnist.Features {
 // rowsAsExamples is the trainer of an external model that returns the built-in gradients.
 type rowsAsExamples struct{ *Trainer }
 
-func (r rowsAsExamples) Len() int { return r.have }
+func (r rowsAsExamples) Len() int { return r.units }
 func (r rowsAsExamples) Close()   {}
 func (r rowsAsExamples) ClippedSum(ctx context.Context, dst, x []float64, picked []int) error {
 	_, err := r.clipped(ctx, dst, x, picked)
@@ -75,7 +75,7 @@ func TestOneExampleMovesTheSumByOneClip(t *testing.T) {
 					require.NoError(t, first(trainer.compute(t.Context(), params.RoundID{Round: round},
 						make([]float64, p.Model.Dim()))))
 					sums[kind] = append(sums[kind], append([]float64(nil), trainer.sum...))
-					trainer.drawn = nil
+					trainer.batchRound = nil
 					trainer.source = privacy.NewTestSource(100 + round) // the next round's coins
 				}
 			}

@@ -16,16 +16,16 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 	if err := w.Source.Permit(w.task.Params.TestChain); err != nil {
 		return nil, err
 	}
-	if w.own = w.task.Params.Privacy; w.Policy != nil {
+	if w.policyPrivacy = w.task.Params.Privacy; w.Policy != nil {
 		var err error
-		if w.own, err = w.Policy(*w.task); err != nil {
+		if w.policyPrivacy, err = w.Policy(*w.task); err != nil {
 			return nil, err
 		}
 	}
 	if err := w.consented(ctx); err != nil {
 		return nil, err
 	}
-	build := w.builtIn
+	build := w.builtInTrainer
 	if w.task.Params.Model.Kind == params.ModelExternal {
 		build = w.external
 	}
@@ -33,10 +33,10 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fits, ok := w.task.Params.Privacy.Fits(trainer.have); !ok {
+	if fits, ok := w.task.Params.Privacy.Fits(trainer.units); !ok {
 		w.Log("the chain's batch is for another number of examples: with more, a step takes longer and counts no more; "+
 			"with fewer, it counts less",
-			"examples", trainer.have, "batch_fits", fits)
+			"examples", trainer.units, "batch_fits", fits)
 	}
 	if err := w.resume(trainer); err != nil {
 		trainer.close()
@@ -45,8 +45,8 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 	return trainer, nil
 }
 
-// builtIn returns the trainer for a built-in model.
-func (w *worker) builtIn(context.Context) (*Trainer, error) {
+// builtInTrainer returns the trainer for a built-in model.
+func (w *worker) builtInTrainer(context.Context) (*Trainer, error) {
 	data, err := w.Data(*w.task)
 	if err != nil {
 		return nil, fmt.Errorf("training data: %w", err)
@@ -83,7 +83,7 @@ func (w *worker) external(ctx context.Context) (*Trainer, error) {
 		}
 		w.Log("the trainer has not started, it is tried again", "err", err, "after", pause)
 		for again := time.Now().Add(pause); time.Now().Before(again); {
-			if _, err := w.next(ctx, time.Until(again)); err != nil {
+			if _, err := w.awaitNext(ctx, time.Until(again)); err != nil {
 				return nil, err
 			}
 			if w.task.Epoch != epoch || w.task.Finished {
@@ -99,7 +99,7 @@ func (w *worker) resume(trainer *Trainer) error {
 	s, ok, err := w.record.snapshot(w.task.Epoch)
 	if err == nil && ok {
 		if err = trainer.mechanism.Restore(s); err != nil {
-			err = damaged(w.record.Path, err)
+			err = damagedError(w.record.Path, err)
 		}
 	}
 	// The chain counts more releases than the mechanism if the journal was lost. Noise then
@@ -124,7 +124,7 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	defer cancel()
 	moved := make(chan bool, 1)
 	pub, task := w.public(), w.task
-	go func() { moved <- w.closes(ask, pub, task) }()
+	go func() { moved <- w.awaitClose(ask, pub, task) }()
 	stats, err := trainer.compute(ctx, at, w.task.Model)
 	cancel()
 	switch late := <-moved; {
@@ -138,10 +138,10 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	return stats, nil
 }
 
-// closes returns true when the round of a task is closed, and false if ctx ends first. It repeats a
-// failed call to the chain: a trainer may compute for minutes, and the chain may answer again
-// in that time.
-func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
+// awaitClose returns true when the round of a task is closed, and false if ctx ends first. It
+// repeats a failed call to the chain: a trainer may compute for minutes, and the chain may answer
+// again in that time.
+func (w *worker) awaitClose(ctx context.Context, pub []byte, task *Task) bool {
 	for {
 		now, err := w.chain.Await(ctx, pub, task)
 		if err == nil && now.Epoch == task.Epoch && now.Round == task.Round { // only the phase of the round has changed

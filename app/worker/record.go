@@ -19,17 +19,18 @@ type Record struct {
 	NewHome       bool   `json:"new_home"`       // whether the journal is that of a new home, which has signed nothing
 }
 
-// lost reports whether signed gradients may be missing from the journal: the file was missing, the
-// file ended within an entry, or the chain counts more gradients than the journal. An entry that a
-// crash cut short loses no sent gradient, but a truncated copy of a file looks the same.
-func (r *Record) lost(counted uint64) bool {
+// mayLackGradients reports whether signed gradients may be missing from the journal: the file was
+// missing, the file ended within an entry, or the chain counts more gradients than the journal. An
+// entry that a crash cut short loses no sent gradient, but a truncated copy of a file looks the
+// same.
+func (r *Record) mayLackGradients(counted uint64) bool {
 	return !r.DeclaredEmpty && (r.Missing || r.Truncated || counted > r.Entry.Signed)
 }
 
-// covers reports whether the journal determines what was signed for a round: the journal has the
+// isCertain reports whether the journal determines what was signed for a round: the journal has the
 // round's gradient, or nothing was signed (DeclaredEmpty, NewHome). Any other journal without the
 // round's gradient may be an old copy.
-func (r *Record) covers(epoch, round uint64) bool {
+func (r *Record) isCertain(epoch, round uint64) bool {
 	g := r.Entry.Gradient
 	return r.DeclaredEmpty || r.NewHome || g != nil && g.Epoch == epoch && g.Round == round
 }
@@ -48,9 +49,9 @@ func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 		g.Epoch, g.Round, epoch, round)
 }
 
-// spent returns, at each order, the larger of the costs in the chain's and in the worker's own
+// maxCosts returns, at each order, the larger of the costs in the chain's and in the worker's own
 // ledger.
-func (r *Record) spent(chain []uint64) []uint64 {
+func (r *Record) maxCosts(chain []uint64) []uint64 {
 	out := slices.Clone(chain)
 	for i, own := range r.Entry.Spent {
 		if i < len(out) {
@@ -103,13 +104,13 @@ func (r *Record) room(a *tx.Aggregate) error {
 
 // decode decodes a stored transaction. It fails with ErrDamaged if the transaction is not of the
 // kind.
-func (r *Record) decode(s *signed, kind tx.Kind) (*tx.Tx, error) {
+func (r *Record) decode(s *signedTx, kind tx.Kind) (*tx.Tx, error) {
 	t, err := tx.Decode(s.Raw)
 	if err == nil && t.Kind() != kind {
 		err = fmt.Errorf("a %s in the place of a %s", t.Kind(), kind)
 	}
 	if err != nil {
-		return nil, damaged(r.Path, err)
+		return nil, damagedError(r.Path, err)
 	}
 	return t, nil
 }
@@ -123,7 +124,7 @@ func (r *Record) snapshot(epoch uint64) (s privacy.Snapshot, ok bool, err error)
 	}
 	momentum, err := app.DecodeParameters(m.Momentum)
 	if err != nil {
-		return s, false, damaged(r.Path, err)
+		return s, false, damagedError(r.Path, err)
 	}
 	return privacy.Snapshot{Momentum: momentum, Releases: m.Releases, NoiseVariance: m.NoiseVariance}, true, nil
 }

@@ -13,7 +13,7 @@ import (
 func TestRoom(t *testing.T) {
 	a := &tx.Aggregate{Round: 1, View: 9}
 	require.NoError(t, (&Record{}).room(a))
-	full := &Record{Entry: entry{Aggregates: []*signed{{Round: 1, Raw: make([]byte, maxKept-1)}}}}
+	full := &Record{Entry: entry{Aggregates: []*signedTx{{Round: 1, Raw: make([]byte, maxKept-1)}}}}
 	require.ErrorIs(t, full.room(a), ErrDraft)
 	require.NoError(t, full.room(&tx.Aggregate{Round: 2}))
 	require.ErrorIs(t, full.room(&tx.Aggregate{Round: 2, Delta: make([]byte, maxAggregate)}), ErrDraft)

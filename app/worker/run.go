@@ -17,22 +17,22 @@ import (
 // signer.
 type worker struct {
 	Config
-	chain Chain
-	task  *Task
-	last  string         // the last message that the method once logged
-	own   params.Privacy // the privacy parameters that Policy returned for the epoch
+	chain         Chain
+	task          *Task
+	lastLog       string         // the last message of logOnce
+	policyPrivacy params.Privacy // the privacy parameters that Policy returned for the epoch
 
-	signer Signer
-	record *Record // the worker's copy of the journal's record
-	stale  bool    // whether the signer may have signed a gradient that record does not have
+	signer  Signer
+	record  *Record // the worker's copy of the journal's record
+	isStale bool    // whether the signer may have signed a gradient that record does not have
 
 	mu sync.Mutex // guards the fields below
 	// skipped is the round that the worker skips, or nil. Only the round that was open when the
-	// worker started can be skipped (skipOpenRound). With untilOverdue the worker takes part once
-	// that round is overdue.
-	skipped      *params.RoundID
-	untilOverdue bool
-	keys         PublicKeys
+	// worker started can be skipped (skipOpenRound). With skipsUntilOverdue the worker takes part
+	// once that round is overdue.
+	skipped           *params.RoundID
+	skipsUntilOverdue bool
+	keys              PublicKeys
 }
 
 // Run follows the chain until the epoch's training is finished or ctx is done. It retries every
@@ -84,11 +84,11 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 //     overdue.
 //   - A worker whose journal is known to lack entries skips the whole round.
 func (w *worker) skipOpenRound() {
-	lost := w.record.lost(w.task.Participant.Participations)
-	if w.task.Finished || !lost && w.record.covers(w.task.Epoch, w.task.Round) {
+	lost := w.record.mayLackGradients(w.task.Participant.Participations)
+	if w.task.Finished || !lost && w.record.isCertain(w.task.Epoch, w.task.Round) {
 		return
 	}
-	w.skipped, w.untilOverdue = &params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}, !lost
+	w.skipped, w.skipsUntilOverdue = &params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}, !lost
 	if !lost {
 		w.Log("the journal has no gradient for the round that is open at the start: this worker sits it out, unless it "+
 			"becomes overdue",
@@ -102,24 +102,24 @@ func (w *worker) skipOpenRound() {
 		"participations", w.task.Participant.Participations)
 }
 
-// skips reports whether the worker skips a round.
-func (w *worker) skips(epoch, round uint64) bool {
+// isSkipped reports whether the worker skips a round.
+func (w *worker) isSkipped(epoch, round uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.skipped != nil && *w.skipped == params.RoundID{Epoch: epoch, Round: round}
 }
 
-// overdue waits until the skipped round is overdue, and ends the skip. It returns errUnawaited if
-// the round closes first.
-func (w *worker) overdue(ctx context.Context) error {
-	for at := w.at(); !w.task.Overdue; {
-		if _, err := w.next(ctx, 4*w.Retry); err != nil {
+// awaitOverdue waits until the skipped round is overdue, and ends the skip. It returns errUnawaited
+// if the round closes first.
+func (w *worker) awaitOverdue(ctx context.Context) error {
+	for at := w.roundID(); !w.task.Overdue; {
+		if _, err := w.awaitNext(ctx, 4*w.Retry); err != nil {
 			return err
 		}
-		if err := w.look(ctx); err != nil {
+		if err := w.refreshTask(ctx); err != nil {
 			return err
 		}
-		if w.at() != at {
+		if w.roundID() != at {
 			return errUnawaited
 		}
 	}
@@ -136,11 +136,11 @@ func (w *worker) await(ctx context.Context) error {
 	for {
 		task, err := w.chain.Await(ctx, w.public(), w.task)
 		if err == nil {
-			w.task, w.last = task, ""
-			w.rotated(ctx)
+			w.task, w.lastLog = task, ""
+			w.reloadIfRotated(ctx)
 			return nil
 		}
-		w.waiting(ctx, err)
+		w.logWait(ctx, err)
 		if err := w.pause(ctx); err != nil {
 			return err
 		}
@@ -153,38 +153,39 @@ func (w *worker) public() ed25519.PublicKey {
 	return w.keys.Signing
 }
 
-// once logs a text, unless it is the text that once logged last.
-func (w *worker) once(text string, keyvals ...any) {
-	if text != w.last {
-		w.last = text
+// logOnce logs a text, unless it is the last text that logOnce logged.
+func (w *worker) logOnce(text string, keyvals ...any) {
+	if text != w.lastLog {
+		w.lastLog = text
 		w.Log(text, keyvals...)
 	}
 }
 
-// waiting logs err, once, as the reason why the worker waits. If the chain does not know the keys,
-// waiting also reloads the keys.
-func (w *worker) waiting(ctx context.Context, err error) {
+// logWait logs err, with logOnce, as the reason why the worker waits. If the chain does not know
+// the keys, logWait also reloads the keys.
+func (w *worker) logWait(ctx context.Context, err error) {
 	if errors.Is(err, context.Canceled) { // the worker ends
 		return
 	}
 	if !errors.Is(err, ErrNotParticipant) {
-		w.once("waiting for the chain: " + err.Error())
+		w.logOnce("waiting for the chain: " + err.Error())
 		return
 	}
 	switch {
 	case errors.Is(err, errRotated):
-		w.once("waiting for new keys: a rotation of this home's keys is in force: run spdl tx rotate again, unless it " +
+		w.logOnce("waiting for new keys: a rotation of this home's keys is in force: run spdl tx rotate again, unless it " +
 			"still runs: " + err.Error())
 	case errors.Is(err, errLeft):
-		w.once("waiting for membership: " + err.Error() + "; to take part again, join with the keys of a new home")
+		w.logOnce("waiting for membership: " + err.Error() + "; to take part again, join with the keys of a new home")
 	default:
-		w.once("waiting for membership: " + err.Error() + "; spdl tx join asks for it, and the members approve")
+		w.logOnce("waiting for membership: " + err.Error() + "; spdl tx join asks for it, and the members approve")
 	}
 	w.reload(ctx)
 }
 
-// rotated reloads the keys if the chain has another VRF key for the participant than the worker.
-func (w *worker) rotated(ctx context.Context) {
+// reloadIfRotated reloads the keys if the chain has another VRF key for the participant than the
+// worker.
+func (w *worker) reloadIfRotated(ctx context.Context) {
 	w.mu.Lock()
 	known := w.keys.VRF.Equal(ed25519.PublicKey(w.task.Participant.VrfKey))
 	w.mu.Unlock()
@@ -279,8 +280,8 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 		t, err := w.gradient(ctx, trainer)
 		switch {
 		case errors.Is(err, errNoGradient):
-			w.once("no gradient, nothing signed and nothing spent: " + err.Error())
-			if _, err := w.next(ctx, w.Retry); err != nil {
+			w.logOnce("no gradient, nothing signed and nothing spent: " + err.Error())
+			if _, err := w.awaitNext(ctx, w.Retry); err != nil {
 				return false, err
 			}
 			continue
@@ -291,9 +292,9 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 				w.Log(err.Error())
 				return true, nil
 			}
-			w.once(err.Error())
+			w.logOnce(err.Error())
 		case errors.Is(err, ErrJournal): // the node is catching up
-			w.waiting(ctx, err)
+			w.logWait(ctx, err)
 			if err := w.pause(ctx); err != nil {
 				return false, err
 			}
@@ -311,7 +312,7 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 // until the next round opens. After a rejection, and in phase Missed, deliver only waits for the
 // next round.
 func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
-	for at := w.at(); w.at() == at; {
+	for at := w.roundID(); w.roundID() == at; {
 		if t != nil && w.task.Phase != Missed {
 			refused, err := w.send(ctx, t)
 			if err != nil {
@@ -321,7 +322,7 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 				t = nil
 			}
 		}
-		if _, err := w.next(ctx, 4*w.Retry); err != nil {
+		if _, err := w.awaitNext(ctx, 4*w.Retry); err != nil {
 			return err
 		}
 	}
@@ -340,7 +341,7 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 	if w.task.Phase == Commit {
 		t, err = w.commit(ctx, t)
 		if errors.Is(err, ErrSigner) || errors.Is(err, ErrRate) {
-			w.once("commitment not delivered: " + err.Error())
+			w.logOnce("commitment not delivered: " + err.Error())
 			return false, ctx.Err()
 		}
 		if err != nil {
@@ -356,25 +357,27 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 	return refused, nil
 }
 
-// at returns the round of the task.
-func (w *worker) at() params.RoundID { return params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round} }
+// roundID returns the round of the task.
+func (w *worker) roundID() params.RoundID {
+	return params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}
+}
 
-// next waits up to d for the next round or phase. It returns true if a new round or phase has
+// awaitNext waits up to d for the next round or phase. It returns true if a new round or phase has
 // begun, which is then in w.task.
-func (w *worker) next(ctx context.Context, d time.Duration) (bool, error) {
+func (w *worker) awaitNext(ctx context.Context, d time.Duration) (bool, error) {
 	wait, cancel := context.WithTimeout(ctx, d)
 	task, err := w.chain.Await(wait, w.public(), w.task)
 	cancel()
 	switch {
 	case err == nil:
 		w.task = task
-		w.rotated(ctx)
+		w.reloadIfRotated(ctx)
 		return true, nil
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		return false, nil
 	}
-	w.waiting(ctx, err)
+	w.logWait(ctx, err)
 	return false, w.pause(ctx)
 }

@@ -91,23 +91,23 @@ func (r *GradientRequest) check() error {
 	return nil
 }
 
-func (r *GradientRequest) keep(s privacy.Snapshot) {
+func (r *GradientRequest) setMechanism(s privacy.Snapshot) {
 	r.Mechanism = &mechanism{app.EncodeParameters(s.Momentum), s.Releases, s.NoiseVariance}
 }
 
 // input returns the input of the round's VRF proof.
 func (r *GradientRequest) input() []byte { return leader.Input(r.ChainID, r.Epoch, r.Round, r.Seed) }
 
-// addition returns the addition to the journal for the signed gradient t. before is the journal's
+// addition returns the addition to the journal for the signed gradient t. old is the journal's
 // entry so far.
-func (r *GradientRequest) addition(t *tx.Tx, before entry) entry {
+func (r *GradientRequest) addition(t *tx.Tx, old entry) entry {
 	kept := r.Mechanism
 	if kept == nil {
 		kept = &mechanism{Momentum: app.EncodeParameters(nil)}
 	}
 	return entry{
-		Spent: r.Spent, Signed: max(before.Signed, r.Counted) + 1,
-		Gradient:  &signed{Epoch: r.Epoch, Round: r.Round, Raw: t.Raw},
+		Spent: r.Spent, Signed: max(old.Signed, r.Counted) + 1,
+		Gradient:  &signedTx{Epoch: r.Epoch, Round: r.Round, Raw: t.Raw},
 		Mechanism: kept,
 	}
 }
@@ -146,7 +146,7 @@ func (w *worker) ask(ctx context.Context, f func() error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		w.once("waiting for the signer: " + err.Error())
+		w.logOnce("waiting for the signer: " + err.Error())
 		if err := w.pause(ctx); err != nil {
 			return err
 		}
@@ -157,20 +157,20 @@ func (w *worker) ask(ctx context.Context, f func() error) error {
 // computes no second gradient for a round. It fails with errNoGradient while the signer does not
 // answer.
 func (w *worker) refresh(ctx context.Context, trainer *Trainer) error {
-	if !w.stale {
+	if !w.isStale {
 		if _, err := w.signer.Keys(ctx, false); err == nil || !errors.Is(err, ErrSigner) {
 			return nil
 		}
 	}
 	record, err := w.signer.Open(ctx, w.task.ChainID, w.task.Participant.Id)
 	if errors.Is(err, ErrSigner) {
-		w.stale = true
+		w.isStale = true
 		return fmt.Errorf("%w: %w", errNoGradient, err)
 	}
 	if err != nil {
 		return err
 	}
-	w.record, w.stale = record, false
+	w.record, w.isStale = record, false
 	w.Log("the signer answers again", "signed", record.Entry.Signed)
 	return w.resume(trainer)
 }
@@ -179,7 +179,7 @@ func (w *worker) refresh(ctx context.Context, trainer *Trainer) error {
 // fails with errNoGradient if the signer does not answer, or has signed another gradient for the
 // round. After such an error, refresh reads the signer's record again.
 func (w *worker) signGradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error) {
-	ask, end := w.whileOpen(ctx)
+	ask, end := w.openContext(ctx)
 	t, err := w.signer.Gradient(ask, r)
 	late := ask.Err() != nil
 	end()
@@ -187,27 +187,27 @@ func (w *worker) signGradient(ctx context.Context, r *GradientRequest) (*tx.Tx, 
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil && late:
-		w.stale = true
+		w.isStale = true
 		return nil, fmt.Errorf("%w: the round closed before the signer answered", errNoGradient)
 	case errors.Is(err, ErrRate):
 		return nil, fmt.Errorf("%w: %w", errNoGradient, err)
 	case errors.Is(err, ErrSigner) || errors.Is(err, ErrSigned):
-		w.stale = true
+		w.isStale = true
 		return nil, fmt.Errorf("%w: %w", errNoGradient, err)
 	case err != nil:
 		return nil, err
 	}
-	w.record.Entry = w.record.Entry.with(r.addition(t, w.record.Entry))
+	w.record.Entry = w.record.Entry.merge(r.addition(t, w.record.Entry))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t.Vouch(w.keys.VRF, r.input())
 	return t, nil
 }
 
-// whileOpen returns a context for a request to a signer in another process, which may not answer.
+// openContext returns a context for a request to a signer in another process, which may not answer.
 // The context ends when the task's round closes. The caller calls end after the request; end
-// returns when the goroutine of whileOpen has ended.
-func (w *worker) whileOpen(ctx context.Context) (ask context.Context, end func()) {
+// returns when the goroutine of openContext has ended.
+func (w *worker) openContext(ctx context.Context) (ask context.Context, end func()) {
 	if _, local := w.signer.(*Local); local {
 		return ctx, func() {}
 	}
@@ -216,7 +216,7 @@ func (w *worker) whileOpen(ctx context.Context) (ask context.Context, end func()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.closes(ask, pub, task)
+		w.awaitClose(ask, pub, task)
 		cancel()
 	}()
 	return ask, func() { cancel(); <-ended }

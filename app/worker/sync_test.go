@@ -100,7 +100,7 @@ func TestTornJournal(t *testing.T) {
 			n++
 		}
 		require.Equal(t, said[n], j.Entry, "cut at %d", cut)
-		require.Equal(t, len(files[n]) < cut, j.lost(j.Entry.Signed), "cut at %d", cut)
+		require.Equal(t, len(files[n]) < cut, j.mayLackGradients(j.Entry.Signed), "cut at %d", cut)
 		require.NoError(t, j.Close())
 	}
 	torn, err := OpenJournal(path, apptest.ChainID, []byte{1})
@@ -111,7 +111,7 @@ func TestTornJournal(t *testing.T) {
 	again, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
 	require.Equal(t, torn.Entry, again.Entry)
-	require.False(t, again.lost(again.Entry.Signed), "the file was started over")
+	require.False(t, again.mayLackGradients(again.Entry.Signed), "the file was started over")
 }
 
 // TestFlippedJournal: no changed byte changes the content of a journal. The journal is then
@@ -131,7 +131,7 @@ func TestFlippedJournal(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.Equal(t, said[len(said)-2], j.Entry)
-		require.True(t, j.lost(0))
+		require.True(t, j.mayLackGradients(0))
 		require.NoError(t, j.Close())
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Moved reports whether the participant's task in the state differs from last: another round is
-// open, or the round is in another phase for the participant.
-func Moved(s *app.State, last *Task) bool {
-	return last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round || last.Phase != phaseOf(s,
-		last.Participant.Index)
+// HasMoved reports whether the participant's task in the state differs from the old task: another
+// round is open, or the round is in another phase for the participant.
+func HasMoved(s *app.State, old *Task) bool {
+	return old == nil || old.Epoch != s.Progress.Epoch || old.Round != s.Progress.Round || old.Phase != phaseOf(s,
+		old.Participant.Index)
 }
 
 // phaseOf returns the phase of the open round for a participant.
@@ -28,9 +28,9 @@ func phaseOf(s *app.State, participant uint32) Phase {
 	return Missed
 }
 
-// unknown returns ErrNotParticipant, or the error that wraps it and says why pub is not the key of an
-// active participant any more.
-func unknown(s *app.State, pub []byte) error {
+// unknownKey returns ErrNotParticipant, or the error that wraps it and says why pub is not the key
+// of an active participant any more.
+func unknownKey(s *app.State, pub []byte) error {
 	for i := range s.Participants {
 		p := &s.Participants[i]
 		switch {
@@ -48,7 +48,7 @@ func unknown(s *app.State, pub []byte) error {
 func NewTask(s *app.State, pub []byte) (*Task, error) {
 	p, ok := s.Find(pub)
 	if !ok {
-		return nil, fmt.Errorf("%w: %X", unknown(s, pub), pub)
+		return nil, fmt.Errorf("%w: %X", unknownKey(s, pub), pub)
 	}
 	return &Task{
 		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed,

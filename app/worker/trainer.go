@@ -39,18 +39,18 @@ type Examples interface {
 
 // Trainer takes training steps on a participant's data. It is not safe for concurrent use.
 type Trainer struct {
-	clipped   func(ctx context.Context, dst, x []float64, picked []int) (model.Stats, error)
-	external  bool // whether another program computes the sums, which may fail and take long
-	close     func()
-	have      int     // the number of examples, or of groups if the unit of privacy is a group
-	radius    float64 // the max norm of the sum; infinite without a bound
-	mechanism *privacy.Mechanism
-	source    privacy.UniformSource // the randomness from which batches are drawn
-	privacy   params.Privacy
-	sum       []float64
-	picked    []int
-	noise     float64
-	drawn     *params.RoundID // the round for which picked was drawn, until its gradient is released
+	clipped    func(ctx context.Context, dst, x []float64, picked []int) (model.Stats, error)
+	external   bool // whether another program computes the sums, which may fail and take long
+	close      func()
+	units      int     // the number of examples, or of groups if the unit of privacy is a group
+	radius     float64 // the max norm of the sum; infinite without a bound
+	mechanism  *privacy.Mechanism
+	source     privacy.UniformSource // the randomness from which batches are drawn
+	privacy    params.Privacy
+	sum        []float64
+	batch      []int
+	noise      float64
+	batchRound *params.RoundID // the round for which batch was drawn, until its gradient is released
 }
 
 // NewTrainer returns a trainer for a built-in model. The batches and the noise come from source,
@@ -110,7 +110,7 @@ func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, er
 		return nil, err
 	}
 	return &Trainer{
-		have: have, radius: radius(p), mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, d),
+		units: have, radius: radius(p), mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, d),
 	}, nil
 }
 
@@ -136,11 +136,11 @@ func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
 // its batch: if a failure led to a new batch, an external trainer could fail on purpose and so
 // choose among batches.
 func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (model.Stats, error) {
-	if t.drawn == nil || *t.drawn != at {
+	if t.batchRound == nil || *t.batchRound != at {
 		t.draw()
-		t.drawn = &at
+		t.batchRound = &at
 	}
-	stats, err := t.clipped(ctx, t.sum, x, t.picked)
+	stats, err := t.clipped(ctx, t.sum, x, t.batch)
 	if err == nil {
 		privacy.Project(t.sum, t.radius)
 	}
@@ -150,7 +150,7 @@ func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (
 // release applies the mechanism to the sum of the batch's clipped gradients and returns the round's
 // gradient. Each call uses up privacy budget.
 func (t *Trainer) release() gradients.Vector {
-	t.drawn = nil
+	t.batchRound = nil
 	v, report := t.mechanism.Release(t.sum)
 	t.noise = report.NoiseStd
 	return v
@@ -161,9 +161,9 @@ func (t *Trainer) release() gradients.Vector {
 // examples.
 func (t *Trainer) draw() {
 	if t.privacy.SamplingRate > 0 {
-		t.picked = privacy.PoissonSample(t.picked[:0], t.have, t.privacy.SamplingRate, t.source)
+		t.batch = privacy.PoissonSample(t.batch[:0], t.units, t.privacy.SamplingRate, t.source)
 	} else {
-		t.picked = privacy.FixedSample(t.picked[:0], t.have, int(t.privacy.Batch), t.source)
+		t.batch = privacy.FixedSample(t.batch[:0], t.units, int(t.privacy.Batch), t.source)
 	}
 }
 

@@ -21,7 +21,7 @@ func about(t *testing.T, chain string, epoch uint64, rounds uint64) consent.Subj
 	t.Helper()
 	p := apptest.Params(1)
 	p.Training.Rounds = rounds
-	s, err := consent.About(chain, epoch, p)
+	s, err := consent.SubjectOf(chain, epoch, p)
 	require.NoError(t, err)
 	return s
 }
@@ -45,7 +45,7 @@ func TestConsentIsToOneThing(t *testing.T) {
 	decided := func(s consent.Subject, p app.Participant) consent.Decision {
 		all, err = log.Records()
 		require.NoError(t, err)
-		d, _ := consent.Of(all, s, p)
+		d, _ := consent.DecisionOf(all, s, p)
 		return d
 	}
 	require.Equal(t, consent.Awaited, decided(subject, own))

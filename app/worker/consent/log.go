@@ -15,11 +15,11 @@ import (
 type Log struct {
 	path string
 
-	mu     sync.Mutex
-	read   fs.FileInfo // the file's properties at the last reading; nil if the file did not exist
-	known  bool
-	all    []Record
-	reason error
+	mu       sync.Mutex
+	fileInfo fs.FileInfo // the file's properties at the last reading; nil if the file did not exist
+	isRead   bool
+	records  []Record
+	err      error
 }
 
 // Open returns the Log of a file. The file need not exist.
@@ -34,15 +34,15 @@ func (l *Log) Records() ([]Record, error) {
 	info, err := os.Stat(l.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		l.read, l.known, l.all, l.reason = nil, true, nil, nil
+		l.fileInfo, l.isRead, l.records, l.err = nil, true, nil, nil
 	case err != nil:
 		return nil, err
-	case !l.known || l.read == nil || !os.SameFile(info, l.read) || info.ModTime() != l.read.ModTime() ||
-		info.Size() != l.read.Size():
-		l.all, l.reason = readRecords(l.path)
-		l.read, l.known = info, true
+	case !l.isRead || l.fileInfo == nil || !os.SameFile(info, l.fileInfo) || info.ModTime() != l.fileInfo.ModTime() ||
+		info.Size() != l.fileInfo.Size():
+		l.records, l.err = readRecords(l.path)
+		l.fileInfo, l.isRead = info, true
 	}
-	return l.all, l.reason
+	return l.records, l.err
 }
 
 func readRecords(path string) (all []Record, err error) {

@@ -34,8 +34,8 @@ type Subject struct {
 	Params  string `json:"params_hash"` // SHA-256 of the epoch's parameters in protobuf, in hexadecimal
 }
 
-// About returns the subject of an epoch of a chain.
-func About(chainID string, epoch uint64, p params.Params) (Subject, error) {
+// SubjectOf returns the subject of an epoch of a chain.
+func SubjectOf(chainID string, epoch uint64, p params.Params) (Subject, error) {
 	encoded, err := p.Marshal()
 	if err != nil {
 		return Subject{}, fmt.Errorf("parameters of epoch %d: %w", epoch, err)
@@ -56,9 +56,9 @@ type Record struct {
 // domain is the beginning of the signed bytes. No transaction or VRF input begins with it.
 const domain = "spdl/consent/v1\n"
 
-// signed returns the bytes that the signature covers: the domain, and the record's JSON without a
-// signature.
-func (r Record) signed() ([]byte, error) {
+// signBytes returns the bytes that the signature covers: the domain, and the record's JSON without
+// a signature.
+func (r Record) signBytes() ([]byte, error) {
 	r.Signature = nil
 	text, err := json.Marshal(r)
 	return append([]byte(domain), text...), err
@@ -72,7 +72,7 @@ func Sign(about Subject, d Decision, at time.Time, key ed25519.PrivateKey) (Reco
 	if d != Consented && d != Rejected {
 		return r, fmt.Errorf("%w: the decision is %q, want %q or %q", ErrRecord, d, Consented, Rejected)
 	}
-	text, err := r.signed()
+	text, err := r.signBytes()
 	if err == nil {
 		r.Signature = ed25519.Sign(key, text)
 	}
@@ -85,7 +85,7 @@ func (r Record) verify() error {
 		return fmt.Errorf("%w: a key of %d bytes decides %q, want %d bytes and %q or %q", ErrRecord, len(r.PubKey),
 			r.Decision, ed25519.PublicKeySize, Consented, Rejected)
 	}
-	text, err := r.signed()
+	text, err := r.signBytes()
 	if err != nil {
 		return err
 	}
@@ -95,20 +95,20 @@ func (r Record) verify() error {
 	return nil
 }
 
-// Of returns a participant's decision on a subject, and the record of that decision. The last
-// record that the participant's current key or a former key signed decides: a rotation of the key
-// does not withdraw a decision. Without such a record the decision is Awaited, and the record is
-// empty.
-func Of(all []Record, about Subject, p app.Participant) (Decision, Record) {
+// DecisionOf returns a participant's decision on a subject, and the record of that decision. The
+// last record that the participant's current key or a former key signed decides: a rotation of the
+// key does not withdraw a decision. Without such a record the decision is Awaited, and the record
+// is empty.
+func DecisionOf(all []Record, about Subject, p app.Participant) (Decision, Record) {
 	for _, r := range slices.Backward(all) {
-		if r.Subject == about && belongs(r.PubKey, p) {
+		if r.Subject == about && isKeyOf(r.PubKey, p) {
 			return r.Decision, r
 		}
 	}
 	return Awaited, Record{}
 }
 
-func belongs(key []byte, p app.Participant) bool {
+func isKeyOf(key []byte, p app.Participant) bool {
 	return string(key) == string(p.PubKey) ||
 		slices.ContainsFunc(p.FormerKeys, func(f app.FormerKey) bool { return string(f.PubKey) == string(key) })
 }

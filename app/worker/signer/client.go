@@ -26,9 +26,9 @@ const timeout = 10 * time.Second
 // Client is a worker.Signer that asks a Server in another process. A request without an answer
 // fails with worker.ErrSigner, and the next request connects again.
 type Client struct {
-	http    *http.Client
-	address string
-	away    atomic.Pointer[string] // the error text of the last request, if that failed with ErrSigner; nil if not
+	http      *http.Client
+	address   string
+	lastError atomic.Pointer[string] // the error text of the last request, if that failed with ErrSigner; nil if not
 }
 
 // New returns a client of the signer at an address, such as unix:///run/spdl/signer.sock or
@@ -53,7 +53,7 @@ func (c *Client) Address() string { return c.address }
 // Away returns the error text of the last request if that request failed with ErrSigner, and "" if
 // it got an answer.
 func (c *Client) Away() string {
-	if said := c.away.Load(); said != nil {
+	if said := c.lastError.Load(); said != nil {
 		return *said
 	}
 	return ""
@@ -66,9 +66,9 @@ func (c *Client) call(ctx context.Context, path string, request, into any) error
 	switch {
 	case errors.Is(err, worker.ErrSigner):
 		said := err.Error()
-		c.away.Store(&said)
+		c.lastError.Store(&said)
 	case ctx.Err() == nil:
-		c.away.Store(nil)
+		c.lastError.Store(nil)
 	}
 	return err
 }
@@ -114,9 +114,9 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 	return nil
 }
 
-// signed sends a request by call, and returns the signed transaction in the answer. It fails with
-// ErrSigner if the transaction is not of the kind.
-func (c *Client) signed(ctx context.Context, path string, kind tx.Kind, request any) (*tx.Tx, error) {
+// requestTx sends a request by call, and returns the signed transaction in the answer. It fails
+// with ErrSigner if the transaction is not of the kind.
+func (c *Client) requestTx(ctx context.Context, path string, kind tx.Kind, request any) (*tx.Tx, error) {
 	var a answer
 	if err := c.call(ctx, path, request, &a); err != nil {
 		return nil, err
@@ -128,14 +128,14 @@ func (c *Client) signed(ctx context.Context, path string, kind tx.Kind, request 
 	return t, err
 }
 
-// content encodes a body, sends it to the signer in a contentRequest, and returns the signed
+// requestContent encodes a body, sends it to the signer in a contentRequest, and returns the signed
 // transaction.
-func (c *Client) content(ctx context.Context, path, chainID string, kind tx.Kind, body tx.Body) (*tx.Tx, error) {
+func (c *Client) requestContent(ctx context.Context, path, chainID string, kind tx.Kind, body tx.Body) (*tx.Tx, error) {
 	content, err := body.Marshal()
 	if err != nil {
 		return nil, err
 	}
-	return c.signed(ctx, path, kind, contentRequest{chainID, kind, content})
+	return c.requestTx(ctx, path, kind, contentRequest{chainID, kind, content})
 }
 
 // Keys implements worker.Signer.
@@ -156,23 +156,23 @@ func (c *Client) Open(ctx context.Context, chainID string, id []byte) (*worker.R
 
 // Gradient implements worker.Signer.
 func (c *Client) Gradient(ctx context.Context, r *worker.GradientRequest) (*tx.Tx, error) {
-	return c.signed(ctx, pathGradient, tx.KindGradient, r)
+	return c.requestTx(ctx, pathGradient, tx.KindGradient, r)
 }
 
 // Commit implements worker.Signer.
 func (c *Client) Commit(ctx context.Context, chainID string, b *tx.Commit) (*tx.Tx, error) {
-	return c.content(ctx, pathCommit, chainID, tx.KindCommit, b)
+	return c.requestContent(ctx, pathCommit, chainID, tx.KindCommit, b)
 }
 
 // Aggregate implements worker.Signer.
 func (c *Client) Aggregate(ctx context.Context, chainID string, a *tx.Aggregate) (*tx.Tx, error) {
-	return c.content(ctx, pathAggregate, chainID, tx.KindAggregate, a)
+	return c.requestContent(ctx, pathAggregate, chainID, tx.KindAggregate, a)
 }
 
 // Operation asks the signer to sign an operation. It fails with ErrDenied unless the signer's
 // configuration allows operations of this kind.
 func (c *Client) Operation(ctx context.Context, chainID string, body tx.Body) (*tx.Tx, error) {
-	return c.content(ctx, pathOperation, chainID, tx.KindOf(body), body)
+	return c.requestContent(ctx, pathOperation, chainID, tx.KindOf(body), body)
 }
 
 // Consent asks the signer to sign a record of consent. It fails with ErrDenied unless the signer's

@@ -92,7 +92,7 @@ func Listen(address, certificates string, users []uint32, log func(string, ...an
 		}
 		return tls.Listen("tcp", at, conf)
 	}
-	return listenUnix(at, users, limited(log))
+	return listenUnix(at, users, limitRate(log))
 }
 
 // listenUnix listens on a socket file. It replaces a socket file on which no process listens.

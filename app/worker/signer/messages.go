@@ -104,9 +104,9 @@ func kindOf(err error) string {
 
 // remoteError is an error from the server, with the server's text.
 type remoteError struct {
-	text string
-	is   error // the wrapped error
+	text  string
+	cause error // the wrapped error
 }
 
 func (e remoteError) Error() string { return "signer: " + e.text }
-func (e remoteError) Unwrap() error { return e.is }
+func (e remoteError) Unwrap() error { return e.cause }

@@ -70,7 +70,7 @@ func checkUsers(users []uint32) error {
 		return err
 	}
 	for _, user := range users {
-		if !mapped(string(text), user) {
+		if !hasUser(string(text), user) {
 			return fmt.Errorf("user %d is not mapped in the signer's user namespace, where it looks like every other user: "+
 				"start it without one, as with PrivateUsers=no of systemd", user)
 		}
@@ -78,9 +78,9 @@ func checkUsers(users []uint32) error {
 	return nil
 }
 
-// mapped reports whether the text of a uid_map contains a user. Each line has the first user
+// hasUser reports whether the text of a uid_map contains a user. Each line has the first user
 // inside, the first user outside, and the number of users.
-func mapped(uidMap string, user uint32) bool {
+func hasUser(uidMap string, user uint32) bool {
 	for line := range strings.Lines(uidMap) {
 		var first, outside, count uint64
 		if _, err := fmt.Sscan(line, &first, &outside, &count); err != nil {

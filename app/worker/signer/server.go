@@ -36,7 +36,7 @@ type Server struct {
 	limit  *rate.Limiter
 	slots  chan struct{} // holds an element for each request in memory
 	log    func(message string, keyvals ...any)
-	refuse func(message string, keyvals ...any) // log, limited, for messages that a client can cause without end
+	refuse func(message string, keyvals ...any) // log with a limited rate, for a client's requests
 }
 
 // maxAtOnce is the max number of requests in memory at once. Further requests wait.
@@ -46,12 +46,12 @@ const maxAtOnce = 4
 func NewServer(s *worker.Local, p Policy, log func(string, ...any)) *Server {
 	burst := max(1, int(4*p.Rate))
 	return &Server{signer: s, policy: p, limit: rate.NewLimiter(rate.Limit(p.Rate), burst),
-		slots: make(chan struct{}, maxAtOnce), log: log, refuse: limited(log)}
+		slots: make(chan struct{}, maxAtOnce), log: log, refuse: limitRate(log)}
 }
 
-// limited returns a function that passes at most 10 messages a second to log, after a burst of 100,
-// because a client decides the number of messages.
-func limited(log func(string, ...any)) func(string, ...any) {
+// limitRate returns a function that passes at most 10 messages a second to log, after a burst of
+// 100, because a client decides the number of messages.
+func limitRate(log func(string, ...any)) func(string, ...any) {
 	limit := rate.NewLimiter(10, 100)
 	return func(message string, keyvals ...any) {
 		if limit.Allow() {
@@ -165,7 +165,7 @@ func (s *Server) gradient(ctx context.Context, r *worker.GradientRequest) (answe
 	if err := s.admit(r.ChainID); err != nil {
 		return answer{}, err
 	}
-	return answered(s.signer.Gradient(ctx, r))
+	return answerOf(s.signer.Gradient(ctx, r))
 }
 
 func (s *Server) commit(ctx context.Context, r *contentRequest) (answer, error) {
@@ -173,7 +173,7 @@ func (s *Server) commit(ctx context.Context, r *contentRequest) (answer, error) 
 	if err != nil {
 		return answer{}, err
 	}
-	return answered(s.signer.Commit(ctx, r.ChainID, c))
+	return answerOf(s.signer.Commit(ctx, r.ChainID, c))
 }
 
 func (s *Server) aggregate(ctx context.Context, r *contentRequest) (answer, error) {
@@ -181,7 +181,7 @@ func (s *Server) aggregate(ctx context.Context, r *contentRequest) (answer, erro
 	if err != nil {
 		return answer{}, err
 	}
-	return answered(s.signer.Aggregate(ctx, r.ChainID, a))
+	return answerOf(s.signer.Aggregate(ctx, r.ChainID, a))
 }
 
 // operation signs an operation if the policy allows its kind.
@@ -189,7 +189,7 @@ func (s *Server) operation(_ context.Context, r *contentRequest) (answer, error)
 	if ofRound(r.Kind) {
 		return answer{}, fmt.Errorf("%w: a %s is no operation", ErrDenied, r.Kind)
 	}
-	if err := s.allowed(r.Kind.String()); err != nil {
+	if err := s.checkAllowed(r.Kind.String()); err != nil {
 		return answer{}, err
 	}
 	body, err := message[tx.Body](s, r, r.Kind)
@@ -197,25 +197,25 @@ func (s *Server) operation(_ context.Context, r *contentRequest) (answer, error)
 		return answer{}, err
 	}
 	var t *tx.Tx
-	err = s.signer.With(func(k worker.Keys) error {
+	err = s.signer.UseKeys(func(k worker.Keys) error {
 		t, err = tx.Sign(r.ChainID, body, k.Signing)
 		return err
 	})
 	if err == nil {
 		s.log("operation signed", "kind", r.Kind, "content", clip(body))
 	}
-	return answered(t, err)
+	return answerOf(t, err)
 }
 
 // consent signs a record of consent if the policy allows it.
 func (s *Server) consent(_ context.Context, r *consentRequest) (out consent.Record, err error) {
-	if err := s.allowed(Consent); err != nil {
+	if err := s.checkAllowed(Consent); err != nil {
 		return out, err
 	}
 	if err := s.admit(r.Subject.ChainID); err != nil {
 		return out, err
 	}
-	err = s.signer.With(func(k worker.Keys) error {
+	err = s.signer.UseKeys(func(k worker.Keys) error {
 		out, err = consent.Sign(r.Subject, r.Decision, time.Now(), k.Signing)
 		return err
 	})
@@ -225,8 +225,8 @@ func (s *Server) consent(_ context.Context, r *consentRequest) (out consent.Reco
 	return out, err
 }
 
-// allowed returns ErrDenied for a word that is not in Policy.Allow.
-func (s *Server) allowed(word string) error {
+// checkAllowed returns ErrDenied for a word that is not in Policy.Allow.
+func (s *Server) checkAllowed(word string) error {
 	if !slices.Contains(s.policy.Allow, word) {
 		return fmt.Errorf("%w: signer.allow of its app.toml has no %q", ErrDenied, word)
 	}
@@ -248,7 +248,7 @@ func message[B tx.Body](s *Server, r *contentRequest, kind tx.Kind) (b B, err er
 	return body.(B), nil
 }
 
-func answered(t *tx.Tx, err error) (answer, error) {
+func answerOf(t *tx.Tx, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}

@@ -340,7 +340,7 @@ func TestFalseSigner(t *testing.T) {
 func TestConsentBySigner(t *testing.T) {
 	s := serve(t, onSocket(t), "")
 	c, ctx := dial(t, s.address, ""), context.Background()
-	about, err := consent.About(apptest.ChainID, 1, apptest.Params(1))
+	about, err := consent.SubjectOf(apptest.ChainID, 1, apptest.Params(1))
 	require.NoError(t, err)
 	record, err := c.Consent(ctx, about, consent.Rejected)
 	require.NoError(t, err)

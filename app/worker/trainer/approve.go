@@ -10,11 +10,11 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// approved returns a configuration that runs a copy of the trainer's code, and the folder of that
-// copy, which the caller removes. The copy ensures that the executed bytes are the hashed bytes.
-// approved fails with ErrCode unless the hash of the code is in c.Approved. If c.Approved is empty,
-// any code may run, and approved returns c and no folder.
-func (c Config) approved() (Config, string, error) {
+// approvedCopy returns a configuration that runs a copy of the trainer's code, and the folder of
+// that copy, which the caller removes. The copy ensures that the executed bytes are the hashed
+// bytes. approvedCopy fails with ErrCode unless the hash of the code is in c.Approved. If
+// c.Approved is empty, any code may run, and approvedCopy returns c and no folder.
+func (c Config) approvedCopy() (Config, string, error) {
 	if len(c.Approved) == 0 {
 		return c, "", nil
 	}
@@ -33,7 +33,7 @@ func (c Config) approved() (Config, string, error) {
 			ErrCode, folder, code.Hash, strings.Join(c.Approved, " or "))
 	}
 	if err == nil {
-		c, err = c.in(folder, to, code)
+		c, err = c.relocate(folder, to, code)
 	}
 	if err != nil {
 		_ = os.RemoveAll(to)
@@ -42,9 +42,9 @@ func (c Config) approved() (Config, string, error) {
 	return c, to, nil
 }
 
-// in returns the configuration with the copy to in place of folder: every argument that is a file
-// of the code becomes the copy's path. Paths of data stay.
-func (c Config) in(folder, to string, code Code) (Config, error) {
+// relocate returns the configuration with the folder target, a copy, in place of folder: every
+// argument that is a file of the code becomes the copy's path. Paths of data stay.
+func (c Config) relocate(folder, target string, code Code) (Config, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return c, err
@@ -62,7 +62,7 @@ func (c Config) in(folder, to string, code Code) (Config, error) {
 		}
 		rel, err := filepath.Rel(folder, real)
 		if err == nil && slices.ContainsFunc(code.Files, func(f CodeFile) bool { return f.Path == filepath.ToSlash(rel) }) {
-			c.Argv[i] = filepath.Join(to, rel)
+			c.Argv[i] = filepath.Join(target, rel)
 			ours++
 		}
 	}

@@ -83,12 +83,12 @@ func unstarted(err error, m params.Model) Report {
 // tolerance is the max distance of two vectors, relative to a norm, at which the check treats them
 // as equal. float32 rounding explains this distance.
 const (
-	tolerance = 1e-3
-	looks     = 8 // the number of examples that are checked one by one
-	equal     = 5 // the number of copies of one example in each group that equalRows sends
-	// lateAnswer is the time after an answer in which the check waits for a second answer, which is
-	// a fault.
-	lateAnswer = 500 * time.Millisecond
+	tolerance  = 1e-3
+	maxChecked = 8 // the number of examples that are checked one by one
+	numCopies  = 5 // the number of copies of one example in each group that equalRows sends
+	// answerPause is the time after an answer in which the check waits for a second answer, which
+	// is a fault.
+	answerPause = 500 * time.Millisecond
 )
 
 // inspection is a check in progress.
@@ -129,8 +129,8 @@ func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, ba
 	if n := len(i.report.Tensors); n > 0 {
 		i.note("its tensors are those of the parameters", nil, fmt.Sprintf("%d of the same names and shapes", n))
 	}
-	for _, look := range i.looks() {
-		note, err := look.of(ctx)
+	for _, look := range i.demands() {
+		note, err := look.check(ctx)
 		if ctx.Err() != nil {
 			return i.report, ctx.Err()
 		}
@@ -142,22 +142,22 @@ func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, ba
 // demand is one demand on a trainer, and the function that checks it.
 type demand struct {
 	demand string
-	of     func(context.Context) (string, error)
+	check  func(context.Context) (string, error)
 }
 
-// looks returns the demands that the check makes on the trainer, in the order of the report. The
+// demands returns the demands that the check makes on the trainer, in the order of the report. The
 // texts name the unit of privacy.
-func (i *inspection) looks() []demand {
+func (i *inspection) demands() []demand {
 	all := []demand{
 		{"an empty batch gives 0", i.empty},
-		{"a batch is answered in time", i.whole},
-		{"the same question gets the same answer", i.repeated},
-		{"the order of the batch does not matter", i.shuffled},
-		{"an example alone is within the clip norm", i.alone},
-		{"without one example the sum changes by that example's gradient", i.without},
-		{"examples differ in their gradients", i.distinct},
+		{"a batch is answered in time", i.checkTime},
+		{"the same question gets the same answer", i.checkRepetition},
+		{"the order of the batch does not matter", i.checkOrder},
+		{"an example alone is within the clip norm", i.checkSingles},
+		{"without one example the sum changes by that example's gradient", i.checkRemoval},
+		{"examples differ in their gradients", i.checkDistinct},
 		{"EVALUATE", i.evaluated},
-		{"it answers each question once", i.once},
+		{"it answers each question once", i.checkOneAnswer},
 	}
 	if i.t.unit != params.UnitGroup {
 		return all
@@ -215,21 +215,21 @@ func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
 func (i *inspection) empty(ctx context.Context) (string, error) {
 	s, err := i.sum(ctx, nil)
 	if err == nil && norm(s) != 0 {
-		err = fmt.Errorf("the sum of no %[2]s has norm %[1]g: something is added that is no %[2]s's", norm(s), i.unit())
+		err = fmt.Errorf("the sum of no %[2]s has norm %[1]g: something is added that is no %[2]s's", norm(s), i.unitNoun())
 	}
 	return "", err
 }
 
-func (i *inspection) whole(ctx context.Context) (string, error) {
+func (i *inspection) checkTime(ctx context.Context) (string, error) {
 	start := time.Now()
 	_, err := i.sum(ctx, i.batch)
 	i.report.StepMS = float64(time.Since(start).Microseconds()) / 1000
-	return fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unit(), i.report.StepMS), err
+	return fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unitNoun(), i.report.StepMS), err
 }
 
-// same compares the trainer's sum over the batch with its sum over other, which lists the same
-// examples in the same order or in another order. meaning explains a difference.
-func (i *inspection) same(ctx context.Context, other []int, meaning string) (string, error) {
+// compareSums compares the trainer's sum over the batch with its sum over other, which lists the
+// same examples in the same order or in another order. meaning explains a difference.
+func (i *inspection) compareSums(ctx context.Context, other []int, meaning string) (string, error) {
 	a, err := i.sum(ctx, i.batch)
 	if err != nil {
 		return "", err
@@ -241,22 +241,22 @@ func (i *inspection) same(ctx context.Context, other []int, meaning string) (str
 	return "", err
 }
 
-func (i *inspection) repeated(ctx context.Context) (string, error) {
-	return i.same(ctx, i.batch, "the trainer is random (dropout, augmentation), or keeps something from one step "+
+func (i *inspection) checkRepetition(ctx context.Context) (string, error) {
+	return i.compareSums(ctx, i.batch, "the trainer is random (dropout, augmentation), or keeps something from one step "+
 		"to the next")
 }
 
-func (i *inspection) shuffled(ctx context.Context) (string, error) {
+func (i *inspection) checkOrder(ctx context.Context) (string, error) {
 	other := make([]int, len(i.batch))
 	for k, at := range i.random.Perm(len(i.batch)) {
 		other[at] = i.batch[k]
 	}
-	return i.same(ctx, other, "an example's gradient depends on its place in the batch")
+	return i.compareSums(ctx, other, "an example's gradient depends on its place in the batch")
 }
 
-func (i *inspection) alone(ctx context.Context) (string, error) {
+func (i *inspection) checkSingles(ctx context.Context) (string, error) {
 	most := 0.0
-	for _, k := range i.batch[:min(looks, len(i.batch))] {
+	for _, k := range i.batch[:min(maxChecked, len(i.batch))] {
 		s, err := i.sum(ctx, []int{k})
 		if err != nil {
 			return "", err
@@ -264,22 +264,23 @@ func (i *inspection) alone(ctx context.Context) (string, error) {
 		most = max(most, norm(s))
 	}
 	if i.t.model.Clipping == params.ClippingSum {
-		return fmt.Sprintf("the largest norm of %d is %.4g, clipped to %g", min(looks, len(i.batch)), most, i.t.clip), nil
+		return fmt.Sprintf("the largest norm of %d is %.4g, clipped to %g",
+			min(maxChecked, len(i.batch)), most, i.t.clip), nil
 	}
-	return fmt.Sprintf("SPDL clips to %g, the largest norm of %d before is %.4g", i.t.clip, min(looks, len(i.batch)),
+	return fmt.Sprintf("SPDL clips to %g, the largest norm of %d before is %.4g", i.t.clip, min(maxChecked, len(i.batch)),
 		most), nil
 }
 
-// without leaves out one example of the batch, and compares the change of the sum with the gradient
-// of that example alone. The two differ if gradients depend on other examples, as with batch
-// normalisation, or if the trainer's sum is not a sum.
-func (i *inspection) without(ctx context.Context) (string, error) {
+// checkRemoval leaves out one example of the batch, and compares the change of the sum with the
+// gradient of that example alone. The two differ if gradients depend on other examples, as with
+// batch normalisation, or if the trainer's sum is not a sum.
+func (i *inspection) checkRemoval(ctx context.Context) (string, error) {
 	whole, err := i.sum(ctx, i.batch)
 	if err != nil {
 		return "", err
 	}
 	worst := 0.0
-	for at, k := range i.batch[:min(looks, len(i.batch))] {
+	for at, k := range i.batch[:min(maxChecked, len(i.batch))] {
 		rest, err := i.sum(ctx, append(append([]int(nil), i.batch[:at]...), i.batch[at+1:]...))
 		if err != nil {
 			return "", err
@@ -295,19 +296,19 @@ func (i *inspection) without(ctx context.Context) (string, error) {
 		worst = max(worst, norm(change))
 		if !near(change, one, max(norm(one), norm(whole))) {
 			return "", fmt.Errorf("%s %d changes the sum of %d by norm %.4g, alone it has %.4g, and the two are %.4g "+
-				"apart: its gradient depends on the others (batch normalisation, a mean over the batch)", i.unit(), k,
+				"apart: its gradient depends on the others (batch normalisation, a mean over the batch)", i.unitNoun(), k,
 				len(i.batch), norm(change), norm(one), distance(change, one))
 		}
 	}
 	return fmt.Sprintf("the largest change is %.4g", worst), nil
 }
 
-func (i *inspection) distinct(ctx context.Context) (string, error) {
+func (i *inspection) checkDistinct(ctx context.Context) (string, error) {
 	if len(i.batch) == 1 {
 		return "there is one alone", nil
 	}
 	var first []float64
-	for n, k := range i.batch[:min(looks, len(i.batch))] {
+	for n, k := range i.batch[:min(maxChecked, len(i.batch))] {
 		s, err := i.sum(ctx, []int{k})
 		if err != nil {
 			return "", err
@@ -319,7 +320,7 @@ func (i *inspection) distinct(ctx context.Context) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%d %ss have one and the same gradient: the trainer does not look at the indices",
-		min(looks, len(i.batch)), i.unit())
+		min(maxChecked, len(i.batch)), i.unitNoun())
 }
 
 func (i *inspection) evaluated(ctx context.Context) (string, error) {
@@ -330,17 +331,17 @@ func (i *inspection) evaluated(ctx context.Context) (string, error) {
 	return fmt.Sprintf("accuracy %.4f on %d examples at random parameters", e.Accuracy, e.Examples), err
 }
 
-// once checks that the trainer sends no second answer to the last question.
-func (i *inspection) once(ctx context.Context) (string, error) {
-	err := i.t.use(ctx, func(_ context.Context, k *child) error { return k.silent(lateAnswer) })
+// checkOneAnswer checks that the trainer sends no second answer to the last question.
+func (i *inspection) checkOneAnswer(ctx context.Context) (string, error) {
+	err := i.t.use(ctx, func(_ context.Context, k *child) error { return k.checkSilent(answerPause) })
 	if err == nil && i.t.answer.Protocol < protocolSecond {
 		return "protocol 1: a late answer would be taken for that to the next question", nil
 	}
 	return "", err
 }
 
-// unit returns the noun for the unit of privacy.
-func (i *inspection) unit() string {
+// unitNoun returns the noun for the unit of privacy.
+func (i *inspection) unitNoun() string {
 	if i.t.unit == params.UnitGroup {
 		return "group"
 	}

@@ -15,7 +15,7 @@ import (
 func (i *inspection) summed(ctx context.Context) (string, error) {
 	groups := slices.Clone(i.t.groups)
 	slices.SortStableFunc(groups, func(a, b []int) int { return len(b) - len(a) })
-	groups = groups[:min(looks, len(groups))]
+	groups = groups[:min(maxChecked, len(groups))]
 	return fmt.Sprintf("%d groups of %d to %d examples", len(groups), len(groups[len(groups)-1]), len(groups[0])),
 		i.compared(ctx, groups)
 }
@@ -25,10 +25,10 @@ func (i *inspection) summed(ctx context.Context) (string, error) {
 // of a group, answers with a sum that is too small.
 func (i *inspection) equalRows(ctx context.Context) (string, error) {
 	var groups [][]int
-	for _, g := range i.batch[:min(looks, len(i.batch))] {
-		groups = append(groups, slices.Repeat(i.t.groups[g][:1], equal))
+	for _, g := range i.batch[:min(maxChecked, len(i.batch))] {
+		groups = append(groups, slices.Repeat(i.t.groups[g][:1], numCopies))
 	}
-	return fmt.Sprintf("%d groups of one example %d times", len(groups), equal), i.compared(ctx, groups)
+	return fmt.Sprintf("%d groups of one example %d times", len(groups), numCopies), i.compared(ctx, groups)
 }
 
 // compared compares the trainer's sum over each group with the sum of the gradients of the group's

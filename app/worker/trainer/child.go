@@ -25,29 +25,29 @@ const (
 )
 
 const (
-	// lastWords is the time after a child's end for which its output is still read. The child's own
-	// output is in the pipe by then, but processes that the child started may keep the pipe open
-	// without end.
-	lastWords = time.Second
-	// unasked is the time for which ask looks for unrequested output before it writes a frame. Any
+	// outputPause is the time after a child's end for which its output is still read. The child's
+	// own output is in the pipe by then, but processes that the child started may keep the pipe
+	// open without end.
+	outputPause = time.Second
+	// peekTime is the time for which ask looks for unrequested output before it writes a frame. Any
 	// time above 0 is enough, because earlier output is already in the pipe.
-	unasked = time.Millisecond
+	peekTime = time.Millisecond
 )
 
 // child is one running process of the trainer's program.
 type child struct {
-	cmd  *exec.Cmd
-	life *os.File // the lifeline of a contained child; nil without a sandbox
-	in   *os.File // the child's standard input
-	out  *os.File // the child's standard output
-	read *bufio.Reader
-	// protocol is the version in the child's answer to HELLO, 0 before that answer. asked is the
-	// number of the last question. The first number is random, so that a trainer that counts the
-	// questions itself, and does not repeat the number of the question, is detected.
-	protocol int
-	asked    uint32
-	said     *lines        // the child's standard error
-	done     chan struct{} // closed when the process has ended
+	cmd      *exec.Cmd
+	lifeline *os.File // the lifeline of a contained child; nil without a sandbox
+	stdin    *os.File // the child's standard input
+	stdout   *os.File // the child's standard output
+	reader   *bufio.Reader
+	// protocol is the version in the child's answer to HELLO, 0 before that answer. questionNumber
+	// is the number of the last question. The first number is random, so that a trainer that counts
+	// the questions itself, and does not repeat the number of the question, is detected.
+	protocol       int
+	questionNumber uint32
+	stderr         *lines        // the child's standard error
+	done           chan struct{} // closed when the process has ended
 }
 
 // command returns the command of a trainer, and the two ends of the lifeline of a contained
@@ -59,13 +59,13 @@ func command(c Config) (cmd *exec.Cmd, life, theirs *os.File, err error) {
 	}
 	cmd = exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Dir = c.Dir
-	grouped(cmd)
+	setProcessGroup(cmd)
 	return cmd, nil, nil, nil
 }
 
 // launch starts a trainer's process. It does not send HELLO.
 func launch(c Config) (k *child, err error) {
-	c, code, err := c.approved()
+	c, code, err := c.approvedCopy()
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func launch(c Config) (k *child, err error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
-	k = &child{cmd: cmd, life: life, in: in, out: out, read: bufio.NewReaderSize(out, 1<<20), said: heard,
-		done: make(chan struct{}), asked: rand.Uint32()}
+	k = &child{cmd: cmd, lifeline: life, stdin: in, stdout: out, reader: bufio.NewReaderSize(out, 1<<20), stderr: heard,
+		done: make(chan struct{}), questionNumber: rand.Uint32()}
 	go func() {
 		_ = cmd.Wait() // ProcessState holds the result
 		heard.end()
@@ -117,16 +117,16 @@ func launch(c Config) (k *child, err error) {
 // ask writes a frame, and calls answer to read the reply. Write and read fail when ctx ends. From
 // protocol version 2 on the frame's body begins with a unique number, which the reply repeats.
 func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*reply) error) error {
-	r := &reply{Reader: k.read, numbered: k.protocol >= protocolSecond}
-	if r.numbered {
-		k.asked++
-		r.question = k.asked
+	r := &reply{Reader: k.reader, hasNumber: k.protocol >= protocolSecond}
+	if r.hasNumber {
+		k.questionNumber++
+		r.question = k.questionNumber
 		body = append(binary.LittleEndian.AppendUint32(make([]byte, 0, numberBytes+len(body)), r.question), body...)
 	}
-	err := k.silent(unasked)
+	err := k.checkSilent(peekTime)
 	if err == nil {
-		err = k.limited(ctx, func() error {
-			if err := writeFrame(k.in, kind, body); err != nil {
+		err = k.withDeadline(ctx, func() error {
+			if err := writeFrame(k.stdin, kind, body); err != nil {
 				return err
 			}
 			return answer(r)
@@ -141,34 +141,34 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*re
 		return ctx.Err()
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE):
-		return k.ended(err)
+		return k.endError(err)
 	}
 	return err
 }
 
-// silent returns an error if a child has written unrequested output, or writes some within the
+// checkSilent returns an error if a child has written unrequested output, or writes some within the
 // given time. Such output would be read as the answer to the next request, which is about another
 // batch.
-func (k *child) silent(within time.Duration) error {
-	if k.in.SetDeadline(time.Time{}) != nil || k.out.SetReadDeadline(time.Now().Add(within)) != nil {
+func (k *child) checkSilent(wait time.Duration) error {
+	if k.stdin.SetDeadline(time.Time{}) != nil || k.stdout.SetReadDeadline(time.Now().Add(wait)) != nil {
 		return nil // the pipes of this system have no deadlines
 	}
-	_, err := k.read.Peek(1)
-	_ = k.out.SetReadDeadline(time.Time{})
+	_, err := k.reader.Peek(1)
+	_ = k.stdout.SetReadDeadline(time.Time{})
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
 	if err == nil {
-		said, _ := k.read.Peek(min(k.read.Buffered(), 40))
+		said, _ := k.reader.Peek(min(k.reader.Buffered(), 40))
 		err = fmt.Errorf("behind its last answer it wrote %q, which nothing asked for", said)
 	}
 	return err
 }
 
-// limited calls do. If ctx ends during the call, the reads and writes on the child's pipes fail at
-// once. If the child ends, they fail after the pause lastWords, so that its last output can still
+// withDeadline calls do. If ctx ends during the call, the reads and writes on the child's pipes
+// fail at once. If the child ends, they fail after outputPause, so that its last output can still
 // be read.
-func (k *child) limited(ctx context.Context, do func() error) error {
+func (k *child) withDeadline(ctx context.Context, do func() error) error {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -179,9 +179,9 @@ func (k *child) limited(ctx context.Context, do func() error) error {
 		case <-ctx.Done():
 			until = time.Unix(1, 0)
 		case <-k.done:
-			until = time.Now().Add(lastWords)
+			until = time.Now().Add(outputPause)
 		}
-		_, _ = k.in.SetDeadline(until), k.out.SetDeadline(until)
+		_, _ = k.stdin.SetDeadline(until), k.stdout.SetDeadline(until)
 	}()
 	err := do()
 	close(over)
@@ -192,9 +192,9 @@ func (k *child) limited(ctx context.Context, do func() error) error {
 // errEnded means that a child's process has ended although the worker did not end it.
 var errEnded = errors.New("it ended by itself")
 
-// ended returns the error for a child that closed its standard output or input. If the child ends
-// within a second, the error wraps errEnded and has the exit status.
-func (k *child) ended(err error) error {
+// endError returns the error for a child that closed its standard output or input. If the child
+// ends within a second, the error wraps errEnded and has the exit status.
+func (k *child) endError(err error) error {
 	select {
 	case <-k.done:
 		return fmt.Errorf("%w (%v)", errEnded, k.cmd.ProcessState)
@@ -207,24 +207,24 @@ func (k *child) ended(err error) error {
 // group. In a sandbox, all processes that the child started end too, in every process group.
 func (k *child) stop(bye bool) {
 	if bye {
-		_ = k.in.SetWriteDeadline(time.Now().Add(byeWait))
-		_ = writeFrame(k.in, frameBye, nil)
+		_ = k.stdin.SetWriteDeadline(time.Now().Add(byeWait))
+		_ = writeFrame(k.stdin, frameBye, nil)
 	}
-	_ = k.in.Close()
-	if !bye || !k.within(byeWait) {
+	_ = k.stdin.Close()
+	if !bye || !k.endsWithin(byeWait) {
 		terminate(k.cmd.Process)
-		k.within(termWait)
+		k.endsWithin(termWait)
 	}
-	_ = k.life.Close() // Close on a nil file returns an error, which does not matter
-	if k.life == nil || !k.within(killWait) {
+	_ = k.lifeline.Close() // Close on a nil file returns an error, which does not matter
+	if k.lifeline == nil || !k.endsWithin(killWait) {
 		kill(k.cmd.Process)
 	}
 	<-k.done
-	_ = k.out.Close()
+	_ = k.stdout.Close()
 }
 
-// within reports whether a child ends within d.
-func (k *child) within(d time.Duration) bool {
+// endsWithin reports whether a child ends within d.
+func (k *child) endsWithin(d time.Duration) bool {
 	select {
 	case <-k.done:
 		return true

@@ -63,9 +63,9 @@ func skipped(path string, d fs.DirEntry) bool {
 // HashCode returns the code in a folder, with its hash.
 func HashCode(folder string) (Code, error) { return copyCode(folder, "") }
 
-// copyCode hashes the code of a folder and, unless to is empty, copies the hashed bytes to the
-// folder to. Files of data become symbolic links in that folder.
-func copyCode(folder, to string) (c Code, err error) {
+// copyCode hashes the code of a folder and, unless target is empty, copies the hashed bytes to the
+// folder target. Files of data become symbolic links in that folder.
+func copyCode(folder, target string) (c Code, err error) {
 	hash, total := sha256.New(), int64(0)
 	hash.Write([]byte(codeFormat))
 	// WalkDir visits a folder by file name, so the order is the same on every machine.
@@ -83,13 +83,13 @@ func copyCode(folder, to string) (c Code, err error) {
 		if err != nil {
 			return err
 		}
-		in, mode, err := codeOrData(path, filepath.Join(to, rel), d, to != "")
+		in, mode, err := codeOrData(path, filepath.Join(target, rel), d, target != "")
 		if err != nil || in == nil {
 			return err
 		}
 		defer in.Close()
 		f := CodeFile{Path: filepath.ToSlash(rel), Executable: mode&0o111 != 0}
-		f.Bytes, err = f.copy(in, filepath.Join(to, rel), to != "", hash, maxCodeBytes-total)
+		f.Bytes, err = f.copy(in, filepath.Join(target, rel), target != "", hash, maxCodeBytes-total)
 		total += f.Bytes
 		if c.Files = append(c.Files, f); err == nil && len(c.Files) > maxCodeFiles {
 			err = fmt.Errorf("%w in %s has more than %d files", ErrCode, folder, maxCodeFiles)
@@ -106,10 +106,10 @@ func copyCode(folder, to string) (c Code, err error) {
 // codeOrData opens a file of the code. For a folder or a file of data it returns nil. If copied is
 // set, it also makes the folder, or a symbolic link to the data, at the second path. It fails
 // with ErrCode if path is a symbolic link that leads to code or to a folder.
-func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileMode, error) {
+func codeOrData(path, target string, d fs.DirEntry, copied bool) (*os.File, fs.FileMode, error) {
 	if d.IsDir() {
 		if copied {
-			return nil, 0, os.Mkdir(to, 0o700)
+			return nil, 0, os.Mkdir(target, 0o700)
 		}
 		return nil, 0, nil
 	}
@@ -131,23 +131,23 @@ func codeOrData(path, to string, d fs.DirEntry, copied bool) (*os.File, fs.FileM
 		if err != nil {
 			return nil, 0, err
 		}
-		return nil, 0, os.Symlink(data, to)
+		return nil, 0, os.Symlink(data, target)
 	}
 	return nil, 0, nil
 }
 
 // copy adds a file to the hash: a line with the file's mode, length and path, and then the content.
-// If copied is set, copy also writes the content to the path to. It fails if the file is larger
-// than the limit most, in bytes.
-func (f CodeFile) copy(in *os.File, to string, copied bool, hash io.Writer, most int64) (int64, error) {
+// If copied is set, copy also writes the content to the path target. It fails if the file is larger
+// than maxBytes.
+func (f CodeFile) copy(file *os.File, target string, copied bool, hash io.Writer, maxBytes int64) (int64, error) {
 	if strings.ContainsFunc(f.Path, unicode.IsControl) || strings.ContainsRune(f.Path, unicode.ReplacementChar) {
 		return 0, fmt.Errorf("%w: the name %q is no printable text", ErrCode, f.Path)
 	}
-	content, err := io.ReadAll(io.LimitReader(in, most+1))
+	content, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err != nil {
 		return 0, err
 	}
-	if int64(len(content)) > most {
+	if int64(len(content)) > maxBytes {
 		return 0, fmt.Errorf("%w has more than %d bytes, with %s", ErrCode, int64(maxCodeBytes), f.Path)
 	}
 	letter, mode := "-", fs.FileMode(0o400)
@@ -158,5 +158,5 @@ func (f CodeFile) copy(in *os.File, to string, copied bool, hash io.Writer, most
 	if _, err := hash.Write(content); err != nil || !copied {
 		return int64(len(content)), err
 	}
-	return int64(len(content)), os.WriteFile(to, content, mode)
+	return int64(len(content)), os.WriteFile(target, content, mode)
 }

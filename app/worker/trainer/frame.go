@@ -60,14 +60,14 @@ func writeFrame(w io.Writer, kind byte, body []byte) error {
 // reply reads the frames of the answer to one question.
 type reply struct {
 	*bufio.Reader
-	numbered bool   // whether each frame's body begins with the number of its question
-	question uint32 // the number of the question
+	hasNumber bool   // whether each frame's body begins with the number of its question
+	question  uint32 // the number of the question
 }
 
 // frame reads a frame of the wanted type, and returns its body without the number of the question.
-// The limit most bounds the body in bytes. A FAULT frame and an answer to another question are
+// The limit maxBytes bounds the body in bytes. A FAULT frame and an answer to another question are
 // errors.
-func (r *reply) frame(want byte, most int) ([]byte, error) {
+func (r *reply) frame(want byte, maxBytes int) ([]byte, error) {
 	header := make([]byte, headerBytes)
 	if n, err := io.ReadFull(r, header); err != nil {
 		if n > 0 {
@@ -76,7 +76,7 @@ func (r *reply) frame(want byte, most int) ([]byte, error) {
 		return nil, err
 	}
 	kind, length := header[0], uint64(binary.LittleEndian.Uint32(header[1:]))
-	if r.numbered && strings.IndexByte(fromTrainer, kind) >= 0 {
+	if r.hasNumber && strings.IndexByte(fromTrainer, kind) >= 0 {
 		if err := r.number(kind, length); err != nil {
 			return nil, err
 		}
@@ -94,8 +94,8 @@ func (r *reply) frame(want byte, most int) ([]byte, error) {
 		return nil, fmt.Errorf("the answer begins with %q, want a frame of type %q: does the trainer print to its "+
 			"standard output, which is the protocol's?",
 			append(header, rest...), want)
-	case length > uint64(most):
-		return nil, fmt.Errorf("the answer is a frame of type %q of %d bytes, at most %d", kind, length, most)
+	case length > uint64(maxBytes):
+		return nil, fmt.Errorf("the answer is a frame of type %q of %d bytes, at most %d", kind, length, maxBytes)
 	}
 	body := make([]byte, length)
 	_, err := io.ReadFull(r, body)

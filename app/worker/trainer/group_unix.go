@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// grouped makes a child the leader of a process group. One signal then reaches the child and the
-// child's own children. A terminal's Ctrl-C does not reach the group, so the worker can end the
-// child in order.
-func grouped(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// setProcessGroup makes a child the leader of a process group. One signal then reaches the child
+// and the child's own children. A terminal's Ctrl-C does not reach the group, so the worker can end
+// the child in order.
+func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // terminate sends SIGTERM to all processes of a child's group, and kill sends SIGKILL.
 func terminate(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }

@@ -38,10 +38,10 @@ func (t *Trainer) askGroups(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if t.grouped != nil && !slices.Equal(grouped, t.grouped) {
+		if t.groupOf != nil && !slices.Equal(grouped, t.groupOf) {
 			return fmt.Errorf("its examples are in other groups after its restart")
 		}
-		t.grouped, t.groups = grouped, mnist.ByGroup(grouped)
+		t.groupOf, t.groups = grouped, mnist.ByGroup(grouped)
 		return nil
 	})
 }

@@ -11,12 +11,12 @@ import (
 // bytes, and drops lines beyond mostLines a second: a trainer that logs every example could fill
 // the disk of the node.
 type lines struct {
-	say   func(string)
-	buf   []byte
-	since time.Time // the start of the current second
-	said  int       // the number of lines since the field since
-	left  int       // the number of dropped lines that are not reported yet
-	last  string    // the last line; StartError uses it after the program has ended
+	say         func(string)
+	buf         []byte
+	secondStart time.Time // the start of the current second
+	numLines    int       // the number of lines since secondStart
+	numDropped  int       // the number of dropped lines that are not reported yet
+	lastLine    string    // the last line; StartError uses it after the program has ended
 }
 
 const (
@@ -39,32 +39,32 @@ func (l *lines) Write(p []byte) (int, error) {
 
 // pass calls say with the buffered line, or counts the line as dropped.
 func (l *lines) pass() {
-	l.last = strings.ToValidUTF8(string(l.buf), "?")
-	if now := time.Now(); now.Sub(l.since) >= time.Second {
-		l.missed()
-		l.since, l.said = now, 0
+	l.lastLine = strings.ToValidUTF8(string(l.buf), "?")
+	if now := time.Now(); now.Sub(l.secondStart) >= time.Second {
+		l.reportDropped()
+		l.secondStart, l.numLines = now, 0
 	}
-	if l.said++; l.said > mostLines {
-		l.left++
+	if l.numLines++; l.numLines > mostLines {
+		l.numDropped++
 	} else {
-		l.say(l.last)
+		l.say(l.lastLine)
 	}
 	l.buf = l.buf[:0]
 }
 
-func (l *lines) missed() {
-	if l.left > 0 {
-		l.say(fmt.Sprintf("(%d lines are left out: at most %d a second are logged)", l.left, mostLines))
-		l.left = 0
+func (l *lines) reportDropped() {
+	if l.numDropped > 0 {
+		l.say(fmt.Sprintf("(%d lines are left out: at most %d a second are logged)", l.numDropped, mostLines))
+		l.numDropped = 0
 	}
 }
 
 // end calls say with the rest of the output, after the program has ended. The last line often has
 // the reason of the end, and may have no newline.
 func (l *lines) end() {
-	l.missed()
+	l.reportDropped()
 	if len(l.buf) > 0 {
-		l.last = strings.ToValidUTF8(string(l.buf), "?")
-		l.say(l.last)
+		l.lastLine = strings.ToValidUTF8(string(l.buf), "?")
+		l.say(l.lastLine)
 	}
 }

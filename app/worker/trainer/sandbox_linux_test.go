@@ -201,7 +201,7 @@ func TestStopIsNoFailure(t *testing.T) {
 			_, err := fmt.Sscan(h.String()[strings.Index(h.String(), "up ")+3:], &pid)
 			require.NoError(t, err)
 			require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
-			require.True(t, k.within(time.Minute))
+			require.True(t, k.endsWithin(time.Minute))
 			k.stop(false)
 		},
 	} {

@@ -25,29 +25,29 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.err }
 
-// missing matches the last line of a Python program that could not import a module, and captures
-// the module's name.
-var missing = regexp.MustCompile(`^ModuleNotFoundError: No module named '([^']{1,100})'`)
+// missingModule matches the last line of a Python program that could not import a module, and
+// captures the module's name.
+var missingModule = regexp.MustCompile(`^ModuleNotFoundError: No module named '([^']{1,100})'`)
 
 // MissingModule returns the Python module that a program could not import, or "" if words is not
 // the error message of such a failure.
 func MissingModule(words string) string {
-	if m := missing.FindStringSubmatch(words); m != nil {
+	if m := missingModule.FindStringSubmatch(words); m != nil {
 		return m[1]
 	}
 	return ""
 }
 
-// notStarted turns the error of a HELLO into a StartError if the program has ended or has sent a
+// startError turns the error of a HELLO into a StartError if the program has ended or has sent a
 // fault. It returns every other error, and nil, unchanged.
-func (t *Trainer) notStarted(err error) error {
+func (t *Trainer) startError(err error) error {
 	var said fault
 	words := ""
 	switch {
 	case errors.As(err, &said):
 		words = string(said)
 	case errors.Is(err, errEnded):
-		words = t.child.said.last
+		words = t.child.stderr.lastLine
 		err = fmt.Errorf("%w: %.300s", err, words)
 	default:
 		return err

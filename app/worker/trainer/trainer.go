@@ -99,13 +99,13 @@ type Trainer struct {
 	clip   float64
 	unit   string // the unit of privacy
 
-	mu       sync.Mutex
-	child    *child // the running process; nil if no process runs
-	answer   answer
-	grouped  []uint32  // the group of each example; nil if the unit is an example
-	groups   [][]int   // the examples of each group; nil if the unit is an example
-	failures int       // the number of failures since the last success
-	after    time.Time // the earliest time of the next start
+	mu        sync.Mutex
+	child     *child // the running process; nil if no process runs
+	answer    answer
+	groupOf   []uint32  // the group of each example; nil if the unit is an example
+	groups    [][]int   // the examples of each group; nil if the unit is an example
+	failures  int       // the number of failures since the last success
+	nextStart time.Time // the earliest time of the next start
 }
 
 // Start starts the trainer of a model. The Trainer clips the gradient of each unit of privacy, an
@@ -204,7 +204,7 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if wait := time.Until(t.after); t.child == nil && wait > 0 {
+	if wait := time.Until(t.nextStart); t.child == nil && wait > 0 {
 		return fmt.Errorf("%w: it starts again after a pause", ErrTrainer)
 	}
 	inTime := func(do func(context.Context) error) error {
@@ -212,7 +212,7 @@ func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) erro
 		defer cancel()
 		return do(ctx)
 	}
-	err := inTime(t.running)
+	err := inTime(t.ensureRunning)
 	if err == nil {
 		err = inTime(func(ctx context.Context) error { return do(ctx, t.child) })
 	}
@@ -226,12 +226,12 @@ func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) erro
 	}
 	pause := min(t.config.Pause<<min(t.failures, 16), longestPause)
 	t.failures++
-	t.after = time.Now().Add(pause)
+	t.nextStart = time.Now().Add(pause)
 	return fmt.Errorf("%w: %w", ErrTrainer, err)
 }
 
-// running starts a child unless a child runs, and returns when the child has answered HELLO.
-func (t *Trainer) running(ctx context.Context) (err error) {
+// ensureRunning starts a child unless a child runs, and returns when the child has answered HELLO.
+func (t *Trainer) ensureRunning(ctx context.Context) (err error) {
 	if t.child != nil {
 		return nil
 	}
@@ -265,7 +265,7 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 	if err == nil && t.unit == params.UnitGroup {
 		err = t.askGroups(ctx)
 	}
-	return t.notStarted(err)
+	return t.startError(err)
 }
 
 // clipMargin keeps a clipped row within the clip norm in spite of float64 rounding.

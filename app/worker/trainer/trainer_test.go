@@ -303,7 +303,8 @@ func TestBytes(t *testing.T) {
 	require.Contains(t, string(text), spaced(rows))
 	sum := make([]float64, 2)
 	p := &Trainer{clip: 1}
-	require.NoError(t, p.rows(&reply{Reader: bufio.NewReader(bytes.NewReader(rows)), numbered: true, question: 9}, sum, 2))
+	require.NoError(t, p.rows(&reply{Reader: bufio.NewReader(bytes.NewReader(rows)), hasNumber: true, question: 9},
+		sum, 2))
 	require.InDeltaSlice(t, []float64{0.5 + 0.6, 0.8}, sum, 1e-9)
 	require.Contains(t, string(text), "(1.1, 0.8)")
 }

@@ -34,7 +34,7 @@ func entryOf(t *tx.Tx) (Entry, error) {
 
 // carriedIn returns the entry of the join that an approval carries.
 func carriedIn(t *tx.Tx) (Entry, error) {
-	join, err := t.Carried()
+	join, err := t.CarriedJoin()
 	if err != nil {
 		return Entry{}, fmt.Errorf("join that an approval carries: %w", err)
 	}

@@ -60,13 +60,13 @@ func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeli
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	cmd = again(supervisorName)
+	cmd = reexec(supervisorName)
 	cmd.ExtraFiles = []*os.File{theirs}
 	go func() { _, _ = lifeline.Write(append(text, '\n')) }() // if the write fails, the supervisor has printed the reason
 	return cmd, lifeline, theirs, nil
 }
 
-// again returns a command that starts this program again, in another role.
-func again(role string) *exec.Cmd {
+// reexec returns a command that starts this program again, in another role.
+func reexec(role string) *exec.Cmd {
 	return &exec.Cmd{Path: "/proc/self/exe", Args: []string{role}, SysProcAttr: ownSession(), Env: os.Environ()}
 }

@@ -49,9 +49,9 @@ var forbidden = []string{
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// all is the mask of a check of a whole argument. It has 32 bits, because the kernel uses only the
-// lower half of each argument that is checked.
-const all = math.MaxUint32
+// fullMask is the mask of a check of a whole argument. It has 32 bits, because the kernel uses only
+// the lower half of each argument that is checked.
+const fullMask = math.MaxUint32
 
 // check requires that the bits in mask of an argument of a system call are one of the values.
 type check struct {
@@ -64,20 +64,20 @@ type check struct {
 func partly() map[string][]check {
 	calls := map[string][]check{
 		"clone":             {{0, namespaces, []uint32{0}}},
-		"prlimit64":         {{0, all, []uint32{0}}}, // 0 is the calling process
-		"sched_setaffinity": {{0, all, []uint32{0}}},
+		"prlimit64":         {{0, fullMask, []uint32{0}}}, // 0 is the calling process
+		"sched_setaffinity": {{0, fullMask, []uint32{0}}},
 		// A connected pair of stream sockets cannot reach other processes. A datagram socket can
 		// send to any path.
-		"socketpair": {{0, all, []uint32{unix.AF_UNIX}},
-			{1, all &^ (unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK), []uint32{unix.SOCK_STREAM}}},
+		"socketpair": {{0, fullMask, []uint32{unix.AF_UNIX}},
+			{1, fullMask &^ (unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK), []uint32{unix.SOCK_STREAM}}},
 	}
 	if abi() < scopes {
 		self := uint32(os.Getpid())
-		calls["kill"] = []check{{0, all, []uint32{self, 0}}} // 0 is the caller's own group
+		calls["kill"] = []check{{0, fullMask, []uint32{self, 0}}} // 0 is the caller's own group
 		for _, name := range []string{"tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"} {
-			calls[name] = []check{{0, all, []uint32{self}}}
+			calls[name] = []check{{0, fullMask, []uint32{self}}}
 		}
-		calls["tkill"] = []check{{0, all, nil}} // any thread: never allowed
+		calls["tkill"] = []check{{0, fullMask, nil}} // any thread: never allowed
 	}
 	return calls
 }
@@ -113,9 +113,9 @@ func filter() error {
 // These are the results of the filter for a system call. A program that gets ENOSYS assumes an
 // older kernel.
 const (
-	allow  = unix.SECCOMP_RET_ALLOW
-	deny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	absent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	retAllow  = unix.SECCOMP_RET_ALLOW
+	retDeny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	retAbsent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 )
 
 // These are offsets in struct seccomp_data on little-endian machines.
@@ -131,7 +131,7 @@ func instructions(here *arch.Info) []bpf.Instruction {
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: atArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(here.ID), SkipTrue: 1},
-		bpf.RetConstant{Val: absent},
+		bpf.RetConstant{Val: retAbsent},
 		bpf.LoadAbsolute{Off: atNumber, Size: 4},
 	}
 	calls := partly()
@@ -142,12 +142,12 @@ func instructions(here *arch.Info) []bpf.Instruction {
 		case partial:
 			program = append(program, ofCall(number, checked(checks))...)
 		case slices.Contains(forbidden, name):
-			program = append(program, ofCall(number, []bpf.Instruction{bpf.RetConstant{Val: deny}})...)
+			program = append(program, ofCall(number, []bpf.Instruction{bpf.RetConstant{Val: retDeny}})...)
 		case name != "clone3": // without clone3 libraries use clone, whose flags the filter can read
-			program = append(program, ofCall(number, []bpf.Instruction{bpf.RetConstant{Val: allow}})...)
+			program = append(program, ofCall(number, []bpf.Instruction{bpf.RetConstant{Val: retAllow}})...)
 		}
 	}
-	return append(program, bpf.RetConstant{Val: absent})
+	return append(program, bpf.RetConstant{Val: retAbsent})
 }
 
 // ofCall returns the program that executes the instructions in then if the accumulator holds the
@@ -164,7 +164,7 @@ func checked(checks []check) (program []bpf.Instruction) {
 		for i, value := range c.values {
 			program = append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: value, SkipTrue: uint8(len(c.values) - i)})
 		}
-		program = append(program, bpf.RetConstant{Val: deny})
+		program = append(program, bpf.RetConstant{Val: retDeny})
 	}
-	return append(program, bpf.RetConstant{Val: allow})
+	return append(program, bpf.RetConstant{Val: retAllow})
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// levels lists Landlock's rule sets by ABI version, beginning with version 1.
-var levels = []landlock.Config{landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6}
+// landlockVersions lists Landlock's rule sets by ABI version, beginning with version 1.
+var landlockVersions = []landlock.Config{landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6}
 
 // scopes is the first ABI version that confines signals.
 const scopes = 6
@@ -26,7 +26,7 @@ func abi() int {
 	if errata, err := landlocksys.LandlockGetErrata(); version >= scopes && (err != nil || errata&2 == 0) {
 		version = scopes - 1
 	}
-	return min(version, len(levels))
+	return min(version, len(landlockVersions))
 }
 
 // Supported returns nil if this system can contain a trainer. If not, it returns an ErrUnsupported
@@ -45,9 +45,9 @@ func Supported() error {
 	return nil
 }
 
-// missing lists the Landlock ABI versions that add rules, and the substitute for these rules on an
-// older kernel.
-var missing = []struct {
+// substitutes lists the Landlock ABI versions that add rules, and the substitute for these rules on
+// an older kernel.
+var substitutes = []struct {
 	abi      int
 	kernel   string
 	standsIn string
@@ -63,7 +63,7 @@ var missing = []struct {
 // each Landlock rule that needs a later kernel.
 func Describe() (means string, lacks []string) {
 	have := abi()
-	for _, m := range missing {
+	for _, m := range substitutes {
 		if have < m.abi {
 			lacks = append(lacks, fmt.Sprintf("Linux %s: %s", m.kernel, m.standsIn))
 		}

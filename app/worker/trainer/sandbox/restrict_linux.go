@@ -65,9 +65,9 @@ func dropCapabilities() error {
 	return unix.Capset(&header, &none[0])
 }
 
-// inScratch holds the rights on the scratch folder. The trainer may neither execute files in it nor
-// make devices or sockets.
-const inScratch = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir | landlocksys.AccessFSWriteFile |
+// scratchRights holds the rights on the scratch folder. The trainer may neither execute files in it
+// nor make devices or sockets.
+const scratchRights = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir | landlocksys.AccessFSWriteFile |
 	landlocksys.AccessFSRemoveDir | landlocksys.AccessFSRemoveFile | landlocksys.AccessFSMakeDir |
 	landlocksys.AccessFSMakeReg | landlocksys.AccessFSMakeSym | landlocksys.AccessFSMakeFifo
 
@@ -82,7 +82,7 @@ func restrictFiles(p policy) error {
 	if level == 0 {
 		return Supported()
 	}
-	own := landlock.AccessFSSet(inScratch)
+	own := landlock.AccessFSSet(scratchRights)
 	if level >= 2 {
 		own |= landlocksys.AccessFSRefer
 	}
@@ -109,7 +109,7 @@ func restrictFiles(p policy) error {
 		}
 		rules = append(rules, landlock.RWFiles(device).WithIoctlDev())
 	}
-	return levels[level-1].Restrict(rules...)
+	return landlockVersions[level-1].Restrict(rules...)
 }
 
 // tasksOfUser returns the number of processes and threads of this process's user. The kernel's

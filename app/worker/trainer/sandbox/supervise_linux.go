@@ -18,12 +18,12 @@ import (
 
 // supervisor runs one trainer, and ends all its processes when the trainer or the worker ends.
 type supervisor struct {
-	policy policy
-	main   int           // the process id of the trainer
-	ended  chan int      // receives the exit code of the trainer
-	alone  chan struct{} // closed when no descendant is left
-	scoped bool          // whether the kernel confines the supervisor's signals to its descendants
-	over   atomic.Bool   // whether the supervisor is ending its descendants, by itself or for the worker
+	policy        policy
+	main          int           // the process id of the trainer
+	trainerExit   chan int      // receives the exit code of the trainer
+	noDescendants chan struct{} // closed when no descendant is left
+	hasScopes     bool          // whether the kernel confines the supervisor's signals to its descendants
+	isEnding      atomic.Bool   // whether the supervisor is ending its descendants, by itself or for the worker
 }
 
 // supervise runs a trainer until the trainer or the worker ends, then kills all descendants, and
@@ -32,7 +32,7 @@ func supervise() int {
 	runtime.LockOSThread() // Pdeathsig kills the trainer when its parent thread, this thread, ends
 	lifeline := os.NewFile(lifelineFD, "lifeline")
 	read := bufio.NewReader(lifeline)
-	s := &supervisor{ended: make(chan int, 1), alone: make(chan struct{})}
+	s := &supervisor{trainerExit: make(chan int, 1), noDescendants: make(chan struct{})}
 	line, err := read.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &s.policy)
@@ -65,7 +65,7 @@ func (s *supervisor) start() (err error) {
 		return err
 	}
 	if abi() >= scopes {
-		s.scoped = landlock.V6.RestrictScoped() == nil
+		s.hasScopes = landlock.V6.RestrictScoped() == nil
 	}
 	text, err := json.Marshal(s.policy)
 	if err != nil {
@@ -116,10 +116,10 @@ func (s *supervisor) reap() {
 		switch {
 		case err == syscall.EINTR:
 		case err != nil: // no descendant is left
-			close(s.alone)
+			close(s.noDescendants)
 			return
 		case pid == s.main:
-			s.ended <- s.exitCode(status)
+			s.trainerExit <- s.exitCode(status)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (s *supervisor) reap() {
 // is 128 plus the signal, as in a shell, and exitCode prints the signal unless the supervisor sent
 // it.
 func (s *supervisor) exitCode(status syscall.WaitStatus) int {
-	if status.Signaled() && !s.over.Load() {
+	if status.Signaled() && !s.isEnding.Load() {
 		fmt.Fprintf(os.Stderr, "sandbox: the trainer was killed by the signal %q\n", status.Signal())
 	}
 	if status.Signaled() {
@@ -146,31 +146,31 @@ func (s *supervisor) attend(orphaned <-chan struct{}) int {
 	timer := time.NewTimer(minInterval)
 	for {
 		select {
-		case code := <-s.ended:
+		case code := <-s.trainerExit:
 			return code
 		case <-orphaned:
 			return exitFailed
 		case <-signals:
-			s.over.Store(true)
+			s.isEnding.Store(true)
 			_ = unix.Kill(-s.main, syscall.SIGTERM)
 		case <-timer.C:
 			begun := time.Now()
-			if over := w.look(); over != "" {
+			if over := w.check(); over != "" {
 				fmt.Fprintln(os.Stderr, "sandbox: the trainer is ended:", over)
 				return exitFailed
 			}
-			timer.Reset(max(minInterval, share*time.Since(begun)))
+			timer.Reset(max(minInterval, checkShare*time.Since(begun)))
 		}
 	}
 }
 
 // killAll kills all descendants and returns when none is left.
 func (s *supervisor) killAll() {
-	s.over.Store(true)
+	s.isEnding.Store(true)
 	for {
 		// The supervisor may signal all processes only if the kernel confines its signals to its
 		// descendants. In that case a signal to process 1 fails with EPERM.
-		if s.scoped && unix.Kill(1, 0) == unix.EPERM {
+		if s.hasScopes && unix.Kill(1, 0) == unix.EPERM {
 			_ = unix.Kill(-1, unix.SIGKILL)
 		} else {
 			for _, pid := range descendants(os.Getpid()) {
@@ -178,7 +178,7 @@ func (s *supervisor) killAll() {
 			}
 		}
 		select {
-		case <-s.alone:
+		case <-s.noDescendants:
 			return
 		case <-time.After(20 * time.Millisecond):
 		}

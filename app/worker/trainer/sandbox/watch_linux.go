@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// The supervisor checks the limits at intervals of at least minInterval, and uses at most 1/share
-// of a core for the checks.
+// The supervisor checks the limits at intervals of at least minInterval, and uses at most
+// 1/checkShare of a core for the checks.
 const (
 	minInterval = 200 * time.Millisecond
-	share       = 100
+	checkShare  = 100
 )
 
 // watch compares the total use of all processes of a trainer with the limits. The kernel's resource
@@ -25,12 +25,12 @@ type watch struct {
 	root   int
 }
 
-// look returns a text about the first limit that is exceeded, or "".
-func (w watch) look() string {
+// check returns a text about the first limit that is exceeded, or "".
+func (w watch) check() string {
 	tasks, memory := 0, int64(0)
 	all := descendants(w.root)
 	for _, pid := range all {
-		t, m := taken(pid)
+		t, m := usage(pid)
 		tasks, memory = tasks+t, memory+m
 	}
 	if memory > w.policy.MaxMemory && len(all) > 1 {
@@ -126,9 +126,9 @@ func childrenByScan() func(int) []int {
 	return func(pid int) []int { return below[pid] }
 }
 
-// taken returns the number of threads of a process, and the bytes of its memory that are not shared
+// usage returns the number of threads of a process, and the bytes of its memory that are not shared
 // with a file.
-func taken(pid int) (threads int, memory int64) {
+func usage(pid int) (threads int, memory int64) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	return int(field(status, "Threads:")), 1024 * (field(status, "RssAnon:") + field(status, "RssShmem:") +
 		field(status, "VmSwap:"))

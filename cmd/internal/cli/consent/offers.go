@@ -35,7 +35,7 @@ type offered struct {
 const stateBegins = "begins"
 
 func offer(chainID string, epoch uint64, p params.Params, state string) (offered, error) {
-	about, err := consent.About(chainID, epoch, p)
+	about, err := consent.SubjectOf(chainID, epoch, p)
 	return offered{Subject: about, State: state, Rounds: p.Training.Rounds, Epsilon: p.Privacy.Epsilon,
 		Noise: p.Privacy.NoiseMultiplier, Rule: p.Rule.Name, Trainer: p.Model.Trainer,
 		External: p.Model.Kind == params.ModelExternal}, err
