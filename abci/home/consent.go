@@ -75,9 +75,14 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	}
 }
 
+// ValidatorState holds functions that return the state of a node's validator.
+type ValidatorState struct {
+	SignerAway      func() bool  // whether the signer at priv_validator_laddr is not connected
+	BlocksSinceVote func() int64 // query.Home.BlocksSinceVote
+}
+
 // Declaration returns a function from a state to the node's declaration about its own home.
-// validatorAway reports whether the signer at priv_validator_laddr is not connected.
-func Declaration(c *config.Config, a AppConfig, p Participant, validatorAway func() bool) func(*app.State) query.Home {
+func Declaration(c *config.Config, a AppConfig, p Participant, v ValidatorState) func(*app.State) query.Home {
 	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {
 	case !a.Worker.Enabled || len(a.Worker.Trainer) == 0:
@@ -87,12 +92,12 @@ func Declaration(c *config.Config, a AppConfig, p Participant, validatorAway fun
 		contained = query.TrainerContained
 	}
 	return func(s *app.State) query.Home {
-		h := query.Home{Trainer: contained, Consent: decided(s)}
+		h := query.Home{Trainer: contained, Consent: decided(s), BlocksSinceVote: v.BlocksSinceVote()}
 		if p.Signer != nil && a.Worker.Enabled {
 			h.Signer = signerState(p.Signer.Away() != "")
 		}
 		if c.PrivValidatorListenAddr != "" && !a.IsRelay() {
-			h.ValidatorSigner = signerState(validatorAway())
+			h.ValidatorSigner = signerState(v.SignerAway())
 		}
 		return h
 	}

@@ -39,7 +39,7 @@ type Metrics struct {
 	poolTxs, poolBytes                              *prometheus.GaugeVec
 	reputation, epsilon, left                       *prometheus.GaugeVec
 	contributions                                   *prometheus.CounterVec
-	active, absent                                  *prometheus.GaugeVec
+	active, absent, silent                          *prometheus.GaugeVec
 	clock, build                                    *prometheus.GaugeVec
 	received, parts                                 *prometheus.CounterVec
 
@@ -104,6 +104,8 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 		"without a participant.")
 	m.absent = gauge("rounds_since_gradient", "Closed rounds since the last one with a gradient of this node's "+
 		"participant, since this node started; absent without a participant.")
+	m.silent = gauge("blocks_since_vote", "Blocks since the last commit with a vote of this node's validator, since this "+
+		"node started; absent without a validator.")
 	for _, verb := range []string{VerbCheckTx, VerbProcessProposal} {
 		m.rejected.WithLabelValues(chainID, verb, "0", "none") // so that a rate exists before the first rejection
 	}
@@ -324,6 +326,14 @@ func (m *Metrics) OwnRound(included bool) {
 	if included {
 		m.absent.WithLabelValues(m.chainID).Set(0)
 	}
+}
+
+// BlocksSinceVote sets the number of blocks since the last commit with a vote of this node's validator.
+func (m *Metrics) BlocksSinceVote(blocks int64) {
+	if m == nil {
+		return
+	}
+	m.silent.WithLabelValues(m.chainID).Set(float64(blocks))
 }
 
 // CountContribution records one gradient of a closed round.

@@ -203,6 +203,7 @@ func TestNone(t *testing.T) {
 	m.CountContribution(1, true)
 	m.SetActive(true)
 	m.OwnRound(true)
+	m.BlocksSinceVote(1)
 }
 
 // names collects the registered metrics, with or without values.

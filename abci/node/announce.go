@@ -15,4 +15,5 @@ func (r *Running) announce(c *config.Config, logger log.Logger) {
 	}
 	logger.Info("the node starts", "version", version.Version, "chain", chain, "node", r.Node.NodeInfo().ID(),
 		"p2p", c.P2P.ListenAddress, "rpc", c.RPC.ListenAddress, "home", c.RootDir, "height", height)
+	r.votes.compare(r.Application.State())
 }

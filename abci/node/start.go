@@ -75,7 +75,8 @@ type Running struct {
 	db            dbm.DB             // the database of the application
 	cancel        context.CancelFunc // stops the goroutines outside of consensus
 	remote        *remoteValidator   // nil if the home has the validator's key
-	validatorLock io.Closer          // nil if another process has the validator's key
+	votes         *validatorVotes
+	validatorLock io.Closer // nil if another process has the validator's key
 	upgradeHalt   *upgradeHalt
 	worker        chan error
 	failures      chan error
@@ -242,7 +243,8 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
-	r.Application.SetDeclaration(home.Declaration(c, a, own, func() bool { return r.remote.isAway() }))
+	r.Application.SetDeclaration(home.Declaration(c, a, own, home.ValidatorState{
+		SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load}))
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
 		block = p.Block.MaxBytes
@@ -267,6 +269,11 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 			return err
 		}
 	}
+	if !a.IsRelay() {
+		if r.votes.key, err = validator.GetPubKey(); err != nil {
+			return err
+		}
+	}
 	return r.connect(c, a, validator, h.Keys, options.Metrics, logger)
 }
 
@@ -277,7 +284,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 		ChainID: doc.ChainID, Program: version.Version, Admits: r.network.Admit, Opens: r.network.AdmitAddress,
 		DB: r.db, Logger: logger.With("module", "app"),
 		ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		OnFinalized: newProposeTimeout(c.Consensus).onFinalized, IsDecided: r.isDecided, PoolBytes: a.Pool.MaxBytes,
+		IsDecided: r.isDecided, PoolBytes: a.Pool.MaxBytes,
 		SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain, GossipRefused: h.GossipRefused,
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT's listener serves the default registry
@@ -291,6 +298,12 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 		options.Metrics.ValidatorSigner(func() bool { return r.remote.isAway() })
 	}
 	options.OwnKey = own.Signing
+	r.votes = &validatorVotes{participant: own.Signing, metrics: options.Metrics, logger: options.Logger}
+	timeout := newProposeTimeout(c.Consensus)
+	options.OnFinalized = func(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
+		timeout.onFinalized(b, out)
+		r.votes.onFinalized(b, out)
+	}
 	if p := doc.ConsensusParams; p != nil {
 		options.GenesisVersion = p.Version.App
 	}

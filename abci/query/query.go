@@ -74,6 +74,10 @@ const (
 	SignerAway    = "away"
 )
 
+// MaxSilentBlocks is the number of blocks without a vote of a validator from which the validator counts as silent. A
+// vote that arrives late is in no commit although its validator is well.
+const MaxSilentBlocks = 20
+
 // Home is a node's declaration about the home of its own worker.
 type Home struct {
 	Trainer string `json:"trainer,omitempty"` // contained or not contained; empty without a trainer
@@ -81,6 +85,9 @@ type Home struct {
 	Signer  string `json:"signer,omitempty"`  // SignerAnswers or SignerAway; empty if worker.signer is not set
 	// ValidatorSigner is SignerAnswers or SignerAway; it is empty if priv_validator_laddr is not set.
 	ValidatorSigner string `json:"validator_signer,omitempty"`
+	// BlocksSinceVote is the number of blocks since the last commit with a vote of the node's validator; 0 if the
+	// last commit has one, or if the participant has no validator.
+	BlocksSinceVote int64 `json:"blocks_since_vote,omitempty"`
 }
 
 // ModelState is the answer to /model and /model/{round}.

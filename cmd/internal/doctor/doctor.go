@@ -63,6 +63,7 @@ var checks = []check{
 	{"journal", journal},
 	{"signer", participantSigner},
 	{"validator signer", validatorSigner},
+	{"validator", validator},
 	{"consent", epochConsent},
 	{"participant", participant},
 	{"ports", ports},

@@ -168,19 +168,21 @@ func (h *Home) peerAddresses(ctx context.Context) ([]string, error) {
 	return admission.SplitList(admission.AddRelays(named, h.App.P2P.Relays, h.nodeID())), nil
 }
 
-// hasOtherValidators reports whether the chain has an active participant with a validator that is not
-// the running node's.
+// hasOtherValidators reports whether the chain has an active participant with a validator that is neither the
+// home's participant nor has the running node's key.
 func (h *Home) hasOtherValidators(ctx context.Context) bool {
 	all, err := h.participants(ctx)
 	if err != nil {
 		return false
 	}
+	participant, _ := h.ownParticipant(ctx, all)
 	var own []byte
 	if key := h.Node.ValidatorInfo.PubKey; key != nil {
 		own = key.Bytes()
 	}
 	return slices.ContainsFunc(all, func(p app.Participant) bool {
-		return p.Active && len(p.ConsensusKey) > 0 && !bytes.Equal(p.ConsensusKey, own)
+		return p.Active && len(p.ConsensusKey) > 0 && !bytes.Equal(p.ConsensusKey, own) &&
+			(participant == nil || p.Index != participant.Index)
 	})
 }
 

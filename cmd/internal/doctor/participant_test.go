@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/p2p"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/stretchr/testify/require"
@@ -110,6 +111,33 @@ func TestValidatorSigner(t *testing.T) {
 		f := one(t, h, "validator signer")
 		require.Equal(t, want, f.Level)
 		require.Contains(t, f.Found, "tcp://127.0.0.1:26659")
+	}
+}
+
+// TestValidator: a validator key that is not the chain's fails, whether the node runs or not, and so does a validator
+// without recent votes. Such a key does not make the home's participant another validator of the chain.
+func TestValidator(t *testing.T) {
+	h, _ := stopped(t)
+	require.Equal(t, OK, one(t, h, "validator").Level)
+	all, err := h.participants(context.Background())
+	require.NoError(t, err)
+	mine, other := ed25519.PubKey(all[0].ConsensusKey), ed25519.GenPrivKey().PubKey()
+	all[0].ConsensusKey = other.Bytes()
+	h.Genesis.AppState = nil // the running node has the participants
+	h.Node = new(coretypes.ResultStatus)
+	h.Node.ValidatorInfo.PubKey = mine
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, all[:1]), "net_info": `{"peers":[]}`})
+	f := one(t, h, "validator")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "the chain's validator of participant 0 is "+other.Address().String())
+	require.Contains(t, f.Found, "the key here is of "+mine.Address().String())
+	require.False(t, h.hasOtherValidators(context.Background()))
+
+	all[0].ConsensusKey = mine
+	for silent, want := range map[int64]Level{0: OK, query.MaxSilentBlocks: OK, query.MaxSilentBlocks + 1: Warn} {
+		h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{
+			Home: &query.Home{BlocksSinceVote: silent}})})
+		require.Equal(t, want, h.votes(context.Background(), &all[0]).Level)
 	}
 }
 

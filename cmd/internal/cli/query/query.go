@@ -158,6 +158,9 @@ func homeText(h query.Home) (text string) {
 		}
 		text += "\n"
 	}
+	if h.BlocksSinceVote > query.MaxSilentBlocks {
+		text += fmt.Sprintf("validator     silent: no vote of it in the last %d blocks (spdl doctor)\n", h.BlocksSinceVote)
+	}
 	if h.Consent != "" {
 		text += "consent       " + command.Plain(h.Consent) + " (spdl consent)\n"
 	}

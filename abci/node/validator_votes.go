@@ -1,0 +1,69 @@
+package node
+
+import (
+	"bytes"
+	"slices"
+	"sync/atomic"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/crypto"
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/libs/log"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/app"
+)
+
+// validatorVotes counts the decided blocks since the last commit with a vote of this node's validator key. It
+// warns if the chain has another validator key for the node's participant, because this node's votes then do not
+// count.
+type validatorVotes struct {
+	participant []byte        // a signing key of the participant
+	key         crypto.PubKey // the validator key that signs at this node, nil at a relay
+	metrics     *metrics.Metrics
+	logger      log.Logger
+	warned      []byte // the chain's validator key in the last warning
+
+	silent atomic.Int64 // the count; 0 while the participant has no validator
+}
+
+// onFinalized is the application's callback for a decided block.
+func (v *validatorVotes) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
+	if !v.compare(out.State) {
+		v.silent.Store(0)
+		return
+	}
+	silent := v.silent.Add(1)
+	if voted(b.DecidedLastCommit.Votes, v.key.Address()) {
+		silent = 0
+		v.silent.Store(0)
+	}
+	v.metrics.BlocksSinceVote(silent)
+}
+
+// compare warns if the chain's validator key of the node's participant is not this node's, once for each key. It
+// reports whether the participant has a validator.
+func (v *validatorVotes) compare(s *app.State) bool {
+	if v.key == nil || s == nil {
+		return false
+	}
+	p := s.HolderOf(v.participant)
+	if p == nil || !p.Active || len(p.ConsensusKey) != ed25519.PubKeySize {
+		return false
+	}
+	if !bytes.Equal(p.ConsensusKey, v.key.Bytes()) && !bytes.Equal(p.ConsensusKey, v.warned) {
+		v.warned = p.ConsensusKey
+		v.logger.Warn("this node signs no block: the chain has another validator key for its participant; stop the node, put "+
+			"the priv_validator_key.json of that key in place, start it", "participant", p.Index,
+			"chain", ed25519.PubKey(p.ConsensusKey).Address(), "here", v.key.Address(), "height", s.Height)
+	}
+	return true
+}
+
+// voted reports whether a commit has a vote of the validator with an address.
+func voted(votes []abcitypes.VoteInfo, address []byte) bool {
+	return slices.ContainsFunc(votes, func(vote abcitypes.VoteInfo) bool {
+		return bytes.Equal(vote.Validator.Address, address) && vote.BlockIdFlag != cmtproto.BlockIDFlagAbsent
+	})
+}
