@@ -33,24 +33,8 @@ func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 	if err != nil {
 		return nil // NewNode opens the database again, and returns an error with its name
 	}
-	raw, err := db.Get([]byte(genesisKey))
-	if err != nil || len(raw) == 0 {
-		return err
-	}
-	var first types.GenesisDoc
-	if err := cmtjson.Unmarshal(raw, &first); err != nil {
-		return fmt.Errorf("genesis in the state database in %s: %w", c.DBDir(), err)
-	}
-	file, err := home.ReadGenesis(c)
-	if err != nil {
-		return err
-	}
-	one, err := cmtjson.Marshal(&first)
-	if err != nil {
-		return err
-	}
-	other, err := cmtjson.Marshal(file)
-	if err != nil || bytes.Equal(one, other) {
+	first, file, err := genesisIDs(db, c)
+	if err != nil || first == file {
 		return err
 	}
 	blocks, err := d.Provide(&config.DBContext{ID: "blockstore", Config: c})
@@ -63,12 +47,71 @@ func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 	}
 	if begun == "" {
 		logger.Info("genesis.json was replaced before the chain began: what was stored of the former one is deleted",
-			"module", "app", "former", first.ChainID, "chain", file.ChainID)
+			"module", "app", "former", first.chain, "chain", file.chain)
 		return errors.Join(deleteAll(db), removeWAL(c.Consensus.WalFile()))
 	}
-	return fmt.Errorf("%w: %s began with chain %s (%.8x), the file is of chain %s (%.8x), and %s: put the former file "+
-		"back, or let spdl unsafe-reset-all --yes delete the data and the journal, and keep the keys", ErrOtherGenesis,
-		c.DBDir(), first.ChainID, sha256.Sum256(one), file.ChainID, sha256.Sum256(other), begun)
+	return fmt.Errorf("%w: put the former file back, or let spdl unsafe-reset-all --yes delete the data and the journal, "+
+		"and keep the keys", otherGenesis(c, first, file, begun))
+}
+
+// OtherGenesis returns ErrOtherGenesis if the genesis.json of a home was replaced after its chain has begun. The
+// node must be stopped. It changes nothing.
+func OtherGenesis(c *config.Config, a home.AppConfig) (err error) {
+	if _, err := os.Stat(filepath.Join(c.DBDir(), "state.db")); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	begun, err := home.StoredProgressIn(c, a)
+	if err != nil || begun == "" {
+		return err
+	}
+	db, err := home.OpenDB(c, "state")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	first, file, err := genesisIDs(db, c)
+	if err != nil || first == file {
+		return err
+	}
+	return otherGenesis(c, first, file, begun)
+}
+
+func otherGenesis(c *config.Config, first, file genesisID, begun string) error {
+	return fmt.Errorf("%w: %s began with chain %s (%.8x), the file is of chain %s (%.8x), and %s", ErrOtherGenesis,
+		c.DBDir(), first.chain, first.hash, file.chain, file.hash, begun)
+}
+
+// A genesisID identifies a genesis by its chain id and the SHA-256 of its JSON.
+type genesisID struct {
+	chain string
+	hash  [sha256.Size]byte
+}
+
+func identify(doc *types.GenesisDoc) (genesisID, error) {
+	data, err := cmtjson.Marshal(doc)
+	return genesisID{doc.ChainID, sha256.Sum256(data)}, err
+}
+
+// genesisIDs returns the ids of the genesis that CometBFT has stored in its state database and of genesis.json. If
+// it has stored none, both are zero.
+func genesisIDs(state dbm.DB, c *config.Config) (first, file genesisID, err error) {
+	raw, err := state.Get([]byte(genesisKey))
+	if err != nil || len(raw) == 0 {
+		return first, file, err
+	}
+	var stored types.GenesisDoc
+	if err := cmtjson.Unmarshal(raw, &stored); err != nil {
+		return first, file, fmt.Errorf("genesis in the state database in %s: %w", c.DBDir(), err)
+	}
+	doc, err := home.ReadGenesis(c)
+	if err != nil {
+		return first, file, err
+	}
+	if first, err = identify(&stored); err != nil {
+		return first, file, err
+	}
+	file, err = identify(doc)
+	return first, file, err
 }
 
 // removeWAL removes the files of a write-ahead log: the file itself, and older ones with a number behind its name.

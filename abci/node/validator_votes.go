@@ -54,8 +54,8 @@ func (v *validatorVotes) compare(s *app.State) bool {
 	}
 	if !bytes.Equal(p.ConsensusKey, v.key.Bytes()) && !bytes.Equal(p.ConsensusKey, v.warned) {
 		v.warned = p.ConsensusKey
-		v.logger.Warn("this node signs no block: the chain has another validator key for its participant; stop the node, put "+
-			"the priv_validator_key.json of that key in place, start it", "participant", p.Index,
+		v.logger.Warn("this node signs no block: the chain has another validator key for its participant; stop the node, "+
+			"put the priv_validator_key.json of that key in place, start it", "participant", p.Index,
 			"chain", ed25519.PubKey(p.ConsensusKey).Address(), "here", v.key.Address(), "height", s.Height)
 	}
 	return true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,12 +15,14 @@ import (
 	"time"
 
 	dbm "github.com/cometbft/cometbft-db"
+	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/p2p"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
@@ -177,6 +180,56 @@ func TestEachCheckFails(t *testing.T) {
 			require.Contains(t, f.Found, c.says)
 		})
 	}
+}
+
+// saveState stores the state at genesis, changed, as the last one of the home's data.
+func saveState(t *testing.T, h *Home, change func(*app.State)) {
+	t.Helper()
+	g, err := app.DecodeGenesis(h.Genesis.AppState)
+	require.NoError(t, err)
+	s, err := app.NewState(h.Genesis.ChainID, 1, h.Genesis.ConsensusParams.Block.MaxBytes, g)
+	require.NoError(t, err)
+	change(s)
+	db, err := home.OpenApplicationDB(h.Config)
+	require.NoError(t, err)
+	data := store.New(db)
+	require.NoError(t, data.Save(&app.Outcome{State: s, Changed: true}, true))
+	require.NoError(t, data.Close())
+}
+
+// TestHaltedByUpgrade: a stopped home whose next height needs another state machine fails, with the version.
+func TestHaltedByUpgrade(t *testing.T) {
+	h, _ := stopped(t)
+	saveState(t, h, func(s *app.State) { s.Height = 7 })
+	require.Equal(t, OK, one(t, h, "program").Level)
+	saveState(t, h, func(s *app.State) {
+		s.Height, s.Progress.Upgrades = 7, []app.Upgrade{{Name: "six", Height: 8, Version: app.Version + 1}}
+	})
+	f := one(t, h, "program")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, fmt.Sprintf(`upgrade "six" makes it version %d from height 8 on`, app.Version+1))
+}
+
+// TestGenesisOfData: a genesis.json that is not the genesis of the home's data fails, and no remedy moves the journal.
+func TestGenesisOfData(t *testing.T) {
+	h, _ := stopped(t)
+	former, err := cmtjson.Marshal(h.Genesis)
+	require.NoError(t, err)
+	db, err := home.OpenDB(h.Config, "state")
+	require.NoError(t, err)
+	require.NoError(t, db.Set([]byte("genesisDoc"), former))
+	require.NoError(t, db.Close())
+	writeJournal(t, h, `{"chain_id":"`+h.Genesis.ChainID+`","participant_id":"AAAA","signed":3}`+"\n")
+	saveState(t, h, func(s *app.State) { s.Height = 7 })
+	require.NotEqual(t, Fail, one(t, h, "genesis").Level)
+
+	h.Genesis.ChainID = "another"
+	require.NoError(t, h.Genesis.SaveAs(h.Config.GenesisFile()))
+	f := one(t, h, "genesis")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "the file is of chain another")
+	require.Contains(t, f.Remedy, "put the former file back")
+	require.Equal(t, Skip, one(t, h, "journal").Level)
 }
 
 func writeJournal(t *testing.T, h *Home, text string) {

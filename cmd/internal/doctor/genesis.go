@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,7 +18,9 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
 )
@@ -28,7 +31,9 @@ func genesisFile(_ context.Context, h *Home) Finding {
 		return fail("put the consortium's genesis.json there (spdl consortium start makes it)", "%v", h.NoGenesis)
 	}
 	_, warnings, err := home.CheckGenesis(h.Genesis)
-	switch {
+	switch other := h.otherGenesis(); {
+	case other != nil:
+		return fail("put the former file back; nothing else, as the journal, is to be moved", "%v", other)
 	case err != nil:
 		return fail("take the file of another member, whose node runs", "%v", err)
 	case len(warnings) > 0:
@@ -39,6 +44,18 @@ func genesisFile(_ context.Context, h *Home) Finding {
 		return fail("make it readable for the node's user", "%v", err)
 	}
 	return ok("chain %s, SHA-256 of the file %s", h.Genesis.ChainID, hash)
+}
+
+// otherGenesis returns databases.ErrOtherGenesis if the data of a stopped node began with another genesis. A
+// running node has compared both at its start.
+func (h *Home) otherGenesis() error {
+	if h.runs() || h.NoGenesis != nil {
+		return nil
+	}
+	if err := databases.OtherGenesis(h.Config, h.App); errors.Is(err, databases.ErrOtherGenesis) {
+		return err
+	}
+	return nil // the check of the databases finds what cannot be read
 }
 
 // maxGenesis bounds the genesis that a node may send, in bytes.
@@ -141,6 +158,12 @@ func program(ctx context.Context, h *Home) Finding {
 		}
 		return ok("spdl %s, state machine %d, CometBFT %s, as the node that runs", version.Version, app.Version,
 			version.CometBFT())
+	}
+	if s, err := h.state(); err == nil && s != nil && h.NoGenesis == nil {
+		if err := node.CheckStateVersion(h.Config, s); err != nil {
+			return fail("put a release of that version in place, and start it", "%v", err)
+		}
+		return ok("spdl %s, state machine %d, as the chain after height %d", version.Version, app.Version, s.Height)
 	}
 	if h.NoGenesis == nil && h.Genesis.ConsensusParams != nil && h.Genesis.ConsensusParams.Version.App != app.Version {
 		return warn("start the release of the chain's version, unless the chain was upgraded", "genesis is of version %d of "+

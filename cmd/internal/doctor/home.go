@@ -88,17 +88,8 @@ func (h *Home) participants(ctx context.Context) ([]app.Participant, error) {
 	if h.NoGenesis != nil {
 		return nil, h.NoGenesis
 	}
-	if !h.hasData() {
-		g, err := app.DecodeGenesis(h.Genesis.AppState)
-		return g.Participants, err
-	}
-	db, err := home.OpenApplicationDB(h.Config)
+	s, err := h.state()
 	if err != nil {
-		return nil, err
-	}
-	own := store.New(db)
-	s, err := own.State()
-	if err = errors.Join(err, own.Close()); err != nil {
 		return nil, err
 	}
 	if s == nil {
@@ -106,4 +97,18 @@ func (h *Home) participants(ctx context.Context) ([]app.Participant, error) {
 		return g.Participants, err
 	}
 	return s.Participants, nil
+}
+
+// state returns the committed state in the databases of a stopped node, nil if there is none.
+func (h *Home) state() (*app.State, error) {
+	if !h.hasData() {
+		return nil, nil
+	}
+	db, err := home.OpenApplicationDB(h.Config)
+	if err != nil {
+		return nil, err
+	}
+	own := store.New(db)
+	s, err := own.State()
+	return s, errors.Join(err, own.Close())
 }
