@@ -85,7 +85,7 @@ func TestLoadWrongType(t *testing.T) {
 }
 
 // TestLoadUnknownKey: a misspelt key of app.toml is rejected by name. Unknown keys of config.toml
-// are left to CometBFT.
+// are left to CometBFT, and CheckKeys names them.
 func TestLoadUnknownKey(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
@@ -96,9 +96,11 @@ func TestLoadUnknownKey(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, append([]byte(line), data...), 0o600))
 	}
+	require.NoError(t, home.CheckKeys(dir), "every key that init writes is known")
 	add("config.toml", "retired = true\n")
 	_, _, err = home.Load(dir)
 	require.NoError(t, err)
+	require.ErrorContains(t, home.CheckKeys(dir), "config.toml: unknown key retired, line 1")
 	add("app.toml", "[metrics]\nintervall = 3\n")
 	_, _, err = home.Load(dir)
 	require.ErrorContains(t, err, "metrics")

@@ -131,6 +131,9 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
+	if err := home.CheckKeys(c.RootDir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		logger.With("module", "app").Warn("a key has no effect: correct or remove it", "err", err)
+	}
 	if err := checkDiverged(c); err != nil {
 		return nil, err
 	}

@@ -28,8 +28,17 @@ func configuration(_ context.Context, h *Home) Finding {
 		return fail("set db_backend to goleveldb", "db_backend is memdb: a restart loses the chain and the validator's "+
 			"last signature")
 	}
+	if err := home.CheckKeys(h.Config.RootDir); err != nil {
+		return warn("correct or remove the key: CometBFT ignores it", "%v", err)
+	}
 	return ok("config.toml and app.toml are valid")
 }
+
+// The keys of listeners that a node does not always have.
+const (
+	prometheusKey = "instrumentation.prometheus_listen_addr"
+	explorerKey   = "explorer.laddr"
+)
 
 // exposure finds ports that are open to more hosts than a consortium needs.
 func exposure(_ context.Context, h *Home) Finding {
@@ -41,8 +50,15 @@ func exposure(_ context.Context, h *Home) Finding {
 	if slices.Contains(c.RPC.CORSAllowedOrigins, "*") {
 		found = append(found, "rpc.cors_allowed_origins has *: any web page can ask the node of a browser's host")
 	}
-	for _, l := range [][2]string{{"rpc.laddr", c.RPC.ListenAddress}, {"rpc.grpc_laddr", c.RPC.GRPCListenAddress},
-		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}} {
+	listeners := [][2]string{{"rpc.laddr", c.RPC.ListenAddress}, {"rpc.grpc_laddr", c.RPC.GRPCListenAddress},
+		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}}
+	if c.Instrumentation.IsPrometheusEnabled() {
+		listeners = append(listeners, [2]string{prometheusKey, c.Instrumentation.PrometheusListenAddr})
+	}
+	if h.App.Explorer.Enabled {
+		listeners = append(listeners, [2]string{explorerKey, h.App.Explorer.Laddr})
+	}
+	for _, l := range listeners {
 		if reachable(l[1]) {
 			found = append(found, fmt.Sprintf("%s is %s, which other hosts reach without TLS", l[0], l[1]))
 		}
@@ -51,10 +67,10 @@ func exposure(_ context.Context, h *Home) Finding {
 		found = append(found, "p2p.members_only is false: strangers are let in")
 	}
 	if len(found) > 0 {
-		return warn("listen on 127.0.0.1, and put a proxy in front (docs/OPERATING.md, Ports)", "%s",
+		return warn("listen on 127.0.0.1, and put a proxy in front (docs/CONFIGURATION.md, Ports)", "%s",
 			strings.Join(found, "; "))
 	}
-	return ok("RPC and profiles are for this host, p2p for members")
+	return ok("RPC, profiles, metrics and the explorer are for this host, p2p for members")
 }
 
 // reachable reports whether an address to listen on is open to other hosts.

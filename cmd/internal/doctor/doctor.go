@@ -6,6 +6,8 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"strings"
 )
 
 // Level is the severity of a finding.
@@ -97,6 +99,9 @@ func Examine(ctx context.Context, h *Home) []Finding {
 func (c check) run(ctx context.Context, h *Home) (f Finding) {
 	if f = skip("the configuration cannot be read"); h.Invalid == nil || c.name == "configuration" {
 		f = c.of(ctx, h)
+	}
+	if c.name != "ports" && f.Remedy != "" && strings.Contains(f.Found, fs.ErrPermission.Error()) {
+		f.Remedy = "run doctor as the node's user, as sudo -u spdl spdl doctor does"
 	}
 	f.Check = c.name
 	return f

@@ -1,16 +1,19 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +25,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
@@ -92,6 +96,14 @@ func TestEachCheckFails(t *testing.T) {
 			t.Setenv("SPDL_WORKER_PARTS", "0")
 			_, _, h.Invalid = home.Load(h.Config.RootDir)
 		}},
+		{"configuration", Warn, "unknown key timeout_propse (did you mean timeout_propose?) in [consensus]",
+			func(t *testing.T, h *Home) {
+				file := filepath.Join(h.Config.RootDir, "config", "config.toml")
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(file, bytes.Replace(text, []byte("\ntimeout_propose ="),
+					[]byte("\ntimeout_propse ="), 1), 0o600))
+			}},
 		{"configuration", Fail, "memdb", func(_ *testing.T, h *Home) { h.Config.DBBackend = "memdb" }},
 		{"configuration", Fail, "no such file", func(_ *testing.T, h *Home) { h.App.Worker.Data = "none.csv" }},
 		{"exposure", Warn, "rpc.laddr is tcp://0.0.0.0:1", func(_ *testing.T, h *Home) {
@@ -99,6 +111,12 @@ func TestEachCheckFails(t *testing.T) {
 		}},
 		{"exposure", Warn, "rpc.pprof_laddr", func(_ *testing.T, h *Home) { h.Config.RPC.PprofListenAddress = ":6060" }},
 		{"exposure", Warn, "rpc.unsafe", func(_ *testing.T, h *Home) { h.Config.RPC.Unsafe = true }},
+		{"exposure", Warn, "instrumentation.prometheus_listen_addr is :26660", func(_ *testing.T, h *Home) {
+			h.Config.Instrumentation.Prometheus, h.Config.Instrumentation.PrometheusListenAddr = true, ":26660"
+		}},
+		{"exposure", Warn, "explorer.laddr is 0.0.0.0:8080", func(_ *testing.T, h *Home) {
+			h.App.Explorer.Enabled, h.App.Explorer.Laddr = true, "0.0.0.0:8080"
+		}},
 		{"exposure", Warn, "strangers", func(_ *testing.T, h *Home) { h.App.P2P.MembersOnly = false }},
 		{"exposure", Warn, "cors", func(_ *testing.T, h *Home) { h.Config.RPC.CORSAllowedOrigins = []string{"*"} }},
 		{"genesis", Fail, "no such file", func(t *testing.T, h *Home) {
@@ -270,6 +288,8 @@ func TestRunningNode(t *testing.T) {
 	f = one(t, h, "peer clocks")
 	require.Equal(t, Fail, f.Level)
 	require.Contains(t, f.Found, "12s ahead")
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, []query.PeerClock{{AheadMs: -2}})})
+	require.Contains(t, one(t, h, "peer clocks").Found, "are 2ms behind")
 }
 
 // TestOthersGenesis: a witness with another genesis of the same chain id is named, and one with the
@@ -334,6 +354,14 @@ func TestLiveNode(t *testing.T) {
 		"node_key.json"))
 	require.NoError(t, err)
 	require.Equal(t, p2p.ID(other.Other), key.ID())
+}
+
+// TestOtherUser: a home of another user gets the remedy to run doctor as that user.
+func TestOtherUser(t *testing.T) {
+	h := &Home{Invalid: &fs.PathError{Op: "open", Path: "config.toml", Err: syscall.EACCES}}
+	f := one(t, h, "configuration")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Remedy, "run doctor as the node's user")
 }
 
 func TestUnreadableHome(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -24,10 +23,10 @@ func (h *Home) listeners() [][2]string {
 	all := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress},
 		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}}
 	if c.Instrumentation.IsPrometheusEnabled() {
-		all = append(all, [2]string{"instrumentation.prometheus_listen_addr", c.Instrumentation.PrometheusListenAddr})
+		all = append(all, [2]string{prometheusKey, c.Instrumentation.PrometheusListenAddr})
 	}
 	if h.App.Explorer.Enabled {
-		all = append(all, [2]string{"explorer.laddr", h.App.Explorer.Laddr})
+		all = append(all, [2]string{explorerKey, h.App.Explorer.Laddr})
 	}
 	return slices.DeleteFunc(all, func(l [2]string) bool {
 		return l[1] == "" || strings.HasPrefix(l[1], "unix://")
@@ -115,7 +114,7 @@ func peers(ctx context.Context, h *Home) Finding {
 		found += ", and the chain has other validators"
 	}
 	if len(silent) > 0 {
-		found += "; not " + strings.Join(silent, "; ")
+		found += "; " + strings.Join(silent, "; ")
 	}
 	if hint := h.closedHint(ctx); hint != "" && len(connected) == 0 {
 		return fail(hint, "%s; connections are closed right after the handshake", found)
@@ -233,11 +232,16 @@ func peerClocks(ctx context.Context, h *Home) Finding {
 	slices.Sort(ahead)
 	median := time.Duration(ahead[len(ahead)/2] * float64(time.Millisecond)).Round(time.Millisecond)
 	const remedy = "synchronise this host's clock (chrony, systemd-timesyncd); if it is right, tell the others"
-	switch off := time.Duration(math.Abs(float64(median))); {
-	case off > failClock:
-		return fail(remedy, "the clocks of %d peers are %v ahead, by their median", len(measured), median)
-	case off > warnClock:
-		return warn(remedy, "the clocks of %d peers are %v ahead, by their median", len(measured), median)
+	off, direction := median, "ahead"
+	if median < 0 {
+		off, direction = -median, "behind"
 	}
-	return ok("the clocks of %d peers are %v ahead, by their median", len(measured), median)
+	found := fmt.Sprintf("the clocks of %d peers are %v %s, by their median", len(measured), off, direction)
+	switch {
+	case off > failClock:
+		return fail(remedy, "%s", found)
+	case off > warnClock:
+		return warn(remedy, "%s", found)
+	}
+	return ok("%s", found)
 }

@@ -44,6 +44,13 @@ func participant(ctx context.Context, h *Home) Finding {
 			remedy = "run spdl tx rotate again, with the same flags: it puts the new keys in place"
 		}
 		return fail(remedy, "a rotation of participant %d's keys is in force, and the home has the former key", p.Index)
+	case h.App.Worker.Signer == "":
+		info, err := worker.ReadJournalInfo(home.Journals(h.Config, h.App))
+		if err == nil && len(info.ID) > 0 && !bytes.Equal(info.ID, p.Id) {
+			return fail("put the key file and the journal of one participant in place: with another's key, the journal does not "+
+				"prevent a second signature", "the home's key is of participant %d, and its journal of participant id %X",
+				p.Index, info.ID)
+		}
 	}
 	return h.takesPart(ctx, p)
 }

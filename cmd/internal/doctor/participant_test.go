@@ -34,6 +34,16 @@ func TestParticipant(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, one(t, h, "participant").Found, "participant 0 is active; the node is stopped")
 
+	writeJournal(t, h, fmt.Sprintf(`{"chain_id":%q,"participant_id":%q,"signed":3}`+"\n", h.Genesis.ChainID,
+		base64.StdEncoding.EncodeToString(all[1].Id)))
+	require.Equal(t, OK, one(t, h, "journal").Level)
+	f := one(t, h, "participant")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "the home's key is of participant 0, and its journal of participant id")
+	writeJournal(t, h, fmt.Sprintf(`{"chain_id":%q,"participant_id":%q,"signed":3}`+"\n", h.Genesis.ChainID,
+		base64.StdEncoding.EncodeToString(all[0].Id)))
+	require.Equal(t, OK, one(t, h, "participant").Level)
+
 	h.Node = new(coretypes.ResultStatus)
 	ask := func(change func(*app.Participant)) Finding {
 		p := all[0]
@@ -42,7 +52,7 @@ func TestParticipant(t *testing.T) {
 			"block_search": `{"blocks":[{"block":{"header":{"height":"77"}}}],"total_count":"1"}`})
 		return one(t, h, "participant")
 	}
-	f := ask(func(p *app.Participant) { p.Active = false })
+	f = ask(func(p *app.Participant) { p.Active = false })
 	require.Equal(t, Fail, f.Level)
 	require.Contains(t, f.Found, "has left or was removed at height 77")
 
