@@ -21,7 +21,7 @@ var ErrVersion = errors.New("the chain is of another application version")
 // needed version from the application's state, and also from CometBFT's state unless the
 // application is already one height ahead.
 func checkVersion(c *config.Config, d *databases.Set, own *app.State) error {
-	if err := CheckStateVersion(c, own); err != nil {
+	if err := checkOwnVersion(c, own); err != nil {
 		return err
 	}
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
@@ -38,9 +38,9 @@ func checkVersion(c *config.Config, d *databases.Set, own *app.State) error {
 	return sameVersion(s.Version.Consensus.App, uint64(s.LastBlockHeight))
 }
 
-// CheckStateVersion returns ErrVersion if the height after the application's state needs another version of the state
-// machine than this program has. If the state records no upgrade, it checks the version in genesis.
-func CheckStateVersion(c *config.Config, own *app.State) error {
+// checkOwnVersion checks the version that the application's state needs. If the state records no
+// upgrade, it checks the version in genesis.
+func checkOwnVersion(c *config.Config, own *app.State) error {
 	if own == nil {
 		return nil
 	}

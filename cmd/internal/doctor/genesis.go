@@ -20,7 +20,6 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
 )
@@ -159,11 +158,13 @@ func program(ctx context.Context, h *Home) Finding {
 		return ok("spdl %s, state machine %d, CometBFT %s, as the node that runs", version.Version, app.Version,
 			version.CometBFT())
 	}
-	if s, err := h.state(); err == nil && s != nil && h.NoGenesis == nil {
-		if err := node.CheckStateVersion(h.Config, s); err != nil {
-			return fail("put a release of that version in place, and start it", "%v", err)
+	if s, err := h.state(); err == nil && s != nil {
+		if err := s.Executable(); err != nil {
+			return fail("put a release of that version in place, and start it", "at height %d: %v", s.Height, err)
 		}
-		return ok("spdl %s, state machine %d, as the chain after height %d", version.Version, app.Version, s.Height)
+		if _, upgraded := s.Upgraded(); upgraded {
+			return ok("spdl %s, state machine %d, as the chain after height %d", version.Version, app.Version, s.Height)
+		}
 	}
 	if h.NoGenesis == nil && h.Genesis.ConsensusParams != nil && h.Genesis.ConsensusParams.Version.App != app.Version {
 		return warn("start the release of the chain's version, unless the chain was upgraded", "genesis is of version %d of "+

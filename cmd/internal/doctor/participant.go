@@ -47,8 +47,8 @@ func participant(ctx context.Context, h *Home) Finding {
 	case h.App.Worker.Signer == "":
 		info, err := worker.ReadJournalInfo(home.Journals(h.Config, h.App))
 		if err == nil && len(info.ID) > 0 && !bytes.Equal(info.ID, p.Id) {
-			return fail("put the key file and the journal of one participant in place: with another's key, the journal does not "+
-				"prevent a second signature", "the home's key is of participant %d, and its journal of participant id %X",
+			return fail("put the key file and the journal of one participant in place: with another's key, the journal does "+
+				"not prevent a second signature", "the home's key is of participant %d, and its journal of participant id %X",
 				p.Index, info.ID)
 		}
 	}
