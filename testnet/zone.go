@@ -47,6 +47,9 @@ func DealZones(names []string, nodes int) []Zone {
 
 // checkZones returns an error unless every node is in one zone and every two zones have a route.
 func (m *Manifest) checkZones() error {
+	if len(m.Zones) == 1 {
+		return fmt.Errorf("one zone, %q, delays no link: name at least two", m.Zones[0].Name)
+	}
 	var seen []string
 	places := make([]string, m.nodes())
 	for _, z := range m.Zones {

@@ -53,10 +53,11 @@ func TestZonesFail(t *testing.T) {
 	both := []string{"tokyo", "seoul"}
 	for says, m := range map[string]Manifest{
 		`no route between the zones "tokyo" and "moon": add one, or name zones of virginia`: {Zones: two("tokyo", "moon")},
-		`node 3 is in no zone`: {Zones: []Zone{{"tokyo", []int{0, 1, 2}}}},
+		`one zone, "paris", delays no link: name at least two`:                              {Zones: []Zone{{"paris", []int{0, 1, 2, 3}}}},
+		`node 3 is in no zone`: {Zones: []Zone{{"tokyo", []int{0, 1}}, {"seoul", []int{2}}}},
 		`node 1 is in the zones "tokyo" and "seoul", want one`: {
 			Zones: []Zone{{"tokyo", []int{0, 1}}, {"seoul", []int{1}}}},
-		`node 4 in zone "tokyo", want 0 to 3`:                          {Zones: []Zone{{"tokyo", []int{4}}}},
+		`node 4 in zone "tokyo", want 0 to 3`:                          {Zones: []Zone{{"tokyo", []int{4}}, {"seoul", nil}}},
 		`zone "tokyo", want a name that no other zone has`:             {Zones: two("tokyo", "tokyo")},
 		`zone "", want a name that no other zone has`:                  {Zones: two("", "tokyo")},
 		`route between the zones ["tokyo"], want two zones`:            route(Route{Zones: both[:1]}),

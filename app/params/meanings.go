@@ -2,7 +2,7 @@ package params
 
 // Meaning describes a parameter of the chain, and its unit. Settings are in that unit: parts per
 // million as percent, and the ledger's billionths of nats as nats.
-type Meaning struct{ Unit, Meaning string }
+type Meaning struct{ Unit, Text string }
 
 // Meanings maps a parameter's path in genesis to its meaning.
 var Meanings = map[string]Meaning{

@@ -36,7 +36,7 @@ func TestEveryParameterHasAMeaning(t *testing.T) {
 	all := paths(reflect.TypeOf(params.Params{}), "")
 	require.Len(t, params.Meanings, len(all))
 	for _, path := range all {
-		require.NotEmpty(t, params.Meanings[path].Meaning, path)
+		require.NotEmpty(t, params.Meanings[path].Text, path)
 	}
 }
 

@@ -223,6 +223,8 @@ func TestWarnings(t *testing.T) {
 		{"noise", func(in *Input) { in.NoiseMultiplier = 39.7 }, "noise is 1.3 times the clip norm, above 0.25 it drowns " +
 			"the gradient: a batch of 1617 (16170 samples a participant at this sampling rate), a model of at most " +
 			"67 parameters"},
+		{"noise that drowns every model", func(in *Input) { in.NoiseMultiplier = 3970 }, "at this sampling rate), fewer " +
+			"rounds"},
 		{"epsilon", func(in *Input) { in.NoiseMultiplier = 0.9 }, "is weak, at most 8 says something"},
 		{"delta", func(in *Input) { in.Delta = 1e-3 }, "delta 0.001 is above 1/samples = 0.00033: publishing one example " +
 			"in full would be within it; take 3e-05 or less"},

@@ -31,9 +31,13 @@ func (in Input) warnings(p Plan) []string {
 	if r := p.NoiseToGradient; r > largeNoise {
 		batch := math.Ceil(float64(in.Batch) * r / largeNoise)
 		parameters := math.Floor(float64(p.Parameters) * (largeNoise / r) * (largeNoise / r))
+		smaller := ""
+		if parameters > 0 {
+			smaller = fmt.Sprintf("a model of at most %.0f parameters, ", parameters)
+		}
 		add("noise is %.2g times the clip norm, above %v it drowns the gradient: a batch of %.0f (%.0f %s a "+
-			"participant at this sampling rate), a model of at most %.0f parameters, fewer rounds or a larger epsilon",
-			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.sampleNoun(), parameters)
+			"participant at this sampling rate), %sfewer rounds or a larger epsilon",
+			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.sampleNoun(), smaller)
 	}
 	if p.RDPEpsilon > params.WeakEpsilon && (p.Epsilon > params.WeakEpsilon || !p.Guarantee) {
 		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more %s at a smaller "+

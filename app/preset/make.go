@@ -60,7 +60,9 @@ func (d Data) fitParams(p params.Params, n int) (_ params.Params, err error) {
 		}
 	}
 	p.Privacy.Unit = d.unit()
-	p.Preset += " on own data"
+	if p.Preset += " on own data"; d.Table != nil && p.Model.Kind == params.ModelSoftmax {
+		p.Preset = "softmax on own table"
+	}
 	return p, d.fitModel(&p.Model)
 }
 

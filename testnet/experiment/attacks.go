@@ -18,8 +18,8 @@ import (
 // and its noise floor, which the attackers know, and without both.
 var attacks = Experiment{
 	Name: "attacks",
-	Title: "Rules under attack, test error in %: N=20, f=6, at epsilon 4 with the noise floor, which attackers know, " +
-		"and without noise, unless flags say otherwise",
+	Title: "Rules under attack, accuracy: at epsilon 4 with the noise floor, which attackers know, and without noise, " +
+		"with N=20 and f=6 unless flags say otherwise",
 	Reads: "each cell is the worst of the seeds, clean accuracy their mean",
 	wide:  true,
 	cells: func(o Options) ([]Cell, error) {

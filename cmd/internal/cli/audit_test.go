@@ -91,7 +91,7 @@ func TestAudit(t *testing.T) {
 	_, stderr, code = spdl(t, "audit", "replay", "--home", home)
 	require.NoError(t, held.Close())
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "stop it, or ask it by --node")
+	require.Contains(t, stderr, "stop it first, or name tcp://")
 
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)

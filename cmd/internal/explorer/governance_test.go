@@ -94,7 +94,7 @@ func TestOutcomes(t *testing.T) {
 	heights := (&ballot.Ballot{}).Heights(ballot.Proposal{Height: 10}, 60, []int64{5, 20, 50, 80})
 	require.Equal(t, []int64{10, 11, 12, 13, 14, 15, 16, 17, 20, 50}, heights)
 	require.Equal(t, &ballot.Outcome{State: "enacted", At: 50}, s.outcomeOf(t.Context(), "good", heights))
-	require.Equal(t, &ballot.Outcome{State: "rejected", At: 50, Why: "M6: too few"},
+	require.Equal(t, &ballot.Outcome{State: "rejected", At: 50, Why: "too few (M6)"},
 		s.outcomeOf(t.Context(), "bad", heights))
 	require.Equal(t, &ballot.Outcome{State: "dropped"}, s.outcomeOf(t.Context(), "other", heights))
 	asked := len(n.asked)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/params"
+
 	"github.com/spdl/spdl/abci/query"
 )
 
@@ -14,6 +16,8 @@ func TestParamsDiffer(t *testing.T) {
 	f := newFake(6, "default")
 	s := over(t, f, Options{})
 	page := get(s, "/params").Body.String()
+	require.Contains(t, page, `<td class="why">`+params.Meanings["training.learning_rate"].Text)
+	require.NotContains(t, page, `<td class="why">{`)
 	require.Contains(t, page, "differ from the preset <bdi>default</bdi> for 4 participants")
 	require.Contains(t, page, "<mark><bdi>0.5</bdi></mark> <small>gradient units</small>")
 	require.NotContains(t, page, "In the epoch before")

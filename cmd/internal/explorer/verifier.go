@@ -22,6 +22,7 @@ type verifyPage struct {
 	Available    bool
 	Height, Hash string // trusted, filled in; "" where nothing is known
 	Blocks       string // address of this page for a block, without its height; "" without an explorer
+	Command      string // that verifies a file without a browser
 }
 
 // MaxBytes is the max size of a file, Megabytes the same for people.
@@ -49,6 +50,7 @@ func (s *Server) verify(r *http.Request) (content, error) {
 	}
 	b := verifyPage{Available: verifierBuilt(), Blocks: "/verify?height="}
 	b.Height, b.Hash = s.header(r.Context(), int64(at))
+	b.Command = s.verifyingFrom(b.Height, b.Hash, "model FILE")
 	return content{"verify", "Verify a model", b}, nil
 }
 
@@ -66,7 +68,7 @@ func WriteVerifyPage(dir string) error {
 	err := page.Execute(&b, struct {
 		Body            verifyPage
 		Policy, Version string
-	}{verifyPage{Available: true}, alonePolicy, version.Version})
+	}{verifyPage{Available: true, Command: "spdl verify model FILE --offline --trust-hash HASH"}, alonePolicy, version.Version})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,11 @@ import (
 // knows, and with the node. Words in capitals stand for what it does not know.
 func (s *Server) verifying(ctx context.Context, command string) string {
 	height, hash := s.header(ctx, 0)
+	return s.verifyingFrom(height, hash, command)
+}
+
+// verifyingFrom completes a command of spdl verify with a height, its block's hash, and the node.
+func (s *Server) verifyingFrom(height, hash, command string) string {
 	return fmt.Sprintf("spdl verify %s --trust-height %s --trust-hash %s --node %s", command, cmp.Or(height, "HEIGHT"),
 		cmp.Or(hash, "HASH"), s.node)
 }
