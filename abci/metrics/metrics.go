@@ -144,18 +144,29 @@ func (m *Metrics) ValidatorSigner(away func() bool) {
 		"without priv_validator_laddr.", away)
 }
 
+// BlocksBehind registers a gauge of the decided blocks that the node has not committed.
+func (m *Metrics) BlocksBehind(behind func() int64) {
+	m.function("blocks_behind", "Blocks that nodes of more than f members have, and this node has not committed.",
+		func() float64 { return float64(behind()) })
+}
+
 // signer registers a gauge that is 0 while away returns true, and 1 otherwise.
 func (m *Metrics) signer(name, help string, away func() bool) {
-	if m == nil {
-		return
-	}
-	register[prometheus.Collector](m.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace,
-		Name: name, Help: help, ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, func() float64 {
+	m.function(name, help, func() float64 {
 		if away() {
 			return 0
 		}
 		return 1
-	}))
+	})
+}
+
+// function registers a gauge whose value is that of a function.
+func (m *Metrics) function(name, help string, value func() float64) {
+	if m == nil {
+		return
+	}
+	register[prometheus.Collector](m.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace,
+		Name: name, Help: help, ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, value))
 }
 
 // These are the kinds of bytes that gossip receives.

@@ -204,6 +204,7 @@ func TestNone(t *testing.T) {
 	m.SetActive(true)
 	m.OwnRound(true)
 	m.BlocksSinceVote(1)
+	m.BlocksBehind(nil)
 }
 
 // names collects the registered metrics, with or without values.
@@ -239,6 +240,7 @@ func TestDashboard(t *testing.T) {
 	ours, comet := names{prometheus.NewRegistry(), map[string]bool{}}, names{prometheus.NewRegistry(), map[string]bool{}}
 	metrics.New(ours, "c").Signer(func() bool { return false })
 	metrics.New(ours, "c").ValidatorSigner(func() bool { return false })
+	metrics.New(ours, "c").BlocksBehind(func() int64 { return 0 })
 	before := prometheus.DefaultRegisterer
 	prometheus.DefaultRegisterer = comet // the registry that go-kit's constructors use
 	defer func() { prometheus.DefaultRegisterer = before }()

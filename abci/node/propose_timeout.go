@@ -45,25 +45,40 @@ func (t *proposeTimeout) set(lost bool) {
 // isDecided reports whether a height is decided, according to the connected nodes of members.
 func (r *Running) isDecided(height int64) bool {
 	s := r.Application.State()
-	return s != nil && isDecidedBy(s.Participants, r.peerHeights(), height)
+	return s != nil && decidedHeight(s.Participants, r.peerHeights()) >= height
 }
 
-// isDecidedBy reports whether more than f members with a validator have a registered node beyond a
-// height. f is params.MaxByzantine of the number of members with a validator, so at least one of
-// these nodes is honest and has the block. The handshake of a connection proves the node id of a
-// peer, so neither strangers nor many hosts of one member add to the count. A member without a
-// registered node does not count.
-func isDecidedBy(members []app.Participant, heights map[p2p.ID]int64, height int64) bool {
-	validators, beyond := 0, 0
+// blocksBehind returns the number of decided blocks, according to the connected nodes of members, that this node has
+// not committed.
+func (r *Running) blocksBehind() int64 {
+	s := r.Application.State()
+	if s == nil {
+		return 0
+	}
+	return max(0, decidedHeight(s.Participants, r.peerHeights())-int64(s.Height))
+}
+
+// decidedHeight returns the greatest height beyond which more than f members with a validator have a registered
+// node, below 0 if there is none. f is params.MaxByzantine of the number of members with a validator, so at least
+// one of these nodes is honest and has the block. The handshake of a connection proves the node id of a peer, so
+// neither strangers nor many hosts of one member add to the count. A member without a registered node does not
+// count.
+func decidedHeight(members []app.Participant, heights map[p2p.ID]int64) int64 {
+	var reported []int64 // by member: the greatest height of its nodes, 0 if none is connected
 	for i := range members {
 		p := &members[i]
 		if !p.Active || len(p.ConsensusKey) == 0 {
 			continue
 		}
-		validators++
-		if slices.ContainsFunc(p.NodeIds, func(id string) bool { return heights[p2p.ID(id)] > height }) {
-			beyond++
+		height := int64(0)
+		for _, id := range p.NodeIds {
+			height = max(height, heights[p2p.ID(id)])
 		}
+		reported = append(reported, height)
 	}
-	return beyond > params.MaxByzantine(validators)
+	if len(reported) == 0 {
+		return -1
+	}
+	slices.Sort(reported)
+	return reported[len(reported)-1-params.MaxByzantine(len(reported))] - 1
 }

@@ -28,11 +28,11 @@ func TestDecidedByMembers(t *testing.T) {
 	for k := range 40 {
 		heights[p2p.ID(fmt.Sprint("stranger", k))] = 9
 	}
-	require.False(t, isDecidedBy(members, heights, 7), "two of seven may lie")
+	require.EqualValues(t, 6, decidedHeight(members, heights), "two of seven may lie")
 	heights["2a"] = 8
-	require.True(t, isDecidedBy(members, heights, 7))
-	require.False(t, isDecidedBy(members, heights, 8), "of three, one is only there")
-	require.False(t, isDecidedBy(members, nil, 0))
+	require.EqualValues(t, 7, decidedHeight(members, heights), "of three, one is only there")
+	require.EqualValues(t, -1, decidedHeight(members, nil))
+	require.EqualValues(t, -1, decidedHeight(nil, heights))
 }
 
 // TestProposeTimeout: a missed turn shortens only the timeout of the first proposer of a height,

@@ -329,6 +329,7 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 		return err
 	}
 	r.network.Attach(r.Node, r.Application)
+	m.BlocksBehind(r.blocksBehind)
 	return nil
 }
 
