@@ -16,7 +16,7 @@ import (
 func TestNeighbours(t *testing.T) {
 	for _, rule := range []string{"krum", "median"} {
 		s := apptest.State(4, func(p *params.Params) { p.Rule.Name = rule })
-		block := app.Block{Height: 1, Txs: apptest.Close(s, 1, apptest.All(4)...)}
+		block := app.Block{Height: 1, Txs: apptest.Close(s, 1, apptest.Indices(4)...)}
 		var vectors []gradients.Vector
 		for _, gradient := range block.Txs[1:] {
 			v, err := gradients.Decode(s.Grid().Width, len(s.Model), gradient.Gradient.Payload)

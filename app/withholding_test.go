@@ -35,7 +35,7 @@ func (w withholders) byzantine(i uint32) bool { return int(i) < w.f }
 // round plays the open round and returns the outcome that closed it.
 func (w withholders) round(t *testing.T, s *app.State) *app.Outcome {
 	t.Helper()
-	all, shown := apptest.Gradients(s, apptest.All(w.n)...), 0
+	all, shown := apptest.Gradients(s, apptest.Indices(w.n)...), 0
 	if !w.byzantine(s.Progress.Ranking[0]) && w.rng.Float64() < withheldShare {
 		shown = w.f
 	}

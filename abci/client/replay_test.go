@@ -19,7 +19,7 @@ import (
 func TestModelOfLastRound(t *testing.T) {
 	s := apptest.State(4)
 	proposal := apptest.Sign(0, app.NewStartEpoch(0, 1, 1, s.Params, false, true))
-	txs := apptest.Close(s, 1, apptest.All(4)...)
+	txs := apptest.Close(s, 1, apptest.Indices(4)...)
 	txs = append(txs, proposal, apptest.Approve(1, proposal), apptest.Approve(2, proposal))
 	block := app.Block{Height: 1, Txs: txs}
 	out, err := s.Execute(block)
@@ -72,7 +72,7 @@ func TestKept(t *testing.T) {
 	require.Nil(t, none)
 	hashes := map[uint64][32]byte{}
 	for round := range uint64(5) {
-		out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1, apptest.All(4)...)})
+		out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1, apptest.Indices(4)...)})
 		require.NoError(t, err)
 		require.NoError(t, db.Save(out, false))
 		s = out.State

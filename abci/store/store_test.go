@@ -48,7 +48,7 @@ func TestStateIsLoadedAsItWasSaved(t *testing.T) {
 			return out
 		}
 		closeRound := func(operations ...*tx.Tx) *app.Outcome {
-			return step(append(apptest.Close(s, s.Height+1, apptest.All(4)...), operations...)...)
+			return step(append(apptest.Close(s, s.Height+1, apptest.Indices(4)...), operations...)...)
 		}
 		step() // nothing
 		for range MaxModels + 2 {

@@ -180,8 +180,8 @@ func Commits(s *app.State, participants ...int) []*tx.Tx {
 	return out
 }
 
-// All lists the participants 0 to n-1.
-func All(n int) []int {
+// Indices lists the participants 0 to n-1.
+func Indices(n int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = i

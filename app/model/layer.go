@@ -11,11 +11,11 @@ var kernels gonum.Implementation
 // the flat vector: weights [out][in], then biases [out].
 type layer struct {
 	in, out int
-	at      int // offset of the first weight in the flat vector
+	offset  int // offset of the first weight in the flat vector
 	noBias  bool
 }
 
-func (l layer) bias(c int) int { return l.at + l.in*l.out + c }
+func (l layer) bias(c int) int { return l.offset + l.in*l.out + c }
 
 // size returns the number of parameters.
 func (l layer) size() int {
@@ -36,7 +36,7 @@ func (l layer) squareNorm(x []float32) float64 {
 
 // row returns the weights of unit c.
 func (l layer) row(params []float32, c int) []float32 {
-	return params[l.at+c*l.in : l.at+(c+1)*l.in]
+	return params[l.offset+c*l.in : l.offset+(c+1)*l.in]
 }
 
 // forward sets dst[c] = b[c] + Σ W[c][j]*x[j].

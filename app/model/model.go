@@ -39,7 +39,7 @@ func New(s Spec) (*Model, error) {
 		return m, nil
 	}
 	m.hidden = layer{in: s.Inputs, out: s.Hidden, noBias: s.NoBias}
-	m.output = layer{in: s.Hidden, out: s.Classes, at: m.hidden.size(), noBias: s.NoBias}
+	m.output = layer{in: s.Hidden, out: s.Classes, offset: m.hidden.size(), noBias: s.NoBias}
 	return m, nil
 }
 

@@ -18,7 +18,7 @@ import (
 // lists the indices of the examples; nil means all. Shard fails with ErrUnfit if the data do not
 // fit the model, or if this program does not have the chain's feature map.
 func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.Features, error) {
-	f, err := inputs.Of(set, part, m, keep)
+	f, err := inputs.Features(set, part, m, keep)
 	if errors.Is(err, inputs.ErrMap) || errors.Is(err, inputs.ErrInputs) {
 		err = fmt.Errorf("%w: %w", ErrUnfit, err)
 	}

@@ -123,7 +123,8 @@ func tiny(worker.Task) (mnist.Features, error) {
 		set.Images = append(set.Images, byte(40*(i%2)), byte(200-40*(i%2)), byte(i))
 		set.Labels = append(set.Labels, byte(i%2))
 	}
-	return worker.Shard(set, apptest.All(16), params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255}, inputs.Keep{})
+	return worker.Shard(set, apptest.Indices(16), params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255},
+		inputs.Keep{})
 }
 
 func config(t *testing.T) worker.Config {

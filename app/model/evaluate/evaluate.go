@@ -32,16 +32,16 @@ func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	if test.Len() == 0 {
 		return nil, fmt.Errorf("the test set is empty")
 	}
-	set, err := inputs.Of(test, nil, m, inputs.Keep{})
+	set, err := inputs.Features(test, nil, m, inputs.Keep{})
 	if err != nil {
 		return nil, fmt.Errorf("test set: %w", err)
 	}
-	return Of(set, m)
+	return FromFeatures(set, m)
 }
 
-// Of returns an Evaluator of the model m on a test set that is already converted to model inputs.
-// It fails if m is not valid, or if the number of inputs of an example is not m.Inputs.
-func Of(set mnist.Features, m params.Model) (*Evaluator, error) {
+// FromFeatures returns an Evaluator of the model m on a test set that is already converted to model
+// inputs. It fails if m is not valid, or if the number of inputs of an example is not m.Inputs.
+func FromFeatures(set mnist.Features, m params.Model) (*Evaluator, error) {
 	if set.Inputs != int(m.Inputs) {
 		return nil, fmt.Errorf("%w: %d, the model takes %d", inputs.ErrInputs, set.Inputs, m.Inputs)
 	}

@@ -31,17 +31,17 @@ type Keep struct {
 }
 
 // Strokes returns the name and the hash of this program's feature map, in the form of the model
-// parameters. If a chain names another pair, Of fails with ErrMap.
+// parameters. If a chain names another pair, Features fails with ErrMap.
 func Strokes() params.Features {
 	hash := features.Hash()
 	return params.Features{Name: features.Name, Hash: hex.EncodeToString(hash[:])}
 }
 
-// Of converts examples of a set to the model's inputs. part lists the indices of the examples, in
-// the order of the result; nil means all examples. The labels are shared with the set if part is
-// nil, and copied otherwise. Errors: ErrMap, ErrInputs, [mnist.ErrFeatures] if the model's feature
-// map cannot be computed from these images, or the error of writing a cache file.
-func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, error) {
+// Features converts examples of a set to the model's inputs. part lists the indices of the
+// examples, in the order of the result; nil means all examples. The labels are shared with the set
+// if part is nil, and copied otherwise. Errors: ErrMap, ErrInputs, [mnist.ErrFeatures] if the
+// model's feature map cannot be computed from these images, or the error of writing a cache file.
+func Features(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, error) {
 	rows := pixels
 	if m.Features.Name != params.FeaturesPixels {
 		if own := Strokes(); m.Features != own {
@@ -58,12 +58,12 @@ func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, e
 	return f, err
 }
 
-// Check returns the error of Of for a set and a model, except the error of a cache file. It
+// Check returns the error of Features for a set and a model, except the error of a cache file. It
 // converts only one example.
 func Check(set mnist.Set, m params.Model) error {
 	one := set.Subset([]int{0})
 	one.Labels[0] = uint8(set.Classes() - 1)
-	_, err := Of(one, nil, m, Keep{})
+	_, err := Features(one, nil, m, Keep{})
 	return err
 }
 
@@ -84,7 +84,7 @@ func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Featur
 		}
 		return features.Cached(keep.Folder, set, keep.Progress)
 	}
-	f, err := whole(set, keep.Progress)
+	f, err := allFeatures(set, keep.Progress)
 	if err != nil || part == nil {
 		return f, err
 	}
@@ -98,30 +98,30 @@ func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Featur
 	return some, nil
 }
 
-// kept caches the strokes of sets, by the hash of a set's images.
-var kept = struct {
+// cache holds the strokes of sets, by the hash of a set's images.
+var cache = struct {
 	sync.Mutex
 	rows map[[sha256.Size]byte][]float32
 }{rows: map[[sha256.Size]byte][]float32{}}
 
-// mostKept is the max number of cached sets: a process has a training set and a test set for one or
-// two tasks.
-const mostKept = 4
+// maxCached is the max number of cached sets: a process has a training set and a test set for one
+// or two tasks.
+const maxCached = 4
 
-func whole(set mnist.Set, progress func(done int)) (mnist.Features, error) {
-	kept.Lock() // a concurrent call for the same set then finds the strokes in the cache
-	defer kept.Unlock()
+func allFeatures(set mnist.Set, progress func(done int)) (mnist.Features, error) {
+	cache.Lock() // a concurrent call for the same set then finds the strokes in the cache
+	defer cache.Unlock()
 	key := features.Key(set)
-	if x, ok := kept.rows[key]; ok {
+	if x, ok := cache.rows[key]; ok {
 		return mnist.Features{X: x, Labels: set.Labels, Inputs: features.Inputs, Groups: set.Groups}, nil
 	}
 	f, err := features.Strokes(set, progress)
 	if err != nil {
 		return f, err
 	}
-	if len(kept.rows) == mostKept {
-		clear(kept.rows)
+	if len(cache.rows) == maxCached {
+		clear(cache.rows)
 	}
-	kept.rows[key] = f.X
+	cache.rows[key] = f.X
 	return f, nil
 }

@@ -51,14 +51,14 @@ func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
 		set.Groups = append(set.Groups, uint32(i/7))
 	}
 	for _, m := range []params.Model{pixels(), strokes()} {
-		all, err := inputs.Of(set, nil, m, inputs.Keep{})
+		all, err := inputs.Features(set, nil, m, inputs.Keep{})
 		require.NoError(t, err)
 		require.Equal(t, set.Labels, all.Labels)
 		require.Equal(t, set.Groups, all.Groups)
 		require.Equal(t, int(m.Inputs), all.Inputs)
 		for range 2 {
 			for _, keep := range []inputs.Keep{{}, {Folder: folder}} {
-				some, err := inputs.Of(set, part, m, keep)
+				some, err := inputs.Features(set, part, m, keep)
 				require.NoError(t, err)
 				require.Len(t, some.Labels, len(part))
 				require.Equal(t, []uint32{2, 0, 4}, some.Groups)
@@ -77,7 +77,7 @@ func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
 func TestSetsBeyondTheMemory(t *testing.T) {
 	for range 2 {
 		for n := 1; n < 8; n++ {
-			f, err := inputs.Of(digits(t, n), nil, strokes(), inputs.Keep{})
+			f, err := inputs.Features(digits(t, n), nil, strokes(), inputs.Keep{})
 			require.NoError(t, err)
 			want, err := features.Strokes(digits(t, n), nil)
 			require.NoError(t, err)
@@ -90,25 +90,25 @@ func TestRefuses(t *testing.T) {
 	set := digits(t, 2)
 	foreign := strokes()
 	foreign.Features.Hash = strings.Repeat("ab", 32)
-	_, err := inputs.Of(set, nil, foreign, inputs.Keep{})
+	_, err := inputs.Features(set, nil, foreign, inputs.Keep{})
 	require.ErrorIs(t, err, inputs.ErrMap)
 	require.ErrorContains(t, err, foreign.Features.Hash)
 	require.ErrorContains(t, err, inputs.Strokes().Hash)
 
 	other := pixels()
 	other.Inputs = 195
-	_, err = inputs.Of(set, []int{0}, other, inputs.Keep{})
+	_, err = inputs.Features(set, []int{0}, other, inputs.Keep{})
 	require.ErrorIs(t, err, inputs.ErrInputs)
 	require.ErrorContains(t, err, "28x28 give 196 inputs and have 8 classes, the chain's model wants 195 and 10; a "+
 		"chain for these data is made by spdl testnet start --data")
 
 	few := pixels()
 	few.Classes = 9
-	_, err = inputs.Of(digits(t, 20), []int{0}, few, inputs.Keep{})
+	_, err = inputs.Features(digits(t, 20), []int{0}, few, inputs.Keep{})
 	require.ErrorIs(t, err, inputs.ErrInputs)
 	require.ErrorContains(t, err, "have 10 classes, the chain's model wants 196 and 9")
 
 	oblong := mnist.Set{Images: make([]byte, 8*9), Labels: []byte{0}, Rows: 8, Cols: 9}
-	_, err = inputs.Of(oblong, nil, strokes(), inputs.Keep{})
+	_, err = inputs.Features(oblong, nil, strokes(), inputs.Keep{})
 	require.ErrorIs(t, err, mnist.ErrFeatures)
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// These are the levels of an input that says yes or no. The model maps the level no to an input
+// These are the levels of an input that says yes or no. The model maps noLevel to an input
 // next to 0, so that the categories that a row does not have hardly lengthen the row's gradient.
-// The level yes becomes the input 1.
+// yesLevel becomes the input 1.
 const (
-	no  = 128
-	yes = math.MaxUint8
+	noLevel  = 128
+	yesLevel = math.MaxUint8
 )
 
 // levels appends the levels for the current row's value in a column. A column of numbers has one
@@ -49,9 +49,9 @@ func (f *file) levels(dst []uint8, at int, c params.Column) ([]uint8, error) {
 
 func answerLevel(it bool) uint8 {
 	if it {
-		return yes
+		return yesLevel
 	}
-	return no
+	return noLevel
 }
 
 // level returns the position of a value between the column's Low and High, in 255ths. A value below

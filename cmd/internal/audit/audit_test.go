@@ -38,7 +38,7 @@ func eventful(t *testing.T) *chain {
 	for c.State.Height+1 < apptest.Opens(c.State, 1) {
 		c.Add()
 	}
-	pending := apptest.Gradients(c.State, apptest.All(4)...)
+	pending := apptest.Gradients(c.State, apptest.Indices(4)...)
 	second := int(c.State.Progress.Ranking[1])
 	a, err := c.State.DraftAggregate(c.State.Height+1, uint32(second), pending)
 	require.NoError(t, err)

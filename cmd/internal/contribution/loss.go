@@ -32,7 +32,7 @@ func newLoss(test mnist.Set, m params.Model) (*testLoss, error) {
 	if test.Len() == 0 {
 		return nil, fmt.Errorf("%w: the test set is empty", inputs.ErrInputs)
 	}
-	set, err := inputs.Of(test, nil, m, inputs.Keep{})
+	set, err := inputs.Features(test, nil, m, inputs.Keep{})
 	if err != nil {
 		return nil, fmt.Errorf("test set: %w", err)
 	}

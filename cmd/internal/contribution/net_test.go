@@ -46,7 +46,7 @@ type training struct {
 // members but the ones left out.
 func start(t testing.TB, p params.Params, data mnist.Data, members []member, seed uint64, without ...int) *training {
 	t.Helper()
-	whole, err := inputs.Of(data.Train, nil, p.Model, inputs.Keep{})
+	whole, err := inputs.Features(data.Train, nil, p.Model, inputs.Keep{})
 	require.NoError(t, err)
 	parts := mnist.PartitionIID(data.Train.Len(), len(members), seed)
 	out := map[int]bool{}

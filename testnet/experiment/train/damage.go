@@ -55,7 +55,7 @@ func (s Spec) accuracy(all mnist.Features, some []int, x []float64) (float64, er
 		return math.NaN(), nil
 	}
 	inputs, labels := all.Batch(nil, nil, some)
-	e, err := evaluate.Of(mnist.Features{X: inputs, Labels: labels, Inputs: all.Inputs}, s.Params.Model)
+	e, err := evaluate.FromFeatures(mnist.Features{X: inputs, Labels: labels, Inputs: all.Inputs}, s.Params.Model)
 	if err != nil {
 		return 0, err
 	}

@@ -116,7 +116,7 @@ func (s Spec) evaluator(test mnist.Set) (*evaluate.Evaluator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return evaluate.Of(set, s.Params.Model)
+	return evaluate.FromFeatures(set, s.Params.Model)
 }
 
 // measure returns the error and the loss of a model on the test set. A model that overflows has no
