@@ -37,8 +37,8 @@ type Behaviour struct {
 // gossipChannel is the channel of reactor.Gossip, and aggregateChannel that of aggregates.
 const gossipChannel, aggregateChannel = byte(0x53), byte(0x51)
 
-// maxPacket is the max payload of a packet that a peer takes over a connection in memory: more than
-// nodes send. With CometBFT's own a peer ends the connection at a node's first large packet.
+// maxPacket is the max payload of a packet that a peer takes: more than nodes send. With CometBFT's own
+// a peer ends the connection at a node's first large packet.
 const maxPacket = 1 << 17
 
 // Peer is CometBFT's switch with one reactor, which attacks every node that it is connected to until
@@ -123,6 +123,7 @@ func (v *Peer) Network(info p2p.DefaultNodeInfo, key p2p.NodeKey) (*p2p.Switch, 
 	v.BaseReactor = *p2p.NewBaseReactor("adversary", v)
 	fast := conn.DefaultMConnConfig() // it does not throttle itself
 	fast.SendRate, fast.RecvRate, fast.FlushThrottle = 1<<30, 1<<30, time.Millisecond
+	fast.MaxPacketMsgPayloadSize = maxPacket
 	c := config.DefaultP2PConfig()
 	c.MaxPacketMsgPayloadSize = maxPacket
 	c.AllowDuplicateIP = true // else its switch dials one node of a host
