@@ -2,11 +2,13 @@ package node
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/privval"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -68,4 +70,17 @@ func TestValidatorVotes(t *testing.T) {
 		require.False(t, w.compare(s), name)
 	}
 	require.False(t, v.compare(nil), "before InitChain")
+}
+
+// TestOtherValidatorKey: a node warns at its start about a validator key that is not the chain's.
+func TestOtherValidatorKey(t *testing.T) {
+	c, a := alone(t, 10)
+	for want := range 2 {
+		var out bytes.Buffer
+		r, err := Start(c, a, log.NewTMLogger(log.NewSyncWriter(&out)), Hooks{})
+		require.NoError(t, err)
+		require.NoError(t, r.Stop())
+		require.Equal(t, want, strings.Count(out.String(), "this node signs no block"))
+		privval.GenFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()
+	}
 }

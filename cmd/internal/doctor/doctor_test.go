@@ -344,6 +344,7 @@ func TestLiveNode(t *testing.T) {
 		require.NotEqual(t, Fail, f.Level, f)
 	}
 	require.Contains(t, found["participant"].Found, "participant 0 is active; epoch 0, round ")
+	require.Regexp(t, "^[0-9A-F]{40}, of participant 0, votes$", found["validator"].Found)
 	require.Equal(t, "the node that runs has them", found["databases"].Found)
 	require.Contains(t, found["ports"].Found, "answer: p2p.laddr")
 	require.Contains(t, found["genesis of others"].Found, "its own node")

@@ -53,9 +53,9 @@ func (h *Home) votes(ctx context.Context, p *app.Participant) Finding {
 	address := ed25519.PubKey(p.ConsensusKey).Address()
 	s, err := h.Client.Status(ctx)
 	switch {
-	case err != nil || s.Home == nil:
+	case err != nil:
 		return skip("the node does not say whether it votes: %v", err)
-	case s.Home.BlocksSinceVote > query.MaxSilentBlocks:
+	case s.Home != nil && s.Home.BlocksSinceVote > query.MaxSilentBlocks:
 		return warn("see the checks validator signer, peers, peer clocks and disk, and the node's log", "%v, of participant "+
 			"%d: no vote of it in the last %d blocks", address, p.Index, s.Home.BlocksSinceVote)
 	}
