@@ -31,7 +31,9 @@ type validatorVotes struct {
 // onFinalized is the application's callback for a decided block.
 func (v *validatorVotes) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
 	if !v.compare(out.State) {
-		v.silent.Store(0)
+		if v.silent.Swap(0) > 0 {
+			v.metrics.BlocksSinceVote(0)
+		}
 		return
 	}
 	silent := v.silent.Add(1)

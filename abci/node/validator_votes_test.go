@@ -34,6 +34,16 @@ func TestValidatorVotes(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	v := &validatorVotes{participant: s.Participants[0].PubKey, key: mine, metrics: metrics.New(registry, "c"),
 		logger: log.NewTMLogger(&out)}
+	gauge := func() float64 {
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, f := range families {
+			if f.GetName() == "spdl_blocks_since_vote" {
+				return f.GetMetric()[0].GetGauge().GetValue()
+			}
+		}
+		return -1
+	}
 	for _, b := range []struct {
 		flag cmtproto.BlockIDFlag
 		want int64
@@ -47,13 +57,7 @@ func TestValidatorVotes(t *testing.T) {
 		v.onFinalized(&abcitypes.RequestFinalizeBlock{DecidedLastCommit: abcitypes.CommitInfo{Votes: votes}},
 			&app.Outcome{State: s})
 		require.Equal(t, b.want, v.silent.Load())
-		families, err := registry.Gather()
-		require.NoError(t, err)
-		for _, f := range families {
-			if f.GetName() == "spdl_blocks_since_vote" {
-				require.Equal(t, float64(b.want), f.GetMetric()[0].GetGauge().GetValue())
-			}
-		}
+		require.Equal(t, float64(b.want), gauge())
 	}
 	require.Empty(t, out.String())
 
@@ -70,6 +74,12 @@ func TestValidatorVotes(t *testing.T) {
 		require.False(t, w.compare(s), name)
 	}
 	require.False(t, v.compare(nil), "before InitChain")
+
+	v.onFinalized(&abcitypes.RequestFinalizeBlock{}, &app.Outcome{State: s})
+	require.Equal(t, 1.0, gauge())
+	s.Participants[0].Active = false
+	v.onFinalized(&abcitypes.RequestFinalizeBlock{}, &app.Outcome{State: s})
+	require.Zero(t, gauge(), "the participant has left")
 }
 
 // TestOtherValidatorKey: a node warns at its start about a validator key that is not the chain's.
