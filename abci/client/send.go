@@ -89,7 +89,18 @@ func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string)
 	return EnactmentIn(events, height, proposal), err
 }
 
-// EnactmentIn returns the enactment of a proposal in the events of the block at a height, or nil.
+// EnactmentOf returns the last enactment of a proposal whose id begins with a prefix of hexadecimal digits. It returns
+// nil if the node's index has none.
+func (c *Client) EnactmentOf(ctx context.Context, prefix string) (*Enactment, error) {
+	one := 1
+	found, err := c.rpc.BlockSearch(ctx, fmt.Sprintf("enactment.proposal CONTAINS '%s'", prefix), &one, &one, "desc")
+	if err != nil || len(found.Blocks) == 0 {
+		return nil, err
+	}
+	return c.EnactmentAt(ctx, found.Blocks[0].Block.Height, prefix)
+}
+
+// EnactmentIn returns the enactment of a proposal, named by its id or a prefix of it, in the events of the block at a height, or nil.
 func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enactment {
 	for _, e := range events {
 		if e.Type != "enactment" {
@@ -99,7 +110,7 @@ func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enact
 		for _, a := range e.Attributes {
 			attributes[a.Key] = a.Value
 		}
-		if attributes["proposal"] == proposal {
+		if proposal != "" && strings.HasPrefix(attributes["proposal"], proposal) {
 			return &Enactment{Height: height, Kind: attributes["kind"], Participant: attributes["participant"],
 				Refused: attributes["refused"]}
 		}

@@ -75,14 +75,15 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	}
 }
 
-// ValidatorState holds functions that return the state of a node's validator.
-type ValidatorState struct {
+// NodeState holds functions that return the state of a node's validator and worker.
+type NodeState struct {
 	SignerAway      func() bool  // whether the signer at priv_validator_laddr is not connected
 	BlocksSinceVote func() int64 // query.Home.BlocksSinceVote
+	WorkerStopped   func() bool  // whether the validator goes on without its worker
 }
 
 // Declaration returns a function from a state to the node's declaration about its own home.
-func Declaration(c *config.Config, a AppConfig, p Participant, v ValidatorState) func(*app.State) query.Home {
+func Declaration(c *config.Config, a AppConfig, p Participant, v NodeState) func(*app.State) query.Home {
 	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {
 	case !a.Worker.Enabled || len(a.Worker.Trainer) == 0:
@@ -98,6 +99,9 @@ func Declaration(c *config.Config, a AppConfig, p Participant, v ValidatorState)
 		}
 		if c.PrivValidatorListenAddr != "" && !a.IsRelay() {
 			h.ValidatorSigner = signerState(v.SignerAway())
+		}
+		if v.WorkerStopped() {
+			h.Worker = query.WorkerStopped
 		}
 		return h
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -65,6 +66,9 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 		}
 		if errors.Is(err, inputs.ErrInputs) || errors.Is(err, table.ErrTable) || errors.Is(err, mnist.ErrGroups) {
 			err = fmt.Errorf("%w: %w", worker.ErrUnfit, err)
+		}
+		if file := new(fs.PathError); errors.As(err, &file) && !errors.Is(err, worker.ErrUnfit) {
+			err = fmt.Errorf("%w: worker.data: %w: mount or name them, and start again", worker.ErrData, err)
 		}
 		if err != nil {
 			return mnist.Features{}, err

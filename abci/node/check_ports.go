@@ -1,17 +1,49 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/cometbft/cometbft/config"
 )
 
-// checkPorts returns an error, with the configuration key, if an address in config.toml is in use.
-// CometBFT itself does not name the key, and if the Prometheus port is in use, CometBFT only logs
-// that and runs without metrics.
-func checkPorts(c *config.Config) error {
+// checkPorts returns an error, with the configuration key, if an address in config.toml is in use, or stands
+// under two keys. CometBFT itself does not name the key, and if the Prometheus port is in use, CometBFT only
+// logs that and runs without metrics.
+func checkPorts(c *config.Config) (err error) {
+	for _, a := range listenAddresses(c) {
+		l, failed := net.Listen("tcp", a[1])
+		if failed != nil {
+			return inUse(a[0], failed)
+		}
+		defer func() { err = errors.Join(err, l.Close()) }() // all listen at once: two keys may have one address
+	}
+	return nil
+}
+
+// inUse adds the configuration key of an address and the remedy to an error of its listener.
+func inUse(key string, err error) error {
+	return fmt.Errorf("config.toml: %s: %w (give this node an address of its own, or stop what listens there)", key, err)
+}
+
+// listenError adds the configuration key to CometBFT's error about an address in use, which another program has
+// taken after checkPorts.
+func listenError(c *config.Config, err error) error {
+	if strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // CometBFT keeps the text alone
+		for _, a := range listenAddresses(c) {
+			if strings.Contains(err.Error(), " "+a[1]+":") {
+				return inUse(a[0], err)
+			}
+		}
+	}
+	return err
+}
+
+// listenAddresses returns the keys and host:port of the TCP listeners in config.toml.
+func listenAddresses(c *config.Config) (all [][2]string) {
 	at := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress}}
 	if c.Instrumentation.IsPrometheusEnabled() {
 		at = append(at, [2]string{"instrumentation.prometheus_listen_addr", c.Instrumentation.PrometheusListenAddr})
@@ -21,14 +53,7 @@ func checkPorts(c *config.Config) error {
 		if address == "" || strings.Contains(address, "://") { // disabled, or not a TCP port
 			continue
 		}
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			return fmt.Errorf("config.toml: %s: %w (give this node an address of its own, or stop what listens there)", a[0],
-				err)
-		}
-		if err := l.Close(); err != nil {
-			return err
-		}
+		all = append(all, [2]string{a[0], address})
 	}
-	return nil
+	return all
 }

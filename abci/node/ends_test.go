@@ -14,6 +14,7 @@ import (
 	"time"
 
 	dbm "github.com/cometbft/cometbft-db"
+	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
 	cmtnode "github.com/cometbft/cometbft/node"
@@ -25,6 +26,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -56,6 +58,40 @@ func TestDamagedJournalLeavesTheValidatorAlone(t *testing.T) {
 	require.NoError(t, r.Stop())
 	require.Contains(t, out.String(), "the validator goes on without it")
 	require.Contains(t, out.String(), "move the file away")
+}
+
+// TestMissingDataLeaveTheValidatorAlone: the validator goes on, log and status say so.
+func TestMissingDataLeaveTheValidatorAlone(t *testing.T) {
+	stage.NotShort(t, "runs a node")
+	c, a := alone(t, 100_000)
+	a.Worker.Data = filepath.Join(t.TempDir(), "unmounted")
+	var out bytes.Buffer
+	r, err := Start(c, a, log.NewTMLogger(log.NewSyncWriter(&out)), Hooks{})
+	require.NoError(t, err)
+	require.ErrorIs(t, <-r.worker, worker.ErrData)
+	r.worker <- nil
+	height := r.Node.BlockStore().Height()
+	require.Eventually(t, func() bool { return r.Node.BlockStore().Height() > height }, time.Minute, time.Millisecond)
+	require.Empty(t, r.Failed())
+	answer, err := r.Application.Query(context.Background(), &abcitypes.RequestQuery{Path: "/status"})
+	require.NoError(t, err)
+	require.Contains(t, string(answer.Value), `"worker":"stopped"`)
+	require.NoError(t, r.Stop())
+	require.Contains(t, out.String(), "the validator goes on without it")
+	require.Contains(t, out.String(), a.Worker.Data)
+}
+
+// TestChangedGenesis: before the first block, a genesis that was changed after the founding is named as such.
+func TestChangedGenesis(t *testing.T) {
+	c, a := alone(t, 5)
+	doc, err := home.ReadGenesis(c)
+	require.NoError(t, err)
+	doc.ChainID = "other"
+	require.NoError(t, doc.SaveAs(c.GenesisFile()))
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorIs(t, err, app.ErrGenesis)
+	require.ErrorContains(t, err, c.GenesisFile()+" was changed after the founding: take the file of another member")
+	require.NotContains(t, err.Error(), "handshake")
 }
 
 // TestDivergenceIsRemembered: CometBFT's error about a block that more than two thirds signed ends

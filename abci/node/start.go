@@ -79,6 +79,7 @@ type Running struct {
 	validatorLock io.Closer // nil if another process has the validator's key
 	upgradeHalt   *upgradeHalt
 	worker        chan error
+	workerStopped atomic.Bool // whether the validator goes on without its worker
 	failures      chan error
 	haltReason    atomic.Pointer[string] // the reason of a consensus failure in CometBFT's words; nil before
 	dataDir       string
@@ -187,7 +188,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	}
 	r.announce(c, logger.With("module", "app"))
 	if err := r.run(h.Unlisted); err != nil {
-		return err
+		return listenError(c, err)
 	}
 	consensus, err := consensusOf(r.Node)
 	if err != nil {
@@ -246,7 +247,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
-	r.Application.SetDeclaration(home.Declaration(c, a, own, home.ValidatorState{
+	r.Application.SetDeclaration(home.Declaration(c, a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
 		SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load}))
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
@@ -317,6 +318,9 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 // application to the node's mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
 	m *metrics.Metrics, logger log.Logger) (err error) {
+	if err := r.checkNewChain(c); err != nil {
+		return err
+	}
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stop}, s,
 		&r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
@@ -330,6 +334,27 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	}
 	r.network.Attach(r.Node, r.Application)
 	m.BlocksBehind(r.blocksBehind)
+	return nil
+}
+
+// checkNewChain returns an error if the application has no state yet, and a VRF proof in genesis is not one over its
+// chain and seed: the file was changed after the founding.
+func (r *Running) checkNewChain(c *config.Config) error {
+	if r.Application.State() != nil {
+		return nil
+	}
+	doc, err := home.ReadGenesis(c)
+	if err != nil {
+		return err
+	}
+	g, err := app.DecodeGenesis(doc.AppState)
+	if err != nil {
+		return err
+	}
+	if _, err = g.Contenders(doc.ChainID); err != nil {
+		return fmt.Errorf("%s was changed after the founding: take the file of another member, and compare its SHA-256 with "+
+			"the others' (sha256sum): %w", c.GenesisFile(), err)
+	}
 	return nil
 }
 

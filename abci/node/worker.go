@@ -38,8 +38,8 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 
 // work runs the worker in the node's process when the node has caught up, because a gradient for a
 // round that closed long ago would be useless. If the worker's journal is damaged, in use or of
-// another participant, or if the signer signs for another participant, only the worker stops, and
-// the validator continues. Any other error of the worker stops the node.
+// another participant, if the signer signs for another participant, or if the training data cannot be
+// read, only the worker stops, and the validator continues. Any other error of the worker stops the node.
 func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
 	err := r.network.Synced(ctx)
 	if err == nil {
@@ -48,7 +48,8 @@ func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Conf
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, worker.ErrDamaged) || errors.Is(err, worker.ErrJournal) || errors.Is(err, worker.ErrBusy) ||
-		errors.Is(err, worker.ErrForeign):
+		errors.Is(err, worker.ErrForeign) || errors.Is(err, worker.ErrData):
+		r.workerStopped.Store(true)
 		logger.Error("worker stopped, the validator goes on without it", "err", err)
 	default:
 		logger.Error("worker stopped", "err", err)

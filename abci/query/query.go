@@ -78,6 +78,9 @@ const (
 // vote that arrives late is in no commit although its validator is well.
 const MaxSilentBlocks = 20
 
+// WorkerStopped is a value of Home.Worker: the worker has ended with an error, and the validator goes on without it.
+const WorkerStopped = "stopped"
+
 // Home is a node's declaration about the home of its own worker.
 type Home struct {
 	Trainer string `json:"trainer,omitempty"` // contained or not contained; empty without a trainer
@@ -87,7 +90,8 @@ type Home struct {
 	ValidatorSigner string `json:"validator_signer,omitempty"`
 	// BlocksSinceVote is the number of blocks since the last commit with a vote of the node's validator; 0 if the
 	// last commit has one, or if the participant has no validator.
-	BlocksSinceVote int64 `json:"blocks_since_vote,omitempty"`
+	BlocksSinceVote int64  `json:"blocks_since_vote,omitempty"`
+	Worker          string `json:"worker,omitempty"` // WorkerStopped; otherwise empty
 }
 
 // ModelState is the answer to /model and /model/{round}.

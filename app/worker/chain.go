@@ -65,6 +65,9 @@ type Forger interface {
 // ErrRejected means that a transaction reached the chain and the chain rejected it.
 var ErrRejected = errors.New("transaction rejected")
 
+// ErrData means that the home's training data cannot be read, as on a disk that is not mounted.
+var ErrData = errors.New("the training data cannot be read")
+
 // ErrUnfit means that the home's data or trainer do not fit the parameters of an epoch.
 var ErrUnfit = errors.New("this participant cannot take part in the epoch")
 

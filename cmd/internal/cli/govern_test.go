@@ -166,6 +166,8 @@ func TestGovern(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, r.About, fmt.Sprintf("signing key %x", added.Public()), "who approves can compare the key")
 	require.Contains(t, r.Next, "in force since height")
+	stderr = c.ask(1, nil, "tx", "approve", join[:8], "--home", c.home0)
+	require.Contains(t, stderr, "is in force since height", "a late approval")
 	c.eventually("both train", func() bool {
 		var record app.Record
 		c.ask(0, &record, "query", "round")

@@ -137,6 +137,9 @@ func queryStatus() *cobra.Command {
 
 // homeText describes a node's declaration about its own home.
 func homeText(h query.Home) (text string) {
+	if h.Worker != "" {
+		text += "worker        " + command.Plain(h.Worker) + ": this home trains nothing; the node's log has the reason\n"
+	}
 	if h.Trainer != "" {
 		text += "trainer       " + command.Plain(h.Trainer)
 		if h.Trainer == query.TrainerFree {

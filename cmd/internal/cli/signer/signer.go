@@ -152,10 +152,6 @@ func (o *options) signBlocks(r *command.Run, c *config.Config, chainID string, l
 	if err != nil {
 		return nil, command.Usage(err)
 	}
-	dial := func() (net.Conn, error) {
-		c, err := connect()
-		return reconnecting{c}, err
-	}
 	held, err := home.LockValidator(c)
 	if err != nil {
 		return nil, err
@@ -164,15 +160,18 @@ func (o *options) signBlocks(r *command.Run, c *config.Config, chainID string, l
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
-	server := privval.NewSignerServer(privval.NewSignerDialerEndpoint(logger.With("module", "signer"), dial,
+	server := privval.NewSignerServer(privval.NewSignerDialerEndpoint(logger.With("module", "signer"), announced(connect, logger),
 		privval.SignerDialerEndpointConnRetries(dialTries), privval.SignerDialerEndpointRetryWaitInterval(dialPause),
 		privval.SignerDialerEndpointTimeoutReadWrite(silence)), chainID, key)
 	if err := server.Start(); err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
-	logger.Info("signing blocks", "validator", key.Key.Address, "chain", chainID, "node", o.connect)
+	logger.Info("connecting to the node, to sign its blocks", "validator", key.Key.Address, "chain", chainID, "node", o.connect)
 	return func() { _ = errors.Join(server.Stop(), held.Close()) }, nil // the last signature is on the disk
 }
+
+// errNodeID means that another node than that of --node-id answers at --connect.
+var errNodeID = errors.New("this is not the validator's node")
 
 // dialer returns a function that connects to the node. Over TCP it rejects every node without the
 // given id. Such a node could request signatures for later heights, after which the validator could
@@ -195,10 +194,29 @@ func (o *options) dialer() (privval.SocketDialer, error) {
 			return nil, err
 		}
 		if id := p2p.PubKeyToID(c.(*conn.SecretConnection).RemotePubKey()); string(id) != strings.ToLower(o.nodeID) {
-			return nil, errors.Join(fmt.Errorf("node id %s answers at %s, want %s", id, address, o.nodeID), c.Close())
+			return nil, errors.Join(fmt.Errorf("%w: the node at %s proves the id %s, --node-id is %s (spdl show-node-id prints "+
+				"it at the node)", errNodeID, address, id, o.nodeID), c.Close())
 		}
 		return c, nil
 	}, nil
+}
+
+// announced returns a dialer whose connections are reconnecting. It logs each connection, and once that another node
+// answers.
+func announced(connect privval.SocketDialer, logger log.Logger) privval.SocketDialer {
+	said := ""
+	return func() (net.Conn, error) {
+		c, err := connect()
+		switch {
+		case err == nil:
+			said = ""
+			logger.Info("connected to the node: signing blocks")
+		case errors.Is(err, errNodeID) && err.Error() != said:
+			said = err.Error()
+			logger.Error("nothing is signed", "err", err)
+		}
+		return reconnecting{c}, err
+	}
 }
 
 // reconnecting is a connection whose failed reads look like timeouts, because CometBFT's endpoint

@@ -1,16 +1,55 @@
 package signer
 
 import (
+	"bytes"
+	"errors"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
 	"github.com/stretchr/testify/require"
 )
+
+// TestAnotherNodeIsNamed: a signer whose --node-id is another node's says once that it signs nothing, with both ids,
+// and says that it signs when it has connected.
+func TestAnotherNodeIsNamed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	key := ed25519.GenPrivKey()
+	id := string(p2p.PubKeyToID(key.PubKey()))
+	node := privval.NewTCPListener(l, key)
+	go func() {
+		for {
+			if _, err := node.Accept(); errors.Is(err, net.ErrClosed) {
+				return
+			}
+		}
+	}()
+	var out bytes.Buffer
+	wrong := strings.Repeat("0", len(id))
+	o := &options{connect: "tcp://" + l.Addr().String(), nodeID: wrong}
+	connect, err := o.dialer()
+	require.NoError(t, err)
+	dial := announced(connect, log.NewTMLogger(log.NewSyncWriter(&out)))
+	for range 2 {
+		_, err = dial()
+		require.ErrorIs(t, err, errNodeID)
+	}
+	require.Equal(t, 1, strings.Count(out.String(), "nothing is signed"))
+	require.Contains(t, out.String(), "proves the id "+id+", --node-id is "+wrong)
+	require.NotContains(t, out.String(), "signing blocks")
+	o.nodeID = id
+	_, err = dial()
+	require.NoError(t, err)
+	require.Contains(t, out.String(), "signing blocks")
+}
 
 // TestReconnects: a signer of blocks connects again after the node has ended the connection, as a
 // killed node does, and does not read the old one without end.

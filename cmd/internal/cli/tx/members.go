@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -128,6 +130,9 @@ func (s *sender) proposal(ctx context.Context, arg string, yes bool) ([]byte, er
 	}
 	i, err := unique("proposal", arg, ids)
 	if err != nil {
+		if known := s.ended(ctx, arg); known != nil {
+			return nil, known
+		}
 		if len(arg) == 64 {
 			return hex.DecodeString(arg)
 		}
@@ -150,6 +155,24 @@ func (s *sender) proposal(ctx context.Context, arg string, yes bool) ([]byte, er
 		return nil, fmt.Errorf("proposal %q of the node's answer: %w", ids[i], err)
 	}
 	return id, nil
+}
+
+// ended returns an error with what a round boundary made of an earlier proposal whose id begins with a prefix. It
+// returns nil if the node's index has no such proposal.
+func (s *sender) ended(ctx context.Context, prefix string) error {
+	e, err := s.EnactmentOf(ctx, strings.ToLower(prefix))
+	if err != nil || e == nil {
+		return nil
+	}
+	return endedError(prefix, e)
+}
+
+// endedError returns the error for the approval of a proposal with an enactment.
+func endedError(id string, e *client.Enactment) error {
+	if e.Refused != "" {
+		return fmt.Errorf("proposal %.8s (%s) was accepted, and not possible at height %d: %s", id, e.Kind, e.Height, e.Refused)
+	}
+	return fmt.Errorf("proposal %.8s (%s) is in force since height %d, and needs no further approval", id, e.Kind, e.Height)
 }
 
 // show prints an effect for the one who signs. It fails if f falls to 0 and the command, which needs
@@ -246,7 +269,11 @@ func txRemove() *cobra.Command {
 // proposing returns the fields of a proposal about a participant: the proposer, the subject and the
 // nonce after the proposer's last.
 func (s *sender) proposing(ctx context.Context, arg string) (proposer, subject uint32, nonce uint64, err error) {
-	if subject, err = s.subject(ctx, arg); err != nil {
+	m, err := s.Membership(ctx)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if subject, err = memberOf(m, arg); err != nil {
 		return 0, 0, 0, err
 	}
 	p, err := s.self(ctx)
@@ -256,31 +283,41 @@ func (s *sender) proposing(ctx context.Context, arg string) (proposer, subject u
 	return p.Index, subject, p.Nonce + 1, nil
 }
 
-// subject finds a participant by its index or by a prefix of its id: an index has fewer digits than
-// a prefix.
-func (s *sender) subject(ctx context.Context, arg string) (uint32, error) {
-	if len(arg) < prefixDigits {
-		index, err := strconv.ParseUint(arg, 10, 32)
-		if err != nil {
-			return 0, command.Usage(fmt.Errorf("participant %q, want an index, or %d to 64 hex digits of an id: "+
-				"spdl query membership lists both", arg, prefixDigits))
+// memberOf finds a participant by its index, by its moniker if no other participant has that, or by a prefix of its
+// id: an index has fewer digits than a prefix. A number is never a moniker, and a prefix of an id comes before one,
+// because members choose their monikers.
+func memberOf(m query.Membership, arg string) (uint32, error) {
+	index, notIndex := strconv.ParseUint(arg, 10, 32)
+	if len(arg) < prefixDigits && notIndex == nil {
+		if !slices.ContainsFunc(m.Members, func(q query.Member) bool { return uint64(q.Index) == index }) {
+			return 0, command.Usage(fmt.Errorf("no participant has the index %d: spdl query membership lists them", index))
 		}
 		return uint32(index), nil
 	}
-	if err := checkPrefix("participant", arg); err != nil {
-		return 0, err
-	}
-	m, err := s.Membership(ctx)
-	if err != nil {
-		return 0, err
-	}
 	ids := make([]string, len(m.Members))
-	for i, p := range m.Members {
-		ids[i] = p.ID
+	var named []uint32
+	for i, q := range m.Members {
+		ids[i] = q.ID
+		if q.Moniker == arg {
+			named = append(named, q.Index)
+		}
 	}
-	i, err := unique("participant", arg, ids)
-	if err != nil {
-		return 0, err
+	noPrefix := checkPrefix("participant", arg)
+	if noPrefix == nil {
+		i, err := unique("participant", arg, ids)
+		if err == nil {
+			return m.Members[i].Index, nil
+		}
+		if len(named) == 0 {
+			return 0, err
+		}
 	}
-	return m.Members[i].Index, nil
+	switch {
+	case len(named) == 1:
+		return named[0], nil
+	case len(named) > 1:
+		return 0, command.Usage(fmt.Errorf("participants %v have the moniker %q: name the index", named, arg))
+	}
+	return 0, command.Usage(fmt.Errorf("participant %q, want an index, a moniker, or %d to 64 hex digits of an id: "+
+		"spdl query membership lists them", arg, prefixDigits))
 }

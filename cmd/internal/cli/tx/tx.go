@@ -9,6 +9,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -184,7 +185,11 @@ func newReport(t *tx.Tx, about string) Report {
 	return r
 }
 
+// text prints the report. It prints nothing about a rejected transaction, because the command's error says it all.
 func (r Report) text(w io.Writer) error {
+	if r.Code != 0 {
+		return nil
+	}
 	fmt.Fprintf(w, "transaction  %s, %s\n", r.Hash, r.Kind)
 	if r.Participant != "" {
 		fmt.Fprintf(w, "participant  %s\n", r.Participant)
@@ -192,10 +197,8 @@ func (r Report) text(w io.Writer) error {
 	if r.Proposal != "" {
 		fmt.Fprintf(w, "proposal     %s\n", r.Proposal)
 	}
-	for _, line := range []struct{ name, text string }{{"about", r.About}, {"log", r.Log}} {
-		if line.text != "" {
-			fmt.Fprintf(w, "%-13s%s\n", line.name, command.Plain(line.text))
-		}
+	if r.About != "" {
+		fmt.Fprintf(w, "about        %s\n", command.Plain(r.About))
 	}
 	fmt.Fprintf(w, "code         %d\n", r.Code)
 	if r.Height > 0 {
@@ -239,7 +242,7 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, er
 		return true, err
 	}
 	if err != nil {
-		return false, err
+		return false, s.notTaken(ask, err)
 	}
 	if !s.options.wait {
 		r.Next = "it waits for a block"
@@ -254,6 +257,32 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, er
 	defer done()
 	r.Next, err = s.outlook(after, t, r)
 	return true, err
+}
+
+// notTaken adds to the error of a broadcast, to a node that is catching up, the node's height and what lets the node
+// in where its peers reject it.
+func (s *sender) notTaken(ctx context.Context, err error) error {
+	if !errors.Is(err, client.ErrNotTaken) || !strings.Contains(err.Error(), "catching up") {
+		return err
+	}
+	status, unknown := s.RPC().Status(ctx)
+	if unknown != nil {
+		return err
+	}
+	hint := ""
+	if closed, unknown := s.Connections(ctx); unknown == nil {
+		hint = closed.Hint(string(status.NodeInfo.ID()))
+	}
+	return catchingUp(status.SyncInfo.LatestBlockHeight, hint)
+}
+
+// catchingUp returns the error of a transaction to a node that is catching up, at a height.
+func catchingUp(height int64, hint string) error {
+	if hint != "" {
+		return fmt.Errorf("%w: it is at height %d and gets no blocks: %s", client.ErrNotTaken, height, hint)
+	}
+	return fmt.Errorf("%w: it is catching up, at height %d: send the transaction again when spdl status shows "+
+		"catching_up false", client.ErrNotTaken, height)
 }
 
 // included waits for the block of a transaction and returns its height. It warns at intervals of

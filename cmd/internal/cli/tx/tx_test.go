@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
@@ -30,6 +31,51 @@ func TestUnique(t *testing.T) {
 		var usage command.UsageError
 		require.True(t, errors.As(checkPrefix("proposal", bad), &usage), bad)
 	}
+}
+
+// TestMemberOf: a participant is named by index, moniker or id. An id goes before a moniker, and a moniker of two
+// names none.
+func TestMemberOf(t *testing.T) {
+	m := query.Membership{Members: []query.Member{{Index: 0, ID: "aaaaaaaa11", Moniker: "solo"},
+		{Index: 1, ID: "bbbbbbbb22", Moniker: "aaaaaaaa"}, {Index: 2, ID: "cccccccc33", Moniker: "twin"},
+		{Index: 3, ID: "dddddddd44", Moniker: "twin"}, {Index: 4, ID: "eeeeeeee55", Moniker: "0"}}}
+	for arg, want := range map[string]uint32{"solo": 0, "1": 1, "AAAAAAAA": 0, "bbbbbbbb2": 1, "0": 0} {
+		got, err := memberOf(m, arg)
+		require.NoError(t, err, arg)
+		require.Equal(t, want, got, arg)
+	}
+	for arg, says := range map[string]string{"7": "no participant has the index 7", "twin": "participants [2 3] have",
+		"ffffffff": "none of 5", "nobody": "want an index, a moniker, or 8"} {
+		_, err := memberOf(m, arg)
+		require.ErrorContains(t, err, says)
+	}
+}
+
+// TestEndedError: who approves a proposal after the threshold reads since when it is in force.
+func TestEndedError(t *testing.T) {
+	require.EqualError(t, endedError("0123456789", &client.Enactment{Kind: "join", Height: 7}),
+		"proposal 01234567 (join) is in force since height 7, and needs no further approval")
+	require.ErrorContains(t, endedError("0123456789", &client.Enactment{Height: 7, Refused: "no"}), "at height 7: no")
+}
+
+// TestRejectedOnce: the error of a rejected transaction stands alone.
+func TestRejectedOnce(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, Report{Kind: "approve", Hash: "AB", Code: 16, Log: "M5: no"}.text(&b))
+	require.Empty(t, b.String())
+}
+
+// TestCatchingUp: the error names the height, and what lets a rejected node in.
+func TestCatchingUp(t *testing.T) {
+	require.ErrorIs(t, catchingUp(3, ""), client.ErrNotTaken)
+	require.ErrorContains(t, catchingUp(3, ""), "catching up, at height 3")
+	require.ErrorContains(t, catchingUp(0, "add the id"), "at height 0 and gets no blocks: add the id")
+}
+
+// TestSkipsVersions: an upgrade to another version than the next has a warning.
+func TestSkipsVersions(t *testing.T) {
+	require.Empty(t, skipsVersions(5, 6))
+	require.Contains(t, skipsVersions(5, 50), "runs version 5 of the state machine, and --app-version is 50, not 6")
 }
 
 // TestAwaits: approvals count of those who are active.

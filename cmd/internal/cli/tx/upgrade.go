@@ -62,5 +62,18 @@ func (o *upgradeOptions) body(ctx context.Context, s *sender, args []string) (tx
 		s.run.Warn(fmt.Sprintf("upgrade %q to version %d at height %d is planned: this one replaces it once it is approved",
 			u.Planned.Name, u.Planned.Version, u.Planned.Height))
 	}
+	if text := skipsVersions(u.Version, o.version); text != "" && !o.cancel {
+		s.run.Warn(text)
+	}
 	return &tx.Upgrade{Participant: p.Index, Name: args[0], Height: o.height, Version: o.version, Nonce: p.Nonce + 1}, nil
+}
+
+// skipsVersions returns a warning about an upgrade from the running version to another one than the next, "" for the
+// next.
+func skipsVersions(running, next uint64) string {
+	if next == running+1 {
+		return ""
+	}
+	return fmt.Sprintf("the chain runs version %d of the state machine, and --app-version is %d, not %d: without a release "+
+		"for it (spdl version prints its version) every node stops at that height", running, next, running+1)
 }
