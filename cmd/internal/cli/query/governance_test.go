@@ -89,6 +89,13 @@ func TestProposals(t *testing.T) {
 		"Admit dave  0            alice, bob   not possible at height 8: M6: too few\n", "dropped: too few approvals"} {
 		require.Contains(t, out, line)
 	}
+	now := time.Date(2026, 1, 9, 0, 0, 0, 0, time.UTC)
+	for made, says := range map[time.Duration]string{72 * time.Hour: ", 3 days ago", 90 * time.Second: ", 1m30s ago",
+		-time.Second: ", 0s ago"} {
+		at := now.Add(-made)
+		require.Equal(t, says, age(&at, now))
+	}
+	require.Empty(t, age(nil, now))
 	x := open{Proposal: query.Proposal{Kind: "remove", Accepted: true}}
 	require.Contains(t, nextOf(x), "takes effect at the next round boundary")
 	x.Kind = "start-epoch"

@@ -33,7 +33,8 @@ type decided struct {
 type open struct {
 	query.Proposal
 	query.Effect
-	Unknown string `json:"effect_unknown,omitempty"` // why the effect is unknown
+	Unknown string     `json:"effect_unknown,omitempty"` // why the effect is unknown
+	Time    *time.Time `json:"time,omitempty"`           // of the block at Height; null if the node does not have it
 }
 
 // opened returns the proposals that wait, with their effects on the running parameters.
@@ -70,6 +71,9 @@ func queryProposals() *cobra.Command {
 				return nil, nil, err
 			}
 			p := proposals{m, opened(m, running), past, votes.Titles}
+			for i := range p.Open {
+				p.Open[i].Time = timeAt(ctx, c, int64(p.Open[i].Height))
+			}
 			return struct {
 				Threshold int       `json:"threshold"`
 				Open      []open    `json:"open"`
@@ -112,15 +116,34 @@ func history(ctx context.Context, c *client.Client) (m query.Membership, all []d
 			d.Outcome.Why = p.WhyDropped(m, epochs)
 		}
 		if d.Outcome.At > 0 {
-			if h, err := c.RPC().Header(ctx, &d.Outcome.At); err == nil && h.Header != nil {
-				at := h.Header.Time.UTC()
-				d.Time = &at
-			}
+			d.Time = timeAt(ctx, c, d.Outcome.At)
 		}
 		all = append(all, d)
 	}
 	votes.Complete = votes.Complete && status.SyncInfo.EarliestBlockHeight == 1
 	return m, all, votes, nil
+}
+
+// timeAt returns the time of the block at a height, nil if the node does not have it.
+func timeAt(ctx context.Context, c *client.Client, height int64) *time.Time {
+	h, err := c.RPC().Header(ctx, &height)
+	if err != nil || h.Header == nil {
+		return nil
+	}
+	at := h.Header.Time.UTC()
+	return &at
+}
+
+// age describes the time since a proposal was made, "" if the time is unknown.
+func age(at *time.Time, now time.Time) string {
+	if at == nil {
+		return ""
+	}
+	since := max(0, now.Sub(*at))
+	if days := int(since.Hours()) / 24; days > 1 {
+		return fmt.Sprintf(", %d days ago", days)
+	}
+	return fmt.Sprintf(", %v ago", since.Round(time.Second))
 }
 
 func (p proposals) text(w io.Writer) error {
@@ -129,8 +152,9 @@ func (p proposals) text(w io.Writer) error {
 		fmt.Fprintln(w, "no proposal is open")
 	}
 	for _, x := range p.Open {
-		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at height %d\ndetails    %s\napproved   %s\n",
-			command.Plain(x.ID), command.Plain(cmp.Or(p.Titles[x.ID], x.Kind)), x.Height, command.Plain(x.About),
+		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at %s%s\ndetails    %s\napproved   %s\n",
+			command.Plain(x.ID), command.Plain(cmp.Or(p.Titles[x.ID], x.Kind)), when(int64(x.Height), x.Time),
+			age(x.Time, time.Now()), command.Plain(x.About),
 			approvals(p.Membership, x.Proposal))
 		for i, line := range append(x.Lines(), x.unknown()...) {
 			fmt.Fprintf(w, "%-11s%s\n", []string{"changes", ""}[min(i, 1)], command.Plain(line))
