@@ -113,6 +113,11 @@ func readTOML(dir, name, prefix string, target any,
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%w (spdl init makes a home)", err)
 	case err != nil:
+		var at interface{ Position() (line, column int) } // of the TOML decoder
+		if errors.As(err, &at) {
+			line, column := at.Position()
+			return configError{fmt.Errorf("%s, line %d, column %d: %w", path, line, column, err)}
+		}
 		return configError{fmt.Errorf("%s: %w", path, err)}
 	}
 	if err := OneLine(decode(v, target), v, prefix, target); err != nil {

@@ -122,6 +122,18 @@ func TestLoadUnknownKey(t *testing.T) {
 	require.NotContains(t, err.Error(), "spdl init", "the home is there")
 }
 
+// TestLoadBrokenFile: the error of a file that is no TOML has its line and column.
+func TestLoadBrokenFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	file := filepath.Join(dir, "config", "app.toml")
+	require.NoError(t, os.WriteFile(file, []byte("[worker]\nenabled = true some\n"), 0o600))
+	_, _, err = home.Load(dir)
+	require.ErrorIs(t, err, home.ErrConfig)
+	require.ErrorContains(t, err, file+", line 2, column ")
+}
+
 // TestLoadRejectsOtherMempools: a home with another mempool type than the supported one is
 // rejected.
 func TestLoadRejectsOtherMempools(t *testing.T) {

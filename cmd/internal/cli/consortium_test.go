@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
@@ -238,6 +239,15 @@ func TestConsortiumWithoutFaults(t *testing.T) {
 		require.Contains(t, stderr, "f = 0: one faulty member can ruin the model")
 		require.Contains(t, stderr, says)
 	}
+}
+
+// TestConsortiumDeadlinePassed: status says that the deadline has passed, beside its time.
+func TestConsortiumDeadlinePassed(t *testing.T) {
+	folder := propose(t, "a", "--deadline", "1s")
+	require.Eventually(t, func() bool {
+		stdout, _, code := spdl(t, "consortium", "status", folder, "--offline")
+		return code == 0 && strings.Contains(stdout, "Z (passed)\n")
+	}, time.Minute, 50*time.Millisecond)
 }
 
 // TestConsortiumWrongUse: what cannot become a consortium is said before a file or a home is made.

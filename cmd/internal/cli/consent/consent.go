@@ -156,8 +156,11 @@ func choose(all []offered, epoch, prefix string) (offered, error) {
 			return offered{}, fmt.Errorf("%w: without it only epoch 0 of config/genesis.json is known, and asked is epoch %d "+
 				"with parameters %q", client.ErrUnreachable, n, prefix)
 		}
-		return offered{}, fmt.Errorf("epoch %d with parameters %q neither runs nor is proposed: spdl consent lists what is",
-			n, prefix)
+		asked := fmt.Sprintf("epoch %d", n)
+		if prefix != "" {
+			asked += fmt.Sprintf(" with parameters %q", prefix)
+		}
+		return offered{}, fmt.Errorf("%s neither runs nor is proposed: spdl consent lists what is", asked)
 	case 1:
 		return found[0], nil
 	}

@@ -74,7 +74,11 @@ func (a agreement) text(w io.Writer) {
 	fmt.Fprintf(w, "chain id  %s\nmembers   %s\ntraining  preset %s: %d rounds, rule %s, %s\ninputs    %s\n", a.ChainID,
 		strings.Join(a.Members, " "), a.Preset, a.Rounds, a.Rule, guarantee, a.Inputs)
 	if a.Deadline != nil {
-		fmt.Fprintf(w, "deadline  %s\n", a.Deadline.Format(time.RFC3339))
+		passed := ""
+		if time.Now().After(*a.Deadline) {
+			passed = " (passed)"
+		}
+		fmt.Fprintf(w, "deadline  %s%s\n", a.Deadline.Format(time.RFC3339), passed)
 	}
 	fmt.Fprintf(w, "proposal  %s\n", a.Proposal)
 }
