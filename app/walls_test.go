@@ -40,8 +40,8 @@ var composing = map[string]string{
 	"cmd/internal/explorer": "all that a node tells, as pages, pictures and model files",
 	"testnet": "localnets: real nodes, their attackers and links, the rounds and accuracy that " +
 		"they report",
-	"testnet/virtual": "nets of real nodes in virtual time: homes, nodes, links, attackers, and what blocks and journals " +
-		"must say",
+	"testnet/virtual": "nets of real nodes in virtual time: homes, nodes, links, attackers, and what blocks and " +
+		"journals must say",
 	"testnet/experiment/train": "one training from parameters, data, workers, attackers and a simulated or real net",
 }
 

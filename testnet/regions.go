@@ -7,8 +7,8 @@ import (
 )
 
 // Regions names the built-in zones: ten regions of Amazon's cloud.
-var Regions = []string{"virginia", "california", "oregon", "ireland", "frankfurt", "tokyo", "seoul", "singapore", "sydney",
-	"sao-paulo"}
+var Regions = []string{"virginia", "california", "oregon", "ireland", "frankfurt", "tokyo", "seoul", "singapore",
+	"sydney", "sao-paulo"}
 
 // regionMs holds the round trips in milliseconds from a region to the regions before it in Regions.
 // They are means of pings between instances of April 2017, rounded, from the table "Latency Between AWS

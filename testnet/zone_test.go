@@ -53,7 +53,8 @@ func TestZonesFail(t *testing.T) {
 	both := []string{"tokyo", "seoul"}
 	for says, m := range map[string]Manifest{
 		`no route between the zones "tokyo" and "moon": add one, or name zones of virginia`: {Zones: two("tokyo", "moon")},
-		`one zone, "paris", delays no link: name at least two`:                              {Zones: []Zone{{"paris", []int{0, 1, 2, 3}}}},
+		`one zone, "paris", delays no link: name at least two`: {
+			Zones: []Zone{{"paris", []int{0, 1, 2, 3}}}},
 		`node 3 is in no zone`: {Zones: []Zone{{"tokyo", []int{0, 1}}, {"seoul", []int{2}}}},
 		`node 1 is in the zones "tokyo" and "seoul", want one`: {
 			Zones: []Zone{{"tokyo", []int{0, 1}}, {"seoul", []int{1}}}},

@@ -146,7 +146,8 @@ func TestDidYouMean(t *testing.T) {
 		require.Regexp(t, "did you mean (.* or )?"+meant, stderr, args)
 	}
 	_, stderr, _ := spdl(t, "plan", "--epsilon", "1", "--rule", "krumm")
-	require.Regexp(t, `(?s)"krumm" \(did you mean krum.*\?\).*known are`, stderr, "the fault, what may have been meant, all there is")
+	require.Regexp(t, `(?s)"krumm" \(did you mean krum.*\?\).*known are`, stderr,
+		"the fault, what may have been meant, all there is")
 	_, stderr, _ = spdl(t, "plan", "--rule", "krumm") // the error is of another flag
 	require.NotContains(t, stderr, "did you mean")
 }

@@ -168,7 +168,8 @@ func TestPlanWrongUse(t *testing.T) {
 		"--batch 5 --sampling-rate .1":      "--sampling-rate and --batch: one of them",
 		"--epsilon 1 --sampling-rate 0":     "sampling rate 0 and batch 0",
 		"--epsilon 1 --examples 0":          "0 samples",
-		"--preset paper": `preset "paper" (did you mean paper-lemma1?) has mechanism "prototype", which no epsilon describes: ` +
+		"--preset paper": `preset "paper" (did you mean paper-lemma1?) has mechanism "prototype", which no epsilon ` +
+			`describes: ` +
 			`plan one of default, pixels, mlp, paper-lemma1`,
 		"--params p.json --preset default":   "--params with --preset",
 		"--preset nothing":                   `unknown preset "nothing"`,

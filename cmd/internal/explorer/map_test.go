@@ -214,5 +214,6 @@ func TestNamesDoNotCover(t *testing.T) {
 	})
 	alone := []mapPoint{{Name: "#1", X: 50, Y: 50}, {Name: "#2", X: 300, Y: 50}}
 	spread(alone)
-	require.Equal(t, []any{62.0, 54.0, false, false}, []any{alone[0].NameX, alone[0].NameY, alone[0].Below(), alone[1].Below()})
+	require.Equal(t, []any{62.0, 54.0, false, false}, []any{alone[0].NameX, alone[0].NameY, alone[0].Below(),
+		alone[1].Below()})
 }

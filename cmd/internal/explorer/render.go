@@ -108,7 +108,9 @@ var functions = template.FuncMap{
 	// the parts of a rule's name between which a line may break
 	"ruleparts": func(rule string) []string { return strings.SplitAfter(rule, "+") },
 	"sections": func() []section {
-		return slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return s.Name == "verify" && !verifierBuilt() })
+		return slices.DeleteFunc(slices.Clone(sections), func(s section) bool {
+			return s.Name == "verify" && !verifierBuilt()
+		})
 	},
 	"join": func(list []uint32) string {
 		if more := len(list) - some; more > 0 {

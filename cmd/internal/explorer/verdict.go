@@ -111,7 +111,8 @@ func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 	out := &Story{
 		Epoch: r.Epoch, Round: r.Round, Opened: r.Opened, Height: r.Height, Leader: r.Leader, View: r.View,
 		Ranking: append([]uint32{}, r.Ranking...),
-		Rule:    r.Rule, Margin: marginOf(r), Delta: hex.EncodeToString(r.DeltaDigest), Model: hex.EncodeToString(r.ModelHash),
+		Rule:    r.Rule, Margin: marginOf(r), Delta: hex.EncodeToString(r.DeltaDigest),
+		Model:    hex.EncodeToString(r.ModelHash),
 		Seed:     hex.EncodeToString(r.Seed),
 		Verdicts: verdicts(r, people, before, nil),
 	}

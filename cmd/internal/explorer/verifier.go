@@ -68,7 +68,8 @@ func WriteVerifyPage(dir string) error {
 	err := page.Execute(&b, struct {
 		Body            verifyPage
 		Policy, Version string
-	}{verifyPage{Available: true, Command: "spdl verify model FILE --offline --trust-hash HASH"}, alonePolicy, version.Version})
+	}{verifyPage{Available: true, Command: "spdl verify model FILE --offline --trust-hash HASH"}, alonePolicy,
+		version.Version})
 	if err != nil {
 		return err
 	}

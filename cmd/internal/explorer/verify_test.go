@@ -45,7 +45,8 @@ func TestVerifyPage(t *testing.T) {
 	require.Equal(t, policy, get(s, "/model").Header().Get("Content-Security-Policy"))
 	require.Contains(t, get(s, "/model").Body.String(), `href="/verify"`)
 	text := w.Body.String()
-	require.Equal(t, verifierBuilt(), strings.Contains(text, `<li><a href="/verify"`), "the navigation leads to what is there")
+	require.Equal(t, verifierBuilt(), strings.Contains(text, `<li><a href="/verify"`),
+		"the navigation leads to what is there")
 	require.Contains(t, text, "--trust-hash 06"+strings.Repeat("0", 62))
 	require.Equal(t, verifierBuilt(), !strings.Contains(text, "Not in this build"))
 	require.Equal(t, verifierBuilt(), strings.Contains(text, `value="06`+strings.Repeat("0", 62)+`"`))
