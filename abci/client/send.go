@@ -100,7 +100,8 @@ func (c *Client) EnactmentOf(ctx context.Context, prefix string) (*Enactment, er
 	return c.EnactmentAt(ctx, found.Blocks[0].Block.Height, prefix)
 }
 
-// EnactmentIn returns the enactment of a proposal, named by its id or a prefix of it, in the events of the block at a height, or nil.
+// EnactmentIn returns the enactment of a proposal, named by its id or a prefix of it, in the events of the block at a
+// height, or nil.
 func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enactment {
 	for _, e := range events {
 		if e.Type != "enactment" {

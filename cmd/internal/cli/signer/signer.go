@@ -160,13 +160,15 @@ func (o *options) signBlocks(r *command.Run, c *config.Config, chainID string, l
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
-	server := privval.NewSignerServer(privval.NewSignerDialerEndpoint(logger.With("module", "signer"), announced(connect, logger),
+	server := privval.NewSignerServer(privval.NewSignerDialerEndpoint(logger.With("module", "signer"),
+		announced(connect, logger),
 		privval.SignerDialerEndpointConnRetries(dialTries), privval.SignerDialerEndpointRetryWaitInterval(dialPause),
 		privval.SignerDialerEndpointTimeoutReadWrite(silence)), chainID, key)
 	if err := server.Start(); err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
-	logger.Info("connecting to the node, to sign its blocks", "validator", key.Key.Address, "chain", chainID, "node", o.connect)
+	logger.Info("connecting to the node, to sign its blocks", "validator", key.Key.Address, "chain", chainID,
+		"node", o.connect)
 	return func() { _ = errors.Join(server.Stop(), held.Close()) }, nil // the last signature is on the disk
 }
 

@@ -170,9 +170,11 @@ func (s *sender) ended(ctx context.Context, prefix string) error {
 // endedError returns the error for the approval of a proposal with an enactment.
 func endedError(id string, e *client.Enactment) error {
 	if e.Refused != "" {
-		return fmt.Errorf("proposal %.8s (%s) was accepted, and not possible at height %d: %s", id, e.Kind, e.Height, e.Refused)
+		return fmt.Errorf("proposal %.8s (%s) was accepted, and not possible at height %d: %s", id, e.Kind, e.Height,
+			e.Refused)
 	}
-	return fmt.Errorf("proposal %.8s (%s) is in force since height %d, and needs no further approval", id, e.Kind, e.Height)
+	return fmt.Errorf("proposal %.8s (%s) is in force since height %d, and needs no further approval", id, e.Kind,
+		e.Height)
 }
 
 // show prints an effect for the one who signs. It fails if f falls to 0 and the command, which needs

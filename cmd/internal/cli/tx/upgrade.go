@@ -74,6 +74,6 @@ func skipsVersions(running, next uint64) string {
 	if next == running+1 {
 		return ""
 	}
-	return fmt.Sprintf("the chain runs version %d of the state machine, and --app-version is %d, not %d: without a release "+
-		"for it (spdl version prints its version) every node stops at that height", running, next, running+1)
+	return fmt.Sprintf("the chain runs version %d of the state machine, and --app-version is %d, not %d: without a "+
+		"release for it (spdl version prints its version) every node stops at that height", running, next, running+1)
 }
