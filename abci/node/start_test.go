@@ -136,22 +136,6 @@ func TestStartRestored(t *testing.T) {
 	require.NoFileExists(t, c.PrivValidatorStateFile())
 }
 
-// TestWorkerGivesUp: a worker that can never work is a failure of the node.
-func TestWorkerGivesUp(t *testing.T) {
-	stage.NotShort(t, "runs a node")
-	c, a := alone(t, 5)
-	a.Worker.Data = filepath.Join(t.TempDir(), "nothing")
-	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, r.Stop()) }()
-	select {
-	case err := <-r.Failed():
-		require.ErrorContains(t, err, "worker: training data")
-	case <-time.After(2 * time.Minute):
-		t.Fatal("nothing is said")
-	}
-}
-
 // TestABusyPortIsAnErrorThatNamesItsKey: this includes the Prometheus port, because CometBFT would
 // run without metrics.
 func TestABusyPortIsAnErrorThatNamesItsKey(t *testing.T) {
