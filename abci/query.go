@@ -15,8 +15,8 @@ import (
 //
 //   - status, params, progress, participants, participants/{i}, round/{t}, model, model/{t};
 //   - timing/{t}, refusals, refusals/{t} and attempts/{t}, which are this node's observations;
-//   - lead/{participant}, the draft that a worker signs with its gradients,
-//     lead/{participant}/draft, the draft alone, and pending/{participant}, one gradient;
+//   - lead/{participant}, the draft of an aggregate, which a worker signs, and the gradients of the
+//     draft; lead/{participant}/draft, the draft alone; pending/{participant}, one gradient;
 //   - leader, election/{t}, reputation, membership, proposals, evidence (or offences), epochs,
 //     upgrade, privacy and privacy/{participant};
 //   - bundle/{t} and kept/{t}, the parts of an export, and kept, the whole current state, which a

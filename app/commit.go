@@ -42,8 +42,8 @@ func (s *State) TakesCommits(height uint64) bool {
 	return s.Committing() || s.Params.Election.CommitReveal && s.Overdue(height)
 }
 
-// Overdue reports whether, before a height, the views of f+1 leaders have passed in which the round
-// could close with N-f gradients.
+// Overdue reports whether f+1 leaders have missed their views before a height. Only views count in
+// which the round could close with N-f gradients.
 func (s *State) Overdue(height uint64) bool {
 	e := s.Params.Election
 	return height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)

@@ -23,8 +23,8 @@ const (
 	maxPieces, fairPieces = 96, 2
 )
 
-// evidenceLimiter wraps CometBFT's evidence reactor and drops messages beyond these limits. No
-// evidence is lost: an honest peer sends its evidence again at its next broadcast, and a proposer
+// evidenceLimiter wraps CometBFT's evidence reactor and drops messages beyond maxPeerPieces and
+// maxPieces. No evidence is lost: an honest peer sends its evidence again at its next broadcast, and a proposer
 // puts its evidence into its block.
 type evidenceLimiter struct {
 	p2p.Reactor

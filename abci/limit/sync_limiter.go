@@ -40,7 +40,7 @@ const (
 // an attacker can run any number of other peers.
 type syncLimiter struct {
 	p2p.Reactor
-	answerMu   *sync.Mutex     // held while an answer is prepared; both reactors share it
+	answerMu   *sync.Mutex     // held while an answer is prepared; the reactors for blocks and snapshots share it
 	persistent map[p2p.ID]bool // the persistent peers
 
 	mu     sync.Mutex

@@ -110,7 +110,7 @@ func (t *peerBytes) minUnfinished(received int64) int64 {
 }
 
 // peersOverLimit returns the peers to disconnect, so that the remaining peers are within the limit.
-// It picks the peers of the largest weight, with the most unfinished bytes for the longest time.
+// It picks the peers of the largest weight. Weight is the sum of a peer's unfinished bytes over time.
 func (u *unfinishedLimiter) peersOverLimit(peers []p2p.Peer) (end []p2p.Peer) {
 	u.ticks++
 	type load struct {

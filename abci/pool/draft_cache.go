@@ -13,7 +13,7 @@ import (
 // may lead or other transactions change the pool.
 type Drafts struct {
 	mu        sync.Mutex
-	changed   <-chan struct{} // Snapshot.Changed of the snapshot behind drafts
+	changed   <-chan struct{} // the channel Changed of the snapshot from which drafts were made
 	drafts    map[uint32]cachedDraft
 	state     *app.State    // the state of lastDraft
 	lastDraft *tx.Aggregate // the latest draft for which the rule ran; nil before the first run

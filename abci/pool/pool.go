@@ -55,8 +55,8 @@ const (
 	// epoch with an external model of 32 KiB and a ledger. Without the bound, approvals that are
 	// padded to the size of a block would crowd out gradients.
 	maxOperationBytes = 40 << 10
-	// joinRate, per second, and joinBurst limit the Joins of all outsiders together that a node
-	// verifies. A Join costs the node three signatures and a VRF proof, and costs its sender
+	// A node verifies joinRate Joins of outsiders a second, with a burst of joinBurst. The limit is for
+	// all outsiders together. A Join costs the node three signatures and a VRF proof, and costs its sender
 	// nothing. If a flood of Joins keeps a newcomer's Join out, a member can send it inside an
 	// approval.
 	joinRate, joinBurst = 1, 8

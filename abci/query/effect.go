@@ -10,7 +10,7 @@ import (
 
 // Effect is what a proposal changes when it is enacted.
 type Effect struct {
-	Changes []params.Change `json:"changes,omitempty"` // the differences of the proposed from the running parameters
+	Changes []params.Change `json:"changes,omitempty"` // the parameters that the proposal changes, each with both values
 	Now     bool            `json:"now,omitempty"`     // whether the epoch begins before the running epoch's end
 	Members string          `json:"members,omitempty"` // N and f before and after a removal
 	Zero    bool            `json:"zero_f,omitempty"`  // whether f falls from above 0 to 0

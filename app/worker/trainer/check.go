@@ -28,7 +28,7 @@ type Report struct {
 	Batch    int       `json:"batch"`    // the number of examples or groups in the check's batch
 	// GroupsIgnored is true if the trainer has groups and the unit of privacy is an example.
 	GroupsIgnored bool    `json:"groups_ignored"`
-	StepMS        float64 `json:"step_ms"` // the time of the sum over that batch, in ms
+	StepMS        float64 `json:"step_ms"` // the time of the sum over the check's batch, in ms
 	// Tensors compares the tensors of the trainer's model with the tensors of the parameters. It is
 	// empty if the trainer does not name its tensors.
 	Tensors []Pair `json:"tensors,omitempty"`

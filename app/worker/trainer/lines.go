@@ -16,7 +16,7 @@ type lines struct {
 	secondStart time.Time // the start of the current second
 	numLines    int       // the number of lines since secondStart
 	numDropped  int       // the number of dropped lines that are not reported yet
-	lastLine    string    // the last line; StartError uses it after the program has ended
+	lastLine    string    // the last line that the program printed; StartError uses it after the program has ended
 }
 
 const (
