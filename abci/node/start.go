@@ -247,6 +247,11 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
+	if r.Application.State() == nil {
+		if err := checkProofs(c.GenesisFile(), doc.ChainID, g); err != nil {
+			return err
+		}
+	}
 	r.Application.SetDeclaration(home.Declaration(c, a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
 		SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load}))
 	block := int64(0)
@@ -318,9 +323,6 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 // application to the node's mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
 	m *metrics.Metrics, logger log.Logger) (err error) {
-	if err := r.checkNewChain(c); err != nil {
-		return err
-	}
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stop}, s,
 		&r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
@@ -337,23 +339,12 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	return nil
 }
 
-// checkNewChain returns an error if the application has no state yet, and a VRF proof in genesis is not one over its
-// chain and seed: the file was changed after the founding.
-func (r *Running) checkNewChain(c *config.Config) error {
-	if r.Application.State() != nil {
-		return nil
-	}
-	doc, err := home.ReadGenesis(c)
-	if err != nil {
-		return err
-	}
-	g, err := app.DecodeGenesis(doc.AppState)
-	if err != nil {
-		return err
-	}
-	if _, err = g.Contenders(doc.ChainID); err != nil {
+// checkProofs returns an error if a VRF proof in genesis is not one over its chain and seed: the file was
+// changed after the founding.
+func checkProofs(file, chainID string, g app.Genesis) error {
+	if _, err := g.Contenders(chainID); err != nil {
 		return fmt.Errorf("%s was changed after the founding: take the file of another member, and compare its SHA-256 with "+
-			"the others' (sha256sum): %w", c.GenesisFile(), err)
+			"the others' (sha256sum): %w", file, err)
 	}
 	return nil
 }

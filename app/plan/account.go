@@ -127,7 +127,7 @@ func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibra
 // accountants.
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // the epsilon after all rounds
-	Rounds  *uint64 `json:"rounds,omitempty"` // the number of rounds that the target epsilon pays for; null without such a target
+	Rounds  *uint64 `json:"rounds,omitempty"` // the rounds that the target epsilon pays for; null without a target epsilon
 	// LeastMultiplier is the smallest noise multiplier found with which the target epsilon pays for
 	// all rounds. It is 0 if the plan's multiplier is already enough, or if no multiplier below
 	// twice the plan's is enough.

@@ -54,7 +54,8 @@ func (c *chaos) offerNothing(to *client.Client) (end func()) {
 	c.eventually(func() bool { _, err := to.RPC().Status(context.Background()); return err == nil },
 		"the new node does not answer")
 	n := &net{T: c.T, Processes: c.Processes, clients: append(c.clients[:c.n:c.n], to)}
-	attack := hostile.Behaviour{Also: hostile.BlockChannels, Attack: hostile.Repeated(func(_ *hostile.Peer, p p2p.Peer) bool {
+	attack := hostile.Behaviour{Also: hostile.BlockChannels, Attack: hostile.Repeated(func(_ *hostile.Peer,
+		p p2p.Peer) bool {
 		time.Sleep(200 * time.Millisecond)
 		s, err := c.clients[0].RPC().Status(context.Background())
 		if err != nil {

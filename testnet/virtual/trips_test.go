@@ -17,8 +17,8 @@ import (
 	"github.com/spdl/spdl/testnet/link"
 )
 
-var zones = flag.String("zones", "", "zones of TestTrips, to which the nodes are dealt in turn; empty: all links have the "+
-	"same delay")
+var zones = flag.String("zones", "", "zones of TestTrips, to which the nodes are dealt in turn; empty: all links have "+
+	"the same delay")
 
 // TestTrips measures a round in one-way trips over the slowest link. Computing takes no virtual time,
 // so that only messages which wait for messages count: the gradient, the leader's aggregate, the

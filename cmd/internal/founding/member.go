@@ -68,8 +68,8 @@ func (m Member) withdraw(f *Founding, next Entry) error {
 	return os.Remove(m.copy(KindEntry))
 }
 
-// shared returns the members of whom the folder has a share, valid or not, and the member itself if
-// it has made one.
+// shared returns the members whose shares the folder has, valid or not. If there are none and this home
+// has made a share, it returns "this home".
 func (m Member) shared(f *Founding) (names []string) {
 	for _, name := range f.Proposal.Members {
 		if _, err := os.Stat(f.Path(name, KindShare)); err == nil {

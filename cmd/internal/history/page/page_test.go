@@ -50,7 +50,7 @@ func TestIncidentsComeFirst(t *testing.T) {
 			`<td data-l="participant">two (#2)</td><td data-l="epoch">0</td><td data-l="round">0 to 19</td>`,
 		`<th scope="row">absent: no gradient in 3 of 3 rounds</th><td data-l="participant">three (#3)</td>`,
 		">did not lead; ", "<h2>Facts", "SHA-256 of config/genesis.json: 0badcafe", "abc, after height 44",
-		"hash fe, after round 19", "N = 4, of which the rule withstands f = 1 attackers", ">median<", "<h2>Training",
+		"hash fe, after round 19", "N = 4; the rule withstands f = 1 attackers", ">median<", "<h2>Training",
 		"<h2>Participants", `<tr class="bad"><th scope="row">two (#2)`,
 	} {
 		at := strings.Index(string(raw), part)

@@ -136,7 +136,7 @@ func (c chain) facts() experiment.Table {
 		c.Audit.Rounds, c.Audit.Gradients, c.Audit.Transactions)
 	add("application hash", "%s, after height %d", c.Audit.AppHash, c.Audit.Last)
 	add("model", "hash %x, after round %d of epoch %d", last.ModelHash, last.Round, last.Epoch)
-	add("participants", "N = %d, of which the rule withstands f = %d attackers", members, c.Params.Rule.Byzantine)
+	add("participants", "N = %d; the rule withstands f = %d attackers", members, c.Params.Rule.Byzantine)
 	add("rule", "%s", c.Params.Rule.Name)
 	if math.IsNaN(last.Epsilon) {
 		add("privacy", "no DP guarantee")
