@@ -36,12 +36,9 @@ const fanOut = 8
 var composing = map[string]string{
 	"abci/home":             "all that the files of a home describe: node, chain, data, model, worker and trainer",
 	"cmd/internal/cli":      "the composition root: every group of commands",
-	"cmd/internal/doctor":   "all that a home is examined for: files, databases, chain, peers, keys, worker and machine",
 	"cmd/internal/explorer": "all that a node tells, as pages, pictures and model files",
 	"testnet": "localnets: real nodes, their attackers and links, the rounds and accuracy that " +
 		"they report",
-	"testnet/virtual": "nets of real nodes in virtual time: homes, nodes, links, attackers, and what blocks and " +
-		"journals must say",
 	"testnet/experiment/train": "one training from parameters, data, workers, attackers and a simulated or real net",
 }
 

@@ -51,24 +51,14 @@ func (m *Manifest) checkZones() error {
 		return fmt.Errorf("one zone, %q, delays no link: name at least two", m.Zones[0].Name)
 	}
 	var seen []string
-	places := make([]string, m.nodes())
 	for _, z := range m.Zones {
 		if z.Name == "" || slices.Contains(seen, z.Name) {
 			return fmt.Errorf("zone %q, want a name that no other zone has", z.Name)
 		}
 		seen = append(seen, z.Name)
-		for _, k := range z.Nodes {
-			switch {
-			case k < 0 || k >= len(places):
-				return fmt.Errorf("node %d in zone %q, want 0 to %d", k, z.Name, len(places)-1)
-			case places[k] != "":
-				return fmt.Errorf("node %d is in the zones %q and %q, want one", k, places[k], z.Name)
-			}
-			places[k] = z.Name
-		}
 	}
-	if k := slices.Index(places, ""); k >= 0 && len(m.Zones) > 0 {
-		return fmt.Errorf("node %d is in no zone", k)
+	if err := m.checkPlaces(); err != nil {
+		return err
 	}
 	for _, r := range m.Routes {
 		if err := m.checkRoute(r, seen); err != nil {
@@ -82,6 +72,26 @@ func (m *Manifest) checkZones() error {
 					strings.Join(Regions, ", "))
 			}
 		}
+	}
+	return nil
+}
+
+// checkPlaces returns an error unless there are no zones or every node is in one zone.
+func (m *Manifest) checkPlaces() error {
+	places := make([]string, m.nodes())
+	for _, z := range m.Zones {
+		for _, k := range z.Nodes {
+			switch {
+			case k < 0 || k >= len(places):
+				return fmt.Errorf("node %d in zone %q, want 0 to %d", k, z.Name, len(places)-1)
+			case places[k] != "":
+				return fmt.Errorf("node %d is in the zones %q and %q, want one", k, places[k], z.Name)
+			}
+			places[k] = z.Name
+		}
+	}
+	if k := slices.Index(places, ""); k >= 0 && len(m.Zones) > 0 {
+		return fmt.Errorf("node %d is in no zone", k)
 	}
 	return nil
 }

@@ -10,6 +10,9 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/syndtr/goleveldb/leveldb/opt"
+
+	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app"
 )
 
 // levelDB holds the options of each of a node's five LevelDBs.
@@ -71,6 +74,17 @@ func OpenApplicationDB(c *config.Config) (dbm.DB, error) {
 			c.DBDir(), err)
 	}
 	return nil, fmt.Errorf("application database in %s: %w", c.DBDir(), err)
+}
+
+// State returns the committed application state in the databases of a stopped node.
+func State(c *config.Config) (*app.State, error) {
+	db, err := OpenApplicationDB(c)
+	if err != nil {
+		return nil, err
+	}
+	own := store.New(db)
+	s, err := own.State()
+	return s, errors.Join(err, own.Close())
 }
 
 // isLocked reports whether a database did not open because another process holds the database's

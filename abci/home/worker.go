@@ -49,27 +49,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 		return worker.Config{}, err
 	}
 	w.Data = func(t worker.Task) (mnist.Features, error) {
-		if w.External != nil {
-			return mnist.Features{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program "+
-				"trains itself: leave worker.trainer out, or name a chain whose model is external",
-				worker.ErrUnfit, t.Params.Model.Kind)
-		}
-		if a.Worker.Data == "" && t.Active > 1 {
-			return mnist.Features{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this "+
-				"chain, each on data of its own: name the folder or the CSV file of yours, or say %q for the embedded MNIST, of "+
-				"which worker.part and worker.parts deal out a share",
-				worker.ErrUnfit, t.Active, EmbeddedData)
-		}
-		own, err := data(a.Worker.Data, t.Params.Model, a.Worker.partOf)
-		if err == nil {
-			err = CheckGroups(a.Worker.Data, own, t.Params)
-		}
-		if errors.Is(err, inputs.ErrInputs) || errors.Is(err, table.ErrTable) || errors.Is(err, mnist.ErrGroups) {
-			err = fmt.Errorf("%w: %w", worker.ErrUnfit, err)
-		}
-		if file := new(fs.PathError); errors.As(err, &file) && !errors.Is(err, worker.ErrUnfit) {
-			err = fmt.Errorf("%w: worker.data: %w: mount or name them, and start again", worker.ErrData, err)
-		}
+		own, err := a.Worker.examples(t, data)
 		if err != nil {
 			return mnist.Features{}, err
 		}
@@ -87,6 +67,32 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 		w.TestSeed = a.Worker.TestSeed
 	}
 	return w, nil
+}
+
+// examples reads the worker's share of its data, for a model that this program trains.
+func (w WorkerConfig) examples(t worker.Task, data PartOf) (mnist.Set, error) {
+	if len(w.Trainer) > 0 {
+		return mnist.Set{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program "+
+			"trains itself: leave worker.trainer out, or name a chain whose model is external",
+			worker.ErrUnfit, t.Params.Model.Kind)
+	}
+	if w.Data == "" && t.Active > 1 {
+		return mnist.Set{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this "+
+			"chain, each on data of its own: name the folder or the CSV file of yours, or say %q for the embedded MNIST, of "+
+			"which worker.part and worker.parts deal out a share",
+			worker.ErrUnfit, t.Active, EmbeddedData)
+	}
+	own, err := data(w.Data, t.Params.Model, w.partOf)
+	if err == nil {
+		err = CheckGroups(w.Data, own, t.Params)
+	}
+	if errors.Is(err, inputs.ErrInputs) || errors.Is(err, table.ErrTable) || errors.Is(err, mnist.ErrGroups) {
+		err = fmt.Errorf("%w: %w", worker.ErrUnfit, err)
+	}
+	if file := new(fs.PathError); errors.As(err, &file) && !errors.Is(err, worker.ErrUnfit) {
+		err = fmt.Errorf("%w: worker.data: %w: mount or name them, and start again", worker.ErrData, err)
+	}
+	return own, err
 }
 
 // UseTrainer sets the trainer to a command line that starts in the current working directory.

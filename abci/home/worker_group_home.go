@@ -28,6 +28,12 @@ func Journals(c *config.Config, a AppConfig) string {
 	return InHome(c, a.Worker.Journal)
 }
 
+// ReadJournal returns the summary of the journal of a home with one worker, without the journal's lock.
+// Its errors are those of worker.ReadJournalInfo.
+func ReadJournal(c *config.Config, a AppConfig) (worker.JournalInfo, error) {
+	return worker.ReadJournalInfo(InHome(c, a.Worker.Journal))
+}
+
 // KeptHeader returns the path of the file with the last header that a home's worker has verified.
 func KeptHeader(c *config.Config) string { return filepath.Join(c.DBDir(), "worker_header.json") }
 

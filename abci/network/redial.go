@@ -26,12 +26,7 @@ var _ dialer = (*p2p.Switch)(nil)
 // yet, CometBFT never dials that peer again. And after twenty failed attempts it waits up to hours
 // between attempts.
 func redial(ctx context.Context, sw dialer, persistent string, closes *earlyCloses, logger log.Logger) {
-	var all []*p2p.NetAddress
-	for peer := range strings.SplitSeq(persistent, ",") {
-		if address, err := p2p.NewNetAddressString(strings.TrimSpace(peer)); err == nil {
-			all = append(all, address)
-		}
-	}
+	all := addressesOf(persistent)
 	warned := ""
 	for {
 		select {
@@ -39,28 +34,45 @@ func redial(ctx context.Context, sw dialer, persistent string, closes *earlyClos
 			return
 		case <-time.After(redialInterval):
 		}
-		var missing []string
-		for _, address := range all {
-			if sw.Peers().Has(address.ID) || ctx.Err() != nil {
-				continue
-			}
-			err := sw.DialPeerWithAddress(address)
-			switch {
-			case err != nil && isClosedByPeer(err):
-				closes.note(address.ID)
-			case err != nil && isUnreachable(err):
-				closes.forget(address.ID)
-			}
-			if err != nil {
-				logger.Debug("persistent peer not reached", "peer", address, "err", err)
-				missing = append(missing, address.String())
-			}
-		}
-		if now := strings.Join(missing, ","); now != warned && ctx.Err() == nil {
+		now := strings.Join(dialMissing(ctx, sw, all, closes, logger), ",")
+		if now != warned && ctx.Err() == nil {
 			warnMissing(logger, now)
 			warned = now
 		}
 	}
+}
+
+// addressesOf returns the valid addresses of a list.
+func addressesOf(list string) (all []*p2p.NetAddress) {
+	for peer := range strings.SplitSeq(list, ",") {
+		if address, err := p2p.NewNetAddressString(strings.TrimSpace(peer)); err == nil {
+			all = append(all, address)
+		}
+	}
+	return all
+}
+
+// dialMissing dials the peers that are not connected, and returns those that it did not reach.
+func dialMissing(ctx context.Context, sw dialer, all []*p2p.NetAddress, closes *earlyCloses,
+	logger log.Logger) (missing []string) {
+	for _, address := range all {
+		if sw.Peers().Has(address.ID) || ctx.Err() != nil {
+			continue
+		}
+		err := sw.DialPeerWithAddress(address)
+		if err == nil {
+			continue
+		}
+		switch {
+		case isClosedByPeer(err):
+			closes.note(address.ID)
+		case isUnreachable(err):
+			closes.forget(address.ID)
+		}
+		logger.Debug("persistent peer not reached", "peer", address, "err", err)
+		missing = append(missing, address.String())
+	}
+	return missing
 }
 
 // warnMissing warns about persistent peers that are not connected. If missing is "", it logs that

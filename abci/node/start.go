@@ -123,28 +123,12 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("app.toml: %w", err)
 	}
-	if a.IsRelay() {
-		if err := home.CheckRelay(c, a); err != nil {
-			return nil, err
-		}
-	}
 	own, err := home.OpenParticipant(context.Background(), c, a, h.Keys)
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
-	if err := home.CheckKeys(c.RootDir); err != nil && !errors.Is(err, os.ErrNotExist) {
-		logger.With("module", "app").Warn("a key has no effect: correct or remove it", "err", err)
-	}
-	if err := checkDiverged(c); err != nil {
+	if err := checkHome(c, a, logger.With("module", "app")); err != nil {
 		return nil, err
-	}
-	if err := warnKeys(c, a, logger.With("module", "app")); err != nil {
-		return nil, err
-	}
-	if !a.IsRelay() {
-		if err := home.RestoreData(c, logger.With("module", "app")); err != nil {
-			return nil, err
-		}
 	}
 	r := &Running{worker: make(chan error, 1), failures: make(chan error, 2), dataDir: c.DBDir(),
 		upgradeHalt: newUpgradeHalt()}
@@ -160,6 +144,24 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil
+}
+
+// checkHome rejects a home that must not start, warns about what has no effect or is readable for others,
+// and completes the data of a restored validator.
+func checkHome(c *config.Config, a home.AppConfig, logger log.Logger) error {
+	if err := home.CheckKeys(c.RootDir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		logger.Warn("a key has no effect: correct or remove it", "err", err)
+	}
+	if err := checkDiverged(c); err != nil {
+		return err
+	}
+	if err := warnKeys(c, a, logger); err != nil {
+		return err
+	}
+	if a.IsRelay() {
+		return home.CheckRelay(c, a)
+	}
+	return home.RestoreData(c, logger)
 }
 
 // warnKeys warns about key files that other users can read, and about plain key files in a home

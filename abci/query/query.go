@@ -94,6 +94,9 @@ type Home struct {
 	Worker          string `json:"worker,omitempty"` // WorkerStopped; otherwise empty
 }
 
+// IsSilent reports whether the node's validator counts as silent.
+func (h *Home) IsSilent() bool { return h != nil && h.BlocksSinceVote > MaxSilentBlocks }
+
 // ModelState is the answer to /model and /model/{round}.
 type ModelState struct {
 	Epoch      uint64 `json:"epoch"`

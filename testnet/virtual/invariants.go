@@ -11,7 +11,6 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/app/worker"
 )
 
 // A net may have twice the goroutines that it had when it began, and this much more heap a node:
@@ -121,7 +120,7 @@ func (v *invariants) checkLedger(i int, m *member, s *app.State) error {
 	if !m.app.Worker.Enabled || m.attack != "" {
 		return nil
 	}
-	j, err := worker.ReadJournalInfo(home.InHome(m.config, m.app.Worker.Journal))
+	j, err := home.ReadJournal(m.config, m.app)
 	if err != nil {
 		return err
 	}

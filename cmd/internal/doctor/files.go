@@ -109,7 +109,7 @@ func journal(ctx context.Context, h *Home) Finding {
 		return skip("not compared: genesis.json is not the genesis of this home's data")
 	}
 	path := home.Journals(h.Config, h.App)
-	info, err := worker.ReadJournalInfo(path)
+	info, err := home.ReadJournal(h.Config, h.App)
 	switch {
 	case errors.Is(err, worker.ErrDamaged):
 		return fail("move the file away and start again: the worker begins a new one", "%v", err)
@@ -130,6 +130,11 @@ func journal(ctx context.Context, h *Home) Finding {
 	if err != nil {
 		return skip("the chain's participants cannot be read: %v", err)
 	}
+	return journalOf(all, path, info)
+}
+
+// journalOf compares a journal with the chain's record of its participant.
+func journalOf(all []app.Participant, path string, info worker.JournalInfo) Finding {
 	i := slices.IndexFunc(all, func(p app.Participant) bool { return string(p.Id) == string(info.ID) })
 	switch {
 	case i < 0:

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 )
 
@@ -104,11 +102,5 @@ func (h *Home) state() (*app.State, error) {
 	if !h.hasData() {
 		return nil, nil
 	}
-	db, err := home.OpenApplicationDB(h.Config)
-	if err != nil {
-		return nil, err
-	}
-	own := store.New(db)
-	s, err := own.State()
-	return s, errors.Join(err, own.Close())
+	return home.State(h.Config)
 }

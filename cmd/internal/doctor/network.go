@@ -93,19 +93,7 @@ func peers(ctx context.Context, h *Home) Finding {
 	if len(wanted) == 0 && !alone {
 		return skip("no address of another node is known: neither p2p.persistent_peers nor the chain has one")
 	}
-	errs := make([]error, len(wanted))
-	var wg sync.WaitGroup
-	for i, address := range wanted {
-		wg.Go(func() { errs[i] = probe.Node(ctx, address) })
-	}
-	wg.Wait()
-	var silent []string
-	for i, err := range errs {
-		if err != nil {
-			_, at, _ := strings.Cut(wanted[i], "@")
-			silent = append(silent, at+" "+err.Error())
-		}
-	}
+	silent := silentAmong(ctx, wanted)
 	found := fmt.Sprintf("%d of %d nodes answer", len(wanted)-len(silent), len(wanted))
 	if connected != nil {
 		found += fmt.Sprintf(", %d are connected%s", len(connected), list(slices.Sorted(maps.Values(connected))))
@@ -128,6 +116,24 @@ func peers(ctx context.Context, h *Home) Finding {
 		return warn(remedy, "%s", found)
 	}
 	return ok("%s", found)
+}
+
+// silentAmong probes all nodes at once, and returns the address of each that does not answer, with the
+// reason.
+func silentAmong(ctx context.Context, addresses []string) (silent []string) {
+	errs := make([]error, len(addresses))
+	var wg sync.WaitGroup
+	for i, address := range addresses {
+		wg.Go(func() { errs[i] = probe.Node(ctx, address) })
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			_, at, _ := strings.Cut(addresses[i], "@")
+			silent = append(silent, at+" "+err.Error())
+		}
+	}
+	return silent
 }
 
 // closedHint returns what the nodes that close the running node's connections right after the handshake mean,

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/worker"
 )
 
 // After silentRounds rounds without a gradient of a participant the chain counts it as inactive: rounds close
@@ -45,7 +44,7 @@ func participant(ctx context.Context, h *Home) Finding {
 		}
 		return fail(remedy, "a rotation of participant %d's keys is in force, and the home has the former key", p.Index)
 	case h.App.Worker.Signer == "":
-		info, err := worker.ReadJournalInfo(home.Journals(h.Config, h.App))
+		info, err := home.ReadJournal(h.Config, h.App)
 		if err == nil && len(info.ID) > 0 && !bytes.Equal(info.ID, p.Id) {
 			return fail("put the key file and the journal of one participant in place: with another's key, the journal does "+
 				"not prevent a second signature", "the home's key is of participant %d, and its journal of participant id %X",
@@ -62,7 +61,7 @@ func (h *Home) ownParticipant(ctx context.Context, all []app.Participant) (p *ap
 	var id []byte
 	if own, err := home.OpenParticipant(ctx, h.Config, h.App, home.NewKeystore(h.Config.RootDir, nil)); err == nil {
 		key = own.Signing
-	} else if info, err := worker.ReadJournalInfo(home.Journals(h.Config, h.App)); err == nil {
+	} else if info, err := home.ReadJournal(h.Config, h.App); err == nil {
 		id = info.ID
 	}
 	i := slices.IndexFunc(all, func(p app.Participant) bool {

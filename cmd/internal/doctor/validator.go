@@ -8,7 +8,6 @@ import (
 	"github.com/cometbft/cometbft/crypto/ed25519"
 
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -55,7 +54,7 @@ func (h *Home) votes(ctx context.Context, p *app.Participant) Finding {
 	switch {
 	case err != nil:
 		return skip("the node does not say whether it votes: %v", err)
-	case s.Home != nil && s.Home.BlocksSinceVote > query.MaxSilentBlocks:
+	case s.Home.IsSilent():
 		return warn("see the checks validator signer, peers, peer clocks and disk, and the node's log", "%v, of participant "+
 			"%d: no vote of it in the last %d blocks", address, p.Index, s.Home.BlocksSinceVote)
 	}

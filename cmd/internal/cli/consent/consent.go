@@ -3,6 +3,7 @@
 package consent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -84,30 +85,36 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.decide(r.Context, &offer, deciding, log); err != nil {
+		return err
+	}
+	return r.Show(offer, func(w io.Writer) error {
+		if err := list(w, []offered{offer}); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "\n%s epoch %d of chain %s with these parameters: %s\n", verb(offer.Decision), offer.Epoch, offer.ChainID,
+			offer.Params)
+		return nil
+	})
+}
+
+// decide signs the decision on an offer with each of the home's participants, and adds the records to
+// the log.
+func (o *options) decide(ctx context.Context, offer *offered, deciding []home.Participant, log *consent.Log) error {
 	decision := consent.Consented
 	if o.reject {
 		decision = consent.Rejected
 	}
 	var records []consent.Record
 	for _, p := range deciding {
-		record, err := p.Consent(r.Context, offer.Subject, decision)
+		record, err := p.Consent(ctx, offer.Subject, decision)
 		if err != nil {
 			return err
 		}
 		records = append(records, record)
 	}
-	if err := log.Add(records...); err != nil {
-		return err
-	}
 	offer.Decision, offer.Decided = decision, &records[0].Time
-	return r.Show(offer, func(w io.Writer) error {
-		if err := list(w, []offered{offer}); err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "\n%s epoch %d of chain %s with these parameters: %s\n", verb(decision), offer.Epoch, offer.ChainID,
-			offer.Params)
-		return nil
-	})
+	return log.Add(records...)
 }
 
 func verb(d consent.Decision) string {

@@ -161,7 +161,7 @@ func homeText(h query.Home) (text string) {
 		}
 		text += "\n"
 	}
-	if h.BlocksSinceVote > query.MaxSilentBlocks {
+	if h.IsSilent() {
 		text += fmt.Sprintf("validator     silent: no vote of it in the last %d blocks (spdl doctor)\n", h.BlocksSinceVote)
 	}
 	if h.Consent != "" {

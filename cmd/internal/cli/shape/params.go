@@ -72,16 +72,27 @@ func (o *Options) Check() error {
 			"which are for a preset: the parameters have them"))
 	case o.preset+o.data+o.schema == "" && (o.model != "" || o.examples != nil):
 		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))
-	case o.label != "" && o.data == "":
-		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.label))
-	case o.schema != "" && o.data == "" && o.examples == nil:
-		return command.Usage(errors.New("--schema without --data: give the examples of each participant with --examples"))
-	case o.group != "" && o.data == "":
-		return command.Usage(fmt.Errorf("--group %q names a column of a CSV file: name the file with --data", o.group))
 	case o.byzantine != nil && *o.byzantine < 0:
 		return command.Usage(fmt.Errorf("--byzantine is %d, want at least 0", *o.byzantine))
+	case o.data == "":
+		if err := o.checkWithoutData(); err != nil {
+			return command.Usage(err)
+		}
 	}
 	return o.checkPreset()
+}
+
+// checkWithoutData rejects options that --data has to go with.
+func (o *Options) checkWithoutData() error {
+	switch {
+	case o.label != "":
+		return fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.label)
+	case o.schema != "" && o.examples == nil:
+		return errors.New("--schema without --data: give the examples of each participant with --examples")
+	case o.group != "":
+		return fmt.Errorf("--group %q names a column of a CSV file: name the file with --data", o.group)
+	}
+	return nil
 }
 
 // checkPreset rejects an unknown preset.

@@ -121,7 +121,7 @@ func signForParticipant(r *command.Run, c *config.Config, a home.AppConfig, chai
 		return err
 	}
 	local := worker.NewLocal(keys, func() (worker.Keys, error) { return r.Keystore().LoadKeys(file) }, journal, nil)
-	known, err := worker.ReadJournalInfo(journal)
+	known, err := home.ReadJournal(c, a)
 	if err != nil {
 		return err
 	}
