@@ -28,39 +28,41 @@ type Options struct {
 	// ProposalWait bounds the time that PrepareProposal waits for the round's gradients and
 	// aggregate. It must be below timeout_propose. The default is 1 s.
 	ProposalWait time.Duration
-	// StragglerWait bounds the time that a proposer or a leader with N-f gradients waits for
-	// further gradients. The default is 250 ms.
+	// StragglerWait is a pause: once a proposer or a leader has N-f gradients, it stops waiting
+	// when no further gradient arrives for that long. The default is 250 ms.
 	StragglerWait time.Duration
 	// PoolBytes bounds the bytes of the pending transactions. The default is 256 MiB.
 	PoolBytes int64
 	// SnapshotInterval is the number of heights between two snapshots for state sync; 0 disables
-	// snapshots. On a fast chain the node skips some. It keeps at least the last two snapshots.
+	// snapshots. On a fast chain the node skips some snapshots. The node keeps at least the last
+	// two.
 	SnapshotInterval uint64
 	// StateMachine is the state machine version that the application executes. The default is
-	// app.Version; other values are for networks of several versions in one process.
+	// app.Version; other values let nodes of several versions run in one process.
 	StateMachine uint64
 	// ChainID is the chain id in the node's genesis. A snapshot of another chain is rejected.
 	ChainID string
 	Program string // the version of the program, as Info returns it
 	// GenesisVersion is the state machine version in the node's genesis. The default is the version
-	// in StateMachine. A received snapshot whose state records no upgrade is of this version; state
-	// sync rejects the snapshot unless this version is StateMachine.
+	// in StateMachine. If the state in a received snapshot records no upgrade, the snapshot is of
+	// this version, and state sync rejects it unless this version equals StateMachine.
 	GenesisVersion uint64
-	// OwnKey is the public key of the participant whose worker runs with this node, for the
-	// timings. It may be nil.
+	// OwnKey is the public key of the participant whose worker runs with this node. Timings and
+	// metrics use it. It may be nil.
 	OwnKey []byte
 	// OnFinalized is called by every successful FinalizeBlock, in CometBFT's goroutine, with the
 	// decided block and the outcome. It may be nil.
 	OnFinalized func(*abcitypes.RequestFinalizeBlock, *app.Outcome)
-	// IsDecided reports whether an honest validator is beyond a height. At such a height
-	// PrepareProposal does not wait: CometBFT cannot process the decided block in that time, so the
-	// node would never catch up with a fast chain. By default no height is decided.
+	// IsDecided reports whether an honest validator has passed a height. At such a height
+	// PrepareProposal does not wait: CometBFT cannot process the decided block until
+	// PrepareProposal returns, so the node would never catch up with a fast chain. By default
+	// IsDecided returns false.
 	IsDecided func(height int64) bool
-	// Admits returns an error for the id of a node that may not connect, for CometBFT's peer
-	// filter. By default every node may connect.
+	// Admits returns an error if the node with an id may not connect. CometBFT's peer filter calls
+	// it. By default every node may connect.
 	Admits func(node string) error
-	// Opens returns an error for an address from which no connection is accepted. CometBFT's peer
-	// filter calls Opens before the node's id is known. By default every address is accepted.
+	// Opens returns an error if no connection from an address is accepted. CometBFT's peer filter
+	// calls Opens before the node's id is known. By default every address is accepted.
 	Opens func(address string) error
 	// GossipRefused makes the mempool take gradients that the application rejects, so that peers
 	// receive them. Only the node of a simulated attacker sets it.
@@ -102,10 +104,10 @@ type Application struct {
 	snapshotTimes map[uint64]time.Time // times of the snapshots by height; only Commit uses it
 
 	// offerTime is the time of the last accepted offer of a snapshot, and chunkTime the time of the
-	// last correct chunk; nil before.
+	// last correct chunk. Each is nil before the first.
 	offerTime, chunkTime atomic.Pointer[time.Time]
 
-	// restoration is the restore of the snapshot that state sync is receiving. It needs no lock,
+	// restoration holds the chunks of the snapshot that state sync is receiving. It needs no lock,
 	// because CometBFT makes one snapshot call at a time.
 	restoration *restoration
 
@@ -119,7 +121,7 @@ type Application struct {
 
 var _ abcitypes.Application = (*Application)(nil)
 
-// New opens the application on its database, at the last committed height, or without a state
+// New opens the application on its database. Its state is that of the last committed height, or nil
 // before InitChain.
 func New(o Options) (*Application, error) {
 	if o.ProposalWait <= 0 {
@@ -202,18 +204,19 @@ func (a *Application) SetDeclaration(declare func(*app.State) query.Home) {
 // set before the node starts.
 func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clocks = clocks }
 
-// SetClosedBy sets the function that returns query.Connections.ClosedBy. It must be set before the node
-// starts.
+// SetClosedBy sets the function that returns the value of query.Connections.ClosedBy. It must be
+// set before the node starts.
 func (a *Application) SetClosedBy(closedBy func() []string) { a.queries.ClosedBy = closedBy }
 
 // SetAdmitted sets the function that hands to gossip every transaction that the mempool is about to
 // take. That includes transactions that are already in the pool and, with GossipRefused,
-// transactions that the pool rejects. CheckTx calls the function in its own goroutine, so it must
-// not block. It must be set before the node starts.
+// transactions that the pool rejects. CheckTx waits for the function, so the function must not
+// block. It must be set before the node starts.
 func (a *Application) SetAdmitted(onAdmitted func(*tx.Tx)) { a.onAdmitted = onAdmitted }
 
 // SetReport sets the function that submits evidence of an equivocation that this node has seen.
-// CheckTx calls the function, so it must not block. It must be set before the node starts.
+// CheckTx waits for the function, so the function must not block. It must be set before the node
+// starts.
 func (a *Application) SetReport(send func(raw []byte)) { a.report = send }
 
 // State returns the committed state, nil before InitChain.
@@ -225,7 +228,7 @@ func (a *Application) State() *app.State { return a.state.Load() }
 func (a *Application) SetEnd(onEnd func(*app.State)) { a.onEnd = onEnd }
 
 // SetHold sets the callback for a decided block that needs another state machine version.
-// FinalizeBlock calls it before it returns an error, on which CometBFT panics; a callback that
-// never returns stops CometBFT without a panic. It must be set before the node starts, and after
-// CometBFT has replayed its blocks.
+// FinalizeBlock calls the callback, and then returns an error, on which CometBFT panics. A callback
+// that never returns stops CometBFT without a panic. It must be set before the node starts, and
+// after CometBFT has replayed its blocks.
 func (a *Application) SetHold(onHold func()) { a.onHold = onHold }

@@ -90,7 +90,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	return nil
 }
 
-// passOn hands a transaction to gossip. The mempool is about to take the transaction.
+// passOn hands t to gossip. The mempool takes t when CheckTx has returned.
 func (a *Application) passOn(t *tx.Tx) {
 	if a.onAdmitted != nil {
 		a.onAdmitted(t)

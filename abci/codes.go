@@ -45,7 +45,7 @@ const (
 	CodeInternal       uint32 = 99
 )
 
-// codeOf maps errors to codes. The first match counts.
+// codeOf maps errors to codes. The first match decides.
 var codeOf = []struct {
 	err  error
 	code uint32

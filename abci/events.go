@@ -13,7 +13,7 @@ import (
 )
 
 // These are the events and their attributes. Only attributes before a semicolon are indexed for
-// searches, because an index costs every node a key in its database.
+// searches, because each indexed attribute costs every node a key in its database.
 //
 //	event      has it           attributes
 //	round      the block        epoch round leader view included; margin delta model epsilon
@@ -27,11 +27,12 @@ import (
 //	enactment  the block        kind participant proposal; refused
 //
 // tx_search finds a transaction by its events, block_search a block. The events commit and reveal
-// exist only with commit_reveal; reveal is in the block that ends the commit phase. Each kind of
-// operation has an event like join and remove: the sender, the subject, and the id of the proposal.
+// exist only with commit_reveal; reveal is in the block that ends the commit phase. Every other
+// kind of operation has an event like join and remove, with the sender, the subject, and the id of
+// the proposal.
 
-// roundEvents returns the event of a closed round. A nil r stands for no closed round, and a nil
-// epsilon for a ledger that is incomplete.
+// roundEvents returns the event of a closed round. r is nil if no round was closed. epsilon is nil
+// if the privacy ledger is incomplete.
 func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 	if r == nil {
 		return nil

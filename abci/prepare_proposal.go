@@ -44,14 +44,14 @@ func (a *Application) PrepareProposal(ctx context.Context,
 // propose waits for a round that Execute accepts, and returns its transactions. It returns no round
 //
 //   - after ProposalWait;
-//   - if the pool has not changed for StragglerWait, once all required gradients, or N-f gradients,
-//     are in the pool. There is one exception: at a height that allows a round without some
-//     required gradients, propose keeps waiting with only N-f gradients, because the leader also
-//     waits for stragglers;
+//   - if all required gradients or N-f gradients are in the pool, and the pool has not changed for
+//     StragglerWait. N-f gradients are not enough at a height at which the round may close short
+//     (MayCloseShort), because there the leader waits for stragglers too;
 //   - at once if other validators have decided the height.
 //
-// A block without a round advances the height, and with it the view and the quorum. In the commit
-// phase propose waits under the same conditions, and then returns the pending commitments.
+// A block without a round still advances the height, on which the view and the quorum depend. In
+// the commit phase propose waits under the same conditions, and then returns the pending
+// commitments.
 func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()

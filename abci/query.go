@@ -15,21 +15,22 @@ import (
 //
 //   - status, params, progress, participants, participants/{i}, round/{t}, model, model/{t};
 //   - timing/{t}, refusals, refusals/{t} and attempts/{t}, which are this node's observations;
-//   - lead/{participant}, the draft of an aggregate, which a worker signs, and the gradients of the
-//     draft; lead/{participant}/draft, the draft alone; pending/{participant}, one gradient;
+//   - lead/{participant}, the draft of an aggregate for a worker to sign, together with its
+//     gradients; lead/{participant}/draft, the same without the gradients; pending/{participant},
+//     one gradient;
 //   - leader, election/{t}, reputation, membership, proposals, evidence (or offences), epochs,
 //     upgrade, privacy and privacy/{participant};
-//   - bundle/{t} and kept/{t}, the parts of an export, and kept, the whole current state, which a
-//     worker in another process checks against a header.
+//   - bundle/{t} and kept/{t}, the parts of an export; kept, the whole current state, for a worker
+//     in another process, which checks the state against a header.
 //
-// With ?from=A&to=B after the path the answer is a piece of a model, a state or the velocity, as
-// bytes: see query.RangeInfo.
+// With ?from=A&to=B after the path the answer is a range of the bytes of a model, a state or the
+// velocity: see query.RangeInfo.
 //
-// With Prove the value is not JSON but the bytes in the state's tree, with the key of the leaf and
-// a proof. The proof leads to the application hash, which is in the header of the answer's height
-// plus 1 (package proof). Proofs exist for params, progress, chain_id, closed, history,
-// participants, model, velocity, proposals, offences and epochs, for each element of a list, as in
-// participants/{i}, and for chunk/{i}, chunk/{t}/{i}, model/{t} and round/{t}.
+// If the request sets Prove, the value is not JSON but the bytes in the state's tree, with the key
+// of the leaf and a proof. The proof leads to the application hash, which is in the header of the
+// answer's height plus 1 (package proof). Proofs exist for params, progress, chain_id, closed,
+// history, participants, model, velocity, proposals, offences and epochs, for each element of a
+// list, as in participants/{i}, and for chunk/{i}, chunk/{t}/{i}, model/{t} and round/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
 	if n := len(req.Path); n > query.MaxQueryPath {

@@ -10,10 +10,10 @@ import (
 // slowRoundEvery is the min number of rounds between two warnings of slow training steps.
 const slowRoundEvery = 100
 
-// slowRounds counts rounds for warnings that training steps are slower than a round waits. The
-// chain itself has no clock: a round waits for a number of heights, so the chain cannot distinguish
-// a slow step from an absent participant. The operators can, and they set the parameters. Only
-// Commit uses slowRounds.
+// slowRounds counts rounds. With the counts the application limits its warnings that a training
+// step takes longer than a round waits. The chain itself has no clock: a round waits for a number
+// of heights, so the chain cannot distinguish a slow step from an absent participant. Operators
+// can, and they can change the parameters. Only Commit uses slowRounds.
 type slowRounds struct {
 	rounds uint64 // the rounds closed since this node started
 	next   uint64 // the min value of rounds for the next warning
@@ -29,8 +29,9 @@ const (
 		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
 )
 
-// warnSlowRound warns if the round that a block closed was late; before is the state before that
-// block. It ignores the first round that a node sees, whose time includes the start of the node.
+// warnSlowRound warns if the closed round r was late. The argument before is the state before the
+// block that closed r. The first round that a node sees gives no warning, because its time includes
+// the start of the node.
 func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Moments) {
 	l := &a.lateness
 	l.rounds++
@@ -51,8 +52,8 @@ func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Mo
 		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
 }
 
-// closedShort reports whether a closed round has no gradient of a participant that was required in
-// before, the state before the round's block.
+// closedShort reports whether the closed round r lacks the gradient of a required participant. The
+// argument before is the state before the block that closed r.
 func closedShort(before *app.State, r *app.Record) bool {
 	present := make([]uint32, len(r.Contributions))
 	for i, c := range r.Contributions {

@@ -30,7 +30,7 @@ const (
 	snapshotSpacing = snapshotAge / 20
 )
 
-// restoration is the restore of a snapshot that state sync is receiving.
+// restoration holds the chunks of a snapshot that state sync is receiving.
 type restoration struct {
 	height      uint64
 	appHash     []byte
@@ -118,8 +118,8 @@ func (a *Application) LoadSnapshotChunk(_ context.Context,
 }
 
 // OfferSnapshot accepts a snapshot of this program's format and of a size that a state can have.
-// restore later compares the state with the application hash of the request, which the light client
-// has verified.
+// The method restore later compares the state with the application hash of the request, which the
+// light client has verified.
 func (a *Application) OfferSnapshot(_ context.Context,
 	req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
 	s := req.Snapshot
@@ -152,9 +152,9 @@ func (r *restoration) verify(index uint32, chunk []byte) bool {
 
 // ApplySnapshotChunk collects the chunks. After the last chunk it checks the state against the
 // verified hash, stores it and publishes it. If a chunk is wrong, CometBFT fetches the chunk from
-// another peer and bans the sender. If the snapshot cannot be restored, the senders of all chunks
-// are banned, unless only the state machine version is wrong: such senders may also offer a
-// snapshot of this program's version.
+// another peer and bans the sender. If the snapshot cannot be restored, CometBFT bans the senders
+// of all chunks. It bans none of them if only the state machine version is wrong, because these
+// senders may also offer a snapshot of this program's version.
 func (a *Application) ApplySnapshotChunk(_ context.Context,
 	req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
 	r := a.restoration
@@ -190,8 +190,8 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 }
 
 // executable returns an error if the height after a received state needs another state machine
-// version. The node would store such a state and then halt, and its home could no longer restore a
-// snapshot of the node's version.
+// version. Without this check the node would store such a state and then halt, and its home could
+// no longer restore a snapshot of the node's version.
 func (a *Application) executable(s *app.State) error {
 	if a.options.StateMachine != app.Version {
 		s = s.As(a.options.StateMachine)
@@ -208,7 +208,7 @@ func (a *Application) executable(s *app.State) error {
 }
 
 // restore checks, stores and publishes the received state. Any peer may offer a snapshot, so
-// restore turns a panic, which is the fault of the snapshot, into an error.
+// restore turns a panic into an error.
 func (a *Application) restore(r *restoration) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

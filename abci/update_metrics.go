@@ -10,7 +10,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// measure updates the metrics after a commit, those of participants only if the state has changed.
+// measure updates the metrics after a commit. If the state is unchanged, it does not update the
+// metrics of participants.
 func (a *Application) measure(before, s *app.State) {
 	m := a.options.Metrics
 	if m == nil {

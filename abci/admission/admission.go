@@ -38,12 +38,13 @@ type Policy struct {
 
 // Control decides which nodes may connect: the nodes of active members, the persistent peers in
 // config.toml, and the relays and p2p.allowed_peers in app.toml. Every node may connect if
-// p2p.members_only is false, or while an active member with a validator has not registered a node.
+// p2p.members_only is false, or as long as any active member that runs a validator has not
+// registered a node.
 type Control struct {
 	file            string            // the path of app.toml
 	relays          string            // the relays as id@host:port, separated by commas
 	persistentIDs   map[p2p.ID]bool   // the ids of the persistent peers, including relays
-	genesis         []app.Participant // the participants of the genesis, used until state returns a state
+	genesis         []app.Participant // the participants of the genesis, used while the function state returns nil
 	state           func() *app.State
 	limiter         *handshakeLimiter
 	strangers       strangerLog
@@ -148,7 +149,7 @@ func (ad *Control) AdmitAddress(address string) error {
 }
 
 // reread reads p2p.allowed_peers and p2p.members_only again if app.toml has changed. So an operator
-// can admit a node, or all nodes while members are unknown, without a restart.
+// can admit one node or all nodes without a restart.
 func (ad *Control) reread(logger log.Logger) {
 	info, err := os.Stat(ad.file)
 	if err != nil || info.ModTime().Equal(ad.readTime) {

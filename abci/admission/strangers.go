@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// strangerPause is the min time between two log lines about one stranger, and lineInterval the min time between
-	// two lines about any strangers, so that connections with many ids do not fill the log.
+	// strangerPause is the min time between two log lines about the same stranger, and lineInterval
+	// the min time between two lines about any strangers, so that connections with many ids do not
+	// fill the log.
 	strangerPause, lineInterval = 10 * time.Minute, 10 * time.Second
-	// maxStrangers is the max number of strangers that are remembered.
+	// maxStrangers is the max number of strangers that strangerLog remembers.
 	maxStrangers = 1 << 10
 )
 
-// strangerLog remembers the nodes that were rejected and logged. Its owner locks it.
+// strangerLog remembers the rejected nodes that were logged. Control.mu guards it.
 type strangerLog struct {
 	logged *simplelru.LRU[p2p.ID, time.Time]
 	line   time.Time // the time of the last line
@@ -35,7 +36,8 @@ func newStrangerLog() strangerLog {
 	return strangerLog{logged: said}
 }
 
-// shouldLog reports whether to log a rejected node at a time, and notes that it is logged.
+// shouldLog reports whether the rejection of a node at a time is to be logged. If so, it records
+// the log line.
 func (s *strangerLog) shouldLog(id p2p.ID, at time.Time) bool {
 	if last, known := s.logged.Get(id); known && at.Sub(last) < strangerPause || at.Sub(s.line) < lineInterval {
 		return false
@@ -45,8 +47,8 @@ func (s *strangerLog) shouldLog(id p2p.ID, at time.Time) bool {
 	return true
 }
 
-// Filter returns a filter for the peers of CometBFT's switch. It rejects strangers, as Admit does, and logs the
-// rejected ones.
+// Filter returns a filter for the peers of CometBFT's switch. It rejects the nodes that Admit
+// rejects, and logs them.
 func (ad *Control) Filter(logger log.Logger) p2p.PeerFilterFunc {
 	return func(_ p2p.IPeerSet, peer p2p.Peer) error {
 		err := ad.Admit(string(peer.ID()))

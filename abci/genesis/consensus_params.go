@@ -42,8 +42,8 @@ func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) e
 	if need := g.Params.BlockBytes(n); have < need {
 		return fmt.Errorf("%w: consensus_params.block.max_bytes is %d, a round needs %d", app.ErrGenesis, have, need)
 	}
-	// This is CometBFT's own computation, with all validators and the max evidence. Its
-	// types.MaxDataBytes panics if the result is negative.
+	// CometBFT's types.MaxDataBytes computes the same for all validators and the max evidence, but
+	// panics if the result is negative.
 	room := have - types.MaxOverheadForBlock - types.MaxHeaderBytes - types.MaxCommitBytes(validators) -
 		p.Evidence.MaxBytes
 	if need := g.Params.RoundBytes(n); room < need {

@@ -132,13 +132,13 @@ func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
 	}
 }
 
-// Signer registers a gauge of whether the signer of the participant's keys answers.
+// Signer registers a gauge that is 1 while the signer of the participant's keys answers.
 func (m *Metrics) Signer(away func() bool) {
 	m.signer("signer_answers", "1 while the signer of the participant's keys answers, else 0; absent without "+
 		"worker.signer.", away)
 }
 
-// ValidatorSigner registers a gauge of whether the signer of the validator's key is connected.
+// ValidatorSigner registers a gauge that is 1 while the signer of the validator's key is connected.
 func (m *Metrics) ValidatorSigner(away func() bool) {
 	m.signer("validator_signer_connected", "1 while the signer of the validator's key is connected, else 0; absent "+
 		"without priv_validator_laddr.", away)
@@ -160,7 +160,7 @@ func (m *Metrics) signer(name, help string, away func() bool) {
 	})
 }
 
-// function registers a gauge whose value is that of a function.
+// function registers a gauge that takes its value from the function value.
 func (m *Metrics) function(name, help string, value func() float64) {
 	if m == nil {
 		return
@@ -207,7 +207,7 @@ func register[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	case errors.As(err, &there):
 		return there.ExistingCollector.(C)
 	case err != nil:
-		panic(err) // two metrics have one name
+		panic(err) // two different metrics have the same name
 	}
 	return c
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 )
 
-// earlyClose is the max age of a connection whose end says that the peer does not admit this node: CometBFT
-// asks whether to admit a node when the handshake is done.
+// If a peer closes a connection that is not older than earlyClose, the peer probably does not admit
+// this node: CometBFT decides on admission right after the handshake.
 const earlyClose = 3 * time.Second
 
-// maxEarlyCloses bounds the nodes that are remembered.
+// maxEarlyCloses bounds the number of nodes that earlyCloses remembers.
 const maxEarlyCloses = 64
 
 // earlyCloses is a p2p reactor without messages, which remembers the nodes that closed their last connection

@@ -26,8 +26,9 @@ func validators(s *app.State) (n int) {
 	return n
 }
 
-// reportNoPeers logs that the node, whose id is own, has no peer, and whether peers have closed the connection
-// right after the handshake. It logs each of the two lines once for each time without a peer, until ctx is done.
+// reportNoPeers logs that the node, whose id is own, has no peer, and whether peers have closed the
+// connection right after the handshake. It logs each of the two lines once in each period without a
+// peer, until ctx is done.
 func (e *earlyCloses) reportNoPeers(ctx context.Context, own string, logger log.Logger) {
 	tick := time.NewTicker(noPeersPause)
 	defer tick.Stop()

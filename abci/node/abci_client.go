@@ -17,9 +17,8 @@ func (c clients) NewABCIClient() (abcicli.Client, error) {
 	return connection{abcicli.NewLocalClient(nil, c.Application), c.Application}, nil
 }
 
-// connection is a client whose CheckTx only judges a transaction. CometBFT's mempool admits
-// transactions by CheckTxAsync. Only the RPC's /check_tx, which must not add a transaction to the
-// mempool, calls CheckTx.
+// connection is a client whose CheckTx does not add the transaction to the pool. Only RPC's
+// /check_tx calls CheckTx; CometBFT's mempool calls CheckTxAsync.
 type connection struct {
 	abcicli.Client
 	application abcitypes.Application

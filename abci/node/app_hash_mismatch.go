@@ -47,8 +47,8 @@ func recordDivergence(folder, reason string) error {
 	return nil
 }
 
-// checkDiverged rejects a home whose state is known to differ from the chain's. Its node would
-// disconnect every honest peer without naming the reason.
+// checkDiverged rejects a home whose state is known to differ from the chain's. The node of such a
+// home would disconnect every honest peer without naming the reason.
 func checkDiverged(c *config.Config) error {
 	data, err := os.ReadFile(filepath.Join(c.DBDir(), divergenceFile))
 	if errors.Is(err, os.ErrNotExist) {

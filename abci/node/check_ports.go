@@ -10,9 +10,9 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// checkPorts returns an error, with the configuration key, if an address in config.toml is in use, or stands
-// under two keys. CometBFT itself does not name the key, and if the Prometheus port is in use, CometBFT only
-// logs that and runs without metrics.
+// checkPorts returns an error that names the configuration key if an address in config.toml is in
+// use, or is under two keys. CometBFT itself does not name the key. If the Prometheus port is in
+// use, CometBFT only logs that, and runs without metrics.
 func checkPorts(c *config.Config) (err error) {
 	for _, a := range listenAddresses(c) {
 		l, failed := net.Listen("tcp", a[1])
@@ -24,15 +24,15 @@ func checkPorts(c *config.Config) (err error) {
 	return nil
 }
 
-// inUse adds the configuration key of an address and the remedy to an error of its listener.
+// inUse adds the configuration key and the remedy to the error of a listener.
 func inUse(key string, err error) error {
 	return fmt.Errorf("config.toml: %s: %w (give this node an address of its own, or stop what listens there)", key, err)
 }
 
-// listenError adds the configuration key to CometBFT's error about an address in use, which another program has
-// taken after checkPorts.
+// listenError adds the configuration key to CometBFT's error that an address is in use. Another
+// program may take an address after checkPorts.
 func listenError(c *config.Config, err error) error {
-	if strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // CometBFT keeps the text alone
+	if strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // CometBFT keeps only the text
 		for _, a := range listenAddresses(c) {
 			if strings.Contains(err.Error(), " "+a[1]+":") {
 				return inUse(a[0], err)

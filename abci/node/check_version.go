@@ -26,7 +26,7 @@ func checkVersion(c *config.Config, d *databases.Set, own *app.State) error {
 	}
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
-		return nil // NewNode opens the database again, and returns an error with its name
+		return nil // NewNode opens the database again, and returns an error with the database's name
 	}
 	s, err := sm.NewStore(db, sm.StoreOptions{}).Load()
 	if err != nil {

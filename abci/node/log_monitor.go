@@ -13,9 +13,9 @@ import (
 )
 
 // logMonitor is a logger for CometBFT that also passes CometBFT's error messages to onError. It
-// lowers the level of three kinds of errors: rejections of needless evidence, which a peer could
-// cause without end; errors while the node stops; and errors about peers that occur in a healthy
-// net. A consensus failure stays an error.
+// lowers the level of three kinds of errors: rejections of needless evidence, because a peer could
+// cause any number of them; errors while the node stops; and errors about peers that occur in a
+// healthy net. A consensus failure stays an error.
 type logMonitor struct {
 	log.Logger
 	onError  func(message, reason string)
@@ -70,8 +70,8 @@ func (r *Running) onError(message, reason string) {
 	}
 }
 
-// onDivergence records that the node's state differs from the state that more than two thirds
-// signed, and ends the node. It ignores reasons other than a wrong header.
+// onDivergence records that the node's state differs from the state that more than two thirds of
+// the validators signed, and ends the node. It ignores reasons other than a wrong header.
 func (r *Running) onDivergence(reason string) {
 	if !strings.HasPrefix(reason, saidWrongHeader) {
 		return

@@ -23,11 +23,10 @@ type missedProposals struct {
 	proposers  []string // the proposer's address by place; "" while unknown
 }
 
-// observe records a decided block: the proposer, the votes on the previous block and their round,
-// and the validators of the participants whose gradients the block has (included). missed is true
-// if the first proposer of the next height missed its last turn and has since sent neither a
-// committed vote nor a gradient. Gradients count because the votes of the slowest validator may be
-// in no commit.
+// observe records a decided block. included lists the validators whose participants have a gradient
+// in the block. lost is true if the first proposer of the next height missed its last turn and has
+// since sent neither a committed vote nor a gradient. Gradients count because the votes of the
+// slowest validator may be in no commit.
 func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []string) (lost bool) {
 	heard, validators := included, make([]string, len(b.DecidedLastCommit.Votes))
 	for i, v := range b.DecidedLastCommit.Votes {

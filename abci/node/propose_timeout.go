@@ -48,8 +48,8 @@ func (r *Running) isDecided(height int64) bool {
 	return s != nil && decidedHeight(s.Participants, r.peerHeights()) >= height
 }
 
-// blocksBehind returns the number of decided blocks, according to the connected nodes of members, that this node has
-// not committed.
+// blocksBehind returns the number of blocks that are decided, according to the connected nodes of
+// members, and that this node has not committed.
 func (r *Running) blocksBehind() int64 {
 	s := r.Application.State()
 	if s == nil {
@@ -58,11 +58,12 @@ func (r *Running) blocksBehind() int64 {
 	return max(0, decidedHeight(s.Participants, r.peerHeights())-int64(s.Height))
 }
 
-// decidedHeight returns the greatest height beyond which more than f members with a validator have a registered
-// node, below 0 if there is none. f is params.MaxByzantine of the number of members with a validator, so at least
-// one of these nodes is honest and has the block. The handshake of a connection proves the node id of a peer, so
-// neither strangers nor many hosts of one member add to the count. A member without a registered node does not
-// count.
+// decidedHeight returns the greatest height that is certainly decided, and a value below 0 if there
+// is none. A height is certainly decided if the nodes of more than f members are at greater
+// heights, because one of these nodes is honest and has the block. Only members with a validator
+// and a registered node count; f is params.MaxByzantine of the number of members with a validator.
+// The handshake proves a peer's node id, so neither strangers nor many hosts of one member add to
+// the count.
 func decidedHeight(members []app.Participant, heights map[p2p.ID]int64) int64 {
 	var reported []int64 // by member: the greatest height of its nodes, 0 if none is connected
 	for i := range members {

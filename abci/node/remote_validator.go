@@ -80,8 +80,8 @@ func listenForSigner(at string, key *p2p.NodeKey, logger log.Logger) (*privval.S
 	return privval.NewSignerListenerEndpoint(logger, privval.NewTCPListener(l, key.PrivKey.(ed25519.PrivKey))), nil
 }
 
-// GetPubKey implements types.PrivValidator. It returns the stored key, because CometBFT calls it at
-// each height.
+// GetPubKey implements types.PrivValidator. It does not ask the signer, because CometBFT calls
+// GetPubKey at each height.
 func (v *remoteValidator) GetPubKey() (crypto.PubKey, error) { return v.key, nil }
 
 // SignVote implements types.PrivValidator.

@@ -70,7 +70,7 @@ type Running struct {
 
 	network       *network.Network
 	isUnlisted    bool               // Hooks.Unlisted: the node has no listeners, and Stop stops its parts
-	isWatched     bool               // whether start has called network.Watch; Stop then waits for the channel worker
+	isWatched     bool               // whether start has called network.Watch; Stop then waits for a value from worker
 	databases     databases.Set      // the databases of CometBFT
 	db            dbm.DB             // the database of the application
 	cancel        context.CancelFunc // stops the goroutines outside of consensus
@@ -81,7 +81,7 @@ type Running struct {
 	worker        chan error
 	workerStopped atomic.Bool // whether the validator goes on without its worker
 	failures      chan error
-	haltReason    atomic.Pointer[string] // the reason of a consensus failure in CometBFT's words; nil before
+	haltReason    atomic.Pointer[string] // CometBFT's text about a consensus failure; nil if there was none
 	dataDir       string
 	servicesDone  <-chan struct{} // closed when the services of Hooks.StartServices have ended; nil without services
 }
@@ -90,7 +90,7 @@ type Running struct {
 type Hooks struct {
 	// Keys reads the home's key files. By default only plain files can be read.
 	Keys *home.Keystore
-	// Data reads the participant's part of the training data when the chain is known. The default
+	// Data reads the participant's part of the training data once the chain is known. The default
 	// is LoadPart.
 	Data home.PartOf
 	// Chain wraps the worker's access to the chain.
@@ -99,7 +99,7 @@ type Hooks struct {
 	// gradients that the application rejects. Only a simulated attacker sets it.
 	GossipRefused bool
 	// Unlisted starts the node without its listeners: no peer and no client can connect to it, and
-	// the caller connects the switches. For nets in virtual time (testnet/virtual).
+	// the caller connects the switches. Nets in virtual time (testnet/virtual) set it.
 	Unlisted bool
 	// StartServices starts further services in the node's process, which run until ctx ends. It
 	// returns when the services are ready, or with an error. ended is closed when the services have
@@ -341,8 +341,8 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	return nil
 }
 
-// checkProofs returns an error if a VRF proof in genesis is not one over its chain and seed: the file was
-// changed after the founding.
+// checkProofs returns an error if a VRF proof in genesis does not fit the chain id and the seed,
+// because then the file was changed after the founding.
 func checkProofs(file, chainID string, g app.Genesis) error {
 	if _, err := g.Contenders(chainID); err != nil {
 		return fmt.Errorf("%s was changed after the founding: take the file of another member, and compare its SHA-256 with "+

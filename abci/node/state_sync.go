@@ -23,9 +23,9 @@ type syncTimeouts struct {
 	interval time.Duration // the interval of the check
 }
 
-// syncPatience returns the bounds for a node that searches for snapshots every discovery. An offer
-// may take four searches. A chunk may take longer than the 2 minutes after which CometBFT gives up
-// a snapshot.
+// syncPatience returns the bounds for a node that searches for snapshots at the interval discovery.
+// An offer may take four searches. A chunk may take longer than the 2 minutes after which CometBFT
+// gives up a snapshot.
 func syncPatience(discovery time.Duration) syncTimeouts {
 	return syncTimeouts{offer: max(4*discovery, time.Minute), chunk: 5 * time.Minute, interval: time.Second}
 }

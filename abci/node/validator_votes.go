@@ -25,7 +25,7 @@ type validatorVotes struct {
 	logger      log.Logger
 	warned      []byte // the chain's validator key in the last warning
 
-	silent atomic.Int64 // the count; 0 while the participant has no validator
+	silent atomic.Int64 // the count of blocks; 0 while the participant has no validator
 }
 
 // onFinalized is the application's callback for a decided block.
@@ -44,8 +44,8 @@ func (v *validatorVotes) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app
 	v.metrics.BlocksSinceVote(silent)
 }
 
-// compare warns if the chain's validator key of the node's participant is not this node's, once for each key. It
-// reports whether the participant has a validator.
+// compare warns, once for each key, if the chain's validator key of the node's participant is not
+// this node's key. It reports whether the participant has a validator.
 func (v *validatorVotes) compare(s *app.State) bool {
 	if v.key == nil || s == nil {
 		return false

@@ -13,7 +13,7 @@ import (
 // may lead or other transactions change the pool.
 type Drafts struct {
 	mu        sync.Mutex
-	changed   <-chan struct{} // the channel Changed of the snapshot from which drafts were made
+	changed   <-chan struct{} // the channel Changed of the snapshot that the cached drafts were made from
 	drafts    map[uint32]cachedDraft
 	state     *app.State    // the state of lastDraft
 	lastDraft *tx.Aggregate // the latest draft for which the rule ran; nil before the first run
@@ -25,7 +25,7 @@ type cachedDraft struct {
 }
 
 // Draft returns a participant's draft from a snapshot of the pool, or the error of
-// app.State.DraftIncluded. It calls made if it has run the rule. Concurrent calls wait for each
+// app.State.DraftIncluded. It calls onRun if it has run the rule. Concurrent calls wait for each
 // other.
 func (d *Drafts) Draft(v Snapshot, participant uint32, onRun func()) (*tx.Aggregate, error) {
 	d.mu.Lock()
@@ -49,7 +49,7 @@ func (d *Drafts) Draft(v Snapshot, participant uint32, onRun func()) (*tx.Aggreg
 	return draft, err
 }
 
-// setDelta sets a draft's Delta: the Delta of last if both drafts list the same gradients, and
+// setDelta sets a draft's Delta: the Delta of lastDraft if both drafts list the same gradients, and
 // otherwise the result of the rule.
 func (d *Drafts) setDelta(s *app.State, draft *tx.Aggregate, included []*tx.Tx, onRun func()) error {
 	if d.state == s && tx.SameIncluded(d.lastDraft.Included, draft.Included) {

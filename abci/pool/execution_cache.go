@@ -13,16 +13,16 @@ import (
 // maxOutcomes is the max number of cached outcomes.
 const maxOutcomes = 8
 
-// Executor executes blocks, and caches the outcomes until the commit, by the content of the block.
-// An outcome depends only on the committed state, the height, the transactions and the evidence. So
-// the outcome that PrepareProposal computed also serves ProcessProposal on the same node. Two
-// blocks with the same round but different operations share the result of the round.
+// Executor executes blocks. It caches each outcome until the commit, under a hash of the block's
+// content. An outcome depends only on the committed state, the height, the transactions and the
+// evidence. So the outcome that PrepareProposal computed also serves ProcessProposal on the same
+// node. Two blocks with the same round but different operations share the result of the round.
 type Executor struct {
 	now      func() time.Time
 	metrics  *metrics.Metrics
 	outcomes *memo.Bounded[[32]byte, *app.Outcome]
-	// rounds caches the results of rounds, by the content of a block that has only the round's
-	// transactions.
+	// rounds caches the results of rounds, under the contentKey of a block that has only the
+	// round's transactions.
 	rounds *memo.Bounded[[32]byte, *app.Closed]
 }
 

@@ -20,8 +20,8 @@ type LocalChain struct {
 	Send          func(ctx context.Context, raw []byte) error // submits a transaction to the node's mempool
 }
 
-// Await waits until the participant's task in the committed state differs from last, and returns
-// that task.
+// Await waits until the participant's task in the committed state differs from the task last, and
+// returns the new task.
 func (l LocalChain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
 	select {
 	case <-l.Ready:

@@ -259,10 +259,10 @@ func (p *Pool) Find(hash [32]byte) *tx.Tx {
 const admitCost = 1 << 16
 
 // Advance moves the pool to a committed state and drops stale transactions. After an empty block no
-// transaction is stale. After any other block Advance checks every transaction again, except
-// transactions of a round whose phase is still open. It checks these too if the participants have
-// changed: the boundary of a stalled round may change keys, and a gradient that is signed with a
-// former key makes its aggregate invalid.
+// transaction is stale. After any other block Advance checks the operations again. It checks
+// gradients, commitments and aggregates again only if the block closed the round, ended the commit
+// phase or changed a participant: a gradient that is signed with a former key makes its aggregate
+// invalid.
 func (p *Pool) Advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -296,8 +296,8 @@ func (p *Pool) Advance(s *app.State) {
 	p.notify()
 }
 
-// sameStanding reports whether the rules on gradients and aggregates treat a participant's two
-// versions, p and q from two states, alike.
+// sameStanding reports whether the rules on gradients and aggregates treat p and q alike. p and q
+// are the same participant in two states.
 func sameStanding(p, q app.Participant) bool {
 	return p.Active == q.Active && p.Reputation == q.Reputation && bytes.Equal(p.PubKey, q.PubKey) &&
 		bytes.Equal(p.VrfKey, q.VrfKey)

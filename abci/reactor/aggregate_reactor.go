@@ -10,16 +10,16 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The channel of aggregates has the priority of CometBFT's votes, which is above the mempool's 5.
+// 7 is the priority of CometBFT's votes; the mempool's channel has 5.
 const (
 	aggregatePriority = 7
 	aggregateQueue    = 16
 )
 
-// AggregateReactor is the p2p reactor for aggregates. It sends aggregates on a channel of their
-// own, because the mempool sends transactions to a peer in order: on the mempool's channel an
-// aggregate would wait behind all gradients of the round, although the round waits only for the
-// aggregate. The mempool also sends the aggregate, for peers that connect later.
+// AggregateReactor is the p2p reactor for aggregates. It sends aggregates on their own channel. On
+// the mempool's channel, which keeps its order, an aggregate would wait behind all gradients of the
+// round, although the round waits only for the aggregate. The mempool also sends the aggregate, for
+// peers that connect later.
 type AggregateReactor struct {
 	p2p.BaseReactor
 	Pool     mempool.Mempool

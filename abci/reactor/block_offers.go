@@ -20,10 +20,10 @@ import (
 
 const (
 	// requestPause is the time for which a node waits for transactions that no peer has announced.
-	// After it the node requests the parts that need these transactions.
+	// After the pause the node requests the parts that need these transactions.
 	requestPause = 50 * time.Millisecond
 	// answerPause is the min time for which a node waits for announced transactions, or for the
-	// answer to a request. BlockReactor.answerPause adds half of the transfer time.
+	// answer to a request. BlockReactor.answerPause adds half of a round's transfer time.
 	answerPause = 200 * time.Millisecond
 )
 
@@ -84,10 +84,10 @@ func (o *offers) offersOf(height int64, parts *types.PartSet) (list []*offer, ot
 // assembly is the state of rebuilding the block whose parts consensus collects.
 type assembly struct {
 	parts       *types.PartSet
-	handed      *bits.BitArray // the parts that were handed to consensus, also if consensus has not stored them yet
-	count       int            // at the last call of request: the number of parts in consensus, and of those handed to it
+	handed      *bits.BitArray // the parts that step has handed to consensus
+	count       int            // how many parts consensus had stored or been handed at the last call of request
 	requestTime time.Time
-	requests    int // the number of rounds of requests
+	requests    int // how often request has sent requests
 }
 
 // rebuild hands rebuilt parts of the offered blocks to consensus until the node stops.
@@ -110,9 +110,9 @@ func (r *BlockReactor) rebuild() {
 	}
 }
 
-// step hands the parts that can be rebuilt now to consensus, and requests the other parts when
-// their time has come. more is true if parts are still missing. step compares with the parts that
-// consensus has, so nothing is lost if consensus drops a part or starts over.
+// step hands to consensus the parts that can be rebuilt now, and requests the other parts after a
+// pause. If consensus has begun to collect another part set, step starts over. more is true if
+// parts are still missing.
 func (r *BlockReactor) step(a *assembly) (more bool) {
 	rs := r.round()
 	list, others := r.offers.offersOf(rs.Height, rs.ProposalBlockParts)
@@ -139,7 +139,7 @@ func (r *BlockReactor) step(a *assembly) (more bool) {
 }
 
 // give rebuilds parts from an offer and passes them to consensus. If the offer is forged, give
-// disconnects its sender and returns false.
+// disconnects the sender of the offer and returns false.
 func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *bits.BitArray) bool {
 	if x.parts == a.parts && (x.missingTx == nil || r.pool.PoolTx(*x.missingTx) == nil) {
 		return true
@@ -178,8 +178,8 @@ func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *
 }
 
 // request requests the parts that cannot be rebuilt. It first asks one peer that has offered the
-// block. After each pause without a new part it asks twice the number of peers. Known nodes come
-// before strangers, and earlier offers before later ones.
+// block. After each pause without a new part it asks twice as many peers. Known nodes come before
+// strangers, and earlier offers before later ones.
 func (r *BlockReactor) request(a *assembly, list []*offer, has *bits.BitArray) {
 	now, bitmap, count := time.Now(), has.ToProto().Elems, 0
 	for _, word := range bitmap {

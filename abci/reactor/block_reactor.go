@@ -66,7 +66,7 @@ type BlockReactor struct {
 	metrics    *metrics.Metrics
 
 	mu    sync.Mutex
-	block *compactBlock // the last block of which this node had all parts; nil before
+	block *compactBlock // the last block of which this node had all parts, or nil
 }
 
 // NewBlockReactor returns a reactor for a pool. isTrusted reports whether a peer is a known node,
@@ -125,7 +125,7 @@ func (r *BlockReactor) Start() error {
 }
 
 // InitPeer implements p2p.Reactor. It gives consensus a blockPeer in place of the peer, so that all
-// messages from consensus to the peer pass through Send.
+// messages from consensus to the peer pass through blockPeer.Send.
 func (r *BlockReactor) InitPeer(peer p2p.Peer) p2p.Peer {
 	info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo)
 	b := &blockPeer{Peer: peer, reactor: r, compact: ok && info.HasChannel(blockChannel)}
@@ -180,7 +180,8 @@ func (r *BlockReactor) onGossip(from p2p.Peer, m *BlockGossip) error {
 }
 
 // onWant makes CometBFT send the parts that a peer lacks. It passes the peer's list of parts to
-// CometBFT in a NewValidBlock message, as CometBFT's own nodes send it.
+// CometBFT in a NewValidBlock message, with which CometBFT nodes tell each other the parts that
+// they have.
 func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	if m.Height < 1 || m.Total < 1 || m.Total > types.MaxBlockPartsCount || len(m.Has) != int(m.Total+63)/64 ||
 		len(m.Root) != tmhash.Size {
@@ -237,7 +238,7 @@ func (r *BlockReactor) keep(b *compactBlock) {
 type blockPeer struct {
 	p2p.Peer
 	reactor *BlockReactor
-	compact bool // whether the peer has the channel
+	compact bool // whether the peer has blockChannel
 
 	mu          sync.Mutex
 	lastRequest *PartRequest // the peer's last request

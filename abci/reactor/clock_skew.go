@@ -14,15 +14,14 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// CometBFT does not use this channel id. The channel of clocks has the lowest priority.
+// clockChannel is an id that CometBFT does not use.
 const (
 	clockChannel  = byte(0x52)
 	clockInterval = 30 * time.Second
 )
 
-// clockBound is the max difference between this node's clock and the median of its peers' clocks
-// without a warning. A node that is a minute behind rejects the blocks of the other nodes, and
-// halts (CometBFT v0.40.0).
+// A node warns if its clock differs by more than clockBound from the median of its peers' clocks. A
+// node that is a minute behind rejects the blocks of the other nodes, and halts (CometBFT v0.40.0).
 const clockBound = 10 * time.Second
 
 // minClocks is the min number of peers' clocks for a warning about this node's clock.
@@ -120,9 +119,9 @@ func (c *ClockReactor) Offsets() []query.PeerClock {
 	return all
 }
 
-// onTime records a peer's time. If the median of all clocks is out of bounds, onTime warns, at most
-// once a minute. With fewer than minClocks peers it does not warn, because a single false clock
-// could move the median. It ignores strangers, because their number is unbounded.
+// onTime records a peer's time. If the median of all clocks is more than clockBound away, onTime
+// warns, at most once a minute. With fewer than minClocks peers it does not warn, because a single
+// false clock could move the median. It ignores strangers, because their number is unbounded.
 func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	if c.isTrusted != nil && !c.isTrusted(peer) {
 		return

@@ -178,7 +178,7 @@ func (b blockBytes) field(at, limit int) (number uint64, begin, end int, err err
 	return tag >> 3, begin, begin + int(length), nil
 }
 
-// compact makes the compact block of a whole block. The compact block has the hashes of all
+// compact makes a compact block from a whole block. The compact block has the hashes of all
 // transactions of at least minReferred bytes, whether this node's pool has them or not. txs are the
 // block's transactions, and hashOf returns the hash of a transaction.
 func compact(height int64, parts *types.PartSet, txs types.Txs, hashOf func([]byte) hash) (*compactBlock, error) {

@@ -18,8 +18,8 @@ const (
 	// maxHashes bounds the number of hashes in one message.
 	maxHashes = 1024
 	// announcePause is the time for which hashes are collected before they are announced; up to 100
-	// % jitter is added. In that time the peer's own announcement, or the transaction from its
-	// first node, may arrive.
+	// % jitter is added. In that time the peer's own announcement or the transaction itself may
+	// arrive, and the hash then need not be announced.
 	announcePause = 20 * time.Millisecond
 	// behindPause is the interval at which the queue checks a peer that is behind this node.
 	behindPause = 100 * time.Millisecond
@@ -41,8 +41,8 @@ type peerQueue struct {
 	announcements      []queuedTx // the transactions to announce
 	announceTime       time.Time
 	flags              map[hash]peerFlags
-	sweepFlags         int // the number of flags at which the next sweep happens
-	sweepAnnouncements int // the number of announcements at which the next sweep happens
+	sweepFlags         int // at this number of flags peerFlags next drops flags
+	sweepAnnouncements int // at this number of announcements announce next drops some
 }
 
 // queuedTx is a queued transaction.
@@ -52,7 +52,7 @@ type queuedTx struct {
 	height       int64  // the height at which the transaction was admitted
 	isRequested  bool   // whether the peer has requested the transaction
 	isReferred   bool   // whether the peer was told that this node will send the transaction
-	isRepetition bool   // whether this is a repetition, because the transaction's round is still open
+	isRepetition bool   // whether the transaction is announced again because its round is still open
 }
 
 // peerFlags is the state of one transaction between this node and a peer.
@@ -236,8 +236,8 @@ func (b *peerQueue) nextTx(ready func(queuedTx) bool) (of hash, raw []byte) {
 	return hash{}, nil
 }
 
-// nextPushed returns the hashes of queued transactions that the peer has not requested, and that
-// this node has not told it about yet.
+// nextPushed returns the hashes of the queued transactions that this node sends without a request
+// and has not yet told the peer about.
 func (b *peerQueue) nextPushed(ready func(queuedTx) bool) (list []byte) {
 	for i := range b.queue {
 		if p := &b.queue[i]; !p.isReferred && !p.isRequested && ready(*p) && len(list) < maxHashes*len(hash{}) {

@@ -13,9 +13,9 @@ const (
 	// maxAnnounced is the max number of transactions that one peer has announced and that have not
 	// arrived. It is enough for the gradients of two rounds of the largest chains, and operations.
 	maxAnnounced = 1 << 13
-	// maxAllAnnounced is the max number of such transactions for all peers together. Beyond it each
-	// peer may still announce fairAnnounced transactions, a round of 512 participants, so that many
-	// peers cannot fill the table and leave no room for another peer.
+	// maxAllAnnounced is the max number of such transactions for all peers together. Beyond that
+	// number each peer may still announce fairAnnounced transactions (a round of 512 participants),
+	// so that many peers together cannot shut out another peer.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
 	// requestTimeout is the time after which a request without a delivery fails and more peers are
 	// asked: two peers after the first failure, four after three failures. So k peers that announce
@@ -67,14 +67,14 @@ func (x *request) openTo(peer p2p.ID) bool {
 type peerScore struct {
 	announcements int       // the number of requests with this peer as an announcer
 	failures      int       // the number of consecutive failures
-	debt          int       // the deliveries until the peer is proven again; each failure adds failureDebt
+	debt          int       // the deliveries with which the peer must still make up for failures
 	failTime      time.Time // the time of the last failure
 	deliveryTime  time.Time // the time of the last delivery
 	requestTime   time.Time // the start of the request that the last delivery answered
 	pauseEnd      time.Time // the end of the pause; until then other peers are asked first
 }
 
-// wantTx is a request for a transaction to a peer, which the caller must send.
+// wantTx is a request to a peer for a transaction. The caller must send it.
 type wantTx struct {
 	peer p2p.ID
 	hash hash
@@ -287,8 +287,8 @@ func (w *requestScheduler) notFound(peer p2p.ID, h hash) []wantTx {
 	return w.withdraw(nil, peer, h)
 }
 
-// removePeer drops a peer, and returns the requests to other peers for the transactions that were
-// requested from it.
+// removePeer drops a peer, and returns requests to other peers for the transactions that were
+// requested from the dropped peer.
 func (w *requestScheduler) removePeer(peer p2p.ID) (asks []wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -94,11 +94,10 @@ func (g *TxReactor) request(asks []wantTx) {
 	}
 }
 
-// OnAdmitted queues a transaction, which the mempool is about to take, for every peer. If a client
-// submitted the transaction to this node, the node sends the transaction; if a peer relayed it, the
-// node only announces the hash. Aggregates are only announced, because AggregateReactor sends them.
-// A transaction that is admitted again, because its round is still open, is announced again, unless
-// a peer relayed it.
+// OnAdmitted queues t for every peer, before the mempool takes t. If a client submitted t to this
+// node, the node sends t; if a peer relayed t, the node only announces the hash. Aggregates are
+// only announced, because AggregateReactor sends them. If t is admitted again while its round is
+// still open, the node announces t again, unless a peer relayed t.
 func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	p := queuedTx{hash: t.Hash, height: g.height()}
 	if g.pool.PoolTx(t.Hash) == nil {
@@ -131,8 +130,8 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	}
 }
 
-// Expects reports whether a transaction is about to arrive: a peer has announced it, or it is in
-// CheckTx.
+// Expects reports whether a transaction is about to arrive: a peer has announced it, or CheckTx is
+// processing it.
 func (g *TxReactor) Expects(h [32]byte) bool {
 	g.mu.Lock()
 	judging := g.checking[h] > 0

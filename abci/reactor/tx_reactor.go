@@ -22,8 +22,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// CometBFT does not use this channel id. The channel of announcements has a priority above that of
-// the mempool's channel (5), on which the transactions follow.
+// gossipChannel is an id that CometBFT does not use. Its priority is above that of the mempool's
+// channel (5), on which the transactions follow.
 const (
 	gossipChannel  = byte(0x53)
 	gossipPriority = 6
@@ -249,12 +249,12 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	}
 }
 
-// admit passes a transaction to the mempool, or directly to the application. A large transaction,
-// which always belongs to a round, bypasses the mempool if the mempool holds another transaction
-// and no peer is in g.floodPeers. The bypass saves work: CometBFT's mempool hashes each transaction
-// four times, and twice more at its commit. Nobody misses the transaction in the mempool: only the
-// gossip to the peers in g.floodPeers reads it there, blocks are made from the application's pool,
-// and consensus waits only for the mempool's first transaction.
+// admit passes a transaction to the mempool, or directly to the application. CometBFT's mempool
+// hashes each transaction four times, and twice more at its commit. So a large transaction, which
+// always belongs to a round, bypasses the mempool if the mempool holds another transaction and
+// g.floodPeers is empty. Then nothing needs the transaction in the mempool: only gossip to
+// g.floodPeers reads transactions there, blocks are made from the application's pool, and consensus
+// only waits until the mempool is not empty.
 func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	g.mu.Lock()
 	past := len(g.floodPeers) == 0 && len(raw) > int(types.BlockPartSizeBytes)
