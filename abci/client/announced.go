@@ -20,8 +20,7 @@ type Subscription struct {
 func (a *Subscription) Live() bool { return a.live.Load() }
 
 // Subscribe subscribes to the node's blocks until ctx ends. It returns at once. If the node does
-// not answer or accepts no subscriptions, no value arrives on the
-// channel Blocks.
+// not answer or accepts no subscriptions, nothing arrives on the channel Blocks.
 func (c *Client) Subscribe(ctx context.Context) *Subscription {
 	blocks := make(chan struct{}, 1)
 	a := &Subscription{Blocks: blocks}

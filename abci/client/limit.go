@@ -21,8 +21,8 @@ const MaxAnswer = types.MaxBlockSizeBytes/3*4 + 16<<20
 // ErrNoRPC means that something other than a CometBFT RPC answers at the node's address.
 var ErrNoRPC = errors.New("is no CometBFT RPC")
 
-// checkAnswer rejects an answer that a CometBFT RPC does not give to a request: a web page, or that it does not
-// know the path or the method.
+// checkAnswer rejects an answer that a CometBFT RPC never gives to this client: a web page, or a
+// status that means an unknown path or method.
 func checkAnswer(r *http.Request, answer *http.Response, err error) error {
 	said := ""
 	switch {

@@ -55,8 +55,8 @@ func (c *Client) State(ctx context.Context) (query.StateAfter, error) {
 }
 
 // HeaderOf returns a light block whose header has the application hash of the state after a height.
-// That is the next block, for which HeaderOf waits, or the block of the height itself if that block
-// changed nothing. HeaderOf does not verify the light block.
+// That is the header of the next height, for which HeaderOf waits. If the block at the height
+// changed nothing, it is also that block's own header. HeaderOf does not verify the light block.
 func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, hash [32]byte) (*types.LightBlock, error) {
 	p := c.Provider(chainID)
 	var found [2][]byte

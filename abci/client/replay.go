@@ -36,7 +36,7 @@ func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours
 	if err != nil {
 		return nil, err
 	}
-	// modelAfter verifies the block. Neighbours must come after it, because Neighbours does not
+	// The call of modelAfter verifies the block. It must come first, because s.Neighbours does not
 	// recover from a panic.
 	if _, err := modelAfter(s, block, r); err != nil {
 		return nil, err

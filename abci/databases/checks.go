@@ -26,12 +26,12 @@ var ErrOtherGenesis = errors.New("genesis.json is not the genesis of this home's
 // CheckGenesis rejects a genesis.json that was replaced after the chain of the home has begun.
 // CometBFT would continue with the genesis of the first start, but this program's worker would use
 // the new file. If the chain has not begun (home.StoredProgress), CheckGenesis deletes what
-// CometBFT has stored of the former genesis. The validator's last signature stays, because votes
-// for a first block may be out.
+// CometBFT has stored of the former genesis. The validator's last signature stays, because the
+// validator may already have voted for a first block.
 func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
-		return nil // NewNode opens the database again, and returns an error with its name
+		return nil // NewNode opens the database again, and returns an error with the database's name
 	}
 	first, file, err := genesisIDs(db, c)
 	if err != nil || first == file {
@@ -92,8 +92,8 @@ func identify(doc *types.GenesisDoc) (genesisID, error) {
 	return genesisID{doc.ChainID, sha256.Sum256(data)}, err
 }
 
-// genesisIDs returns the ids of the genesis that CometBFT has stored in its state database and of genesis.json. If
-// it has stored none, both are zero.
+// genesisIDs returns the ids of the genesis that CometBFT has stored in its state database and of
+// genesis.json. If CometBFT has stored none, both ids are zero.
 func genesisIDs(state dbm.DB, c *config.Config) (first, file genesisID, err error) {
 	raw, err := state.Get([]byte(genesisKey))
 	if err != nil || len(raw) == 0 {
@@ -114,7 +114,8 @@ func genesisIDs(state dbm.DB, c *config.Config) (first, file genesisID, err erro
 	return first, file, err
 }
 
-// removeWAL removes the files of a write-ahead log: the file itself, and older ones with a number behind its name.
+// removeWAL removes the files of a write-ahead log: the current file, and the older files, whose
+// names end with a number.
 func removeWAL(file string) error {
 	folder, name := filepath.Split(file)
 	files, err := os.ReadDir(folder)

@@ -29,7 +29,7 @@ var ErrNeedless = errors.New("evidence that convicts nobody more")
 // piece is still valid.
 type evidenceDB struct {
 	dbm.DB
-	state func() *app.State // nil before the chain's first block
+	state func() *app.State // returns nil before the chain's first block
 
 	mu sync.Mutex // held from the check of the pending pieces until the write
 }

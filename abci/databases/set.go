@@ -60,8 +60,8 @@ func (d *Set) open(ctx *config.DBContext) (dbm.DB, error) {
 	return wrapped, nil
 }
 
-// lastOpened returns the latest database that was opened with an id, also if it is closed again. If
-// none was opened, it returns an empty database.
+// lastOpened returns the latest database that was opened with an id, even if it has been closed
+// since. If none was opened, it returns an empty database.
 func (d *Set) lastOpened(id string) dbm.DB {
 	d.mu.Lock()
 	defer d.mu.Unlock()

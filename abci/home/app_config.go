@@ -41,7 +41,7 @@ type NodeConfig struct {
 // These are the roles of a node.
 const (
 	RoleMember = "member" // the node of a participant or a validator
-	RoleRelay  = "relay"  // a node without a participant and a validator, which forwards what members send
+	RoleRelay  = "relay"  // a node without participant and validator that forwards the messages of members
 )
 
 // IsRelay reports whether the node is a relay.

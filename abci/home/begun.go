@@ -14,9 +14,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// StoredProgress describes what a home has stored of its chain: a block of the databases state and
-// blocks, or an entry of the journal at a path. It is "" if there is neither: no block was decided,
-// and the participant has signed nothing.
+// StoredProgress describes the chain data of a home: a block in the databases, or an entry in the
+// journal. The result is "" if there is neither, that is, if no block was decided and the
+// participant has signed nothing.
 func StoredProgress(state, blocks dbm.DB, journal string) (string, error) {
 	s, err := sm.NewStore(state, sm.StoreOptions{}).Load()
 	if err != nil {

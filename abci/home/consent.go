@@ -17,8 +17,8 @@ import (
 
 // These are the values of worker.consent.
 const (
-	ConsentOff = "off" // every epoch that the home's policy permits trains on its data
-	ConsentAsk = "ask" // an epoch trains on its data only after spdl consent has agreed to it
+	ConsentOff = "off" // every epoch that the home's policy permits trains on the home's data
+	ConsentAsk = "ask" // an epoch trains on the home's data only after spdl consent has agreed to the epoch
 )
 
 // These are the values of query.Home.Consent.
@@ -38,7 +38,7 @@ func ConsentLog(c *config.Config) *consent.Log { return consent.Open(consentFile
 func consentFile(c *config.Config) string { return filepath.Join(c.RootDir, "config", "consent.jsonl") }
 
 // DecisionOn returns a participant's decision on an epoch, and the record of that decision, as
-// consent.Of does.
+// consent.DecisionOf does.
 func DecisionOn(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	who app.Participant) (consent.Decision, consent.Record, error) {
 	about, err := consent.SubjectOf(chainID, epoch, p)

@@ -33,10 +33,10 @@ var levelDB = opt.Options{
 	Compression:            opt.NoCompression,
 }
 
-// levelDBOf returns the options of a LevelDB for a chain whose rounds have a number of bytes.
-// LevelDB splits a batch that is larger than the write buffer into several tables, one for each
-// full buffer. For rounds of megabytes the buffer is therefore larger, up to LevelDB's default of 4
-// MiB, so that fewer tables are merged.
+// levelDBOf returns the options of a LevelDB for a chain. The argument round is the max number of
+// bytes of a round. LevelDB splits a batch that is larger than the write buffer into several
+// tables, one for each full buffer. For rounds of megabytes the buffer is therefore larger, up to
+// LevelDB's default of 4 MiB, so that fewer tables are merged.
 func levelDBOf(round int64) *opt.Options {
 	o := levelDB
 	if round > int64(o.WriteBuffer) {

@@ -1,5 +1,5 @@
-// Package home is the folder of a node: configuration, keys, genesis, training data, and the
-// configuration of the worker. The package reads, checks and writes files, and starts no node.
+// Package home reads, checks and writes the files in the folder of a node, its home: configuration,
+// keys, genesis, and the settings of the worker. It starts no node.
 //
 // A home has CometBFT's files in their usual places (config/config.toml, config/genesis.json,
 // config/node_key.json, config/priv_validator_key.json, data/). Next to them it has the files of

@@ -88,10 +88,10 @@ func (s *Keystore) ChangePassphrase(passphrase string) error {
 	return s.writeIdentity(identity, passphrase)
 }
 
-// Encrypt encrypts the plain files among the key files of a home, and returns their names. For a
-// home without config/identity.age, ask returns a new passphrase. Each plain file is replaced in
-// one step. So after a crash the home can start, although some keys may still be plain, and another
-// call of Encrypt encrypts the rest.
+// Encrypt encrypts the plain files among the key files of a home, and returns their names. If the
+// home has no config/identity.age, Encrypt calls ask for a new passphrase. Each plain file is
+// replaced in one step. So after a crash the home can start, although some keys may still be plain,
+// and another call of Encrypt encrypts the rest.
 func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err error) {
 	encrypts, err := s.encrypts()
 	if err != nil {

@@ -74,9 +74,9 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TooLarge compares two sets of parameters. Nodes that were started under the parameters started
-// have message limits for these parameters. TooLarge returns a warning if a transaction of a round
-// of n participants under the parameters p may exceed these limits, otherwise "".
+// TooLarge compares the parameters p with started, the parameters under which the nodes were
+// started. The nodes have message limits for the latter. TooLarge returns a warning if a
+// transaction of a round of n participants under p may exceed these limits, otherwise "".
 func TooLarge(started, p params.Params, n int) string {
 	need, of := p.TxBytes(n), limit.MessageSizesOf(DefaultConfig(), started, n, 0)
 	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), started, n).Mempool.MaxTxBytes) {

@@ -149,9 +149,9 @@ func (h *Home) WriteConfig() error {
 }
 
 // RestoreData makes data/ for a home without one, for example after a restore of only the keys. The
-// new folder has the state of a validator that has signed nothing. If data/ or the state file
-// exists, RestoreData does nothing: if only the state file is missing, the lost file may have
-// recorded a signature.
+// new folder has the state of a validator that has signed nothing. RestoreData does nothing if
+// data/ or the state file exists: if only the state file is missing, it may have recorded a
+// signature before it was lost.
 func RestoreData(c *config.Config, logger log.Logger) error {
 	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {

@@ -80,8 +80,8 @@ func (s *Keystore) newValidator(path, state string) (crypto.PubKey, error) {
 func NextKeyFile(path string) string { return path + ".next" }
 
 // ReplaceKeys replaces the keys in a key file by its next keys. The former keys stay in a file
-// whose name has their public key. The key file is never missing, because a worker may read it at
-// any time: after a crash it has either the old or the new keys. backup is the path of the file
+// whose name contains their public key. The key file is never missing, because a worker may read it
+// at any time: after a crash it has either the old or the new keys. backup is the path of the file
 // with the former keys.
 func (s *Keystore) ReplaceKeys(path string) (backup string, err error) {
 	old, err := s.LoadKeys(path)
@@ -200,8 +200,7 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	if err := new(Keystore).readKey("validator state", state, &last); err != nil {
 		return nil, err
 	}
-	// FilePV gets no path for the key, because it must not write the key in plain: without a path
-	// it panics.
+	// FilePV gets no path for the key, so that it panics instead of writing the key in plain.
 	pv := privval.NewFilePV(ed25519.PrivKey(priv), "", state)
 	to := &pv.LastSignState
 	to.Height, to.Round, to.Step, to.Signature, to.SignBytes = last.Height, last.Round, last.Step, last.Signature,

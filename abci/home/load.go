@@ -113,7 +113,7 @@ func readTOML(dir, name, prefix string, target any,
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%w (spdl init makes a home)", err)
 	case err != nil:
-		var at interface{ Position() (line, column int) } // of the TOML decoder
+		var at interface{ Position() (line, column int) } // the TOML decoder's error has this method
 		if errors.As(err, &at) {
 			line, column := at.Position()
 			return configError{fmt.Errorf("%s, line %d, column %d: %w", path, line, column, err)}

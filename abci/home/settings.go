@@ -283,7 +283,8 @@ func valueSpan(p *unstable.Parser, doc []byte, v *unstable.Node, after int) (fro
 	return from, valueEnd(p, doc, v, from)
 }
 
-// valueEnd returns the offset after a value that begins at the offset from or later.
+// valueEnd returns the offset after the value v. The offset from is at or before the beginning of
+// v.
 func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, from int) int {
 	if v.Kind == unstable.Array {
 		at := from + bytes.IndexByte(doc[from:], '[') + 1

@@ -73,7 +73,7 @@ func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 		}
 	}
 	own := DefaultAppConfig()
-	own.Worker.Enabled, own.Signer, own.Proposal = false, m.Signer, a.Proposal // these must fit config.toml
+	own.Worker.Enabled, own.Signer, own.Proposal = false, m.Signer, a.Proposal // proposal.wait must fit config.toml
 	if err := errors.Join(own.Validate(), own.WriteFile(part)); err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 	return c.advance(ctx, max(uint64(s.SyncInfo.LatestBlockHeight), uint64(c.Genesis.InitialHeight)-1))
 }
 
-// Await waits until the open round, or its phase, differs from last.
+// Await waits until the open round, or its phase, differs from that of the task last.
 func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
 	s, err := c.await(ctx, func(s *app.State) bool { return worker.HasMoved(s, last) })
 	if err != nil {

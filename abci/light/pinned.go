@@ -9,7 +9,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// PinnedHeader returns the Headers of one trusted header, which a file holds. It checks the
+// PinnedHeader returns Headers with only one header, which comes from a file. It checks the
 // header's height and hash against t, and the signatures of the header's validators. It makes no
 // requests.
 func PinnedHeader(t Trust, block *types.LightBlock) Headers { return pinnedHeader{t, block} }

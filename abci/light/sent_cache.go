@@ -45,8 +45,9 @@ func (o *sentCache) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	}
 }
 
-// isFor advances the cache to a round that is later than the cache's round. It reports whether the
-// cache is at the given round. The caller holds the lock.
+// isFor reports whether the cache is for the given round. If the given round is later than the
+// cache's, isFor first empties the cache and moves it to the given round. The caller holds the
+// lock.
 func (o *sentCache) isFor(epoch, round uint64) bool {
 	if o.sentGradients == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
 		o.epoch, o.round, o.aggregates = epoch, round, nil

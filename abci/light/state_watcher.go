@@ -25,8 +25,8 @@ type stateWatcher struct {
 	err     error
 }
 
-// await returns the first verified state for which accept returns true, or the error of the next
-// request.
+// await returns the first verified state for which accept returns true, or the first error of a
+// request after the call.
 func (c *chain) await(ctx context.Context, accept func(*app.State) bool) (*app.State, error) {
 	w := &c.watch
 	w.mu.Lock()

@@ -1,11 +1,11 @@
 // Package light verifies headers and states, starting from a trusted header.
 //
-//	Light, Pinned  headers by height, to check an answer or a file against
-//	Chain          the chain as seen by a worker outside its node's process: each state
-//	               follows from the home's genesis, whatever the node says
+//	Light, HeldHeaders, PinnedHeader  return headers by height, to check an answer or a file against
+//	Chain  gives a worker outside its node's process access to the chain: each state must follow
+//	       from the home's genesis, whatever the node says
 //
-// Trust, Headers and Pinned need neither network nor disk. A build for a browser (GOOS=js) has only
-// these: a browser verifies an exported model offline.
+// Trust, Headers and PinnedHeader need neither network nor disk. A build for a browser (GOOS=js)
+// has only these: a browser verifies an exported model offline.
 package light
 
 import (

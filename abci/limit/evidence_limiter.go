@@ -23,9 +23,9 @@ const (
 	maxPieces, fairPieces = 96, 2
 )
 
-// evidenceLimiter wraps CometBFT's evidence reactor and drops messages beyond maxPeerPieces and
-// maxPieces. No evidence is lost: an honest peer sends its evidence again at its next broadcast, and a proposer
-// puts its evidence into its block.
+// evidenceLimiter wraps CometBFT's evidence reactor, and drops messages with pieces beyond
+// maxPeerPieces or maxPieces. No evidence is lost: an honest peer sends its evidence again at its
+// next broadcast, and a proposer puts its evidence into its block.
 type evidenceLimiter struct {
 	p2p.Reactor
 	now   func() time.Time

@@ -67,7 +67,8 @@ func MessageSizesOf(c *config.Config, p params.Params, n int, block int64) messa
 	return of
 }
 
-// Apply lowers the limits of channel descriptors to the sizes in of, and returns the descriptors.
+// Apply lowers the size limits in channel descriptors to those in messageSizes, and returns the
+// descriptors.
 func (of messageSizes) Apply(channels []*conn.ChannelDescriptor) []*conn.ChannelDescriptor {
 	for _, channel := range channels {
 		if most, ok := of[channel.ID]; ok && (channel.RecvMessageCapacity == 0 || channel.RecvMessageCapacity > most) {

@@ -18,8 +18,8 @@ const (
 	// maxRequests is the max number of a peer's requests without an answer. An honest syncing node
 	// has at most 20 open requests, and disconnects from a peer that leaves a request unanswered.
 	maxRequests = 64
-	// readPause is the interval at which the method answer checks whether the peer has read its
-	// last answer.
+	// readPause is the interval at which a node checks whether the last answer to a peer has left
+	// the send queue.
 	readPause = time.Millisecond
 	// askedKey is the key under which a peer's attributes hold the peer's requests without an
 	// answer.

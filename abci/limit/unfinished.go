@@ -16,8 +16,8 @@ var errUnfinished = errors.New("the messages that it began and has not ended tak
 
 const (
 	// unfinishedTick is the interval of the check. CometBFT counts the bytes of a connection in
-	// samples of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is less than two
-	// ticks old.
+	// samples of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is at most two
+	// checks old.
 	unfinishedTick = 100 * time.Millisecond
 	// maxUnfinished is the number of unfinished bytes that all peers together may have on any
 	// chain. NewMessages adds the bytes of a round and of two blocks.

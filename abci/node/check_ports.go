@@ -19,7 +19,7 @@ func checkPorts(c *config.Config) (err error) {
 		if failed != nil {
 			return inUse(a[0], failed)
 		}
-		defer func() { err = errors.Join(err, l.Close()) }() // all listen at once: two keys may have one address
+		defer func() { err = errors.Join(err, l.Close()) }() // kept open to find one address under two keys
 	}
 	return nil
 }

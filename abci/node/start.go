@@ -69,7 +69,7 @@ type Running struct {
 	Application *abci.Application
 
 	network       *network.Network
-	isUnlisted    bool               // Hooks.Unlisted: the node has no listeners, and Stop stops its parts
+	isUnlisted    bool               // Hooks.Unlisted: the node has no listeners; Stop stops its parts one by one
 	isWatched     bool               // whether start has called network.Watch; Stop then waits for a value from worker
 	databases     databases.Set      // the databases of CometBFT
 	db            dbm.DB             // the database of the application
@@ -328,7 +328,7 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stop}, s,
 		&r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
-		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // after a replay
+		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // found in the replay
 			return versionError(s, err)
 		}
 		return err

@@ -34,8 +34,8 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// Grow adds new records until the history has size records. records visits the records after a
-// given record, or with nil all records, in the order in which their rounds closed.
+// Grow adds new records until the history has size records. The function records visits the records
+// after a given record, or with nil all records, in the order in which their rounds closed.
 func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -17,7 +17,7 @@ const (
 	OpRecord = "spdl:record" // an operator from the root over the parameters to the record that has this root
 )
 
-// These are the keys of these operators. No leaf has such a key, so a proof cannot contain an
+// These are the keys of the operators above. No leaf has such a key, so a proof cannot contain an
 // operator that the verifier did not request.
 const (
 	keyWhole     = "*"
@@ -57,7 +57,7 @@ func Runtime() *merkle.ProofRuntime {
 	return r
 }
 
-// wholeOperator computes the root of a tree from all its elements, which are one value.
+// wholeOperator computes the root of a tree from one value that holds all elements of the tree.
 type wholeOperator struct{ typ string }
 
 func decodeWhole(op cmtcrypto.ProofOp) (merkle.ProofOperator, error) {

@@ -116,8 +116,8 @@ func State(s *app.State, key string) (Proven, error) {
 	return Proven{}, fmt.Errorf("%w: unknown key %.80q", ErrNoValue, key)
 }
 
-// extend extends a proof that leads to the value under key in the state's tree, by the operator
-// from that value to the application hash.
+// extend adds one operator to the proof p, which leads to the value under key in the state's tree.
+// The operator leads from that value to the application hash.
 func extend(s *app.State, key string, p Proven) (Proven, error) {
 	top, err := leaf(s.Tree(), key)
 	if err == nil {

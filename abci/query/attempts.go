@@ -65,9 +65,9 @@ func (a *Attempts) Record(r *app.Record, aggregates []pool.Aggregate) {
 	}
 }
 
-// attemptOf describes an aggregate of a closed round. This node may not have recomputed the digest of
-// a rejected aggregate. If such an aggregate lists the gradients with which the round closed, the
-// digest in the round's record is what Recomputed has to be.
+// attemptOf describes the aggregate x of a closed round. Recomputed comes from the error of x, if
+// that error has a digest. Otherwise it comes from the round's record, if x lists the same
+// gradients as the aggregate that closed the round: the same gradients give the same Delta.
 func attemptOf(x pool.Aggregate, r *app.Record, seen []pool.Aggregate) Attempt {
 	g := x.Tx.Aggregate
 	out := Attempt{Leader: g.Leader, View: g.View, Included: len(g.Included), Digest: hex.EncodeToString(g.Digest)}

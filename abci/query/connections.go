@@ -33,8 +33,8 @@ func (q *Queries) answerEarly(req *abcitypes.RequestQuery, r *abcitypes.Response
 	return err
 }
 
-// Hint returns what closed connections mean, and what to do, for the operator of the node with the id own. It
-// is "" if no connection was closed.
+// Hint tells the operator of the node with the id own what the closed connections mean, and what to
+// do. It returns "" if no connection was closed.
 func (c Connections) Hint(own string) string {
 	if len(c.ClosedBy) == 0 {
 		return ""

@@ -10,14 +10,14 @@ import (
 
 // Effect is what a proposal changes when it is enacted.
 type Effect struct {
-	Changes []params.Change `json:"changes,omitempty"` // the parameters that the proposal changes, each with both values
+	Changes []params.Change `json:"changes,omitempty"` // the changed parameters, with their current and new values
 	Now     bool            `json:"now,omitempty"`     // whether the epoch begins before the running epoch's end
 	Members string          `json:"members,omitempty"` // N and f before and after a removal
 	Zero    bool            `json:"zero_f,omitempty"`  // whether f falls from above 0 to 0
 }
 
 // Effect returns the effect of an open proposal for an epoch or a removal. It computes the effect
-// from the proposal's content, and fails if the content is not that of the proposal's id.
+// from the proposal's content, and fails if the proposal's id is not the hash of the content.
 func (m Membership) Effect(p Proposal, current params.Params) (e Effect, err error) {
 	if p.Kind != tx.KindStartEpoch.String() && p.Kind != tx.KindRemove.String() {
 		return e, nil
@@ -55,8 +55,8 @@ func (p Proposal) body() (tx.Body, error) {
 	return tx.DecodeBody(kind, p.Content)
 }
 
-// EffectOfEnd returns the effect of the end of a membership: N and f of the learning and, for a
-// validator, of consensus.
+// EffectOfEnd returns the effect if a participant's membership ends: the new N and f of the
+// learning and, for a validator, those of consensus.
 func (m Membership) EffectOfEnd(index uint32) (e Effect) {
 	validator := false
 	for _, q := range m.Members {

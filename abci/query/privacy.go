@@ -23,7 +23,7 @@ type Spend struct {
 	// TrainerClips is true if the guarantee also depends on clipping by the participants' own
 	// programs, in the running epoch or in an ended epoch.
 	TrainerClips bool `json:"trainer_clips,omitempty"`
-	// Unit is the unit of privacy, empty for an example.
+	// Unit is the unit of privacy, empty if the unit is one example.
 	Unit string `json:"unit,omitempty"`
 	// Lemma1Epsilon is the epsilon that the paper's Lemma 1 claims for all rounds, if the noise
 	// follows the lemma. It is never a guarantee, even if Guarantee is true for Epsilon.

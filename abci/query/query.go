@@ -74,8 +74,8 @@ const (
 	SignerAway    = "away"
 )
 
-// MaxSilentBlocks is the number of blocks without a vote of a validator from which the validator counts as silent. A
-// vote that arrives late is in no commit although its validator is well.
+// A validator counts as silent after MaxSilentBlocks blocks without its vote. Fewer blocks do not
+// count, because a late vote of a healthy validator is in no commit.
 const MaxSilentBlocks = 20
 
 // WorkerStopped is a value of Home.Worker: the worker has ended with an error, and the validator goes on without it.

@@ -18,8 +18,8 @@ import (
 // that number, which a link of 1.1 Mbit/s transfers in the ten seconds that CometBFT's RPC allows.
 const MaxRange = 1 << 20
 
-// RangeInfo describes a whole answer that is sent in pieces. It is the Info of each piece, as JSON,
-// and the same in all pieces.
+// RangeInfo describes a whole answer that is sent in pieces. Every piece has the same RangeInfo in
+// its field Info, as JSON.
 type RangeInfo struct {
 	Epoch  uint64 `json:"epoch"`
 	Round  uint64 `json:"round"`
@@ -36,11 +36,11 @@ var rangePaths = map[string]func(q *Queries, s *app.State, arg string) (RangeInf
 	"kept":     (*Queries).rangeKept,
 }
 
-// byteRange is a requested range of bytes. to is exclusive; 0 means that the request does not have
-// to.
+// byteRange is a requested range of bytes. The end, to, is exclusive. It is 0 if the request has no
+// end.
 type byteRange struct{ from, to uint64 }
 
-// readByteRange parses from=A&to=B. Without to the piece has the max length.
+// readByteRange parses from=A&to=B. If there is no to=B, the piece has the max length.
 func readByteRange(text string) (sp byteRange, err error) {
 	asked, err := url.ParseQuery(text)
 	if err != nil || len(asked["from"]) != 1 || len(asked["to"]) > 1 || len(asked) != 1+len(asked["to"]) {

@@ -82,7 +82,7 @@ func (t *Timings) RecordOpening(s *app.State, own uint32, found bool) {
 	}
 }
 
-// Arrived records a transaction that the pool admitted; v is a snapshot with it.
+// Arrived records the transaction x, which the pool admitted. v is a snapshot of the pool with x.
 func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

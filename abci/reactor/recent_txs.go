@@ -24,7 +24,7 @@ type recentTxs struct {
 type txStatus struct {
 	height   int64
 	admitted bool
-	final    bool // whether the transaction was admitted for a round: no node needs it after it has left the pool
+	final    bool // whether this is an admitted transaction of a round; a node needs it only while it is in the pool
 }
 
 func newRecentTxs() *recentTxs { return &recentTxs{statuses: map[hash]txStatus{}} }

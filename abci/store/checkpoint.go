@@ -7,14 +7,14 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Checkpoint is the state after a round, which the store keeps for good.
+// Checkpoint is the stored state after a round. The store never drops a checkpoint.
 type Checkpoint struct {
 	Epoch, Round uint64
 	Document     []byte // the encoding by app.State.Encode of the state after the height that closed the round
 }
 
 // LatestCheckpoint loads the last checkpoint at or before a round, or nil. The checkpoint may
-// belong to an earlier epoch: an execution of the blocks after it leads to the round.
+// belong to an earlier epoch, because executing the blocks after the checkpoint leads to the round.
 func (s *Store) LatestCheckpoint(epoch, round uint64) (*Checkpoint, error) {
 	it, err := s.db.ReverseIterator([]byte{prefixCheckpoint}, append(key(prefixCheckpoint, epoch, round), 0))
 	if err != nil {
