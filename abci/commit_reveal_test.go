@@ -39,7 +39,7 @@ func TestProposedCommitments(t *testing.T) {
 }
 
 // TestRevealedEarly: a node that is one block behind keeps the gradients of faster peers, and drops
-// those without a commitment.
+// gradients without a commitment.
 func TestRevealedEarly(t *testing.T) {
 	n := begin(t, 4, apptest.CommitReveal)
 	s := n.State()

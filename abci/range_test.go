@@ -44,7 +44,7 @@ func (n *node) gather(path string) (data []byte, head query.RangeInfo) {
 	return data, head
 }
 
-// medium is a model of three pieces, with a velocity.
+// medium sets a model of three pieces, with a velocity.
 func medium(p *params.Params) {
 	p.Model.Inputs, p.Model.Classes, p.Training.Momentum = 30_000, 10, 0.5
 }

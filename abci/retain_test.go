@@ -38,9 +38,9 @@ func retained(t *testing.T, rounds int, o abci.Options) []int64 {
 	return all
 }
 
-// TestRetainKeepsWhatAReplayNeeds: the dropped blocks are older than the retained past and than the
-// checkpoint from which its first model is computed, and they are dropped in time. Round t is
-// closed at height t+1 here.
+// TestRetainKeepsWhatAReplayNeeds: the dropped blocks are older than the retained rounds, and older
+// than the checkpoint from which the first retained model is computed. They are dropped in time.
+// Round t is closed at height t+1 here.
 func TestRetainKeepsWhatAReplayNeeds(t *testing.T) {
 	const rounds, every = 100, store.DefaultCheckpointEvery
 	for _, r := range []store.Retain{{Rounds: 20}, {Heights: 20}, {Rounds: 20, Heights: 5}, {Rounds: 5, Heights: 20}} {

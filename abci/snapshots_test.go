@@ -297,7 +297,7 @@ func (c *counted) Get(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// large is a model with nearly the maximum number of parameters, and with a velocity.
+// large sets a model with nearly the maximum number of parameters, and with a velocity.
 func large(p *params.Params) {
 	p.Model.Kind, p.Model.Inputs, p.Model.Hidden, p.Model.Classes = params.ModelMLP, 784, 2600, 17
 	p.Training.Momentum = 0.9

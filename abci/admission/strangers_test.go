@@ -18,8 +18,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// TestStrangersAreLogged: a rejected node is logged with its id, its address and the command that lets it in,
-// once in strangerPause, and many rejected nodes take one line in lineInterval. Members are not logged.
+// TestStrangersAreLogged: a rejected node is logged with its id, its address and the command that
+// lets it in, once in strangerPause. All rejected nodes together take one line in lineInterval.
+// Members are not logged.
 func TestStrangersAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, out := config.DefaultConfig(), new(bytes.Buffer)

@@ -89,7 +89,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, request.ID, body)
 }
 
-// large is a model of two million parameters, with a velocity.
+// large sets a model of two million parameters, with a velocity.
 func large(p *params.Params) {
 	p.Model.Kind, p.Model.Inputs, p.Model.Hidden, p.Model.Classes = params.ModelMLP, 784, 2600, 17
 	p.Training.Momentum = 0.9

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoRPC: an address at which a web page, an explorer or a p2p listener answers is named as no CometBFT RPC,
-// with the setting that has the right address.
+// TestNoRPC: if a web page, an explorer or a p2p listener answers at an address, the error says
+// that this is no CometBFT RPC, and names the setting with the right address.
 func TestNoRPC(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("<html>explorer</html>"))

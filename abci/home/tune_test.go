@@ -13,8 +13,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestWaitsGrowWithRounds: the timeouts follow d and N and keep their order. The given
-// configuration is not changed, because it is written back to files.
+// TestWaitsGrowWithRounds: the timeouts grow with the numbers of model parameters and participants,
+// and keep their order. The given configuration is not changed, because it is written back to
+// files.
 func TestWaitsGrowWithRounds(t *testing.T) {
 	of := func(hidden uint32, n, validators int) app.Genesis {
 		p := apptest.Params(n)

@@ -169,8 +169,8 @@ func TestNodesOfOneProcess(t *testing.T) {
 	require.Equal(t, 2.0, scrape(t, registry)["spdl_rejected_total{code=1,reason=malformed,verb=check_tx}"])
 }
 
-// TestOwnParticipant: rounds without the node's own participant are counted, and a round with it
-// starts the count at 0.
+// TestOwnParticipant: rounds without the node's own participant are counted, and a round with the
+// participant resets the count.
 func TestOwnParticipant(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := metrics.New(registry, "c")
@@ -233,9 +233,9 @@ func (n names) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-// TestDashboard: every metric of docs/grafana.json, docs/alerts.yml and
-// docs/TROUBLESHOOTING.md is registered by this application or by CometBFT, and every
-// one of ours is in the manual.
+// TestDashboard: every metric of docs/grafana.json, docs/alerts.yml and docs/TROUBLESHOOTING.md is
+// registered by this application or by CometBFT, and the manual has every metric of this
+// application.
 func TestDashboard(t *testing.T) {
 	ours, comet := names{prometheus.NewRegistry(), map[string]bool{}}, names{prometheus.NewRegistry(), map[string]bool{}}
 	metrics.New(ours, "c").Signer(func() bool { return false })

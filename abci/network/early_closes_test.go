@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEarlyCloses: a node that closes the connection right after the handshake is named until it stays
-// connected. One that leaves later, and one that this node disconnected, are not.
+// TestEarlyCloses: a node that closes the connection right after the handshake is named until it
+// stays connected. A node that leaves later, or that this node disconnected, is not named.
 func TestEarlyCloses(t *testing.T) {
 	e, now := newEarlyCloses(), time.Unix(1000, 0)
 	e.now = func() time.Time { return now }

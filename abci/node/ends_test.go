@@ -60,7 +60,8 @@ func TestDamagedJournalLeavesTheValidatorAlone(t *testing.T) {
 	require.Contains(t, out.String(), "move the file away")
 }
 
-// TestMissingDataLeaveTheValidatorAlone: the validator goes on, log and status say so.
+// TestMissingDataLeaveTheValidatorAlone: the validator goes on, and log and status say that the
+// worker has stopped.
 func TestMissingDataLeaveTheValidatorAlone(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)

@@ -31,8 +31,8 @@ func offset(t *testing.T, r *prometheus.Registry) float64 {
 	return 0
 }
 
-// TestClockIsComparedWithPeers: the median of the peers' clocks is a metric, and a warning once a
-// minute while it is out of bounds. One lying peer does not change it.
+// TestClockIsComparedWithPeers: the median of the peers' clocks is a metric, and the node warns
+// once a minute while the median is out of bounds. One lying peer does not change the median.
 func TestClockIsComparedWithPeers(t *testing.T) {
 	var out bytes.Buffer
 	registry, now := prometheus.NewRegistry(), time.Unix(1_700_000_000, 0)

@@ -268,7 +268,7 @@ func TestGossipOfWhatIsSubmitted(t *testing.T) {
 
 // TestGossipOfWhatIsReceived: a node that received a transaction announces it to the peers that
 // have not announced it, and serves one request for each announcement. It does not serve a peer
-// without an announcement, and answers NotFound for a transaction that has left the pool.
+// without an announcement, and answers Lack for a transaction that has left the pool.
 func TestGossipOfWhatIsReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 3)
