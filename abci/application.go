@@ -19,7 +19,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Options are the settings of one node. None of them can change a verdict.
+// Options are the settings of one node. None of them can change which transactions and blocks are
+// valid.
 type Options struct {
 	DB     dbm.DB
 	Logger log.Logger
@@ -58,11 +59,11 @@ type Options struct {
 	// PrepareProposal returns, so the node would never catch up with a fast chain. By default
 	// IsDecided returns false.
 	IsDecided func(height int64) bool
-	// Admits returns an error if the node with an id may not connect. CometBFT's peer filter calls
-	// it. By default every node may connect.
+	// Admits returns an error if the node with the given id may not connect. CometBFT's peer filter
+	// calls it. By default every node may connect.
 	Admits func(node string) error
-	// Opens returns an error if no connection from an address is accepted. CometBFT's peer filter
-	// calls Opens before the node's id is known. By default every address is accepted.
+	// Opens returns an error if no connection from the given address is accepted. CometBFT's peer
+	// filter calls Opens before the node's id is known. By default every address is accepted.
 	Opens func(address string) error
 	// GossipRefused makes the mempool take gradients that the application rejects, so that peers
 	// receive them. Only the node of a simulated attacker sets it.
@@ -96,8 +97,8 @@ type Application struct {
 	// outcome is the result of the block that FinalizeBlock has executed, until Commit stores it;
 	// then nil. It needs no lock, because CometBFT makes these calls one after the other.
 	outcome *app.Outcome
-	// beforeCommit is true from InitChain to the first Commit. In that time state is the genesis
-	// state, which Info must not report and the store does not hold.
+	// beforeCommit is true from InitChain to the first Commit. In that time the field state holds
+	// the genesis state. Info must not report that state, and the store does not have it.
 	beforeCommit atomic.Bool
 
 	startTime     time.Time

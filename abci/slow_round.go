@@ -10,10 +10,10 @@ import (
 // slowRoundEvery is the min number of rounds between two warnings of slow training steps.
 const slowRoundEvery = 100
 
-// slowRounds counts rounds. With the counts the application limits its warnings that a training
-// step takes longer than a round waits. The chain itself has no clock: a round waits for a number
-// of heights, so the chain cannot distinguish a slow step from an absent participant. Operators
-// can, and they can change the parameters. Only Commit uses slowRounds.
+// slowRounds limits how often the application warns that a training step takes longer than a round
+// waits for gradients. The chain itself has no clock: a round waits for a number of heights, so the
+// chain cannot distinguish a slow step from an absent participant. Operators can, and they can
+// change the parameters. Only Commit uses slowRounds.
 type slowRounds struct {
 	rounds uint64 // the rounds closed since this node started
 	next   uint64 // the min value of rounds for the next warning

@@ -101,7 +101,7 @@ func (ad *Control) update() {
 	}
 }
 
-// isClosed reports whether strangers may not connect.
+// isClosed reports whether only trusted nodes may connect.
 func (ad *Control) isClosed() bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()

@@ -58,7 +58,7 @@ const requestTimeout = time.Minute
 const idleConnections = 16
 
 // New returns a client for a node's RPC address, without connecting. The address is
-// tcp://host:port, http://host or https://host (each with or without a port), or unix:///path for a
+// tcp://host:port, http://host:port, https://host with or without a port, or unix:///path for a
 // socket; host:port without a scheme means tcp. The client reads at most MaxAnswer bytes of an
 // answer.
 func New(address string) (*Client, error) { return open(address, MaxAnswer, requestTimeout) }

@@ -118,12 +118,12 @@ func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (query.Timin
 	return ask[query.Timing](ctx, c, "/timing/"+place(epoch, round))
 }
 
-// Refusals returns the rejections of gradients in the last rounds by the node.
+// Refusals returns the node's rejections of gradients in the last rounds.
 func (c *Client) Refusals(ctx context.Context) ([]query.Rejection, error) {
 	return ask[[]query.Rejection](ctx, c, "/refusals")
 }
 
-// RefusalsOf returns the rejections of gradients in one round by the node.
+// RefusalsOf returns the node's rejections of gradients in one round.
 func (c *Client) RefusalsOf(ctx context.Context, epoch, round uint64) ([]query.Rejection, error) {
 	return ask[[]query.Rejection](ctx, c, "/refusals/"+place(epoch, round))
 }

@@ -15,7 +15,7 @@ import (
 var ErrTooLarge = errors.New("answer is too large")
 
 // MaxAnswer is the max size of an answer in bytes. It is enough for CometBFT's largest block in
-// base64. A state with the largest model takes less than half of it.
+// base64. A state with the largest model takes less than half of that.
 const MaxAnswer = types.MaxBlockSizeBytes/3*4 + 16<<20
 
 // ErrNoRPC means that something other than a CometBFT RPC answers at the node's address.

@@ -63,8 +63,8 @@ func (c *Client) fetchLong(ctx context.Context, path string) (head query.RangeIn
 		left--
 		var refusal *Refusal
 		refused := errors.As(err, &refusal)
-		// fetchLong gives up after the last attempt, at the end of ctx, if an answer is too large,
-		// and if the first piece fails.
+		// fetchLong gives up after the last attempt, when ctx has ended, if an answer is too large,
+		// or if the first piece fails.
 		switch {
 		case left == 0, ctx.Err() != nil, errors.Is(err, ErrTooLarge), len(data) == 0:
 			return query.RangeInfo{}, nil, err

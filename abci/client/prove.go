@@ -18,7 +18,7 @@ import (
 
 // ProvenAnswer is an answer with a proof. It must not be trusted before the proof is verified.
 type ProvenAnswer struct {
-	Height int64  `json:"height"` // the height of the state; the next header has its application hash
+	Height int64  `json:"height"` // the height of the state; the next header has the state's application hash
 	Key    string `json:"key"`
 	proof.Proven
 }

@@ -54,8 +54,8 @@ func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 		"and keep the keys", otherGenesis(c, first, file, begun))
 }
 
-// OtherGenesis returns ErrOtherGenesis if the genesis.json of a home was replaced after its chain has begun. The
-// node must be stopped. It changes nothing.
+// OtherGenesis returns ErrOtherGenesis if the genesis.json of a home was replaced after its chain
+// has begun. The node must be stopped. OtherGenesis changes nothing.
 func OtherGenesis(c *config.Config, a home.AppConfig) (err error) {
 	if _, err := os.Stat(filepath.Join(c.DBDir(), "state.db")); errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// txIndexDB is the database of CometBFT's transaction index. CometBFT would store each whole
-// transaction in it, by hash, in addition to the block store: with rounds of megabytes LevelDB
-// would write each byte three more times, and merge tables by random keys. txIndexDB leaves out the
+// txIndexDB is the database of CometBFT's transaction index. CometBFT alone would store every whole
+// transaction in it, by hash, although the block store has the transaction. LevelDB would then
+// write each byte three more times, and merge tables with random keys. txIndexDB leaves out the
 // bytes of a transaction that is larger than a block part, and reads them from the block store.
 type txIndexDB struct {
 	dbm.DB

@@ -18,8 +18,8 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// AppConfig is the content of app.toml: the settings of one node. No setting can change a verdict.
-// Settings on which all nodes must agree are in the genesis.
+// AppConfig is the content of app.toml: the settings of one node. No setting can change which
+// transactions and blocks are valid. Settings on which all nodes must agree are in the genesis.
 type AppConfig struct {
 	Node     NodeConfig     `mapstructure:"node"`
 	Worker   WorkerConfig   `mapstructure:"worker"`
@@ -130,8 +130,8 @@ type SnapshotConfig struct {
 	Interval uint64 `mapstructure:"interval"`
 }
 
-// ExplorerConfig is the section of the explorer in the node's process, which serves web pages, and
-// JSON under /v1.
+// ExplorerConfig is the section of the explorer. The explorer runs in the node's process, and
+// serves web pages, and JSON under /v1.
 type ExplorerConfig struct {
 	Enabled bool   `mapstructure:"enabled"`
 	Laddr   string `mapstructure:"laddr"`

@@ -20,7 +20,8 @@ type DataOf func(path string, m params.Model) (mnist.Data, error)
 // PartOf reads a part of the training data at a path for a chain's model, as LoadPart does.
 type PartOf func(path string, m params.Model, part mnist.Part) (mnist.Set, error)
 
-// LoadPart reads a part of the training data of LoadData. It does not decode images of other parts.
+// LoadPart reads a part of the training data that LoadData reads. It does not decode images of
+// other parts.
 func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && isEmbedded(path):
@@ -35,7 +36,7 @@ func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	return d.Train.Part(part)
 }
 
-// LoadTest reads the test data of LoadData. It does not read training images.
+// LoadTest reads only the test data that LoadData reads. It does not read training images.
 func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && isEmbedded(path):

@@ -74,9 +74,9 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TooLarge compares the parameters p with started, the parameters under which the nodes were
-// started. The nodes have message limits for the latter. TooLarge returns a warning if a
-// transaction of a round of n participants under p may exceed these limits, otherwise "".
+// TooLarge returns a warning if running nodes may reject a transaction of a round of n participants
+// under the parameters p, otherwise "". The nodes have message limits for the parameters with which
+// they were started; the argument started holds these parameters.
 func TooLarge(started, p params.Params, n int) string {
 	need, of := p.TxBytes(n), limit.MessageSizesOf(DefaultConfig(), started, n, 0)
 	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), started, n).Mempool.MaxTxBytes) {

@@ -120,7 +120,7 @@ func (s *Keystore) ReplaceKeys(path string) (backup string, err error) {
 	return backup, errors.Join(os.Rename(NextKeyFile(path), path), SyncFolder(path))
 }
 
-// replaceFile writes a secret file atomically. Tests replace it to simulate a failed write.
+// replaceFile writes a secret file atomically. Tests set replaceFile to a function that fails.
 var replaceFile = replaceSecret
 
 // replaceSecret writes a secret file atomically: it writes a new file with mode 0600, syncs it to
@@ -132,7 +132,8 @@ func replaceSecret(path string, data []byte) error {
 	return SyncFolder(path)
 }
 
-// SyncFolder syncs the folder of a file to the disk, so that a rename in it survives a crash.
+// SyncFolder syncs the folder of a file to the disk, so that a rename in the folder survives a
+// crash.
 func SyncFolder(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {

@@ -24,13 +24,14 @@ func (e configError) Is(target error) bool { return target == ErrConfig }
 func (e configError) Unwrap() error        { return e.error }
 
 // Load reads the configuration of a home: config.toml with CometBFT's environment variables
-// (CMT_SECTION_KEY), and app.toml with this project's (SPDL_SECTION_KEY). It rejects an unknown key
-// in app.toml, because a misspelt key would leave a default in force. It allows unknown keys in
-// config.toml, as CometBFT does; CheckKeys finds them. Every error about a value matches ErrConfig.
+// (CMT_SECTION_KEY), and app.toml with this project's environment variables (SPDL_SECTION_KEY). It
+// rejects an unknown key in app.toml, because a misspelt key would leave a default in force. It
+// allows unknown keys in config.toml, as CometBFT does; CheckKeys finds them. Every error about a
+// value matches ErrConfig.
 func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, true) }
 
-// CheckKeys returns an error about the keys in a home's config.toml that CometBFT does not have. CometBFT and Load
-// ignore such a key, so a misspelt one leaves a default in force.
+// CheckKeys returns an error about the keys in a home's config.toml that CometBFT does not have.
+// CometBFT and Load ignore such a key, so a misspelt key leaves a default in force.
 func CheckKeys(dir string) error {
 	return readTOML(dir, "config.toml", "", DefaultConfig(), (*viper.Viper).UnmarshalExact)
 }

@@ -176,8 +176,8 @@ func listOf(text string) (list []string, err error) {
 	return list, err
 }
 
-// literal returns the TOML of a value from its text. The text of a list is a JSON array, or texts
-// separated by commas.
+// literal returns the TOML of a value that is given as text. The text of a list is a JSON array, or
+// texts separated by commas.
 func (s Setting) literal(text string) (string, error) {
 	wrong := func(want string) error {
 		return configError{fmt.Errorf("%s is %q, want %s", s.Key, text, want)}

@@ -19,8 +19,8 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// features is the folder in a home that caches the features of its participant's images between
-// starts.
+// features is the folder, within a home, in which the worker caches the features of its images
+// between starts.
 const features = "data/features"
 
 // WorkerOf returns the configuration of a home's worker: keys or signer, journal, policy, consent,

@@ -26,7 +26,8 @@ const (
 // Chain returns the access to the chain for workers outside of the node's process. Parameters,
 // round, model and seed come from a state that is verified from the home's genesis on, and every
 // draft is recomputed before it is returned for signing. Any number of workers may share the
-// result: for each block it makes one request for all workers, when the node announces the block.
+// result: for each block the result makes one request for all workers, when the node announces the
+// block.
 func Chain(c *client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll

@@ -79,7 +79,7 @@ func readKept(path string) (k keptHeader, err error) {
 	return k, err
 }
 
-// keep writes a verified header to the file, from which the next start continues.
+// keep writes a verified header to the file. The next start continues from that header.
 func (h Home) keep(b *types.LightBlock) error {
 	if h.Kept == "" {
 		return nil

@@ -36,8 +36,8 @@ const (
 // sends a peer the next answer only after the last answer has left the node, and all answers
 // together take at most half of a core.
 //
-// If a syncing node has persistent peers, it accepts offers of snapshots only from those, because
-// an attacker can run any number of other peers.
+// If a syncing node has persistent peers, it accepts offers of snapshots only from them, because an
+// attacker can run any number of other peers.
 type syncLimiter struct {
 	p2p.Reactor
 	answerMu   *sync.Mutex     // held while an answer is prepared; the reactors for blocks and snapshots share it

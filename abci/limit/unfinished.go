@@ -32,9 +32,9 @@ const (
 // the peer's connection writes wholeBytes, and Watch writes the other fields.
 type peerBytes struct {
 	wholeBytes     atomic.Int64 // the bytes of whole messages, with packet headers
-	lastWholeBytes [2]int64     // the values of wholeBytes at the last two ticks
+	lastWholeBytes [2]int64     // the values of wholeBytes at the last two checks
 	credit         int64        // the bytes of pings, minus the overestimate in wholeBytes
-	weight         int64        // the sum of the unfinished bytes over all ticks
+	weight         int64        // the sum of the unfinished bytes over all checks
 }
 
 // unfinishedLimiter bounds the bytes of unfinished messages of all peers together. CometBFT buffers

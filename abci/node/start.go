@@ -328,7 +328,8 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stop}, s,
 		&r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
-		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // found in the replay
+		// CometBFT's replay may have reached a height of another version.
+		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) {
 			return versionError(s, err)
 		}
 		return err

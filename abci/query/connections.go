@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Connections is the answer to /connections, the node's own view of its peers. A node answers it before its
-// chain has begun, too.
+// Connections is the answer to /connections, the node's own view of its peers. A node answers
+// /connections even before its chain has begun.
 type Connections struct {
 	// ClosedBy has the ids of the nodes that closed their last connection with this node during or right after
 	// the handshake, and are not connected.

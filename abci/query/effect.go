@@ -12,7 +12,7 @@ import (
 type Effect struct {
 	Changes []params.Change `json:"changes,omitempty"` // the changed parameters, with their current and new values
 	Now     bool            `json:"now,omitempty"`     // whether the epoch begins before the running epoch's end
-	Members string          `json:"members,omitempty"` // N and f before and after a removal
+	Members string          `json:"members,omitempty"` // N (participants) and f (faults) before and after a removal
 	Zero    bool            `json:"zero_f,omitempty"`  // whether f falls from above 0 to 0
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Spend is one participant's entry in the answers to /privacy and /privacy/{p}: the cost of the
-// participant's gradients in closed rounds, by the chain's ledger.
+// Spend is one participant's entry in the answers to /privacy and /privacy/{p}: the privacy cost of
+// the participant's gradients in closed rounds, as the chain's ledger counts it.
 type Spend struct {
 	Participant    uint32   `json:"participant"`
 	Moniker        string   `json:"moniker"`

@@ -51,7 +51,7 @@ type Status struct {
 	Dim          int      `json:"dim"`
 	Pending      int      `json:"pending"`             // the number of senders of gradients (or commitments) in the pool
 	Phase        string   `json:"phase,omitempty"`     // with commit_reveal: committing or revealing
-	Committed    int      `json:"committed,omitempty"` // the number of commitments for the open round in blocks
+	Committed    int      `json:"committed,omitempty"` // the number of the open round's commitments that are in blocks
 	Preset       string   `json:"preset,omitempty"`
 	Rule         string   `json:"rule"`
 	TestChain    bool     `json:"test_chain,omitempty"` // whether the noise may be known, so that nothing is private
@@ -74,8 +74,8 @@ const (
 	SignerAway    = "away"
 )
 
-// A validator counts as silent after MaxSilentBlocks blocks without its vote. Fewer blocks do not
-// count, because a late vote of a healthy validator is in no commit.
+// A validator counts as silent after MaxSilentBlocks blocks without its vote. A shorter gap means
+// nothing, because a late vote of a healthy validator is in no commit.
 const MaxSilentBlocks = 20
 
 // WorkerStopped is a value of Home.Worker: the worker has ended with an error, and the validator goes on without it.

@@ -199,8 +199,9 @@ func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	return nil
 }
 
-// blockOf returns the compact block to which a part belongs. It returns nil if that is neither the
-// current block nor the last block. whole is false while this node lacks parts of the block.
+// blockOf returns the compact block to which a part belongs. It returns nil if the part's block is
+// neither the current block nor the last block. whole is false while this node lacks parts of the
+// block.
 func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

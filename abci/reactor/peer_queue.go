@@ -41,8 +41,8 @@ type peerQueue struct {
 	announcements      []queuedTx // the transactions to announce
 	announceTime       time.Time
 	flags              map[hash]peerFlags
-	sweepFlags         int // at this number of flags peerFlags next drops flags
-	sweepAnnouncements int // at this number of announcements announce next drops some
+	sweepFlags         int // the number of flags at which flags are dropped next
+	sweepAnnouncements int // the number of announcements at which announcements are dropped next
 }
 
 // queuedTx is a queued transaction.
