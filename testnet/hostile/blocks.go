@@ -22,14 +22,14 @@ import (
 // blockChannel is the channel of reactor.BlockGossip.
 const blockChannel = byte(0x55)
 
-// BlockChannels are those of blocks, with their messages.
+// BlockChannels maps the channels of blocks and snapshots to their message types.
 var BlockChannels = map[byte]proto.Message{
 	consensus.StateChannel: &protocons.Message{}, consensus.DataChannel: &protocons.Message{},
 	blocksync.BlocksyncChannel: &protosync.Message{}, blockChannel: &reactor.BlockGossip{},
 	statesync.SnapshotChannel: &protostate.Message{}, statesync.ChunkChannel: &protostate.Message{},
 }
 
-// Heights says every second that its node is far beyond all heights.
+// Heights claims every second to be far above the chain's height.
 var Heights = Behaviour{Name: "lies about heights", Also: BlockChannels,
 	Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
 		ok := Tell(p, consensus.StateChannel, &protocons.NewRoundStep{Height: 1 << 40, Step: 1})
@@ -37,7 +37,7 @@ var Heights = Behaviour{Name: "lies about heights", Also: BlockChannels,
 		return ok
 	})}
 
-// LongChain says with ever new ids that the chain is much longer than it is.
+// LongChain claims, each time with a new id, that the chain is much longer than it is.
 var LongChain = Behaviour{Name: "says that the chain is long", Fresh: true, Also: BlockChannels,
 	Attack: func(v *Peer, p p2p.Peer) {
 		Tell(p, blocksync.BlocksyncChannel, &protosync.StatusResponse{Height: 1 << 60})
@@ -45,8 +45,8 @@ var LongChain = Behaviour{Name: "says that the chain is long", Fresh: true, Also
 		v.Switch.StopPeerGracefully(p)
 	}}
 
-// Falsifying sends every compact block back to all with its transactions in another order, or with
-// transactions that do not exist.
+// Falsifying sends every received compact block to all nodes, with its transactions in another
+// order or with transactions that do not exist.
 var Falsifying = Behaviour{Name: "falsifies the blocks that it is sent", Also: BlockChannels, OnMessage: falsify}
 
 func falsify(v *Peer, m p2p.Envelope) {
@@ -66,7 +66,8 @@ func falsify(v *Peer, m p2p.Envelope) {
 	}
 }
 
-// echo says of itself what a node says of itself, so that the nodes send it their blocks.
+// echo sends a node's height and round back to the node, so that the nodes send the peer their
+// blocks.
 func echo(v *Peer, m p2p.Envelope) {
 	if s, ok := m.Message.(*protocons.NewRoundStep); ok {
 		v.heights.Store(s)
@@ -74,7 +75,8 @@ func echo(v *Peer, m p2p.Envelope) {
 	}
 }
 
-// atHeight is an attack at the height at which the nodes are.
+// atHeight returns an attack that calls once again and again with the height and round of the
+// nodes.
 func atHeight(once func(p p2p.Peer, at *protocons.NewRoundStep) bool) func(*Peer, p2p.Peer) {
 	return Repeated(func(v *Peer, p p2p.Peer) bool {
 		at := v.heights.Load()
@@ -86,8 +88,8 @@ func atHeight(once func(p p2p.Peer, at *protocons.NewRoundStep) bool) func(*Peer
 	})
 }
 
-// offers says that it has a block at the height of the nodes and some heights above, whose
-// transactions change makes.
+// offers returns an attack that offers a compact block at the nodes' height plus above. The
+// function change may change the compact block.
 func offers(above int64, change func(*reactor.CompactBlock)) func(*Peer, p2p.Peer) {
 	return atHeight(func(p p2p.Peer, at *protocons.NewRoundStep) bool {
 		m := &reactor.CompactBlock{Height: at.Height + above, Leaves: Hashes(1), Literals: [][]byte{{1}, {2}},
@@ -97,12 +99,12 @@ func offers(above int64, change func(*reactor.CompactBlock)) func(*Peer, p2p.Pee
 	})
 }
 
-// asks asks for one block again and again.
+// asks requests the same block again and again.
 var asks = Repeated(func(_ *Peer, p p2p.Peer) bool {
 	return Tell(p, blocksync.BlocksyncChannel, &protosync.BlockRequest{Height: 3})
 })
 
-// Blocks are what a peer can do on the channels of blocks.
+// Blocks are the attacks on the channels of blocks.
 var Blocks = []Behaviour{
 	{Name: "offers blocks of transactions that do not exist", Attack: offers(0, func(*reactor.CompactBlock) {}),
 		OnMessage: echo, Also: BlockChannels},

@@ -12,14 +12,14 @@ import (
 	tmp2p "github.com/cometbft/cometbft/proto/tendermint/p2p"
 )
 
-// Knocker is a connection of a new id to a node, past the handshake.
+// Knocker is a stranger's connection to a node, after the handshake.
 type Knocker struct {
 	net.Conn
 	protoio.Writer
 }
 
-// Knock makes the handshake of a stranger with a node, of which it knows what it says of itself. It
-// closes the connection if it returns an error.
+// Knock makes the handshake of a stranger, with a new id, over the connection raw. theirs is the
+// node info of the node. If Knock fails, it closes the connection.
 func Knock(raw net.Conn, theirs p2p.DefaultNodeInfo) (*Knocker, error) {
 	_ = raw.SetDeadline(time.Now().Add(5 * time.Second))
 	key := ed25519.GenPrivKey()
@@ -42,10 +42,12 @@ func Knock(raw net.Conn, theirs p2p.DefaultNodeInfo) (*Knocker, error) {
 	return &Knocker{raw, protoio.NewDelimitedWriter(secret)}, nil
 }
 
-// Unfinished are the channels of which CometBFT takes most, and how much a stranger sends there.
+// Unfinished maps the channels with CometBFT's largest messages to the number of bytes that a
+// stranger sends on each.
 var Unfinished = map[int32]int{0x40: 95 << 20, 0x61: 15 << 20, 0x60: 3 << 20, 0x30: 5 << 20, 0x51: 5 << 20}
 
-// Begin sends the first bytes of a message on each channel, which never ends.
+// Begin begins a message on each channel and never ends it. channels has the number of bytes to
+// send on each channel.
 func (s *Knocker) Begin(channels map[int32]int) error {
 	data := make([]byte, 16000)
 	for channel, most := range channels {

@@ -1,5 +1,5 @@
-// Package hostile holds what peers without a chain can do to nodes. Nets of processes and nets in
-// virtual time connect them.
+// Package hostile has peers without a chain that attack nodes. Nets of processes and nets in
+// virtual time connect these peers to their nodes.
 package hostile
 
 import (
@@ -21,37 +21,38 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Behaviour is what a peer does.
+// Behaviour describes how a peer attacks.
 type Behaviour struct {
 	Name string
-	// Fresh means that the peer comes with another id whenever a node has ended the connection.
+	// Fresh means that the peer comes with a new id whenever a node has ended the connection.
 	Fresh bool
 	// Attack runs for each node that the peer is connected to.
 	Attack func(v *Peer, p p2p.Peer)
-	// OnMessage gets what nodes send. A nil OnMessage drops it.
+	// OnMessage handles the messages that nodes send. If it is nil, the peer ignores them.
 	OnMessage func(v *Peer, m p2p.Envelope)
-	// Also are the channels that the peer speaks beside those of transactions, with their messages.
+	// Also maps further channels of the peer to their message types. Every peer has the channels of
+	// transactions.
 	Also map[byte]proto.Message
 }
 
 // gossipChannel is the channel of reactor.Gossip, and aggregateChannel that of aggregates.
 const gossipChannel, aggregateChannel = byte(0x53), byte(0x51)
 
-// maxPacket is the max payload of a packet that a peer takes: more than nodes send. With CometBFT's own
-// a peer ends the connection at a node's first large packet.
+// maxPacket is the max payload of a packet that a peer accepts. It is more than nodes send. With
+// CometBFT's default the peer would end the connection at a node's first large packet.
 const maxPacket = 1 << 17
 
-// Peer is CometBFT's switch with one reactor, which attacks every node that it is connected to until
-// it is told to end.
+// Peer is the only reactor of a hostile switch. It attacks every connected node until End is
+// closed.
 type Peer struct {
 	p2p.BaseReactor
 	Behaviour
-	End chan struct{} // closed when it is to end
+	End chan struct{} // closed to end the attack
 
 	channels []*p2p.ChannelDescriptor
-	heights  atomic.Pointer[protocons.NewRoundStep] // of the nodes, as last heard
+	heights  atomic.Pointer[protocons.NewRoundStep] // the last height and round that a node has announced
 	mu       sync.Mutex
-	received [][]byte // transactions that it was sent
+	received [][]byte // the transactions that nodes have sent
 }
 
 // GetChannels implements p2p.Reactor.
@@ -76,7 +77,7 @@ func (v *Peer) Receive(m p2p.Envelope) {
 	}
 }
 
-// lastReceived returns the last transaction that the peer was sent, nil for none.
+// lastReceived returns the last transaction that a node has sent, or nil.
 func (v *Peer) lastReceived() []byte {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -86,7 +87,7 @@ func (v *Peer) lastReceived() []byte {
 	return v.received[len(v.received)-1]
 }
 
-// GoesOn reports whether the peer is to go on with a node.
+// GoesOn reports whether the peer still attacks a node.
 func (v *Peer) GoesOn(p p2p.Peer) bool {
 	select {
 	case <-v.End:
@@ -96,8 +97,8 @@ func (v *Peer) GoesOn(p p2p.Peer) bool {
 	}
 }
 
-// Network returns the peer's switch, which has not started, and its transport. Info is what another
-// node says of itself.
+// Network returns the peer's switch, which has not started, and its transport. info is the node
+// info of one of the attacked nodes.
 func (v *Peer) Network(info p2p.DefaultNodeInfo, key p2p.NodeKey) (*p2p.Switch, *p2p.MultiplexTransport) {
 	info.DefaultNodeID = key.ID()
 	for _, id := range info.Channels {
@@ -111,7 +112,7 @@ func (v *Peer) Network(info p2p.DefaultNodeInfo, key p2p.NodeKey) (*p2p.Switch, 
 			c.MessageType = &tx.Envelope{}
 		default:
 			if c.MessageType = v.Also[id]; c.MessageType == nil {
-				continue // what it hears there it need not understand
+				continue // the peer does not have this channel
 			}
 		}
 		v.channels = append(v.channels, c)
@@ -121,12 +122,12 @@ func (v *Peer) Network(info p2p.DefaultNodeInfo, key p2p.NodeKey) (*p2p.Switch, 
 		info.Channels = append(info.Channels, c.ID)
 	}
 	v.BaseReactor = *p2p.NewBaseReactor("adversary", v)
-	fast := conn.DefaultMConnConfig() // it does not throttle itself
+	fast := conn.DefaultMConnConfig() // the peer does not limit its rates
 	fast.SendRate, fast.RecvRate, fast.FlushThrottle = 1<<30, 1<<30, time.Millisecond
 	fast.MaxPacketMsgPayloadSize = maxPacket
 	c := config.DefaultP2PConfig()
 	c.MaxPacketMsgPayloadSize = maxPacket
-	c.AllowDuplicateIP = true // else its switch dials one node of a host
+	c.AllowDuplicateIP = true // otherwise the switch connects to only one node of a host
 	transport := p2p.NewMultiplexTransport(info, key, fast)
 	sw := p2p.NewSwitch(c, transport)
 	sw.SetNodeInfo(info)
@@ -135,7 +136,7 @@ func (v *Peer) Network(info p2p.DefaultNodeInfo, key p2p.NodeKey) (*p2p.Switch, 
 	return sw, transport
 }
 
-// Hashes returns n hashes of nothing.
+// Hashes returns n random hashes.
 func Hashes(n int) []byte {
 	b := make([]byte, 32*n)
 	_, _ = rand.Read(b)
@@ -154,7 +155,8 @@ func give(p p2p.Peer, raws ...[]byte) bool {
 	return Tell(p, mempool.MempoolChannel, &protomem.Txs{Txs: raws})
 }
 
-// Repeated is an attack that is made again and again.
+// Repeated returns an attack that calls once again and again until once returns false or the attack
+// ends.
 func Repeated(once func(*Peer, p2p.Peer) bool) func(*Peer, p2p.Peer) {
 	return func(v *Peer, p p2p.Peer) {
 		for v.GoesOn(p) && once(v, p) {

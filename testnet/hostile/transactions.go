@@ -10,14 +10,14 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Withholding says of all that is announced to it that it sends that, and sends nothing.
+// Withholding claims to send every transaction that a node announces, and sends none.
 var Withholding = Behaviour{Name: "says that it sends and withholds", OnMessage: func(v *Peer, m p2p.Envelope) {
 	if g, ok := m.Message.(*reactor.Gossip); ok {
 		v.Switch.Peers().ForEach(func(p p2p.Peer) { Say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
 	}
 }}
 
-// IdleAnnouncements announces ten times a second what it never sends.
+// IdleAnnouncements announces, ten times a second, transactions that it never sends.
 var IdleAnnouncements = Behaviour{Name: "announces now and then", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
 	time.Sleep(100 * time.Millisecond)
 	return Say(p, reactor.Gossip{Have: Hashes(64)})
@@ -26,7 +26,7 @@ var IdleAnnouncements = Behaviour{Name: "announces now and then", Attack: Repeat
 // Deaf reads nothing.
 var Deaf = Behaviour{Name: "reads nothing", OnMessage: func(v *Peer, _ p2p.Envelope) { <-v.End }}
 
-// Transactions are what a peer can do on the channels of transactions.
+// Transactions are the attacks on the channels of transactions.
 var Transactions = []Behaviour{
 	{Name: "announces what it never sends", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
 		return Say(p, reactor.Gossip{Have: Hashes(1024)})
@@ -66,7 +66,8 @@ var Transactions = []Behaviour{
 	})},
 }
 
-// returned sends the last transaction that it was sent back, changed.
+// returned returns an attack that sends the last received transaction back after the function
+// change has changed it.
 func returned(change func(raw []byte) []byte) func(*Peer, p2p.Peer) {
 	return Repeated(func(v *Peer, p p2p.Peer) bool {
 		if raw := v.lastReceived(); raw != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/spdl/spdl/testnet/link"
 )
 
-// unfinished is the name of peers that begin messages and never end them.
+// unfinished is the name of the adversary that begins messages and never ends them.
 const unfinished = "begins-messages-that-never-end"
 
-// strangers is the rule of the links of adversaries: a peer that sends without end is bounded by it.
-// Those of unfinished messages have no rate, because they end in a moment.
+// strangers is the rule for the links of adversaries. Its rate bounds a peer that sends without
+// end. The links of begin have no rate, because their peers soon stop sending.
 var strangers = link.Rule{Delay: 20 * time.Millisecond, Rate: 250_000}
 
 // named returns the behaviours of package hostile by their names in histories.
@@ -33,10 +33,11 @@ func named() map[string]hostile.Behaviour {
 	return all
 }
 
-// Names returns the names of adversaries in histories.
+// Names returns the names of all adversaries, as histories have them.
 func Names() []string { return slices.Sorted(maps.Keys(named())) }
 
-// Adversary lets e.Node peers of a behaviour in, each at all nodes that run, until end is called.
+// Adversary connects e.Node peers with the behaviour e.Name to all running nodes. The peers attack
+// until the caller calls end.
 func (t *Net) Adversary(e Event) (end func()) {
 	b := named()[e.Name]
 	var at []*p2p.Switch
@@ -68,7 +69,7 @@ func (t *Net) Adversary(e Event) (end func()) {
 	return func() { close(quit); wg.Wait() }
 }
 
-// pause waits, and reports whether quit is still open.
+// pause waits for the time d. It returns false as soon as quit is closed.
 func pause(quit chan struct{}, d time.Duration) bool {
 	select {
 	case <-quit:
@@ -78,14 +79,14 @@ func pause(quit chan struct{}, d time.Duration) bool {
 	}
 }
 
-// infoOf returns what a node says of itself.
+// infoOf returns the node info of a switch.
 func infoOf(sw *p2p.Switch) p2p.DefaultNodeInfo { return sw.NodeInfo().(p2p.DefaultNodeInfo) }
 
 // stranger returns the address of the k-th adversary.
 func stranger(k int) net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+k)), Port: 26656} }
 
-// attackOnce connects one peer to nodes, and returns when all have ended the connection, or quit is
-// closed.
+// attackOnce connects one peer to all nodes. It returns when all nodes have ended the connection,
+// or when quit is closed.
 func attackOnce(k int, key p2p.NodeKey, b hostile.Behaviour, at []*p2p.Switch, quit chan struct{}) {
 	info := infoOf(at[0])
 	info.ListenAddr = "127.0.0.1:1"
@@ -118,7 +119,8 @@ func attackOnce(k int, key p2p.NodeKey, b hostile.Behaviour, at []*p2p.Switch, q
 	_ = transport.Close()
 }
 
-// begin begins messages that never end at all nodes, until quit is closed.
+// begin connects one peer to all nodes and begins messages that it never ends. It returns when quit
+// is closed.
 func begin(k int, at []*p2p.Switch, quit chan struct{}) {
 	var wg sync.WaitGroup
 	for i, node := range at {

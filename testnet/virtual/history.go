@@ -12,22 +12,22 @@ import (
 	"github.com/spdl/spdl/testnet/link"
 )
 
-// The actions of an Event. Disconnect, Slow, Kill and Restart are those of a localnet's
-// perturbations.
+// These are the actions of an Event. A localnet's perturbations also have Disconnect, Slow, Kill
+// and Restart.
 const (
-	Disconnect = "disconnect" // links of Node are cut, then healed
-	Slow       = "slow"       // links of Node have the Rule, then are as before
-	Break      = "break"      // connections of Node end, and are made again
+	Disconnect = "disconnect" // the links of Node are cut, and later restored
+	Slow       = "slow"       // the links of Node follow Rule for a time
+	Break      = "break"      // the connections of Node end, and the nodes connect again
 	Restart    = "restart"    // Node stops, then starts again
-	Kill       = "kill"       // as Restart, but what Node has not written is lost
-	Adversary  = "adversary"  // Node peers without a chain, of the behaviour Name, are at all nodes
-	Attack     = "attack"     // the participant of Node misbehaves all the time: package attack has Name
-	Twin       = "twin"       // a second node has Node's validator key all the time; its number is Nodes
-	Expect     = "expect"     // the Bounds hold of the blocks since time began
-	Progress   = "progress"   // the net has to close a round; time begins again
+	Kill       = "kill"       // like Restart, but data that Node has not written are lost
+	Adversary  = "adversary"  // hostile peers with the behaviour Name connect to all nodes; Node is the number of peers
+	Attack     = "attack"     // the participant of Node misbehaves from the start; Name is an attack of package attack
+	Twin       = "twin"       // from the start a second node, with the index Nodes, has the validator key of Node
+	Expect     = "expect"     // the blocks since the last Progress must be within Bounds
+	Progress   = "progress"   // the net must close a round; the times of later events count from then on
 )
 
-// In and Out are the values of Event.Way, as Node sees the direction.
+// In and Out are values of Event.Way: the directions to Node and from Node.
 const In, Out = "in", "out"
 
 // Event is one fault of a history, or a wait for progress.
@@ -35,22 +35,23 @@ type Event struct {
 	At     time.Duration // since the last Progress
 	Action string
 	Node   int
-	Peers  []int         // at the other end of links; none means all
-	Way    string        // In, Out, or both
-	For    time.Duration // how long it lasts
-	Rule   link.Rule     // of Slow
-	Name   string        // of Adversary and Attack
-	Bounds Bounds        // of Expect
+	Peers  []int         // the nodes at the other ends of the links; empty means all
+	Way    string        // In or Out; "" means both
+	For    time.Duration // how long the event lasts
+	Rule   link.Rule     // the rule of Slow
+	Name   string        // the behaviour of Adversary or Attack
+	Bounds Bounds        // the bounds of Expect
 }
 
-// Bounds are what a net without faults of its own keeps beside an adversary. 0 bounds nothing.
+// Bounds are limits that a net without other faults must keep while an adversary attacks. 0 means
+// no limit.
 type Bounds struct {
 	Rounds  int     // the min number of closed rounds
-	Missing float64 // the max share of rounds that lack one honest participant
-	Views   float64 // the max number of views a round that passed without an aggregate
+	Missing float64 // the max share of rounds without a gradient of one honest participant
+	Views   float64 // the max number of views per round that passed without an aggregate
 }
 
-// History is what happens to a net. The seed also draws the delays between the nodes.
+// History lists what happens to a net. The delays between the nodes are also drawn from Seed.
 type History struct {
 	Seed   uint64
 	Nodes  int
@@ -130,7 +131,7 @@ func (e Event) String() string {
 	return s
 }
 
-// String returns the history as Parse reads it, an event a line.
+// String returns the history as Parse reads it, with one event in each line.
 func (h History) String() string {
 	s := fmt.Sprintf("seed=%d nodes=%d\n", h.Seed, h.Nodes)
 	for _, e := range h.Events {
@@ -219,8 +220,8 @@ func (h History) twin() int {
 	return -1
 }
 
-// Random draws a history of bursts of faults, with progress after each, that lasts at least so long.
-// Names are the behaviours of adversaries.
+// Random draws a history that lasts at least length. It consists of bursts of faults, each followed
+// by Progress. names lists the behaviours for Adversary.
 func Random(seed uint64, nodes int, length time.Duration, names []string) History {
 	r := rand.New(rand.NewPCG(seed, 0))
 	h := History{Seed: seed, Nodes: nodes}
@@ -263,7 +264,7 @@ func fault(r *rand.Rand, nodes int, names []string) []Event {
 		e.Action, e.Way, e.Peers = Disconnect, []string{In, Out}[r.IntN(2)], slices.Clone(who[1:2+r.IntN(nodes-1)])
 	case k < 6:
 		e.Action, e.Peers = Disconnect, slices.Clone(who[1:2+r.IntN(nodes-1)])
-	case k < 8: // the net falls apart in two
+	case k < 8: // the net splits in two
 		var parts []Event
 		some := 1 + r.IntN(nodes/2)
 		for _, e.Node = range who[:some] {

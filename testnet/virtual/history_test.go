@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHistory: a seed gives one history, which is read as it is written.
+// TestHistory: a seed always gives the same history, and Parse reads what String writes.
 func TestHistory(t *testing.T) {
 	names := []string{"lies"}
 	seen := map[string]bool{}
@@ -26,7 +26,7 @@ func TestHistory(t *testing.T) {
 	text := Event{Action: Expect, Bounds: Bounds{Rounds: 3, Missing: 0.25, Views: 1}}.String()
 	require.Equal(t, "0s expect rounds=3 missing=0.25 views=1", text)
 	for _, action := range actions {
-		if action == Expect { // of written histories alone
+		if action == Expect { // only written histories have it
 			continue
 		}
 		require.True(t, seen[action], "no history has %q", action)
@@ -42,7 +42,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestTwins: all scenarios of three steps differ, and each step parts nodes from each other.
+// TestTwins: all scenarios of three steps differ, and each step separates nodes.
 func TestTwins(t *testing.T) {
 	seen := map[string]bool{}
 	for k := range TwinScenarios {
@@ -55,8 +55,8 @@ func TestTwins(t *testing.T) {
 	require.Equal(t, 3, strings.Count(Twins(7, 5, 2).String(), Progress))
 }
 
-// TestShrink: of a history that fails for two of its events, these two remain, and last as long as
-// they must.
+// TestShrink: if two events make a history fail, Shrink keeps only these two, and makes them as
+// short as possible.
 func TestShrink(t *testing.T) {
 	h := Random(3, 7, time.Hour, nil)
 	needed := []Event{{Action: Kill, Node: 5, At: 8 * time.Second, For: 40 * time.Second}, {Action: Break, Node: 6}}

@@ -13,27 +13,27 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// A net may have twice the goroutines that it had when it began, and this much more heap a node:
-// blocks in flight, caches and tables that fill.
+// heapPerNode is the number of bytes by which the heap may grow for each node: blocks in flight,
+// caches and tables that fill. The number of goroutines may double.
 const heapPerNode = 64 << 20
 
-// invariants hold at all times, whatever is done to a net.
+// invariants checks what must hold at all times, whatever happens to a net.
 type invariants struct {
-	guilty []int            // participants that sign two things
-	blocks map[int64]string // ids and application hashes by height
+	guilty []int            // the participants that sign conflicting messages
+	blocks map[int64]string // the id and application hash of each block, by height
 	tallies
 	goroutines int
 	heap       uint64
 }
 
-// tallies are what the blocks of the chain say, by the node from which they were read.
+// tallies holds the tally of each node's blocks, by node.
 type tallies map[int]*tally
 
-// tally is what the blocks up to a height say.
+// tally counts what the blocks up to a height contain.
 type tally struct {
 	height   int64
 	rounds   int
-	views    int // that passed without an aggregate
+	views    int // the views that passed without an aggregate
 	included map[uint32]uint64
 }
 
@@ -73,7 +73,8 @@ func (v *invariants) check(t *Net) error {
 	return nil
 }
 
-// checkBlocks compares the blocks that a node has with those of all nodes, and counts what they hold.
+// checkBlocks compares a node's new blocks with the blocks of the other nodes, and adds them to the
+// node's tally.
 func (v *invariants) checkBlocks(i int, m *member, s *app.State) error {
 	store, count := m.running.Node.BlockStore(), v.tallies[i]
 	if count == nil {
@@ -144,7 +145,7 @@ func (v *invariants) bounded(nodes int) error {
 	return err
 }
 
-// boundedHeap is bounded without the goroutines, of which adversaries have their own.
+// boundedHeap checks only the memory, because adversaries run goroutines of their own.
 func (v *invariants) boundedHeap(nodes int) error {
 	synctest.Wait()
 	runtime.GC()

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/testnet/link"
 )
 
-// window is the max number of bytes in flight in one direction of a link. A writer with more waits,
-// as it does at TCP's buffers.
+// window is the max number of bytes in flight in one direction of a link. A writer waits while the
+// window is full, as with TCP.
 const window = 1 << 20
 
 // Link is a connection between two nodes in memory, as a pair of ends.
@@ -21,8 +21,8 @@ type Link struct {
 	toA, toB *stream
 }
 
-// NewLink returns a link that disturbs nothing. The nodes have the two addresses. The seed draws
-// jitter and loss.
+// NewLink returns a link without delay and loss between the addresses a and b. Set changes its
+// rules. Jitter and loss are drawn from the seed.
 func NewLink(seed uint64, a, b net.Addr) *Link {
 	l := &Link{toA: newStream(seed), toB: newStream(seed + 1)}
 	l.A = &end{in: l.toA, out: l.toB, local: a, remote: b}
@@ -40,7 +40,7 @@ func (l *Link) Set(toA, toB link.Rule) {
 // Close breaks the connection.
 func (l *Link) Close() { _ = l.A.Close() }
 
-// chunk is bytes of one write, with the time at which they arrive.
+// chunk holds the bytes of one write, and the time at which they arrive.
 type chunk struct {
 	at   time.Time
 	data []byte
@@ -52,8 +52,8 @@ type stream struct {
 	random  *rand.Rand
 	rule    link.Rule
 	chunks  []chunk
-	bytes   int       // in chunks
-	free    time.Time // when the last chunk has passed
+	bytes   int       // the number of bytes in chunks
+	free    time.Time // the time at which the last chunk arrives
 	closed  bool
 	changed chan struct{} // closed and replaced at each change
 }
@@ -71,8 +71,8 @@ func (s *stream) change(f func()) {
 	s.changed = make(chan struct{})
 }
 
-// read copies bytes that have arrived to b, or returns how long the reader must wait for a change or
-// for the next chunk; -1 means until a change.
+// read copies arrived bytes to b. If there are none, it returns how long the reader must wait for
+// the next chunk; -1 means until changed is closed.
 func (s *stream) read(b []byte) (n int, changed <-chan struct{}, wait time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,14 +91,15 @@ func (s *stream) read(b []byte) (n int, changed <-chan struct{}, wait time.Durat
 		s.chunks = s.chunks[1:]
 	}
 	full := s.bytes >= window
-	if s.bytes -= n; full { // a writer may wait
+	if s.bytes -= n; full { // a writer may be waiting
 		close(s.changed)
 		s.changed = make(chan struct{})
 	}
 	return n, nil, 0, nil
 }
 
-// write puts a chunk in flight. It returns false and what to wait for while the window is full.
+// write puts a chunk in flight. While the window is full, it returns false, and the channel to wait
+// for.
 func (s *stream) write(b []byte) (ok bool, changed <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +123,7 @@ func (s *stream) write(b []byte) (ok bool, changed <-chan struct{}, err error) {
 	return true, nil, nil
 }
 
-// end is one end of a link. Its deadlines do nothing: a node that hangs is seen by its peers' pings.
+// end is one end of a link. Its deadlines do nothing: peers detect a hanging node by their pings.
 type end struct {
 	in, out       *stream
 	local, remote net.Addr

@@ -12,7 +12,8 @@ import (
 	"github.com/spdl/spdl/testnet/link"
 )
 
-// TestLink: bytes arrive in order after the delay, wait while the link is held, and end with it.
+// TestLink: bytes arrive in order after the delay, do not arrive while the link is cut, and are
+// lost when it closes.
 func TestLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLink(1, &net.TCPAddr{Port: 1}, &net.TCPAddr{Port: 2})

@@ -35,9 +35,10 @@ const ChainID = "virtual"
 // lost peer again after 5 s. A handshake takes at most handshakeTime.
 const redialAfter, handshakeTime = 5 * time.Second, 20 * time.Second
 
-// Net is a net of full nodes in one process. All its methods are for one goroutine of one bubble.
+// Net is a net of full nodes in one process. Its methods must be called from one goroutine in the
+// bubble.
 type Net struct {
-	Log log.Logger // of node 0
+	Log log.Logger // the log of node 0
 
 	nodes   []*member
 	links   map[[2]int]*connection // by pair of nodes, the lower first
@@ -51,7 +52,7 @@ type Net struct {
 type member struct {
 	config  *config.Config
 	app     home.AppConfig
-	attack  string // of its participant, "" for none
+	attack  string // the attack of its participant; "" means none
 	id      p2p.ID
 	running *node.Running // nil while the node is down
 }
@@ -61,8 +62,8 @@ func (m *member) up() *p2p.Switch { return m.running.Node.Switch().(*p2p.Switch)
 // connection is the link of a pair of nodes.
 type connection struct {
 	*Link
-	ended  time.Time   // zero while it is open
-	joined atomic.Bool // the handshakes are over
+	ended  time.Time   // zero while the connection is open
+	joined atomic.Bool // whether both handshakes have ended
 }
 
 // data decodes the training data once for all nodes of all nets.
@@ -123,8 +124,8 @@ func Make(dir string, h History, p params.Params, began time.Time, quiet func(fr
 	return t, nil
 }
 
-// addTwin adds a node with the validator key of another, a node key of its own and no worker. All
-// nodes let it in.
+// addTwin adds the twin: a node with the validator key of another node, its own node key, and no
+// worker. All nodes admit the twin.
 func (t *Net) addTwin(dir string, of int) error {
 	root := filepath.Join(dir, "twin")
 	if err := os.CopyFS(root, os.DirFS(t.nodes[of].config.RootDir)); err != nil {
@@ -149,7 +150,7 @@ func (t *Net) addTwin(dir string, of int) error {
 	return nil
 }
 
-// Start starts a node. Redial connects it.
+// Start starts a node, and connects it to the running nodes.
 func (t *Net) Start(i int) error {
 	m := t.nodes[i]
 	logger := log.NewNopLogger()
@@ -176,7 +177,7 @@ func (t *Net) Start(i int) error {
 // address returns the address by which the other nodes know a node.
 func address(i int) net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+i)), Port: 26656} }
 
-// Redial connects the pairs of nodes that run, are not connected, and can hear each other.
+// Redial connects the pairs of running nodes that are not connected and whose link is not cut.
 func (t *Net) Redial() error {
 	for j, b := range t.nodes {
 		for i, a := range t.nodes[:j] {
@@ -193,7 +194,7 @@ func (t *Net) Redial() error {
 				if a.up().Peers().Has(b.id) && b.up().Peers().Has(a.id) {
 					continue
 				}
-				old.Close() // one of them has given it up
+				old.Close() // one of the nodes has ended the connection
 				old.ended = time.Now()
 				continue
 			case old != nil && time.Since(old.ended) < redialAfter:
@@ -225,7 +226,7 @@ func (l *connection) join(a, b *p2p.Switch) {
 	}
 }
 
-// rule returns the rule of a direction now.
+// rule returns the current rule of a direction.
 func (t *Net) rule(from, to int) link.Rule {
 	r := t.quiet(from, to)
 	for _, e := range t.active {
@@ -243,7 +244,7 @@ func (t *Net) rule(from, to int) link.Rule {
 	return r
 }
 
-// Disturb begins or ends an event of links.
+// Disturb begins or ends an event that changes links.
 func (t *Net) Disturb(e Event, begins bool) error {
 	if begins {
 		t.active = append(t.active, e)
@@ -284,14 +285,14 @@ func (t *Net) Stop(i int) error {
 	return r.Stop()
 }
 
-// Kill stops a node, and takes back all that it writes while it stops: a process that is killed has
-// written none of that.
+// Kill stops a node, and undoes all writes that the node makes while it stops, because a killed
+// process would not have made them.
 func (t *Net) Kill(i int) error {
 	m := t.nodes[i]
 	if m.running == nil {
 		return nil
 	}
-	synctest.Wait() // nobody writes
+	synctest.Wait() // no goroutine writes any more
 	root := m.config.RootDir
 	if err := os.CopyFS(root+".killed", os.DirFS(root)); err != nil {
 		return err

@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// patience is how long a net without faults may take to close a round at all nodes. CometBFT gives a
-// silent peer up after 45 s, and dials it again 5 s later; a node that was away then fetches blocks.
+// patience is how long a net without faults may take to close a round at all nodes. CometBFT
+// disconnects a silent peer after 45 s, and dials it again 5 s later; a node that was disconnected
+// then fetches blocks.
 const patience = 2 * time.Minute
 
-// Outcome is what a played history showed.
+// Outcome is the result of playing a history.
 type Outcome struct {
-	Took     time.Duration // virtual
+	Took     time.Duration // the virtual time
 	Height   uint64
 	Faults   int
 	Offences int
 	tally
 }
 
-// play plays a history on a net that has not started, in a bubble. It returns the first invariant
-// that does not hold, with the event after which it did not.
+// play plays a history on a net that has not started. It must run in a bubble. The error names the
+// first violated invariant, and the event after which it was violated.
 func play(t *Net, h History) (o Outcome, err error) {
 	start := time.Now()
 	p := &player{Net: t, invariants: newInvariants(guilty(h))}
@@ -86,8 +87,8 @@ func guilty(h History) (all []int) {
 type player struct {
 	*Net
 	*invariants
-	since tally    // what the blocks said when time began
-	ends  []func() // end the adversaries of all bursts; each may be called again
+	since tally    // the best tally when the burst began
+	ends  []func() // functions that end the adversaries of all bursts; each may be called twice
 }
 
 // best returns the tally of the longest chain that an honest node has.
@@ -101,7 +102,7 @@ func (p *player) best() (best tally) {
 	return best
 }
 
-// expect returns an error if bounds do not hold of the blocks since time began.
+// expect returns an error if the blocks since the burst began are not within bounds.
 func (p *player) expect(b Bounds) error {
 	if err := errors.Join(p.check(p.Net), p.boundedHeap(len(p.nodes))); err != nil {
 		return err
@@ -132,7 +133,7 @@ type moment struct {
 	at     time.Duration
 	begins bool
 	Event
-	end *ending // of an adversary, for both moments
+	end *ending // ends an adversary; its two moments share it
 }
 
 // ending ends an adversary once it has begun.
@@ -143,7 +144,7 @@ func (p *player) burst(events []Event) error {
 	var moments []*moment
 	for _, e := range events {
 		if e.Action == Twin || e.Action == Attack {
-			continue // from the start on
+			continue // in force from the start
 		}
 		end := new(ending)
 		moments = append(moments, &moment{at: e.At, begins: true, Event: e, end: end})
@@ -205,7 +206,7 @@ func (p *player) apply(m *moment) error {
 	return nil
 }
 
-// wait lets virtual time pass. Nodes that have lost each other connect.
+// wait lets virtual time pass. Every second it reconnects nodes that have lost each other.
 func (p *player) wait(d time.Duration) error {
 	for d > 0 {
 		step := min(d, time.Second)
@@ -218,8 +219,8 @@ func (p *player) wait(d time.Duration) error {
 	return nil
 }
 
-// progress waits until all nodes have closed a round more than any node has now, and checks the
-// invariants.
+// progress waits until every node has closed one round more than the most advanced node had closed
+// at the call. Then it checks the invariants.
 func (p *player) progress() error {
 	var goal uint64
 	for i := range p.nodes {

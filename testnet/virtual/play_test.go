@@ -32,8 +32,8 @@ var (
 	shrink = flag.Int("shrink", 20, "how often parts of a history that fails are played to shrink it")
 )
 
-// TestMain starts the runtime's goroutine of signals, which belongs to no bubble: CometBFT's log of
-// consensus asks for a signal.
+// TestMain starts the runtime's goroutine for signals outside of every bubble, because CometBFT's
+// write-ahead log waits for a signal.
 func TestMain(m *testing.M) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR2)
 	os.Exit(m.Run())
@@ -79,7 +79,7 @@ func run(t *testing.T, h History) (o Outcome, failed error) {
 	return o, failed
 }
 
-// judge plays a history, and prints the smallest part of it that fails if it does.
+// judge plays a history. If the history fails, judge prints the smallest part that still fails.
 func judge(t *testing.T, h History) Outcome {
 	start := time.Now()
 	o, err := run(t, h)
@@ -104,7 +104,7 @@ func judge(t *testing.T, h History) Outcome {
 	return o
 }
 
-// TestHistories plays -seeds histories from seed -first on, or the one of a file.
+// TestHistories plays -seeds histories, beginning with the seed -first, or the history in a file.
 func TestHistories(t *testing.T) {
 	if *file != "" {
 		text, err := os.ReadFile(*file)
@@ -120,7 +120,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// twinsANet is how many scenarios of Twins one net plays: its start takes as long as some of them.
+// twinsANet is the number of Twins scenarios that one net plays, because the start of a net takes
+// as long as several scenarios.
 const twinsANet = 20
 
 // TestTwinScenarios plays -twins scenarios of Twins.
@@ -136,8 +137,8 @@ func TestTwinScenarios(t *testing.T) {
 	}
 }
 
-// TestScenarios plays the written histories in testdata: one for each fault of the past that was in
-// the network or in time.
+// TestScenarios plays the histories in testdata. Each repeats a past fault of the network or of
+// timing.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)

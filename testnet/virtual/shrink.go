@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Shrink returns a smaller history that still fails: it drops events, and then halves times. It
-// calls fails at most budget times.
+// Shrink drops events of a failing history, and then halves times, as long as the history still
+// fails. It calls fails at most budget times.
 func Shrink(h History, fails func(History) bool, budget int) History {
 	try := func(events []Event) bool {
 		smaller := History{Seed: h.Seed, Nodes: h.Nodes, Events: events}

@@ -20,11 +20,11 @@ import (
 var zones = flag.String("zones", "", "zones of TestTrips, to which the nodes are dealt in turn; empty: all links have "+
 	"the same delay")
 
-// TestTrips measures a round in one-way trips over the slowest link. Computing takes no virtual time,
-// so that only messages which wait for messages count: the gradient, the leader's aggregate, the
-// proposal and two votes. With commitments it is also the commitment, its proposal and its two votes.
-// Where all links have the same delay, a round takes no more than those, and half a trip for waits
-// that are not messages.
+// TestTrips measures a round in one-way trips over the slowest link. Computing takes no virtual
+// time, so only messages that wait for other messages count: the gradient, the leader's aggregate,
+// the proposal and two votes; with commit-reveal also the commitment, its proposal and its two
+// votes. If all links have the same delay, a round takes at most these trips, plus half a trip for
+// waits that are not messages.
 func TestTrips(t *testing.T) {
 	for name, trips := range map[string]float64{"paper": 5, "default": 9} {
 		t.Run(name, func(t *testing.T) {

@@ -2,8 +2,9 @@ package virtual
 
 import "time"
 
-// A Twins scenario (Bano et al., "Twins: BFT Systems Made Robust") is a sequence of partitions of four
-// nodes and a second node with the validator key of the first. Each step parts the five in two.
+// A Twins scenario (Bano et al., "Twins: BFT Systems Made Robust") is a sequence of partitions of
+// four nodes and a second node with the validator key of the first. Each step splits the five nodes
+// in two parts.
 const (
 	twinNodes  = 4
 	twinSteps  = 3
@@ -14,7 +15,8 @@ const (
 	TwinScenarios = partitions * partitions * partitions
 )
 
-// Twins returns n scenarios, the first one and then each step-th, one after the other on one net.
+// Twins returns a history of n scenarios, which one net plays one after the other. Their numbers
+// are first, first+step, and so on.
 func Twins(first, step, n int) History {
 	h := History{Seed: uint64(first), Nodes: twinNodes, Events: []Event{{Action: Twin}, {Action: Progress}}}
 	for k := range n {
@@ -28,7 +30,8 @@ func Twins(first, step, n int) History {
 	return h
 }
 
-// parted cuts the nodes in the mask off from the others for a step. The twin is among the others.
+// parted returns the events that cut the nodes in mask off from the other nodes for one step. The
+// twin is one of the other nodes.
 func parted(at time.Duration, mask int) (cuts []Event) {
 	var others []int
 	for i := range twinNodes + 1 {

@@ -17,7 +17,7 @@ const (
 	staleAfter     = time.Minute
 )
 
-// lastBlock warns of a chain that has stopped, and names the validators whose recent votes the node
+// lastBlock warns if the chain has stopped, and names the validators whose recent votes the node
 // lacks.
 func lastBlock(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
@@ -46,7 +46,7 @@ func lastBlock(ctx context.Context, h *Home) Finding {
 		found)
 }
 
-// recentRounds is the number of consensus rounds in which a validator has to have voted.
+// A validator counts as silent if it has not voted in the last recentRounds consensus rounds.
 const recentRounds = 3
 
 // silentValidators returns the names of the validators whose votes the node lacks in the recent

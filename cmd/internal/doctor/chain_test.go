@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVoters: a vote counts in the last rounds alone, whatever it is for.
+// TestVoters: a vote counts only in the last rounds, whatever it is for.
 func TestVoters(t *testing.T) {
 	got, err := voters(json.RawMessage(`{"height_vote_set":[
 		{"round":0,"prevotes":["nil-Vote","Vote{1:AB}","nil-Vote"],"precommits":["nil-Vote","nil-Vote","nil-Vote"]},

@@ -34,7 +34,7 @@ func configuration(_ context.Context, h *Home) Finding {
 	return ok("config.toml and app.toml are valid")
 }
 
-// The keys of listeners that a node does not always have.
+// These are the keys of listeners that not every node has.
 const (
 	prometheusKey = "instrumentation.prometheus_listen_addr"
 	explorerKey   = "explorer.laddr"

@@ -13,7 +13,7 @@ import (
 // Level is the severity of a finding.
 type Level string
 
-// The levels, the least severe first.
+// These are the levels, the least severe first.
 const (
 	OK   Level = "ok"
 	Skip Level = "skip" // the check does not apply, or cannot be made

@@ -72,8 +72,8 @@ func one(t *testing.T, h *Home, name string) Finding {
 	return Finding{}
 }
 
-// TestHealthy: a home that was just made has nothing that fails, but for its peers, which are not
-// started.
+// TestHealthy: in a home that was just made, only the check of the peers fails, because the peers
+// are not started.
 func TestHealthy(t *testing.T) {
 	h, _ := stopped(t)
 	for _, f := range Examine(context.Background(), h) {
@@ -84,7 +84,7 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// TestEachCheckFails: what a check is for makes it fail, or warn.
+// TestEachCheckFails: each check fails or warns in the situation for which it exists.
 func TestEachCheckFails(t *testing.T) {
 	for _, c := range []struct {
 		check string
@@ -272,7 +272,7 @@ func fakeNode(t *testing.T, results map[string]string) *client.Client {
 	return c
 }
 
-// TestRunningNode: checks that ask the node find what it says.
+// TestRunningNode: checks that ask the node report the node's answers.
 func TestRunningNode(t *testing.T) {
 	h, _ := stopped(t)
 	h.Node = new(coretypes.ResultStatus)
@@ -292,8 +292,8 @@ func TestRunningNode(t *testing.T) {
 	require.Contains(t, one(t, h, "peer clocks").Found, "are 2ms behind")
 }
 
-// TestOthersGenesis: a witness with another genesis of the same chain id is named, and one with the
-// same is not.
+// TestOthersGenesis: a witness with another genesis of the same chain id is named, and a witness
+// with the same genesis is not.
 func TestOthersGenesis(t *testing.T) {
 	h, _ := stopped(t)
 	witness := func(rounds int) *client.Client {

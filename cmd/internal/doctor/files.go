@@ -26,7 +26,7 @@ func keyModes(_ context.Context, h *Home) Finding {
 	if len(files) == 0 {
 		return fail("spdl init makes a home's keys, spdl restore puts them back", "there are no key files")
 	}
-	files = append(files, home.IdentityFile(h.Config.RootDir)) // of an encrypted home
+	files = append(files, home.IdentityFile(h.Config.RootDir)) // only an encrypted home has it
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err == nil && !info.IsDir() && info.Mode().Perm()&0o077 != 0 {
@@ -56,8 +56,8 @@ func (h *Home) hasData() bool {
 	return err == nil
 }
 
-// databaseLock finds a lock of the databases that does not fit the node: held although the node
-// does not answer, or free although it does.
+// databaseLock finds a lock of the databases that contradicts the node's answer: the lock is held
+// although the node does not answer, or free although the node answers.
 func databaseLock(_ context.Context, h *Home) Finding {
 	if !h.hasData() {
 		return skip("the node was never started: there are no databases")

@@ -54,7 +54,7 @@ func (h *Home) otherGenesis() error {
 	if err := databases.OtherGenesis(h.Config, h.App); errors.Is(err, databases.ErrOtherGenesis) {
 		return err
 	}
-	return nil // the check of the databases finds what cannot be read
+	return nil // the check databaseLock reports unreadable databases
 }
 
 // maxGenesis bounds the genesis that a node may send, in bytes.
@@ -138,8 +138,8 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// program compares this program with the chain's version of the state machine, and with the running
-// node.
+// program compares this program's state machine version with the chain's, and its release with the
+// running node's.
 func program(ctx context.Context, h *Home) Finding {
 	if h.runs() {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)

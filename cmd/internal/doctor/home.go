@@ -14,22 +14,22 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// askTimeout bounds each question to a node.
+// askTimeout bounds the time of each request to a node.
 const askTimeout = 5 * time.Second
 
-// Home is what the checks examine.
+// Home holds the data that the checks examine.
 type Home struct {
 	Config  *config.Config
 	App     home.AppConfig
 	Invalid error // the error of reading the configuration; the other fields are then empty
 
 	Genesis   *types.GenesisDoc
-	NoGenesis error // the error of reading it
+	NoGenesis error // the error of reading the genesis
 
-	Client    *client.Client // of the home's node, nil if it serves no RPC
+	Client    *client.Client // a client of the home's node; nil if the node serves no RPC
 	Node      *coretypes.ResultStatus
-	Other     string                    // the id of the node that answers, if it is not the home's
-	Witnesses map[string]*client.Client // nodes of others, by the address that was given
+	Other     string                    // the id of the node that answers, if that is not the home's node
+	Witnesses map[string]*client.Client // the nodes of other members, by the given address
 
 	System System
 }

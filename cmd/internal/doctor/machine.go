@@ -14,7 +14,7 @@ import (
 // System holds the functions with which the checks query the machine.
 type System struct {
 	Free        func(path string) (bytes uint64, err error) // bytes that the user can write to the disk of a path
-	Descriptors func() (uint64, error)                      // that a process of this user may open
+	Descriptors func() (uint64, error)                      // the number of files that a process of this user may open
 	Synced      func() (bool, error)                        // whether the kernel's clock is synchronised
 	Contains    func() (means string, err error)            // the means by which the machine can contain a trainer
 }
@@ -73,10 +73,11 @@ func (h *Home) growth(ctx context.Context) (uint64, uint64, error) {
 	return h.bytesOf(g, n, rounds), rounds, nil
 }
 
-// These are the bytes that a node stores beside a round's transactions, fitted to the folders of nets of 4 and 10
-// nodes after 60 and 400 rounds: of each block in block store, results and index, and of each block in the
-// write-ahead log for each pair of validators. walBytes is CometBFT's limit on that log, and checkpointRounds the
-// rounds from one checkpoint of the model to the next.
+// In addition to a round's transactions a node stores, for each block, blockBytes plus
+// memberBlockBytes for each member in the block store, the results and the index, and pairWALBytes
+// for each pair of validators in the write-ahead log. These values fit nets of 4 and 10 nodes after
+// 60 and 400 rounds. walBytes is CometBFT's limit on the write-ahead log. checkpointRounds is the
+// number of rounds from one checkpoint of the model to the next.
 const (
 	blockBytes       = 2200
 	memberBlockBytes = 930
@@ -87,7 +88,7 @@ const (
 
 // bytesOf returns the bytes that rounds of n participants with the parameters of g may add to the home's data.
 func (h *Home) bytesOf(g app.Genesis, n int, rounds uint64) uint64 {
-	p, blocks, copies := g.Params, uint64(1), uint64(2) // copies in block store and index
+	p, blocks, copies := g.Params, uint64(1), uint64(2) // one copy in the block store and one in the index
 	if p.Election.CommitReveal {
 		blocks = 2
 	}

@@ -34,7 +34,7 @@ func (h *Home) listeners() [][2]string {
 }
 
 // ports finds addresses that are in use although the node is stopped, or that do not answer
-// although it runs.
+// although the node runs.
 func ports(ctx context.Context, h *Home) Finding {
 	var wrong, right []string
 	for _, l := range h.listeners() {
@@ -59,7 +59,8 @@ func ports(ctx context.Context, h *Home) Finding {
 	return ok("free: %s", strings.Join(right, ", "))
 }
 
-// port returns an error if an address is in use or, for a running node, if it does not answer.
+// port returns an error if an address is in use or, for a running node, if the address does not
+// answer.
 func port(ctx context.Context, address string, runs bool) error {
 	if !runs {
 		l, err := net.Listen("tcp", address)
@@ -82,7 +83,7 @@ func port(ctx context.Context, address string, runs bool) error {
 	return c.Close()
 }
 
-// peers probes the nodes that this one connects to, and names those that are connected.
+// peers probes the nodes to which this node connects, and names the connected nodes.
 func peers(ctx context.Context, h *Home) Finding {
 	wanted, err := h.peerAddresses(ctx)
 	if err != nil {
@@ -136,8 +137,8 @@ func silentAmong(ctx context.Context, addresses []string) (silent []string) {
 	return silent
 }
 
-// closedHint returns what the nodes that close the running node's connections right after the handshake mean,
-// or "".
+// closedHint returns the hint of query.Connections if nodes close the running node's connections
+// right after the handshake, otherwise "".
 func (h *Home) closedHint(ctx context.Context) string {
 	if !h.runs() {
 		return ""
@@ -191,8 +192,8 @@ func (h *Home) hasOtherValidators(ctx context.Context) bool {
 	})
 }
 
-// connected returns the names of the peers of a running node, by id, or nil if the node
-// does not tell them.
+// connected returns the names of the peers of a running node, by id, or nil if the node does not
+// answer.
 func (h *Home) connected(ctx context.Context) map[string]string {
 	if !h.runs() {
 		return nil
@@ -210,8 +211,8 @@ func (h *Home) connected(ctx context.Context) map[string]string {
 	return out
 }
 
-// The offsets of this clock from the median of its peers' clocks from which the check warns and
-// fails. A node itself warns from failClock on.
+// The check warns if this clock is more than warnClock away from the median of the peers' clocks,
+// and fails beyond failClock. A node itself warns beyond failClock.
 const (
 	warnClock = time.Second
 	failClock = 10 * time.Second

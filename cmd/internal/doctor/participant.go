@@ -78,8 +78,8 @@ func (h *Home) ownParticipant(ctx context.Context, all []app.Participant) (p *ap
 	return &all[i], key
 }
 
-// leftAt returns the height at which a participant left, as " at height H", or "" if the node does not
-// tell it.
+// leftAt returns the height at which a participant left, as " at height H", or "" if the height is
+// not known.
 func (h *Home) leftAt(ctx context.Context, index uint32) string {
 	if !h.runs() {
 		return ""

@@ -26,8 +26,8 @@ func answer(t *testing.T, value any) string {
 	return fmt.Sprintf(`{"response":{"value":%q}}`, base64.StdEncoding.EncodeToString(data))
 }
 
-// TestParticipant: the check tells a participant that takes part from one that left, one whose
-// rotation was interrupted, and a key that the chain does not have.
+// TestParticipant: the check distinguishes an active participant, a participant that left, an
+// interrupted rotation, and a key that the chain does not have.
 func TestParticipant(t *testing.T) {
 	h, _ := stopped(t)
 	all, err := h.participants(context.Background())
@@ -72,8 +72,8 @@ func TestParticipant(t *testing.T) {
 	require.Contains(t, f.Found, "no participant has the home's key")
 }
 
-// TestTakesPart: the last round with the participant's gradient is found, and an active participant
-// that has sent none in silentRounds rounds is warned of.
+// TestTakesPart: the check finds the last round with the participant's gradient, and warns if an
+// active participant has sent none in silentRounds rounds.
 func TestTakesPart(t *testing.T) {
 	h, _ := stopped(t)
 	h.Node = new(coretypes.ResultStatus)

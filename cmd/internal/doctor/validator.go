@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// validator compares the validator key that signs at the home's node with the one that the chain has for the home's
-// participant, and looks for recent votes.
+// validator compares the validator key of the home's node with the validator key that the chain has
+// for the home's participant, and looks for recent votes.
 func validator(ctx context.Context, h *Home) Finding {
 	switch {
 	case h.App.IsRelay():
@@ -61,8 +61,8 @@ func (h *Home) votes(ctx context.Context, p *app.Participant) Finding {
 	return ok("%v, of participant %d, votes", address, p.Index)
 }
 
-// validatorKey returns the key that signs blocks at the home's node: the running node's, or else that of the home's
-// file.
+// validatorKey returns the key that signs blocks at the home's node: the key of the running node,
+// or the key in the home's file if the node is stopped.
 func (h *Home) validatorKey() (crypto.PubKey, error) {
 	if h.runs() {
 		return h.Node.ValidatorInfo.PubKey, nil
