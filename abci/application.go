@@ -122,8 +122,8 @@ type Application struct {
 
 var _ abcitypes.Application = (*Application)(nil)
 
-// New opens the application on its database. Its state is that of the last committed height, or nil
-// before InitChain.
+// New opens the application on its database. Its state is the last committed state, or nil before
+// InitChain.
 func New(o Options) (*Application, error) {
 	if o.ProposalWait <= 0 {
 		o.ProposalWait = time.Second

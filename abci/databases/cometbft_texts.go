@@ -5,8 +5,7 @@ package databases
 const genesisKey = "genesisDoc"
 
 // disagreements holds parts of the texts of CometBFT's errors about databases at different heights.
-// The errors arrive without their types, so Build compares texts. The texts are those of
-// sm.ErrAppBlockHeightTooHigh and sm.ErrAppBlockHeightTooLow, of the error that the state database
-// lacks the ABCI responses of the block store's last height, and of the error that it lacks the
-// validators of its last height.
+// The errors arrive without their types, so Build compares texts. The errors are
+// sm.ErrAppBlockHeightTooHigh and sm.ErrAppBlockHeightTooLow, missing ABCI responses for the block
+// store's last height, and missing validators of the last height.
 var disagreements = []string{"app block height (", "last stored abci responses", "could not find validator set"}

@@ -230,8 +230,8 @@ func CheckRelay(c *config.Config, a AppConfig) error {
 	return nil
 }
 
-// NoValidator returns a validator with a new random key, which no chain has, because CometBFT does
-// not run a node without a validator.
+// NoValidator returns a validator for a relay, with a new random key that no chain has. CometBFT
+// does not run a node without a validator.
 func NoValidator() *privval.FilePV { return privval.NewFilePV(ed25519.GenPrivKey(), "", "") }
 
 // WarnReadable warns about key files that users other than their owner can access. It does not

@@ -33,9 +33,9 @@ type Network struct {
 	gossip  string
 	genesis app.Genesis
 	log     log.Logger
-	// persistentPeers is the list of persistent peers that CometBFT is started with: those of
-	// config.toml, or if there are none, the active members at their registered addresses; and in
-	// both cases the relays. Configure sets it.
+	// persistentPeers is the list of persistent peers with which CometBFT starts: the peers in
+	// config.toml or, if there are none, the active members at their registered addresses. The list
+	// always has the relays. Configure sets it.
 	persistentPeers string
 
 	txs         *reactor.TxReactor
@@ -57,9 +57,9 @@ func New(c *config.Config, s home.P2PConfig, g app.Genesis, state func() *app.St
 		log: logger}
 }
 
-// Configure returns the configuration c with the peers of the node, whose id is own, and with size
-// limits for the transactions under the parameters in the state s, or in the genesis if s is nil.
-// maxBlock is the genesis's block.max_bytes.
+// Configure returns the configuration c with the peers and the size limits of the node with the id
+// own. The size limits are for transactions under the parameters in the state s, or in the genesis
+// if s is nil. maxBlock is the genesis's block.max_bytes.
 func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, own p2p.ID) *config.Config {
 	c, all := admission.Configure(c, n.Control, own), n.genesis.Participants
 	n.Messages = limit.NewMessages(c, n.genesis.Params, len(all), maxBlock)
