@@ -15,7 +15,7 @@ const slowRoundEvery = 100
 // chain cannot distinguish a slow step from an absent participant. Operators can, and they can
 // change the parameters. Only Commit uses slowRounds.
 type slowRounds struct {
-	rounds uint64 // the rounds closed since this node started
+	rounds uint64 // the number of rounds that closed since this node started
 	next   uint64 // the min value of rounds for the next warning
 }
 

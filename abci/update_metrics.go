@@ -63,8 +63,8 @@ func (a *Application) measureRound(r *app.Record) {
 	}
 }
 
-// countRejection counts a rejection in the metrics. An error by a rule on whole blocks has no
-// result code of its own; its reason is "block".
+// countRejection counts a rejection in the metrics. If a rule on whole blocks causes the error,
+// there is no result code for it, and the reason is "block".
 func (a *Application) countRejection(verb string, err error) {
 	code := Code(err)
 	reason := CodeName(code)

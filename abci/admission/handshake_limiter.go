@@ -118,7 +118,7 @@ func (d *handshakeLimiter) addTrusted(peers []p2p.Peer, trusts func(p2p.ID) bool
 }
 
 // resolve looks up the hosts in a list of peers, at once and then every resolvePause, until quit is
-// closed, because a member's node may get another address.
+// closed. It repeats the look-up because a member's node may get another address.
 func (d *handshakeLimiter) resolve(peers string, quit <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

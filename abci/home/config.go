@@ -46,7 +46,7 @@ func NewConfig(moniker, listen, external string) (*config.Config, error) {
 }
 
 // ListenAt returns the listen address of a node whose external address is host:port. If the host is
-// a loopback address, the listen address is the same; otherwise it is the same port on all
+// a loopback address, the node listens only there. Otherwise the node listens at the port on all
 // interfaces.
 func ListenAt(external string) string {
 	host, port, _ := net.SplitHostPort(external)

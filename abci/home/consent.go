@@ -79,7 +79,7 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 type NodeState struct {
 	SignerAway      func() bool  // whether the signer at priv_validator_laddr is not connected
 	BlocksSinceVote func() int64 // query.Home.BlocksSinceVote
-	WorkerStopped   func() bool  // whether the validator goes on without its worker
+	WorkerStopped   func() bool  // whether the worker has stopped and the validator continues
 }
 
 // Declaration returns a function from a state to the node's declaration about its own home.

@@ -35,7 +35,7 @@ func extendTimeouts(c *config.Config, a AppConfig, transfer time.Duration) (*con
 	a.Proposal.Wait += transfer
 	a.Proposal.StragglerWait += transfer / 2
 	consensus.TimeoutPropose += 3 * transfer // leaves time for the proposer's wait, the rule and the block's transfer
-	consensus.TimeoutPrevote += transfer / 2 // votes arrive over the whole time in which the block arrives
+	consensus.TimeoutPrevote += transfer / 2 // votes are spread over the time in which the block reaches the nodes
 	return &fitted, a
 }
 

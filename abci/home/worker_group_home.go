@@ -28,8 +28,8 @@ func Journals(c *config.Config, a AppConfig) string {
 	return InHome(c, a.Worker.Journal)
 }
 
-// ReadJournal returns the summary of the journal of a home with one worker, without the journal's lock.
-// Its errors are those of worker.ReadJournalInfo.
+// ReadJournal returns the summary of the journal of a home with one worker, as
+// worker.ReadJournalInfo does. It does not lock the journal.
 func ReadJournal(c *config.Config, a AppConfig) (worker.JournalInfo, error) {
 	return worker.ReadJournalInfo(InHome(c, a.Worker.Journal))
 }

@@ -87,7 +87,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 	for {
 		s, err := c.await(ctx, func(s *app.State) bool {
 			_, _, err := s.DraftIncluded(s.Height+1, participant, nil)
-			return err == nil || errors.Is(err, app.ErrNotClosing) // ErrNotClosing, because the call passes no gradients
+			return err == nil || errors.Is(err, app.ErrNotClosing) // expected, because the call passes no gradients
 		})
 		if err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func (o *sentCache) add(t *tx.Tx) {
 	}
 }
 
-// checked caches the gradients of a draft that passed its check.
+// checked caches the gradients of a draft that has passed CheckDraft.
 func (o *sentCache) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -8,8 +8,9 @@ import (
 )
 
 // transferRate is the assumed rate, in bytes a second, at which nodes transfer and verify the
-// transactions of a round. The bytes of the round count once for each validator. The rate is less
-// than half of a 1 Gbit/s link, as a margin for slower links and for nodes that share two cores.
+// transactions of a round. TransferTime counts the bytes of a round once for each validator. The
+// rate is less than half of a 1 Gbit/s link, as a margin for slower links and for nodes that share
+// two cores.
 const transferRate = 50_000_000
 
 // TransferTime returns the estimated time until the bytes of a round with all active participants

@@ -61,8 +61,8 @@ func (u *unfinishedLimiter) Finished(from p2p.Peer, channel byte, bytes int) {
 }
 
 // packetPayload is CometBFT's default for the payload of a packet, in bytes. onWire assumes this
-// payload for every peer. This program's packets have a larger payload, so its messages take fewer
-// packets, and for them the result of onWire is too high, never too low.
+// payload for every peer. This program sends larger and therefore fewer packets, so the result of
+// onWire for its messages is too high, never too low.
 const packetPayload = 1024
 
 // onWire returns the bytes of a message on the wire, in packets of packetPayload.

@@ -135,7 +135,7 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	})
 }
 
-// Wait blocks until regossip has ended, the only goroutine of Watch that uses the application.
+// Wait blocks until regossip has ended. No other goroutine of Watch uses the application.
 func (n *Network) Wait() { n.regossipDone.Wait() }
 
 // ReceivedBytes returns the number of bytes that gossip has received, by kind, as in the metrics.

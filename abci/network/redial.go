@@ -23,8 +23,8 @@ var _ dialer = (*p2p.Switch)(nil)
 // redial dials the missing persistent peers every redialInterval until ctx is done, and warns when
 // the set of missing peers has changed. CometBFT v0.40.0 also redials, but has two gaps. If a peer
 // closes the connection before the dial returns, for example because it does not admit this node
-// yet, CometBFT never dials that peer again. And after twenty failed attempts it waits up to hours
-// between attempts.
+// yet, CometBFT never dials that peer again. And after twenty failed attempts CometBFT waits up to
+// hours between attempts.
 func redial(ctx context.Context, sw dialer, persistent string, closes *earlyCloses, logger log.Logger) {
 	all := addressesOf(persistent)
 	warned := ""
@@ -52,7 +52,7 @@ func addressesOf(list string) (all []*p2p.NetAddress) {
 	return all
 }
 
-// dialMissing dials the peers that are not connected, and returns those that it did not reach.
+// dialMissing dials the peers that are not connected, and returns the peers that it did not reach.
 func dialMissing(ctx context.Context, sw dialer, all []*p2p.NetAddress, closes *earlyCloses,
 	logger log.Logger) (missing []string) {
 	for _, address := range all {

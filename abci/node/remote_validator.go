@@ -62,7 +62,7 @@ func awaitSigner(at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remo
 	}
 }
 
-// isAway reports whether no signer is connected. Without a listener it is true.
+// isAway reports whether no signer is connected. It is also true if v is nil.
 func (v *remoteValidator) isAway() bool { return v == nil || !v.endpoint.IsConnected() }
 
 // Close closes the connection and the listener.
@@ -94,8 +94,8 @@ func (v *remoteValidator) SignProposal(chainID string, proposal *cmtproto.Propos
 	return v.ask(func() error { return v.SignerClient.SignProposal(chainID, proposal) })
 }
 
-// ask calls question, and calls it a second time if the connection was lost. The signer answers the
-// same question with the same signature.
+// ask calls the function question, and calls it again if the connection was lost. The signer
+// answers the same question with the same signature.
 func (v *remoteValidator) ask(question func() error) (err error) {
 	for range 2 {
 		if v.WaitForConnection(signerPause) != nil {

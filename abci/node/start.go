@@ -146,8 +146,8 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	return r, nil
 }
 
-// checkHome rejects a home that must not start, warns about what has no effect or is readable for others,
-// and completes the data of a restored validator.
+// checkHome rejects a home whose node must not start. It warns about keys of config.toml without
+// effect and about exposed key files. If the home of a member has no data folder, it makes one.
 func checkHome(c *config.Config, a home.AppConfig, logger log.Logger) error {
 	if err := home.CheckKeys(c.RootDir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		logger.Warn("a key has no effect: correct or remove it", "err", err)

@@ -24,7 +24,7 @@ type Attempt struct {
 	Included int    `json:"included"`
 	Digest   string `json:"digest,omitempty"` // the digest of Delta; "" if the chain has a tolerance
 	// Recomputed is the digest of the Delta that the rule gives for the same gradients, "" if this
-	// node does not know it.
+	// node does not know that digest.
 	Recomputed string `json:"recomputed,omitempty"`
 	Log        string `json:"log,omitempty"` // why a block with the aggregate is invalid; "" if this node knows no reason
 }

@@ -94,7 +94,7 @@ type Home struct {
 	Worker          string `json:"worker,omitempty"` // WorkerStopped; otherwise empty
 }
 
-// IsSilent reports whether the node's validator counts as silent.
+// IsSilent reports whether the node's validator counts as silent (MaxSilentBlocks).
 func (h *Home) IsSilent() bool { return h != nil && h.BlocksSinceVote > MaxSilentBlocks }
 
 // ModelState is the answer to /model and /model/{round}.

@@ -14,7 +14,7 @@ import (
 // A stage that this node did not observe in full is 0.
 //
 //   - Local gradient computation lasts from the opening of the round to the arrival of this node's
-//     own gradient, or with commit-reveal of its own commitment.
+//     own gradient (with commit-reveal, of its own commitment).
 //   - Gradient exchange lasts from that arrival to the arrival of the last required gradient. If
 //     the round closed without a required gradient, the exchange lasts to the arrival of the first
 //     aggregate, because its leader waited until then.

@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// 7 is the priority of CometBFT's votes; the mempool's channel has 5.
+// aggregatePriority is the priority of CometBFT's votes. The mempool's channel has priority 5.
 const (
 	aggregatePriority = 7
 	aggregateQueue    = 16

@@ -87,7 +87,7 @@ type assembly struct {
 	handed      *bits.BitArray // the parts that step has handed to consensus
 	count       int            // how many parts consensus had stored or been handed at the last call of request
 	requestTime time.Time
-	requests    int // how often request has sent requests
+	requests    int // the number of calls of request that sent requests
 }
 
 // rebuild hands rebuilt parts of the offered blocks to consensus until the node stops.

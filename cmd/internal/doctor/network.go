@@ -119,8 +119,8 @@ func peers(ctx context.Context, h *Home) Finding {
 	return ok("%s", found)
 }
 
-// silentAmong probes all nodes at once, and returns the address of each that does not answer, with the
-// reason.
+// silentAmong probes all nodes at once. It returns the addresses of the nodes that do not answer,
+// with the reasons.
 func silentAmong(ctx context.Context, addresses []string) (silent []string) {
 	errs := make([]error, len(addresses))
 	var wg sync.WaitGroup
