@@ -51,7 +51,7 @@ cover: ## coverage of the pure packages, at least 90 %
 
 .PHONY: race
 race: ## the tests of the concurrent packages under the race detector
-	$(GO) test -race -short -timeout 30m ./abci/... ./app/... ./testnet
+	$(GO) test -race -short -ldflags=-w -timeout 30m ./abci/... ./app/... ./testnet
 
 .PHONY: lint
 lint: ## gofmt, vet and the linters
