@@ -92,8 +92,8 @@ func (o *options) run(r *command.Run, args []string) error {
 		if err := list(w, []offered{offer}); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\n%s epoch %d of chain %s with these parameters: %s\n", verb(offer.Decision), offer.Epoch, offer.ChainID,
-			offer.Params)
+		fmt.Fprintf(w, "\n%s epoch %d of chain %s with these parameters: %s\n", verb(offer.Decision), offer.Epoch,
+			offer.ChainID, offer.Params)
 		return nil
 	})
 }
