@@ -66,8 +66,8 @@ func fileHash(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// othersGenesis compares the application's part of genesis, the chain id and a block with those of
-// the running node and of the witnesses.
+// othersGenesis compares the home's genesis with the genesis of the running node and of the
+// witnesses.
 func othersGenesis(ctx context.Context, h *Home) Finding {
 	if h.NoGenesis != nil {
 		return skip("the home has no genesis")

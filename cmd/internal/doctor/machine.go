@@ -47,7 +47,8 @@ func disk(ctx context.Context, h *Home) Finding {
 	return ok("%s, up to %s are to come in %d rounds", found, amount(need), rounds)
 }
 
-// growth returns the bytes that the open epoch's remaining rounds may add, and their number.
+// growth returns the bytes that the open epoch's remaining rounds may add, and the number of these
+// rounds.
 func (h *Home) growth(ctx context.Context) (uint64, uint64, error) {
 	if h.NoGenesis != nil {
 		return 0, 0, h.NoGenesis
@@ -75,9 +76,9 @@ func (h *Home) growth(ctx context.Context) (uint64, uint64, error) {
 
 // In addition to a round's transactions a node stores, for each block, blockBytes plus
 // memberBlockBytes for each member in the block store, the results and the index, and pairWALBytes
-// for each pair of validators in the write-ahead log. These values fit nets of 4 and 10 nodes after
-// 60 and 400 rounds. walBytes is CometBFT's limit on the write-ahead log. checkpointRounds is the
-// number of rounds from one checkpoint of the model to the next.
+// for each pair of validators in the write-ahead log. These values were fitted to nets of 4 and 10
+// nodes after 60 and 400 rounds. walBytes is CometBFT's limit on the write-ahead log.
+// checkpointRounds is the number of rounds from one checkpoint of the model to the next.
 const (
 	blockBytes       = 2200
 	memberBlockBytes = 930

@@ -174,8 +174,8 @@ func (h *Home) peerAddresses(ctx context.Context) ([]string, error) {
 	return admission.SplitList(admission.AddRelays(named, h.App.P2P.Relays, h.nodeID())), nil
 }
 
-// hasOtherValidators reports whether the chain has an active participant with a validator that is neither the
-// home's participant nor has the running node's key.
+// hasOtherValidators reports whether the chain has an active participant with a validator, other
+// than the home's participant and the participant with the running node's validator key.
 func (h *Home) hasOtherValidators(ctx context.Context) bool {
 	all, err := h.participants(ctx)
 	if err != nil {
