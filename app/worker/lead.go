@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 // lead signs and sends an aggregate whenever the participant may lead.
 func (w *worker) lead(ctx context.Context, chainID string, participant uint32) error {
+	var sent []byte // the last aggregate that was submitted
 	for said := ""; ; {
 		draft, err := w.chain.Lead(ctx, participant)
 		if err == nil && w.isSkipped(draft.Epoch, draft.Round) {
@@ -23,7 +25,7 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 			t, err = w.sign(ctx, chainID, participant, draft)
 			switch {
 			case err == nil:
-				err = w.chain.Submit(ctx, t)
+				err, sent = w.submitAggregate(ctx, t, sent), t.Raw
 			case errors.Is(err, ErrDraft) || errors.Is(err, ErrSigner) || errors.Is(err, ErrRate):
 			default: // the journal cannot be written
 				return err
@@ -42,6 +44,18 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 			}
 		}
 	}
+}
+
+// submitAggregate submits an aggregate. If it was the last one to be submitted, the node's pool has dropped
+// it, for example because its execution failed. The mempool may still have it and accept it at once, so
+// submitAggregate pauses first.
+func (w *worker) submitAggregate(ctx context.Context, t *tx.Tx, last []byte) error {
+	if bytes.Equal(t.Raw, last) {
+		if err := w.pause(ctx); err != nil {
+			return err
+		}
+	}
+	return w.chain.Submit(ctx, t)
 }
 
 // sign lets the signer sign a draft. It fails with ErrDraft if the draft's leader is another

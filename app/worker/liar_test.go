@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -132,4 +135,24 @@ func TestOneAggregateAView(t *testing.T) {
 	for place, different := range signed {
 		require.Len(t, different, 1, place)
 	}
+}
+
+// TestDroppedAggregate: a worker whose aggregate the node drops again and again submits it once in each
+// Retry.
+func TestDroppedAggregate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, conf := &liar{chain: newChain(1000)}, config(t)
+		conf.Retry = 500 * time.Millisecond
+		l.drafts = slices.Repeat([]*tx.Aggregate{{Round: 0, Leader: 0, Digest: make([]byte, 32)}}, 1000)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.ErrorIs(t, worker.Run(ctx, l, conf), context.DeadlineExceeded)
+		aggregates := 0
+		for _, x := range l.submitted {
+			if x.Aggregate != nil {
+				aggregates++
+			}
+		}
+		require.InDelta(t, 20, aggregates, 1)
+	})
 }
