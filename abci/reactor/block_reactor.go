@@ -203,12 +203,15 @@ func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 // neither the current block nor the last block. whole is false while this node lacks parts of the
 // block.
 func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, whole bool) {
+	if block := r.kept(height, p); block != nil {
+		return block, true
+	}
+	rs := r.round() // may wait for consensus, so the caller must not hold the lock
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.block != nil && r.block.includes(height, p) {
 		return r.block, true
 	}
-	rs := r.round()
 	parts := rs.ProposalBlockParts
 	if parts == nil || rs.Height != height || int64(parts.Header().Total) != p.Proof.Total {
 		return nil, true // CometBFT is helping a peer that is behind, or consensus has advanced
@@ -226,6 +229,16 @@ func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBl
 	}
 	r.block = block
 	return block, true
+}
+
+// kept returns the last block if it includes a part, and nil otherwise.
+func (r *BlockReactor) kept(height int64, p *cmtproto.Part) *compactBlock {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.block != nil && r.block.includes(height, p) {
+		return r.block
+	}
+	return nil
 }
 
 // keep stores a compact block whose parts were all rebuilt.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/p2p"
+	cmttime "github.com/cometbft/cometbft/types/time"
 	gogotypes "github.com/cosmos/gogoproto/types"
 
 	"github.com/spdl/spdl/abci/metrics"
@@ -31,7 +32,7 @@ const minClocks = 3
 // they connect and then every clockInterval. The reactor only sets a metric and warns the operator.
 type ClockReactor struct {
 	p2p.BaseReactor
-	now       func() time.Time
+	now       func() time.Time // the clock of CometBFT's votes
 	metrics   *metrics.Metrics
 	isTrusted func(p2p.ID) bool // whether a peer's clock counts; nil means that every clock counts
 	done      chan struct{}
@@ -42,7 +43,7 @@ type ClockReactor struct {
 }
 
 func NewClockReactor(m *metrics.Metrics, trusts func(p2p.ID) bool) *ClockReactor {
-	c := &ClockReactor{now: time.Now, metrics: m, isTrusted: trusts, done: make(chan struct{}),
+	c := &ClockReactor{now: cmttime.Now, metrics: m, isTrusted: trusts, done: make(chan struct{}),
 		offsets: map[p2p.ID]time.Duration{}}
 	c.BaseReactor = *p2p.NewBaseReactor("Clock", c)
 	return c
