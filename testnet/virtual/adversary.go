@@ -36,20 +36,10 @@ func named() map[string]hostile.Behaviour {
 // Names returns the names of all adversaries, as histories have them.
 func Names() []string { return slices.Sorted(maps.Keys(named())) }
 
-// Adversary connects e.Node peers with the behaviour e.Name to all running nodes. The peers attack
+// Adversary connects e.Node peers with the behaviour e.Name to all nodes while they run. The peers attack
 // until the caller calls end.
 func (t *Net) Adversary(e Event) (end func()) {
-	b := named()[e.Name]
-	var at []*p2p.Switch
-	for _, m := range t.nodes {
-		if m.running != nil {
-			at = append(at, m.up())
-		}
-	}
-	if len(at) == 0 {
-		return func() {}
-	}
-	quit := make(chan struct{})
+	b, quit := named()[e.Name], make(chan struct{})
 	var wg sync.WaitGroup
 	for k := range e.Node {
 		wg.Go(func() {
@@ -57,12 +47,12 @@ func (t *Net) Adversary(e Event) (end func()) {
 			for again := true; again; again = pause(quit, time.Second) {
 				switch {
 				case e.Name == unfinished:
-					begin(k, at, quit)
+					t.begin(k, quit)
 					continue
 				case b.Fresh:
 					key = p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
 				}
-				attackOnce(k, key, b, at, quit)
+				t.attackOnce(k, key, b, quit)
 			}
 		})
 	}
@@ -79,56 +69,87 @@ func pause(quit chan struct{}, d time.Duration) bool {
 	}
 }
 
-// infoOf returns the node info of a switch.
-func infoOf(sw *p2p.Switch) p2p.DefaultNodeInfo { return sw.NodeInfo().(p2p.DefaultNodeInfo) }
-
 // stranger returns the address of the k-th adversary.
-func stranger(k int) net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+k)), Port: 26656} }
+func stranger(k int) net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 1+byte(k/250), byte(1+k%250)), Port: 26656}
+}
 
-// attackOnce connects one peer to all nodes. It returns when all nodes have ended the connection,
-// or when quit is closed.
-func attackOnce(k int, key p2p.NodeKey, b hostile.Behaviour, at []*p2p.Switch, quit chan struct{}) {
-	info := infoOf(at[0])
+// infoOf returns the node info of a running node.
+func (t *Net) infoOf() (info p2p.DefaultNodeInfo, ok bool) {
+	for _, m := range t.nodes {
+		if sw := m.network.Load(); sw != nil {
+			return sw.NodeInfo().(p2p.DefaultNodeInfo), true
+		}
+	}
+	return info, false
+}
+
+// attackOnce connects one peer to all running nodes, and again to a node that has ended the connection or
+// has started since. It returns when quit is closed. A Fresh peer connects once, and attackOnce also
+// returns when all nodes have ended the connection.
+func (t *Net) attackOnce(k int, key p2p.NodeKey, b hostile.Behaviour, quit chan struct{}) {
+	info, ok := t.infoOf()
+	if !ok {
+		return
+	}
 	info.ListenAddr = "127.0.0.1:1"
 	v := &hostile.Peer{Behaviour: b, End: quit}
 	sw, transport := v.Network(info, key)
 	if sw.Start() != nil {
 		return
 	}
-	var links []*Link
+	links := make([]*Link, len(t.nodes))
 	var joining sync.WaitGroup
-	for i, node := range at {
-		l := NewLink(uint64(k), stranger(k), address(i))
-		l.Set(strangers, strangers)
-		links = append(links, l)
-		timeout := time.AfterFunc(handshakeTime, l.Close)
-		joining.Go(func() { _ = sw.AddConn(l.A) })
-		joining.Go(func() {
-			if node.AddConn(l.B) == nil {
-				timeout.Stop()
+	for again := true; again; again = !b.Fresh && pause(quit, time.Second) {
+		for i, m := range t.nodes {
+			node := m.network.Load()
+			if node == nil || sw.Peers().Has(m.id) && node.Peers().Has(key.ID()) {
+				continue
 			}
-		})
+			if links[i] != nil {
+				links[i].Close()
+			}
+			l := NewLink(uint64(k), stranger(k), address(i))
+			l.Set(strangers, strangers)
+			links[i] = l
+			timeout := time.AfterFunc(handshakeTime, l.Close)
+			joining.Go(func() { _ = sw.AddConn(l.A) })
+			joining.Go(func() {
+				m.do(func() {
+					if node.AddConn(l.B) == nil {
+						timeout.Stop()
+					}
+				})
+			})
+		}
+		joining.Wait()
 	}
-	joining.Wait()
-	for sw.Peers().Size() > 0 && pause(quit, 100*time.Millisecond) {
+	for b.Fresh && sw.Peers().Size() > 0 && pause(quit, 100*time.Millisecond) {
 	}
 	for _, l := range links {
-		l.Close()
+		if l != nil {
+			l.Close()
+		}
 	}
 	_ = sw.Stop()
 	_ = transport.Close()
 }
 
-// begin connects one peer to all nodes and begins messages that it never ends. It returns when quit
-// is closed.
-func begin(k int, at []*p2p.Switch, quit chan struct{}) {
+// begin connects one peer to all running nodes and begins messages that it never ends. It returns when
+// quit is closed.
+func (t *Net) begin(k int, quit chan struct{}) {
 	var wg sync.WaitGroup
-	for i, node := range at {
+	for i, m := range t.nodes {
+		node := m.network.Load()
+		if node == nil {
+			continue
+		}
 		l := NewLink(uint64(k), stranger(k), address(i))
 		l.Set(link.Rule{Delay: strangers.Delay}, link.Rule{Delay: strangers.Delay})
-		wg.Go(func() { _ = node.AddConn(l.B) })
+		wg.Go(func() { m.do(func() { _ = node.AddConn(l.B) }) })
 		wg.Go(func() {
-			if s, err := hostile.Knock(l.A, infoOf(node)); err == nil && s.Begin(hostile.Unfinished) == nil {
+			s, err := hostile.Knock(l.A, node.NodeInfo().(p2p.DefaultNodeInfo))
+			if err == nil && s.Begin(hostile.Unfinished) == nil {
 				<-quit
 			}
 			l.Close()

@@ -20,6 +20,9 @@ const (
 	Break      = "break"      // the connections of Node end, and the nodes connect again
 	Restart    = "restart"    // Node stops, then starts again
 	Kill       = "kill"       // like Restart, but data that Node has not written are lost
+	Pause      = "pause"      // Node and its links stand still for a time, as after SIGSTOP
+	Clock      = "clock"      // the clock of Node is ahead of time by By
+	Disk       = "disk"       // each sync of Node's log of consensus takes Rule.Delay, or fails if Rule.Delay is 0
 	Adversary  = "adversary"  // hostile peers with the behaviour Name connect to all nodes; Node is the number of peers
 	Attack     = "attack"     // the participant of Node misbehaves from the start; Name is an attack of package attack
 	Twin       = "twin"       // from the start a second node, with the index Nodes, has the validator key of Node
@@ -38,7 +41,8 @@ type Event struct {
 	Peers  []int         // the nodes at the other ends of the links; empty means all
 	Way    string        // In or Out; "" means both
 	For    time.Duration // how long the event lasts
-	Rule   link.Rule     // the rule of Slow
+	Rule   link.Rule     // the rule of Slow; its Delay is also that of Disk
+	By     time.Duration // the shift of Clock
 	Name   string        // the behaviour of Adversary or Attack
 	Bounds Bounds        // the bounds of Expect
 }
@@ -46,9 +50,10 @@ type Event struct {
 // Bounds are limits that a net without other faults must keep while an adversary attacks. 0 means
 // no limit.
 type Bounds struct {
-	Rounds  int     // the min number of closed rounds
-	Missing float64 // the max share of rounds without a gradient of one honest participant
-	Views   float64 // the max number of views per round that passed without an aggregate
+	Rounds   int     // the min number of closed rounds
+	Missing  float64 // the max share of rounds without a gradient of one honest participant
+	Views    float64 // the max number of views per round that passed without an aggregate
+	Offences int     // the min number of offences on the chain, from its beginning on
 }
 
 // History lists what happens to a net. The delays between the nodes are also drawn from Seed.
@@ -88,13 +93,13 @@ var fields = []field{
 	{"way", func(e *Event) string { return e.Way }, func(e *Event, s string) error { e.Way = s; return nil }},
 	{"name", func(e *Event) string { return e.Name }, func(e *Event, s string) error { e.Name = s; return nil }},
 	duration("for", func(e *Event) *time.Duration { return &e.For }),
+	duration("by", func(e *Event) *time.Duration { return &e.By }),
 	duration("delay", func(e *Event) *time.Duration { return &e.Rule.Delay }),
 	duration("jitter", func(e *Event) *time.Duration { return &e.Rule.Jitter }),
 	share("loss", func(e *Event) *float64 { return &e.Rule.Loss }),
-	{"rate", func(e *Event) string { return nonzero(float64(e.Rule.Rate)) },
-		func(e *Event, s string) (err error) { e.Rule.Rate, err = strconv.Atoi(s); return err }},
-	{"rounds", func(e *Event) string { return nonzero(float64(e.Bounds.Rounds)) },
-		func(e *Event, s string) (err error) { e.Bounds.Rounds, err = strconv.Atoi(s); return err }},
+	number("rate", func(e *Event) *int { return &e.Rule.Rate }),
+	number("rounds", func(e *Event) *int { return &e.Bounds.Rounds }),
+	number("offences", func(e *Event) *int { return &e.Bounds.Offences }),
 	share("missing", func(e *Event) *float64 { return &e.Bounds.Missing }),
 	share("views", func(e *Event) *float64 { return &e.Bounds.Views }),
 }
@@ -111,6 +116,11 @@ func duration(name string, of func(*Event) *time.Duration) field {
 func share(name string, of func(*Event) *float64) field {
 	return field{name, func(e *Event) string { return nonzero(*of(e)) },
 		func(e *Event, s string) (err error) { *of(e), err = strconv.ParseFloat(s, 64); return err }}
+}
+
+func number(name string, of func(*Event) *int) field {
+	return field{name, func(e *Event) string { return nonzero(float64(*of(e))) },
+		func(e *Event, s string) (err error) { *of(e), err = strconv.Atoi(s); return err }}
 }
 
 func nonzero(x float64) string {
@@ -185,7 +195,8 @@ func parseEvent(line string) (e Event, err error) {
 	return e, nil
 }
 
-var actions = []string{Disconnect, Slow, Break, Restart, Kill, Adversary, Attack, Twin, Expect, Progress}
+var actions = []string{Disconnect, Slow, Break, Restart, Kill, Pause, Clock, Disk, Adversary, Attack, Twin, Expect,
+	Progress}
 
 // Check returns an error if the history cannot be played.
 func (h History) Check() error {
@@ -204,6 +215,8 @@ func (h History) Check() error {
 			return fmt.Errorf("%v: way %q, want %q, %q or none", e, e.Way, In, Out)
 		case e.At < 0 || e.For < 0:
 			return fmt.Errorf("%v: at %v for %v, want at least 0", e, e.At, e.For)
+		case e.For == 0 && slices.Contains([]string{Pause, Clock, Disk}, e.Action):
+			return fmt.Errorf("%v: it has no end, want for=", e)
 		}
 		if err := e.Rule.Check(); err != nil {
 			return fmt.Errorf("%v: %w", e, err)
@@ -257,7 +270,7 @@ func fault(r *rand.Rand, nodes int, names []string) []Event {
 	who := r.Perm(nodes)
 	e := Event{At: time.Duration(r.IntN(15_000)) * time.Millisecond, Node: who[0],
 		For: time.Duration(500+r.IntN(30_000)) * time.Millisecond}
-	switch k := r.IntN(20); {
+	switch k := r.IntN(26); {
 	case k < 2:
 		e.Action = Disconnect
 	case k < 4: // one direction, to or from some peers
@@ -278,7 +291,20 @@ func fault(r *rand.Rand, nodes int, names []string) []Event {
 		e.Action = Restart
 	case k < 16:
 		e.Action = Kill
-	case k < 19 || len(names) == 0:
+	case k < 18:
+		e.Action = Pause
+	case k < 20:
+		// CometBFT rejects blocks of more than a minute ahead of the node's clock, also of two whose clocks are off.
+		e.Action, e.By = Clock, time.Duration(1+r.IntN(25_000))*time.Millisecond
+		if r.IntN(2) == 0 {
+			e.By = -e.By
+		}
+	case k < 22:
+		e.Action = Disk
+		if r.IntN(2) == 0 {
+			e.Rule.Delay = time.Duration(1+r.IntN(500)) * time.Millisecond
+		}
+	case k < 25 || len(names) == 0:
 		e.Action = Slow
 		e.Rule = []link.Rule{
 			{Delay: time.Duration(r.IntN(400)) * time.Millisecond, Jitter: time.Duration(1+r.IntN(200)) * time.Millisecond},

@@ -3,12 +3,14 @@
 package virtual
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"testing/synctest"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -22,6 +24,7 @@ type invariants struct {
 	guilty []int            // the participants that sign conflicting messages
 	blocks map[int64]string // the id and application hash of each block, by height
 	tallies
+	journals   map[int]*node.Running // the run of a node in which its journal was read
 	goroutines int
 	heap       uint64
 }
@@ -38,7 +41,8 @@ type tally struct {
 }
 
 func newInvariants(guilty []int) *invariants {
-	return &invariants{guilty: guilty, blocks: map[int64]string{}, tallies: tallies{}}
+	return &invariants{guilty: guilty, blocks: map[int64]string{}, tallies: tallies{},
+		journals: map[int]*node.Running{}}
 }
 
 // check returns an error if an invariant does not hold.
@@ -49,10 +53,8 @@ func (v *invariants) check(t *Net) error {
 			delete(v.tallies, i) // the node may come back with fewer blocks
 			continue
 		}
-		select {
-		case err := <-m.running.Failed():
+		if err := m.ended(); err != nil {
 			return fmt.Errorf("node %d: %w", i, err)
-		default:
 		}
 		s := t.State(i)
 		if s == nil {
@@ -68,6 +70,23 @@ func (v *invariants) check(t *Net) error {
 		}
 		if err := v.checkLedger(i, m, s); err != nil {
 			return fmt.Errorf("node %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// ended returns an error if the node has ended although its disk is not full, or if its consensus has
+// ended and the node does not say so.
+func (m *member) ended() error {
+	select {
+	case err := <-m.running.Failed():
+		if m.delay.Load() != full {
+			return err
+		}
+		m.failed = true
+	default:
+		if !m.failed && m.consensus.Ended() {
+			return errors.New("consensus has ended, and the node goes on")
 		}
 	}
 	return nil
@@ -110,7 +129,8 @@ func (v *invariants) checkBlocks(i int, m *member, s *app.State) error {
 }
 
 // checkLedger: the state counts all gradients that are in blocks, and a participant's own journal has
-// all that the state counts.
+// all that the state counts. The journal only grows while its node runs, so it is read when the
+// node has started, and at the end.
 func (v *invariants) checkLedger(i int, m *member, s *app.State) error {
 	for _, p := range s.Participants {
 		if in := v.tallies[i].included[p.Index]; p.Participations < in {
@@ -118,9 +138,10 @@ func (v *invariants) checkLedger(i int, m *member, s *app.State) error {
 				p.Participations, in)
 		}
 	}
-	if !m.app.Worker.Enabled || m.attack != "" {
+	if !m.app.Worker.Enabled || m.attack != "" || v.journals[i] == m.running {
 		return nil
 	}
+	v.journals[i] = m.running
 	j, err := home.ReadJournal(m.config, m.app)
 	if err != nil {
 		return err

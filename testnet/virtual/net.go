@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/consensus"
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
 
@@ -35,6 +36,10 @@ const ChainID = "virtual"
 // lost peer again after 5 s. A handshake takes at most handshakeTime.
 const redialAfter, handshakeTime = 5 * time.Second, 20 * time.Second
 
+// inboundPeers is the max number of peers that need a slot at a node: fewer than the 40 of a home, so that
+// fewer strangers take them all.
+const inboundPeers = 16
+
 // Net is a net of full nodes in one process. Its methods must be called from one goroutine in the
 // bubble.
 type Net struct {
@@ -43,21 +48,25 @@ type Net struct {
 	nodes   []*member
 	links   map[[2]int]*connection // by pair of nodes, the lower first
 	quiet   func(from, to int) link.Rule
-	active  []Event // disturb links now
-	opened  uint64  // links so far: the seed of the next one
-	anybody bool    // strangers are let in
+	active  []Event                   // disturb links now
+	opened  uint64                    // links so far: the seed of the next one
+	anybody bool                      // strangers are let in
+	data    func() (mnist.Set, error) // the training data of all participants
 }
 
 // member is a node of a net.
 type member struct {
-	config  *config.Config
-	app     home.AppConfig
-	attack  string // the attack of its participant; "" means none
-	id      p2p.ID
-	running *node.Running // nil while the node is down
+	*host
+	config    *config.Config
+	app       home.AppConfig
+	attack    string // the attack of its participant; "" means none
+	id        p2p.ID
+	running   *node.Running // nil while the node is down
+	consensus *consensus.State
+	network   atomic.Pointer[p2p.Switch] // nil while the node is down
+	paused    []chan func()              // give what ends a Pause
+	failed    bool                       // the node has ended by itself, as it may on a full disk
 }
-
-func (m *member) up() *p2p.Switch { return m.running.Node.Switch().(*p2p.Switch) }
 
 // connection is the link of a pair of nodes.
 type connection struct {
@@ -66,19 +75,38 @@ type connection struct {
 	joined atomic.Bool // whether both handshakes have ended
 }
 
-// data decodes the training data once for all nodes of all nets.
-var data = sync.OnceValues(mnist.Embedded)
+// Data returns the training set of MNIST, decoded once for all nodes.
+func Data() (mnist.Set, error) { d, err := mnist.Embedded(); return d.Train, err }
+
+// Small returns 2,000 images of half the size: a gradient of them has as many bytes as one of all
+// images, and costs a thirtieth.
+var Small = sync.OnceValues(func() (mnist.Set, error) {
+	const most = 2000
+	all, err := mnist.EmbeddedTest() // fewer images than the training set
+	if err != nil {
+		return all, err
+	}
+	s := mnist.Set{Labels: all.Labels[:most], Rows: all.Rows / 2, Cols: all.Cols / 2}
+	for i := range most * all.Rows * all.Cols {
+		if y, x := i/all.Cols%all.Rows, i%all.Cols; y%2 == 0 && x%2 == 0 {
+			s.Images = append(s.Images, all.Images[i])
+		}
+	}
+	return s, nil
+})
 
 // Make makes the homes of the history's nodes in a folder, with a participant each, on a chain with
-// parameters that begins at a time. quiet returns the rule of a direction without faults. Call it
-// before the bubble: it computes keys.
-func Make(dir string, h History, p params.Params, began time.Time, quiet func(from, to int) link.Rule) (*Net, error) {
-	t := &Net{Log: log.NewNopLogger(), links: map[[2]int]*connection{}, quiet: quiet}
+// parameters and training data that begins at a time. quiet returns the rule of a direction without
+// faults. Call it before the bubble: it computes keys.
+func Make(dir string, h History, p params.Params, data func() (mnist.Set, error), began time.Time,
+	quiet func(from, to int) link.Rule) (*Net, error) {
+	t := &Net{Log: log.NewNopLogger(), links: map[[2]int]*connection{}, quiet: quiet, data: data}
 	t.anybody = slices.ContainsFunc(h.Events, func(e Event) bool { return e.Action == Adversary })
 	g := app.Genesis{Params: p, Seed: make([]byte, 32)}
 	for i := range h.Nodes {
 		c, a := home.DefaultsFor(p, h.Nodes, h.Nodes)
 		home.UseLoopback(c)
+		c.P2P.MaxNumInboundPeers = inboundPeers
 		c.RPC.ListenAddress, c.P2P.ListenAddress = "", "tcp://127.0.0.1:0"
 		a.P2P.MembersOnly = !t.anybody
 		made, err := home.Init(filepath.Join(dir, fmt.Sprintf("node%d", i)), c, a)
@@ -160,17 +188,28 @@ func (t *Net) Start(i int) error {
 	hooks := attack.Hooks(m.attack)
 	hooks.Unlisted = true
 	hooks.Data = func(_ string, _ params.Model, part mnist.Part) (mnist.Set, error) {
-		whole, err := data()
+		whole, err := t.data()
 		if err != nil {
 			return mnist.Set{}, err
 		}
-		return whole.Train.Part(part)
+		return whole.Part(part)
 	}
-	r, err := node.Start(m.config, m.app, logger, hooks)
+	if m.host == nil {
+		m.host = newHost(fmt.Sprint(i), m.config.Consensus.WalFile())
+	}
+	var err error
+	m.do(func() { m.running, err = node.Start(m.config, m.app, logger, hooks) })
 	if err != nil {
 		return fmt.Errorf("node %d: %w", i, err)
 	}
-	m.running = r
+	env, err := m.running.Node.ConfigureRPC()
+	if err != nil {
+		return fmt.Errorf("node %d: %w", i, err)
+	}
+	m.consensus, m.failed = env.ConsensusState.(*consensus.State), false
+	sw := m.running.Node.Switch().(*p2p.Switch)
+	sw.SetNodeInfo(m.running.Node.NodeInfo()) // the switch was made before it had the channels of our reactors
+	m.network.Store(sw)
 	return t.Redial()
 }
 
@@ -191,7 +230,7 @@ func (t *Net) Redial() error {
 			case toA.Cut || toB.Cut, old != nil && old.ended.IsZero() && !old.joined.Load():
 				continue
 			case old != nil && old.ended.IsZero():
-				if a.up().Peers().Has(b.id) && b.up().Peers().Has(a.id) {
+				if a.network.Load().Peers().Has(b.id) && b.network.Load().Peers().Has(a.id) {
 					continue
 				}
 				old.Close() // one of the nodes has ended the connection
@@ -204,25 +243,28 @@ func (t *Net) Redial() error {
 			l := &connection{Link: NewLink(t.opened, address(i), address(j))}
 			l.Set(toA, toB)
 			t.links[pair] = l
-			l.join(a.up(), b.up())
+			l.join(a, b)
 		}
 	}
 	return nil
 }
 
-// join adds the two ends of a link to two switches, in the background.
-func (l *connection) join(a, b *p2p.Switch) {
+// join adds the two ends of a link to two nodes, in the background.
+func (l *connection) join(a, b *member) {
 	timeout := time.AfterFunc(handshakeTime, l.Close)
 	var left atomic.Int32
 	left.Store(2)
-	for end, sw := range map[net.Conn]*p2p.Switch{l.A: a, l.B: b} {
-		go func() {
-			_ = sw.AddConn(end)
-			if left.Add(-1) == 0 {
-				timeout.Stop()
-				l.joined.Store(true)
-			}
-		}()
+	for end, m := range map[net.Conn]*member{l.A: a, l.B: b} {
+		sw := m.network.Load()
+		m.do(func() {
+			go func() {
+				_ = sw.AddConn(end)
+				if left.Add(-1) == 0 {
+					timeout.Stop()
+					l.joined.Store(true)
+				}
+			}()
+		})
 	}
 }
 
@@ -235,7 +277,7 @@ func (t *Net) rule(from, to int) link.Rule {
 		if !in && !out {
 			continue
 		}
-		r.Cut = r.Cut || e.Action == Disconnect
+		r.Cut = r.Cut || e.Action == Disconnect || e.Action == Pause
 		r.Delay, r.Jitter, r.Loss = r.Delay+e.Rule.Delay, r.Jitter+e.Rule.Jitter, max(r.Loss, e.Rule.Loss)
 		if e.Rule.Rate > 0 && (r.Rate == 0 || e.Rule.Rate < r.Rate) {
 			r.Rate = e.Rule.Rate
@@ -276,6 +318,10 @@ func (t *Net) Stop(i int) error {
 		return nil
 	}
 	m.running = nil
+	m.network.Store(nil)
+	for len(m.paused) > 0 {
+		t.Resume(i)
+	}
 	t.Break(i, nil)
 	for pair := range t.links {
 		if pair[0] == i || pair[1] == i {

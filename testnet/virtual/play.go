@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"testing/synctest"
 	"time"
 )
 
@@ -64,6 +65,10 @@ func play(t *Net, h History) (o Outcome, err error) {
 			}
 		}
 	}
+	clear(p.journals)
+	if err := p.check(t); err != nil {
+		return o, fmt.Errorf("at the end: %w", err)
+	}
 	o.Took = time.Since(start)
 	o.Height, _ = t.Lowest()
 	if s := t.State(0); s != nil {
@@ -109,8 +114,11 @@ func (p *player) expect(b Bounds) error {
 	}
 	now := p.best()
 	rounds := now.rounds - p.since.rounds
-	if rounds < max(1, b.Rounds) {
-		return fmt.Errorf("%d rounds, want at least %d", rounds, max(1, b.Rounds))
+	if rounds < b.Rounds {
+		return fmt.Errorf("%d rounds, want at least %d", rounds, b.Rounds)
+	}
+	if s := p.State(0); b.Offences > 0 && len(s.Offences) < b.Offences {
+		return fmt.Errorf("%d offences, want at least %d", len(s.Offences), b.Offences)
 	}
 	if views := float64(now.views-p.since.views) / float64(rounds); b.Views > 0 && views > b.Views {
 		return fmt.Errorf("%.2f views a round passed without an aggregate, want at most %g", views, b.Views)
@@ -180,6 +188,17 @@ func (p *player) apply(m *moment) error {
 	switch m.Action {
 	case Disconnect, Slow:
 		return p.Disturb(m.Event, m.begins)
+	case Pause:
+		if m.begins {
+			p.Pause(m.Node)
+		} else {
+			p.Resume(m.Node)
+		}
+		return p.Disturb(m.Event, m.begins)
+	case Clock:
+		return p.clock(m)
+	case Disk:
+		return p.disk(m)
 	case Break:
 		p.Break(m.Node, m.Peers)
 	case Expect:
@@ -204,6 +223,44 @@ func (p *player) apply(m *moment) error {
 		}
 	}
 	return nil
+}
+
+// clock begins or ends that the clock of a node is ahead. A node that runs for two minutes with it has to
+// see it.
+func (p *player) clock(m *moment) error {
+	if m.begins {
+		p.SetClock(m.Node, m.By)
+		return nil
+	}
+	defer p.SetClock(m.Node, 0)
+	if m.For < 2*time.Minute || p.nodes[m.Node].running == nil {
+		return nil
+	}
+	return p.seesClock(m.Node, m.By)
+}
+
+// disk begins or ends that the disk of a node is slow or full. A node that has ended by that starts again.
+func (p *player) disk(m *moment) error {
+	n := p.nodes[m.Node]
+	switch {
+	case m.begins && m.Rule.Delay == 0:
+		p.SetDisk(m.Node, full)
+		return nil
+	case m.begins:
+		p.SetDisk(m.Node, m.Rule.Delay)
+		return nil
+	}
+	if n.running != nil {
+		synctest.Wait()
+		if err := n.ended(); err != nil {
+			return err
+		}
+	}
+	p.SetDisk(m.Node, 0)
+	if n.running == nil || !n.failed {
+		return nil
+	}
+	return errors.Join(p.Kill(m.Node), p.Start(m.Node))
 }
 
 // wait lets virtual time pass. Every second it reconnects nodes that have lost each other.

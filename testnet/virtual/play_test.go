@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,7 +29,7 @@ var (
 	first  = flag.Uint64("first", 1, "seed of the first history")
 	nodes  = flag.Int("nodes", 4, "number of nodes")
 	length = flag.Duration("time", 10*time.Minute, "virtual time of a history")
-	file   = flag.String("history", "", "a file with a history, which is played alone")
+	file   = flag.String("history", "", "the file of TestFile")
 	twins  = flag.Int("twins", 0, "number of Twins scenarios, spread over all of them")
 	shrink = flag.Int("shrink", 20, "how often parts of a history that fails are played to shrink it")
 )
@@ -36,6 +38,7 @@ var (
 // write-ahead log waits for a signal.
 func TestMain(m *testing.M) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR2)
+	debug.SetGCPercent(400) // the heap of a net is small
 	os.Exit(m.Run())
 }
 
@@ -50,9 +53,16 @@ func disk(t *testing.T) string {
 	return dir
 }
 
+// gossipPause is how long CometBFT's gossip sleeps for each of the pairs of nodes when it has nothing to
+// send. With the 5 ms of a home most of the time would be theirs in a net of twenty.
+const gossipPause = 25 * time.Millisecond
+
 // run plays a history in a bubble.
 func run(t *testing.T, h History) (o Outcome, failed error) {
-	p, err := preset.Make("pixels", h.Nodes, preset.Own{Rounds: 100_000})
+	images, err := Small()
+	require.NoError(t, err)
+	p, err := preset.Make("pixels", h.Nodes, preset.Own{Rounds: 100_000, Data: &preset.Data{Examples: images.Len(),
+		Rows: images.Rows, Cols: images.Cols, Classes: images.Classes()}})
 	require.NoError(t, err)
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // a bubble's first moment
 	rng := rand.New(rand.NewPCG(h.Seed, 1))
@@ -64,8 +74,11 @@ func run(t *testing.T, h History) (o Outcome, failed error) {
 	}
 	dir := disk(t)
 	far := func(i, j int) link.Rule { return link.Rule{Delay: delays[[2]int{min(i, j), max(i, j)}]} }
-	v, err := Make(dir, h, p, began, far)
+	v, err := Make(dir, h, p, Small, began, far)
 	require.NoError(t, err)
+	for _, m := range v.nodes {
+		m.config.Consensus.PeerGossipSleepDuration = gossipPause
+	}
 	if os.Getenv("VIRTUAL_LOG") != "" {
 		v.Log = log.NewTMLogger(log.NewSyncWriter(os.Stdout))
 	}
@@ -80,14 +93,14 @@ func run(t *testing.T, h History) (o Outcome, failed error) {
 }
 
 // judge plays a history. If the history fails, judge prints the smallest part that still fails.
-func judge(t *testing.T, h History) Outcome {
+func judge(t *testing.T, h History) {
 	start := time.Now()
 	o, err := run(t, h)
 	if err == nil {
-		t.Logf("seed %d: %v of virtual time in %v, height %d, %d rounds, %d faults", h.Seed, o.Took.Round(time.Second),
-			time.Since(start).Round(100*time.Millisecond), o.Height, o.rounds, o.Faults)
-		t.Logf("%d views passed, %d offences, gradients %v", o.views, o.Offences, o.included)
-		return o
+		fmt.Printf("seed %d: %v of virtual time in %v, height %d, %d rounds, %d faults, %d views passed, %d offences, "+
+			"gradients %v\n", h.Seed, o.Took.Round(time.Second), time.Since(start).Round(100*time.Millisecond), o.Height,
+			o.rounds, o.Faults, o.views, o.Offences, o.included)
+		return
 	}
 	t.Errorf("seed %d: %v\n%v", h.Seed, err, h)
 	if *shrink > 0 {
@@ -99,41 +112,51 @@ func judge(t *testing.T, h History) Outcome {
 			}
 			return err != nil
 		}, *shrink)
-		t.Logf("the smallest part that fails (make vsim HISTORY=FILE plays it): %v\n%v", last, smallest)
+		fmt.Printf("the smallest part that fails (make vsim HISTORY=FILE plays it): %v\n%v", last, smallest)
 	}
-	return o
 }
 
-// TestHistories plays -seeds histories, beginning with the seed -first, or the history in a file.
+// apart plays a history in a process of its own, beside as many others as there are cores: a net keeps
+// one core busy, and the bounds of memory and goroutines are a process's.
+func apart(t *testing.T, name string, h History) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(t.TempDir(), "history")
+		require.NoError(t, os.WriteFile(file, []byte(h.String()), 0o600))
+		left := time.Hour
+		if end, ok := t.Deadline(); ok {
+			left = time.Until(end) - 10*time.Second
+		}
+		c := exec.Command(os.Args[0], "-test.run", "^TestFile$", "-test.timeout", left.String(), "-history", file,
+			"-shrink", fmt.Sprint(*shrink))
+		out, err := c.CombinedOutput()
+		fmt.Print(strings.TrimSuffix(string(out), "PASS\n"))
+		require.NoError(t, err)
+	})
+}
+
+// TestFile plays the history in the file -history.
+func TestFile(t *testing.T) {
+	text, err := os.ReadFile(*file)
+	require.NoError(t, err)
+	h, err := Parse(string(text))
+	require.NoError(t, err)
+	judge(t, h)
+}
+
+// TestHistories plays -seeds histories, beginning with the seed -first.
 func TestHistories(t *testing.T) {
-	if *file != "" {
-		text, err := os.ReadFile(*file)
-		require.NoError(t, err)
-		h, err := Parse(string(text))
-		require.NoError(t, err)
-		judge(t, h)
-		return
-	}
 	for i := range *seeds {
 		seed := *first + uint64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { judge(t, Random(seed, *nodes, *length, Names())) })
+		apart(t, fmt.Sprint(seed), Random(seed, *nodes, *length, Names()))
 	}
 }
-
-// twinsANet is the number of Twins scenarios that one net plays, because the start of a net takes
-// as long as several scenarios.
-const twinsANet = 20
 
 // TestTwinScenarios plays -twins scenarios of Twins.
 func TestTwinScenarios(t *testing.T) {
 	for k := 0; k < *twins; k += twinsANet {
-		t.Run(fmt.Sprint(k), func(t *testing.T) {
-			step := max(1, TwinScenarios / *twins)
-			o := judge(t, Twins(k*step, step, min(twinsANet, *twins-k)))
-			if !t.Failed() && k+twinsANet <= *twins {
-				require.Positive(t, o.Offences, "two nodes with one key were parted, and no block has a proof")
-			}
-		})
+		step := max(1, TwinScenarios / *twins)
+		apart(t, fmt.Sprint(k), Twins(k*step, step, min(twinsANet, *twins-k)))
 	}
 }
 
@@ -144,12 +167,10 @@ func TestScenarios(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(name)
-			require.NoError(t, err)
-			h, err := Parse(string(text))
-			require.NoError(t, err)
-			judge(t, h)
-		})
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		h, err := Parse(string(text))
+		require.NoError(t, err)
+		apart(t, strings.TrimSuffix(filepath.Base(name), ".txt"), h)
 	}
 }

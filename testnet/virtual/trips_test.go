@@ -52,7 +52,7 @@ func roundTime(t *testing.T, name string, far func(from, to int) link.Rule) (mea
 	const skipped, rounds = 5, 30
 	p, err := preset.Make(name, *nodes, preset.Own{Rounds: 100_000})
 	require.NoError(t, err)
-	v, err := Make(disk(t), History{Nodes: *nodes}, p, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), far)
+	v, err := Make(disk(t), History{Nodes: *nodes}, p, Data, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), far)
 	require.NoError(t, err)
 	synctest.Test(t, func(*testing.T) {
 		for i := range v.nodes {

@@ -10,13 +10,14 @@ const (
 	twinSteps  = 3
 	twinStep   = 2 * time.Second
 	partitions = 1 << twinNodes // of twinNodes+1 nodes in two parts, one of them perhaps empty
+	twinsANet  = 20             // scenarios of one net: its start takes as long as some of them
 
 	// TwinScenarios is the number of scenarios.
 	TwinScenarios = partitions * partitions * partitions
 )
 
-// Twins returns a history of n scenarios, which one net plays one after the other. Their numbers
-// are first, first+step, and so on.
+// Twins returns a history of n scenarios, which one net plays one after the other. Their numbers are
+// first, first+step, and so on. After twinsANet of them the chain must have a proof of two votes.
 func Twins(first, step, n int) History {
 	h := History{Seed: uint64(first), Nodes: twinNodes, Events: []Event{{Action: Twin}, {Action: Progress}}}
 	for k := range n {
@@ -24,6 +25,9 @@ func Twins(first, step, n int) History {
 		for at := range twinSteps {
 			h.Events = append(h.Events, parted(time.Duration(at)*twinStep, digits%partitions)...)
 			digits /= partitions
+		}
+		if k == twinsANet-1 {
+			h.Events = append(h.Events, Event{At: twinSteps * twinStep, Action: Expect, Bounds: Bounds{Offences: 1}})
 		}
 		h.Events = append(h.Events, Event{At: twinSteps * twinStep, Action: Progress})
 	}

@@ -1,0 +1,130 @@
+//go:build virtual
+
+package virtual
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"runtime/pprof"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/consensus"
+	cmttime "github.com/cometbft/cometbft/types/time"
+)
+
+// host is the machine of a node: its clock and its disk. The goroutines of the node, and those of its
+// connections, have the host's label in profiles, and so the copy of CometBFT finds the clock of the
+// goroutine that asks for the time.
+type host struct {
+	labels context.Context
+	ahead  atomic.Int64 // nanoseconds by which the clock is ahead
+	delay  atomic.Int64 // nanoseconds of a sync of the log of consensus, full if it fails
+}
+
+const full = math.MaxInt64
+
+// hosts has each host by its goroutines' label, and by the file of its log of consensus.
+var hosts sync.Map
+
+func init() {
+	cmttime.Skew = func() time.Duration {
+		if h, ok := hosts.Load(goroutineLabel()); ok {
+			return time.Duration(h.(*host).ahead.Load())
+		}
+		return 0
+	}
+	consensus.BeforeSync = func(file string) error {
+		h, ok := hosts.Load(file)
+		if !ok {
+			return nil
+		}
+		switch d := h.(*host).delay.Load(); d {
+		case 0:
+		case full:
+			return syscall.ENOSPC
+		default:
+			time.Sleep(time.Duration(d))
+		}
+		return nil
+	}
+}
+
+// goroutineLabel returns the address of the goroutine's labels.
+//
+//go:linkname goroutineLabel runtime/pprof.runtime_getProfLabel
+func goroutineLabel() unsafe.Pointer
+
+// newHost returns the host of a node by its name and its log of consensus.
+func newHost(name, log string) *host {
+	h := &host{labels: pprof.WithLabels(context.Background(), pprof.Labels("node", name))}
+	h.do(func() { hosts.Store(goroutineLabel(), h) })
+	hosts.Store(log, h)
+	return h
+}
+
+// do calls f in a goroutine of the host.
+func (h *host) do(f func()) {
+	pprof.SetGoroutineLabels(h.labels)
+	defer pprof.SetGoroutineLabels(context.Background())
+	f()
+}
+
+// Pause stops consensus of a node, whose links are cut too, before its next message or timeout,
+// until Resume is called as often or the node is stopped.
+func (t *Net) Pause(i int) {
+	m := t.nodes[i]
+	if m.running == nil {
+		return
+	}
+	held, c := make(chan func(), 1), m.consensus
+	go func() { held <- c.Hold() }() // consensus may wait in a proposal, with its lock
+	m.paused = append(m.paused, held)
+}
+
+// Resume ends the first Pause of a node that has not ended.
+func (t *Net) Resume(i int) {
+	m := t.nodes[i]
+	if len(m.paused) == 0 {
+		return
+	}
+	held := m.paused[0]
+	m.paused = m.paused[1:]
+	go func() { (<-held)() }()
+}
+
+// SetClock makes the clock of a node be ahead.
+func (t *Net) SetClock(i int, by time.Duration) { t.nodes[i].host.ahead.Store(int64(by)) }
+
+// SetDisk makes a sync of a node's log of consensus take a time, or fail if that is full.
+func (t *Net) SetDisk(i int, delay time.Duration) { t.nodes[i].host.delay.Store(int64(delay)) }
+
+// seesClock returns an error if a node whose clock has been off for two minutes does not say so.
+func (t *Net) seesClock(i int, by time.Duration) error {
+	m := t.nodes[i]
+	answer, err := m.running.Application.Query(context.Background(), &abcitypes.RequestQuery{Path: "/clocks"})
+	if err != nil {
+		return err
+	}
+	var clocks []struct { // as query.PeerClock
+		AheadMs float64 `json:"ahead_ms"`
+	}
+	if err := json.Unmarshal(answer.Value, &clocks); err != nil {
+		return fmt.Errorf("clocks %q: %w", answer.Value, err)
+	}
+	for _, c := range clocks {
+		if off := time.Duration(c.AheadMs*float64(time.Millisecond)) + by; off.Abs() < clockError {
+			return nil
+		}
+	}
+	return fmt.Errorf("the clock of node %d is %v ahead, and it knows %v of its peers'", i, by, clocks)
+}
+
+// clockError is the max error of a clock's measurement over links with delays.
+const clockError = 5 * time.Second
