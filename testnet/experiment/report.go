@@ -24,13 +24,11 @@ var reportPage string
 // URLs that this package encodes.
 var page = template.Must(template.New("report").Parse(reportPage))
 
-// Section is one experiment on the page, or a part of a chain's page.
+// Section is one experiment on the page.
 type Section struct {
 	Summary
-	Drawings []Drawing
-	Lines    int          // of the CSV's data
-	Folded   bool         // the table is collapsed until the reader opens it
-	Bad      map[int]bool // rows of the table that are marked
+	Drawing Drawing
+	Lines   int // of the CSV's data
 }
 
 // Drawing is one picture of a section. Title says what it shows, for readers who do not see it.
@@ -60,25 +58,6 @@ func (d Drawing) Width() int {
 // Details returns the notes that the page does not show elsewhere.
 func (s Section) Details() []figure.Note {
 	return slices.DeleteFunc(slices.Clone(s.Notes), func(n figure.Note) bool { return n.Name == "title" })
-}
-
-// Front is what a page says before its sections.
-type Front struct {
-	Title    string
-	Verdict  string // the result in one line, or ""
-	Warnings []string
-	Note     string // a boxed line, or ""
-	About    string
-}
-
-// Page returns an HTML file that loads no other files.
-func Page(f Front, sections []Section) ([]byte, error) {
-	var out bytes.Buffer
-	err := page.Execute(&out, struct {
-		Front
-		Sections []Section
-	}{f, sections})
-	return out.Bytes(), err
 }
 
 // Summary reads the experiment's summary from a folder.
@@ -124,7 +103,7 @@ func Report(dir string) ([]byte, error) {
 			return nil, fmt.Errorf("%s is no drawing; `spdl-figures experiment %s --out %s` makes it again",
 				filepath.Join(dir, e.Name+".svg"), e.Name, dir)
 		}
-		s.Drawings = []Drawing{{s.Title, svg}}
+		s.Drawing = Drawing{s.Title, svg}
 		if table, err := os.ReadFile(filepath.Join(dir, e.Name+".csv")); err == nil {
 			s.Lines = max(0, bytes.Count(table, []byte("\n"))-len(s.Notes)-1)
 		}
@@ -133,6 +112,7 @@ func Report(dir string) ([]byte, error) {
 	if len(sections) == 0 {
 		return nil, fmt.Errorf("%s holds no experiment; make one with `spdl-figures experiment NAME --out %s`", dir, dir)
 	}
-	return Page(Front{Title: "SPDL: experiments", About: "PURE is the mean without noise, DP the mean with noise, SPDL " +
-		"a resilient rule with noise."}, sections)
+	var out bytes.Buffer
+	err := page.Execute(&out, sections)
+	return out.Bytes(), err
 }

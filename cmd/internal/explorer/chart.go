@@ -15,13 +15,16 @@ import (
 type chart struct {
 	Name, Title  string
 	Unit         string // "%" shows shares as per cent, spentUnit values as epsilon
-	CSV          string // address of the values
+	CSV          string // address of the values; "" if there is none
+	Across       string // what the x axis counts
+	Bound        *tick  // a bound of the values; nil for none
 	Legend       string
 	Points, Area string // of a polyline, and of the polygon below it
 	Ticks        []tick // of the y axis
 	Rounds       []tick // of the x axis
 	Count        int
-	Lines        []line // of a chart with a line for each participant
+	Lines        []line    // of a chart with a line for each participant
+	Keys         []lineKey // of the lines with a name
 	dots         []dot
 	from, until  uint64  // rounds of the frame
 	base, top    float64 // values of its lower and its upper edge
@@ -31,10 +34,18 @@ type chart struct {
 type line struct {
 	Points string
 	Class  string // the CSS class of the participant's alarm
+	Look   int    // named lines have colours and dashes of their own, from 0 on
 	Who    uint32
 	Name   string // the text beside the end of the line; most lines have none
 	Y      float64
 	dots   []dot
+}
+
+// A lineKey explains the look of a named line.
+type lineKey struct {
+	Class string
+	Look  int
+	Text  string
 }
 
 type dot struct {
@@ -62,31 +73,43 @@ func (chart) Bottom() float64 { return frameBottom }
 // number above the largest value if that is larger. The page at the given address has the values as
 // CSV.
 func chartOf(page, name, title, unit string, top float64, points []Point, of func(Point) *float64) chart {
-	c := chart{Name: name, Title: title, Unit: unit, CSV: strings.TrimSuffix(page, "/") + "/" + name + ".csv"}
-	lowest, highest := math.Inf(1), math.Inf(-1)
+	c := chart{Name: name, Title: title, Unit: unit, Across: "round",
+		CSV: strings.TrimSuffix(page, "/") + "/" + name + ".csv"}
 	for _, p := range points {
 		if y := of(p); y != nil {
 			c.dots = append(c.dots, dot{p.Round, *y})
-			lowest, highest = min(lowest, *y), max(highest, *y)
 		}
 	}
-	if c.Count = len(c.dots); c.Count < 2 {
-		return c
+	if c.Count = len(c.dots); c.Count >= 2 {
+		c.one(points[0].Round, points[len(points)-1].Round, top)
 	}
+	return c
+}
+
+// one draws the chart's own values, of which there are at least two, as one line, and describes them
+// in the legend.
+func (c *chart) one(from, until uint64, top float64) {
+	lowest, highest := math.Inf(1), math.Inf(-1)
+	for _, d := range c.dots {
+		lowest, highest = min(lowest, d.value), max(highest, d.value)
+	}
+	bound := top
 	if !(highest <= top) {
 		top = roundUp(highest)
 	}
-	if unit == "%" {
+	if c.Unit == "%" {
 		c.base = shareBelow(lowest)
 	}
-	c.draw(points[0].Round, points[len(points)-1].Round, top)
-	first, last := c.dots[0], c.dots[c.Count-1]
+	c.draw(from, until, top)
+	if c.Unit == spentUnit && bound > 0 {
+		c.Bound = &tick{c.up(bound), "budget " + c.label(bound)}
+	}
+	first, last := c.dots[0], c.dots[len(c.dots)-1]
 	c.Legend = fmt.Sprintf("%s after round %d; between %s and %s since round %d", c.text(last.value), last.round,
 		c.text(lowest), c.text(highest), first.round)
 	if c.base > 0 {
 		c.Legend += "; the axis begins at " + c.label(c.base)
 	}
-	return c
 }
 
 // draw sets the line and the axes. The x axis has all rounds from one to another, so that charts of
@@ -95,7 +118,7 @@ func (c *chart) draw(from, until uint64, top float64) {
 	c.axes(from, until, top)
 	c.Points = c.polyline(c.dots)
 	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", c.across(c.dots[0].round), frameBottom, c.Points,
-		c.across(c.dots[c.Count-1].round))
+		c.across(c.dots[len(c.dots)-1].round))
 }
 
 // axes sets the frame and its marks.

@@ -75,7 +75,7 @@ func TestHeatmapRunsFromLeftToRight(t *testing.T) {
 	require.Contains(t, between(t, grid, `<a href="/round/0/11"`, "</a>"), `translate(198)`)
 	require.Contains(t, between(t, grid, `<a href="/round/0/10"`, "</a>"), `>10</text>`)
 	require.Contains(t, between(t, grid, `<a href="/round/0/11"`, "</a>"),
-		`<title>round 11, #3: opposed, failed to lead</title>`)
+		`<title>round 11, #3: left out, opposed, failed to lead</title>`)
 }
 
 // TestHomeSaysHowLong: progress, the pace of the last rounds, and who leads now.
@@ -165,7 +165,7 @@ func TestReputations(t *testing.T) {
 	s := over(t, newFake(12, "x"), Options{})
 	page := get(s, "/").Body.String()
 	figure := between(t, page, `<figure id="chart-reputation"`, "</figure>")
-	require.Equal(t, 4, strings.Count(figure, "<polyline"))
+	require.Equal(t, 4+1, strings.Count(figure, "<polyline"), "the lines, and the key of the one with a name")
 	require.Contains(t, figure, `class="of-suspect"`)
 	require.Contains(t, figure, ">#3</text>")
 	require.NotContains(t, figure, ">#0</text>", "nothing is against it")

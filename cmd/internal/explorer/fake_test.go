@@ -50,7 +50,8 @@ func (f *fake) params() params.Params {
 		Preset: f.text, Model: params.Model{Kind: params.ModelSoftmax, Inputs: 4, Classes: 3, Pool: 1, PixelScale: 255},
 		Rule:     params.Rule{Name: f.text, Byzantine: 1},
 		Training: params.Training{Rounds: 100, LearningRate: 0.5, WeightDecay: 0.25}, Grid: params.Grid{Width: 1, Step: 0.5},
-		Privacy: params.Privacy{Mechanism: f.text}, Election: params.Election{Term: 1,
+		Privacy: params.Privacy{Mechanism: f.text}, Reputation: params.Reputation{Initial: params.One},
+		Election: params.Election{Term: 1,
 			ViewBlocks: 1},
 	}
 }

@@ -25,7 +25,8 @@ type heatColumn struct {
 
 type cell struct {
 	Y     int
-	Class string // selected, left-out, opposed, refused, absent
+	Class string // offence, opposed, refused, absent, left-out, small, selected: the first that holds
+	Fate  string // as in a verdict
 	Sign  string
 	Lead  string // the sign of a leader, if another sign is in the middle of the cell
 	Title string
@@ -37,8 +38,8 @@ const cellSize, axisStep = 18, 5
 // AxisY is where the labels of the rounds are.
 func (h heatmap) AxisY() int { return h.Height - 6 }
 
-// signs maps each fate to its sign.
-var signs = map[string]string{LeftOut: "–", "opposed": "✕", Absent: "·", Refused: "!"}
+// signs maps each class of a cell to its sign.
+var signs = map[string]string{LeftOut: "–", "opposed": "✕", "offence": "✕", Absent: "·", Refused: "!", "small": "~"}
 
 // heatmapOf returns the heatmap of participants and of rounds, which are given oldest first.
 func heatmapOf(points []Point, all []Standing) heatmap {
@@ -63,11 +64,13 @@ func heatmapOf(points []Point, all []Standing) heatmap {
 }
 
 func (h heatmap) table() table {
-	t := table{name: "fates", header: []string{"round", "participant", "fate", "leader", "failed_to_lead"}}
+	t := table{name: "fates", header: []string{"round", "participant", "fate", "weight", "opposed", "offence", "leader",
+		"failed_to_lead"}}
 	for _, c := range h.Columns {
 		for i, cell := range c.Cells {
 			who := h.Rows[i].Standing.Participant
-			t.add(c.Round.Round, who, cell.Class, c.Round.Leader == who, has(c.Round.Passed, who) > 0)
+			t.add(c.Round.Round, who, cell.Fate, c.Round.weight(who), has(c.Round.Opposed, who) > 0,
+				has(c.Round.Offenders, who) > 0, c.Round.Leader == who, has(c.Round.Passed, who) > 0)
 		}
 	}
 	return t
@@ -75,22 +78,26 @@ func (h heatmap) table() table {
 
 func cellOf(p Point, row heatRow) cell {
 	who := row.Standing.Participant
-	c := cell{Y: row.Y, Class: Selected}
+	v := Verdict{Fate: Selected, Weight: p.weight(who), Opposed: has(p.Opposed, who) > 0,
+		Offence: has(p.Offenders, who) > 0}
+	word := "selected" + v.WeightNote()
 	switch {
 	case has(p.Refused, who) > 0:
-		c.Class = Refused
+		v.Fate, word = Refused, "rejected"
 	case has(p.included, who) == 0:
-		c.Class = Absent
-	case has(p.Opposed, who) > 0:
-		c.Class = "opposed"
+		v.Fate, word = Absent, "absent"
 	case has(p.LeftOut, who) > 0:
-		c.Class = LeftOut
+		v.Fate, word = LeftOut, "left out"
+	}
+	c := cell{Y: row.Y, Class: classOf(v), Fate: v.Fate}
+	if v.Opposed {
+		word += ", opposed"
+	}
+	if v.Offence {
+		c.Class = "offence"
+		word += ", proven offence"
 	}
 	c.Sign = signs[c.Class]
-	word := c.Class
-	if word == Refused {
-		word = "rejected"
-	}
 	c.Title = fmt.Sprintf("round %d, #%d: %s", p.Round, who, word)
 	switch {
 	case p.Leader == who:

@@ -49,6 +49,17 @@ func (s *Server) home(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
+	people, err := s.source.participants(r.Context())
+	if err != nil {
+		return content{}, err
+	}
+	offences, err := known[[]app.Offence](r.Context(), s.source, "/evidence")
+	if err != nil {
+		return content{}, err
+	}
+	for i := range points {
+		points[i].Offenders = offendersIn(points[i], offences)
+	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
 	all = firstConcerns(all)
 	b := homePage{Progress: s.progress(r.Context(), status, points), Standings: all[:min(some, len(all))],
@@ -68,16 +79,7 @@ func (s *Server) home(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	s.date(r.Context(), b.Rounds)
-	people, err := s.source.participants(r.Context())
-	if err != nil {
-		return content{}, err
-	}
-	offences, err := known[[]app.Offence](r.Context(), s.source, "/evidence")
-	if err != nil {
-		return content{}, err
-	}
 	for i := range b.Rounds {
-		b.Rounds[i].Offenders = offendersIn(b.Rounds[i], offences)
 		b.Rounds[i].Missing, _ = missingIn(b.Rounds[i], b.Rounds[i], people)
 	}
 	if b.Lead, err = s.lead(r.Context(), status); err != nil {
@@ -209,12 +211,25 @@ func newestFirst(points []Point, n int) []Point {
 type tally struct {
 	Epoch, Round                                uint64
 	Selected, LeftOut, Opposed, Refused, Absent int
+	Small                                       int      // of the selected, with a small weight
+	Offences                                    int      // participants with a proven offence for the round
+	Weight                                      *float64 // of all together; nil if the rule gives none
 }
 
 // tallyOf counts a round's fates. Opposed gradients are also counted as selected or left out.
 func tallyOf(p Point, all []Standing) tally {
-	t := tally{p.Epoch, p.Round, p.Included - len(p.LeftOut), len(p.LeftOut), len(p.Opposed), len(p.Refused),
-		-len(p.Refused)}
+	t := tally{Epoch: p.Epoch, Round: p.Round, Selected: p.Included - len(p.LeftOut), LeftOut: len(p.LeftOut),
+		Opposed: len(p.Opposed), Refused: len(p.Refused), Absent: -len(p.Refused),
+		Offences: len(p.Offenders)}
+	for i, weight := range p.weights {
+		if t.Weight == nil {
+			t.Weight = new(float64)
+		}
+		*t.Weight += weight
+		if v := (Verdict{Fate: Selected, Weight: &p.weights[i]}); weight > 0 && v.Small() {
+			t.Small++
+		}
+	}
 	in := map[uint32]bool{}
 	for _, who := range p.included {
 		in[who] = true

@@ -172,8 +172,10 @@ func (i *incident) cost() string {
 type span struct {
 	Newest, Oldest result
 	Count, Led     int
-	Lost           int64 // change of the reputation, parts per million
-	Known          bool  // the change is known
+	Lost           int64    // change of the reputation, parts per million
+	Known          bool     // the change is known
+	Weight         *float64 // mean of the weights; nil if they are unknown
+	weights        int
 }
 
 // spansOf returns the rows for results, newest first. Consecutive results that differ only in the
@@ -191,8 +193,21 @@ func spansOf(results []result) []span {
 		if c := r.Verdict.Change; c != nil {
 			s.Lost, s.Known = s.Lost+*c, true
 		}
+		s.weigh(r.Verdict.Weight)
 	}
 	return out
+}
+
+// weigh adds a weight, which may be nil, to the mean.
+func (s *span) weigh(weight *float64) {
+	if weight == nil {
+		return
+	}
+	if s.Weight == nil {
+		s.Weight = new(float64)
+	}
+	s.weights++
+	*s.Weight += (*weight - *s.Weight) / float64(s.weights)
 }
 
 func alike(a, b Verdict) bool {

@@ -30,6 +30,9 @@ type mapPoint struct {
 	Round              string // address of the gradient's page; "" for Delta
 }
 
+// Sign is the sign of the mark's class, "" if it has none.
+func (p mapPoint) Sign() string { return signs[p.Class] }
+
 // Below reports whether the name is not beside the point.
 func (p mapPoint) Below() bool { return p.NameY > p.Y+4 }
 
@@ -96,6 +99,8 @@ func classOf(v Verdict) string {
 		return "opposed"
 	case v.Fate == "":
 		return Selected
+	case v.Small():
+		return "small"
 	}
 	return v.Fate
 }
@@ -132,8 +137,8 @@ func (b box) meets(o box) bool {
 func (p *mapPoint) label(x, y float64) box {
 	const letter = 11
 	runes := utf8.RuneCountInString(p.Name)
-	if p.Class == "opposed" || p.Class == LeftOut {
-		runes += 2 // its sign
+	if p.Sign() != "" {
+		runes += 2
 	}
 	return box{x, y - nameHeight + 4, x + letter*float64(runes), y + 4}
 }

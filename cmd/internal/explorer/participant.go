@@ -35,7 +35,7 @@ type participantPage struct {
 }
 
 func (b participantPage) tables() []table {
-	all := table{name: "rounds", header: []string{"round", "fate", "opposed", "led", "failed_to_lead", "score",
+	all := table{name: "rounds", header: []string{"round", "fate", "opposed", "led", "failed_to_lead", "score", "weight",
 		"reputation", "epsilon"}}
 	for _, r := range slices.Backward(b.Rounds) {
 		v := r.Verdict
@@ -44,7 +44,7 @@ func (b participantPage) tables() []table {
 			x := float64(*v.Reputation) / params.One
 			reputation = &x
 		}
-		all.add(r.Round, v.Fate, v.Opposed, v.Leader, v.Passed, v.Score, reputation, r.Epsilon)
+		all.add(r.Round, v.Fate, v.Opposed, v.Leader, v.Passed, v.Score, v.Weight, reputation, r.Epsilon)
 	}
 	return []table{all, b.Reputation.table(), b.Spent.table()}
 }
@@ -113,7 +113,7 @@ func (b *participantPage) summarise(page string) {
 	for _, f := range b.Rounds {
 		points = append(points, f.Point)
 		if f.Verdict.Reputation != nil {
-			x := float64(*f.Verdict.Reputation) / params.One
+			x := reputationAt(f.Height, b.Who.Index, *f.Verdict.Reputation, b.Offences)
 			reputation[f.Round] = &x
 		}
 		if f.Epsilon != nil && *f.Epsilon > 0 {
@@ -147,8 +147,12 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 	points := s.tail.known()
 	var out []result
 	var records []*app.Record
-	var before map[uint32]int64
-	for t := closed.Round - min(closed.Round, resultRounds); t < closed.Round; t++ {
+	first := closed.Round - min(closed.Round, resultRounds)
+	before, err := s.before(ctx, params.RoundID{Epoch: closed.Epoch, Round: first}, people)
+	if err != nil {
+		return nil, err
+	}
+	for t := first; t < closed.Round; t++ {
 		record, err := s.source.record(ctx, params.RoundID{Epoch: closed.Epoch, Round: t})
 		if err != nil {
 			return nil, err
@@ -160,10 +164,7 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 		for _, v := range verdicts(record, people[index:index+1], before, &index) {
 			f.Verdict = v
 		}
-		before = map[uint32]int64{}
-		for _, c := range record.Contributions {
-			before[c.Participant] = c.Reputation
-		}
+		before = reputationsOf(record)
 		out, records = append(out, f), append(records, record)
 	}
 	if whole && status.Epsilon != nil {
@@ -175,6 +176,35 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 	return slices.DeleteFunc(out, func(f result) bool {
 		return f.Verdict.Fate == "" || f.Verdict.Fate == NotYet
 	}), nil
+}
+
+// before returns the reputations before a round, as far as they are known: those after the previous
+// round, or at the start of a chain that is in its first epoch the initial one.
+func (s *Server) before(ctx context.Context, at params.RoundID, people []app.Participant) (map[uint32]int64, error) {
+	if at.Round > 0 {
+		record, err := s.source.record(ctx, params.RoundID{Epoch: at.Epoch, Round: at.Round - 1})
+		if err != nil {
+			return nil, err
+		}
+		return reputationsOf(record), nil
+	}
+	status, running, _, err := s.tail.now()
+	out := map[uint32]int64{}
+	for _, p := range people {
+		if status.Epoch == 0 && running.Reputation.Initial > 0 {
+			out[p.Index] = running.Reputation.Initial
+		}
+	}
+	return out, err
+}
+
+// reputationsOf returns the reputations after a round.
+func reputationsOf(r *app.Record) map[uint32]int64 {
+	out := map[uint32]int64{}
+	for _, c := range r.Contributions {
+		out[c.Participant] = c.Reputation
+	}
+	return out
 }
 
 // tellResults adds to a participant's results what the node saw: its rejected gradients, and its

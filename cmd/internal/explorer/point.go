@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spdl/spdl/abci/query"
@@ -32,6 +33,7 @@ type Point struct {
 	Offenders []uint32 `json:"-"`
 
 	included []uint32
+	weights  []float64         // of the included, in their order; nil if the rule gives none
 	refusals []query.Rejection // of participants whose gradients are not included
 	model    []byte            // hash
 	delta    []byte            // hash
@@ -47,6 +49,9 @@ func pointOf(r *app.Record) Point {
 	}
 	for _, c := range r.Contributions {
 		p.included = append(p.included, c.Participant)
+		if query.Weighs(r.Rule) {
+			p.weights = append(p.weights, *query.WeightOf(r, c))
+		}
 		if !c.Selected {
 			p.LeftOut = append(p.LeftOut, c.Participant)
 		}
@@ -60,6 +65,14 @@ func pointOf(r *app.Record) Point {
 		}
 	}
 	return p
+}
+
+// weight returns the weight of a participant's gradient, or nil if it is unknown.
+func (p Point) weight(participant uint32) *float64 {
+	if i := slices.Index(p.included, participant); i >= 0 && p.weights != nil {
+		return &p.weights[i]
+	}
+	return nil
 }
 
 // brief returns the point as /v1 answers it, with lists cut to the default length of an answer. The

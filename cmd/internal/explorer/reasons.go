@@ -4,33 +4,32 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
 
-// weightParts is the denominator of a weight in the scores of the rule agnostic-mean.
-const weightParts = 1 << 20
+// smallWeight is the weight below which pages mark a gradient although the rule selected it.
+const smallWeight = 0.5
 
-// equalShare returns an equal share of Delta in the unit of the scores, or 0 if the round's rule
-// has scores that are not weights. Scores of agnostic-mean say how far a weight is below an equal
-// share.
-func equalShare(r *app.Record) int64 {
-	n := int64(len(r.Contributions))
-	if n == 0 || r.Rule != "agnostic-mean" && r.Rule != "nnm+agnostic-mean" {
-		return 0
+// Small reports whether the gradient is selected with a small weight.
+func (v Verdict) Small() bool {
+	return v.Fate == Selected && v.Weight != nil && *v.Weight < smallWeight
+}
+
+// WeightNote is the weight of a selected gradient if it is not a full share, otherwise "".
+func (v Verdict) WeightNote() string {
+	if v.Fate != Selected || v.Weight == nil || *v.Weight >= query.FullWeight {
+		return ""
 	}
-	return weightParts / n
+	return ", weight " + query.WeightText(v.Weight)
 }
 
 // scale sets the meaning of a score: a share of Delta, or a rank and the ratio to the highest
 // selected score.
-func (v *Verdict) scale(c app.Contribution, place map[uint32]int, worst, equal int64) {
-	if equal > 0 {
-		weight := min(1, max(0, 1-float64(c.Score)/float64(equal)))
-		if !c.Selected {
-			weight = 0
-		}
-		v.Weight = &weight
+func (v *Verdict) scale(r *app.Record, c app.Contribution, place map[uint32]int, worst int64) {
+	if query.Weighs(r.Rule) {
+		v.Weight = query.WeightOf(r, c)
 		return
 	}
 	if v.Place = place[c.Participant]; v.Place > 0 && worst > 0 {
@@ -74,13 +73,13 @@ func why(v Verdict, r *app.Record) string {
 // weightText explains the weight of a gradient.
 func weightText(weight float64) string {
 	switch {
-	case weight >= 0.995:
+	case weight >= query.FullWeight:
 		return "It has a full share of Delta."
 	case weight == 0:
 		return "Weight 0: it lies apart from the others in a direction in which noise does not spread gradients so far."
 	}
-	return fmt.Sprintf("It has %.2f of an equal share of Delta: it lies apart from the others in a direction in which "+
-		"noise does not spread gradients so far.", weight)
+	return fmt.Sprintf("It has %s of an equal share of Delta: it lies apart from the others in a direction in which "+
+		"noise does not spread gradients so far.", query.WeightText(&weight))
 }
 
 // unscoredText explains the fate of a gradient if the rule has no scores.

@@ -91,6 +91,7 @@ var functions = template.FuncMap{
 	"percent":  func(x *float64) string { return fmt.Sprintf("%.2f %%", *x*100) },
 	"accuracy": accuracyText,
 	"rows":     rowsText,
+	"weight":   query.WeightText,
 	"term":     termOf,
 	"lasts":    lasts,
 	"figure":   func(x *float64) string { return fmt.Sprintf("%.4g", *x) },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -25,14 +26,29 @@ func (c *chart) name(l *line) {
 	}
 }
 
+// reputationAt returns the reputation after a round's block, from 0 to 1. The record's reputation
+// is that before evidence in the same block.
+func reputationAt(height uint64, participant uint32, recorded int64, offences []app.Offence) float64 {
+	for _, o := range offences {
+		if o.Participant == participant && o.Height == height {
+			return 0
+		}
+	}
+	return float64(recorded) / params.One
+}
+
 // reputationChart draws the reputations of participants by round, one line each. The rounds are
 // given oldest first, the participants by urgency. Only participants with an alarm are named.
 func (s *Server) reputationChart(ctx context.Context, points []Point, all []Standing) (chart, error) {
-	c := chart{Name: "reputation", Title: "Reputation", CSV: "/training/reputation.csv", Lines: []line{}}
+	c := chart{Name: "reputation", Title: "Reputation", Across: "round", CSV: "/training/reputation.csv", Lines: []line{}}
 	if len(points) < 2 || len(all) == 0 {
 		return c, nil
 	}
 	c.axes(points[0].Round, points[len(points)-1].Round, 1)
+	offences, err := known[[]app.Offence](ctx, s.source, "/evidence")
+	if err != nil {
+		return c, err
+	}
 	dots := map[uint32][]dot{}
 	for _, p := range points {
 		record, err := s.source.record(ctx, params.RoundID{Epoch: p.Epoch, Round: p.Round})
@@ -40,7 +56,8 @@ func (s *Server) reputationChart(ctx context.Context, points []Point, all []Stan
 			return c, err
 		}
 		for _, x := range record.Contributions {
-			dots[x.Participant] = append(dots[x.Participant], dot{p.Round, float64(x.Reputation) / params.One})
+			dots[x.Participant] = append(dots[x.Participant], dot{p.Round,
+				reputationAt(record.Height, x.Participant, x.Reputation, offences)})
 		}
 	}
 	lowest, full := math.Inf(1), 0
@@ -57,6 +74,8 @@ func (s *Server) reputationChart(ctx context.Context, points []Point, all []Stan
 		l.Points, l.Y = c.polyline(l.dots), c.up(last)
 		if st.Alarm != OK && len(c.Lines) < namedLines {
 			c.name(&l)
+			l.Look = len(c.Lines)
+			c.Keys = append(c.Keys, lineKey{l.Class, l.Look, fmt.Sprintf("#%d %s", st.Participant, short(st.Moniker, 12))})
 		}
 		c.Lines = append(c.Lines, l)
 	}

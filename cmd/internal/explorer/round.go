@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -47,7 +46,7 @@ type fateRow struct {
 func (f fateRow) Measured() string {
 	switch {
 	case f.Weight != nil:
-		return fmt.Sprintf("%.2f", *f.Weight)
+		return query.WeightText(f.Weight)
 	case f.Times != nil && *f.Times >= 10:
 		return fmt.Sprintf("%.0f times", *f.Times)
 	case f.Times != nil:
@@ -192,7 +191,7 @@ func relate(verdicts []Verdict, s *shape, rule string) {
 		if v.Opposed {
 			v.Why += fmt.Sprintf(" The angle is %.0f degrees.", *s.angle(v.Participant))
 		}
-		if len(s.With[i]) > 0 && (v.Fate == LeftOut || v.Weight != nil && *v.Weight < 0.995) {
+		if len(s.With[i]) > 0 && (v.Fate == LeftOut || v.WeightNote() != "") {
 			v.Why += fmt.Sprintf(" It moves with %s as independent noise does not.",
 				listed(s.With[i][:min(few, len(s.With[i]))]))
 		}
@@ -242,10 +241,12 @@ func firstFates(all []Verdict) []Verdict {
 			return 3
 		case v.Fate == LeftOut:
 			return 4
-		case v.Weight != nil && *v.Weight < math.Nextafter(1, 0):
+		case v.Small():
 			return 5
+		case v.WeightNote() != "":
+			return 6
 		}
-		return 6
+		return 7
 	}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Verdict) int { return rank(a) - rank(b) })

@@ -81,8 +81,8 @@ func TestRejectionsInNumbers(t *testing.T) {
 // TestWeightsAndScoresInWords: a weight is a share, a score a multiple of the last selected one.
 func TestWeightsAndScoresInWords(t *testing.T) {
 	r := &app.Record{Rule: "agnostic-mean"}
-	for i, c := range []app.Contribution{{Selected: true}, {Selected: true, Score: weightParts / 8},
-		{Score: weightParts / 4},
+	for i, c := range []app.Contribution{{Selected: true}, {Selected: true, Score: 1 << 17},
+		{Score: 1 << 18},
 		{Selected: true}} {
 		c.Participant = uint32(i)
 		r.Contributions = append(r.Contributions, c)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -16,12 +17,14 @@ type Standing struct {
 	Active      bool   `json:"active"`
 	Reputation  int64  `json:"reputation"` // parts per million
 	Rounds      int    `json:"rounds"`     // number of rounds that the standing summarises
-	Included    int    `json:"included"`
-	LeftOut     int    `json:"left_out"`
-	Opposed     int    `json:"opposed"`
-	Refused     int    `json:"refused"` // rounds in which the node did not admit its gradient
-	Led         int    `json:"led"`     // rounds that it closed
-	Passed      int    `json:"passed"`  // turns of these rounds in which it failed to lead
+	// the mean weight of its included gradients; null if the rule gives none
+	Weight   *float64 `json:"weight"`
+	Included int      `json:"included"`
+	LeftOut  int      `json:"left_out"`
+	Opposed  int      `json:"opposed"`
+	Refused  int      `json:"refused"` // rounds in which the node did not admit its gradient
+	Led      int      `json:"led"`     // rounds that it closed
+	Passed   int      `json:"passed"`  // turns of these rounds in which it failed to lead
 	// turns in which it failed to lead, over all rounds that the explorer has read
 	PassedInAll int `json:"passed_in_all"`
 	// the chain's count: turns in which it failed to lead, less the turns in which it led since
@@ -99,11 +102,30 @@ func standings(people []app.Participant, offences []app.Offence, points []Point,
 			out[i].Offences++
 		}
 	}
+	setWeights(out, place, points[max(0, len(points)-recent):])
 	for i := range out {
 		out[i].judge(suspected[i])
 	}
 	sayRefused(out, points)
 	return out
+}
+
+// setWeights sets the mean weights of the participants' gradients in rounds whose rule gives weights.
+func setWeights(out []Standing, place map[uint32]int, points []Point) {
+	sums, rounds := make([]float64, len(out)), make([]int, len(out))
+	for _, p := range points {
+		for k, weight := range p.weights {
+			if i, ok := place[p.included[k]]; ok {
+				sums[i], rounds[i] = sums[i]+weight, rounds[i]+1
+			}
+		}
+	}
+	for i := range out {
+		if rounds[i] > 0 {
+			mean := sums[i] / float64(rounds[i])
+			out[i].Weight = &mean
+		}
+	}
 }
 
 // tallyInto adds a round to the standings, or removes it from them.
@@ -210,6 +232,9 @@ func (s *Standing) judge(suspected *uint64) {
 	}
 	if said := strings.Join(s.Reasons, ""); s.Alarm == Suspect && s.Opposed > 0 && !strings.Contains(said, "opposed") {
 		s.raise(Suspect, "opposed to Delta in %d of %d", s.Opposed, s.Included)
+	}
+	if s.Alarm == Suspect && s.Weight != nil {
+		s.raise(Suspect, "weight %s on average", query.WeightText(s.Weight))
 	}
 	if suspected != nil && s.Alarm != Suspect {
 		s.raise(Watch, "suspect until round %d", *suspected)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -93,7 +94,7 @@ func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, since := map[uint32]int64{}, uint64(0)
+	since := uint64(0)
 	offences, err := known[[]app.Offence](ctx, s.source, "/evidence")
 	if err != nil {
 		return nil, err
@@ -104,9 +105,10 @@ func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 			return nil, err
 		}
 		since = last.Height
-		for _, c := range last.Contributions {
-			before[c.Participant] = c.Reputation
-		}
+	}
+	before, err := s.before(ctx, at, people)
+	if err != nil {
+		return nil, err
 	}
 	out := &Story{
 		Epoch: r.Epoch, Round: r.Round, Opened: r.Opened, Height: r.Height, Leader: r.Leader, View: r.View,
@@ -132,7 +134,7 @@ func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 // verdicts returns the verdicts on the included participants, and on the currently active ones that
 // were not included. If only is not nil, it returns only the verdict on that participant.
 func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, only *uint32) []Verdict {
-	passed, place, worst, equal := pointOf(r).Passed, places(r), worstSelected(r), equalShare(r)
+	passed, place, worst := pointOf(r).Passed, places(r), worstSelected(r)
 	names := map[uint32]string{}
 	for _, p := range people {
 		names[p.Index] = p.Moniker
@@ -147,7 +149,7 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 		v := verdictOn(c, before)
 		v.Moniker, v.Leader, v.Passed = names[c.Participant], c.Participant == r.Leader,
 			slices.Contains(passed, c.Participant)
-		v.scale(c, place, worst, equal)
+		v.scale(r, c, place, worst)
 		v.Why = why(v, r)
 		out = append(out, v)
 	}
@@ -183,8 +185,11 @@ func verdictOn(c app.Contribution, before map[uint32]int64) Verdict {
 }
 
 // places returns the rank of each included participant by its score, 1 for the lowest score. It
-// returns none if the rule gives no scores.
+// returns none if the rule gives no scores, or scores of mixtures that are no distances.
 func places(r *app.Record) map[uint32]int {
+	if strings.HasSuffix(r.Rule, "+agnostic-mean") {
+		return nil
+	}
 	order := slices.Clone(r.Contributions)
 	slices.SortStableFunc(order, func(a, b app.Contribution) int { return cmp.Compare(a.Score, b.Score) })
 	if len(order) == 0 || order[len(order)-1].Score == 0 {

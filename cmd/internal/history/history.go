@@ -58,7 +58,21 @@ type Round struct {
 }
 
 // Tally counts what a participant did in all rounds.
-type Tally struct{ Included, Selected, Opposed, Absent, Led int }
+type Tally struct {
+	Included, Selected, Opposed, Absent, Led int
+
+	Weight  float64 // the sum of its gradients' weights in rounds whose rule gives weights
+	Weighed int     // the number of these rounds that include it
+}
+
+// MeanWeight returns the mean weight of the participant's gradients, or nil if no rule gave weights.
+func (t Tally) MeanWeight() *float64 {
+	if t.Weighed == 0 {
+		return nil
+	}
+	mean := t.Weight / float64(t.Weighed)
+	return &mean
+}
 
 // Run is a sequence of rounds with the same trouble of a participant: its gradient was opposed to
 // Delta, or missing. Between two such rounds there are fewer than apart other rounds.
@@ -161,6 +175,9 @@ func (c *Chain) add(r *app.Record) {
 		if x.Selected {
 			t.Selected++
 		}
+		if query.Weighs(r.Rule) {
+			t.Weight, t.Weighed = t.Weight+*query.WeightOf(r, x), t.Weighed+1
+		}
 		if x.Opposed {
 			t.Opposed++
 			c.Runs = extend(c.Runs, r, x.Participant)
@@ -238,6 +255,19 @@ func paramsOf(s *app.State, epoch uint64) params.Params {
 		}
 	}
 	return s.Params
+}
+
+// Weight returns how many gradients of full weight the selected ones weigh together, or NaN if the
+// rule gives no weights.
+func (r Round) Weight() float64 {
+	if !query.Weighs(r.Rule) {
+		return math.NaN()
+	}
+	sum := 0.0
+	for _, x := range r.Contributions {
+		sum += *query.WeightOf(&r.Record, x)
+	}
+	return sum
 }
 
 // Selected returns how many gradients entered the aggregate.

@@ -9,7 +9,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -34,10 +33,9 @@ const perRow = 2
 // Panel is one pair of axes with a map, stacked bars or lines: the first of these that is set.
 type Panel struct {
 	Title, X, Y string
-	Base, Top   float64 // of the y axis; Top 0 fits it to the data
+	Top         float64 // of the y axis; 0 fits it to the data
 	Log         bool    // the y axis is logarithmic; values not above 0 are left out
 	Marks       []Mark  // of the x axis; nil for round numbers
-	YMarks      []Mark  // of the y axis; nil for round numbers
 	Lines       []Line
 	Bars        *Bars
 	Map         *Map
@@ -191,12 +189,11 @@ func (p Panel) plot(keys *legend) (*plot.Plot, error) {
 		}
 	}
 	mark(&out.X, p.Marks)
-	mark(&out.Y, p.YMarks)
 	if p.Log {
 		logarithmic(&out.Y)
 		return out, err
 	}
-	out.Y.Min = math.Min(p.Base, out.Y.Min)
+	out.Y.Min = math.Min(0, out.Y.Min)
 	if p.Top > 0 {
 		out.Y.Max = p.Top
 	}
@@ -213,25 +210,6 @@ func mark(axis *plot.Axis, marks []Mark) {
 		ticks = append(ticks, plot.Tick{Value: m.At, Label: m.Text})
 	}
 	axis.Tick.Marker = plot.ConstantTicks(ticks)
-}
-
-// RoundMarks returns at most nine marks at round numbers of an axis from low to high, high
-// included. The unit follows each number.
-func RoundMarks(low, high float64, unit string) []Mark {
-	const most = 8
-	step := math.Pow(10, math.Floor(math.Log10(max(high-low, 1e-9)/most)))
-	for _, k := range []float64{1, 2, 5, 10} {
-		if (high-low)/(k*step) <= most {
-			step *= k
-			break
-		}
-	}
-	var out []Mark
-	for i := math.Ceil(low/step - 1e-9); i*step <= high+1e-9*step; i++ {
-		at := i*step + 0 // never -0
-		out = append(out, Mark{at, strconv.FormatFloat(at, 'g', 6, 64) + unit})
-	}
-	return out
 }
 
 func grid() *plotter.Grid {

@@ -309,9 +309,17 @@ func RoundText(w io.Writer, r app.Record, cost string) error {
 		fmt.Fprintf(w, "committed and not included: %v\n\n", r.Withheld)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "participant\tselected\tscore\topposed\treputation\t")
+	fmt.Fprintln(t, "participant\tfate\tweight\tscore\topposed\treputation\t")
 	for _, c := range r.Contributions {
-		fmt.Fprintf(t, "%d\t%t\t%d\t%t\t%.6f\t\n", c.Participant, c.Selected, c.Score, c.Opposed,
+		weight := query.WeightOf(&r, c)
+		fate, opposed := "selected", "no"
+		if !c.Selected {
+			fate = "left out"
+		}
+		if c.Opposed {
+			opposed = "yes"
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.6f\t\n", c.Participant, fate, query.WeightText(weight), c.Score, opposed,
 			float64(c.Reputation)/params.One)
 	}
 	return t.Flush()

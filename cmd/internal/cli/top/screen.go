@@ -36,10 +36,10 @@ const (
 type screen struct {
 	out           io.Writer // nil if the output is not a terminal
 	colours       bool
-	width, height int // of the terminal, in characters; 0 if unknown
-	first         int // the participant at the top of the table
-	rows          int // number of rows of the table that were drawn last
-	troubleFirst  bool
+	width, height int  // of the terminal, in characters; 0 if unknown
+	first         int  // the participant at the top of the table
+	rows          int  // number of rows of the table that were drawn last
+	byNumber      bool // the table is in the order of numbers, and not those with trouble first
 
 	keys  chan string // nil if standard input is not a terminal
 	input *term.State // the state that close restores
@@ -127,7 +127,7 @@ func (s *screen) press(key string) (quit bool) {
 	case "q", "Q", "\x03", "\x04": // Ctrl-C and Ctrl-D are keys of a raw terminal
 		return true
 	case "s":
-		s.troubleFirst, s.first = !s.troubleFirst, 0
+		s.byNumber, s.first = !s.byNumber, 0
 	case "j", "\x1b[B", "\x1bOB":
 		s.first++
 	case "k", "\x1b[A", "\x1bOA":
@@ -150,16 +150,20 @@ func (s *screen) show(w io.Writer, lines []line) error {
 	end := "\n"
 	if s.out != nil {
 		b.WriteString(homeCursor)
-		end = clearLine + "\r\n"
+		end = "\r\n"
 	}
 	for i, l := range lines {
 		if s.colours && l.tint != none {
 			l.text = string(l.tint) + l.text + plain
 		}
-		b.WriteString(l.text)
-		if s.out != nil && i == len(lines)-1 {
-			end = clearLine + clearBelow // a line feed after the last line would scroll the screen
+		if s.out != nil { // before the text: a full line leaves the cursor on its last character
+			b.WriteString(clearLine)
 		}
+		if s.out != nil && i == len(lines)-1 {
+			b.WriteString(clearBelow)
+			end = "" // a line feed after the last line would scroll the screen
+		}
+		b.WriteString(l.text)
 		b.WriteString(end)
 	}
 	_, err := io.WriteString(w, b.String())

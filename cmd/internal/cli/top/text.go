@@ -30,28 +30,43 @@ type line struct {
 // draw draws a view. On a terminal it draws only the rows of the table that fit.
 func draw(w io.Writer, v *view, s *screen) error {
 	s.measure()
-	lines := wrapped(head(v), s.width)
-	participants := table(v, s.troubleFirst, s.width)
-	lines, participants = append(lines, participants[0]), participants[1:]
+	participants, narrow := table(v, !s.byNumber, s.width)
+	heading, participants := participants[0], participants[1:]
+	foot := wrapped(narrow, s.width)
 	if s.out == nil {
-		return s.show(w, append(append(lines, participants...), line{}))
+		lines := append(wrapped(head(v, maxTroubles), s.width), heading)
+		return s.show(w, append(append(append(lines, participants...), foot...), line{}))
+	}
+	order := "s: by number"
+	if s.byNumber {
+		order = "s: trouble first"
+	}
+	keys := func(from, until int) []line {
+		return wrapped([]line{{fmt.Sprintf("%d to %d of %d   q: quit   %s   arrows, PgUp, PgDn: scroll", from, until,
+			len(participants), order), bold}}, s.width)
+	}
+	below := len(foot) + len(keys(len(participants), len(participants)))
+	var lines []line
+	for troubles := maxTroubles; troubles >= 0; troubles-- { // as many as leave space for rows of the table
+		lines = append(wrapped(head(v, troubles), s.width), heading)
+		if s.height == 0 || s.height-len(lines)-below >= min(minRows, len(participants)) {
+			break
+		}
 	}
 	s.rows = len(participants)
 	if s.height > 0 {
-		s.rows = min(s.rows, max(1, s.height-len(lines)-1))
+		s.rows = min(s.rows, max(1, s.height-len(lines)-below))
 	}
 	s.first = max(0, min(s.first, len(participants)-s.rows))
 	lines = append(lines, participants[s.first:s.first+s.rows]...)
-	order := "s: trouble first"
-	if s.troubleFirst {
-		order = "s: by number"
-	}
-	return s.show(w, append(lines, line{fmt.Sprintf("%d to %d of %d   q: quit   %s   arrows, PgUp, PgDn: scroll",
-		min(s.first+1, len(participants)), s.first+s.rows, len(participants), order), bold}))
+	return s.show(w, append(append(lines, foot...), keys(min(s.first+1, len(participants)), s.first+s.rows)...))
 }
 
-// head returns the lines above the table.
-func head(v *view) []line {
+// minRows is the number of rows of the table that troubles above it leave space for.
+const minRows = 5
+
+// head returns the lines above the table, with up to a number of troubles.
+func head(v *view, troubles int) []line {
 	s := v.Status
 	phase := "training"
 	switch {
@@ -70,22 +85,27 @@ func head(v *view) []line {
 	if v.Unreachable != "" {
 		lines = append(lines, line{"NO ANSWER, old figures: " + oneLine(v.Unreachable, 100), red})
 	}
+	pending := ""
+	if !s.Done {
+		pending = fmt.Sprintf("   %d of %d gradients pending", s.Pending, s.Participants)
+	}
 	lines = append(lines,
-		line{fmt.Sprintf("height %d, %.1f s ago   epoch %d   round %d of %d %s%s   %d of %d gradients pending   rule %s",
-			s.Height, v.BlockAge, s.Epoch, s.Round, s.Rounds, meter(s.Round, s.Rounds), timeLeft(v), s.Pending, s.Participants,
-			name(s.Rule)), none},
+		line{fmt.Sprintf("height %d, %.1f s ago   epoch %d   %d of %d rounds closed %s%s%s   rule %s", s.Height, v.BlockAge,
+			s.Epoch, s.Round, s.Rounds, meter(s.Round, s.Rounds), timeLeft(v), pending, name(s.Rule)), none},
 		line{accuracyOf(v.Score) + v.Accuracy.String() + "   " + epsilonOf(v) + v.Epsilon.String(), none})
 	if r := v.Last; r != nil {
-		text := fmt.Sprintf("last round %d   leader %d%s   %d included", r.Round, r.Leader, turn(r.View),
-			len(r.Contributions))
+		text := fmt.Sprintf("last closed: round %d (the first is 0)   leader %d%s   %d included", r.Round, r.Leader,
+			turn(r.View), len(r.Contributions))
 		if t := v.Timing; t != nil {
 			text += fmt.Sprintf("   computing the gradient %.0f ms   exchange %.0f ms   agreement on the block %.0f ms", t.LGC,
 				t.GE, t.BC)
 		}
 		lines = append(lines, line{text, none}, line{counts(v), none})
 	}
-	lines = append(lines, line{"next leaders " + listed(firstOf(s.Ranking, 8)), none})
-	return append(append(lines, against(v)...), line{})
+	if !s.Done {
+		lines = append(lines, line{"next leaders " + listed(firstOf(s.Ranking, 8)), none})
+	}
+	return append(append(lines, against(v, troubles)...), line{})
 }
 
 // turn says how many leaders failed before the one in a view.
@@ -140,12 +160,15 @@ func wrapped(lines []line, width int) []line {
 // counts returns the numbers of participants for each result in the last round, and the spread of
 // reputations, because a screen shows only a few of a thousand rows.
 func counts(v *view) string {
-	selected, leftOut, opposed, refused := 0, 0, 0, 0
+	selected, leftOut, opposed, refused, weight := 0, 0, 0, 0, 0.0
 	in := map[uint32]bool{}
 	for _, c := range v.Last.Contributions {
 		in[c.Participant] = true
 		if c.Opposed {
 			opposed++
+		}
+		if w := query.WeightOf(v.Last, c); w != nil {
+			weight += *w
 		}
 		if c.Selected {
 			selected++
@@ -160,8 +183,12 @@ func counts(v *view) string {
 			refused++
 		}
 	}
-	text := fmt.Sprintf("%d selected   %d left out   %d opposed   %d rejected   %d absent",
-		selected, leftOut, opposed, refused, max(0, v.Status.Participants-len(in)-refused))
+	together := ""
+	if query.Weighs(v.Last.Rule) {
+		together = fmt.Sprintf(", weight %.2f together", weight)
+	}
+	text := fmt.Sprintf("%d selected%s   %d left out   %d opposed   %d rejected   %d absent",
+		selected, together, leftOut, opposed, refused, max(0, v.Status.Participants-len(in)-refused))
 	all := []int64{}
 	for _, p := range v.Standings {
 		all = append(all, p.Reputation)
@@ -217,20 +244,6 @@ func epsilonOf(v *view) string {
 // columnRunes is the number of characters of a moniker in the table.
 const columnRunes = 16
 
-// columns returns a function that joins the cells of a row that fit on a screen. The most important
-// cells come first.
-func columns(width int) func(cells ...string) string {
-	most := 9
-	switch {
-	case width == 0:
-	case width < 80:
-		most = 6
-	case width < 104:
-		most = 7
-	}
-	return func(cells ...string) string { return strings.Join(cells[:min(most, len(cells))], "\t") }
-}
-
 // row is a participant's line of the table.
 type row struct {
 	text       string
@@ -238,59 +251,110 @@ type row struct {
 	reputation int64
 }
 
-// table returns the heading of the table and a line for each participant.
-func table(v *view, troubleFirst bool, width int) []line {
-	spend := map[uint32]query.Spend{}
-	for _, p := range v.Spend {
-		spend[p.Participant] = p
+// minColumns is the number of columns that a table has at any width: number, name, reputation and
+// the last round.
+const minColumns = 4
+
+// table returns the heading of the table and a line for each participant. The columns that do not
+// fit on a screen are left out from the right, and the lines of narrow name them.
+func table(v *view, troubleFirst bool, width int) (lines, narrow []line) {
+	names, cells := cellsOf(v)
+	most := len(names)
+	text := written(names, cells, most)
+	for ; width > 0 && most > minColumns && widest(text) > width; most-- {
+		text = written(names, cells, most-1)
 	}
-	last := map[uint32]app.Contribution{}
-	if v.Last != nil {
-		for _, c := range v.Last.Contributions {
-			last[c.Participant] = c
-		}
+	if most < len(names) {
+		narrow = []line{{"not shown at this width: " + strings.Join(names[most:], ", "), none}}
 	}
-	refused := map[uint32]string{}
-	for _, x := range v.Refused {
-		if x.Signed {
-			refused[x.Participant] = x.Reason
-		}
-	}
-	var text strings.Builder
-	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	cells := columns(width)
-	fmt.Fprintln(t, cells("#", "moniker", "reputation", "offences", "rounds left", "last round", "epsilon", "gradients",
-		"budget"))
-	for _, p := range v.Standings {
-		c, there := last[p.Participant]
-		epsilon, left, budget := "-", "-", "-"
-		if a, ok := spend[p.Participant]; ok && a.Epsilon != nil {
-			epsilon, budget = accountant.Text(*a.Epsilon), fmt.Sprintf("%g", a.Budget)
-			if a.Left != nil {
-				left = fmt.Sprint(*a.Left)
-			}
-		}
-		fmt.Fprintln(t, cells(fmt.Sprint(p.Participant), oneLine(p.Moniker, columnRunes),
-			fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), fmt.Sprint(p.Offences), left,
-			fateOf(c, there, refused[p.Participant]), epsilon, fmt.Sprint(p.Participations), budget))
-	}
-	_ = t.Flush() // to a strings.Builder
-	written := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 	rows := []row{}
+	refused := v.refused()
 	for i, p := range v.Standings {
 		level := trouble(p, contribution(v.Last, p.Participant), refused[p.Participant] != "", v.Last != nil)
-		rows = append(rows, row{written[i+1], level, p.Reputation})
+		rows = append(rows, row{text[i+1], level, p.Reputation})
 	}
 	if troubleFirst {
 		slices.SortStableFunc(rows, func(a, b row) int {
 			return cmp.Or(cmp.Compare(b.trouble, a.trouble), cmp.Compare(a.reputation, b.reputation))
 		})
 	}
-	lines := []line{{written[0], bold}}
+	lines = []line{{text[0], bold}}
 	for _, r := range rows {
 		lines = append(lines, line{r.text, tints[r.trouble]})
 	}
-	return lines
+	return lines, narrow
+}
+
+// refused returns the reasons for which the node rejected signed gradients, by participant.
+func (v *view) refused() map[uint32]string {
+	out := map[uint32]string{}
+	for _, x := range v.Refused {
+		if x.Signed {
+			out[x.Participant] = x.Reason
+		}
+	}
+	return out
+}
+
+// cellsOf returns the names of the table's columns, the most important first, and the cells of each
+// participant. There are weights if the rule of the last round gives them, and budgets if they differ.
+func cellsOf(v *view) (names []string, cells [][]string) {
+	spend := map[uint32]query.Spend{}
+	budgets := map[float64]bool{}
+	for _, p := range v.Spend {
+		spend[p.Participant], budgets[p.Budget] = p, true
+	}
+	weighs, several := v.Last != nil && query.Weighs(v.Last.Rule), len(budgets) > 1
+	names = []string{"#", "moniker", "reputation", "last round", "weight", "offences", "epsilon", "rounds left",
+		"gradients", "budget"}
+	refused := v.refused()
+	for _, p := range v.Standings {
+		c := contribution(v.Last, p.Participant)
+		epsilon, left, budget, weight := "-", "-", "-", "-"
+		if a, ok := spend[p.Participant]; ok && a.Epsilon != nil {
+			epsilon, budget = accountant.Text(*a.Epsilon), fmt.Sprintf("%g", a.Budget)
+			if a.Left != nil {
+				left = fmt.Sprint(*a.Left)
+			}
+		}
+		if c != nil {
+			weight = query.WeightText(query.WeightOf(v.Last, *c))
+		}
+		cells = append(cells, []string{fmt.Sprint(p.Participant), oneLine(p.Moniker, columnRunes),
+			fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), fateOf(c, refused[p.Participant]), weight,
+			fmt.Sprint(p.Offences), epsilon, left, fmt.Sprint(p.Participations), budget})
+	}
+	for _, x := range []struct {
+		name string
+		has  bool
+	}{{"weight", weighs}, {"budget", several}} {
+		if i := slices.Index(names, x.name); !x.has {
+			names = slices.Delete(names, i, i+1)
+			for k := range cells {
+				cells[k] = slices.Delete(cells[k], i, i+1)
+			}
+		}
+	}
+	return names, cells
+}
+
+// written returns the lines of the table's first columns, the heading first.
+func written(names []string, cells [][]string, columns int) []string {
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{names}, cells...) {
+		fmt.Fprintln(t, strings.Join(row[:columns], "\t"))
+	}
+	_ = t.Flush() // to a strings.Builder
+	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+}
+
+// widest returns the length of the longest line in characters.
+func widest(lines []string) (most int) {
+	for _, l := range lines {
+		most = max(most, utf8.RuneCountInString(l))
+	}
+	return most
 }
 
 // tints are the styles of the levels of trouble.
@@ -311,14 +375,15 @@ func trouble(p query.Standing, c *app.Contribution, refused, closed bool) int {
 	return 0
 }
 
-// fateOf returns the result of a participant's gradient in the last round. refused is the node's
-// reason for a rejection, "" if the node rejected no gradient of the participant.
-func fateOf(c app.Contribution, there bool, refused string) string {
+// fateOf returns the result of a participant's gradient in the last round, nil if it is not included.
+// refused is the node's reason for a rejection, "" if the node rejected no gradient of the
+// participant.
+func fateOf(c *app.Contribution, refused string) string {
 	fate := "left out"
 	switch {
-	case !there && refused != "":
+	case c == nil && refused != "":
 		return "rejected: " + name(refused)
-	case !there:
+	case c == nil:
 		return "absent"
 	case c.Selected:
 		fate = "selected"

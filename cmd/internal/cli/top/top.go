@@ -20,13 +20,11 @@ func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "top",
 		Short: "Watch a running node: round, leader, accuracy, epsilon, time left, participants",
-		Long: "Watch a running node until q or Ctrl-C: round, leader, stages, accuracy, epsilon, time left, and how each " +
-			"participant\n" +
-			"fared. At a terminal s puts those with trouble first, and the arrows, PgUp and PgDn scroll. The newest model " +
-			"is measured\n" +
-			"beside, as the explorer does it: on the data or by the trainer of --home, --data or --trainer. NO_COLOR turns " +
-			"colours off.\n" +
-			"With -o json it prints one line a look, and measures nothing.",
+		Long: `Watch a running node until q or Ctrl-C: round, leader, stages, accuracy, epsilon, time left, and how each
+participant fared, those with trouble first. At a terminal s orders by number, and the arrows, PgUp and PgDn
+scroll. Weight is what the rule gave a gradient in the last round: 0 is left out, 1 a full share of Delta. The
+newest model is measured beside, as the explorer does it: on the data or by the trainer of --home, --data or
+--trainer. NO_COLOR turns colours off. With -o json it prints one line a look, and measures nothing.`,
 		Example: "  spdl top --home ./net/node0\n  spdl top --once -o json",
 	}, o.run)
 	command.NodeFlag(cmd, &o.node)

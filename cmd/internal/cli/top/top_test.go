@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -55,8 +56,8 @@ func TestMeter(t *testing.T) {
 	require.Equal(t, "["+strings.Repeat("#", 20)+"]", meter(1<<40, 3))
 }
 
-// TestManyParticipants: of 130 participants a terminal of 24 lines shows what has room, keys show
-// the others, and s puts the one with trouble first; only a screen with colours has any.
+// TestManyParticipants: of 130 participants a terminal of 24 lines shows those with trouble first, keys
+// show the others, and s orders by number; only a screen with colours has any.
 func TestManyParticipants(t *testing.T) {
 	g := &Glance{Status: query.Status{Round: 5, Rounds: 9, Participants: 130}, Last: &app.Record{Round: 4}}
 	for i := range uint32(130) {
@@ -77,19 +78,19 @@ func TestManyParticipants(t *testing.T) {
 		require.Equal(t, 23, strings.Count(out.String(), "\n"), "all lines are used, and none scrolls away")
 		return out.String()
 	}
-	first := shown()
+	trouble := shown()
+	require.Less(t, strings.Index(trouble, "node117."), strings.Index(trouble, "node129."), "then the lowest reputation")
+	require.Contains(t, trouble, string(red)+"117 ")
+	first := shown("s")
 	require.Contains(t, first, "node0.")
 	require.NotContains(t, first, "node117.")
 	require.Contains(t, first, "of 130")
-	require.NotContains(t, first, string(red))
+	require.NotContains(t, first, string(red)+"117 ")
 	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 rejected   0 absent")
 	require.Contains(t, first, "  reputation 0.500 to 1.000, median 0.752, 0 at 0", "on a line of its own")
 	require.Contains(t, shown("G"), "node129.")
 	require.Contains(t, shown("g", " "), fmt.Sprintf("node%d.", s.rows))
 	require.NotContains(t, shown("j"), "node0.")
-	trouble := shown("s")
-	require.Less(t, strings.Index(trouble, "node117."), strings.Index(trouble, "node129."), "then the lowest reputation")
-	require.Contains(t, trouble, string(red)+"117 ")
 	s.colours = false
 	require.NotContains(t, shown(), "\x1b[31m")
 	require.True(t, s.press("q"))
@@ -141,21 +142,63 @@ func TestTrend(t *testing.T) {
 	require.Equal(t, " ▁▁", trend{values: []float64{1, 1}}.String())
 }
 
-// TestNarrow: a narrow screen wraps the lines above the table, and keeps the columns that matter most.
+// TestNarrow: a narrow screen wraps the lines above the table, keeps the columns that matter most, and
+// names those that it leaves out. Budgets are a column only if they differ.
 func TestNarrow(t *testing.T) {
+	half := 0.5
 	g := &Glance{Status: query.Status{Rule: "nnm+trimmed-mean", Round: 5, Rounds: 9}, Standings: []query.Standing{
-		{Moniker: "alice", Reputation: params.One}}}
+		{Moniker: "alice", Reputation: params.One}}, Spend: []query.Spend{{Epsilon: &half, Budget: 2},
+		{Participant: 1, Budget: 3}}, Last: &app.Record{Round: 4, Rule: "agnostic-mean",
+		Contributions: []app.Contribution{{Selected: true, Opposed: true, Score: 1 << 20 * 3 / 4}}}}
 	v := &view{Glance: g}
-	for width, want := range map[int]string{60: "last round", 90: "epsilon", 120: "budget", 0: "budget"} {
-		for _, l := range wrapped(head(v), width) {
-			require.LessOrEqual(t, len([]rune(l.text)), max(width, 200*(1-min(1, width))), "%d: %q", width, l.text)
+	all := []string{"#", "moniker", "reputation", "last round", "weight", "offences", "epsilon", "rounds left",
+		"gradients", "budget"}
+	for width, columns := range map[int]int{1: minColumns, 60: 6, 80: 7, 120: 10, 0: 10} {
+		for _, l := range wrapped(head(v, maxTroubles), width) {
+			require.True(t, width < 2 || len([]rune(l.text)) <= width, "%d: %q", width, l.text)
 		}
-		rows := table(v, false, width)
-		require.Contains(t, rows[0].text, want)
-		require.Contains(t, rows[0].text, "offences  rounds left")
-		require.Equal(t, width == 0 || width == 120, strings.Contains(rows[0].text, "budget"))
+		rows, narrow := table(v, false, width)
+		require.Equal(t, all[:columns], regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(rows[0].text), -1), width)
 		require.Contains(t, rows[1].text, "alice")
-		require.LessOrEqual(t, len(strings.TrimRight(rows[0].text, " ")), max(width, 120))
+		require.Contains(t, rows[1].text, "selected, opposed")
+		require.Equal(t, columns > 4, strings.Contains(rows[1].text, "0.25"), "its weight")
+		require.True(t, width < 60 || len(rows[1].text) <= width)
+		if columns == len(all) {
+			require.Empty(t, narrow)
+		} else {
+			require.Equal(t, "not shown at this width: "+strings.Join(all[columns:], ", "), narrow[0].text)
+		}
+	}
+	g.Spend[1].Budget, g.Last.Rule = 2, "median"
+	rows, _ := table(v, false, 0)
+	require.NotContains(t, rows[0].text, "budget")
+	require.NotContains(t, rows[0].text, "weight")
+}
+
+// TestNothingIsCutOff: on a small screen troubles make way for the table, all of it is there, and no
+// line is as wide as to be cut.
+func TestNothingIsCutOff(t *testing.T) {
+	g := &Glance{Status: query.Status{Round: 20, Rounds: 20, Participants: 7, Done: true}, Last: &app.Record{Round: 19,
+		Rule: "agnostic-mean"}}
+	for i := range uint32(7) {
+		g.Standings = append(g.Standings, query.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i)})
+		g.Trouble = append(g.Trouble, Trouble{Participant: i, Level: 2, Reasons: []string{strings.Repeat("bad ", 30)}})
+		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: i, Opposed: true})
+	}
+	for _, height := range []int{18, 24, 60} {
+		var out strings.Builder
+		require.NoError(t, draw(&out, &view{Glance: g}, &screen{out: &out, width: 80, height: height}))
+		lines := strings.Split(out.String(), "\r\n")
+		require.LessOrEqual(t, len(lines), height)
+		for _, l := range lines {
+			require.LessOrEqual(t, len([]rune(regexp.MustCompile(`\x1b\[[HJK]`).ReplaceAllString(l, ""))), 80)
+			require.False(t, l != clearLine && strings.HasSuffix(l, clearLine), "the last character is cleared")
+		}
+		require.GreaterOrEqual(t, strings.Count(out.String(), ".  "), min(minRows, 7), "rows of the table")
+		require.Contains(t, out.String(), "and against ")
+		require.Contains(t, out.String(), "20 of 20 rounds closed")
+		require.Contains(t, out.String(), "last closed: round 19 (the first is 0)")
+		require.NotContains(t, out.String(), "next leaders")
 	}
 }
 
@@ -198,7 +241,7 @@ func TestAgainst(t *testing.T) {
 		require.Contains(t, text, "against 3 node3: points away from Delta in 7 of 20 rounds, last in round 6; reputation 0")
 		require.Contains(t, text, "against 2 node2: no gradient in 3 of 20 rounds")
 		require.NotContains(t, text, "against 1")
-		for _, l := range wrapped(head(&view{Glance: g}), width) {
+		for _, l := range wrapped(head(&view{Glance: g}, maxTroubles), width) {
 			require.True(t, width == 0 || len([]rune(l.text)) <= width, "%d: %q", width, l.text)
 		}
 	}

@@ -118,6 +118,9 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		absent.add(r, x == nil && joined)
 	}
 	opposed.say(say, "points away from Delta")
+	if weight := g.meanWeight(p.Participant); weight != nil && (len(out) > 0 || p.Reputation <= 0) {
+		say("weight %s on average", query.WeightText(weight))
+	}
 	if p.Reputation <= 0 {
 		say("reputation 0")
 	}
@@ -125,10 +128,27 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		say("failed to lead %d times more than it led since", p.PassedOver)
 	}
 	absent.say(say, "no gradient")
-	if c != nil && !c.Selected {
+	if c != nil && !c.Selected && !query.Weighs(g.Last.Rule) {
 		say("left out of round %d: %s", g.Last.Round, explorer.Why(g.Last, p.Participant))
 	}
 	return out
+}
+
+// meanWeight returns the mean weight of a participant's gradients in the read rounds, or nil if their
+// rules give none.
+func (g *Glance) meanWeight(participant uint32) *float64 {
+	mean, n := 0.0, 0
+	for i := range g.recent {
+		r := &g.recent[i]
+		if c := contribution(r, participant); c != nil && query.Weighs(r.Rule) {
+			n++
+			mean += (*query.WeightOf(r, *c) - mean) / float64(n)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &mean
 }
 
 // proven returns the proven offences of a participant.
@@ -178,9 +198,9 @@ func (c *count) say(say func(format string, args ...any), what string) {
 // maxTroubles is the max number of participants whose trouble is shown above the table.
 const maxTroubles = 4
 
-// against returns lines with what stands against participants, unless it is no more than a gradient
+// against returns lines with what stands against up to a number of participants, unless it is no more than a gradient
 // that was left out.
-func against(v *view) (out []line) {
+func against(v *view, most int) (out []line) {
 	names := map[uint32]string{}
 	for _, p := range v.Standings {
 		names[p.Participant] = p.Moniker
@@ -188,18 +208,18 @@ func against(v *view) (out []line) {
 	shown := slices.DeleteFunc(slices.Clone(v.Trouble), func(t Trouble) bool {
 		return t.Level < 2 && contribution(v.Last, t.Participant) != nil
 	})
-	for _, t := range shown[:min(maxTroubles, len(shown))] {
+	for _, t := range shown[:min(most, len(shown))] {
 		text := fmt.Sprintf("against %d %s:", t.Participant, oneLine(names[t.Participant], columnRunes))
 		for i, reason := range t.Reasons {
 			if i > 0 {
-				text += ";  "
+				text += ";"
 			}
-			text += " " + oneLine(reason, 200)
+			text += " " + oneLine(reason, 300)
 		}
 		out = append(out, line{text, tints[t.Level]})
 	}
 	if more := len(shown) - len(out); more > 0 {
-		out = append(out, line{fmt.Sprintf("and against %d more", more), red})
+		out = append(out, line{fmt.Sprintf("and against %d more, who come first in the table", more), red})
 	}
 	return out
 }

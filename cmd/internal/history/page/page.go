@@ -2,20 +2,24 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
+	_ "embed" // of the page
 	"fmt"
+	"html/template"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/explorer"
 	"github.com/spdl/spdl/cmd/internal/history"
+	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/privacy/accountant"
-	"github.com/spdl/spdl/testnet/experiment"
-	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
 // Origin says what a report is made of, and by what.
@@ -32,44 +36,66 @@ type chain struct {
 	Origin
 }
 
-// Of returns the report: one HTML file.
+// A fact is a name with a value, and on a card with a note below it.
+type fact struct{ Name, Value, Note string }
+
+// A table is a part of the page. The rows in Bad are marked, and a folded table is collapsed until
+// the reader opens it.
+type table struct {
+	ID, Title, About string
+	Head             []string
+	Rows             [][]string
+	Bad              map[int]bool
+	Folded           bool
+}
+
+//go:embed page.html
+var pageText string
+
+// page is the template of the page. It escapes all that the chain and the command line say.
+var page = template.Must(template.New("page").Parse(pageText))
+
+// Of returns the report: one HTML file, which loads no other files.
 func Of(h *history.Chain, o Origin) ([]byte, error) {
 	c := chain{h, o}
-	notes := []figure.Note{
-		{Name: "command", Text: c.Command}, {Name: "chain", Text: c.Audit.ChainID},
-		{Name: "application hash", Text: c.Audit.AppHash}, {Name: "version", Text: c.Version},
-	}
-	drawings, err := c.drawings(notes)
+	figures, err := c.figures()
 	if err != nil {
 		return nil, err
 	}
-	about := fmt.Sprintf("All of the chain was executed again from its blocks, and %d signatures of validators were "+
-		"verified.", c.Audit.Signatures)
-	if c.Unmeasured != "" {
-		about += " Models were not measured: " + c.Unmeasured + "."
+	var tables []table
+	for _, t := range []table{c.incidents(), c.participants(), c.rounds()} {
+		if len(t.Rows) > 0 {
+			tables = append(tables, t)
+		}
 	}
-	var sections []experiment.Section
-	if t := c.incidents(); len(t.Rows) > 0 {
-		sections = append(sections, experiment.Section{Summary: experiment.Summary{Name: "incidents",
-			Title: "Incidents", Table: t}})
-	}
-	people, bad := c.participants()
-	sections = append(sections,
-		experiment.Section{Summary: experiment.Summary{Name: "facts", Title: "Facts", Table: c.facts()}},
-		experiment.Section{Drawings: drawings, Summary: experiment.Summary{Name: "training", Title: "Training"}},
-		experiment.Section{Bad: bad, Summary: experiment.Summary{
-			Name: "participants", Title: "Participants, those with trouble first", Notes: notes, Table: people}})
-	title := "Rounds"
-	if uint64(len(c.Rounds)) < c.Audit.Rounds {
-		title = fmt.Sprintf("Rounds: %d of %d", len(c.Rounds), c.Audit.Rounds)
-	}
-	sections = append(sections, experiment.Section{Folded: true, Summary: experiment.Summary{Name: "rounds", Title: title,
-		Table: c.table()}})
-	return experiment.Page(experiment.Front{Title: "SPDL: chain " + c.Audit.ChainID, Verdict: c.verdict(),
-		Warnings: c.warnings(), Note: c.played(), About: about}, sections)
+	fates := c.fates()
+	var out bytes.Buffer
+	err = page.Execute(&out, struct {
+		chain
+		Style                  template.CSS
+		ChainID, Played, About string
+		Warnings               []string
+		Cards, Facts           []fact
+		Fates                  []fate
+		Suspects               bool
+		Figures                []template.HTML
+		Tables                 []table
+	}{c, template.CSS(explorer.Style()), printable.Text(c.Audit.ChainID), c.played(), c.about(), c.warnings(), c.cards(),
+		c.facts(), fates, slices.ContainsFunc(fates, func(f fate) bool { return f.Suspect }), figures, tables})
+	return out.Bytes(), err
 }
 
-// warnings returns what a reader must know first: a divergence, known noise, and attackers.
+// about says what the report rests on.
+func (c chain) about() string {
+	text := fmt.Sprintf("All of the chain was executed again from its blocks, and %d signatures of validators were "+
+		"verified.", c.Audit.Signatures)
+	if c.Unmeasured != "" {
+		text += " Models were not measured: " + c.Unmeasured + "."
+	}
+	return text
+}
+
+// warnings returns what a reader must know first: a divergence, and known noise.
 func (c chain) warnings() (out []string) {
 	if d := c.Audit.Divergence; d != nil {
 		out = append(out, fmt.Sprintf("THE REPLAY DIVERGES at height %d, and ends there: %s.", d.Height, d.Reason))
@@ -77,92 +103,88 @@ func (c chain) warnings() (out []string) {
 	if app.KnownNoise(c.State.Params, c.State.Epochs) {
 		out = append(out, "A TEST CHAIN: its noise may be known, so epsilon is on paper only.")
 	}
-	if accused := c.accusation(); accused != "" {
-		out = append(out, accused)
-	}
 	return out
-}
-
-// line returns a line with one number of each round.
-func (c chain) line(name string, of func(history.Round) float64) figure.Line {
-	l := figure.Line{Name: name}
-	for _, r := range c.Rounds {
-		l.X, l.Y = append(l.X, r.At), append(l.Y, of(r))
-	}
-	return l
 }
 
 // few is the max number of lines of reputations.
 const few = 8
 
-// drawings returns a figure for each panel, with its own legend.
-func (c chain) drawings(notes []figure.Note) ([]experiment.Drawing, error) {
-	var all []experiment.Drawing
-	for _, p := range c.panels() {
-		svg, _, err := figure.Figure{Panels: []figure.Panel{p}}.Draw(notes)
+// across returns the horizontal axis: its name, and the place of a round. Rounds of several epochs
+// are counted through.
+func (c chain) across() (name string, at func(history.Round) uint64) {
+	if c.Rounds[0].Epoch == c.Rounds[len(c.Rounds)-1].Epoch {
+		return "round", func(r history.Round) uint64 { return r.Round }
+	}
+	return "rounds closed", func(r history.Round) uint64 { return uint64(r.At) }
+}
+
+// curve returns a line with one number of each round.
+func (c chain) curve(name, alarm string, of func(history.Round) float64) explorer.Curve {
+	line := explorer.Curve{Name: name, Alarm: alarm}
+	_, at := c.across()
+	for _, r := range c.Rounds {
+		line.Rounds, line.Values = append(line.Rounds, at(r)), append(line.Values, of(r))
+	}
+	return line
+}
+
+// figures draws the course of the training: accuracy, the largest spend with its budget,
+// reputations, and gradients.
+func (c chain) figures() (out []template.HTML, err error) {
+	name, _ := c.across()
+	gradients := []explorer.Curve{
+		c.curve("included", "", func(r history.Round) float64 { return float64(len(r.Contributions)) }),
+		c.curve("selected", "", func(r history.Round) float64 { return float64(r.Selected()) })}
+	legend := "Included in a round, and selected by the rule."
+	if slices.ContainsFunc(c.Rounds, func(r history.Round) bool { return !math.IsNaN(r.Weight()) }) {
+		gradients = append(gradients, c.curve("weight together", explorer.OK, history.Round.Weight))
+		legend += " What they weigh together is below their number where the rule took weight from some."
+	}
+	for _, f := range []explorer.Figure{
+		{Name: "accuracy", Title: "Test accuracy", Share: true, Top: 1, Curves: []explorer.Curve{
+			c.curve("", "", func(r history.Round) float64 { return r.Accuracy })}},
+		{Name: "epsilon", Title: "Epsilon spent", Spent: true, Top: c.Params.Privacy.Epsilon, Curves: []explorer.Curve{
+			c.curve("", "", func(r history.Round) float64 { return r.Epsilon })}},
+		{Name: "reputation", Title: "Reputation", Top: 1, Curves: c.reputations(),
+			Legend: fmt.Sprintf("After each round. It starts at %g, and who has 0 may not lead.",
+				float64(c.Params.Reputation.Initial)/params.One)},
+		{Name: "gradients", Title: "Gradients", Legend: legend, Top: math.Ceil(float64(len(c.State.Participants))/4) * 4,
+			Curves: gradients},
+	} {
+		f.Across = name
+		drawn, err := f.HTML()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, experiment.Drawing{Title: p.Title, SVG: svg})
-	}
-	return all, nil
-}
-
-// panels returns the course of the training: accuracy, gradients, reputations and the largest spend.
-func (c chain) panels() []figure.Panel {
-	const x = "rounds closed"
-	included := c.line("included", func(r history.Round) float64 { return float64(len(r.Contributions)) })
-	accuracy := c.line("test accuracy", func(r history.Round) float64 { return 100 * r.Accuracy })
-	people := float64(len(c.State.Participants))
-	base := floor(accuracy.Y)
-	panels := []figure.Panel{
-		{Title: "test accuracy of the model", X: x, Y: "test accuracy", Base: base, Top: 100,
-			YMarks: figure.RoundMarks(base, 100, " %"), Lines: []figure.Line{accuracy}},
-		{Title: "gradients", X: x, Y: "number", Top: people * 1.05, YMarks: figure.RoundMarks(0, people, ""),
-			Lines: []figure.Line{included,
-				c.line("selected", func(r history.Round) float64 { return float64(r.Selected()) })}},
-		{Title: "reputation", X: x, Y: "share of one", Top: 1.05, YMarks: figure.RoundMarks(0, 1, ""),
-			Lines: c.reputations()},
-	}
-	spent := c.line("epsilon", func(r history.Round) float64 { return r.Epsilon })
-	if !math.IsNaN(spent.Y[len(spent.Y)-1]) {
-		panels = append(panels, figure.Panel{Title: "privacy: largest spend", X: x, Y: fmt.Sprintf("epsilon at delta %g",
-			c.Params.Privacy.Delta), Lines: []figure.Line{spent}})
-	}
-	last := c.Rounds[len(c.Rounds)-1].At
-	for i := range panels {
-		panels[i].Marks = append([]figure.Mark{{At: 1, Text: "1"}}, figure.RoundMarks(1.5, last, "")...)
-	}
-	return panels
-}
-
-// floor returns the greatest multiple of 5 that is below all values, which are per cent, or 0: an
-// axis from there on shows what the model learns.
-func floor(values []float64) float64 {
-	least := 100.0
-	for _, y := range values {
-		if !math.IsNaN(y) {
-			least = min(least, y)
+		if drawn != "" {
+			out = append(out, drawn)
 		}
 	}
-	return max(0, 5*math.Ceil(least/5)-5)
+	return out, nil
 }
 
 // reputations returns a line for each distinct course of reputations, which several participants
 // may share. If there are more than few courses, it returns the greatest and the least reputation
 // of each round.
-func (c chain) reputations() []figure.Line {
-	var lines []figure.Line
+func (c chain) reputations() []explorer.Curve {
+	var lines []explorer.Curve
 	var members [][]uint32 // of each line
+	suspects := c.suspects()
 	for i, p := range c.State.Participants {
-		line := c.line("", func(r history.Round) float64 {
+		alarm := explorer.OK
+		if len(suspects[p.Index]) > 0 {
+			alarm = explorer.Suspect
+		}
+		line := c.curve("", alarm, func(r history.Round) float64 {
 			if i < len(r.Reputations) {
 				return r.Reputations[i]
 			}
 			return math.NaN() // not yet a member
 		})
-		at := slices.IndexFunc(lines, func(l figure.Line) bool {
-			return slices.EqualFunc(l.Y, line.Y, func(a, b float64) bool { return a == b || a != a && b != b })
+		at := slices.IndexFunc(lines, func(l explorer.Curve) bool {
+			return l.Alarm == alarm && slices.EqualFunc(l.Values, line.Values, func(a, b float64) bool {
+				return a == b || a != a && b != b
+			})
 		})
 		if at < 0 {
 			at, lines, members = len(lines), append(lines, line), append(members, nil)
@@ -170,9 +192,9 @@ func (c chain) reputations() []figure.Line {
 		members[at] = append(members[at], p.Index)
 	}
 	if len(lines) > few {
-		return []figure.Line{
-			c.line("greatest", func(r history.Round) float64 { return slices.Max(r.Reputations) }),
-			c.line("least", func(r history.Round) float64 { return slices.Min(r.Reputations) }),
+		return []explorer.Curve{
+			c.curve("greatest", explorer.OK, func(r history.Round) float64 { return slices.Max(r.Reputations) }),
+			c.curve("least", explorer.Watch, func(r history.Round) float64 { return slices.Min(r.Reputations) }),
 		}
 	}
 	for i := range lines {
@@ -201,14 +223,15 @@ func (c chain) name(i uint32) string {
 	if int(i) >= len(c.State.Participants) {
 		return fmt.Sprintf("#%d", i)
 	}
-	return fmt.Sprintf("%s (#%d)", c.State.Participants[i].Moniker, i)
+	return fmt.Sprintf("%s (#%d)", printable.Text(c.State.Participants[i].Moniker), i)
 }
 
-// participants returns a row for each participant, those with the most trouble first, and the rows
-// of those that look like attackers.
-func (c chain) participants() (t experiment.Table, bad map[int]bool) {
-	t.Head = []string{"participant", "looks like", "reputation", "included", "selected", "opposed to Delta", "absent",
-		"rounds led", "passed over", "epsilon", "rounds left"}
+// participants returns a row for each participant, those with the most trouble first.
+func (c chain) participants() table {
+	t := table{ID: "participants", Title: "Participants, those with trouble first", Bad: map[int]bool{},
+		About: "Weight is the mean weight of a participant's gradients in Delta: 0 is left out, 1 a full share.",
+		Head: []string{"participant", "looks like", "reputation", "included", "selected", "weight", "opposed to Delta",
+			"absent", "rounds led", "passed over", "epsilon", "rounds left"}}
 	if len(c.Attacks) > 0 {
 		t.Head = slices.Insert(t.Head, 1, "by the manifest")
 	}
@@ -224,11 +247,10 @@ func (c chain) participants() (t experiment.Table, bad map[int]bool) {
 			cmp.Compare(a.Reputation, b.Reputation),
 			cmp.Compare(y.Opposed+y.Absent+passed[b.Index], x.Opposed+x.Absent+passed[a.Index]))
 	})
-	bad = map[int]bool{}
 	for i, p := range order {
 		n, looks, name := c.tally(p.Index), "honest", c.name(p.Index)
 		if len(suspects[p.Index]) > 0 {
-			looks, bad[i] = "an attacker", true
+			looks, t.Bad[i] = "an attacker", true
 		}
 		if !p.Active {
 			name += ", left"
@@ -239,14 +261,14 @@ func (c chain) participants() (t experiment.Table, bad map[int]bool) {
 			left = strconv.FormatUint(*c.Audit.Spend[at].Left, 10)
 		}
 		row := []string{name, looks, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.Included),
-			strconv.Itoa(n.Selected), strconv.Itoa(n.Opposed), strconv.Itoa(n.Absent), strconv.Itoa(n.Led),
-			strconv.Itoa(passed[p.Index]), epsilon, left}
+			strconv.Itoa(n.Selected), query.WeightText(n.MeanWeight()), strconv.Itoa(n.Opposed), strconv.Itoa(n.Absent),
+			strconv.Itoa(n.Led), strconv.Itoa(passed[p.Index]), epsilon, left}
 		if len(c.Attacks) > 0 {
 			row = slices.Insert(row, 1, cmp.Or(c.Attacks[p.Index], "honest"))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t, bad
+	return t
 }
 
 // tally returns the counts of a participant, zero if the chain closed no round since it joined.
@@ -263,8 +285,9 @@ const fewestAbsent = 2
 
 // incidents returns a row for each proven offence, each run of opposed gradients, each absence and
 // each leader that was passed over.
-func (c chain) incidents() experiment.Table {
-	t := experiment.Table{Head: []string{"incident", "participant", "epoch", "round", "view", "height"}}
+func (c chain) incidents() table {
+	t := table{ID: "incidents", Title: "Incidents",
+		Head: []string{"incident", "participant", "epoch", "round", "view", "height"}}
 	for _, o := range c.Audit.Offences {
 		t.Rows = append(t.Rows, []string{"proven offence: two different statements (" + o.Cause() + ")",
 			c.name(o.Participant), fmt.Sprint(o.Epoch), fmt.Sprint(o.Round), fmt.Sprint(o.View), fmt.Sprint(o.Height)})
@@ -294,10 +317,13 @@ func span(from, to uint64) string {
 	return fmt.Sprintf("%d to %d", from, to)
 }
 
-// table returns a row for each round of the report.
-func (c chain) table() experiment.Table {
-	t := experiment.Table{Head: []string{"epoch/round", "height", "leader", "view", "included", "selected",
-		"test accuracy", "epsilon"}}
+// rounds returns a row for each round of the report.
+func (c chain) rounds() table {
+	t := table{ID: "rounds", Title: "Rounds", Folded: true, Head: []string{"epoch/round", "height", "leader", "view",
+		"included", "selected", "weight together", "test accuracy", "epsilon"}}
+	if uint64(len(c.Rounds)) < c.Audit.Rounds {
+		t.Title = fmt.Sprintf("Rounds: %d of %d", len(c.Rounds), c.Audit.Rounds)
+	}
 	number := func(x float64, text func(float64) string) string {
 		if math.IsNaN(x) {
 			return "-"
@@ -305,11 +331,12 @@ func (c chain) table() experiment.Table {
 		return text(x)
 	}
 	percent := func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
+	weight := func(x float64) string { return fmt.Sprintf("%.2f", x) }
 	for _, r := range c.Rounds {
 		t.Rows = append(t.Rows, []string{
 			fmt.Sprintf("%d/%d", r.Epoch, r.Round), fmt.Sprint(r.Height), c.name(r.Leader), fmt.Sprint(r.View),
-			fmt.Sprint(len(r.Contributions)),
-			strconv.Itoa(r.Selected()), number(r.Accuracy, percent), number(r.Epsilon, accountant.Text),
+			fmt.Sprint(len(r.Contributions)), strconv.Itoa(r.Selected()), number(r.Weight(), weight),
+			number(r.Accuracy, percent), number(r.Epsilon, accountant.Text),
 		})
 	}
 	return t

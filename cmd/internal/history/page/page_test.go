@@ -1,7 +1,6 @@
 package page
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -10,13 +9,14 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/explorer"
 	"github.com/spdl/spdl/cmd/internal/history"
 )
 
-// TestIncidentsComeFirst: before everything else come the verdict, the participants that look like
-// attackers, what the localnet's manifest says of them, offences, opposed runs, absences, and leaders
-// that were passed over. Then come the facts, and participants by trouble.
-func TestIncidentsComeFirst(t *testing.T) {
+// TestAttackersComeFirst: first come accuracy, epsilon and the number of attackers, then what stands
+// against each of them and what became of it, with the weight of its gradients. Then come curves,
+// offences, opposed runs, absences, leaders that were passed over, participants by trouble, and facts.
+func TestAttackersComeFirst(t *testing.T) {
 	h := &history.Chain{
 		Audit: &audit.Report{
 			ChainID: "c", BadLeaders: []audit.BadLeader{{Participant: 2, Round: 3}, {Participant: 2, Round: 5}},
@@ -25,12 +25,13 @@ func TestIncidentsComeFirst(t *testing.T) {
 		Runs: []history.Run{{Participant: 2, First: 0, Last: 19, FromHeight: 2, LastHeight: 40, Count: 20}},
 		Gaps: []history.Run{{Participant: 3, First: 7, Last: 7, FromHeight: 16, LastHeight: 16, Count: 1},
 			{Participant: 3, First: 14, Last: 16, FromHeight: 30, LastHeight: 34, Count: 3}},
-		Count: []history.Tally{{Included: 20}, {Included: 20}, {Included: 20, Opposed: 20}, {Included: 16, Absent: 4}},
+		Count: []history.Tally{{Included: 20}, {Included: 20}, {Included: 20, Selected: 16,
+			Opposed: 20, Weight: 0.4, Weighed: 20}, {Included: 16, Absent: 4}},
 		State: &app.State{Participants: []app.Participant{{Index: 0, Active: true, Moniker: "zero", Reputation: 1e6},
 			{Index: 1, Active: true, Moniker: "one"}, {Index: 2, Active: true, Moniker: "two"},
 			{Index: 3, Active: true, Moniker: "three", Reputation: 1e6}}},
-		Rounds: []history.Round{{At: 1, Reputations: []float64{1, 1, 1, 1}, Accuracy: 0.93},
-			{Record: app.Record{Round: 19, ModelHash: []byte{0xfe}}, At: 20, Reputations: []float64{1, 1, 1, 1},
+		Rounds: []history.Round{{At: 1, Reputations: []float64{1, 1, 1, 1}, Accuracy: 0.93, Epsilon: 0.47},
+			{Record: app.Record{Round: 19, ModelHash: []byte{0xfe}}, At: 20, Reputations: []float64{1, 0, 1, 1},
 				Accuracy: 0.9712, Tested: 10000, Epsilon: 1.7441}},
 		Params: params.Params{Privacy: params.Privacy{Epsilon: 4}, Rule: params.Rule{Name: "median", Byzantine: 1}},
 	}
@@ -40,48 +41,75 @@ func TestIncidentsComeFirst(t *testing.T) {
 	require.NoError(t, err)
 	before := -1
 	for _, part := range []string{
-		`<p class="verdict">After round 19 of epoch 0: test accuracy 97.12 % of 10000 test examples, epsilon 1.745 of 4.</p>`,
-		"2 participants look like attackers: one (#1): proven offences: 1; reputation 0. " +
-			"two (#2): reputation 0; opposed to Delta in 20 of 20.",
-		"By the manifest of this localnet these attack: zero (#0) silent, two (#2) sign-flip. In the chain&#39;s record " +
-			"not found: zero (#0); suspected though honest: one (#1).",
-		">proven offence: two different statements",
-		`<th scope="row">opposed to Delta in 20 of 20 rounds</th>` +
-			`<td data-l="participant">two (#2)</td><td data-l="epoch">0</td><td data-l="round">0 to 19</td>`,
-		`<th scope="row">absent: no gradient in 3 of 3 rounds</th><td data-l="participant">three (#3)</td>`,
-		">did not lead; ", "<h2>Facts", "SHA-256 of config/genesis.json: 0badcafe", "abc, after height 44",
-		"hash fe, after round 19", "N = 4; the rule withstands f = 1 attackers", ">median<", "<h2>Training",
-		"<h2>Participants", `<tr class="bad"><th scope="row">two (#2)`,
+		`<dt>Test accuracy</dt><dd>97.12 % <small>of 10000 test examples, after round 19 of epoch 0</small>`,
+		`<dt>Epsilon spent</dt><dd>1.745 of 4 <small>44 % of the budget; delta 0</small>`,
+		`<dt>Look like attackers</dt><dd>2 <small>of 4 participants: one (#1), two (#2)</small>`,
+		"Attackers by the manifest of this localnet: 2. In the chain&#39;s record not found: zero (#0); suspected though " +
+			"honest: one (#1).",
+		"<bdi>zero (#0)</bdi></span> Attack by the manifest: silent. Nothing stands against it.</li>",
+		"<bdi>one (#1)</bdi></span> Against it: proven offences: 1; reputation 0. It has no reputation since round 19 of " +
+			"epoch 0, and leads no round.</li>",
+		"<bdi>two (#2)</bdi></span> Attack by the manifest: sign-flip. Against it: reputation 0; opposed to Delta in 20 " +
+			"of 20. Its gradients weighed 0.02 of a full share on average. It has no reputation, and leads no round.</li>",
+		`<h2 id="training">`, `>budget 4</text>`, `<h2 id="incidents">`, ">proven offence: two different statements",
+		`<th scope="row"><bdi>opposed to Delta in 20 of 20 rounds</bdi></th>` +
+			`<td data-l="participant"><bdi>two (#2)</bdi></td><td data-l="epoch"><bdi>0</bdi></td>` +
+			`<td data-l="round"><bdi>0 to 19</bdi></td>`,
+		`<th scope="row"><bdi>absent: no gradient in 3 of 3 rounds</bdi></th><td data-l="participant"><bdi>three (#3)</bdi>`,
+		">did not lead; ", `<h2 id="participants">`, `<tr class="alarm-suspect"><th scope="row"><bdi>two (#2)`,
+		`<h2 id="facts">`, "SHA-256 of config/genesis.json: 0badcafe", "abc, after height 44",
+		"hash fe, after round 19", "N = 4; the rule withstands f = 1 attackers", ">median<", "<footer>",
 	} {
 		at := strings.Index(string(raw), part)
 		require.Greater(t, at, before, part)
 		before = at
 	}
 	require.NotContains(t, string(raw), "in 1 of 1 rounds", "one late gradient is no incident")
-	people, bad := chain{h, o}.participants()
+	people := chain{h, o}.participants()
 	var order []string
 	for _, row := range people.Rows {
 		order = append(order, row[0])
 	}
 	require.Equal(t, []string{"two (#2)", "one (#1)", "three (#3)", "zero (#0)"}, order)
-	require.Equal(t, map[int]bool{0: true, 1: true}, bad)
-	require.Equal(t, []string{"two (#2)", "sign-flip", "an attacker", "0.000", "20", "0", "20", "0", "0", "2", "-", "-"},
-		people.Rows[0])
+	require.Equal(t, map[int]bool{0: true, 1: true}, people.Bad)
+	require.Equal(t, []string{"two (#2)", "sign-flip", "an attacker", "0.000", "20", "16", "0.02", "20", "0", "0", "2",
+		"-", "-"}, people.Rows[0])
 }
 
-// TestAxes: the accuracy's axis begins just below what was reached, and rounds at 1.
-func TestAxes(t *testing.T) {
-	h := &history.Chain{Audit: &audit.Report{}, State: &app.State{}}
+// TestFigures: the axis counts rounds of one epoch by their numbers, and rounds of several through;
+// each course of reputations is one line, and those of suspects are apart; the budget is a line.
+func TestFigures(t *testing.T) {
+	h := &history.Chain{Audit: &audit.Report{}, Count: make([]history.Tally, 4), State: &app.State{
+		Participants: []app.Participant{{Index: 0, Active: true, Moniker: "a", Reputation: 1e6},
+			{Index: 1, Active: true, Moniker: "b", Reputation: 1e6}, {Index: 2, Active: true, Moniker: "c"},
+			{Index: 3, Active: true, Moniker: "d"}}},
+		Params: params.Params{Privacy: params.Privacy{Epsilon: 4}}}
 	for i := range 30 {
-		h.Rounds = append(h.Rounds, history.Round{At: float64(i + 1), Accuracy: 0.93 + float64(i)/1000})
+		h.Rounds = append(h.Rounds, history.Round{Record: app.Record{Round: uint64(i), Rule: "agnostic-mean"},
+			At: float64(i + 1), Accuracy: 0.93 + float64(i)/1000, Epsilon: float64(i) / 10,
+			Reputations: []float64{1, 1, max(0, 1-float64(i)/10), 0}})
 	}
-	panels := chain{Chain: h}.panels()
-	require.Equal(t, 90.0, panels[0].Base)
-	require.Equal(t, "90 %", panels[0].YMarks[0].Text)
-	require.Equal(t, "0", panels[1].YMarks[0].Text)
-	for _, p := range panels {
-		require.Equal(t, "1", p.Marks[0].Text)
-		require.Equal(t, 30.0, p.Marks[len(p.Marks)-1].At)
-	}
-	require.Equal(t, 0.0, floor([]float64{math.NaN(), 3}))
+	c := chain{Chain: h}
+	name, at := c.across()
+	require.Equal(t, "round", name)
+	require.EqualValues(t, 29, at(h.Rounds[29]))
+	lines := c.reputations()
+	require.Len(t, lines, 3)
+	require.Equal(t, []string{"a (#0), b (#1)", explorer.OK, "c (#2)", explorer.Suspect, "d (#3)", explorer.Suspect},
+		[]string{lines[0].Name, lines[0].Alarm, lines[1].Name, lines[1].Alarm, lines[2].Name, lines[2].Alarm})
+	figures, err := c.figures()
+	require.NoError(t, err)
+	require.Len(t, figures, 4)
+	require.Contains(t, figures[0], "the axis begins at 90 %")
+	require.Contains(t, figures[1], ">budget 4</text>")
+	require.Contains(t, figures[2], `<polyline class="of-suspect look-1"`, "two suspects look different")
+	require.Contains(t, figures[3], ">weight together</bdi>")
+	h.Rounds[29].Epoch, h.Rounds[29].Round = 1, 0
+	name, at = c.across()
+	require.Equal(t, "rounds closed", name)
+	require.EqualValues(t, 30, at(h.Rounds[29]))
+	h.Rounds = h.Rounds[:1]
+	figures, err = c.figures()
+	require.NoError(t, err)
+	require.Empty(t, figures, "one round is no curve")
 }

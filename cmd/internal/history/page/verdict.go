@@ -3,31 +3,45 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/privacy/accountant"
-	"github.com/spdl/spdl/testnet/experiment"
 )
 
-// verdict returns the result of the training in one line.
-func (c chain) verdict() string {
+// cards returns the results that a reader looks for first.
+func (c chain) cards() []fact {
 	last := c.Rounds[len(c.Rounds)-1]
-	accuracy, epsilon := "test accuracy not measured", "no DP guarantee"
+	accuracy := fact{"Test accuracy", "not measured", ""}
 	if !math.IsNaN(last.Accuracy) {
-		accuracy = fmt.Sprintf("test accuracy %.2f %%", 100*last.Accuracy)
-		if last.Tested > 0 {
-			accuracy += fmt.Sprintf(" of %d test examples", last.Tested)
-		}
+		accuracy.Value = fmt.Sprintf("%.2f %%", 100*last.Accuracy)
+		accuracy.Note = fmt.Sprintf("of %d test examples, ", last.Tested)
 	}
+	accuracy.Note += fmt.Sprintf("after round %d of epoch %d", last.Round, last.Epoch)
+	epsilon := fact{"Epsilon spent", "none", "no DP guarantee"}
 	if !math.IsNaN(last.Epsilon) {
-		epsilon = "epsilon " + accountant.Text(last.Epsilon)
+		epsilon.Value, epsilon.Note = accountant.Text(last.Epsilon), fmt.Sprintf("at delta %g", c.Params.Privacy.Delta)
 		if budget := c.Params.Privacy.Epsilon; budget > 0 {
-			epsilon += fmt.Sprintf(" of %g", budget)
+			epsilon.Value += fmt.Sprintf(" of %g", budget)
+			epsilon.Note = fmt.Sprintf("%.0f %% of the budget; delta %g", 100*last.Epsilon/budget, c.Params.Privacy.Delta)
 		}
 	}
-	return fmt.Sprintf("After round %d of epoch %d: %s, %s.", last.Round, last.Epoch, accuracy, epsilon)
+	suspects := c.suspects()
+	attackers := fact{"Look like attackers", strconv.Itoa(len(suspects)), fmt.Sprintf("of %d participants",
+		len(c.State.Participants))}
+	if len(suspects) > 0 {
+		attackers.Note += ": " + c.names(slices.Sorted(maps.Keys(suspects)))
+	}
+	return []fact{accuracy, epsilon, attackers,
+		{"Rounds", strconv.FormatUint(c.Audit.Rounds, 10), fmt.Sprintf("in %d blocks", c.Audit.Last-c.Audit.First+1)},
+		{"Rule", c.Params.Rule.Name, fmt.Sprintf("withstands %d attackers", c.Params.Rule.Byzantine)}}
 }
 
 // The share of opposed gradients that makes a participant suspect, the min number of gradients for
@@ -65,61 +79,85 @@ func (c chain) suspects() map[uint32][]string {
 	return all
 }
 
-// accusation names the participants that look like attackers, or returns "" if there are none.
-func (c chain) accusation() string {
-	suspects := c.suspects()
-	var all []string
-	for _, p := range c.State.Participants {
-		if reasons := suspects[p.Index]; len(reasons) > 0 {
-			all = append(all, c.name(p.Index)+": "+strings.Join(reasons, "; "))
-		}
-	}
-	switch len(all) {
-	case 0:
-		return ""
-	case 1:
-		return "1 participant looks like an attacker: " + all[0] + "."
-	}
-	return fmt.Sprintf("%d participants look like attackers: %s.", len(all), strings.Join(all, ". "))
+// A fate says what stands against a participant, and what became of it.
+type fate struct {
+	Name, Text string
+	Suspect    bool
 }
 
-// played compares the suspects with the attackers that the manifest of a localnet names. It returns
-// "" if the manifest names none.
+// fates returns the fate of each participant that looks like an attacker or is one by the manifest.
+func (c chain) fates() (out []fate) {
+	suspects := c.suspects()
+	for _, p := range c.State.Participants {
+		kind, plays := c.Attacks[p.Index]
+		reasons, suspect := suspects[p.Index]
+		if !plays && !suspect {
+			continue
+		}
+		f := fate{Name: c.name(p.Index), Suspect: suspect}
+		if plays {
+			f.Text = "Attack by the manifest: " + kind + ". "
+		}
+		if suspect {
+			f.Text += "Against it: " + strings.Join(reasons, "; ") + "."
+		} else {
+			f.Text += "Nothing stands against it."
+		}
+		if weight := c.tally(p.Index).MeanWeight(); weight != nil {
+			f.Text += fmt.Sprintf(" Its gradients weighed %s of a full share on average.", query.WeightText(weight))
+		}
+		out = append(out, f)
+		out[len(out)-1].Text += c.fall(p)
+	}
+	return out
+}
+
+// fall says since when a participant has no reputation, "" if it has some.
+func (c chain) fall(p app.Participant) string {
+	if p.Reputation > 0 {
+		return ""
+	}
+	for _, r := range c.Rounds {
+		if at := int(p.Index); at < len(r.Reputations) && r.Reputations[at] <= 0 {
+			return fmt.Sprintf(" It has no reputation since round %d of epoch %d, and leads no round.", r.Round, r.Epoch)
+		}
+	}
+	return " It has no reputation, and leads no round."
+}
+
+// played says whether the chain's record found the attackers that the manifest of a localnet names.
+// It returns "" if the manifest names none.
 func (c chain) played() string {
 	if len(c.Attacks) == 0 {
 		return ""
 	}
 	suspects := c.suspects()
-	var attackers, missed, wronged []string
+	var missed, wronged []string
 	for _, p := range c.State.Participants {
-		kind, told := c.Attacks[p.Index]
+		_, plays := c.Attacks[p.Index]
 		_, suspect := suspects[p.Index]
-		if told {
-			attackers = append(attackers, c.name(p.Index)+" "+kind)
-		}
 		switch name := c.name(p.Index); {
-		case told && !suspect:
+		case plays && !suspect:
 			missed = append(missed, name)
-		case suspect && !told:
+		case suspect && !plays:
 			wronged = append(wronged, name)
 		}
 	}
-	found, others := "all of them were found", "nobody else is suspected"
+	found, others := "all were found", "nobody else is suspected"
 	if len(missed) > 0 {
 		found = "not found: " + strings.Join(missed, ", ")
 	}
 	if len(wronged) > 0 {
 		others = "suspected though honest: " + strings.Join(wronged, ", ")
 	}
-	return fmt.Sprintf("By the manifest of this localnet these attack: %s. In the chain's record %s; %s.",
-		strings.Join(attackers, ", "), found, others)
+	return fmt.Sprintf("Attackers by the manifest of this localnet: %d. In the chain's record %s; %s.", len(c.Attacks),
+		found, others)
 }
 
 // facts returns what identifies the chain and its result.
-func (c chain) facts() experiment.Table {
-	t := experiment.Table{Head: []string{"fact", "value"}}
+func (c chain) facts() (out []fact) {
 	add := func(name, format string, values ...any) {
-		t.Rows = append(t.Rows, []string{name, fmt.Sprintf(format, values...)})
+		out = append(out, fact{Name: name, Value: fmt.Sprintf(format, values...)})
 	}
 	last := c.Rounds[len(c.Rounds)-1]
 	members := 0
@@ -128,21 +166,21 @@ func (c chain) facts() experiment.Table {
 			members++
 		}
 	}
-	add("chain", "%s", c.Audit.ChainID)
-	add("genesis", "SHA-256 of config/genesis.json: %s", cmp.Or(c.GenesisHash, "not known"))
-	add("from, to", "genesis %s, last round %s", c.GenesisTime.UTC().Format(time.DateTime),
+	add("Chain", "%s", printable.Text(c.Audit.ChainID))
+	add("Genesis", "SHA-256 of config/genesis.json: %s", cmp.Or(c.GenesisHash, "not known"))
+	add("From, to", "genesis %s, last round %s", c.GenesisTime.UTC().Format(time.DateTime),
 		last.Time.UTC().Format(time.DateTime)+" UTC")
-	add("blocks", "heights %d to %d, with %d rounds, %d gradients and %d transactions", c.Audit.First, c.Audit.Last,
+	add("Blocks", "heights %d to %d, with %d rounds, %d gradients and %d transactions", c.Audit.First, c.Audit.Last,
 		c.Audit.Rounds, c.Audit.Gradients, c.Audit.Transactions)
-	add("application hash", "%s, after height %d", c.Audit.AppHash, c.Audit.Last)
-	add("model", "hash %x, after round %d of epoch %d", last.ModelHash, last.Round, last.Epoch)
-	add("participants", "N = %d; the rule withstands f = %d attackers", members, c.Params.Rule.Byzantine)
-	add("rule", "%s", c.Params.Rule.Name)
+	add("Application hash", "%s, after height %d", c.Audit.AppHash, c.Audit.Last)
+	add("Model", "hash %x, after round %d of epoch %d", last.ModelHash, last.Round, last.Epoch)
+	add("Participants", "N = %d; the rule withstands f = %d attackers", members, c.Params.Rule.Byzantine)
+	add("Rule", "%s", c.Params.Rule.Name)
 	if math.IsNaN(last.Epsilon) {
-		add("privacy", "no DP guarantee")
+		add("Privacy", "no DP guarantee")
 	} else {
-		add("privacy", "epsilon %s of a budget of %g at delta %g: the largest spend of a participant",
+		add("Privacy", "epsilon %s of a budget of %g at delta %g: the largest spend of a participant",
 			accountant.Text(last.Epsilon), c.Params.Privacy.Epsilon, c.Params.Privacy.Delta)
 	}
-	return t
+	return out
 }
