@@ -170,7 +170,11 @@ func (p *Processes) start(i int, expected bool, env ...string) error {
 // command returns the arguments of node i's process.
 func (p *Processes) command(i int) []string {
 	if group := i - len(p.Net.Nodes); group >= 0 {
-		return []string{"worker", "--follow", "--home", p.Net.WorkerGroups[group].Home}
+		var nodes []string
+		for k := range p.Net.Manifest.Validators {
+			nodes = append(nodes, p.Net.Nodes[(group+k)%p.Net.Manifest.Validators].RPC)
+		}
+		return []string{"worker", "--follow", "--home", p.Net.WorkerGroups[group].Home, "--node", strings.Join(nodes, ",")}
 	}
 	home := []string{"--home", p.Net.Nodes[i].Home}
 	if p.Net.Manifest.attack(i) != "" {

@@ -2,10 +2,12 @@ package client_test
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,6 +71,59 @@ func TestBroadcast(t *testing.T) {
 			require.ErrorIs(t, send(node(t, `"nothing":0`), ctx, leave), client.ErrUnreachable)
 			require.ErrorIs(t, send(nobody(t), ctx, leave), client.ErrUnreachable)
 		})
+	}
+}
+
+// TestBroadcastAll: each transaction of a request has its own verdict, in whatever order the node
+// answers. A node that takes no batch gets the transactions one by one.
+func TestBroadcastAll(t *testing.T) {
+	txs := []*tx.Tx{apptest.Sign(0, &tx.Remove{}), apptest.Sign(1, &tx.Remove{}), apptest.Sign(2, &tx.Remove{})}
+	for name, batches := range map[string]bool{"a batch": true, "one by one": false} {
+		t.Run(name, func(t *testing.T) {
+			var sent [][]byte
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if raw, form := strings.CutPrefix(r.FormValue("tx"), "0x"); form {
+					data, err := hex.DecodeString(raw)
+					require.NoError(t, err)
+					sent = append(sent, data)
+					fmt.Fprint(w, `{"jsonrpc":"2.0","id":-1,"result":{"code":0,"data":"","hash":""}}`)
+					return
+				}
+				var calls []struct {
+					ID     int                 `json:"id"`
+					Method string              `json:"method"`
+					Params struct{ Tx []byte } `json:"params"`
+				}
+				require.NoError(t, json.NewDecoder(r.Body).Decode(&calls))
+				if !batches {
+					fmt.Fprint(w, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"batch request exceeds maximum"}}`)
+					return
+				}
+				for i, c := range calls {
+					require.Equal(t, [2]any{i, "broadcast_tx_sync"}, [2]any{c.ID, c.Method})
+					sent = append(sent, c.Params.Tx)
+				}
+				fmt.Fprintf(w, `[{"jsonrpc":"2.0","id":2,"result":{"code":16,"log":"because"}},{"jsonrpc":"2.0","id":0,%s}]`,
+					fault("tx already exists in cache"))
+			}))
+			defer server.Close()
+			c, err := client.New(server.URL)
+			require.NoError(t, err)
+			errs := c.BroadcastAll(t.Context(), txs)
+			require.Len(t, errs, 3)
+			require.Len(t, sent, 3)
+			for i, raw := range sent {
+				require.Equal(t, txs[i].Raw, raw)
+			}
+			require.NoError(t, errs[0])
+			if batches {
+				require.ErrorIs(t, errs[1], client.ErrUnreachable, "the node has not answered this call")
+				require.Equal(t, &client.Refusal{Code: 16, Log: "because"}, errs[2])
+			}
+		})
+	}
+	for _, err := range nobody(t).BroadcastAll(t.Context(), txs) {
+		require.ErrorIs(t, err, client.ErrUnreachable)
 	}
 }
 

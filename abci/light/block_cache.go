@@ -24,7 +24,7 @@ func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Bloc
 	if txs := f.cache.blockFromCache(b.Header); txs != nil {
 		return app.Block{Height: height, Txs: txs}, nil
 	}
-	block, err := f.client.Block(ctx, height)
+	block, err := f.nodes.current().Block(ctx, height)
 	if err != nil {
 		return app.Block{}, err
 	}

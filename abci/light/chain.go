@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
@@ -16,34 +15,30 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-const (
-	defaultPoll = 50 * time.Millisecond
-	// mostSending is the max number of transactions that are sent to the node at once. Go's HTTP
-	// client keeps the same number of idle connections by default.
-	mostSending = 2
-)
+const defaultPoll = 50 * time.Millisecond
 
 // Chain returns the access to the chain for workers outside of the node's process. Parameters,
 // round, model and seed come from a state that is verified from the home's genesis on, and every
 // draft is recomputed before it is returned for signing. Any number of workers may share the
 // result: for each block the result makes one request for all workers, when the node announces the
-// block.
-func Chain(c *client.Client, h Home, poll time.Duration) (worker.Chain, error) {
+// block. The result queries one of the nodes until that node fails, the first to begin with, and sends
+// transactions to all of them.
+func Chain(clients []*client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll
 	}
-	f, err := newVerifier(c, h)
+	f, err := newVerifier(clients, h)
 	if err != nil {
 		return nil, err
 	}
-	return &chain{verifier: f, poll: poll, sending: make(chan struct{}, mostSending)}, nil
+	return &chain{verifier: f, poll: poll}, nil
 }
 
 type chain struct {
 	*verifier
-	poll    time.Duration
-	watch   stateWatcher
-	sending chan struct{} // a semaphore of size mostSending
+	poll   time.Duration
+	watch  stateWatcher
+	outbox outbox
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -57,7 +52,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // tip returns the verified state after the node's last block.
 func (c *chain) tip(ctx context.Context) (*app.State, error) {
-	s, err := c.client.RPC().Status(ctx)
+	s, err := c.nodes.current().RPC().Status(ctx)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
@@ -92,7 +87,12 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 		if err != nil {
 			return nil, err
 		}
-		draft, gradients, err := c.draft(ctx, s, participant)
+		var draft *tx.Aggregate
+		var gradients []*tx.Tx
+		err = c.nodes.ask(ctx, func(ctx context.Context) (err error) {
+			draft, gradients, err = c.draft(ctx, s, participant)
+			return err
+		})
 		var refusal *client.Refusal
 		switch {
 		case err == nil:
@@ -119,10 +119,11 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 // draft returns the node's draft and the gradients that the draft lists. If this process has sent
 // most gradients of the round, draft fetches only the gradients that are not in the cache.
 func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
+	n := c.nodes.current()
 	if !c.cache.sentMost(s) {
-		return c.client.Lead(ctx, participant)
+		return n.Lead(ctx, participant)
 	}
-	draft, err := c.client.Draft(ctx, participant)
+	draft, err := n.Draft(ctx, participant)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,28 +131,11 @@ func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*t
 	for _, in := range draft.Included {
 		t := c.cache.find(in.Hash)
 		if t == nil {
-			if t, err = c.client.Pending(ctx, in.Participant); err != nil {
+			if t, err = n.Pending(ctx, in.Participant); err != nil {
 				return nil, nil, err
 			}
 		}
 		gradients = append(gradients, t)
 	}
 	return draft, gradients, nil
-}
-
-// Submit broadcasts the transaction and returns the verdict of CheckTx.
-func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
-	c.cache.add(t)
-	select {
-	case c.sending <- struct{}{}:
-		defer func() { <-c.sending }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	err := c.client.BroadcastForm(ctx, t)
-	var refusal *client.Refusal
-	if errors.As(err, &refusal) {
-		return abci.Verdict(refusal.Code, refusal.Log)
-	}
-	return err
 }

@@ -2,6 +2,8 @@ package light_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
@@ -373,4 +376,67 @@ func TestWorkersShareOneQuestion(t *testing.T) {
 	require.Positive(t, asked.Load())
 	require.LessOrEqual(t, asked.Load(), time.Since(begin).Milliseconds()+2, "one a poll of a millisecond, at both "+
 		"ends, and one that was under way")
+}
+
+// TestWorkersLeaveAHungNode: two nodes of one chain, of which the first accepts connections and
+// answers nothing from round 2 on. The worker trains to the end: it follows the second node, and its
+// gradients go there. Without another node each request would wait for a minute.
+func TestWorkersLeaveAHungNode(t *testing.T) {
+	n := newNode(t, apptest.ChainID, rounds(6))
+	var hung atomic.Bool
+	n.lie = func(_ string, _ int64, answer any) any {
+		if n.state.Progress.Round >= 2 {
+			hung.Store(true)
+		}
+		return answer
+	}
+	over := make(chan struct{})
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hung.Load() {
+			<-over
+			return
+		}
+		n.ServeHTTP(w, r)
+	}))
+	defer first.Close()
+	defer close(over)
+	second := httptest.NewServer(n)
+	defer second.Close()
+	var clients []*client.Client
+	for _, s := range []*httptest.Server{first, second} {
+		c, err := client.New(s.URL)
+		require.NoError(t, err)
+		clients = append(clients, c)
+	}
+	chain, err := light.Chain(clients, light.Home{Genesis: n.doc}, time.Millisecond)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	require.NoError(t, worker.Run(ctx, chain, config(t)))
+	require.True(t, hung.Load())
+	require.True(t, n.state.Finished())
+}
+
+// TestRefusalOfANodeThatIsBehind: a refusal by a node that the workers do not follow is no verdict,
+// if the node that they follow takes the transaction.
+func TestRefusalOfANodeThatIsBehind(t *testing.T) {
+	n := newNode(t, apptest.ChainID)
+	n.hold = true
+	behind := newNode(t, apptest.ChainID) // of another chain: it refuses all gradients of this one
+	behind.state.ChainID = "behind"
+	var clients []*client.Client
+	for _, s := range []*httptest.Server{httptest.NewServer(n), httptest.NewServer(behind)} {
+		defer s.Close()
+		c, err := client.New(s.URL)
+		require.NoError(t, err)
+		clients = append(clients, c)
+	}
+	chain, err := light.Chain(clients, light.Home{Genesis: n.doc}, time.Millisecond)
+	require.NoError(t, err)
+	for range 8 { // either node is the first to take a transaction
+		n.pending = nil
+		require.NoError(t, chain.Submit(t.Context(), apptest.Gradient(n.state, 0)))
+		require.Len(t, n.pending, 1)
+	}
+	require.Empty(t, behind.pending)
 }

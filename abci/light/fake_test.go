@@ -291,7 +291,7 @@ func (n *node) chain(t *testing.T, h light.Home) worker.Chain {
 	if h.Genesis == nil {
 		h.Genesis = n.doc
 	}
-	chain, err := light.Chain(c, h, time.Millisecond)
+	chain, err := light.Chain([]*client.Client{c}, h, time.Millisecond)
 	require.NoError(t, err)
 	return chain
 }

@@ -66,34 +66,59 @@ func (w *stateWatcher) leave() {
 	}
 }
 
-// ask fetches the state and wakes all waiting callers, and repeats that whenever the node announces
-// a block, or after the poll interval, until ctx ends.
+// ask fetches the state and wakes all waiting callers, and repeats that whenever the current node
+// announces a block, or after the poll interval, until ctx ends.
 func (c *chain) ask(ctx context.Context, news chan struct{}) {
-	announced := c.client.Subscribe(ctx)
-	for {
-		s, err := c.tip(ctx)
+	for failed := 0; c.askNode(ctx, c.nodes.current(), &news, &failed); {
+	}
+}
+
+// askNode does what ask does while n is the current node. It returns false when the callers need no
+// more news from this goroutine. The callers learn of an error once all nodes have failed in turn.
+func (c *chain) askNode(ctx context.Context, n *node, news *chan struct{}, failed *int) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	announced := n.Subscribe(ctx)
+	for c.nodes.current() == n {
+		var s *app.State
+		err := c.nodes.ask(ctx, func(ctx context.Context) (err error) { s, err = c.tip(ctx); return err })
 		if ctx.Err() != nil {
-			return
+			return false
 		}
-		c.watch.mu.Lock()
-		if c.watch.updated != news { // another ask has taken over
-			c.watch.mu.Unlock()
-			return
+		if *failed++; err == nil {
+			*failed = 0
 		}
-		c.watch.state, c.watch.err = s, err
-		close(news)
-		news = make(chan struct{})
-		c.watch.updated = news
-		c.watch.mu.Unlock()
+		if *failed%len(c.nodes.all) > 0 { // another node may answer
+			return pause(ctx, c.poll) == nil
+		}
+		if !c.watch.tell(news, s, err) {
+			return false
+		}
 		rest := c.poll
 		if announced.Live() {
 			rest = max(rest, pollInterval)
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-announced.Blocks:
 		case <-time.After(rest):
 		}
 	}
+	return true
+}
+
+// tell wakes the waiting callers with the answer of the node. It returns false if another ask has
+// taken over.
+func (w *stateWatcher) tell(news *chan struct{}, s *app.State, err error) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.updated != *news {
+		return false
+	}
+	w.state, w.err = s, err
+	close(*news)
+	*news = make(chan struct{})
+	w.updated = *news
+	return true
 }

@@ -107,7 +107,7 @@ func (f *verifier) trustRoot(ctx context.Context) (*types.LightBlock, error) {
 		trust.Height, trust.Hash = last.Height, last.Hash
 	}
 	at := max(trust.Height, f.Genesis.InitialHeight)
-	b, err := f.provider.LightBlock(ctx, at)
+	b, err := f.nodes.current().provider.LightBlock(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("%w (trust begins at height %d: where the node has dropped it, set worker.trust_height and "+
 			"trust_hash in app.toml)", rewordError(at, err), at)

@@ -48,9 +48,8 @@ type Home struct {
 // soon as it has the block. A proof of the new state would need the next header.
 type verifier struct {
 	Home
-	client   *client.Client
-	provider provider.Provider
-	now      func() time.Time
+	nodes *nodes
+	now   func() time.Time
 
 	mu          sync.Mutex
 	lastHeader  *types.LightBlock // the last verified header; nil before the first
@@ -59,7 +58,7 @@ type verifier struct {
 	cache       sentCache
 }
 
-func newVerifier(c *client.Client, h Home) (*verifier, error) {
+func newVerifier(clients []*client.Client, h Home) (*verifier, error) {
 	if h.Trust.Period == 0 {
 		h.Trust.Period = DefaultPeriod
 	}
@@ -67,7 +66,7 @@ func newVerifier(c *client.Client, h Home) (*verifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)
 	}
-	return &verifier{Home: h, client: c, provider: c.Provider(h.Genesis.ChainID), now: time.Now, state: s}, nil
+	return &verifier{Home: h, nodes: newNodes(clients, h.Genesis.ChainID), now: time.Now, state: s}, nil
 }
 
 // advance returns the verified state after a height. It fails with ErrStale if the height is below
@@ -127,7 +126,7 @@ func (f *verifier) save() error {
 // verifier stores.
 func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	for at := height; f.lastHeader.Height < height; {
-		b, err := f.provider.LightBlock(ctx, at)
+		b, err := f.nodes.current().provider.LightBlock(ctx, at)
 		if err != nil {
 			return nil, rewordError(at, err)
 		}
@@ -150,7 +149,7 @@ func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock,
 // jump fetches the node's whole state, and accepts the state when the header with the state's hash
 // exists.
 func (f *verifier) jump(ctx context.Context) error {
-	answer, err := f.client.State(ctx)
+	answer, err := f.nodes.current().State(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -109,4 +110,50 @@ func TestSearch(t *testing.T) {
 			return r.TotalCount == want
 		}, "%s: want %d transactions", query, want)
 	}
+}
+
+// TestWorkersOfAHungNode: the node that 24 workers follow hangs for 30 s, accepting connections. They
+// follow another node: no worker is without a gradient in a closed round for longer than 5 s. With
+// four validators, rounds go on without one.
+func TestWorkersOfAHungNode(t *testing.T) {
+	n := start(t, testnet.Manifest{Validators: 4, Workers: 24})
+	n.reach(4)
+	require.NoError(t, n.Signal(0, syscall.SIGSTOP))
+	began := time.Now()
+	time.Sleep(30 * time.Second)
+	at, ok := n.round(1)
+	ended := time.Now()
+	require.NoError(t, n.Signal(0, syscall.SIGCONT))
+	require.True(t, ok)
+	last := map[uint32]time.Time{}
+	for i := range uint32(24) {
+		last[4+i] = began
+	}
+	var idle time.Duration
+	seen := func(worker uint32, now time.Time) {
+		idle = max(idle, now.Sub(last[worker]))
+		last[worker] = now
+	}
+	counted := 0
+	for round := range at {
+		r := n.record(1, round)
+		height := int64(r.Height)
+		b, err := n.clients[1].RPC().Commit(context.Background(), &height)
+		require.NoError(t, err)
+		if b.Time.Before(began) || b.Time.After(ended) {
+			continue
+		}
+		counted++
+		for _, c := range r.Contributions {
+			if c.Participant >= 4 {
+				seen(c.Participant, b.Time)
+			}
+		}
+	}
+	for worker := range last {
+		seen(worker, ended)
+	}
+	t.Logf("%d rounds in 30 s; the worker without a gradient for longest waited %v", counted, idle)
+	require.Less(t, idle, 5*time.Second)
+	n.sameHashes()
 }

@@ -46,7 +46,7 @@ func chainOf(t *testing.T, c *client.Client) worker.Chain {
 	require.NoError(t, err)
 	doc := &types.GenesisDoc{ChainID: apptest.ChainID, InitialHeight: 1, AppState: state,
 		ConsensusParams: types.DefaultConsensusParams()}
-	chain, err := light.Chain(c, light.Home{Genesis: doc}, time.Hour)
+	chain, err := light.Chain([]*client.Client{c}, light.Home{Genesis: doc}, time.Hour)
 	require.NoError(t, err)
 	return chain
 }

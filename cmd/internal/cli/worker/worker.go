@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/light"
@@ -29,7 +31,9 @@ func Command() *cobra.Command {
 			"Where the key file is a folder, it runs a worker for each key file in it, over one connection.\n" +
 			"It survives restarts of either side. Set worker.enabled = false where the node shares the home.",
 	}, o.run)
-	command.NodeFlag(cmd, &o.node)
+	command.Flag(cmd, &o.nodes, "node", "", "RPC addresses of nodes, separated by commas: if the one that the workers "+
+		"follow does not answer, they follow the next; gradients go to all in turn (default: rpc.laddr of the home's "+
+		"config.toml, else "+home.DefaultRPC+")")
 	command.Flag(cmd, &o.follow, "follow", false, "wait for the next epoch when training is finished")
 	command.Flag(cmd, &o.key, "key", "", "participant key file, or a folder of them: a worker for each (default: "+
 		"worker.key_file of app.toml)")
@@ -41,8 +45,8 @@ func Command() *cobra.Command {
 }
 
 type options struct {
-	node, key, trainer, level string
-	follow                    bool
+	nodes, key, trainer, level string
+	follow                     bool
 }
 
 func (o *options) run(r *command.Run, _ []string) error {
@@ -50,9 +54,13 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return err
 	}
-	asked, err := r.Client(o.node)
-	if err != nil {
-		return err
+	var nodes []*client.Client
+	for address := range strings.SplitSeq(o.nodes, ",") {
+		n, err := r.Client(address)
+		if err != nil {
+			return err
+		}
+		nodes = append(nodes, n)
 	}
 	c, a, err := r.LoadHome()
 	if err != nil {
@@ -81,7 +89,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return err
 	}
-	chain, err := light.Chain(asked, known, a.Worker.PollInterval)
+	chain, err := light.Chain(nodes, known, a.Worker.PollInterval)
 	if err != nil {
 		return err
 	}

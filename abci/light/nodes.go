@@ -1,0 +1,83 @@
+//go:build !js
+
+package light
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/cometbft/cometbft/light/provider"
+
+	"github.com/spdl/spdl/abci/client"
+)
+
+// patience is the time in which a node must answer a request for its status, if the workers know
+// another node.
+const patience = time.Second
+
+// node is a node that workers query and send transactions to.
+type node struct {
+	*client.Client
+	provider provider.Provider
+
+	// The outbox guards these fields.
+	senders int       // goroutines that send to the node
+	failed  int       // requests that the node failed to answer, since it answered one
+	rests   time.Time // no transaction is sent to the node before
+}
+
+// isAlive returns nil if the node answers in time.
+func (n *node) isAlive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := n.RPC().Status(ctx); err != nil {
+		return fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	return nil
+}
+
+// nodes are the nodes that workers know. One of them, the current node, answers their queries until
+// it fails. All of them take transactions.
+type nodes struct {
+	all   []*node
+	moves atomic.Uint64
+}
+
+func newNodes(clients []*client.Client, chainID string) *nodes {
+	var s nodes
+	for _, c := range clients {
+		s.all = append(s.all, &node{Client: c, provider: c.Provider(chainID)})
+	}
+	return &s
+}
+
+func (s *nodes) current() *node { return s.all[s.moves.Load()%uint64(len(s.all))] }
+
+// ask calls f, which queries the current node. If f fails and another node is known, the next node
+// becomes the current one. While f runs, ask looks whether the node is alive, and ends f's context
+// if it is not: a node that hangs accepts connections and answers nothing. A refusal is an answer.
+func (s *nodes) ask(ctx context.Context, f func(context.Context) error) error {
+	if len(s.all) == 1 {
+		return f(ctx)
+	}
+	at := s.moves.Load()
+	n := s.all[at%uint64(len(s.all))]
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		for pause(asking, patience/2) == nil {
+			if n.isAlive(asking) != nil {
+				cancel()
+			}
+		}
+	}()
+	err := f(asking)
+	var refusal *client.Refusal
+	if err != nil && ctx.Err() == nil && !errors.As(err, &refusal) {
+		s.moves.CompareAndSwap(at, at+1)
+	}
+	return err
+}
