@@ -49,6 +49,9 @@ func (s *State) Required(index uint32) bool {
 // lists the participants whose gradient the caller has, or in the commit phase whose commitment the
 // caller has.
 func (s *State) MissingRequired(present []uint32) int {
+	if len(present) == 0 {
+		return s.requiredCount
+	}
 	has := make([]bool, len(s.Participants))
 	for _, index := range present {
 		if uint64(index) < uint64(len(has)) {

@@ -27,14 +27,15 @@ type State struct {
 	Offences     []Offence  // in the order in which they were proven
 	Epochs       []Epoch    // the ended epochs
 
-	version    uint64 // the version of the state machine that executes the next block; Version except in tests
-	required   []bool // whether the current phase of the round requires the participant, by index
-	isFinished bool   // no round can close any more
-	history    frontier
-	rule       rules.Rule
-	model      [32]byte // Merkle root of Model
-	velocity   [32]byte
-	hash       [32]byte
+	version       uint64 // the version of the state machine that executes the next block; Version except in tests
+	required      []bool // whether the current phase of the round requires the participant, by index
+	requiredCount int    // the number of these participants
+	isFinished    bool   // no round can close any more
+	history       frontier
+	rule          rules.Rule
+	model         [32]byte // Merkle root of Model
+	velocity      [32]byte
+	hash          [32]byte
 
 	aggregated *resultCache // the rule's cached result; a clone of the state shares it until finalize
 }
@@ -74,9 +75,11 @@ func (s *State) finalize() (err error) {
 	}
 	s.aggregated = new(resultCache)
 	s.isFinished = s.isOver()
-	s.required = make([]bool, len(s.Participants))
+	s.required, s.requiredCount = make([]bool, len(s.Participants)), 0
 	for i := range s.Participants {
-		s.required[i] = s.isRequiredNow(&s.Participants[i])
+		if s.required[i] = s.isRequiredNow(&s.Participants[i]); s.required[i] {
+			s.requiredCount++
+		}
 	}
 	s.hash = Root(s.Tree())
 	return nil

@@ -30,7 +30,7 @@ func (p *Pool) Snapshot() Snapshot {
 // Senders lists the participants with a pending gradient for the open round. In the commit phase it
 // lists the participants whose commitment is pending or in the state.
 func (v Snapshot) Senders() []uint32 {
-	var all []uint32
+	all := make([]uint32, 0, len(v.Pending)+len(v.State.Progress.Commitments))
 	committing := v.State.Committing()
 	if committing {
 		for _, c := range v.State.Progress.Commitments {
