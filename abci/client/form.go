@@ -22,14 +22,14 @@ import (
 // hexadecimal digits, which take more bytes than base64, and the node limits the size of a request.
 const maxForm = 64 << 10
 
-// MaxBatch is the max number of transactions of one request. CometBFT accepts 10 calls a request
-// (rpc.max_request_batch_size).
+// MaxBatch is the max number of transactions in one request. By default CometBFT accepts 10 calls
+// in a request (rpc.max_request_batch_size).
 const MaxBatch = 10
 
-// BroadcastAll does what Broadcast does for up to MaxBatch transactions, in one request if together
-// they have at most maxForm bytes. It returns an error, or nil, for each of them. A request of ten
-// costs client and node less than a third of ten requests. If the node takes no batches, BroadcastAll
-// sends the transactions one by one.
+// BroadcastAll does what Broadcast does for several transactions, and returns an error or nil for
+// each. It sends up to MaxBatch transactions of together at most maxForm bytes in one request,
+// because a request with ten transactions costs client and node less than a third of ten requests.
+// Other transactions, and all transactions if the node takes no batches, are sent one by one.
 func (c *Client) BroadcastAll(ctx context.Context, txs []*tx.Tx) []error {
 	errs := make([]error, len(txs))
 	at, size := c.webAddress(), 0
@@ -57,7 +57,8 @@ func (c *Client) BroadcastAll(ctx context.Context, txs []*tx.Tx) []error {
 	return errs
 }
 
-// batch returns a request with a call for each transaction, whose id is the transaction's position.
+// batch returns a request with a call for each transaction. The id of a call is the transaction's
+// position.
 func batch(txs []*tx.Tx) []byte {
 	body := []byte("[")
 	for i, t := range txs {

@@ -21,8 +21,8 @@ const defaultPoll = 50 * time.Millisecond
 // round, model and seed come from a state that is verified from the home's genesis on, and every
 // draft is recomputed before it is returned for signing. Any number of workers may share the
 // result: for each block the result makes one request for all workers, when the node announces the
-// block. The result queries one of the nodes until that node fails, the first to begin with, and sends
-// transactions to all of them.
+// block. The result queries the first node until that node fails, then the next node, and so on. It
+// sends transactions to all nodes.
 func Chain(clients []*client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll

@@ -378,9 +378,9 @@ func TestWorkersShareOneQuestion(t *testing.T) {
 		"ends, and one that was under way")
 }
 
-// TestWorkersLeaveAHungNode: two nodes of one chain, of which the first accepts connections and
-// answers nothing from round 2 on. The worker trains to the end: it follows the second node, and its
-// gradients go there. Without another node each request would wait for a minute.
+// TestWorkersLeaveAHungNode: the first of two nodes accepts connections and answers nothing from
+// round 2 on. The worker trains to the end, because it follows the second node and sends its
+// gradients there. Without another node each request would wait for a minute.
 func TestWorkersLeaveAHungNode(t *testing.T) {
 	n := newNode(t, apptest.ChainID, rounds(6))
 	var hung atomic.Bool
@@ -417,8 +417,8 @@ func TestWorkersLeaveAHungNode(t *testing.T) {
 	require.True(t, n.state.Finished())
 }
 
-// TestRefusalOfANodeThatIsBehind: a refusal by a node that the workers do not follow is no verdict,
-// if the node that they follow takes the transaction.
+// TestRefusalOfANodeThatIsBehind: a refusal by a node that is not the current node is no verdict if
+// the current node takes the transaction.
 func TestRefusalOfANodeThatIsBehind(t *testing.T) {
 	n := newNode(t, apptest.ChainID)
 	n.hold = true

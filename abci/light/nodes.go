@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/abci/client"
 )
 
-// patience is the time in which a node must answer a request for its status, if the workers know
-// another node.
+// patience is the time in which a node must answer a request for its status. It applies only if the
+// workers know another node.
 const patience = time.Second
 
 // node is a node that workers query and send transactions to.
@@ -24,12 +24,12 @@ type node struct {
 	provider provider.Provider
 
 	// The outbox guards these fields.
-	senders int       // goroutines that send to the node
-	failed  int       // requests that the node failed to answer, since it answered one
-	rests   time.Time // no transaction is sent to the node before
+	senders int       // the number of goroutines that send to the node
+	failed  int       // the number of unanswered requests since the node's last answer
+	rests   time.Time // until this time no transaction is sent to the node
 }
 
-// isAlive returns nil if the node answers in time.
+// isAlive returns nil if the node answers within patience.
 func (n *node) isAlive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -39,8 +39,8 @@ func (n *node) isAlive(ctx context.Context) error {
 	return nil
 }
 
-// nodes are the nodes that workers know. One of them, the current node, answers their queries until
-// it fails. All of them take transactions.
+// nodes are the nodes that workers know. The workers query one of them, the current node, until it
+// fails, and send transactions to all of them.
 type nodes struct {
 	all   []*node
 	moves atomic.Uint64
@@ -56,9 +56,10 @@ func newNodes(clients []*client.Client, chainID string) *nodes {
 
 func (s *nodes) current() *node { return s.all[s.moves.Load()%uint64(len(s.all))] }
 
-// ask calls f, which queries the current node. If f fails and another node is known, the next node
-// becomes the current one. While f runs, ask looks whether the node is alive, and ends f's context
-// if it is not: a node that hangs accepts connections and answers nothing. A refusal is an answer.
+// ask calls f, which queries the current node. If f fails, except with a Refusal, the next node
+// becomes the current node. While f runs, ask checks whether the node is alive, and ends f's
+// context if it is not, because a hanging node may accept connections and never answer. If only one
+// node is known, ask only calls f.
 func (s *nodes) ask(ctx context.Context, f func(context.Context) error) error {
 	if len(s.all) == 1 {
 		return f(ctx)

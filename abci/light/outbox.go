@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// maxSending is the max number of requests with transactions that are under way at once to the
-	// only node. If several nodes are known, each has one.
+	// maxSending is the max number of concurrent requests with transactions if only one node is
+	// known. If several nodes are known, each node gets one request at a time.
 	maxSending = 2
-	// batchBytes bounds the bytes of the transactions in one request, unless it has only one.
+	// batchBytes bounds the bytes of the transactions in a request with several transactions.
 	batchBytes = 64 << 10
-	// slowest is the transfer rate in bytes a second that a request with transactions may count on
-	// before it goes to another node.
+	// slowest is the lowest accepted transfer rate, in bytes a second. If a node is slower, its
+	// request times out and another node gets the transactions.
 	slowest = 256 << 10
 )
 
-// outbox holds the transactions that wait to be sent. Each node takes from it as fast as it answers.
-// A node that hangs keeps the transactions of one request until that times out; then another node
-// takes them.
+// outbox holds the transactions that wait to be sent. Each node takes transactions as fast as it
+// answers. A hanging node keeps the transactions of one request until the request times out. Then
+// another node takes them.
 type outbox struct {
 	mu      sync.Mutex
 	waiting []*submission
@@ -53,8 +53,8 @@ func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
 	}
 }
 
-// put adds submissions to the outbox, and starts senders for all nodes that do not rest, or for all
-// if all rest.
+// put adds submissions to the outbox, and starts senders for all nodes that do not rest. If all
+// nodes rest, it starts senders for all.
 func (c *chain) put(added ...*submission) {
 	o := &c.outbox
 	o.mu.Lock()
@@ -78,8 +78,8 @@ func (c *chain) put(added ...*submission) {
 	}
 }
 
-// take returns the submissions of the next request to a node, nil if none waits. The sender then
-// ends.
+// take returns the submissions of the next request to a node. If no submission waits, it returns
+// nil, and the sender must end.
 func (o *outbox) take(n *node) (batch []*submission, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,7 +99,7 @@ func (o *outbox) take(n *node) (batch []*submission, size int) {
 	return batch, size
 }
 
-// send sends what waits in the outbox to a node, until nothing waits or the node fails.
+// send sends the waiting submissions to a node, until no submission waits or the node fails.
 func (c *chain) send(n *node) {
 	for {
 		batch, size := c.outbox.take(n)
@@ -133,8 +133,9 @@ func (c *chain) send(n *node) {
 	}
 }
 
-// rest notes whether a node failed to answer. If it did, its sender ends, and nothing is sent to it
-// for a while, which doubles from one failure to the next, up to 8 s.
+// rest records whether a node failed to answer. After a failure the node rests: its sender must
+// end, and the node gets no transaction for 1 s. The time doubles with each further failure, up to
+// 8 s.
 func (c *chain) rest(n *node, failed bool) bool {
 	c.outbox.mu.Lock()
 	defer c.outbox.mu.Unlock()
@@ -148,8 +149,8 @@ func (c *chain) rest(n *node, failed bool) bool {
 	return true
 }
 
-// verdict returns a worker's error for a node's answer. A refusal counts only if the node that the
-// workers follow agrees: another node may be behind, and not know the round yet.
+// verdict returns a worker's error for a node's answer. A refusal counts only if the current node
+// also refuses the transaction, because another node may be behind and not know the round yet.
 func (c *chain) verdict(n *node, s *submission, err error) error {
 	var refusal *client.Refusal
 	if followed := c.nodes.current(); errors.As(err, &refusal) && n != followed {

@@ -73,8 +73,8 @@ func (c *chain) ask(ctx context.Context, news chan struct{}) {
 	}
 }
 
-// askNode does what ask does while n is the current node. It returns false when the callers need no
-// more news from this goroutine. The callers learn of an error once all nodes have failed in turn.
+// askNode does the work of ask while n is the current node. It returns false if this goroutine must
+// end. The callers get an error only after all nodes have failed in turn.
 func (c *chain) askNode(ctx context.Context, n *node, news *chan struct{}, failed *int) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,8 +108,8 @@ func (c *chain) askNode(ctx context.Context, n *node, news *chan struct{}, faile
 	return true
 }
 
-// tell wakes the waiting callers with the answer of the node. It returns false if another ask has
-// taken over.
+// tell gives the state, or the error, to the waiting callers and wakes them. It returns false if
+// another ask has taken over.
 func (w *stateWatcher) tell(news *chan struct{}, s *app.State, err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

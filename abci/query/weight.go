@@ -6,19 +6,19 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// weighingRule is the rule whose scores are weights: how far a gradient's weight is below an equal
-// share of Delta, in units of 1/weightParts of Delta.
+// weighingRule is the rule whose scores tell the weights of gradients. A score is the difference
+// between an equal share of Delta and the gradient's weight, in units of 1/weightParts of Delta.
 const weighingRule, weightParts = "agnostic-mean", 1 << 20
 
-// FullWeight is the weight from which texts call a gradient's share a full one.
+// FullWeight is the min weight that texts call a full share.
 const FullWeight = 0.995
 
-// Weighs reports whether the scores of a rule are weights of gradients.
+// Weighs reports whether the scores of a rule tell the weights of gradients.
 func Weighs(rule string) bool { return rule == weighingRule }
 
-// WeightOf returns the weight of a gradient in Delta as a share of an equal part, from 0 to 1. A
-// gradient that the rule left out has weight 0. WeightOf returns nil if the record does not say how
-// much a selected gradient weighs.
+// WeightOf returns the weight of a gradient in Delta: 1 for an equal share, 0 for none. A gradient
+// that the rule left out has weight 0. WeightOf returns nil if the record does not tell the weight
+// of a selected gradient.
 func WeightOf(r *app.Record, c app.Contribution) *float64 {
 	weight := 0.0
 	switch {
@@ -32,8 +32,8 @@ func WeightOf(r *app.Record, c app.Contribution) *float64 {
 	return &weight
 }
 
-// WeightText returns a weight as people read it, "-" if it is unknown. A weight above 0 never reads
-// as 0.
+// WeightText returns a weight as text, "-" if the weight is unknown. The text for a weight above 0
+// is never "0".
 func WeightText(weight *float64) string {
 	switch {
 	case weight == nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// TestWeights: a gradient's weight is known where the rule's scores are weights, and where it is left
-// out. One above 0 never reads as 0.
+// TestWeights: a gradient's weight is known if the rule's scores tell weights, or if the rule left
+// the gradient out. The text for a weight above 0 is never "0".
 func TestWeights(t *testing.T) {
 	const equal = int64(1 << 20 / 4)
 	r := app.Record{Rule: "agnostic-mean", Contributions: make([]app.Contribution, 4)}
@@ -26,7 +26,7 @@ func TestWeights(t *testing.T) {
 	} {
 		require.Equal(t, x.weight, query.WeightText(query.WeightOf(&r, x.c)))
 	}
-	for _, rule := range []string{"multi-krum", "median", "nnm+agnostic-mean"} { // whose scores are no weights
+	for _, rule := range []string{"multi-krum", "median", "nnm+agnostic-mean"} { // their scores tell no weights
 		r.Rule = rule
 		require.False(t, query.Weighs(rule))
 		require.Nil(t, query.WeightOf(&r, app.Contribution{Selected: true, Score: 7}))

@@ -74,7 +74,7 @@ func stranger(k int) net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 1+byte(k/250), byte(1+k%250)), Port: 26656}
 }
 
-// infoOf returns the node info of a running node.
+// infoOf returns the node info of the first running node.
 func (t *Net) infoOf() (info p2p.DefaultNodeInfo, ok bool) {
 	for _, m := range t.nodes {
 		if sw := m.network.Load(); sw != nil {

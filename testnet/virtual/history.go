@@ -20,9 +20,9 @@ const (
 	Break      = "break"      // the connections of Node end, and the nodes connect again
 	Restart    = "restart"    // Node stops, then starts again
 	Kill       = "kill"       // like Restart, but data that Node has not written are lost
-	Pause      = "pause"      // Node and its links stand still for a time, as after SIGSTOP
-	Clock      = "clock"      // the clock of Node is ahead of time by By
-	Disk       = "disk"       // each sync of Node's log of consensus takes Rule.Delay, or fails if Rule.Delay is 0
+	Pause      = "pause"      // Node and its links stop for a time, as after SIGSTOP
+	Clock      = "clock"      // the clock of Node is ahead by By for a time
+	Disk       = "disk"       // each sync of Node's write-ahead log takes Rule.Delay, or fails if Rule.Delay is 0
 	Adversary  = "adversary"  // hostile peers with the behaviour Name connect to all nodes; Node is the number of peers
 	Attack     = "attack"     // the participant of Node misbehaves from the start; Name is an attack of package attack
 	Twin       = "twin"       // from the start a second node, with the index Nodes, has the validator key of Node
@@ -41,8 +41,8 @@ type Event struct {
 	Peers  []int         // the nodes at the other ends of the links; empty means all
 	Way    string        // In or Out; "" means both
 	For    time.Duration // how long the event lasts
-	Rule   link.Rule     // the rule of Slow; its Delay is also that of Disk
-	By     time.Duration // the shift of Clock
+	Rule   link.Rule     // the rule of Slow; Disk uses Rule.Delay
+	By     time.Duration // the time by which Clock sets the clock ahead
 	Name   string        // the behaviour of Adversary or Attack
 	Bounds Bounds        // the bounds of Expect
 }
@@ -53,7 +53,7 @@ type Bounds struct {
 	Rounds   int     // the min number of closed rounds
 	Missing  float64 // the max share of rounds without a gradient of one honest participant
 	Views    float64 // the max number of views per round that passed without an aggregate
-	Offences int     // the min number of offences on the chain, from its beginning on
+	Offences int     // the min number of offences on the chain since its first block
 }
 
 // History lists what happens to a net. The delays between the nodes are also drawn from Seed.
@@ -294,7 +294,8 @@ func fault(r *rand.Rand, nodes int, names []string) []Event {
 	case k < 18:
 		e.Action = Pause
 	case k < 20:
-		// CometBFT rejects blocks of more than a minute ahead of the node's clock, also of two whose clocks are off.
+		// CometBFT rejects a block that is more than a minute ahead of the node's clock, also if
+		// both clocks are wrong.
 		e.Action, e.By = Clock, time.Duration(1+r.IntN(25_000))*time.Millisecond
 		if r.IntN(2) == 0 {
 			e.By = -e.By

@@ -19,18 +19,18 @@ import (
 	cmttime "github.com/cometbft/cometbft/types/time"
 )
 
-// host is the machine of a node: its clock and its disk. The goroutines of the node, and those of its
-// connections, have the host's label in profiles, and so the copy of CometBFT finds the clock of the
-// goroutine that asks for the time.
+// host is the machine of a node: its clock and its disk. All goroutines of the node and of its
+// connections have the host's profiler label. By this label the copy of CometBFT finds the clock
+// for a goroutine that asks for the time.
 type host struct {
 	labels context.Context
 	ahead  atomic.Int64 // nanoseconds by which the clock is ahead
-	delay  atomic.Int64 // nanoseconds of a sync of the log of consensus, full if it fails
+	delay  atomic.Int64 // nanoseconds that a sync of the write-ahead log takes; full if the sync fails
 }
 
 const full = math.MaxInt64
 
-// hosts has each host by its goroutines' label, and by the file of its log of consensus.
+// hosts maps the goroutine label of a host, and the file of its write-ahead log, to the host.
 var hosts sync.Map
 
 func init() {
@@ -61,7 +61,7 @@ func init() {
 //go:linkname goroutineLabel runtime/pprof.runtime_getProfLabel
 func goroutineLabel() unsafe.Pointer
 
-// newHost returns the host of a node by its name and its log of consensus.
+// newHost makes the host of a node with a name and the file of its write-ahead log.
 func newHost(name, log string) *host {
 	h := &host{labels: pprof.WithLabels(context.Background(), pprof.Labels("node", name))}
 	h.do(func() { hosts.Store(goroutineLabel(), h) })
@@ -69,26 +69,26 @@ func newHost(name, log string) *host {
 	return h
 }
 
-// do calls f in a goroutine of the host.
+// do calls f with the host's goroutine label.
 func (h *host) do(f func()) {
 	pprof.SetGoroutineLabels(h.labels)
 	defer pprof.SetGoroutineLabels(context.Background())
 	f()
 }
 
-// Pause stops consensus of a node, whose links are cut too, before its next message or timeout,
-// until Resume is called as often or the node is stopped.
+// Pause stops a node's consensus before its next message or timeout. It ends when Resume has been
+// called as often as Pause, or when the node is stopped. The caller cuts the node's links.
 func (t *Net) Pause(i int) {
 	m := t.nodes[i]
 	if m.running == nil {
 		return
 	}
 	held, c := make(chan func(), 1), m.consensus
-	go func() { held <- c.Hold() }() // consensus may wait in a proposal, with its lock
+	go func() { held <- c.Hold() }() // consensus may be waiting in a proposal while it holds its lock
 	m.paused = append(m.paused, held)
 }
 
-// Resume ends the first Pause of a node that has not ended.
+// Resume ends the earliest Pause of a node that is in force.
 func (t *Net) Resume(i int) {
 	m := t.nodes[i]
 	if len(m.paused) == 0 {
@@ -99,13 +99,14 @@ func (t *Net) Resume(i int) {
 	go func() { (<-held)() }()
 }
 
-// SetClock makes the clock of a node be ahead.
+// SetClock sets the time by which a node's clock is ahead.
 func (t *Net) SetClock(i int, by time.Duration) { t.nodes[i].host.ahead.Store(int64(by)) }
 
-// SetDisk makes a sync of a node's log of consensus take a time, or fail if that is full.
+// SetDisk sets the time that a sync of a node's write-ahead log takes. If delay is full, the sync
+// fails.
 func (t *Net) SetDisk(i int, delay time.Duration) { t.nodes[i].host.delay.Store(int64(delay)) }
 
-// seesClock returns an error if a node whose clock has been off for two minutes does not say so.
+// seesClock returns an error unless the node's answer to /clocks shows that its clock is ahead.
 func (t *Net) seesClock(i int, by time.Duration) error {
 	m := t.nodes[i]
 	answer, err := m.running.Application.Query(context.Background(), &abcitypes.RequestQuery{Path: "/clocks"})
@@ -126,5 +127,5 @@ func (t *Net) seesClock(i int, by time.Duration) error {
 	return fmt.Errorf("the clock of node %d is %v ahead, and it knows %v of its peers'", i, by, clocks)
 }
 
-// clockError is the max error of a clock's measurement over links with delays.
+// clockError is the max error with which a node measures a peer's clock over links with delays.
 const clockError = 5 * time.Second

@@ -24,7 +24,7 @@ type invariants struct {
 	guilty []int            // the participants that sign conflicting messages
 	blocks map[int64]string // the id and application hash of each block, by height
 	tallies
-	journals   map[int]*node.Running // the run of a node in which its journal was read
+	journals   map[int]*node.Running // the run of each node in which its journal was read last
 	goroutines int
 	heap       uint64
 }
@@ -75,8 +75,8 @@ func (v *invariants) check(t *Net) error {
 	return nil
 }
 
-// ended returns an error if the node has ended although its disk is not full, or if its consensus has
-// ended and the node does not say so.
+// ended returns an error if the node has ended although its disk is not full, or if consensus has
+// ended and the node has not reported that.
 func (m *member) ended() error {
 	select {
 	case err := <-m.running.Failed():
@@ -128,9 +128,9 @@ func (v *invariants) checkBlocks(i int, m *member, s *app.State) error {
 	return nil
 }
 
-// checkLedger: the state counts all gradients that are in blocks, and a participant's own journal has
-// all that the state counts. The journal only grows while its node runs, so it is read when the
-// node has started, and at the end.
+// checkLedger returns an error if the state counts fewer gradients than the blocks have, or if a
+// participant's own journal has fewer gradients than the state counts. A journal only grows while
+// its node runs, so checkLedger reads it when the node has started, and at the end.
 func (v *invariants) checkLedger(i int, m *member, s *app.State) error {
 	for _, p := range s.Participants {
 		if in := v.tallies[i].included[p.Index]; p.Participations < in {

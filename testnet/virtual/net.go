@@ -36,8 +36,8 @@ const ChainID = "virtual"
 // lost peer again after 5 s. A handshake takes at most handshakeTime.
 const redialAfter, handshakeTime = 5 * time.Second, 20 * time.Second
 
-// inboundPeers is the max number of peers that need a slot at a node: fewer than the 40 of a home, so that
-// fewer strangers take them all.
+// inboundPeers is the max number of peers that need an inbound slot at a node. A home has 40 by
+// default; with fewer slots fewer strangers can occupy all of them.
 const inboundPeers = 16
 
 // Net is a net of full nodes in one process. Its methods must be called from one goroutine in the
@@ -46,11 +46,11 @@ type Net struct {
 	Log log.Logger // the log of node 0
 
 	nodes   []*member
-	links   map[[2]int]*connection // by pair of nodes, the lower first
+	links   map[[2]int]*connection // the links by pair of nodes, the lower index first
 	quiet   func(from, to int) link.Rule
-	active  []Event                   // disturb links now
-	opened  uint64                    // links so far: the seed of the next one
-	anybody bool                      // strangers are let in
+	active  []Event                   // the events that disturb links now
+	opened  uint64                    // the number of links made, which is the seed of the next link
+	anybody bool                      // whether nodes admit strangers
 	data    func() (mnist.Set, error) // the training data of all participants
 }
 
@@ -64,8 +64,8 @@ type member struct {
 	running   *node.Running // nil while the node is down
 	consensus *consensus.State
 	network   atomic.Pointer[p2p.Switch] // nil while the node is down
-	paused    []chan func()              // give what ends a Pause
-	failed    bool                       // the node has ended by itself, as it may on a full disk
+	paused    []chan func()              // for each Pause, the function that ends it
+	failed    bool                       // whether the node has ended by itself, as it may on a full disk
 }
 
 // connection is the link of a pair of nodes.
@@ -78,8 +78,8 @@ type connection struct {
 // Data returns the training set of MNIST, decoded once for all nodes.
 func Data() (mnist.Set, error) { d, err := mnist.Embedded(); return d.Train, err }
 
-// Small returns 2,000 images of half the size: a gradient of them has as many bytes as one of all
-// images, and costs a thirtieth.
+// Small returns 2,000 images of half the size. Their gradient has as many bytes as the gradient of
+// all images, and costs a thirtieth.
 var Small = sync.OnceValues(func() (mnist.Set, error) {
 	const most = 2000
 	all, err := mnist.EmbeddedTest() // fewer images than the training set
@@ -95,9 +95,9 @@ var Small = sync.OnceValues(func() (mnist.Set, error) {
 	return s, nil
 })
 
-// Make makes the homes of the history's nodes in a folder, with a participant each, on a chain with
-// parameters and training data that begins at a time. quiet returns the rule of a direction without
-// faults. Call it before the bubble: it computes keys.
+// Make makes the homes of the history's nodes in a folder. Each node has a participant. The genesis
+// time of the chain is began. quiet returns the rule of a direction without faults. Make must be
+// called before the bubble, because it computes keys.
 func Make(dir string, h History, p params.Params, data func() (mnist.Set, error), began time.Time,
 	quiet func(from, to int) link.Rule) (*Net, error) {
 	t := &Net{Log: log.NewNopLogger(), links: map[[2]int]*connection{}, quiet: quiet, data: data}
@@ -208,7 +208,7 @@ func (t *Net) Start(i int) error {
 	}
 	m.consensus, m.failed = env.ConsensusState.(*consensus.State), false
 	sw := m.running.Node.Switch().(*p2p.Switch)
-	sw.SetNodeInfo(m.running.Node.NodeInfo()) // the switch was made before it had the channels of our reactors
+	sw.SetNodeInfo(m.running.Node.NodeInfo()) // the switch was made before this project's reactors were added
 	m.network.Store(sw)
 	return t.Redial()
 }

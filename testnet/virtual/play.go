@@ -225,8 +225,8 @@ func (p *player) apply(m *moment) error {
 	return nil
 }
 
-// clock begins or ends that the clock of a node is ahead. A node that runs for two minutes with it has to
-// see it.
+// clock sets a node's clock ahead, or back to the right time. A node that has run for two minutes
+// with a wrong clock must detect that.
 func (p *player) clock(m *moment) error {
 	if m.begins {
 		p.SetClock(m.Node, m.By)
@@ -239,7 +239,8 @@ func (p *player) clock(m *moment) error {
 	return p.seesClock(m.Node, m.By)
 }
 
-// disk begins or ends that the disk of a node is slow or full. A node that has ended by that starts again.
+// disk makes a node's disk slow or full, or normal again. If the node has ended because of its
+// disk, disk starts the node again.
 func (p *player) disk(m *moment) error {
 	n := p.nodes[m.Node]
 	switch {

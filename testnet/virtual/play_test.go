@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// disk returns a folder for homes, in memory where the machine has such a file system: the nodes wait
-// for every write.
+// disk returns a folder for homes. The folder is in memory if the machine has such a file system,
+// because nodes wait for every write.
 func disk(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "virtual")
 	if err != nil {
@@ -53,8 +53,8 @@ func disk(t *testing.T) string {
 	return dir
 }
 
-// gossipPause is how long CometBFT's gossip sleeps for each of the pairs of nodes when it has nothing to
-// send. With the 5 ms of a home most of the time would be theirs in a net of twenty.
+// gossipPause is how long CometBFT's gossip to each peer sleeps when it has nothing to send. With
+// the 5 ms of a home, gossip would use most of the time in a net of twenty nodes.
 const gossipPause = 25 * time.Millisecond
 
 // run plays a history in a bubble.
@@ -64,7 +64,7 @@ func run(t *testing.T, h History) (o Outcome, failed error) {
 	p, err := preset.Make("pixels", h.Nodes, preset.Own{Rounds: 100_000, Data: &preset.Data{Examples: images.Len(),
 		Rows: images.Rows, Cols: images.Cols, Classes: images.Classes()}})
 	require.NoError(t, err)
-	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // a bubble's first moment
+	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the time at which every bubble begins
 	rng := rand.New(rand.NewPCG(h.Seed, 1))
 	delays := map[[2]int]time.Duration{}
 	for i := range h.Nodes + 1 {
@@ -84,7 +84,7 @@ func run(t *testing.T, h History) (o Outcome, failed error) {
 	}
 	synctest.Test(t, func(*testing.T) {
 		if o, failed = play(v, h); failed != nil {
-			fmt.Printf("seed %d: %v\n", h.Seed, failed) // the bubble may not end
+			fmt.Printf("seed %d: %v\n", h.Seed, failed) // printed now, because the bubble may not end
 		}
 		time.Sleep(5 * time.Minute) // goroutines of CometBFT and LevelDB end when they wake up
 	})
@@ -116,8 +116,8 @@ func judge(t *testing.T, h History) {
 	}
 }
 
-// apart plays a history in a process of its own, beside as many others as there are cores: a net keeps
-// one core busy, and the bounds of memory and goroutines are a process's.
+// apart plays a history in its own process, because the bounds of memory and goroutines are for one
+// process. As many processes run at once as there are cores, because a net uses one core.
 func apart(t *testing.T, name string, h History) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()

@@ -10,14 +10,15 @@ const (
 	twinSteps  = 3
 	twinStep   = 2 * time.Second
 	partitions = 1 << twinNodes // of twinNodes+1 nodes in two parts, one of them perhaps empty
-	twinsANet  = 20             // scenarios of one net: its start takes as long as some of them
+	twinsANet  = 20             // the number of scenarios of one net; a start takes as long as several
 
 	// TwinScenarios is the number of scenarios.
 	TwinScenarios = partitions * partitions * partitions
 )
 
-// Twins returns a history of n scenarios, which one net plays one after the other. Their numbers are
-// first, first+step, and so on. After twinsANet of them the chain must have a proof of two votes.
+// Twins returns a history of n scenarios, which one net plays one after the other. Their numbers
+// are first, first+step, and so on. After twinsANet scenarios the chain must have an offence: the
+// proof of two conflicting votes.
 func Twins(first, step, n int) History {
 	h := History{Seed: uint64(first), Nodes: twinNodes, Events: []Event{{Action: Twin}, {Action: Progress}}}
 	for k := range n {
