@@ -93,7 +93,7 @@ quint: ## traces of the model testnet/quint/round.qnt replayed on the applicatio
 	@.ci/quint $(or $(TRACES),10000) $(or $(STEPS),45) $(or $(SEED),1)
 
 .PHONY: mutants
-mutants: ## 20 faults in copies of the core, and which of them the kept traces of the model find
+mutants: ## 22 faults in copies of the core, and which of them the kept traces of the model find
 	$(GO) test -tags mutants -count 1 -v -timeout 60m -run Mutants ./testnet/quint
 
 .PHONY: trips

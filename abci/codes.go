@@ -74,6 +74,7 @@ var codeOf = []struct {
 	{app.ErrSender, CodeNotParticipant},
 	{app.ErrProposal, CodeProposal},
 	{app.ErrNonce, CodeProposal},
+	{app.ErrRevoked, CodeProposal},
 	{app.ErrInfeasible, CodeInfeasible},
 	{app.ErrEvidence, CodeEvidence},
 	{app.ErrSettled, CodeSettled},

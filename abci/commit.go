@@ -2,6 +2,7 @@ package abci
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -41,6 +42,10 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	}
 	for _, c := range out.Enacted {
 		a.logEnactment(out.State.Height, c)
+	}
+	for _, d := range out.Discarded {
+		a.log.Info("proposal discarded", "height", out.State.Height, "kind", d.Kind, "proposal",
+			hex.EncodeToString(d.Proposal), "cause", d.Cause())
 	}
 	if err := out.State.Executable(); err != nil && a.onEnd != nil {
 		a.onEnd(out.State) // called before the worker sees the state, so that the worker signs nothing more

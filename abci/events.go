@@ -24,7 +24,9 @@ import (
 //	join       its transaction  id moniker proposal
 //	remove     its transaction  participant subject proposal
 //	offence    the block        participant of height
+//	withdraw   its transaction  participant proposal
 //	enactment  the block        kind participant proposal; refused
+//	discard    the block        kind proposal cause
 //
 // tx_search finds a transaction by its events, block_search a block. The events commit and reveal
 // exist only with commit_reveal; reveal is in the block that ends the commit phase. Every other
@@ -116,6 +118,16 @@ func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 		events = append(events, event("enactment",
 			"kind", c.Kind.String(), "participant", number(uint64(c.Participant)), "proposal", hex.EncodeToString(c.Proposal),
 			"refused", refused))
+	}
+	return events
+}
+
+// discardEvents returns an event for each proposal that the block discarded.
+func discardEvents(discarded []app.Discard) []abcitypes.Event {
+	var events []abcitypes.Event
+	for _, d := range discarded {
+		events = append(events, event("discard", "kind", d.Kind.String(), "proposal", hex.EncodeToString(d.Proposal),
+			"cause", d.Cause()))
 	}
 	return events
 }

@@ -42,6 +42,7 @@ func (a *Application) FinalizeBlock(_ context.Context,
 		TxResults: TxResults(txs, out.Record),
 		AppHash:   hash[:],
 	}
+	r.Events = append(r.Events, discardEvents(out.Discarded)...)
 	r.Events = append(r.Events, revealEvents(out)...)
 	r.Events = append(r.Events, offenceEvents(out.Offences)...)
 	for _, v := range out.Validators {

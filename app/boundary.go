@@ -40,7 +40,7 @@ func (s *State) isBoundaryDue() bool {
 
 // boundary runs between two rounds, in any block after training has finished, and in a block of a
 // stalled round. It removes the validators that toJail names, enacts the accepted proposals, and
-// drops the expired proposals. Proposals are enacted in the order of their arrival, each on the
+// drops the obsolete proposals. Proposals are enacted in the order of their arrival, each on the
 // state that the previous proposal left.
 func (s *State) boundary() []Enactment {
 	for _, index := range s.toJail() {
@@ -62,17 +62,17 @@ func (s *State) boundary() []Enactment {
 		e.Participant, e.Refused = op.execute(s)
 		enacted = append(enacted, e)
 	}
-	kept = slices.DeleteFunc(kept, s.isExpired)
+	kept = slices.DeleteFunc(kept, s.isObsolete)
 	s.Proposals = kept
 	s.Progress.Ranking = slices.DeleteFunc(slices.Clone(s.Progress.Ranking),
 		func(index uint32) bool { return s.participant(index) == nil })
 	return enacted
 }
 
-// isExpired reports whether a proposal that a boundary did not enact can never be enacted.
-func (s *State) isExpired(p Proposal) bool {
+// isObsolete reports whether a proposal that a boundary did not enact can never be enacted.
+func (s *State) isObsolete(p Proposal) bool {
 	op := p.operation()
-	return !p.Accepted && s.isDeserted(p, op.sender()) || op.isExpired(s)
+	return !p.Accepted && s.isDeserted(p, op.sender()) || op.isObsolete(s)
 }
 
 // isDeserted reports whether a proposal has lost its support: the proposer has left, or all

@@ -39,10 +39,11 @@ var (
 	ErrKeyTaken        = errors.New("M2: key is taken")
 	ErrSender          = errors.New("M3: not an active participant")
 	ErrOperationSigned = errors.New("M4: transaction is not signed by its sender")
-	ErrProposal        = errors.New("M5: proposal cannot be made or approved")
+	ErrProposal        = errors.New("M5: proposal cannot be made, approved or withdrawn")
 	ErrInfeasible      = errors.New("M6: the consortium cannot have this size")
 
-	ErrNonce = errors.New("M8: nonce is not above the sender's last")
+	ErrNonce   = errors.New("M8: nonce is not above the sender's last")
+	ErrRevoked = errors.New("M9: revocations are not those of the sender")
 
 	ErrEvidence       = errors.New("E1: no equivocation of an active participant")
 	ErrEvidenceSigned = errors.New("E2: statements are not both signed by the participant")

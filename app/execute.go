@@ -35,6 +35,8 @@ type Outcome struct {
 	Revealing bool
 	// Enacted has one entry for each accepted proposal that the block's boundary tried to enact.
 	Enacted []Enactment
+	// Discarded has one entry for each proposal that a withdrawal or the expiry removed.
+	Discarded []Discard
 	// Offences are the new offences that follow from CometBFT's evidence in the block.
 	Offences []Offence
 	// Validators are the changes of CometBFT's validator set.
@@ -118,7 +120,7 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 // round, or the state before the block if the block closes none.
 func (s *State) finish(b Block) (*Outcome, error) {
 	stalled := s.stalled(b.Height)
-	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.endsCommitPhase(b.Height) &&
+	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.endsCommitPhase(b.Height) && !s.hasExpired(b.Height) &&
 		(!stalled && !s.Finished() || !s.isBoundaryDue()) {
 		return &Outcome{State: s.clone(b.Height)}, nil
 	}
@@ -138,6 +140,8 @@ func (s *State) finish(b Block) (*Outcome, error) {
 		out.Validators = validatorUpdates(s.Participants, next.Participants)
 		out.BlockBytes = next.growBlocks()
 	}
+	next.expire()
+	out.Discarded = next.discarded
 	if out.Record != nil {
 		next.elect(contenders)
 	}

@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,7 +80,30 @@ func governanceVectors(t *testing.T) *vectors {
 	s = v.step(t, s, "evidence of before the restore is passed over",
 		app.Block{Misbehavior: []app.Misbehavior{against(1, 1, 2)}})
 	require.Len(t, s.Offences, 3)
+	withdrawalVectors(t, v, s)
 	return v
+}
+
+// withdrawalVectors appends blocks with withdrawals: of an approval that is given again, and of all
+// approvals of a removal and of a Join that waits again.
+func withdrawalVectors(t *testing.T, v *vectors, s *app.State) {
+	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, app.Block{Txs: txs}) }
+	back := func(i uint32, proposal *tx.Tx, revocations uint64) *tx.Tx {
+		return apptest.Sign(int(i), &tx.Withdraw{Participant: i, Proposal: id(proposal), Revocations: revocations})
+	}
+	removal, join := apptest.Sign(0, &tx.Remove{Participant: 0, Subject: 3, Nonce: 9}), apptest.Join(6)
+	step("a removal with 2 approvals, a Join with 1", removal, apptest.Approve(2, removal), join, apptest.Approve(5, join))
+	step("participant 2 withdraws from the removal", back(2, removal, 0))
+	step("and approves it again; the others withdraw: the Join is gone, and waits again in the same block",
+		apptest.Sign(2, &tx.Approve{Participant: 2, Proposal: id(removal), Revocations: 1}),
+		back(0, removal, 0), back(5, join, 0), join)
+	step("the last approval of the removal is withdrawn", back(2, removal, 1))
+	waits := func(x *tx.Tx) bool {
+		return slices.ContainsFunc(s.Proposals, func(p app.Proposal) bool { return bytes.Equal(p.Id, id(x)) })
+	}
+	require.False(t, waits(removal))
+	require.True(t, waits(join))
+	require.EqualValues(t, 2, s.Participants[2].Revocations)
 }
 
 // evidenceOfTwo returns the evidence that a participant signed two gradients for the open round.

@@ -60,7 +60,7 @@ func (j joinOp) execute(s *State) (uint32, error) {
 	return index, nil
 }
 
-func (j joinOp) isExpired(s *State) bool { return j.checkPossible(s) != nil }
+func (j joinOp) isObsolete(s *State) bool { return j.checkPossible(s) != nil }
 
 func (j joinOp) keys() keys { return keys{j.PubKey, j.VrfKey, j.ConsensusKey} }
 

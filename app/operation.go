@@ -49,8 +49,8 @@ type enactable interface {
 	// changed since the operation arrived. It returns the participant that the change concerns, and
 	// an error if a check fails.
 	execute(s *State) (participant uint32, err error)
-	// isExpired reports whether execute can no longer succeed, whatever approvals arrive.
-	isExpired(s *State) bool
+	// isObsolete reports whether execute can no longer succeed, whatever approvals arrive.
+	isObsolete(s *State) bool
 }
 
 // operations maps the kind of each operation to the constructor of its type.
@@ -63,6 +63,7 @@ var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindEvidence:   func(b tx.Body) operation { return evidence{b.(*tx.Evidence)} },
 	tx.KindStartEpoch: func(b tx.Body) operation { return startEpochOp{b.(*tx.StartEpoch)} },
 	tx.KindUpgrade:    func(b tx.Body) operation { return upgrade{b.(*tx.Upgrade)} },
+	tx.KindWithdraw:   func(b tx.Body) operation { return withdrawOp{b.(*tx.Withdraw)} },
 }
 
 // operationOf returns the operation of a kind with a decoded body. It fails for a kind that is not
@@ -92,7 +93,7 @@ type authMethod int
 const (
 	authNone     authMethod = iota // the operation declares no sender, and is rejected
 	authMember                     // signed by an active participant, with a nonce that prevents a replay
-	authVote                       // signed by an active participant, without a nonce: check must reject a replay
+	authVote                       // signed by an active participant, with its revocations in place of a nonce
 	authOutsider                   // signed with the key that the operation registers: check must reject a replay
 	authProof                      // not signed: the operation carries a proof, which check verifies
 )

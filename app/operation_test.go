@@ -46,7 +46,7 @@ func (o toy) apply(s *State, t *tx.Tx)       { s.request(o, t) }
 func (o toy) describe() Description          { return Description{} }
 func (o toy) isReady(*State) bool            { return false }
 func (o toy) execute(*State) (uint32, error) { return 0, nil }
-func (o toy) isExpired(*State) bool          { return false }
+func (o toy) isObsolete(*State) bool         { return false }
 func (o toy) of(tx.Body) operation           { return o }
 func (o toy) admit(s *State, t *tx.Tx) error { operations[t.Kind()] = o.of; return s.checkOperation(t) }
 

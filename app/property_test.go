@@ -104,7 +104,7 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 	who := func() uint32 { return rapid.Uint32Range(0, uint32(len(s.Participants))).Draw(t, "who") }
 	fresh := func() int { c.unused++; return c.unused }
 	var x *tx.Tx
-	switch rapid.SampledFrom([]string{"join", "approve", "leave", "remove", "restore", "rotate", "evidence", "epoch",
+	switch rapid.SampledFrom([]string{"join", "approve", "withdraw", "leave", "remove", "restore", "rotate", "evidence", "epoch",
 		"epoch", "replay"}).Draw(t, "kind") {
 	case "join":
 		k := fresh()
@@ -129,7 +129,19 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 		}
 		var out []*tx.Tx
 		for _, i := range rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 1, -1, rapid.ID[uint32]).Draw(t, "voters") {
-			out = append(out, c.keys.sign(i, &tx.Approve{Participant: i, Proposal: id}))
+			out = append(out, c.keys.sign(i, &tx.Approve{Participant: i, Proposal: id,
+				Revocations: s.Participants[i].Revocations}))
+		}
+		return out
+	case "withdraw":
+		if len(s.Proposals) == 0 {
+			return nil
+		}
+		p := rapid.SampledFrom(s.Proposals).Draw(t, "proposal")
+		var out []*tx.Tx
+		for _, i := range rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 1, -1, rapid.ID[uint32]).Draw(t, "voters") {
+			out = append(out, c.keys.sign(i, &tx.Withdraw{Participant: i, Proposal: p.Id,
+				Revocations: s.Participants[i].Revocations}))
 		}
 		return out
 	case "leave":
@@ -174,7 +186,11 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 	}
 	out := []*tx.Tx{x}
 	for _, i := range rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 0, -1, rapid.ID[uint32]).Draw(t, "voters") {
-		out = append(out, c.keys.approve(i, x))
+		vote := &tx.Approve{Participant: i, Proposal: id(x)}
+		if int(i) < len(s.Participants) {
+			vote.Revocations = s.Participants[i].Revocations
+		}
+		out = append(out, c.keys.sign(i, vote))
 	}
 	return out
 }
@@ -331,7 +347,7 @@ func TestOperationsExecute(t *testing.T) {
 			out := step(t, s, txs...)
 			for _, x := range others {
 				switch x.Kind() {
-				case tx.KindJoin, tx.KindApprove, tx.KindEvidence: // these have no nonce
+				case tx.KindJoin, tx.KindApprove, tx.KindWithdraw, tx.KindEvidence: // these have no nonce
 				default:
 					if c.recorded[string(id(x))] {
 						t.Fatalf("a %s was recorded twice", x.Kind())
@@ -396,7 +412,7 @@ func FuzzExecuteOthers(f *testing.F) {
 	for _, x := range append([]*tx.Tx{
 		apptest.Join(4), leave(1), remove(1, 2), restore(0, 3), rotate(2, ring{}, 52, 53, 54), equivocation(2, 0, 0),
 		evidence(aggregatesOf(1, 0, 1, 1, 2)), ring{}.approve(1, apptest.Join(5)), ring{}.approve(2, removal),
-		bring(2, apptest.Join(6)), bring(1, joining), removal,
+		bring(2, apptest.Join(6)), bring(1, joining), removal, withdraw(0, apptest.Join(5), 0), withdraw(1, removal, 0),
 		ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, true, true)),
 		ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, false, false)),
 	}, rounds[0]...) {

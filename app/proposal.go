@@ -88,15 +88,20 @@ func (s *State) proposal(id []byte) *Proposal {
 	return nil
 }
 
-// count marks a proposal as accepted if the approvals of participants that are still active are
-// enough.
-func (s *State) count(p *Proposal) {
+// standing returns the number of approvals that count: those of participants that are still active.
+func (s *State) standing(p *Proposal) int {
 	standing := 0
 	for _, index := range p.Approvals {
 		if s.participant(index) != nil {
 			standing++
 		}
 	}
+	return standing
+}
+
+// count marks a proposal as accepted if the approvals that count are enough.
+func (s *State) count(p *Proposal) {
+	standing := s.standing(p)
 	p.Accepted = p.Accepted || standing > 0 && s.hasMajority(standing)
 }
 
@@ -115,10 +120,24 @@ func forEachProposal[T any](s *State, visit func(p *Proposal, op T) bool) {
 // proposals and proposals with more than f approvals, because at least one honest participant has
 // approved these.
 func (s *State) evictProposal(index uint32) {
-	few := max(1, s.F())
-	s.evict(maxProposals, func(p Proposal) bool {
-		return !p.Accepted && len(p.Approvals) > 0 && len(p.Approvals) <= few && p.Approvals[0] == index
-	})
+	s.evict(maxProposals, func(p Proposal) bool { return s.isWeak(p, index) })
+}
+
+// isWeak reports whether a proposal that is not accepted has at most max(1, f) approvals, the first
+// of them by a participant.
+func (s *State) isWeak(p Proposal, index uint32) bool {
+	return !p.Accepted && len(p.Approvals) > 0 && len(p.Approvals) <= max(1, s.F()) && p.Approvals[0] == index
+}
+
+// weak returns the number of proposals that are weak for a participant.
+func (s *State) weak(index uint32) int {
+	n := 0
+	for _, p := range s.Proposals {
+		if s.isWeak(p, index) {
+			n++
+		}
+	}
+	return n
 }
 
 // evict drops one proposal if the function sort selects at least as many proposals as the bound

@@ -128,7 +128,7 @@ func step(t require.TestingT, s *app.State, txs ...*tx.Tx) *app.Outcome {
 	require.NoError(t, err)
 	require.Equal(t, out.State.Hash(), again.Hash(), "a node that starts again must have the same hash")
 	require.True(t, bytes.Equal(stored, again.Encode()))
-	require.Equal(t, len(txs) > 0 || len(out.Enacted) > 0, out.Changed)
+	require.Equal(t, len(txs) > 0 || len(out.Enacted)+len(out.Discarded) > 0, out.Changed)
 	if !out.Changed {
 		require.Equal(t, hash, out.State.Hash())
 	}
@@ -140,7 +140,7 @@ var sentinels = []error{
 	app.ErrAggregateRound, app.ErrNotLeader, app.ErrViewClosed, app.ErrIncluded, app.ErrTooFewIncluded,
 	app.ErrAggregateSigned, app.ErrDeltaForm,
 	app.ErrIdentity, app.ErrKeyTaken, app.ErrSender, app.ErrOperationSigned, app.ErrProposal, app.ErrInfeasible,
-	app.ErrNonce,
+	app.ErrNonce, app.ErrRevoked,
 	app.ErrEvidence, app.ErrEvidenceSigned, app.ErrSettled, app.ErrEpoch, app.ErrEpochParams,
 	app.ErrUpgrade, app.ErrUpgradeVersion, app.ErrNoPlan, app.ErrVersion,
 	app.ErrOrder, app.ErrMismatch, app.ErrTolerance, app.ErrFinished, app.ErrHeight, app.ErrTooMany, app.ErrGenesis,

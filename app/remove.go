@@ -42,7 +42,7 @@ func (r removeOp) execute(s *State) (uint32, error) {
 	return r.Subject, nil
 }
 
-func (r removeOp) isExpired(s *State) bool { return s.participant(r.Subject) == nil }
+func (r removeOp) isObsolete(s *State) bool { return s.participant(r.Subject) == nil }
 
 func (r removeOp) describe() Description {
 	if r.isOwn() {

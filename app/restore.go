@@ -38,7 +38,7 @@ func (r restoreOp) execute(s *State) (uint32, error) {
 	return r.Subject, nil
 }
 
-func (r restoreOp) isExpired(s *State) bool { return r.check(s) != nil }
+func (r restoreOp) isObsolete(s *State) bool { return r.check(s) != nil }
 
 func (r restoreOp) describe() Description {
 	return Description{Summary: fmt.Sprintf("%d proposes to restore %d", r.Participant, r.Subject)}

@@ -137,7 +137,7 @@ func (r rotateOp) execute(s *State) (uint32, error) {
 	return r.Participant, nil
 }
 
-func (r rotateOp) isExpired(s *State) bool { return s.participant(r.Participant) == nil }
+func (r rotateOp) isObsolete(s *State) bool { return s.participant(r.Participant) == nil }
 
 func (r rotateOp) keys() keys { return keys{r.PubKey, r.VrfKey, r.ConsensusKey} }
 

@@ -30,7 +30,7 @@ func (e startEpochOp) apply(s *State, t *tx.Tx) { s.propose(e, t) }
 // only after the end of training.
 func (e startEpochOp) isReady(s *State) bool { return e.Now || s.isOver() }
 
-func (e startEpochOp) isExpired(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
+func (e startEpochOp) isObsolete(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
 
 // checkPossible returns the decoded parameters of the next epoch. It fails if the proposal is not
 // for the next epoch (P1), or if the parameters are not valid for the active participants (P2).

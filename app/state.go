@@ -38,6 +38,7 @@ type State struct {
 	hash          [32]byte
 
 	aggregated *resultCache // the rule's cached result; a clone of the state shares it until finalize
+	discarded  []Discard    // the proposals that the block of this height has discarded so far
 }
 
 // NewState returns the state before the first block of a chain. initial is the height of that
@@ -149,7 +150,7 @@ func (s *State) Closed() uint64 { return s.history.size }
 // append copies the elements.
 func (s *State) clone(height uint64) *State {
 	next := *s
-	next.Height = height
+	next.Height, next.discarded = height, nil
 	next.Participants = append([]Participant(nil), s.Participants...)
 	next.Proposals = append([]Proposal(nil), s.Proposals...)
 	next.Offences = s.Offences[:len(s.Offences):len(s.Offences)]

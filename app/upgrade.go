@@ -70,9 +70,9 @@ func (u upgrade) execute(s *State) (uint32, error) {
 	return u.Participant, nil
 }
 
-// isExpired reports whether check now rejects the upgrade: its height or version has become too
+// isObsolete reports whether check now rejects the upgrade: its height or version has become too
 // low, or it cancels an upgrade that is no longer planned.
-func (u upgrade) isExpired(s *State) bool { return u.check(s) != nil }
+func (u upgrade) isObsolete(s *State) bool { return u.check(s) != nil }
 
 func (u upgrade) describe() Description {
 	d := Description{

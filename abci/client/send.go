@@ -72,7 +72,7 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 	}
 }
 
-// Enactment is the result of a round boundary for one proposal.
+// Enactment is the end of a proposal: the result of a round boundary, or its discard.
 type Enactment struct {
 	Height int64
 	Kind   string // the name of the proposal's tx.Kind
@@ -80,6 +80,7 @@ type Enactment struct {
 	// proposed the epoch or upgrade.
 	Participant string
 	Refused     string // why the proposal could not be enacted; "" if it was enacted
+	Discarded   string // "withdrawn" or "expired"; "" if a round boundary ended the proposal
 }
 
 // EnactmentAt returns the enactment of a proposal in the block at a height. It returns nil if the
@@ -92,19 +93,27 @@ func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string)
 // EnactmentOf returns the last enactment of a proposal whose id begins with a prefix of hexadecimal digits. It returns
 // nil if the node's index has none.
 func (c *Client) EnactmentOf(ctx context.Context, prefix string) (*Enactment, error) {
-	one := 1
-	found, err := c.rpc.BlockSearch(ctx, fmt.Sprintf("enactment.proposal CONTAINS '%s'", prefix), &one, &one, "desc")
-	if err != nil || len(found.Blocks) == 0 {
-		return nil, err
+	one, last := 1, int64(0)
+	for _, event := range []string{"enactment", "discard"} {
+		found, err := c.rpc.BlockSearch(ctx, fmt.Sprintf("%s.proposal CONTAINS '%s'", event, prefix), &one, &one, "desc")
+		if err != nil {
+			return nil, err
+		}
+		if len(found.Blocks) > 0 {
+			last = max(last, found.Blocks[0].Block.Height)
+		}
 	}
-	return c.EnactmentAt(ctx, found.Blocks[0].Block.Height, prefix)
+	if last == 0 {
+		return nil, nil
+	}
+	return c.EnactmentAt(ctx, last, prefix)
 }
 
 // EnactmentIn returns the enactment of a proposal, named by its id or a prefix of it, in the events of the block at a
 // height, or nil.
 func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enactment {
 	for _, e := range events {
-		if e.Type != "enactment" {
+		if e.Type != "enactment" && e.Type != "discard" {
 			continue
 		}
 		attributes := map[string]string{}
@@ -113,7 +122,7 @@ func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enact
 		}
 		if proposal != "" && strings.HasPrefix(attributes["proposal"], proposal) {
 			return &Enactment{Height: height, Kind: attributes["kind"], Participant: attributes["participant"],
-				Refused: attributes["refused"]}
+				Refused: attributes["refused"], Discarded: attributes["cause"]}
 		}
 	}
 	return nil

@@ -143,6 +143,7 @@ type Proposal struct {
 	Height    uint64   `json:"height"`
 	Approvals []uint32 `json:"approvals"`
 	Accepted  bool     `json:"accepted"` // whether the next round boundary enacts the proposal
+	Expires   uint64   `json:"expires"`  // the height that discards the proposal; 0 if it is accepted
 	About     string   `json:"about"`
 	Content   []byte   `json:"content"` // the content of the proposal's transaction; ID is a hash of kind and content
 }
@@ -166,9 +167,13 @@ func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		expires := p.Expires()
+		if p.Accepted {
+			expires = 0
+		}
 		m.Proposals = append(m.Proposals, Proposal{
 			ID: hex.EncodeToString(p.Id), Kind: tx.Kind(p.Kind).String(), Height: p.Height, Approvals: nonNil(p.Approvals),
-			Accepted: p.Accepted, About: about, Content: p.Content,
+			Accepted: p.Accepted, Expires: expires, About: about, Content: p.Content,
 		})
 	}
 	return m, nil

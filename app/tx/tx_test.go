@@ -126,6 +126,7 @@ func FuzzDecode(f *testing.F) {
 	for _, b := range []tx.Body{
 		gradient(), aggregate(), &tx.Join{Moniker: "m"}, &tx.Approve{Join: []byte{1}}, &tx.Rotate{Nonce: 2},
 		&tx.Restore{Subject: 3}, &tx.Remove{Subject: 3}, &tx.Evidence{Kind: 1}, &tx.StartEpoch{Epoch: 1, Now: true},
+		&tx.Withdraw{Proposal: []byte{1}, Revocations: 1},
 	} {
 		x, err := tx.Sign(chain, b, key)
 		require.NoError(f, err)

@@ -30,6 +30,16 @@ var events = map[string]func(before state, now step) bool{
 	"carried Joins": func(_ state, now step) bool {
 		return now.Ok && slices.ContainsFunc(now.Block.Ops, func(op operation) bool { return op.Kind == "carry" })
 	},
+	"withdrawals": func(_ state, now step) bool { return now.Ok && now.withdraws() },
+	"withdrawn proposals": func(before state, now step) bool {
+		return now.Ok && now.withdraws() && len(now.State.Proposals) < len(before.Proposals)
+	},
+	"votes before a revocation": func(before state, now step) bool {
+		return !now.Ok && slices.ContainsFunc(now.Block.Ops, func(op operation) bool {
+			return op.By >= 0 && op.By < len(before.Participants) && op.Revocations < before.Participants[op.By].Revocations &&
+				(op.Kind == "approve" || op.Kind == "withdraw" || op.Kind == "carry")
+		})
+	},
 	"rounds with operations": func(_ state, now step) bool { return now.closes() && len(now.Block.Ops) > 0 },
 	"joins": func(before state, now step) bool {
 		return len(now.State.Participants) > len(before.Participants)
@@ -49,6 +59,10 @@ var changes = map[string]func(before, after participant) bool{
 	"probe ends inactivity": func(before, after participant) bool { return before.Absence >= after.Absence+3 },
 	"restored":              func(before, after participant) bool { return before.SettledHeight < after.SettledHeight },
 	"passed over":           func(before, after participant) bool { return before.PassedOver < after.PassedOver },
+}
+
+func (s step) withdraws() bool {
+	return slices.ContainsFunc(s.Block.Ops, func(op operation) bool { return op.Kind == "withdraw" })
 }
 
 func (s step) closes() bool { return s.Ok && s.Block.Leader != none }

@@ -151,7 +151,8 @@ func (c *chain) state(model state) state {
 func (c *chain) participant(p app.Participant) participant {
 	out := participant{Active: p.Active, Reputation: p.Reputation, Absence: p.Absence, Lapses: p.Lapses,
 		PassedOver: p.PassedOver, Contends: p.Contends, Participations: p.Participations, Releases: p.Releases,
-		Joined: p.Joined, Nonce: p.Nonce, Key: number(c.keys.signing, p.PubKey), Vrf: number(c.keys.vrf, p.VrfKey),
+		Joined: p.Joined, Nonce: p.Nonce, Revocations: p.Revocations,
+		Key: number(c.keys.signing, p.PubKey), Vrf: number(c.keys.vrf, p.VrfKey),
 		Validator: number(c.keys.validator, p.ConsensusKey), FormerKeys: []formerKey{},
 		FormerValidators: []formerValidator{},
 		SettledEpoch:     p.SettledEpoch, SettledRound: p.SettledRound, SettledHeight: p.SettledHeight}
@@ -317,9 +318,12 @@ func (c *chain) operation(op operation) *tx.Tx {
 	case "carry":
 		join := c.join(op, op.Key)
 		id := join.ID()
-		return sign(op.Signer, &tx.Approve{Participant: by, Proposal: id[:], Join: join.Raw})
+		return sign(op.Signer, &tx.Approve{Participant: by, Proposal: id[:], Join: join.Raw,
+			Revocations: op.Revocations})
 	case "approve":
-		return sign(op.Signer, &tx.Approve{Participant: by, Proposal: c.ids[op.Target]})
+		return sign(op.Signer, &tx.Approve{Participant: by, Proposal: c.ids[op.Target], Revocations: op.Revocations})
+	case "withdraw":
+		return sign(op.Signer, &tx.Withdraw{Participant: by, Proposal: c.ids[op.Target], Revocations: op.Revocations})
 	case "rotate":
 		return c.rotate(op)
 	case "remove":

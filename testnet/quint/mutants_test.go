@@ -61,6 +61,10 @@ var mutants = []mutant{
 		"{ return 3*approvals > 2*s.Active() }", "{ return 3*approvals >= 2*s.Active() }"},
 	{"a restore does not settle the height of earlier misbehaviour", "app/restore.go",
 		"s.Progress.Epoch, s.Progress.Round, s.Height", "s.Progress.Epoch, s.Progress.Round, s.Progress.Began"},
+	{"an approval that was withdrawn can be sent again", "app/withdraw.go",
+		"revocations != have {", "revocations > have {"},
+	{"a proposal whose last approval is withdrawn waits on", "app/withdraw.go",
+		"if s.standing(p) == 0 || s.isWeak", "if len(p.Approvals) > 0 && s.isWeak"},
 	{"the phase of commitments ends with one commitment fewer", "app/commit.go",
 		"return have >= s.Active()-s.F() &&", "return have >= s.Active()-s.F()-1 &&"},
 }
@@ -79,7 +83,7 @@ func TestMutants(t *testing.T) {
 		t.Logf("%-8s %-60s %5.1f s  %s", verdict, m.fault, time.Since(began).Seconds(), found)
 	}
 	t.Logf("%d of %d mutants killed", killed, len(mutants))
-	require.GreaterOrEqual(t, killed, 19)
+	require.GreaterOrEqual(t, killed, 21)
 }
 
 // found replays the traces on the mutant, and returns the first difference that they find.

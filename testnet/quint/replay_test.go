@@ -111,7 +111,7 @@ func (c *chain) name(b block, next app.Block) {
 	before := c.before()
 	serial := before.Serial
 	for i, op := range b.Ops {
-		if op.Kind == "approve" || op.Kind == "evidence" {
+		if op.Kind == "approve" || op.Kind == "withdraw" || op.Kind == "evidence" {
 			continue
 		}
 		t := next.Txs[len(next.Txs)-len(b.Ops)+i]

@@ -39,7 +39,7 @@ type participant struct {
 	Absence, Lapses, PassedOver               uint32
 	Contends, Participations, Releases        uint64
 	Spent                                     int
-	Joined, Nonce                             uint64
+	Joined, Nonce, Revocations                uint64
 	Key, Vrf, Validator                       int
 	FormerKeys                                []formerKey
 	FormerValidators                          []formerValidator
@@ -56,7 +56,7 @@ type operation struct {
 	Kind                string
 	By, Signer, Subject int
 	Key, Vrf, Validator int
-	Nonce               uint64
+	Nonce, Revocations  uint64
 	Target              int
 	Now                 bool
 	Epoch               uint64

@@ -29,12 +29,16 @@ func (n *Net) Describe(b *Block) string {
 		line += fmt.Sprintf("; proposals of nodes %v rejected", b.Rejected)
 	}
 	for _, e := range b.Enacted {
-		if e.Type != "enactment" {
+		if e.Type != "enactment" && e.Type != "discard" {
 			continue
 		}
 		values := map[string]string{}
 		for _, a := range e.Attributes {
 			values[a.Key] = a.Value
+		}
+		if e.Type == "discard" {
+			line += fmt.Sprintf("\n  %s: %s", values["cause"], values["kind"])
+			continue
 		}
 		line += fmt.Sprintf("\n  enacted: %s of participant %s", values["kind"], values["participant"])
 		if values["refused"] != "" {

@@ -58,7 +58,22 @@ func (node *Node) Join(workerOnly bool) (*tx.Tx, error) {
 
 // Approve approves the proposal of a transaction.
 func (node *Node) Approve(proposal []byte) (*tx.Tx, error) {
-	return node.by(func(i uint32) tx.Body { return &tx.Approve{Participant: i, Proposal: proposal} })
+	return node.by(func(i uint32) tx.Body {
+		return &tx.Approve{Participant: i, Proposal: proposal, Revocations: node.revocations()}
+	})
+}
+
+// Withdraw takes the approval of the proposal of a transaction back.
+func (node *Node) Withdraw(proposal []byte) (*tx.Tx, error) {
+	return node.by(func(i uint32) tx.Body {
+		return &tx.Withdraw{Participant: i, Proposal: proposal, Revocations: node.revocations()}
+	})
+}
+
+// revocations returns the participant's revocations.
+func (node *Node) revocations() uint64 {
+	p, _ := node.App.State().Find(node.keys.Public())
+	return p.Revocations
 }
 
 // Leave ends the membership.

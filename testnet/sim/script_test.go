@@ -102,7 +102,11 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		return fmt.Sprintf("node %d at height %d\n", n.Index, p.net.Height()), nil
 	case "join":
 		return proposed(node("node").Join(d.HasArg("worker")))
-	case "approve":
+	case "approve", "withdraw":
+		vote := (*sim.Node).Approve
+		if d.Cmd == "withdraw" {
+			vote = (*sim.Node).Withdraw
+		}
 		var voters []int
 		for _, a := range d.CmdArgs {
 			for _, v := range a.Vals {
@@ -114,7 +118,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 			}
 		}
 		for _, i := range voters {
-			if _, err := p.net.Nodes[i].Approve(p.last); err != nil {
+			if _, err := vote(p.net.Nodes[i], p.last); err != nil {
 				return "", err
 			}
 		}

@@ -42,8 +42,10 @@ const (
 	Accepted = "accepted" // by more than two thirds, and not in force yet
 	Enacted  = "enacted"  // at the round boundary of result_height
 	Rejected = "rejected" // there: the state had changed since
-	Dropped  = "dropped"  // it expired, or newer proposals took its place
+	Dropped  = "dropped"  // it became impossible, or newer proposals took its place
 )
+
+// The results of a proposal that was not accepted also include the causes of app.Discard.
 
 // Entry is an operation of a block, or a piece of evidence against a validator.
 type Entry struct {
@@ -54,10 +56,10 @@ type Entry struct {
 	Moniker  string            `json:"moniker"`
 	Summary  string            `json:"summary"`
 	Details  map[string]string `json:"details,omitempty"`
-	Proposal string            `json:"proposal,omitempty"` // the id of the proposal that this entry makes or approves
+	Proposal string            `json:"proposal,omitempty"` // the id of the proposal that this entry makes or votes on
 
-	// Approvals of a proposal, in their order. For most kinds, the proposer's transaction counts as
-	// an approval.
+	// Approvals of a proposal, in their order, without those that were withdrawn. For most kinds, the
+	// proposer's transaction counts as an approval.
 	Approvals []Approval `json:"approvals,omitempty"`
 	// AcceptedHeight is the height at which more than two thirds had approved the proposal, or 0.
 	AcceptedHeight uint64 `json:"accepted_height,omitempty"`

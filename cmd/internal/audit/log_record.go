@@ -94,10 +94,14 @@ func (r *recorder) transactions(b Executed) error {
 	return nil
 }
 
-// vote counts an operation if it is an approval. If the approval carries a join, vote adds the
-// join's entry.
+// vote counts an operation if it is an approval or a withdrawal. If the approval carries a join, vote
+// adds the join's entry.
 func (r *recorder) vote(b Executed, t *tx.Tx, e Entry) error {
 	id := e.Proposal
+	if w, ok := t.Body.(*tx.Withdraw); ok {
+		r.withdraw(b, t, id, w.Participant)
+		return nil
+	}
 	if a, ok := t.Body.(*tx.Approve); ok {
 		if _, waits := r.proposals[id]; !waits && len(a.Join) > 0 {
 			carried, err := carriedIn(t)
@@ -118,11 +122,27 @@ func (r *recorder) vote(b Executed, t *tx.Tx, e Entry) error {
 	return nil
 }
 
+// withdraw removes a participant's approval from the entry of a proposal, and settles the entry if the
+// Withdraw ended the proposal.
+func (r *recorder) withdraw(b Executed, t *tx.Tx, id string, participant uint32) {
+	at, waits := r.proposals[id]
+	if !waits {
+		return
+	}
+	p := &r.log.Entries[at]
+	p.Approvals = slices.DeleteFunc(p.Approvals, func(a Approval) bool { return a.Participant == participant })
+	for _, d := range b.Discarded {
+		if d.By != nil && d.By.Hash == t.Hash {
+			r.discard(d, uint64(b.Block.Height))
+		}
+	}
+}
+
 // add appends an entry of a block and returns it whole.
 func (r *recorder) add(b Executed, e Entry) Entry {
 	e.Height, e.Time = uint64(b.Block.Height), b.Block.Time
 	e.Moniker, e.Result, e.ResultHeight = monikerOf(b.State, e.Actor), Applied, e.Height
-	if e.Proposal != "" && e.Kind != tx.KindApprove.String() {
+	if e.Proposal != "" && e.Kind != tx.KindApprove.String() && e.Kind != tx.KindWithdraw.String() {
 		r.proposals[e.Proposal] = len(r.log.Entries)
 		e.Result = Waiting
 	}
@@ -166,6 +186,11 @@ func (r *recorder) settle(b Executed) {
 			e.Result, e.Why = Rejected, c.Refused.Error()
 		}
 	}
+	for _, d := range b.Discarded {
+		if d.By == nil {
+			r.discard(d, height)
+		}
+	}
 	for id, at := range r.proposals {
 		e, p := &r.log.Entries[at], proposalIn(b.State, id)
 		switch {
@@ -175,6 +200,15 @@ func (r *recorder) settle(b Executed) {
 		case p.Accepted && e.AcceptedHeight == 0:
 			e.Result, e.ResultHeight, e.AcceptedHeight = Accepted, height, height
 		}
+	}
+}
+
+// discard records the result of a proposal that a block discarded.
+func (r *recorder) discard(d app.Discard, height uint64) {
+	id := hex.EncodeToString(d.Proposal)
+	if at, waits := r.proposals[id]; waits {
+		delete(r.proposals, id)
+		r.log.Entries[at].Result, r.log.Entries[at].ResultHeight = d.Cause(), height
 	}
 }
 

@@ -125,6 +125,35 @@ func TestLog(t *testing.T) {
 	require.Equal(t, l.Entries[0].Height, uint64(p.First))
 }
 
+// TestLogOfWithdrawals: a proposal whose approvals were withdrawn is logged as such, without them, also
+// if its Join waits again in the same block.
+func TestLogOfWithdrawals(t *testing.T) {
+	c := newChain(t, 4)
+	c.Close(1)
+	removal, join := apptest.Sign(2, &tx.Remove{Participant: 2, Subject: 3, Nonce: 1}), apptest.Join(5)
+	id, joining := removal.ID(), join.ID()
+	c.Add(removal, apptest.Approve(1, removal), join, apptest.Approve(0, join))
+	c.Add(apptest.Sign(1, &tx.Withdraw{Participant: 1, Proposal: id[:]}))
+	require.Len(t, find(t, logged(t, c), "remove", nil).Approvals, 1)
+	c.Add(apptest.Sign(2, &tx.Withdraw{Participant: 2, Proposal: id[:]}),
+		apptest.Sign(0, &tx.Withdraw{Participant: 0, Proposal: joining[:]}),
+		apptest.Sign(1, &tx.Approve{Participant: 1, Proposal: joining[:], Join: join.Raw, Revocations: 1}))
+	at := c.State.Height
+	c.Close(1)
+	l := logged(t, c)
+	removed := find(t, l, "remove", nil)
+	require.Equal(t, "withdrawn", removed.Result)
+	require.Equal(t, at, removed.ResultHeight)
+	require.Empty(t, removed.Approvals)
+	first := find(t, l, "join", func(e audit.Entry) bool { return e.Height < at })
+	require.Equal(t, "withdrawn", first.Result)
+	again := find(t, l, "join", func(e audit.Entry) bool { return e.Height == at })
+	require.Equal(t, audit.Waiting, again.Result)
+	require.Len(t, again.Approvals, 1)
+	_, err := l.Check(ctx, trusted(t, c, l))
+	require.NoError(t, err)
+}
+
 // TestForgedLog: nothing of what a log's bytes say can be changed, whatever is changed along with it.
 func TestForgedLog(t *testing.T) {
 	c := governed(t)

@@ -41,18 +41,20 @@ type Proposal struct {
 
 // Outcome is the end of a proposal.
 type Outcome struct {
-	State string `json:"state"`            // Enacted, Rejected, Dropped or Unknown
-	At    int64  `json:"at,omitempty"`     // height of the round boundary; 0 if it was dropped
+	State string `json:"state"`            // Enacted, Rejected, Withdrawn, Expired, Dropped or Unknown
+	At    int64  `json:"at,omitempty"`     // height of the block that ended it; 0 if it was dropped
 	Who   string `json:"who,omitempty"`    // index of the participant that joined, left or rotated
 	Why   string `json:"reason,omitempty"` // the reason of a rejection, or of a drop if it is known
 }
 
 // The states of a proposal that no longer waits.
 const (
-	Enacted  = "enacted"
-	Rejected = "rejected" // accepted, and not possible at the round boundary
-	Dropped  = "dropped"  // not accepted; WhyDropped tells why
-	Unknown  = "unknown"
+	Enacted   = "enacted"
+	Rejected  = "rejected"  // accepted, and not possible at the round boundary
+	Withdrawn = "withdrawn" // not accepted, and its approvals were taken back
+	Expired   = "expired"   // not accepted in time
+	Dropped   = "dropped"   // not accepted; WhyDropped tells why
+	Unknown   = "unknown"
 )
 
 // Chain is the part of a node's RPC that this package uses.
@@ -71,7 +73,7 @@ type Ballot struct {
 	// Complete says that Past has all proposals since the node's first block that no longer wait.
 	Complete bool
 
-	last map[string]int64 // height of the last approval, by id
+	last map[string]int64 // height of the last approval or withdrawal, by id
 }
 
 // Read searches for the transactions of proposals and approvals. A node without an index has none.
@@ -94,24 +96,20 @@ func Read(ctx context.Context, chain Chain, m query.Membership) (*Ballot, error)
 			}
 		}
 	}
-	found, err := having(ctx, chain, tx.KindApprove, readApprovals)
+	approvals, err := having(ctx, chain, tx.KindApprove, readApprovals)
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range found {
-		t, err := tx.Decode(x.Tx)
-		if err != nil {
-			continue
-		}
-		if vote, ok := t.Body.(*tx.Approve); ok {
-			b.vote(vote, x.Height, names)
-		}
+	withdrawals, err := having(ctx, chain, tx.KindWithdraw, readApprovals)
+	if err != nil {
+		return nil, err
 	}
+	b.count(append(approvals, withdrawals...), names)
 	b.Past = slices.DeleteFunc(b.Past, func(p Proposal) bool {
 		return slices.ContainsFunc(m.Proposals, func(q query.Proposal) bool { return q.ID == p.ID })
 	})
 	slices.SortStableFunc(b.Past, func(p, q Proposal) int { return cmp.Compare(q.Height, p.Height) })
-	b.Complete = found != nil && most < readProposals && len(b.Past) <= pastProposals
+	b.Complete = approvals != nil && most < readProposals && len(b.Past) <= pastProposals
 	b.Past = b.Past[:min(len(b.Past), pastProposals)]
 	return b, nil
 }
@@ -148,6 +146,27 @@ func (b *Ballot) add(t *tx.Tx, height int64, hash []byte, names map[string]strin
 		b.Approvals[p.ID] = []uint32{d.Participant} // the proposer's transaction counts as an approval
 	}
 	b.Titles[p.ID], b.Past = p.Title, append(b.Past, p)
+}
+
+// count counts approvals and withdrawals, in the order of the chain.
+func (b *Ballot) count(votes []*ctypes.ResultTx, names map[string]string) {
+	slices.SortFunc(votes, func(x, y *ctypes.ResultTx) int {
+		return cmp.Or(cmp.Compare(x.Height, y.Height), cmp.Compare(x.Index, y.Index))
+	})
+	for _, x := range votes {
+		t, err := tx.Decode(x.Tx)
+		if err != nil {
+			continue
+		}
+		switch vote := t.Body.(type) {
+		case *tx.Approve:
+			b.vote(vote, x.Height, names)
+		case *tx.Withdraw:
+			id := hex.EncodeToString(vote.Proposal)
+			b.Approvals[id] = slices.DeleteFunc(b.Approvals[id], func(i uint32) bool { return i == vote.Participant })
+			b.last[id] = max(b.last[id], x.Height)
+		}
+	}
 }
 
 // vote counts an approval, and adds the Join that it carries.
@@ -188,17 +207,13 @@ func titleOf(kind tx.Kind, d app.Description, names map[string]string) string {
 	return d.Summary
 }
 
-// Heights returns the heights at which the chain may have enacted a past proposal: the blocks after
-// its last approval, and the next of the boundaries, which are sorted, up to the last block.
+// Heights returns the heights at which the chain may have ended a past proposal: the blocks after its
+// last approval or withdrawal, the next of the boundaries, which are sorted, and the height at which it
+// expires, up to the last block.
 func (b *Ballot) Heights(p Proposal, last int64, boundaries []int64) []int64 {
-	return heightsFrom(max(p.Height, b.last[p.ID]), last, boundaries)
-}
-
-// heightsFrom returns the heights at which the chain may have enacted a proposal whose last
-// approval is at a height: the next blocks, and the next boundaries, up to the last block.
-func heightsFrom(from, last int64, boundaries []int64) []int64 {
+	from := max(p.Height, b.last[p.ID])
 	next, _ := slices.BinarySearch(boundaries, from)
-	heights := slices.Clone(boundaries[next:min(next+boundaryBlocks, len(boundaries))])
+	heights := append(slices.Clone(boundaries[next:min(next+boundaryBlocks, len(boundaries))]), p.Height+app.Lifetime)
 	for i := range int64(boundaryBlocks) {
 		heights = append(heights, from+i)
 	}
@@ -220,8 +235,8 @@ func (p Proposal) WhyDropped(m query.Membership, epochs []query.EpochState) stri
 	return ""
 }
 
-// OutcomeOf returns the outcome of a proposal that no longer waits. It looks for the enactment in
-// the blocks at the heights.
+// OutcomeOf returns the outcome of a proposal that no longer waits. It looks for the proposal's end in
+// the events of the blocks at the heights.
 func OutcomeOf(ctx context.Context, chain Chain, id string, heights []int64) Outcome {
 	state := Dropped
 	for _, height := range heights {
@@ -231,7 +246,7 @@ func OutcomeOf(ctx context.Context, chain Chain, id string, heights []int64) Out
 			continue
 		}
 		if e := client.EnactmentIn(results.FinalizeBlockEvents, height, id); e != nil {
-			out := Outcome{State: Enacted, At: height, Who: e.Participant}
+			out := Outcome{State: cmp.Or(e.Discarded, Enacted), At: height, Who: e.Participant}
 			if e.Refused != "" {
 				out.State, out.Why = Rejected, ruleLast(e.Refused)
 			}

@@ -1,8 +1,10 @@
 package ballot
 
 import (
+	"crypto/ed25519"
 	"testing"
 
+	ctypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
@@ -38,4 +40,23 @@ func TestWhyDropped(t *testing.T) {
 	require.Equal(t, "another proposal opened epoch 2", epoch.WhyDropped(m, append(epochs, query.EpochState{Epoch: 2})))
 	m.Members[1].Active = false
 	require.Equal(t, "its proposer has left", epoch.WhyDropped(m, epochs))
+}
+
+// TestCount: votes count in the order of the chain, whatever the order of the index's answer.
+func TestCount(t *testing.T) {
+	b := &Ballot{Titles: map[string]string{}, last: map[string]int64{}, Approvals: map[string][]uint32{}}
+	vote := func(height int64, index uint32, body tx.Body) *ctypes.ResultTx {
+		x, err := tx.Sign("c", body, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
+		require.NoError(t, err)
+		return &ctypes.ResultTx{Height: height, Index: index, Tx: x.Raw}
+	}
+	id := []byte{0xab}
+	approve := func(i uint32, revocations uint64) tx.Body {
+		return &tx.Approve{Participant: i, Proposal: id, Revocations: revocations}
+	}
+	b.count([]*ctypes.ResultTx{vote(9, 0, &tx.Withdraw{Participant: 2, Proposal: id}), vote(7, 1, approve(1, 1)),
+		vote(7, 0, &tx.Withdraw{Participant: 1, Proposal: id}), vote(5, 1, approve(2, 0)), vote(5, 0, approve(1, 0)),
+		{Height: 6, Tx: []byte("junk")}}, nil)
+	require.Equal(t, []uint32{1}, b.Approvals["ab"])
+	require.EqualValues(t, 9, b.last["ab"], "the chain may have ended it there")
 }

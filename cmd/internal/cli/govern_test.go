@@ -201,8 +201,12 @@ func TestGovern(t *testing.T) {
 	require.False(t, standings[1].MayLead)
 	c.ask(0, &r, "tx", "restore", id[:12], "--home", c.home0)
 	require.Contains(t, r.Next, "needs 1 more approval")
+	withdrawn(t, c, second, r.Proposal)
+	c.ask(0, &r, "tx", "restore", id[:12], "--home", c.home0)
 	c.ask(0, &r, "tx", "approve", r.Proposal, "--home", second)
 	require.Contains(t, r.Next, "in force since height")
+	stderr = c.ask(1, nil, "tx", "withdraw", r.Proposal, "--home", second)
+	require.Contains(t, stderr, "is in force since height")
 	c.ask(0, &standings, "query", "reputation")
 	require.True(t, standings[1].MayLead)
 
@@ -261,6 +265,45 @@ func TestGovern(t *testing.T) {
 	auditedLog(t, c, join)
 }
 
+// withdrawn withdraws a proposal of the first home, which the second home has not approved, and checks what each
+// command says of it.
+func withdrawn(t *testing.T, c soloChain, second, proposal string) {
+	var open struct {
+		Open []struct {
+			ID      string
+			Height  uint64
+			Expires uint64
+		}
+	}
+	c.ask(0, &open, "query", "proposals")
+	require.Len(t, open.Open, 1)
+	require.Equal(t, open.Open[0].Height+app.Lifetime, open.Open[0].Expires)
+	stderr := c.ask(1, nil, "tx", "withdraw", proposal[:10], "--home", second)
+	require.Contains(t, stderr, "participant 1 has not approved proposal "+proposal[:8])
+	require.Contains(t, stderr, "(#0)", "the participant that did")
+	var dry, r clitx.Report
+	c.ask(0, &dry, "tx", "withdraw", proposal[:10], "--home", c.home0, "--dry-run")
+	c.ask(0, &r, "tx", "withdraw", proposal[:10], "--home", c.home0)
+	require.Equal(t, "withdraw", r.Kind)
+	require.Equal(t, proposal, r.Proposal)
+	require.Equal(t, fmt.Sprintf("the proposal is withdrawn since height %d: no approval that counts is left", r.Height),
+		r.Next)
+	ended := fmt.Sprintf("proposal %s (restore) was withdrawn at height %d", proposal[:8], r.Height)
+	require.Contains(t, c.ask(1, nil, "tx", "withdraw", proposal, "--home", c.home0), ended)
+	require.Contains(t, c.ask(1, nil, "tx", "approve", proposal[:8], "--home", second), ended)
+	stdout, _, _ := spdl(t, "query", "proposals", "--node", c.rpc)
+	require.Regexp(t, proposal[:8]+` .* nobody any more +withdrawn at height `+fmt.Sprint(r.Height), stdout)
+	var m query.Membership
+	c.ask(0, &m, "query", "membership")
+	require.Empty(t, m.Proposals)
+	var ps []app.Participant
+	c.ask(0, &ps, "query", "participants")
+	require.EqualValues(t, 1, ps[0].Revocations)
+	again, err := tx.Decode(dry.Tx)
+	require.NoError(t, err)
+	require.Zero(t, again.Body.(*tx.Withdraw).Revocations, "so nobody can send it again")
+}
+
 // auditedLog checks that the log of the chain has what was done, and that its file is proven by the
 // home's genesis alone, and through the node.
 func auditedLog(t *testing.T, c soloChain, join string) {
@@ -275,7 +318,8 @@ func auditedLog(t *testing.T, c soloChain, join string) {
 			require.Len(t, e.Approvals, 1)
 		}
 	}
-	require.Subset(t, kinds, []string{"rotate", "join", "approve", "evidence", "restore", "remove", "start-epoch"})
+	require.Subset(t, kinds, []string{"rotate", "join", "approve", "withdraw", "evidence", "restore", "remove",
+		"start-epoch"})
 	file := filepath.Join(t.TempDir(), "log.json")
 	require.NoError(t, os.WriteFile(file, []byte(stdout), 0o600))
 	genesis := filepath.Join(c.home0, "config", "genesis.json")

@@ -3,6 +3,7 @@ package explorer
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -122,7 +123,8 @@ func (p openProposal) Next() string {
 	case p.Kind == tx.KindJoin.String():
 		return "With enough approvals the newcomer joins at the next round boundary."
 	}
-	return "With enough approvals it " + at + ". It is dropped if its proposer leaves before."
+	return "With enough approvals it " + at + ". It is dropped if its proposer leaves before, and withdrawn if its " +
+		"approvals are."
 }
 
 // past returns the proposals that no longer wait, newest first, with their outcomes.
@@ -163,14 +165,16 @@ func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership)
 	return all, nil
 }
 
-// outcomeOf returns the outcome of a proposal that no longer waits, and caches it once it is known.
+// outcomeOf returns the outcome of a proposal that no longer waits, and caches it once it is known. A
+// Join may have waited several times: the first of the heights is part of the key.
 func (s *source) outcomeOf(ctx context.Context, id string, heights []int64) *ballot.Outcome {
-	if out, ok := s.outcomes.Cached(id); ok {
+	key := fmt.Sprint(id, heights[:min(1, len(heights))])
+	if out, ok := s.outcomes.Cached(key); ok {
 		return out
 	}
 	out := ballot.OutcomeOf(ctx, s.blocks, id, heights)
 	if out.State != ballot.Unknown {
-		s.outcomes.Put(id, &out)
+		s.outcomes.Put(key, &out)
 	}
 	return &out
 }

@@ -26,7 +26,7 @@ func TestVotes(t *testing.T) {
 	require.Equal(t, []person{{2, "carol"}}, p.For)
 	require.Equal(t, []person{{0, "alice"}}, p.Silent)
 	require.Equal(t, 2, p.Missing)
-	require.Contains(t, p.Next(), "dropped if its proposer leaves")
+	require.Contains(t, p.Next(), "dropped if its proposer leaves before, and withdrawn if its approvals are")
 	p.Accepted = true
 	require.Contains(t, p.Next(), "takes effect at the next round boundary")
 	p.Kind = "start-epoch"
@@ -82,6 +82,10 @@ func (n *boundary) BlockResults(_ context.Context, height *int64) (*ctypes.Resul
 			r.FinalizeBlockEvents = append(r.FinalizeBlockEvents, abcitypes.Event{Type: "enactment",
 				Attributes: []abcitypes.EventAttribute{{Key: "proposal", Value: id}, {Key: "refused", Value: why}}})
 		}
+		for id, cause := range map[string]string{"back": "withdrawn", "late": "expired", n.joined(): "expired"} {
+			r.FinalizeBlockEvents = append(r.FinalizeBlockEvents, abcitypes.Event{Type: "discard",
+				Attributes: []abcitypes.EventAttribute{{Key: "proposal", Value: id}, {Key: "cause", Value: cause}}})
+		}
 	}
 	return r, nil
 }
@@ -96,8 +100,32 @@ func TestOutcomes(t *testing.T) {
 	require.Equal(t, &ballot.Outcome{State: "enacted", At: 50}, s.outcomeOf(t.Context(), "good", heights))
 	require.Equal(t, &ballot.Outcome{State: "rejected", At: 50, Why: "too few (M6)"},
 		s.outcomeOf(t.Context(), "bad", heights))
+	require.Equal(t, &ballot.Outcome{State: "withdrawn", At: 50}, s.outcomeOf(t.Context(), "back", heights))
+	require.Equal(t, &ballot.Outcome{State: "expired", At: 50}, s.outcomeOf(t.Context(), "late", heights))
 	require.Equal(t, &ballot.Outcome{State: "dropped"}, s.outcomeOf(t.Context(), "other", heights))
 	asked := len(n.asked)
 	require.Equal(t, "enacted", s.outcomeOf(t.Context(), "good", heights).State)
 	require.Len(t, n.asked, asked)
+
+	late := (&ballot.Ballot{}).Heights(ballot.Proposal{Height: 10}, 10+app.Lifetime, nil)
+	require.EqualValues(t, 10+app.Lifetime, late[len(late)-1], "the block in which it expires")
+}
+
+// joined returns the id of the Join that the index has.
+func (n *boundary) joined() string {
+	t, err := tx.Decode(n.join())
+	if err != nil {
+		panic(err)
+	}
+	id := t.ID()
+	return hex.EncodeToString(id[:])
+}
+
+// TestDiscardedOnThePage: a proposal that has expired is shown as such, with the height.
+func TestDiscardedOnThePage(t *testing.T) {
+	n := &boundary{fake: newFake(6, "text"), height: 4}
+	s := New(n, n, Options{Rate: 1e6, Burst: 1_000_000})
+	require.NoError(t, s.tail.look(t.Context()))
+	require.Contains(t, get(s, "/governance").Body.String(),
+		`<span class="tag absent">expired</span> at height <a href="/block/4">4</a>`)
 }

@@ -70,7 +70,8 @@ func TestProposals(t *testing.T) {
 	}
 	running := params.Params{}
 	require.Contains(t, text(proposals{Membership: m}), "no proposal is open")
-	m.Proposals = []query.Proposal{{ID: "abcdef0123", Kind: "remove", Height: 7, Approvals: []uint32{0}, About: "it"}}
+	m.Proposals = []query.Proposal{{ID: "abcdef0123", Kind: "remove", Height: 7, Expires: 99, Approvals: []uint32{0},
+		About: "it"}}
 	require.Contains(t, text(proposals{Membership: m, Open: opened(m, running)}), "changes    unknown: proposal",
 		"a node that leaves the content out hides nothing")
 	body := &tx.Remove{Participant: 0, Subject: 1, Nonce: 1}
@@ -82,11 +83,15 @@ func TestProposals(t *testing.T) {
 		{Proposal: ballot.Proposal{ID: "0123456789", Title: "Admit dave"}, Approvals: []uint32{0, 1},
 			Outcome: ballot.Outcome{State: ballot.Rejected, At: 8, Why: "M6: too few"}},
 		{Proposal: ballot.Proposal{ID: "1123456789"}, Outcome: ballot.Outcome{State: ballot.Dropped}},
+		{Proposal: ballot.Proposal{ID: "2123456789"}, Outcome: ballot.Outcome{State: ballot.Withdrawn, At: 20}},
+		{Proposal: ballot.Proposal{ID: "3123456789"}, Approvals: []uint32{0},
+			Outcome: ballot.Outcome{State: ballot.Expired, At: 30}},
 	}, map[string]string{m.Proposals[0].ID: "Remove bob (#1)"}})
 	for _, line := range []string{"about      Remove bob (#1), proposed at height 7\n",
-		"approved   1 of 2: alice\nchanges    after it N is 1 (now 2) and f 0 (now 0)\nmissing    bob\n",
+		"approved   1 of 2: alice\nchanges    after it N is 1 (now 2) and f 0 (now 0)\nmissing    bob\nexpires    at height 99\n",
+		"nobody any more  withdrawn at height 20\n", "alice            expired at height 30\n",
 		"spdl tx approve " + m.Proposals[0].ID[:8] + "\n",
-		"Admit dave  0            alice, bob   not possible at height 8: M6: too few\n", "dropped: too few approvals"} {
+		"Admit dave  0            alice, bob       not possible at height 8: M6: too few\n", "dropped: too few approvals"} {
 		require.Contains(t, out, line)
 	}
 	now := time.Date(2026, 1, 9, 0, 0, 0, 0, time.UTC)

@@ -162,6 +162,9 @@ func (p proposals) text(w io.Writer) error {
 		if missing := p.missing(x.Proposal); missing != "" && !x.Accepted {
 			fmt.Fprintf(w, "missing    %s\n", missing)
 		}
+		if !x.Accepted {
+			fmt.Fprintf(w, "expires    at height %d\n", x.Expires)
+		}
 		fmt.Fprintf(w, "next       %s\n\n", nextOf(x))
 	}
 	if len(p.Decided) == 0 {
@@ -171,7 +174,11 @@ func (p proposals) text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "proposal\twhat\tproposed at\tapproved by\toutcome")
 	for _, d := range p.Decided {
-		fmt.Fprintf(t, "%.8s\t%s\t%d\t%s\t%s\n", d.ID, command.Plain(d.Title), d.Height, p.names(d.Approvals), d.text())
+		approved := p.names(d.Approvals)
+		if len(d.Approvals) == 0 && d.Outcome.State == ballot.Withdrawn {
+			approved = "nobody any more"
+		}
+		fmt.Fprintf(t, "%.8s\t%s\t%d\t%s\t%s\n", d.ID, command.Plain(d.Title), d.Height, approved, d.text())
 	}
 	return t.Flush()
 }
@@ -226,6 +233,8 @@ func (d decided) text() string {
 		return "in force since " + at
 	case ballot.Rejected:
 		return "not possible at " + at + ": " + command.Plain(d.Outcome.Why)
+	case ballot.Withdrawn, ballot.Expired:
+		return d.Outcome.State + " at " + at
 	case ballot.Dropped:
 		return "dropped: " + cmp.Or(command.Plain(d.Outcome.Why), "too few approvals")
 	}

@@ -74,7 +74,7 @@ func txApprove() *cobra.Command {
 	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits",
 		Args: cobra.ExactArgs(1)}, &signOptions{},
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
-			id, err := s.proposal(ctx, args[0], yes)
+			id, err := s.proposal(ctx, args[0], joinPath != "", yes)
 			if err != nil {
 				return nil, err
 			}
@@ -83,7 +83,7 @@ func txApprove() *cobra.Command {
 				return nil, err
 			}
 			join, err := joinFile(joinPath, id)
-			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join}, err
+			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join, Revocations: p.Revocations}, err
 		})
 	cmd.Long = cmd.Short + ".\n" +
 		"PROPOSAL is its id, as `spdl query proposals` shows it, or the first 8 digits or more, if no other id " +
@@ -116,13 +116,32 @@ func joinFile(file string, id []byte) ([]byte, error) {
 // proposal returns the id of a proposal from its id or a prefix of it, and prints the proposal's
 // effect. It returns a whole id unchanged even if no proposal has it, because the node decides. It
 // fails if f falls to 0 without yes.
-func (s *sender) proposal(ctx context.Context, arg string, yes bool) ([]byte, error) {
-	if err := checkPrefix("proposal", arg); err != nil {
-		return nil, err
+func (s *sender) proposal(ctx context.Context, arg string, carried, yes bool) ([]byte, error) {
+	id, p, m, err := s.waiting(ctx, arg, carried)
+	if err != nil || p == nil {
+		return id, err
 	}
-	m, err := s.Membership(ctx)
+	running, err := s.Params(ctx)
 	if err != nil {
 		return nil, err
+	}
+	effect, err := m.Effect(*p, running)
+	if err != nil {
+		return nil, err
+	}
+	return id, s.show(effect, "approve", yes)
+}
+
+// waiting finds a proposal that waits by its id or a prefix of it. The proposal is nil for a whole id
+// that no proposal has: the node decides about that. If the transaction carries the proposal, an
+// earlier end of the proposal is no error.
+func (s *sender) waiting(ctx context.Context, arg string, carried bool) (id []byte, p *query.Proposal,
+	m query.Membership, err error) {
+	if err := checkPrefix("proposal", arg); err != nil {
+		return nil, nil, m, err
+	}
+	if m, err = s.Membership(ctx); err != nil {
+		return nil, nil, m, err
 	}
 	ids := make([]string, len(m.Proposals))
 	for i, p := range m.Proposals {
@@ -130,35 +149,24 @@ func (s *sender) proposal(ctx context.Context, arg string, yes bool) ([]byte, er
 	}
 	i, err := unique("proposal", arg, ids)
 	if err != nil {
-		if known := s.ended(ctx, arg); known != nil {
-			return nil, known
+		if known := s.ended(ctx, arg); known != nil && !carried {
+			return nil, nil, m, known
 		}
 		if len(arg) == 64 {
-			return hex.DecodeString(arg)
+			id, err = hex.DecodeString(arg)
+			return id, nil, m, err
 		}
-		return nil, fmt.Errorf("%w; it may have been decided before: the list says what became of earlier ones", err)
+		return nil, nil, m, fmt.Errorf("%w; it may have been decided before: the list says what became of earlier ones", err)
 	}
 	s.about = m.Proposals[i].Kind + ": " + m.Proposals[i].About
-	running, err := s.Params(ctx)
-	if err != nil {
-		return nil, err
+	if id, err = hex.DecodeString(ids[i]); err != nil {
+		return nil, nil, m, fmt.Errorf("proposal %q of the node's answer: %w", ids[i], err)
 	}
-	effect, err := m.Effect(m.Proposals[i], running)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.show(effect, "approve", yes); err != nil {
-		return nil, err
-	}
-	id, err := hex.DecodeString(ids[i])
-	if err != nil {
-		return nil, fmt.Errorf("proposal %q of the node's answer: %w", ids[i], err)
-	}
-	return id, nil
+	return id, &m.Proposals[i], m, nil
 }
 
-// ended returns an error with what a round boundary made of an earlier proposal whose id begins with a prefix. It
-// returns nil if the node's index has no such proposal.
+// ended returns an error with the end of an earlier proposal whose id begins with a prefix. It returns nil if the
+// node's index has no such proposal.
 func (s *sender) ended(ctx context.Context, prefix string) error {
 	e, err := s.EnactmentOf(ctx, strings.ToLower(prefix))
 	if err != nil || e == nil {
@@ -167,9 +175,14 @@ func (s *sender) ended(ctx context.Context, prefix string) error {
 	return endedError(prefix, e)
 }
 
-// endedError returns the error for the approval of a proposal with an enactment.
+// endedError returns the error for an approval of a proposal that has ended, or a withdrawal from it.
 func endedError(id string, e *client.Enactment) error {
-	if e.Refused != "" {
+	switch {
+	case e.Discarded == "withdrawn":
+		return fmt.Errorf("proposal %.8s (%s) was withdrawn at height %d", id, e.Kind, e.Height)
+	case e.Discarded != "":
+		return fmt.Errorf("proposal %.8s (%s) has expired at height %d", id, e.Kind, e.Height)
+	case e.Refused != "":
 		return fmt.Errorf("proposal %.8s (%s) was accepted, and not possible at height %d: %s", id, e.Kind, e.Height,
 			e.Refused)
 	}

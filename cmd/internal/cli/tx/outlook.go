@@ -67,13 +67,17 @@ func (r *Report) waits(m query.Membership, last bool) string {
 // boundaryPolls is the max number of polls for the enactment of an accepted proposal.
 const boundaryPolls = 50
 
-// enacted reports whether the block of a height decided a proposal, with a text if it was enacted
-// and an error if it was dropped.
+// enacted reports whether the block of a height ended a proposal, with a text if it was enacted or
+// withdrawn, and an error if it was dropped or has expired.
 func (s *sender) enacted(ctx context.Context, height int64, proposal string) (done bool, text string, err error) {
 	e, err := s.EnactmentAt(ctx, height, proposal)
 	switch {
 	case err != nil || e == nil:
 		return false, "", err
+	case e.Discarded == "withdrawn":
+		return true, fmt.Sprintf("the proposal is withdrawn since height %d: no approval that counts is left", e.Height), nil
+	case e.Discarded != "":
+		return true, "", fmt.Errorf("the proposal has expired at height %d", e.Height)
 	case e.Refused != "":
 		return true, "", fmt.Errorf("dropped at the round boundary of height %d: %s", e.Height, e.Refused)
 	case e.Kind == tx.KindRemove.String():

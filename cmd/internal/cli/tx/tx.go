@@ -29,7 +29,8 @@ const pollInterval = 100 * time.Millisecond
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("tx", "Sign and send transactions of membership and governance",
-		txJoin(), txApprove(), txLeave(), txRotate(), txRestore(), txRemove(), txEvidence(), txStartEpoch(), txUpgrade())
+		txJoin(), txApprove(), txLeave(), txRotate(), txRestore(), txRemove(), txEvidence(), txStartEpoch(), txUpgrade(),
+		txWithdraw())
 }
 
 // sendOptions are the options of a command that sends a transaction.
@@ -89,7 +90,7 @@ type sender struct {
 	options *signOptions
 	keyFile string
 	own     home.Participant
-	about   string // kind and summary of the proposal that the transaction approves
+	about   string // kind and summary of the proposal that the transaction approves or withdraws from
 }
 
 // newSender reads the key file, or finds the home's signer. An absolute --key needs no home.
@@ -168,7 +169,7 @@ type Report struct {
 	Kind        string `json:"kind"`
 	Hash        string `json:"hash"`
 	Participant string `json:"participant_id,omitempty"` // that joins
-	Proposal    string `json:"proposal,omitempty"`       // that it makes or approves
+	Proposal    string `json:"proposal,omitempty"`       // that it makes, approves or withdraws from
 	About       string `json:"about,omitempty"`
 	Code        uint32 `json:"code"`
 	Log         string `json:"log,omitempty"`
@@ -286,8 +287,8 @@ func catchingUp(height int64, hint string) error {
 }
 
 // included waits for the block of a transaction and returns its height. It warns at intervals of
-// patience. If the proposal of an approval no longer waits, it fails, because no block can accept
-// the approval.
+// patience. If the proposal of an approval or a withdrawal no longer waits, it fails, because no block
+// can accept the transaction.
 func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, error) {
 	for began := time.Now(); ; {
 		look, stop := context.WithTimeout(ctx, patience)
@@ -304,10 +305,11 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 			return 0, fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, waited)
 		}
 		m, err := s.Membership(ctx)
-		if err == nil && t.Kind() == tx.KindApprove && !slices.ContainsFunc(m.Proposals,
+		vote := t.Kind() == tx.KindApprove || t.Kind() == tx.KindWithdraw
+		if err == nil && vote && !slices.ContainsFunc(m.Proposals,
 			func(p query.Proposal) bool { return p.ID == r.Proposal }) {
-			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced or dropped before this approval came "+
-				"into a block (spdl query proposals)", r.Proposal)
+			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced, discarded or dropped before this %s "+
+				"came into a block (spdl query proposals)", r.Proposal, t.Kind())
 		}
 		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited,
 			s.options.timeout))

@@ -56,6 +56,24 @@ func TestEndedError(t *testing.T) {
 	require.EqualError(t, endedError("0123456789", &client.Enactment{Kind: "join", Height: 7}),
 		"proposal 01234567 (join) is in force since height 7, and needs no further approval")
 	require.ErrorContains(t, endedError("0123456789", &client.Enactment{Height: 7, Refused: "no"}), "at height 7: no")
+	require.EqualError(t, endedError("0123456789", &client.Enactment{Kind: "join", Height: 7, Discarded: "withdrawn"}),
+		"proposal 01234567 (join) was withdrawn at height 7")
+	require.EqualError(t, endedError("0123456789", &client.Enactment{Kind: "join", Height: 7, Discarded: "expired"}),
+		"proposal 01234567 (join) has expired at height 7")
+}
+
+// TestCheckWithdrawal: an approval that is not there, or of a proposal that is accepted, cannot be
+// withdrawn. The error names the proposal, its height and the participants that approved it.
+func TestCheckWithdrawal(t *testing.T) {
+	m := query.Membership{Members: []query.Member{{Index: 0, Moniker: "alice"}, {Index: 2, Moniker: "carol"}}}
+	p := query.Proposal{ID: "0123456789", Kind: "remove", Height: 7, Approvals: []uint32{2, 0}}
+	require.NoError(t, checkWithdrawal(m, p, 0))
+	require.EqualError(t, checkWithdrawal(m, p, 1), "participant 1 has not approved proposal 01234567 (remove) of "+
+		"height 7; approved by carol (#2), alice (#0)")
+	p.Accepted = true
+	require.ErrorContains(t, checkWithdrawal(m, p, 0), "is accepted")
+	p.Approvals = nil
+	require.ErrorContains(t, checkWithdrawal(m, p, 0), "approved by nobody")
 }
 
 // TestRejectedOnce: the error of a rejected transaction stands alone.

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Lifetime is the number of heights for which a proposal waits for enough approvals: with one block a
+// second, 12 days. Accepted proposals do not expire.
+const Lifetime = 1 << 20
+
+// Discard is the end of a proposal that a withdrawal or the expiry removed.
+type Discard struct {
+	Kind     tx.Kind
+	Proposal []byte
+	By       *tx.Tx // the Withdraw that ended the proposal, nil if the proposal has expired
+}
+
+// Cause returns "expired" or "withdrawn".
+func (d Discard) Cause() string {
+	if d.By == nil {
+		return "expired"
+	}
+	return "withdrawn"
+}
+
+// withdrawOp takes back the approval of an active participant.
+type withdrawOp struct{ *tx.Withdraw }
+
+func (w withdrawOp) sender() sender { return voterSender(w.Participant, w.Proposal) }
+
+// check rejects a withdrawal that was signed before a revocation of its sender (M9), and one from a
+// proposal that is not in the state, is accepted, or does not have the sender's approval (M5).
+func (w withdrawOp) check(s *State) error {
+	if err := s.checkRevocations(w.Participant, w.Revocations); err != nil {
+		return err
+	}
+	p := s.proposal(w.Proposal)
+	switch {
+	case p == nil:
+		return fmt.Errorf("%w: no proposal %X waits at height %d, of %d", ErrProposal, w.Proposal, s.Height,
+			len(s.Proposals))
+	case p.Accepted:
+		return fmt.Errorf("%w: %X is accepted already at height %d, approved by participants %v", ErrProposal, w.Proposal,
+			s.Height, p.Approvals)
+	case !slices.Contains(p.Approvals, w.Participant):
+		return fmt.Errorf("%w: participant %d has not approved %X, approved by participants %v at height %d", ErrProposal,
+			w.Participant, w.Proposal, p.Approvals, s.Height)
+	}
+	return nil
+}
+
+// apply removes the approval. A proposal without an approval of an active participant leaves the
+// state. So does a weak proposal whose first approver has as many other weak proposals as it may
+// have: if it stayed, two participants could approve and withdraw in turns, and fill the state.
+func (w withdrawOp) apply(s *State, t *tx.Tx) {
+	at := slices.IndexFunc(s.Proposals, func(p Proposal) bool { return bytes.Equal(p.Id, w.Proposal) })
+	p := &s.Proposals[at]
+	p.Approvals = slices.DeleteFunc(slices.Clone(p.Approvals), func(i uint32) bool { return i == w.Participant })
+	s.Participants[w.Participant].Revocations++
+	if s.standing(p) == 0 || s.isWeak(*p, p.Approvals[0]) && s.weak(p.Approvals[0]) > maxProposals {
+		s.discard(func(q Proposal) bool { return bytes.Equal(q.Id, w.Proposal) }, t)
+	}
+}
+
+func (w withdrawOp) describe() Description {
+	return Description{
+		Summary:    fmt.Sprintf("withdrawal of the approval of %d", w.Participant),
+		Attributes: []Attribute{{"proposal", hex.EncodeToString(w.Proposal)}},
+	}
+}
+
+// checkRevocations returns ErrRevoked if a vote does not state the revocations of its sender, an
+// active participant. So nobody can send a vote again whose approval was taken back.
+func (s *State) checkRevocations(index uint32, revocations uint64) error {
+	if have := s.Participants[index].Revocations; revocations != have {
+		return fmt.Errorf("%w: %d, participant %d has %d at height %d: sign again", ErrRevoked, revocations, index, have,
+			s.Height)
+	}
+	return nil
+}
+
+// discard removes proposals, because of a Withdraw or of their age, and revokes their approvals: an
+// approval of a Join, which has no nonce, could otherwise be sent again with the Join.
+func (s *State) discard(selects func(Proposal) bool, by *tx.Tx) {
+	s.Proposals = slices.DeleteFunc(s.Proposals, func(p Proposal) bool {
+		if !selects(p) {
+			return false
+		}
+		for _, index := range p.Approvals {
+			if approver := s.participant(index); approver != nil {
+				approver.Revocations++
+			}
+		}
+		s.discarded = append(s.discarded, Discard{Kind: tx.Kind(p.Kind), Proposal: p.Id, By: by})
+		return true
+	})
+}
+
+// Expires returns the height whose block discards the proposal, unless the proposal is accepted
+// before.
+func (p *Proposal) Expires() uint64 { return p.Height + Lifetime }
+
+func (p *Proposal) isExpired(height uint64) bool { return !p.Accepted && height >= p.Expires() }
+
+// hasExpired reports whether a block at a height discards a proposal.
+func (s *State) hasExpired(height uint64) bool {
+	return slices.ContainsFunc(s.Proposals, func(p Proposal) bool { return p.isExpired(height) })
+}
+
+// expire discards the proposals that have expired.
+func (s *State) expire() { s.discard(func(p Proposal) bool { return p.isExpired(s.Height) }, nil) }
