@@ -43,7 +43,7 @@ test: ## all tests, some of them with fewer cases than test-long: about 3 minute
 
 .PHONY: test-long
 test-long: ## all cases of all tests; after make test it runs only what that left out
-	SPDL_LONG=1 $(TEST) ./...
+	SPDL_TEST_LONG=1 $(TEST) ./...
 
 .PHONY: cover
 cover: ## coverage of the pure packages, at least 90 %
@@ -69,7 +69,7 @@ determinism: ## the golden hashes with and without assembly, both VNNI and AVX2,
 
 .PHONY: e2e
 e2e: verify-page build ## end-to-end runs: localnets, kill -9, hostile clients, a browser, where chromium is installed (LONG=1: all cases)
-	$(if $(LONG),SPDL_LONG=1 )$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
+	$(if $(LONG),SPDL_TEST_LONG=1 )$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
 	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/internal/explorer
 
 .PHONY: chaos

@@ -21,7 +21,7 @@ var golden string
 
 // TestGolden runs 50 rounds of seeded chains and compares the application hash with the recorded
 // one. So every build (with or without assembly, GOAMD64, arm64 under emulation, any GOMAXPROCS)
-// must give the same bits. This test wrote the file on amd64 with SPDL_GOLDEN=path. A change of the
+// must give the same bits. This test wrote the file on amd64 with SPDL_TEST_GOLDEN=path. A change of the
 // file is state-breaking.
 func TestGolden(t *testing.T) {
 	var got strings.Builder
@@ -49,7 +49,7 @@ func TestGolden(t *testing.T) {
 		fmt.Fprintf(&got, "%s  %s\n", hex.EncodeToString(hash[:]), c.name)
 	}
 	got.WriteString(goldenBounds())
-	if path := os.Getenv("SPDL_GOLDEN"); path != "" {
+	if path := os.Getenv("SPDL_TEST_GOLDEN"); path != "" {
 		require.NoError(t, os.WriteFile(path, []byte(got.String()), 0o644))
 		return
 	}

@@ -135,14 +135,14 @@ func hash(s *app.State) string {
 func model(s *app.State) string { return hex.EncodeToString(app.EncodeParameters(s.Model)) }
 
 // TestChainVectors executes the recorded chains from the genesis and the raw transactions alone.
-// The files are written with SPDL_VECTORS=testdata; a change of them is state-breaking.
+// The files are written with SPDL_TEST_VECTORS=testdata; a change of them is state-breaking.
 func TestChainVectors(t *testing.T) {
 	for _, c := range []struct {
 		file   string
 		rounds uint64
 		make   func(*testing.T) *vectors
 	}{{"chain.json", 5, chainVectors}, {"commit.json", 3, commitVectors}, {"governance.json", 4, governanceVectors}} {
-		if folder := os.Getenv("SPDL_VECTORS"); folder != "" {
+		if folder := os.Getenv("SPDL_TEST_VECTORS"); folder != "" {
 			data, err := json.MarshalIndent(c.make(t), "", " ")
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(folder, c.file), append(data, '\n'), 0o644))

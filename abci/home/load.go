@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -40,7 +41,7 @@ func CheckKeys(dir string) error {
 // set.
 func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 	c, a := DefaultConfig(), DefaultAppConfig()
-	comet, own := "CMT", "SPDL"
+	comet, own := cometPrefix, appPrefix
 	if !environment {
 		comet, own = "", ""
 	}
@@ -81,7 +82,7 @@ const DefaultRPC = "tcp://127.0.0.1:26657"
 // address as the host if the node listens on every address. The rest of the home need not be valid.
 func RPCAddress(dir string) (string, error) {
 	c := DefaultConfig()
-	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
+	if err := readTOML(dir, "config.toml", cometPrefix, c, (*viper.Viper).Unmarshal); err != nil {
 		return "", err
 	}
 	scheme, at, ok := strings.Cut(c.RPC.ListenAddress, "://")
@@ -99,16 +100,18 @@ func RPCAddress(dir string) (string, error) {
 }
 
 // readTOML decodes a file of a home. Unless prefix is "", environment variables with that prefix
-// override the file.
+// override the file (Setting.Variable).
 func readTOML(dir, name, prefix string, target any,
 	decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
 	path := filepath.Join(dir, "config", name)
 	v := viper.New()
 	v.SetConfigFile(path)
 	if prefix != "" {
-		v.SetEnvPrefix(prefix)
-		v.SetEnvKeyReplacer(strings.NewReplacer(".", "_", "-", "_"))
-		v.AutomaticEnv()
+		for _, key := range appendSettings(nil, name, "", reflect.ValueOf(target).Elem()) {
+			if err := v.BindEnv(key.Key, key.Variable()); err != nil { // so that a key counts that the file lacks
+				return err
+			}
+		}
 	}
 	switch err := v.ReadInConfig(); {
 	case errors.Is(err, os.ErrNotExist):
@@ -158,8 +161,7 @@ func OneLine(err error, v *viper.Viper, prefix string, target any) error {
 		if want == "" {
 			return fault
 		}
-		if name := prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key)); prefix != "" &&
-			os.Getenv(name) != "" {
+		if name := variable(prefix, key); prefix != "" && os.Getenv(name) != "" {
 			key = fmt.Sprintf("%s (by %s)", key, name)
 		}
 		return fmt.Sprintf("%s is %q, want %s", key, v.GetString(m[1]), want)

@@ -54,6 +54,34 @@ func TestLoad(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestVariableWithoutKey: an environment variable also takes the place of a key that the file does not have.
+func TestVariableWithoutKey(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), nil, 0o600))
+	_, a, err := home.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, home.DefaultAppConfig(), a)
+	t.Setenv("SPDL_WORKER_TRAINER_TIMEOUT", "7s")
+	_, a, err = home.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, 7*time.Second, a.Worker.TrainerTimeout)
+}
+
+// TestStray: variables of no key and no flag are named, with the nearest names; those of keys, flags, the project's
+// tests and other programs are not.
+func TestStray(t *testing.T) {
+	require.Empty(t, home.Stray([]string{"SPDL_WORKER_ENABLED=false", "SPDL_NODE=x", "CMT_RPC_LADDR=y", "SPDL_TEST_LONG=1",
+		"SPDLX=1", "HOME=/"}, []string{"node"}))
+	require.Equal(t, []string{
+		"the environment variable CMT_RPC_LADR has no effect: no key and no flag has this name (did you mean CMT_RPC_LADDR?)",
+		"the environment variable SPDL_NOTHING_OF_OURS has no effect: no key and no flag has this name",
+		"the environment variable SPDL_WORKER_ENABLD has no effect: no key and no flag has this name (did you mean " +
+			"SPDL_WORKER_ENABLED?)",
+	}, home.Stray([]string{"SPDL_WORKER_ENABLD=false", "SPDL_NOTHING_OF_OURS=", "CMT_RPC_LADR=y"}, nil))
+}
+
 // TestLoadWrongType: for a value that is not a number, duration or truth value the error names the
 // key, the environment variable, the value and the allowed values.
 func TestLoadWrongType(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/internal/spelling"
 )
 
 // Setting is a key of config.toml or app.toml, as section.key, with the value.
@@ -45,6 +46,48 @@ func (s Setting) String() string {
 		}
 	}
 	return fmt.Sprint(s.Value)
+}
+
+// Variable returns the name of the environment variable that takes the place of the key, as SPDL_WORKER_ENABLED.
+func (s Setting) Variable() string {
+	if s.File == "app.toml" {
+		return variable(appPrefix, s.Key)
+	}
+	return variable(cometPrefix, s.Key)
+}
+
+// These are the prefixes of the environment variables that take the place of keys in app.toml and config.toml.
+const (
+	appPrefix   = "SPDL"
+	cometPrefix = "CMT"
+)
+
+// variable returns the name of the environment variable for a key.
+func variable(prefix, key string) string {
+	return prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
+}
+
+// Stray returns, for each environment variable that begins as those of this program do and takes the place of no
+// key and no flag, a warning with the nearest known names, sorted. environ is of the form of os.Environ, and flags
+// are the names of the program's flags. Variables that begin with SPDL_TEST_ belong to the project's tests.
+func Stray(environ, flags []string) (warnings []string) {
+	var known []string
+	for _, s := range Settings(DefaultConfig(), DefaultAppConfig()) {
+		known = append(known, s.Variable())
+	}
+	for _, flag := range flags {
+		known = append(known, variable(appPrefix, flag))
+	}
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		isOurs := strings.HasPrefix(name, appPrefix+"_") && !strings.HasPrefix(name, appPrefix+"_TEST_")
+		if (isOurs || strings.HasPrefix(name, cometPrefix+"_")) && !slices.Contains(known, name) {
+			warnings = append(warnings, fmt.Sprintf("the environment variable %s has no effect: no key and no flag has this "+
+				"name%s", name, spelling.Suggest(name, known)))
+		}
+	}
+	slices.Sort(warnings)
+	return warnings
 }
 
 func appendSettings(all []Setting, file, section string, value reflect.Value) []Setting {

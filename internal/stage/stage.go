@@ -3,7 +3,7 @@
 //
 //	make check      go test -short           during work: under a minute
 //	make test       go test                  before a push: minutes
-//	make test-long  SPDL_LONG=1 go test      CI: all cases of all tests
+//	make test-long  SPDL_TEST_LONG=1 go test      CI: all cases of all tests
 //
 // The long stage has an environment variable and not a flag or build tag, because every package
 // accepts it, nothing is compiled twice, and the test cache considers it: after make test, make
@@ -20,7 +20,7 @@ import (
 )
 
 // Variable is the environment variable that asks for the long stage.
-const Variable = "SPDL_LONG"
+const Variable = "SPDL_TEST_LONG"
 
 // Long reports whether the long stage runs, with all cases.
 func Long() bool { return os.Getenv(Variable) != "" }

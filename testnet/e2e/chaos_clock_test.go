@@ -15,7 +15,7 @@ import (
 )
 
 // shiftEnv says by how much the clock of a node is off, as a duration.
-const shiftEnv = "SPDL_CHAOS_CLOCK"
+const shiftEnv = "SPDL_TEST_CHAOS_CLOCK"
 
 // What is put into the standard library's time.Now: the wall clock is shifted, timers are not.
 const (

@@ -57,10 +57,10 @@ func (n *net) against(i, count int) []types.Evidence {
 
 // TestEvidenceFlood: one validator gives everybody's RPC all evidence that it can sign against
 // itself. Each node takes at most one piece. The validator is convicted once, and rounds close
-// during the flood and after it. SPDL_EVIDENCE sets the number of pieces.
+// during the flood and after it. SPDL_TEST_EVIDENCE sets the number of pieces.
 func TestEvidenceFlood(t *testing.T) {
 	pieces := 3000
-	if set := os.Getenv("SPDL_EVIDENCE"); set != "" {
+	if set := os.Getenv("SPDL_TEST_EVIDENCE"); set != "" {
 		var err error
 		pieces, err = strconv.Atoi(set)
 		require.NoError(t, err)

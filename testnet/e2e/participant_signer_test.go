@@ -100,12 +100,12 @@ func (n *net) participant(i int) (p app.Participant) {
 // participant. It takes part again each time, it signs no second gradient for a round, and its ledger
 // never falls below the chain's.
 //
-// SPDL_SIGNER_ROUNDS=500 goes on for that number of rounds, with a kill every 25. With
-// SPDL_SIGNER_STEP=500, in milliseconds, a step takes that time longer. SPDL_SIGNER_AWAY=0 starts
+// SPDL_TEST_SIGNER_ROUNDS=500 goes on for that number of rounds, with a kill every 25. With
+// SPDL_TEST_SIGNER_STEP=500, in milliseconds, a step takes that time longer. SPDL_TEST_SIGNER_AWAY=0 starts
 // the killed processes again at once, as a service manager does; 1 waits for the two rounds.
 func TestParticipantSigner(t *testing.T) {
 	const victim = 3
-	step, away := variable(t, "SPDL_SIGNER_STEP", 0), variable(t, "SPDL_SIGNER_AWAY", 1) > 0
+	step, away := variable(t, "SPDL_TEST_SIGNER_STEP", 0), variable(t, "SPDL_TEST_SIGNER_AWAY", 1) > 0
 	var home string
 	var keys, blocks *process
 	m := testnet.Manifest{Validators: 4, StepDelay: time.Duration(step) * time.Millisecond}
@@ -134,7 +134,7 @@ func TestParticipantSigner(t *testing.T) {
 	out, err := exec.Command(binary, keys.line...).CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "another process uses it")
-	rounds, kills := variable(t, "SPDL_SIGNER_ROUNDS", 0), 0
+	rounds, kills := variable(t, "SPDL_TEST_SIGNER_ROUNDS", 0), 0
 	began, counted := n.open(0), n.participant(victim).Participations
 	for every := uint64(25); kills < 10 || n.open(0) < began+rounds; kills++ {
 		if next := began + uint64(kills+1)*every; rounds > 0 {
@@ -186,12 +186,12 @@ func TestParticipantSigner(t *testing.T) {
 }
 
 // TestSignerCost measures what signers in other processes cost: rounds with the keys of node 3 in its
-// process and with both signers beside it, in turn. It runs with SPDL_SIGNER_COST=200, the number of
+// process and with both signers beside it, in turn. It runs with SPDL_TEST_SIGNER_COST=200, the number of
 // rounds of each net.
 func TestSignerCost(t *testing.T) {
-	rounds := variable(t, "SPDL_SIGNER_COST", 0)
+	rounds := variable(t, "SPDL_TEST_SIGNER_COST", 0)
 	if rounds == 0 {
-		t.Skip("set SPDL_SIGNER_COST to the number of rounds")
+		t.Skip("set SPDL_TEST_SIGNER_COST to the number of rounds")
 	}
 	for turn := range 6 {
 		t.Run(fmt.Sprintf("%d", turn), func(t *testing.T) {

@@ -44,6 +44,20 @@ func TestEveryFlagIsDeclared(t *testing.T) {
 	require.Greater(t, flags, 150)
 }
 
+// TestStrayVariable: each command names a variable that looks like one of this program and is none, once, with the
+// nearest name, and goes on.
+func TestStrayVariable(t *testing.T) {
+	t.Setenv("SPDL_WORKER_ENABLD", "false")
+	t.Setenv("SPDL_TEST_LONG", "1")
+	t.Setenv("SPDL_NODE", "tcp://127.0.0.1:1")
+	for _, args := range [][]string{{"version"}, {"config", "get", "--home", initHome(t, "mine")}} {
+		_, stderr, code := spdl(t, args...)
+		require.Zero(t, code, stderr)
+		require.Equal(t, "warning: the environment variable SPDL_WORKER_ENABLD has no effect: no key and no flag has this "+
+			"name (did you mean SPDL_WORKER_ENABLED?)\n", stderr)
+	}
+}
+
 // TestEnvironment: SPDL_NAME is --name, and a value of the wrong type is wrong use.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SPDL_OUTPUT", "json")

@@ -33,7 +33,7 @@ func estimate(t testing.TB, r *training, test mnist.Set, o contribution.Options)
 
 // The training of TestRetraining. 10 members take about a minute; for 20, which take minutes:
 //
-//	SPDL_LONG=1 go test ./cmd/internal/contribution -run Retraining -v -members 20
+//	SPDL_TEST_LONG=1 go test ./cmd/internal/contribution -run Retraining -v -members 20
 var (
 	retrained   = flag.Int("members", 10, "members of the training that is repeated without each of them")
 	retrainSeed = flag.Uint64("seed", 1, "its seed")

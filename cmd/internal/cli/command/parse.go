@@ -3,10 +3,14 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/home"
 )
 
 // parse sets flags that are missing on the command line from the environment (SPDL_NODE for
@@ -42,6 +46,21 @@ func parse(flags *pflag.FlagSet) error {
 		return Usage(err)
 	}
 	return nil
+}
+
+// stray returns a warning for each variable of the environment that looks like one of this program, and that no
+// command and no file of a home takes.
+func stray(root *cobra.Command) []string {
+	return home.Stray(os.Environ(), flagsBeneath(root))
+}
+
+// flagsBeneath returns the names of the flags of a command and of its subcommands.
+func flagsBeneath(cmd *cobra.Command) (names []string) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	for _, sub := range cmd.Commands() {
+		names = append(names, flagsBeneath(sub)...)
+	}
+	return names
 }
 
 // needed returns the error for missing flags.
