@@ -1,6 +1,7 @@
 package home
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -59,7 +60,7 @@ func TestDataOfTheOtherKind(t *testing.T) {
 		home.Worker.Data, home.Worker.Parts = data, 2
 		w, err := WorkerOf(c, home, new(Keystore), Participant{}, LoadPart, func(string, ...any) {})
 		require.NoError(t, err)
-		f, err := w.Data(worker.Task{Active: 4, Params: params.Params{Model: m}})
+		f, err := w.Data(context.Background(), worker.Task{Active: 4, Params: params.Params{Model: m}})
 		return f.Len(), err
 	}
 	n, err := ask(file, table)
@@ -94,7 +95,7 @@ func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 			return mnist.Set{}, errors.New("read")
 		}, func(string, ...any) {})
 		require.NoError(t, err)
-		_, err = w.Data(worker.Task{Active: members})
+		_, err = w.Data(context.Background(), worker.Task{Active: members})
 		return err
 	}
 	require.ErrorContains(t, read("", 1), "read")
@@ -128,7 +129,7 @@ func TestGroupsOfImages(t *testing.T) {
 		w, err := WorkerOf(c, home, new(Keystore), Participant{}, LoadPart,
 			func(message string, _ ...any) { said = append(said, message) })
 		require.NoError(t, err)
-		return w.Data(worker.Task{Active: 1, Params: params.Params{Privacy: params.Privacy{Unit: unit}, Model: params.Model{
+		return w.Data(context.Background(), worker.Task{Active: 1, Params: params.Params{Privacy: params.Privacy{Unit: unit}, Model: params.Model{
 			Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelScale: 255}}})
 	}
 	for _, data := range []string{folder, EmbeddedData} {

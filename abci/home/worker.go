@@ -48,7 +48,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 	if w.External, err = externalOf(c, a.Worker, log); err != nil {
 		return worker.Config{}, err
 	}
-	w.Data = func(t worker.Task) (mnist.Features, error) {
+	w.Data = func(ctx context.Context, t worker.Task) (mnist.Features, error) {
 		own, err := a.Worker.examples(t, data)
 		if err != nil {
 			return mnist.Features{}, err
@@ -56,7 +56,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 		if own.Groups != nil && t.Params.Privacy.Unit == "" {
 			log(trainer.GroupsIgnored)
 		}
-		keep, err := keepIn(InHome(c, features), log)
+		keep, err := keepIn(ctx, InHome(c, features), own.Len(), log)
 		if err != nil {
 			return mnist.Features{}, err
 		}
@@ -164,19 +164,20 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	}, nil
 }
 
-// keepIn returns the settings that cache features in a folder and log the progress of long
-// computations.
-func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
+// keepIn returns the settings that cache the features of a number of images in a folder, log the progress of their
+// computation, and end it when ctx ends. Features that are read from the cache are not logged.
+func keepIn(ctx context.Context, folder string, images int, log func(string, ...any)) (inputs.Keep, error) {
 	if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
 		return inputs.Keep{}, err
 	}
 	const every = 2 * time.Second
-	last := time.Now()
-	return inputs.Keep{Folder: folder, Progress: func(done int) {
-		if time.Since(last) >= every {
+	var last time.Time
+	return inputs.Keep{Folder: folder, Progress: func(done int) error {
+		if done < images && time.Since(last) >= every || done == images && !last.IsZero() {
 			last = time.Now()
-			log("computing the features of the training images", "done", done)
+			log("computing the features of the training images", "done", done, "of", images)
 		}
+		return ctx.Err()
 	}}, nil
 }
 

@@ -41,7 +41,7 @@ func config(t *testing.T) worker.Config {
 	return worker.Config{
 		Keys: worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, Journal: journal,
 		Source: privacy.NewTestSource(1), Retry: 5 * time.Millisecond,
-		Data: func(worker.Task) (mnist.Features, error) {
+		Data: func(context.Context, worker.Task) (mnist.Features, error) {
 			return worker.Shard(set, apptest.Indices(16), params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255},
 				inputs.Keep{})
 		},

@@ -2,18 +2,17 @@ package node
 
 import (
 	"github.com/cometbft/cometbft/config"
-	"github.com/cometbft/cometbft/libs/log"
 
 	"github.com/spdl/spdl/abci/version"
 )
 
 // announce logs the start of the node: its id, its chain, its addresses and its height.
-func (r *Running) announce(c *config.Config, logger log.Logger) {
+func (r *Running) announce(c *config.Config) {
 	chain, height := "", uint64(0)
 	if s := r.Application.State(); s != nil {
 		chain, height = s.ChainID, s.Height
 	}
-	logger.Info("the node starts", "version", version.Version, "chain", chain, "node", r.Node.NodeInfo().ID(),
+	r.log.Info("the node starts", "version", version.Version, "chain", chain, "node", r.Node.NodeInfo().ID(),
 		"p2p", c.P2P.ListenAddress, "rpc", c.RPC.ListenAddress, "home", c.RootDir, "height", height)
 	r.votes.compare(r.Application.State())
 }

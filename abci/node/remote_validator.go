@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -36,9 +37,10 @@ type remoteValidator struct {
 }
 
 // awaitSigner listens for the remote signer, and returns the validator when the signer has
-// connected. It fails with errNoSigner after signerPatience. Over TCP the node proves its node key,
+// connected. It fails with errNoSigner after signerPatience, and with the error of ctx when ctx ends. Over TCP the node proves its node key,
 // so that a signer can serve only this node.
-func awaitSigner(at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remoteValidator, error) {
+func awaitSigner(ctx context.Context, at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remoteValidator,
+	error) {
 	endpoint, err := listenForSigner(at, key, logger)
 	if err != nil {
 		return nil, fmt.Errorf("config.toml: priv_validator_laddr: %w", err)
@@ -54,6 +56,9 @@ func awaitSigner(at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remo
 			if key, err = client.GetPubKey(); err == nil {
 				return &remoteValidator{client, endpoint, key}, nil
 			}
+		}
+		if ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), endpoint.Stop())
 		}
 		if time.Now().After(deadline) {
 			return nil, errors.Join(fmt.Errorf("%w to %s after %v: start it (spdl signer), and see that it reaches this "+

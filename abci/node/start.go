@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"time"
 
 	dbm "github.com/cometbft/cometbft-db"
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -83,6 +84,7 @@ type Running struct {
 	failures      chan error
 	haltReason    atomic.Pointer[string] // CometBFT's text about a consensus failure; nil if there was none
 	dataDir       string
+	log           log.Logger
 	servicesDone  <-chan struct{} // closed when the services of Hooks.StartServices have ended; nil without services
 }
 
@@ -115,15 +117,22 @@ type ServiceContext struct {
 	Evaluator *home.Evaluator // measures models with the data and the trainer of the worker
 }
 
-// Start runs the node of a home with the application and, if app.toml enables it, the worker.
+// Start is StartContext with a context that does not end.
 func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Running, error) {
+	return StartContext(context.Background(), c, a, logger, h)
+}
+
+// StartContext runs the node of a home with the application and, if app.toml enables it, the worker. The end of ctx
+// ends the wait for a signer, with an error that matches context.Canceled, and the worker; the caller calls Stop.
+func StartContext(ctx context.Context, c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Running,
+	error) {
 	if h.Data == nil {
 		h.Data = home.LoadPart
 	}
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("app.toml: %w", err)
 	}
-	own, err := home.OpenParticipant(context.Background(), c, a, h.Keys)
+	own, err := home.OpenParticipant(ctx, c, a, h.Keys)
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
@@ -131,15 +140,14 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 		return nil, err
 	}
 	r := &Running{worker: make(chan error, 1), failures: make(chan error, 2), dataDir: c.DBDir(),
-		upgradeHalt: newUpgradeHalt()}
+		upgradeHalt: newUpgradeHalt(), log: logger.With("module", "app")}
 	if r.db, err = home.OpenApplicationDB(c); err != nil {
 		return nil, err
 	}
 	if err := checkPorts(c); err != nil {
 		return nil, errors.Join(err, r.db.Close())
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel = cancel
+	ctx, r.cancel = context.WithCancel(ctx)
 	if err := r.start(ctx, c, a, own, logger, h); err != nil {
 		return nil, errors.Join(err, r.Stop())
 	}
@@ -185,10 +193,10 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 		return err
 	}
 	c, a = home.Tune(c, a, g)
-	if err := r.assemble(c, a, own, logger, h); err != nil {
+	if err := r.assemble(ctx, c, a, own, logger, h); err != nil {
 		return err
 	}
-	r.announce(c, logger.With("module", "app"))
+	r.announce(c)
 	if err := r.run(h.Unlisted); err != nil {
 		return listenError(c, err)
 	}
@@ -203,7 +211,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 			r.watch(ctx, consensus)
 		}
 	}()
-	go r.watchSizes(ctx, logger.With("module", "app"))
+	go r.watchSizes(ctx, r.log)
 	if c.StateSync.Enable {
 		go func() {
 			if err := watchSync(ctx, r.Application, syncPatience(c.StateSync.DiscoveryTime)); err != nil {
@@ -231,7 +239,8 @@ func (r *Running) run(unlisted bool) error {
 }
 
 // assemble makes the application and the CometBFT node, and connects them. It starts nothing.
-func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Participant, logger log.Logger, h Hooks) error {
+func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConfig, own home.Participant,
+	logger log.Logger, h Hooks) error {
 	doc, err := home.ReadGenesis(c)
 	if err != nil {
 		return err
@@ -266,7 +275,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, own home.Particip
 	switch {
 	case a.IsRelay():
 	case c.PrivValidatorListenAddr != "":
-		if r.remote, err = awaitSigner(c.PrivValidatorListenAddr, doc.ChainID, nodeKey, logger); err != nil {
+		if r.remote, err = awaitSigner(ctx, c.PrivValidatorListenAddr, doc.ChainID, nodeKey, logger); err != nil {
 			return err
 		}
 		local := *c
@@ -334,7 +343,7 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 		}
 		return err
 	}
-	if err := r.watchUpgrade(logger.With("module", "app")); err != nil {
+	if err := r.watchUpgrade(r.log); err != nil {
 		return err
 	}
 	r.network.Attach(r.Node, r.Application)
@@ -358,8 +367,9 @@ func (r *Running) ReceivedBytes() map[string]int64 { return r.network.ReceivedBy
 // Wait returns when the node has stopped.
 func (r *Running) Wait() { r.Node.Wait() }
 
-// Stop stops the worker, the node and the databases, in this order.
+// Stop stops the worker, the node and the databases, in this order. If the node was running, Stop logs its end.
 func (r *Running) Stop() error {
+	began, ran := time.Now(), r.Node != nil && r.Node.IsRunning()
 	r.cancel()
 	r.upgradeHalt.once.Do(func() { close(r.upgradeHalt.stop) })
 	if r.isWatched {
@@ -394,5 +404,10 @@ func (r *Running) Stop() error {
 	if r.validatorLock != nil {
 		err = errors.Join(err, r.validatorLock.Close())
 	}
-	return errors.Join(err, r.databases.Close(), r.db.Close())
+	err = errors.Join(err, r.databases.Close(), r.db.Close())
+	if s := stateOf(r.Application); ran && s != nil {
+		r.log.Info("the node has stopped", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,
+			"seconds", time.Since(began).Seconds())
+	}
+	return err
 }

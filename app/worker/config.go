@@ -43,8 +43,9 @@ type Config struct {
 	// Follow the worker ends with its first epoch.
 	Follow bool
 	// Data returns the participant's examples as inputs of the task's model. The worker calls it
-	// once an epoch, and again after consent was withdrawn and given again.
-	Data func(Task) (mnist.Features, error)
+	// once an epoch, and again after consent was withdrawn and given again. The end of the context ends a long
+	// computation, with an error that matches context.Canceled.
+	Data func(context.Context, Task) (mnist.Features, error)
 	// External starts the participant's own program for an external model. The worker calls
 	// External in place of Data. It may be nil.
 	External func(context.Context, Task) (Examples, error)

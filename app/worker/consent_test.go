@@ -30,9 +30,9 @@ func TestNothingBeforeConsent(t *testing.T) {
 	c, conf := newChain(6), config(t)
 	agreed := asks(&conf)
 	var read atomic.Int64
-	conf.Data = func(task worker.Task) (mnist.Features, error) {
+	conf.Data = func(ctx context.Context, task worker.Task) (mnist.Features, error) {
 		read.Add(1)
-		return tiny(task)
+		return tiny(ctx, task)
 	}
 	runUntilSaid(t, c, conf, "no consent to epoch 0")
 	require.Zero(t, read.Load())

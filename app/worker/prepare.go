@@ -46,8 +46,8 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 }
 
 // builtInTrainer returns the trainer for a built-in model.
-func (w *worker) builtInTrainer(context.Context) (*Trainer, error) {
-	data, err := w.Data(*w.task)
+func (w *worker) builtInTrainer(ctx context.Context) (*Trainer, error) {
+	data, err := w.Data(ctx, *w.task)
 	if err != nil {
 		return nil, fmt.Errorf("training data: %w", err)
 	}

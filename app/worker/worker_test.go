@@ -117,7 +117,7 @@ func (c *chain) Submit(_ context.Context, t *tx.Tx) error {
 }
 
 // tiny is a set of 16 examples of 3 pixels in 2 classes.
-func tiny(worker.Task) (mnist.Features, error) {
+func tiny(context.Context, worker.Task) (mnist.Features, error) {
 	set := mnist.Set{Rows: 1, Cols: 3}
 	for i := range 16 {
 		set.Images = append(set.Images, byte(40*(i%2)), byte(200-40*(i%2)), byte(i))
@@ -500,7 +500,7 @@ func TestNotAParticipant(t *testing.T) {
 
 func TestTrainerRefuses(t *testing.T) {
 	p := apptest.Params(4)
-	data, err := tiny(worker.Task{})
+	data, err := tiny(context.Background(), worker.Task{})
 	require.NoError(t, err)
 	_, err = worker.NewTrainer(p, mnist.Features{Inputs: 3}, privacy.NewTestSource(1))
 	require.ErrorContains(t, err, "0 examples")

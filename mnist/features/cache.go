@@ -22,12 +22,14 @@ import (
 // folder.
 //
 // It fails for the reasons of Strokes, and if the file cannot be written.
-func Cached(folder string, s mnist.Set, progress func(done int)) (mnist.Features, error) {
+func Cached(folder string, s mnist.Set, progress func(done int) error) (mnist.Features, error) {
 	key := Key(s)
 	path := filepath.Join(folder, fmt.Sprintf("%s-%x.bin", Name, key[:16]))
 	if x, ok := read(path, key, s.Len()); ok {
 		if progress != nil {
-			progress(s.Len())
+			if err := progress(s.Len()); err != nil {
+				return mnist.Features{}, err
+			}
 		}
 		return mnist.Features{X: x, Labels: s.Labels, Inputs: Inputs, Groups: s.Groups}, nil
 	}

@@ -15,10 +15,10 @@ const chunk = 256
 // cores. Rows do not depend on the number of cores. The images must be square; see [New]. The
 // function progress, unless nil, is called after every few hundred images with the number of
 // finished images: from one goroutine at a time, with growing numbers, the last of which is the
-// size of the set.
+// size of the set. An error of progress ends the computation within some hundred images, and is returned.
 //
-// It fails with [mnist.ErrFeatures] for images of another shape.
-func Strokes(s mnist.Set, progress func(done int)) (mnist.Features, error) {
+// It also fails with [mnist.ErrFeatures] for images of another shape.
+func Strokes(s mnist.Set, progress func(done int) error) (mnist.Features, error) {
 	if s.Rows != s.Cols {
 		return mnist.Features{}, fmt.Errorf("%w: strokes of images of %dx%d, want a square", mnist.ErrFeatures, s.Rows,
 			s.Cols)
@@ -31,12 +31,24 @@ func Strokes(s mnist.Set, progress func(done int)) (mnist.Features, error) {
 		}
 	}
 	f := mnist.Features{X: make([]float32, s.Len()*Inputs), Labels: s.Labels, Inputs: Inputs, Groups: s.Groups}
-	starts := make(chan int)
+	starts, failed := make(chan int), make(chan struct{})
 	var (
 		group sync.WaitGroup
-		mu    sync.Mutex // guards done, and keeps calls of progress apart
+		mu    sync.Mutex // guards done and err, and keeps calls of progress apart
 		done  int
+		err   error // the first error of progress
 	)
+	report := func(more int) {
+		mu.Lock()
+		defer mu.Unlock()
+		done += more
+		if progress == nil || err != nil {
+			return
+		}
+		if err = progress(done); err != nil {
+			close(failed)
+		}
+	}
 	for _, m := range maps {
 		group.Go(func() {
 			for from := range starts {
@@ -44,19 +56,22 @@ func Strokes(s mnist.Set, progress func(done int)) (mnist.Features, error) {
 				for i := from; i < to; i++ {
 					m.Row(f.Row(i), s.Image(i))
 				}
-				mu.Lock()
-				done += to - from
-				if progress != nil {
-					progress(done)
-				}
-				mu.Unlock()
+				report(to - from)
 			}
 		})
 	}
 	for from := 0; from < s.Len(); from += chunk {
-		starts <- from
+		select {
+		case starts <- from:
+			continue
+		case <-failed:
+		}
+		break
 	}
 	close(starts)
 	group.Wait()
+	if err != nil {
+		return mnist.Features{}, err
+	}
 	return f, nil
 }

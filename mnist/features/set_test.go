@@ -1,6 +1,7 @@
 package features_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 func TestStrokes(t *testing.T) {
 	s := digits(t, 28, 600)
 	var told []int
-	f, err := features.Strokes(s, func(done int) { told = append(told, done) })
+	f, err := features.Strokes(s, func(done int) error { told = append(told, done); return nil })
 	require.NoError(t, err)
 	assert.Len(t, told, 3)
 	assert.IsIncreasing(t, told)
@@ -50,6 +51,28 @@ func TestStrokesOfNothingAndOfOtherShapes(t *testing.T) {
 	require.ErrorIs(t, err, mnist.ErrFeatures)
 }
 
+// TestProgressEnds: an error of progress ends the computation of a large set early, and no file is written.
+func TestProgressEnds(t *testing.T) {
+	s := digits(t, 28, 1)
+	index := make([]int, 20_000)
+	s = s.Subset(index)
+	folder, over := t.TempDir(), errors.New("over")
+	calls := 0
+	_, err := features.Cached(folder, s, func(done int) error {
+		calls++
+		require.Less(t, done, s.Len()/10)
+		return over
+	})
+	require.ErrorIs(t, err, over)
+	require.Equal(t, 1, calls)
+	require.Empty(t, files(t, folder))
+
+	_, err = features.Cached(folder, digits(t, 28, 1), nil)
+	require.NoError(t, err)
+	_, err = features.Cached(folder, digits(t, 28, 1), func(int) error { return over })
+	require.ErrorIs(t, err, over, "also from a file")
+}
+
 // files are the paths in a folder.
 func files(t *testing.T, folder string) (paths []string) {
 	entries, err := os.ReadDir(folder)
@@ -66,7 +89,7 @@ func TestCachedIsStrokes(t *testing.T) {
 	require.NoError(t, err)
 	for _, calls := range []int{2, 1} { // computed, then read
 		var told []int
-		got, err := features.Cached(folder, s, func(done int) { told = append(told, done) })
+		got, err := features.Cached(folder, s, func(done int) error { told = append(told, done); return nil })
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 		assert.Len(t, told, calls)

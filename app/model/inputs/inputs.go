@@ -26,8 +26,10 @@ var (
 // Keep says where the strokes of images are cached; computing them costs 0.1 to 0.2 ms an image.
 // The zero value keeps the strokes of whole sets in memory.
 type Keep struct {
-	Folder   string         // the folder of the cache files, which must exist
-	Progress func(done int) // called with the number of images whose strokes are computed; may be nil
+	Folder string // the folder of the cache files, which must exist
+	// Progress is called with the number of images whose strokes are computed. Its error ends the computation, and is
+	// returned. It may be nil.
+	Progress func(done int) error
 }
 
 // Strokes returns the name and the hash of this program's feature map, in the form of the model
@@ -40,7 +42,8 @@ func Strokes() params.Features {
 // Features converts examples of a set to the model's inputs. part lists the indices of the
 // examples, in the order of the result; nil means all examples. The labels are shared with the set
 // if part is nil, and copied otherwise. Errors: ErrMap, ErrInputs, [mnist.ErrFeatures] if the
-// model's feature map cannot be computed from these images, or the error of writing a cache file.
+// model's feature map cannot be computed from these images, the error of keep.Progress, or the error
+// of writing a cache file.
 func Features(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, error) {
 	rows := pixels
 	if m.Features.Name != params.FeaturesPixels {
@@ -108,7 +111,7 @@ var cache = struct {
 // or two tasks.
 const maxCached = 4
 
-func allFeatures(set mnist.Set, progress func(done int)) (mnist.Features, error) {
+func allFeatures(set mnist.Set, progress func(done int) error) (mnist.Features, error) {
 	cache.Lock() // a concurrent call for the same set then finds the strokes in the cache
 	defer cache.Unlock()
 	key := features.Key(set)

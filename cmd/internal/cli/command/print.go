@@ -1,13 +1,17 @@
 package command
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/cometbft/cometbft/config"
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
 	"github.com/cometbft/cometbft/libs/log"
+	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/internal/printable"
@@ -47,15 +51,56 @@ func IsTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// LogAt returns a logger to standard error. level is one level, such as "info", or a level for each
+// LogFlags are the flags of a command that runs until a signal ends it, and logs until then. An empty value stands for
+// the home's config.toml.
+type LogFlags struct{ level, format string }
+
+// Declare declares the flags. level is the default of --log-level; "" stands for log_level of config.toml.
+func (f *LogFlags) Declare(cmd *cobra.Command, level string) {
+	from := ""
+	if level == "" {
+		from = " (default: log_level of config.toml)"
+	}
+	Flag(cmd, &f.level, "log-level", level, "log level, as \"info\" or \"app:info,*:error\""+from)
+	Flag(cmd, &f.format, "log-format", "", "form of a log line: plain, or json, an object a line (default: log_format of "+
+		"config.toml)").Values(config.LogFormatPlain, config.LogFormatJSON)
+}
+
+// Check rejects wrong flags. A command calls it before it reads the home, because errors of the command line come
+// first.
+func (f *LogFlags) Check() error {
+	if f.format != "" && f.format != config.LogFormatPlain && f.format != config.LogFormatJSON {
+		return Usage(fmt.Errorf("--log-format is %q, want %s or %s", f.format, config.LogFormatPlain, config.LogFormatJSON))
+	}
+	_, err := logAt(io.Discard, cmp.Or(f.level, "info"), f.format, "error")
+	return err
+}
+
+// Logger returns a logger to standard error by the flags and the home's configuration. otherwise is the level of
+// modules that the level does not name.
+func (f *LogFlags) Logger(r *Run, c *config.Config, otherwise string) (log.Logger, error) {
+	return logAt(r.Err, cmp.Or(f.level, c.LogLevel), cmp.Or(f.format, c.LogFormat), otherwise)
+}
+
+// logAt returns a logger that writes lines of a format. level is one level, such as "info", or a level for each
 // module, such as "app:info,*:error"; otherwise is the level of other modules.
-func (r *Run) LogAt(level, otherwise string) (log.Logger, error) {
-	logger, err := cmtflags.ParseLogLevel(level, log.NewTMLogger(log.NewSyncWriter(r.Err)), otherwise)
+func logAt(w io.Writer, level, format, otherwise string) (log.Logger, error) {
+	form := log.NewTMLogger
+	if format == config.LogFormatJSON {
+		form = log.NewTMJSONLogger
+	}
+	logger, err := cmtflags.ParseLogLevel(level, form(log.NewSyncWriter(w)), otherwise)
 	if err != nil {
 		return nil, Usage(fmt.Errorf("log level %q, want debug, info, warn, error or none, or one for each module, as "+
 			"\"app:debug,*:error\"", level))
 	}
 	return logger, nil
+}
+
+// LogStop logs a signal that ends the run, until the returned function is called. what is the program that stops, as
+// "the node".
+func (r *Run) LogStop(logger log.Logger, what string) (end func() bool) {
+	return context.AfterFunc(r.Context, func() { logger.Info(what+" stops", "why", context.Cause(r.Context)) })
 }
 
 // CheckChainID rejects a --chain-id that home.CheckChainID rejects.

@@ -24,17 +24,16 @@ func Start() *cobra.Command {
 
 // Runs makes cmd run the node of the home with hooks.
 func Runs(cmd *cobra.Command, hooks func(*command.Run) (node.Hooks, error)) *cobra.Command {
-	var level string
+	var logs command.LogFlags
 	cmd = command.New(cmd, func(r *command.Run, _ []string) error {
 		h, err := hooks(r)
 		if err != nil {
 			return err
 		}
-		return run(r, level, h)
+		return run(r, logs, h)
 	})
 	command.PassphraseFlag(cmd)
-	command.Flag(cmd, &level, "log-level", "", "overrides log_level of config.toml, as \"info\" or "+
-		"\"app:info,*:error\"")
+	logs.Declare(cmd, "")
 	return cmd
 }
 
@@ -44,20 +43,15 @@ func Runs(cmd *cobra.Command, hooks func(*command.Run) (node.Hooks, error)) *cob
 const collect = 50
 
 // run runs the node of the home until the command is interrupted, or the node ends.
-func run(r *command.Run, level string, h node.Hooks) error {
-	if level != "" { // before the home is read, because errors of the command line come first
-		if _, err := r.LogAt(level, "error"); err != nil {
-			return err
-		}
+func run(r *command.Run, logs command.LogFlags, h node.Hooks) error {
+	if err := logs.Check(); err != nil {
+		return err
 	}
 	c, a, err := r.LoadHome()
 	if err != nil {
 		return err
 	}
-	if level == "" {
-		level = c.LogLevel
-	}
-	logger, err := r.LogAt(level, "error")
+	logger, err := logs.Logger(r, c, "error")
 	if err != nil {
 		return fmt.Errorf("config.toml: %w", err)
 	}
@@ -71,7 +65,9 @@ func run(r *command.Run, level string, h node.Hooks) error {
 		debug.SetGCPercent(collect)
 	}
 	h.StartServices = explorer.Beside
-	running, err := node.Start(c, a, logger, h)
+	own := logger.With("module", "app")
+	defer r.LogStop(own, "the node")()
+	running, err := node.StartContext(r.Context, c, a, logger, h)
 	if err != nil {
 		return err
 	}
@@ -80,7 +76,9 @@ func run(r *command.Run, level string, h node.Hooks) error {
 	select {
 	case <-r.Context.Done():
 	case <-ended:
+		own.Error("the node stops", "why", "CometBFT has ended it")
 	case err = <-running.Failed():
+		own.Error("the node stops", "err", err)
 	}
 	return errors.Join(err, running.Stop())
 }

@@ -63,19 +63,25 @@ func Command() *cobra.Command {
 	command.Flag(cmd, &o.nodeID, "node-id", "", "id of the node that may ask for blocks, for an address host:port "+
 		"(default: signer.node_id of app.toml)")
 	command.PassphraseFlag(cmd)
-	command.Flag(cmd, &o.level, "log-level", "info", "log level")
+	o.logs.Declare(cmd, "info")
 	cmd.AddCommand(initCommand())
 	return cmd
 }
 
-type options struct{ listen, connect, nodeID, level string }
+type options struct {
+	listen, connect, nodeID string
+	logs                    command.LogFlags
+}
 
 func (o *options) run(r *command.Run, _ []string) error {
-	logger, err := r.LogAt(o.level, "info")
-	if err != nil {
+	if err := o.logs.Check(); err != nil {
 		return err
 	}
 	c, a, err := r.LoadHome()
+	if err != nil {
+		return err
+	}
+	logger, err := o.logs.Logger(r, c, "info")
 	if err != nil {
 		return err
 	}
@@ -95,6 +101,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if err := signer.Contain(); err != nil {
 		return err
 	}
+	defer r.LogStop(logger, "the signer")()
 	if o.connect != "" {
 		stop, err := o.signBlocks(r, c, doc.ChainID, logger)
 		if err != nil {

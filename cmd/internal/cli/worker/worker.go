@@ -40,18 +40,18 @@ func Command() *cobra.Command {
 	command.Flag(cmd, &o.trainer, "trainer", "", "program, with arguments, that computes the gradients of an external "+
 		"model, as \"python3 train.py\" (default: worker.trainer of app.toml)")
 	command.PassphraseFlag(cmd)
-	command.Flag(cmd, &o.level, "log-level", "info", "log level")
+	o.logs.Declare(cmd, "info")
 	return cmd
 }
 
 type options struct {
-	nodes, key, trainer, level string
-	follow                     bool
+	nodes, key, trainer string
+	follow              bool
+	logs                command.LogFlags
 }
 
 func (o *options) run(r *command.Run, _ []string) error {
-	logger, err := r.LogAt(o.level, "info")
-	if err != nil {
+	if err := o.logs.Check(); err != nil {
 		return err
 	}
 	var nodes []*client.Client
@@ -63,6 +63,10 @@ func (o *options) run(r *command.Run, _ []string) error {
 		nodes = append(nodes, n)
 	}
 	c, a, err := r.LoadHome()
+	if err != nil {
+		return err
+	}
+	logger, err := o.logs.Logger(r, c, "info")
 	if err != nil {
 		return err
 	}
@@ -96,6 +100,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	for i := range confs {
 		confs[i].Follow = o.follow
 	}
+	defer r.LogStop(logger.With("module", "worker"), "the worker")()
 	return runAll(r.Context, chain, confs, logger)
 }
 
