@@ -31,6 +31,21 @@ func (e configError) Unwrap() error        { return e.error }
 // value matches ErrConfig.
 func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, true) }
 
+// Within returns the homes that are subfolders of a folder, such as that of a localnet, in the order of their names.
+func Within(dir string) (homes []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		sub := filepath.Join(dir, e.Name())
+		if _, err := os.Stat(filepath.Join(sub, "config", "config.toml")); err == nil {
+			homes = append(homes, sub)
+		}
+	}
+	return homes
+}
+
 // CheckKeys returns an error about the keys in a home's config.toml that CometBFT does not have.
 // CometBFT and Load ignore such a key, so a misspelt key leaves a default in force.
 func CheckKeys(dir string) error {

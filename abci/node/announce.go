@@ -1,10 +1,20 @@
 package node
 
 import (
+	"time"
+
 	"github.com/cometbft/cometbft/config"
 
 	"github.com/spdl/spdl/abci/version"
 )
+
+// logStop logs the end of the node, at which its chain was, and the time that the stop took.
+func (r *Running) logStop(took time.Duration) {
+	if s := r.Application.State(); s != nil {
+		r.log.Info("the node has stopped", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,
+			"seconds", took.Seconds())
+	}
+}
 
 // announce logs the start of the node: its id, its chain, its addresses and its height.
 func (r *Running) announce(c *config.Config) {

@@ -405,9 +405,8 @@ func (r *Running) Stop() error {
 		err = errors.Join(err, r.validatorLock.Close())
 	}
 	err = errors.Join(err, r.databases.Close(), r.db.Close())
-	if s := stateOf(r.Application); ran && s != nil {
-		r.log.Info("the node has stopped", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,
-			"seconds", time.Since(began).Seconds())
+	if ran {
+		r.logStop(time.Since(began))
 	}
 	return err
 }

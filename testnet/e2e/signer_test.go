@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	stdnet "net"
 	"os"
@@ -60,7 +61,9 @@ func TestRemoteValidator(t *testing.T) {
 		return cmd
 	}
 	var signer *exec.Cmd
+	home := ""
 	n := start(t, testnet.Manifest{Validators: 4}, func(made *testnet.Net) {
+		home = made.Nodes[3].Home
 		line = vault(t, made.Nodes[3].Home, t.TempDir())
 		signer = launch()
 	})
@@ -90,7 +93,10 @@ func TestRemoteValidator(t *testing.T) {
 		}, "no commit after height %d has the signature of validator 3", from)
 	}
 	signed()
-	out, err := exec.Command(binary, line...).CombinedOutput()
+	out, err := exec.Command(binary, "show-validator", "--home", home).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), base64.StdEncoding.EncodeToString(status.ValidatorInfo.PubKey.Bytes()))
+	out, err = exec.Command(binary, line...).CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "another process uses it")
 	began := n.open(0)

@@ -232,3 +232,53 @@ func TestResetSaysWhatIsLost(t *testing.T) {
 	require.True(t, json.Valid([]byte(stdout)))
 	require.FileExists(t, filepath.Join(dir, "config/participant_key.json"))
 }
+
+// TestFolderOfHomes: spdl doctor examines each home in the folder of a localnet; another command names them.
+func TestFolderOfHomes(t *testing.T) {
+	net := filepath.Join(t.TempDir(), "net")
+	_, stderr, code := spdl(t, "testnet", "init", "--validators", "2", "--home", net)
+	require.Zero(t, code, stderr)
+	stdout, _, code := spdl(t, "doctor", "--home", net)
+	require.Equal(t, command.Failure, code, "no node of the net runs")
+	for _, node := range []string{"node0", "node1"} {
+		require.Contains(t, stdout, filepath.Join(net, node)+"\nok    configuration ")
+	}
+	stdout, _, _ = spdl(t, "doctor", "--home", net, "-o", "json")
+	var all []struct {
+		Home     string
+		Findings []struct{ Check string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
+	require.Len(t, all, 2)
+	require.Equal(t, filepath.Join(net, "node1"), all[1].Home)
+	require.Equal(t, "configuration", all[1].Findings[0].Check)
+	for _, args := range []string{"doctor --node tcp://127.0.0.1:1", "debug", "show-node-id", "query status", "start",
+		"config set worker.part 1", "genesis validate"} {
+		_, stderr, code := spdl(t, append(strings.Fields(args), "--home", net)...)
+		require.Equal(t, command.WrongUse, code, args)
+		require.Contains(t, stderr, net, args)
+		require.Contains(t, stderr, "with --home", args)
+	}
+	_, stderr, code = spdl(t, "show-node-id", "--home", filepath.Join(net, "node2"))
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "spdl init makes a home")
+}
+
+// TestShowValidatorOfASigner: without the key's file and without a node that answers, the error says where the key is.
+func TestShowValidatorOfASigner(t *testing.T) {
+	dir := initHome(t, "mine")
+	stdout, stderr, code := spdl(t, "show-validator", "--home", dir)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, `"type":"tendermint/PubKeyEd25519"`)
+	require.NoError(t, os.Remove(filepath.Join(dir, "config/priv_validator_key.json")))
+	_, stderr, code = spdl(t, "show-validator", "--home", dir)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "there is no file")
+	for key, value := range map[string]string{"priv_validator_laddr": "tcp://127.0.0.1:2", "rpc.laddr": "tcp://127.0.0.1:1"} {
+		_, stderr, code = spdl(t, "config", "set", key, value, "--home", dir)
+		require.Zero(t, code, stderr)
+	}
+	_, stderr, code = spdl(t, "show-validator", "--home", dir)
+	require.Equal(t, command.Unreachable, code)
+	require.Contains(t, stderr, "no node answers at tcp://127.0.0.1:1")
+}

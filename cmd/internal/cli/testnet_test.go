@@ -250,8 +250,8 @@ func TestNodeAndWorker(t *testing.T) {
 	require.Zero(t, code, stderr)
 	node0 := filepath.Join(home, "node0")
 	_, stderr, code = spdl(t, "audit", "replay", "--home", home)
-	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "--home "+node0)
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "name one with --home: "+node0)
 	rpc := ""
 	config, err := os.ReadFile(filepath.Join(node0, "config/config.toml"))
 	require.NoError(t, err)

@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"slices"
@@ -15,6 +17,9 @@ import (
 
 // configuration reads both files, and finds settings that are valid but cannot work together.
 func configuration(_ context.Context, h *Home) Finding {
+	if file := new(fs.PathError); errors.As(h.Invalid, &file) && errors.Is(file, fs.ErrNotExist) {
+		return fail("name the home with --home, as in --home ./alice; spdl init makes one", "there is no file %s", file.Path)
+	}
 	if h.Invalid != nil {
 		return fail("correct the key (spdl config set KEY VALUE), or name the home with --home", "%v", h.Invalid)
 	}

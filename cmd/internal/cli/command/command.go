@@ -3,11 +3,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
@@ -15,7 +17,6 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/internal/spelling"
-	"github.com/spdl/spdl/testnet"
 )
 
 // Run is one run of a command: the values of the global options and the outputs.
@@ -70,7 +71,7 @@ func New(cmd *cobra.Command, run func(r *Run, args []string) error) *cobra.Comma
 		r, err = newRun(cmd)
 		return suggest(cmd, err)
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return suggest(cmd, r.explain(run(r, args))) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return suggest(cmd, r.orWithin(r.explain(run(r, args)))) }
 	return cmd
 }
 
@@ -100,16 +101,37 @@ func Or[T any](given *T, otherwise T) T {
 }
 
 // LoadHome reads the configuration of the home.
-func (r *Run) LoadHome() (*config.Config, home.AppConfig, error) {
-	c, a, err := home.Load(r.Home)
-	return c, a, r.localnet(err)
+func (r *Run) LoadHome() (*config.Config, home.AppConfig, error) { return home.Load(r.Home) }
+
+// Homes returns the homes that a command examines: the home itself, or those in its subfolders if it is none, as the
+// folder of a localnet is.
+func (r *Run) Homes() []string {
+	if within := home.Within(r.Home); len(within) > 0 && !isHome(r.Home) {
+		return within
+	}
+	return []string{r.Home}
 }
 
-// localnet replaces an error by a hint if the home is the folder of a whole localnet.
-func (r *Run) localnet(err error) error {
-	if err != nil && testnet.Made(r.Home) {
-		return fmt.Errorf("%s holds the homes of a localnet: name one of its nodes, as in --home %s", r.Home,
-			filepath.Join(r.Home, "node0"))
+func isHome(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "config", "config.toml"))
+	return err == nil
+}
+
+// orWithin replaces an error about a file that the home lacks by that of OneHome.
+func (r *Run) orWithin(err error) error {
+	file := absent(err)
+	if file == nil || !strings.HasPrefix(file.Path, filepath.Clean(r.Home)+string(filepath.Separator)) {
+		return err
 	}
-	return err
+	return cmp.Or(r.OneHome(), err)
+}
+
+// OneHome returns an error that names the homes in the subfolders of the home, if it is none itself.
+func (r *Run) OneHome() error {
+	within := r.Homes()
+	if within[0] == r.Home {
+		return nil
+	}
+	return Usage(fmt.Errorf("%s is no home, and holds %d: name one with --home: %s", r.Home, len(within),
+		strings.Join(within, ", ")))
 }

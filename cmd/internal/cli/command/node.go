@@ -37,7 +37,7 @@ func (r *Run) Address(node string) (string, error) {
 		r.node, r.asked = address, fmt.Sprintf("%s is where the node of %s listens", address, r.Home)
 		return address, nil
 	case r.Named:
-		return "", r.localnet(err)
+		return "", err
 	}
 	r.node, r.asked = home.DefaultRPC, fmt.Sprintf("%s is the default; --home or --node names another", home.DefaultRPC)
 	return home.DefaultRPC, nil

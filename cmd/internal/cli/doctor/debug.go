@@ -47,7 +47,10 @@ func (o *debugOptions) run(r *command.Run, _ []string) (err error) {
 	if o.out == "" {
 		o.out = now.Format("spdl-debug-20060102T150405Z.tar.gz")
 	}
-	h, err := o.look(r)
+	if err := r.OneHome(); err != nil {
+		return err
+	}
+	h, err := o.look(r, r.Home)
 	if err != nil {
 		return err
 	}

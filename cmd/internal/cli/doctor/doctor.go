@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/doctor"
 )
@@ -37,28 +38,69 @@ func Command() *cobra.Command {
 		Short: "Examine a home, its node and the host: one line a check, with the remedy",
 		Long: "Examine a home, its node and the host, whether the node runs or not: one line a check, with the remedy. " +
 			"Nothing is\n" +
-			"changed. A check that fails is exit code 1; a warning is not. The checks: " +
-			strings.Join(doctor.Names(), ", ") + ".",
-	}, func(r *command.Run, _ []string) error {
-		h, err := o.look(r)
-		if err != nil {
-			return err
-		}
-		findings := doctor.Examine(r.Context, h)
-		if err := r.Show(findings, func(w io.Writer) error { return text(w, findings) }); err != nil {
-			return err
-		}
-		if doctor.Worst(findings) == doctor.Fail {
-			return errFound
-		}
-		return nil
-	})
+			"changed. If --home holds homes in subfolders, as the folder of a localnet does, each of them is examined. A\n" +
+			"check that fails is exit code 1; a warning is not. The checks: " + strings.Join(doctor.Names(), ", ") + ".",
+	}, o.run)
 	o.declare(cmd)
 	return cmd
 }
 
-// look reads the home and finds its node.
-func (o *options) look(r *command.Run) (*doctor.Home, error) {
+// examined are the findings about one of several homes.
+type examined struct {
+	Home     string           `json:"home"`
+	Findings []doctor.Finding `json:"findings"`
+}
+
+// run examines the home, or all homes in its subfolders if it is none.
+func (o *options) run(r *command.Run, _ []string) error {
+	homes := r.Homes()
+	if len(homes) > 1 && o.node != "" {
+		return command.Usage(fmt.Errorf("--node is for one home, and %s holds %d: name one of them with --home", r.Home,
+			len(homes)))
+	}
+	all := make([]examined, len(homes))
+	worst := doctor.OK
+	for i, dir := range homes {
+		h, err := o.look(r, dir)
+		if err != nil {
+			return err
+		}
+		all[i] = examined{dir, doctor.Examine(r.Context, h)}
+		if doctor.Worst(all[i].Findings) == doctor.Fail {
+			worst = doctor.Fail
+		}
+	}
+	var shown any = all
+	if len(all) == 1 {
+		shown = all[0].Findings
+	}
+	if err := r.Show(shown, func(w io.Writer) error { return sections(w, all) }); err != nil {
+		return err
+	}
+	if worst == doctor.Fail {
+		return errFound
+	}
+	return nil
+}
+
+// sections prints the findings, of several homes beneath the name of each.
+func sections(w io.Writer, all []examined) error {
+	for i, one := range all {
+		if len(all) > 1 {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintf(w, "%s\n", command.Plain(one.Home))
+		}
+		if err := text(w, one.Findings); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look reads a home and finds its node.
+func (o *options) look(r *command.Run, dir string) (*doctor.Home, error) {
 	witnesses := map[string]*client.Client{}
 	for _, address := range o.witnesses {
 		c, err := client.New(address)
@@ -67,15 +109,11 @@ func (o *options) look(r *command.Run) (*doctor.Home, error) {
 		}
 		witnesses[address] = c
 	}
-	rpc, err := r.Address(o.node)
-	if err != nil {
-		rpc = "" // the checks say why
+	rpc := o.node
+	if rpc == "" {
+		rpc, _ = home.RPCAddress(dir) // the checks say why there is none
 	}
-	h := doctor.Look(r.Context, r.Home, rpc, witnesses)
-	if h.Invalid != nil {
-		h.Invalid = errors.New(command.TextOf(h.Invalid))
-	}
-	return h, nil
+	return doctor.Look(r.Context, dir, rpc, witnesses), nil
 }
 
 // text prints the findings.

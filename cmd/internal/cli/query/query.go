@@ -12,14 +12,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/cmd/internal/caveat"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -64,110 +62,12 @@ func (q question) answer(r *command.Run, node string, args []string) error {
 	return r.Show(value, text)
 }
 
-// NodeStatus returns the command that asks CometBFT for the status of a node.
-func NodeStatus() *cobra.Command {
-	return question{use: "status", short: "CometBFT's status of a node: identity, sync, validator",
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			s, err := c.RPC().Status(ctx)
-			if err != nil {
-				return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
-			}
-			return nodeStatus{s, closedHint(ctx, c, s)}, nil, nil
-		}}.command()
-}
-
-// nodeStatus is CometBFT's status of a node, and what to do if peers close its connections.
-type nodeStatus struct {
-	*coretypes.ResultStatus
-	Hint string `json:"hint,omitempty"`
-}
-
-// closedHint returns what the nodes that close the connections of the node with a status mean (query.Connections),
-// "" if there are none.
-func closedHint(ctx context.Context, c *client.Client, s *coretypes.ResultStatus) string {
-	closed, err := c.Connections(ctx)
-	if err != nil {
-		return ""
-	}
-	return closed.Hint(string(s.NodeInfo.ID()))
-}
-
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(),
 		queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
 		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryProposals(), queryEvidence(),
 		queryEpochs(), queryUpgrade(), queryRefusals())
-}
-
-func queryStatus() *cobra.Command {
-	return question{use: "status", short: "Height, round, leader ranking, application hash", path: fixed("progress"),
-		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			s, err := c.Status(ctx)
-			return s, func(w io.Writer) error {
-				phase := "training"
-				if s.Done {
-					phase = "finished"
-				} else if s.Phase != "" {
-					phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
-				}
-				_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\napp hash      %s\nepoch         %d\nround         "+
-					"%d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\nmodel         %d parameters\nrule     "+
-					"     %s\nepsilon       %s\nseed          %s\n",
-					s.ChainID, s.Height, s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants, s.Pending, s.Dim,
-					s.Rule, spentText(s.Epsilon), s.Seed)
-				if err == nil && s.TestChain {
-					_, err = fmt.Fprintln(w, caveat.TestChain)
-				}
-				if err == nil && s.Home != nil {
-					_, err = fmt.Fprint(w, homeText(*s.Home))
-				}
-				if err != nil || s.Height > 0 {
-					return err
-				}
-				if node, unknown := c.RPC().Status(ctx); unknown == nil {
-					if hint := closedHint(ctx, c, node); hint != "" {
-						_, err = fmt.Fprintf(w, "peers         %s\n", command.Plain(hint))
-					}
-				}
-				return err
-			}, err
-		}}.command()
-}
-
-// homeText describes a node's declaration about its own home.
-func homeText(h query.Home) (text string) {
-	if h.Worker != "" {
-		text += "worker        " + command.Plain(h.Worker) + ": this home trains nothing; the node's log has the reason\n"
-	}
-	if h.Trainer != "" {
-		text += "trainer       " + command.Plain(h.Trainer)
-		if h.Trainer == query.TrainerFree {
-			text += `: it can read the node's keys and send the data away (worker.sandbox is "off")`
-		}
-		text += "\n"
-	}
-	if h.Signer != "" {
-		text += "signer        " + command.Plain(h.Signer)
-		if h.Signer == query.SignerAway {
-			text += ": the participant is absent until it answers (spdl doctor)"
-		}
-		text += "\n"
-	}
-	if h.ValidatorSigner != "" {
-		text += "validator     signer " + command.Plain(h.ValidatorSigner)
-		if h.ValidatorSigner == query.SignerAway {
-			text += ": the validator signs no block (spdl doctor)"
-		}
-		text += "\n"
-	}
-	if h.IsSilent() {
-		text += fmt.Sprintf("validator     silent: no vote of it in the last %d blocks (spdl doctor)\n", h.BlocksSinceVote)
-	}
-	if h.Consent != "" {
-		text += "consent       " + command.Plain(h.Consent) + " (spdl consent)\n"
-	}
-	return text
 }
 
 func queryRound() *cobra.Command {

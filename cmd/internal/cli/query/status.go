@@ -1,0 +1,166 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	coretypes "github.com/cometbft/cometbft/rpc/core/types"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/cmd/internal/caveat"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// NodeStatus returns the command that asks CometBFT for the status of a node.
+func NodeStatus() *cobra.Command {
+	return question{use: "status", short: "CometBFT's status of a node: identity, sync, validator",
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			s, err := c.RPC().Status(ctx)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+			}
+			return nodeStatus{s, closedHint(ctx, c, s)}, nil, nil
+		}}.command()
+}
+
+// nodeStatus is CometBFT's status of a node, and what to do if peers close its connections.
+type nodeStatus struct {
+	*coretypes.ResultStatus
+	Hint string `json:"hint,omitempty"`
+}
+
+// closedHint returns what the nodes that close the connections of the node with a status mean (query.Connections),
+// "" if there are none.
+func closedHint(ctx context.Context, c *client.Client, s *coretypes.ResultStatus) string {
+	closed, err := c.Connections(ctx)
+	if err != nil {
+		return ""
+	}
+	return closed.Hint(string(s.NodeInfo.ID()))
+}
+
+// chainStatus is the application's status with what CometBFT says about the node, which is left out if the node does
+// not answer that.
+type chainStatus struct {
+	query.Status
+	LastBlock  *time.Time `json:"last_block_time,omitempty"` // nil before the first block
+	CatchingUp bool       `json:"catching_up,omitempty"`
+	Peers      *int       `json:"peers,omitempty"`
+	hint       string     // closedHint
+}
+
+func queryStatus() *cobra.Command {
+	return question{use: "status", short: "Height, age of the last block, round, leader ranking, peers, application hash",
+		path: fixed("progress"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			app, err := c.Status(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			s := chainStatus{Status: app}
+			if node, err := c.RPC().Status(ctx); err == nil {
+				s.CatchingUp = node.SyncInfo.CatchingUp
+				if node.SyncInfo.LatestBlockHeight > 0 {
+					s.LastBlock = &node.SyncInfo.LatestBlockTime
+				} else {
+					s.hint = closedHint(ctx, c, node)
+				}
+			}
+			if net, err := c.RPC().NetInfo(ctx); err == nil {
+				s.Peers = &net.NPeers
+			}
+			return s, func(w io.Writer) error { return s.text(w, time.Now()) }, nil
+		}}.command()
+}
+
+// text prints the status at a time.
+func (s chainStatus) text(w io.Writer, now time.Time) error {
+	phase := "training"
+	if s.Done {
+		phase = "finished"
+	} else if s.Phase != "" {
+		phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
+	}
+	_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\n%sapp hash      %s\nepoch         %d\nround         "+
+		"%d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\n%smodel         %d parameters\nrule     "+
+		"     %s\nepsilon       %s\nseed          %s\n",
+		s.ChainID, s.Height, s.blockText(now), s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants,
+		s.Pending, s.peersText(), s.Dim, s.Rule, spentText(s.Epsilon), s.Seed)
+	if err == nil && s.TestChain {
+		_, err = fmt.Fprintln(w, caveat.TestChain)
+	}
+	if err == nil && s.Home != nil {
+		_, err = fmt.Fprint(w, homeText(*s.Home))
+	}
+	return err
+}
+
+// blockOverdue is the age of the last block from which the chain, or this node, stands.
+const blockOverdue = time.Minute
+
+// blockText returns the line about the age of the last block at a time, "" if it is not known.
+func (s chainStatus) blockText(now time.Time) string {
+	if s.LastBlock == nil {
+		return ""
+	}
+	age := now.Sub(*s.LastBlock).Round(time.Second)
+	text := fmt.Sprintf("last block    %v ago", age)
+	switch {
+	case s.CatchingUp:
+		text += ": the node fetches the blocks that it lacks"
+	case age > blockOverdue:
+		text += `: the chain stands, or this node alone (spdl doctor, check "last block")`
+	}
+	return text + "\n"
+}
+
+// peersText returns the line about the peers, "" if they are not known.
+func (s chainStatus) peersText() string {
+	if s.Peers == nil {
+		return ""
+	}
+	text := fmt.Sprintf("peers         %d connected", *s.Peers)
+	if s.hint != "" {
+		text += ": " + command.Plain(s.hint)
+	}
+	return text + "\n"
+}
+
+// homeText describes a node's declaration about its own home.
+func homeText(h query.Home) (text string) {
+	if h.Worker != "" {
+		text += "worker        " + command.Plain(h.Worker) + ": this home trains nothing; the node's log has the reason\n"
+	}
+	if h.Trainer != "" {
+		text += "trainer       " + command.Plain(h.Trainer)
+		if h.Trainer == query.TrainerFree {
+			text += `: it can read the node's keys and send the data away (worker.sandbox is "off")`
+		}
+		text += "\n"
+	}
+	if h.Signer != "" {
+		text += "signer        " + command.Plain(h.Signer)
+		if h.Signer == query.SignerAway {
+			text += ": the participant is absent until it answers (spdl doctor)"
+		}
+		text += "\n"
+	}
+	if h.ValidatorSigner != "" {
+		text += "validator     signer " + command.Plain(h.ValidatorSigner)
+		if h.ValidatorSigner == query.SignerAway {
+			text += ": the validator signs no block (spdl doctor)"
+		}
+		text += "\n"
+	}
+	if h.IsSilent() {
+		text += fmt.Sprintf("validator     silent: no vote of it in the last %d blocks (spdl doctor)\n", h.BlocksSinceVote)
+	}
+	if h.Consent != "" {
+		text += "consent       " + command.Plain(h.Consent) + " (spdl consent)\n"
+	}
+	return text
+}

@@ -1,0 +1,38 @@
+package query
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/query"
+)
+
+// TestStatusText: the status has the age of the last block and the peers, and says what an old block means; without
+// CometBFT's answers both lines are left out.
+func TestStatusText(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at, peers := now.Add(-2400*time.Millisecond), 3
+	text := func(s chainStatus) string {
+		var b strings.Builder
+		require.NoError(t, s.text(&b, now))
+		return b.String()
+	}
+	s := chainStatus{Status: query.Status{ChainID: "c", Height: 7}, LastBlock: &at, Peers: &peers}
+	got := text(s)
+	require.Contains(t, got, "height        7\nlast block    2s ago\napp hash ")
+	require.Contains(t, got, "peers         3 connected\n")
+
+	at = now.Add(-blockOverdue - time.Second)
+	require.Contains(t, text(s), "last block    1m1s ago: the chain stands, or this node alone (spdl doctor")
+	s.CatchingUp = true
+	require.Contains(t, text(s), "last block    1m1s ago: the node fetches the blocks that it lacks\n")
+
+	s = chainStatus{Status: s.Status}
+	require.NotContains(t, text(s), "last block")
+	require.NotContains(t, text(s), "peers")
+	peers, s.Peers, s.hint = 0, &peers, "they close"
+	require.Contains(t, text(s), "peers         0 connected: they close\n")
+}
