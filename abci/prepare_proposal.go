@@ -64,7 +64,7 @@ func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.
 		}
 		committing := v.State.Committing()
 		if committing && v.Complete() {
-			return commits(v, req)
+			return commitments(v, req)
 		}
 		if txs := a.assemble(p, v, req); txs != nil {
 			return txs
@@ -72,20 +72,20 @@ func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.
 		if v.Complete() || v.HasQuorum() && (committing || !v.MayCloseShort(req.Height)) {
 			idle.Reset(a.options.StragglerWait)
 		}
-		if !a.wait(ctx, v.Changed, idle.C, deadline.C, req.Height) {
-			return commits(p.Snapshot(), req)
+		if !a.awaitChange(ctx, v.Changed, idle.C, deadline.C, req.Height) {
+			return commitments(p.Snapshot(), req)
 		}
 	}
 }
 
-// commits returns the commitments that a block may carry.
-func commits(v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
+// commitments returns the commitments that a block may carry.
+func commitments(v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	return v.State.Commits(uint64(req.Height), v.Pending, req.MaxTxBytes)
 }
 
-// wait returns true when the pool has changed, and false when the proposer of a height must not
-// wait any longer.
-func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, deadline <-chan time.Time,
+// awaitChange returns true when the pool has changed, and false when the proposer of a height must
+// not wait any longer.
+func (a *Application) awaitChange(ctx context.Context, changed <-chan struct{}, idle, deadline <-chan time.Time,
 	height int64) bool {
 	look := time.NewTicker(decidedLook)
 	defer look.Stop()

@@ -43,7 +43,7 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	}
 	answer.Key = []byte(req.Path)
 	if what, ok := strings.CutPrefix(req.Path, "/p2p/filter/"); ok {
-		if err := a.filter(what); err != nil {
+		if err := a.answerFilter(what); err != nil {
 			return errorResponse(err, answer), nil
 		}
 		return answer, nil
@@ -54,8 +54,9 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	return answer, nil
 }
 
-// filter answers CometBFT's peer filter for an address or a node id. A nil error admits the peer.
-func (a *Application) filter(what string) error {
+// answerFilter answers CometBFT's peer filter for an address or a node id. A nil error admits the
+// peer.
+func (a *Application) answerFilter(what string) error {
 	if id, ok := strings.CutPrefix(what, "id/"); ok && a.options.Admits != nil {
 		return a.options.Admits(id)
 	}

@@ -29,15 +29,15 @@ const (
 		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
 )
 
-// warnSlowRound warns if the closed round r was late. The argument before is the state before the
-// block that closed r. The first round that a node sees gives no warning, because its time includes
-// the start of the node.
-func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Moments) {
+// warnSlowRound warns if the closed round r was late. previous is the state before the block that
+// closed r. The first round that a node sees gives no warning, because its time includes the start
+// of the node.
+func (a *Application) warnSlowRound(previous *app.State, r *app.Record, m query.Moments) {
 	l := &a.lateness
 	l.rounds++
-	e, what := before.Params.Election, ""
+	e, what := previous.Params.Election, ""
 	switch {
-	case before.OpenView(m.QuorumAt) >= uint64(max(1, len(r.Ranking))):
+	case previous.OpenView(m.QuorumAt) >= uint64(max(1, len(r.Ranking))):
 		what = viewsLate
 	case m.Slow || m.OwnAt > r.Opened && m.OwnAt-r.Opened >= e.QuorumBlocks:
 		what = ownGradientLate
@@ -52,12 +52,12 @@ func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Mo
 		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
 }
 
-// closedShort reports whether the closed round r lacks the gradient of a required participant. The
-// argument before is the state before the block that closed r.
-func closedShort(before *app.State, r *app.Record) bool {
+// closedShort reports whether the closed round r lacks the gradient of a required participant.
+// previous is the state before the block that closed r.
+func closedShort(previous *app.State, r *app.Record) bool {
 	present := make([]uint32, len(r.Contributions))
 	for i, c := range r.Contributions {
 		present[i] = c.Participant
 	}
-	return before.MissingRequired(present) > 0
+	return previous.MissingRequired(present) > 0
 }

@@ -72,8 +72,8 @@ func (a *Application) takeSnapshot(s *app.State) error {
 }
 
 // RestoreTimes returns the times of the last accepted offer of a snapshot and of the last correct
-// chunk, zero if there was none. done is true if the application has a state.
-func (a *Application) RestoreTimes() (offered, taken time.Time, done bool) {
+// chunk, zero if there was none, and whether the application has a state.
+func (a *Application) RestoreTimes() (offered, taken time.Time, hasState bool) {
 	at := func(p *atomic.Pointer[time.Time]) (t time.Time) {
 		if p := p.Load(); p != nil {
 			t = *p
@@ -189,10 +189,10 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 	return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ACCEPT}, nil
 }
 
-// executable returns an error if the height after a received state needs another state machine
+// checkExecutable returns an error if the height after a received state needs another state machine
 // version. Without this check the node would store such a state and then halt, and its home could
 // no longer restore a snapshot of the node's version.
-func (a *Application) executable(s *app.State) error {
+func (a *Application) checkExecutable(s *app.State) error {
 	if a.options.StateMachine != app.Version {
 		s = s.As(a.options.StateMachine)
 	}
@@ -227,7 +227,7 @@ func (a *Application) restore(r *restoration) (err error) {
 	if s.ChainID != a.options.ChainID {
 		return fmt.Errorf("state is of chain %q, the node's genesis of %q", s.ChainID, a.options.ChainID)
 	}
-	if err := a.executable(s); err != nil {
+	if err := a.checkExecutable(s); err != nil {
 		return err
 	}
 	if err := a.store.Save(&app.Outcome{State: s}, true); err != nil {

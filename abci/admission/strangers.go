@@ -38,12 +38,12 @@ func newStrangerLog() strangerLog {
 
 // shouldLog reports whether the rejection of a node at a time is to be logged. If so, it records
 // the log line.
-func (s *strangerLog) shouldLog(id p2p.ID, at time.Time) bool {
-	if last, known := s.logged.Get(id); known && at.Sub(last) < strangerPause || at.Sub(s.line) < lineInterval {
+func (s *strangerLog) shouldLog(id p2p.ID, now time.Time) bool {
+	if last, known := s.logged.Get(id); known && now.Sub(last) < strangerPause || now.Sub(s.line) < lineInterval {
 		return false
 	}
-	s.logged.Add(id, at)
-	s.line = at
+	s.logged.Add(id, now)
+	s.line = now
 	return true
 }
 

@@ -57,7 +57,7 @@ func (c *Client) stateBefore(ctx context.Context, r app.Record, progress func(fr
 		progress(s.Height, r.Height-s.Height)
 	}
 	for {
-		if block, err = c.block(ctx, s.Height+1); err != nil || block.Height == r.Height {
+		if block, err = c.decodedBlock(ctx, s.Height+1); err != nil || block.Height == r.Height {
 			return s, block, err
 		}
 		out, err := execute(s, block)
@@ -139,9 +139,9 @@ func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	return app.NewState(g.Genesis.ChainID, uint64(g.Genesis.InitialHeight), blockBytes, genesis)
 }
 
-// block fetches the block at a height and decodes its transactions.
-func (c *Client) block(ctx context.Context, at uint64) (app.Block, error) {
-	b, err := c.Block(ctx, at)
+// decodedBlock fetches the block at a height and decodes its transactions.
+func (c *Client) decodedBlock(ctx context.Context, height uint64) (app.Block, error) {
+	b, err := c.Block(ctx, height)
 	if err != nil {
 		return app.Block{}, err
 	}

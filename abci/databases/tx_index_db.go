@@ -76,13 +76,13 @@ type partsReader struct {
 // fields have a length, so transaction can skip the fields before the index.
 func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	const header, data, tx = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
-	n, err := p.field(header)
+	n, err := p.readField(header)
 	p.offset += n
 	if err == nil {
-		_, err = p.field(data)
+		_, err = p.readField(data)
 	}
 	for ; err == nil; index-- {
-		if n, err = p.field(tx); err != nil || index == 0 {
+		if n, err = p.readField(tx); err != nil || index == 0 {
 			break
 		}
 		p.offset += n
@@ -95,9 +95,9 @@ func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	return raw, err
 }
 
-// field reads a tag and the length after it, and returns the length. It fails if the tag is not the
-// given tag.
-func (p *partsReader) field(tag byte) (int64, error) {
+// readField reads a tag and the length after it, and returns the length. It fails if the tag is not
+// the given tag.
+func (p *partsReader) readField(tag byte) (int64, error) {
 	got, err := p.ReadByte()
 	if err != nil {
 		return 0, err

@@ -199,7 +199,7 @@ func (c AppConfig) Validate() error {
 			c.Proposal.StragglerWait)
 	case c.Pool.MaxBytes <= 0:
 		return fmt.Errorf("pool.max_bytes is %d, want above 0", c.Pool.MaxBytes)
-	case c.Explorer.Enabled && !listenable(c.Explorer.Laddr):
+	case c.Explorer.Enabled && !isListenable(c.Explorer.Laddr):
 		return fmt.Errorf("explorer.laddr is %q, want an address to listen on, as tcp://127.0.0.1:26680, with a port "+
 			"from 0 to 65535", c.Explorer.Laddr)
 	}
@@ -279,8 +279,8 @@ func isHash(text string) bool {
 	return err == nil && len(hash) == 32
 }
 
-// listenable reports whether an address, with or without a host, has a port from 0 to 65535.
-func listenable(address string) bool {
+// isListenable reports whether an address, with or without a host, has a port from 0 to 65535.
+func isListenable(address string) bool {
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
 	if err != nil {
 		return false

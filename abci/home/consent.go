@@ -17,8 +17,8 @@ import (
 
 // These are the values of worker.consent.
 const (
-	ConsentOff = "off" // every epoch that the home's policy permits trains on the home's data
-	ConsentAsk = "ask" // an epoch trains on the home's data only after spdl consent has agreed to the epoch
+	ConsentOff = "off" // the worker trains in every epoch whose parameters the home's policy allows
+	ConsentAsk = "ask" // the worker trains in such an epoch only after spdl consent has agreed to the epoch
 )
 
 // These are the values of query.Home.Consent.

@@ -89,11 +89,11 @@ func (s *Keystore) ChangePassphrase(passphrase string) error {
 }
 
 // Encrypt encrypts the plain files among the key files of a home, and returns their names. If the
-// home has no config/identity.age, Encrypt calls ask for a new passphrase. Each plain file is
-// replaced in one step. So after a crash the home can start, although some keys may still be plain,
-// and another call of Encrypt encrypts the rest.
+// home has no config/identity.age, Encrypt asks for a new passphrase. Each plain file is replaced
+// in one step. So after a crash the home can start, although some keys may still be plain, and
+// another call of Encrypt encrypts the rest.
 func (s *Keystore) Encrypt(files []string, ask Passphrase) (done []string, err error) {
-	encrypts, err := s.encrypts()
+	encrypts, err := s.hasIdentity()
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func removeLeftovers(files []string) (err error) {
 // Decrypt replaces the encrypted key files of a home by plain files, and returns their names. It
 // removes config/identity.age last, so that another call of Decrypt can continue after a crash.
 func (s *Keystore) Decrypt(files []string) (done []string, err error) {
-	encrypts, err := s.encrypts()
+	encrypts, err := s.hasIdentity()
 	if err != nil || !encrypts {
 		return nil, errors.Join(err, fmt.Errorf("the home has no %s: its keys are not encrypted", s.file))
 	}
@@ -228,7 +228,7 @@ func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
 // encryption was interrupted, or if a file was added later. For any other home PlainKeys returns no
 // files.
 func PlainKeys(c *config.Config, a AppConfig) (plain []string, err error) {
-	if encrypts, err := NewKeystore(c.RootDir, nil).encrypts(); err != nil || !encrypts {
+	if encrypts, err := NewKeystore(c.RootDir, nil).hasIdentity(); err != nil || !encrypts {
 		return nil, err
 	}
 	files, err := KeyFiles(c, a)

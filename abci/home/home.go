@@ -52,8 +52,8 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 }
 
 // InitEncrypted makes a new home as Init does, with encrypted keys: no key is ever plain on the
-// disk. It calls ask, for the passphrase, only after all checks of the folder. The keystore s
-// belongs to the home, and is unlocked afterwards.
+// disk. It asks for the passphrase only after all checks of the folder. The keystore s belongs to
+// the home, and is unlocked afterwards.
 func InitEncrypted(dir string, c *config.Config, a AppConfig, s *Keystore, ask Passphrase) (*Home, error) {
 	return initialize(dir, c, a, s, ask)
 }

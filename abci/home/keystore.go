@@ -36,7 +36,8 @@ type Keystore struct {
 	identityErr error
 }
 
-// NewKeystore returns the keystore of a home. It calls ask when it reads the first encrypted key.
+// NewKeystore returns the keystore of a home. The keystore asks for the passphrase when it reads
+// the first encrypted key.
 func NewKeystore(dir string, ask Passphrase) *Keystore {
 	return &Keystore{file: IdentityFile(dir), ask: ask}
 }
@@ -98,7 +99,7 @@ func decrypt(path string, data []byte, identity *age.X25519Identity) ([]byte, er
 // write writes a key file atomically and syncs it to the disk. It encrypts the content if the home
 // has an identity.
 func (s *Keystore) write(path string, data []byte) error {
-	encrypts, err := s.encrypts()
+	encrypts, err := s.hasIdentity()
 	if err != nil {
 		return err
 	}
@@ -114,8 +115,8 @@ func (s *Keystore) write(path string, data []byte) error {
 	return replaceFile(path, data)
 }
 
-// encrypts reports whether the home has an identity.
-func (s *Keystore) encrypts() (bool, error) {
+// hasIdentity reports whether the home has an identity.
+func (s *Keystore) hasIdentity() (bool, error) {
 	if s == nil || s.file == "" {
 		return false, nil
 	}
@@ -143,9 +144,9 @@ func encrypt(data []byte, identity *age.X25519Identity) ([]byte, error) {
 }
 
 // encryptTo encrypts data to a recipient.
-func encryptTo(data []byte, to age.Recipient) ([]byte, error) {
+func encryptTo(data []byte, recipient age.Recipient) ([]byte, error) {
 	var out bytes.Buffer
-	w, err := age.Encrypt(&out, to)
+	w, err := age.Encrypt(&out, recipient)
 	if err != nil {
 		return nil, err
 	}

@@ -145,14 +145,14 @@ func readTOML(dir, name, prefix string, target any,
 	return nil
 }
 
-// OneLine turns the error of a TOML decoder, which has a heading and a line for each fault, into
-// one line.
+// OneLine turns the error of a TOML decoder, which has a heading and a line for each fault, into an
+// error whose text is a single line.
 //
-//   - For a value of the wrong type, the line has the key, the value and the allowed values. If an
-//     environment variable set the value, the line also has the variable's name, which begins with
-//     prefix.
-//   - For a key that the struct target does not have, the line has the number of the key's line in
-//     the file, and the nearest known key.
+//   - For a value of the wrong type, the text has the key, the value and the allowed values. If
+//     an environment variable set the value, the text also has the variable's name, which begins
+//     with prefix.
+//   - For a key without a field in target, a pointer to a struct, the text has the line number of
+//     the key in the file, and the nearest known key.
 func OneLine(err error, v *viper.Viper, prefix string, target any) error {
 	if err == nil {
 		return nil

@@ -175,7 +175,7 @@ func checkAddress(key, text string) error {
 	default:
 		return nil
 	}
-	if text != "" && !listenable(text) {
+	if text != "" && !isListenable(text) {
 		return fmt.Errorf("%s is %q, want an address with a port from 0 to 65535, as tcp://127.0.0.1:26656", key, text)
 	}
 	return nil
@@ -308,29 +308,29 @@ func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	return slices.Concat(doc[:end], []byte(line), doc[end:]), nil
 }
 
-// keyOf returns the dotted key of an expression, and the offset after it.
-func keyOf(e *unstable.Node) (path string, after int) {
+// keyOf returns the dotted key of an expression, and the offset of the key's end.
+func keyOf(e *unstable.Node) (path string, end int) {
 	var parts []string
 	for keys := e.Key(); keys.Next(); {
 		parts = append(parts, string(keys.Node().Data))
-		after = int(keys.Node().Raw.Offset + keys.Node().Raw.Length)
+		end = int(keys.Node().Raw.Offset + keys.Node().Raw.Length)
 	}
-	return strings.Join(parts, "."), after
+	return strings.Join(parts, "."), end
 }
 
-// valueSpan returns the offsets at which a value begins and ends in the document. after is the
-// offset after the value's key.
-func valueSpan(p *unstable.Parser, doc []byte, v *unstable.Node, after int) (from, to int) {
-	from = after + bytes.IndexByte(doc[after:], '=') + 1
-	from += len(doc[from:]) - len(bytes.TrimLeft(doc[from:], " \t"))
-	return from, valueEnd(p, doc, v, from)
+// valueSpan returns the offsets at which a value begins and ends in the document. keyEnd is the
+// offset of the end of the value's key.
+func valueSpan(p *unstable.Parser, doc []byte, v *unstable.Node, keyEnd int) (begin, end int) {
+	begin = keyEnd + bytes.IndexByte(doc[keyEnd:], '=') + 1
+	begin += len(doc[begin:]) - len(bytes.TrimLeft(doc[begin:], " \t"))
+	return begin, valueEnd(p, doc, v, begin)
 }
 
-// valueEnd returns the offset after the value v. The offset from is at or before the beginning of
-// v.
-func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, from int) int {
+// valueEnd returns the offset of the end of the value v. The given offset is at or before the
+// beginning of v.
+func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, offset int) int {
 	if v.Kind == unstable.Array {
-		at := from + bytes.IndexByte(doc[from:], '[') + 1
+		at := offset + bytes.IndexByte(doc[offset:], '[') + 1
 		for elements := v.Children(); elements.Next(); {
 			at = valueEnd(p, doc, elements.Node(), at)
 		}
@@ -343,10 +343,11 @@ func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, from int) int {
 	return int(raw.Offset + raw.Length)
 }
 
-// lineEnd returns the offset after the line that contains the offset at.
-func lineEnd(doc []byte, at int) int {
-	if n := bytes.IndexByte(doc[at:], '\n'); n >= 0 {
-		return at + n + 1
+// lineEnd returns the offset of the end of the line that contains the given offset. The line's end
+// is after its newline.
+func lineEnd(doc []byte, offset int) int {
+	if n := bytes.IndexByte(doc[offset:], '\n'); n >= 0 {
+		return offset + n + 1
 	}
 	return len(doc)
 }

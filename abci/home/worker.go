@@ -49,7 +49,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 		return worker.Config{}, err
 	}
 	w.Data = func(ctx context.Context, t worker.Task) (mnist.Features, error) {
-		own, err := a.Worker.examples(t, data)
+		own, err := a.Worker.readExamples(t, data)
 		if err != nil {
 			return mnist.Features{}, err
 		}
@@ -69,8 +69,8 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 	return w, nil
 }
 
-// examples reads the worker's share of its data, for a model that this program trains.
-func (w WorkerConfig) examples(t worker.Task, data PartOf) (mnist.Set, error) {
+// readExamples reads the worker's share of its data, for a model that this program trains.
+func (w WorkerConfig) readExamples(t worker.Task, data PartOf) (mnist.Set, error) {
 	if len(w.Trainer) > 0 {
 		return mnist.Set{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program "+
 			"trains itself: leave worker.trainer out, or name a chain whose model is external",

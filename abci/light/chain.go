@@ -67,9 +67,10 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 	return c.advance(ctx, max(uint64(s.SyncInfo.LatestBlockHeight), uint64(c.Genesis.InitialHeight)-1))
 }
 
-// Await waits until the open round, or its phase, differs from that of the task last.
-func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
-	s, err := c.await(ctx, func(s *app.State) bool { return worker.HasMoved(s, last) })
+// Await waits until the open round or its phase differs from that of lastTask, and returns the new
+// task.
+func (c *chain) Await(ctx context.Context, pub []byte, lastTask *worker.Task) (*worker.Task, error) {
+	s, err := c.await(ctx, func(s *app.State) bool { return worker.HasMoved(s, lastTask) })
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 				err = s.CheckDraft(draft, gradients)
 			}
 			if err == nil {
-				c.cache.checked(draft, gradients)
+				c.cache.addDraft(draft, gradients)
 				return draft, nil
 			}
 			if !errors.Is(err, app.ErrAggregateRound) { // with this error, the round has closed

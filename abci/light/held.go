@@ -12,8 +12,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Genesis returns a Trust in the first header of the genesis's chain. It checks that the header
-// fits the genesis; HeldHeaders or PinnedHeader then checks the signatures.
+// Genesis returns a Trust in the first header of the genesis's chain. It checks that the given
+// first block fits the genesis; HeldHeaders or PinnedHeader then checks the signatures.
 func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	s, err := genesisState(doc)
 	if err != nil {

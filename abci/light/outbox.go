@@ -42,7 +42,7 @@ type submission struct {
 
 // Submit broadcasts the transaction and returns the verdict of CheckTx.
 func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
-	c.cache.add(t)
+	c.cache.addSent(t)
 	s := &submission{ctx: ctx, tx: t, done: make(chan error, 1)}
 	c.put(s)
 	select {

@@ -20,8 +20,8 @@ type sentCache struct {
 	aggregates     []*tx.Tx
 }
 
-// add caches a gradient or an aggregate, and drops all transactions of earlier rounds.
-func (o *sentCache) add(t *tx.Tx) {
+// addSent caches a gradient or an aggregate, and drops all transactions of earlier rounds.
+func (o *sentCache) addSent(t *tx.Tx) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch g, a := t.Gradient, t.Aggregate; {
@@ -33,8 +33,8 @@ func (o *sentCache) add(t *tx.Tx) {
 	}
 }
 
-// checked caches the gradients of a draft that has passed CheckDraft.
-func (o *sentCache) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
+// addDraft caches the gradients of a draft that has passed CheckDraft.
+func (o *sentCache) addDraft(draft *tx.Aggregate, gradients []*tx.Tx) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.isFor(draft.Epoch, draft.Round) {

@@ -1,8 +1,9 @@
 // Package light verifies headers and states, starting from a trusted header.
 //
-//	Light, HeldHeaders, PinnedHeader  return headers by height, to check an answer or a file against
-//	Chain  gives a worker outside its node's process access to the chain: each state must follow
-//	       from the home's genesis, whatever the node says
+//	Light, HeldHeaders, PinnedHeader  return verified headers by height; an answer or a file is
+//	       checked against such a header
+//	Chain  is the chain's interface for a worker that runs in another process than its node. It
+//	       trusts only the home's genesis: each state must follow from that genesis
 //
 // Trust, Headers and PinnedHeader need neither network nor disk. A build for a browser (GOOS=js)
 // has only these: a browser verifies an exported model offline.

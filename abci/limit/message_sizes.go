@@ -144,17 +144,17 @@ func (b limitedConsensus) FilterMsgBytes(channel byte, from p2p.Peer, message []
 	return nil
 }
 
-// Install returns a node option that puts the limits on the node's reactors, except the reactors in
-// own, which apply the limits themselves. It must be the last option.
-func (b Messages) Install(own ...p2p.Reactor) cmtnode.Option {
-	return func(n *cmtnode.Node) { b.replace(n, own) }
+// Install returns a node option that puts the limits on the node's reactors, except the exempt
+// reactors, which apply the limits themselves. It must be the last option.
+func (b Messages) Install(exempt ...p2p.Reactor) cmtnode.Option {
+	return func(n *cmtnode.Node) { b.replace(n, exempt) }
 }
 
-func (b Messages) replace(n *cmtnode.Node, own []p2p.Reactor) {
+func (b Messages) replace(n *cmtnode.Node, exempt []p2p.Reactor) {
 	for _, name := range []string{"MEMPOOL", "BLOCKSYNC", "CONSENSUS", "EVIDENCE", "STATESYNC", "PEX", "EXPRESS",
 		"CLOCK"} {
 		r, ok := n.Switch().Reactor(name)
-		if !ok || slices.Contains(own, r) {
+		if !ok || slices.Contains(exempt, r) {
 			continue
 		}
 		var behind p2p.Reactor = limitedReactor{r, b}

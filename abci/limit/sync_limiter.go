@@ -103,7 +103,7 @@ func (s *syncLimiter) Receive(m p2p.Envelope) {
 	if !ok {
 		asked = make(chan p2p.Envelope, maxRequests)
 		m.Src.Set(key, asked)
-		go s.answer(m.Src, asked)
+		go s.answerRequests(m.Src, asked)
 	}
 	select {
 	case asked <- m:
@@ -111,8 +111,8 @@ func (s *syncLimiter) Receive(m p2p.Envelope) {
 	}
 }
 
-// answer answers the requests of a peer until the peer stops.
-func (s *syncLimiter) answer(to p2p.Peer, asked <-chan p2p.Envelope) {
+// answerRequests answers the requests of a peer until the peer stops.
+func (s *syncLimiter) answerRequests(to p2p.Peer, asked <-chan p2p.Envelope) {
 	for {
 		select {
 		case <-to.Quit():

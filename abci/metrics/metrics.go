@@ -133,35 +133,35 @@ func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
 }
 
 // Signer registers a gauge that is 1 while the signer of the participant's keys answers.
-func (m *Metrics) Signer(away func() bool) {
-	m.signer("signer_answers", "1 while the signer of the participant's keys answers, else 0; absent without "+
-		"worker.signer.", away)
+func (m *Metrics) Signer(isAway func() bool) {
+	m.signerGauge("signer_answers", "1 while the signer of the participant's keys answers, else 0; absent without "+
+		"worker.signer.", isAway)
 }
 
 // ValidatorSigner registers a gauge that is 1 while the signer of the validator's key is connected.
-func (m *Metrics) ValidatorSigner(away func() bool) {
-	m.signer("validator_signer_connected", "1 while the signer of the validator's key is connected, else 0; absent "+
-		"without priv_validator_laddr.", away)
+func (m *Metrics) ValidatorSigner(isAway func() bool) {
+	m.signerGauge("validator_signer_connected", "1 while the signer of the validator's key is connected, else 0; absent "+
+		"without priv_validator_laddr.", isAway)
 }
 
 // BlocksBehind registers a gauge of the decided blocks that the node has not committed.
 func (m *Metrics) BlocksBehind(behind func() int64) {
-	m.function("blocks_behind", "Blocks that nodes of more than f members have, and this node has not committed.",
+	m.gaugeFunc("blocks_behind", "Blocks that nodes of more than f members have, and this node has not committed.",
 		func() float64 { return float64(behind()) })
 }
 
-// signer registers a gauge that is 0 while away returns true, and 1 otherwise.
-func (m *Metrics) signer(name, help string, away func() bool) {
-	m.function(name, help, func() float64 {
-		if away() {
+// signerGauge registers a gauge whose value is 0 while isAway returns true, and 1 otherwise.
+func (m *Metrics) signerGauge(name, help string, isAway func() bool) {
+	m.gaugeFunc(name, help, func() float64 {
+		if isAway() {
 			return 0
 		}
 		return 1
 	})
 }
 
-// function registers a gauge that takes its value from the function value.
-func (m *Metrics) function(name, help string, value func() float64) {
+// gaugeFunc registers a gauge. Each collection of the metrics calls value for the gauge's value.
+func (m *Metrics) gaugeFunc(name, help string, value func() float64) {
 	if m == nil {
 		return
 	}
@@ -282,11 +282,11 @@ func (m *Metrics) State(c Chain) {
 func index(p uint32) string { return strconv.FormatUint(uint64(p), 10) }
 
 // RecordRoundOpening records the time at which this node saw a round open.
-func (m *Metrics) RecordRoundOpening(at time.Time) {
+func (m *Metrics) RecordRoundOpening(t time.Time) {
 	if m == nil {
 		return
 	}
-	m.opened.WithLabelValues(m.chainID).Set(float64(at.UnixMilli()) / 1000)
+	m.opened.WithLabelValues(m.chainID).Set(float64(t.UnixMilli()) / 1000)
 }
 
 // ClockOffset records the node's clock minus the median of the peers' clocks.
@@ -328,13 +328,14 @@ func (m *Metrics) SetActive(active bool) {
 	}
 }
 
-// OwnRound counts a closed round. included says whether this node's participant has a gradient in it.
-func (m *Metrics) OwnRound(included bool) {
+// OwnRound counts a closed round. The argument tells whether this node's participant has a gradient
+// in the round.
+func (m *Metrics) OwnRound(hasGradient bool) {
 	if m == nil {
 		return
 	}
 	m.absent.WithLabelValues(m.chainID).Inc()
-	if included {
+	if hasGradient {
 		m.absent.WithLabelValues(m.chainID).Set(0)
 	}
 }

@@ -79,8 +79,8 @@ func (e *earlyCloses) forget(id p2p.ID) {
 	delete(e.closeTimes, id)
 }
 
-// connected returns the number of peers that have been connected for longer than earlyClose.
-func (e *earlyCloses) connected() (n int) {
+// connectedPeers returns the number of peers that have been connected for longer than earlyClose.
+func (e *earlyCloses) connectedPeers() (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, since := range e.connectTimes {

@@ -24,9 +24,9 @@ func TestEarlyCloses(t *testing.T) {
 	}
 	e.RemovePeer(rejects, io.EOF)
 	e.RemovePeer(mine, errors.New("a message that cannot be decoded"))
-	require.Zero(t, e.connected(), "too early to say")
+	require.Zero(t, e.connectedPeers(), "too early to say")
 	now = now.Add(earlyClose + 1)
-	require.Equal(t, 1, e.connected())
+	require.Equal(t, 1, e.connectedPeers())
 	e.RemovePeer(late, io.EOF)
 	require.Equal(t, []string{string(rejects.ID())}, e.closedBy())
 

@@ -20,10 +20,11 @@ const (
 	saidPeerStopped = "Stopping peer for error"
 )
 
-// OfHealthyNet returns the text for a log line at a lower level if an error about a peer also
-// occurs in a healthy net, and "" for any other error. Such errors occur if a peer is not running,
-// if two nodes dial each other at once, or if the peer's member has left. CometBFT and redial dial
-// a missing peer again, and redial warns if a persistent peer stays missing.
+// OfHealthyNet recognizes the errors about a peer that also occur in a healthy net. For such an
+// error it returns the text of a log line at a lower level, and for any other error "". These
+// errors occur if a peer is not running, if two nodes dial each other at once, or if the peer's
+// member has left. CometBFT and redial dial a missing peer again, and redial warns if a persistent
+// peer stays missing.
 func OfHealthyNet(message string, keyvals []any) string {
 	is := func(expected func(error) bool) bool {
 		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })

@@ -57,11 +57,11 @@ func New(c *config.Config, s home.P2PConfig, g app.Genesis, state func() *app.St
 		log: logger}
 }
 
-// Configure returns the configuration c with the peers and the size limits of the node with the id
-// own. The size limits are for transactions under the parameters in the state s, or in the genesis
-// if s is nil. maxBlock is the genesis's block.max_bytes.
-func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, own p2p.ID) *config.Config {
-	c, all := admission.Configure(c, n.Control, own), n.genesis.Participants
+// Configure returns the configuration c with the peers and the size limits of the node with id
+// ownID. The size limits are for transactions under the parameters in the state s, or in the
+// genesis if s is nil. maxBlock is the genesis's block.max_bytes.
+func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, ownID p2p.ID) *config.Config {
+	c, all := admission.Configure(c, n.Control, ownID), n.genesis.Participants
 	n.Messages = limit.NewMessages(c, n.genesis.Params, len(all), maxBlock)
 	if s != nil {
 		c, all = home.TuneSizes(c, s.Params, s.Active()), s.Participants

@@ -26,10 +26,10 @@ func validators(s *app.State) (n int) {
 	return n
 }
 
-// reportNoPeers logs that the node, whose id is own, has no peer, and whether peers have closed the
+// reportNoPeers logs that the node with id ownID has no peer, and whether peers have closed the
 // connection right after the handshake. It logs each of the two lines once in each period without a
 // peer, until ctx is done.
-func (e *earlyCloses) reportNoPeers(ctx context.Context, own string, logger log.Logger) {
+func (e *earlyCloses) reportNoPeers(ctx context.Context, ownID string, logger log.Logger) {
 	tick := time.NewTicker(noPeersPause)
 	defer tick.Stop()
 	for last := ""; ; {
@@ -39,8 +39,8 @@ func (e *earlyCloses) reportNoPeers(ctx context.Context, own string, logger log.
 		case <-tick.C:
 		}
 		text := ""
-		switch hint := (query.Connections{ClosedBy: e.closedBy()}).Hint(own); {
-		case e.connected() > 0:
+		switch hint := (query.Connections{ClosedBy: e.closedBy()}).Hint(ownID); {
+		case e.connectedPeers() > 0:
 		case hint != "":
 			text = "no peers: " + hint
 		default:

@@ -75,8 +75,8 @@ func dialMissing(ctx context.Context, sw dialer, all []*p2p.NetAddress, closes *
 	return missing
 }
 
-// warnMissing warns about persistent peers that are not connected. If missing is "", it logs that
-// all persistent peers are connected again.
+// warnMissing warns about the listed persistent peers, which are not connected. If the list is
+// empty, it logs that all persistent peers are connected again.
 func warnMissing(logger log.Logger, missing string) {
 	if missing == "" {
 		logger.Info("all persistent peers are connected")

@@ -19,16 +19,17 @@ type missedProposals struct {
 	height     int64 // the height of the last block
 	proposer   string
 	validators []string // the validators' addresses, in the order of commits
-	missed     []bool   // whether the proposer missed its last turn, by place in the rotation (height modulo n)
-	proposers  []string // the proposer's address by place; "" while unknown
+	missed     []bool   // by height modulo n: whether the first proposer of these heights missed its last turn
+	proposers  []string // by height modulo n: the first proposer's address; "" while unknown
 }
 
-// observe records a decided block. included lists the validators whose participants have a gradient
-// in the block. lost is true if the first proposer of the next height missed its last turn and has
-// since sent neither a committed vote nor a gradient. Gradients count because the votes of the
-// slowest validator may be in no commit.
-func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []string) (lost bool) {
-	heard, validators := included, make([]string, len(b.DecidedLastCommit.Votes))
+// observe records a decided block. The argument gradientSenders lists the validators whose
+// participants have a gradient in the block. isSilent is true if the first proposer of the next
+// height missed its last turn and has since sent neither a committed vote nor a gradient. Gradients
+// count because the votes of the slowest validator may be in no commit.
+func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, gradientSenders []string,
+) (isSilent bool) {
+	heard, validators := gradientSenders, make([]string, len(b.DecidedLastCommit.Votes))
 	for i, v := range b.DecidedLastCommit.Votes {
 		validators[i] = string(v.Validator.Address)
 		if v.BlockIdFlag != cmtproto.BlockIDFlagAbsent {

@@ -30,13 +30,14 @@ func newProposeTimeout(c *config.ConsensusConfig) *proposeTimeout {
 // onFinalized is the application's callback for a decided block. It may change the timeouts,
 // because CometBFT reads them only in the goroutine that calls FinalizeBlock.
 func (t *proposeTimeout) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
-	t.set(t.missedProposals.observe(b, includedValidators(out.State, out.Record)))
+	t.adapt(t.missedProposals.observe(b, includedValidators(out.State, out.Record)))
 }
 
-// set shortens the timeout if the first proposer of the next height is likely to miss its turn.
-func (t *proposeTimeout) set(lost bool) {
+// adapt shortens the timeout if the first proposer of the next height is silent
+// (missedProposals.observe).
+func (t *proposeTimeout) adapt(isSilent bool) {
 	short := time.Duration(0)
-	if lost {
+	if isSilent {
 		short = t.baseTimeout - t.baseTimeout/lostTurnShare
 	}
 	t.consensus.TimeoutPropose, t.consensus.TimeoutProposeDelta = t.baseTimeout-short, t.delta+short

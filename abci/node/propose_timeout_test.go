@@ -40,7 +40,7 @@ func TestDecidedByMembers(t *testing.T) {
 func TestProposeTimeout(t *testing.T) {
 	c := config.DefaultConsensusConfig()
 	c.TimeoutPropose, c.TimeoutProposeDelta = time.Second, 500*time.Millisecond
-	set := newProposeTimeout(c).set
+	set := newProposeTimeout(c).adapt
 	set(true)
 	set(true)
 	require.Equal(t, 100*time.Millisecond, c.Propose(0))

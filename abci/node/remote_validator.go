@@ -91,17 +91,17 @@ func (v *remoteValidator) GetPubKey() (crypto.PubKey, error) { return v.key, nil
 
 // SignVote implements types.PrivValidator.
 func (v *remoteValidator) SignVote(chainID string, vote *cmtproto.Vote) error {
-	return v.ask(func() error { return v.SignerClient.SignVote(chainID, vote) })
+	return v.retry(func() error { return v.SignerClient.SignVote(chainID, vote) })
 }
 
 // SignProposal implements types.PrivValidator.
 func (v *remoteValidator) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
-	return v.ask(func() error { return v.SignerClient.SignProposal(chainID, proposal) })
+	return v.retry(func() error { return v.SignerClient.SignProposal(chainID, proposal) })
 }
 
-// ask calls the function question, and calls it again if the connection was lost. The signer
+// retry sends a question to the signer, and sends it again if the connection was lost. The signer
 // answers the same question with the same signature.
-func (v *remoteValidator) ask(question func() error) (err error) {
+func (v *remoteValidator) retry(question func() error) (err error) {
 	for range 2 {
 		if v.WaitForConnection(signerPause) != nil {
 			return errors.Join(errNoSigner, err)

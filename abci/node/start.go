@@ -71,7 +71,7 @@ type Running struct {
 
 	network       *network.Network
 	isUnlisted    bool               // Hooks.Unlisted: the node has no listeners; Stop stops its parts one by one
-	isWatched     bool               // whether start has called network.Watch; Stop then waits for a value from worker
+	isWatched     bool               // whether start has called network.Watch: Stop then waits for the worker's result
 	databases     databases.Set      // the databases of CometBFT
 	db            dbm.DB             // the database of the application
 	cancel        context.CancelFunc // stops the goroutines outside of consensus
@@ -79,7 +79,7 @@ type Running struct {
 	votes         *validatorVotes
 	validatorLock io.Closer // nil if another process has the validator's key
 	upgradeHalt   *upgradeHalt
-	worker        chan error
+	worker        chan error  // receives the worker's result, once
 	workerStopped atomic.Bool // whether the validator goes on without its worker
 	failures      chan error
 	haltReason    atomic.Pointer[string] // CometBFT's text about a consensus failure; nil if there was none

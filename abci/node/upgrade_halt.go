@@ -92,7 +92,8 @@ func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error 
 	return s.PrivValidator.SignProposal(chainID, proposal)
 }
 
-// upgradeHalt is the state of a node's halt before the height of another version.
+// upgradeHalt is the state of a node's halt for an upgrade. The node halts before the first height
+// that another version must execute.
 type upgradeHalt struct {
 	lastState chan *app.State // receives the state after the last height of this version
 	// blocked is closed when CometBFT has delivered a block of the other version and is blocked in

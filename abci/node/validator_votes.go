@@ -37,7 +37,7 @@ func (v *validatorVotes) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app
 		return
 	}
 	silent := v.silent.Add(1)
-	if voted(b.DecidedLastCommit.Votes, v.key.Address()) {
+	if hasVoted(b.DecidedLastCommit.Votes, v.key.Address()) {
 		silent = 0
 		v.silent.Store(0)
 	}
@@ -63,8 +63,8 @@ func (v *validatorVotes) compare(s *app.State) bool {
 	return true
 }
 
-// voted reports whether a commit has a vote of the validator with an address.
-func voted(votes []abcitypes.VoteInfo, address []byte) bool {
+// hasVoted reports whether a commit has a vote of the validator with an address.
+func hasVoted(votes []abcitypes.VoteInfo, address []byte) bool {
 	return slices.ContainsFunc(votes, func(vote abcitypes.VoteInfo) bool {
 		return bytes.Equal(vote.Validator.Address, address) && vote.BlockIdFlag != cmtproto.BlockIDFlagAbsent
 	})

@@ -20,9 +20,9 @@ type LocalChain struct {
 	Send          func(ctx context.Context, raw []byte) error // submits a transaction to the node's mempool
 }
 
-// Await waits until the participant's task in the committed state differs from the task last, and
+// Await waits until the participant's task in the committed state differs from lastTask, and
 // returns the new task.
-func (l LocalChain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+func (l LocalChain) Await(ctx context.Context, pub []byte, lastTask *worker.Task) (*worker.Task, error) {
 	select {
 	case <-l.Ready:
 	case <-ctx.Done():
@@ -31,7 +31,7 @@ func (l LocalChain) Await(ctx context.Context, pub []byte, last *worker.Task) (*
 	for {
 		v := l.Pool().Snapshot()
 		s := v.State
-		if worker.HasMoved(s, last) {
+		if worker.HasMoved(s, lastTask) {
 			return worker.NewTask(s, pub)
 		}
 		select {

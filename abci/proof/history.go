@@ -92,23 +92,23 @@ func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
 	return proven, proven.Verify("round/"+pair.Key, hash[:])
 }
 
-// Model extends round, the proof of a round's record, to a proof of the parameters after that
-// round.
-func Model(parameters []byte, round Proven) Proven {
-	ops := []cmtcrypto.ProofOp{wholeOperator{OpChunks}.ProofOp(), recordOp{round.Value}.ProofOp()}
-	return Proven{Value: parameters, Ops: operators(append(ops, round.Ops.Ops...)...)}
+// Model returns a proof of the parameters after a round. It extends the given proof of the round's
+// record.
+func Model(parameters []byte, record Proven) Proven {
+	ops := []cmtcrypto.ProofOp{wholeOperator{OpChunks}.ProofOp(), recordOp{record.Value}.ProofOp()}
+	return Proven{Value: parameters, Ops: operators(append(ops, record.Ops.Ops...)...)}
 }
 
-// Chunk extends round, the proof of a round's record, to a proof of one chunk of the parameters
-// after that round.
-func Chunk(parameters []byte, i uint64, round Proven) (Proven, error) {
+// Chunk returns a proof of chunk i of the parameters after a round. It extends the given proof of
+// the round's record.
+func Chunk(parameters []byte, i uint64, record Proven) (Proven, error) {
 	chunks := app.Chunks(parameters)
 	if i >= uint64(len(chunks)) {
 		return Proven{}, fmt.Errorf("%w: chunk %d, the model has %d", ErrNoValue, i, len(chunks))
 	}
-	p, err := leaf(app.Indexed(chunks), strconv.FormatUint(i, 10))
+	p, err := proveLeaf(app.Indexed(chunks), strconv.FormatUint(i, 10))
 	if err == nil {
-		p.Ops.Ops = append(append(p.Ops.Ops, recordOp{round.Value}.ProofOp()), round.Ops.Ops...)
+		p.Ops.Ops = append(append(p.Ops.Ops, recordOp{record.Value}.ProofOp()), record.Ops.Ops...)
 	}
 	return p, err
 }

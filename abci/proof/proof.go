@@ -105,29 +105,29 @@ func State(s *app.State, key string) (Proven, error) {
 		return extend(s, path[0], Proven{Value: wholeOperators[join].join(elements),
 			Ops: operators(wholeOperator{join}.ProofOp())})
 	case isList && len(path) == 2:
-		p, err := leaf(app.Indexed(elements), path[1])
+		p, err := proveLeaf(app.Indexed(elements), path[1])
 		if err != nil {
 			return p, fmt.Errorf("%w: %s", err, key)
 		}
 		return extend(s, path[0], p)
 	case !isList && len(path) == 1:
-		return leaf(s.Tree(), path[0])
+		return proveLeaf(s.Tree(), path[0])
 	}
 	return Proven{}, fmt.Errorf("%w: unknown key %.80q", ErrNoValue, key)
 }
 
-// extend adds one operator to the proof p, which leads to the value under key in the state's tree.
-// The operator leads from that value to the application hash.
-func extend(s *app.State, key string, p Proven) (Proven, error) {
-	top, err := leaf(s.Tree(), key)
+// extend adds one operator to the proof base. That proof leads to the value under key in the
+// state's tree, and the operator leads from that value to the application hash.
+func extend(s *app.State, key string, base Proven) (Proven, error) {
+	top, err := proveLeaf(s.Tree(), key)
 	if err == nil {
-		p.Ops.Ops = append(p.Ops.Ops, top.Ops.Ops...)
+		base.Ops.Ops = append(base.Ops.Ops, top.Ops.Ops...)
 	}
-	return p, err
+	return base, err
 }
 
-// leaf proves the value under a key of a tree.
-func leaf(tree []app.Pair, key string) (Proven, error) {
+// proveLeaf proves the value under a key of a tree.
+func proveLeaf(tree []app.Pair, key string) (Proven, error) {
 	leaves := make([][]byte, len(tree))
 	at := -1
 	for i, p := range tree {

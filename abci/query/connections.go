@@ -29,17 +29,17 @@ func (q *Queries) answerEarly(req *abcitypes.RequestQuery, r *abcitypes.Response
 	if strings.Trim(req.Path, "/") != "connections" {
 		return ErrNotReady
 	}
-	r.Value, err = encoded(q.queryConnections(nil, ""))
+	r.Value, err = encode(q.queryConnections(nil, ""))
 	return err
 }
 
-// Hint tells the operator of the node with the id own what the closed connections mean, and what to
-// do. It returns "" if no connection was closed.
-func (c Connections) Hint(own string) string {
+// Hint tells the operator of a node what the closed connections mean, and what to do. It returns ""
+// if no connection was closed. The hint names ownID, the node's id.
+func (c Connections) Hint(ownID string) string {
 	if len(c.ClosedBy) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d node(s) closed the connection right after the handshake, and may not admit this node yet: "+
 		"their operators add %s to p2p.allowed_peers of app.toml, or a member registers it (spdl tx join, spdl tx "+
-		"rotate --nodes); closed by %s", len(c.ClosedBy), own, strings.Join(c.ClosedBy, ", "))
+		"rotate --nodes); closed by %s", len(c.ClosedBy), ownID, strings.Join(c.ClosedBy, ", "))
 }

@@ -83,8 +83,8 @@ const WorkerStopped = "stopped"
 
 // Home is a node's declaration about the home of its own worker.
 type Home struct {
-	Trainer string `json:"trainer,omitempty"` // contained or not contained; empty without a trainer
-	Consent string `json:"consent,omitempty"` // with worker.consent "ask": awaited, consented or rejected; otherwise empty
+	Trainer string `json:"trainer,omitempty"` // "contained" (in the sandbox) or "not contained"; empty without a trainer
+	Consent string `json:"consent,omitempty"` // "awaited", "consented" or "rejected"; empty unless worker.consent is "ask"
 	Signer  string `json:"signer,omitempty"`  // SignerAnswers or SignerAway; empty if worker.signer is not set
 	// ValidatorSigner is SignerAnswers or SignerAway; it is empty if priv_validator_laddr is not set.
 	ValidatorSigner string `json:"validator_signer,omitempty"`
@@ -214,15 +214,15 @@ func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery
 		return fmt.Errorf("%w: %q", ErrUnknownPath, req.Path)
 	}
 	if arg == "" && sharedPaths[name] {
-		r.Value, err = q.answers.Get(answerKey{s, name}, func() ([]byte, error) { return encoded(answer(q, s, "")) })
+		r.Value, err = q.answers.Get(answerKey{s, name}, func() ([]byte, error) { return encode(answer(q, s, "")) })
 		return err
 	}
-	r.Value, err = encoded(answer(q, s, arg))
+	r.Value, err = encode(answer(q, s, arg))
 	return err
 }
 
-// encoded encodes an answer as JSON, or returns err.
-func encoded(body any, err error) ([]byte, error) {
+// encode encodes an answer as JSON, or returns err.
+func encode(body any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (q *Queries) queryStatus(s *app.State, _ string) (any, error) {
 		phase = "revealing"
 	}
 	return Status{
-		Home: q.home(s), Phase: phase, Committed: len(s.Progress.Commitments),
+		Home: q.declaration(s), Phase: phase, Committed: len(s.Progress.Commitments),
 		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
 		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking),
@@ -249,8 +249,8 @@ func (q *Queries) queryStatus(s *app.State, _ string) (any, error) {
 	}, nil
 }
 
-// home returns the node's declaration about its home, or nil.
-func (q *Queries) home(s *app.State) *Home {
+// declaration returns the node's declaration about its home, or nil.
+func (q *Queries) declaration(s *app.State) *Home {
 	if q.Declaration == nil {
 		return nil
 	}

@@ -36,9 +36,9 @@ var rangePaths = map[string]func(q *Queries, s *app.State, arg string) (RangeInf
 	"kept":     (*Queries).rangeKept,
 }
 
-// byteRange is a requested range of bytes. The end, to, is exclusive. It is 0 if the request has no
-// end.
-type byteRange struct{ from, to uint64 }
+// byteRange is a requested range of bytes, from begin to before end. If the request has no end, end
+// is 0.
+type byteRange struct{ begin, end uint64 }
 
 // readByteRange parses from=A&to=B. If there is no to=B, the piece has the max length.
 func readByteRange(text string) (sp byteRange, err error) {
@@ -46,13 +46,13 @@ func readByteRange(text string) (sp byteRange, err error) {
 	if err != nil || len(asked["from"]) != 1 || len(asked["to"]) > 1 || len(asked) != 1+len(asked["to"]) {
 		return sp, fmt.Errorf("%w: range %q, want from=A, or from=A&to=B", ErrBadQuery, text)
 	}
-	if sp.from, err = argument(asked.Get("from")); err != nil {
+	if sp.begin, err = argument(asked.Get("from")); err != nil {
 		return sp, err
 	}
 	if asked.Has("to") {
-		if sp.to, err = argument(asked.Get("to")); err == nil && (sp.to <= sp.from || sp.to-sp.from > MaxRange) {
-			err = fmt.Errorf("%w: from byte %d to before byte %d, want at least 1 and at most %d bytes", ErrBadQuery, sp.from,
-				sp.to, MaxRange)
+		if sp.end, err = argument(asked.Get("to")); err == nil && (sp.end <= sp.begin || sp.end-sp.begin > MaxRange) {
+			err = fmt.Errorf("%w: from byte %d to before byte %d, want at least 1 and at most %d bytes", ErrBadQuery, sp.begin,
+				sp.end, MaxRange)
 		}
 	}
 	return sp, err
@@ -61,14 +61,14 @@ func readByteRange(text string) (sp byteRange, err error) {
 // slice returns the bytes of data in the range.
 func (sp byteRange) slice(data []byte) ([]byte, error) {
 	n := uint64(len(data))
-	if sp.from >= n || sp.to > n {
-		return nil, fmt.Errorf("%w: from byte %d to before byte %d, there are %d", ErrBadQuery, sp.from,
-			max(sp.to, sp.from+1), n)
+	if sp.begin >= n || sp.end > n {
+		return nil, fmt.Errorf("%w: from byte %d to before byte %d, there are %d", ErrBadQuery, sp.begin,
+			max(sp.end, sp.begin+1), n)
 	}
-	if sp.to == 0 {
-		sp.to = min(sp.from+MaxRange, n)
+	if sp.end == 0 {
+		sp.end = min(sp.begin+MaxRange, n)
 	}
-	return data[sp.from:sp.to], nil
+	return data[sp.begin:sp.end], nil
 }
 
 // queryRange answers name/arg?range with bytes. An answer from the current state changes with the

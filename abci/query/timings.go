@@ -94,7 +94,7 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	case x.Commit != nil:
 		t.recordCommitment(x.Commit, v.State)
 	case x.Gradient != nil:
-		t.gradient(x.Gradient, v)
+		t.recordGradient(x.Gradient, v)
 	}
 }
 
@@ -110,9 +110,9 @@ func (t *Timings) recordCommitment(c *tx.Commit, s *app.State) {
 	m.Slow = s.Committing() && s.Height+1 >= s.Progress.Opened+s.Params.Election.QuorumBlocks
 }
 
-// gradient records the arrival of this node's own gradient, of the gradient that completes N-f
-// gradients, and of the last required gradient. The caller holds the lock.
-func (t *Timings) gradient(g *tx.Gradient, v pool.Snapshot) {
+// recordGradient records the arrival of this node's own gradient, of the gradient that completes
+// N-f gradients, and of the last required gradient. The caller holds the lock.
+func (t *Timings) recordGradient(g *tx.Gradient, v pool.Snapshot) {
 	now, next := t.now(), v.State.Height+1
 	m := t.moments(params.RoundID{Epoch: g.Epoch, Round: g.Round})
 	if t.hasOwn && g.Participant == t.ownIndex && m.OwnAt == 0 {

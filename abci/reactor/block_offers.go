@@ -85,9 +85,9 @@ func (o *offers) offersOf(height int64, parts *types.PartSet) (list []*offer, ot
 type assembly struct {
 	parts       *types.PartSet
 	handed      *bits.BitArray // the parts that step has handed to consensus
-	count       int            // how many parts consensus had stored or been handed at the last call of request
+	count       int            // how many parts consensus had stored or been handed at the last call of requestParts
 	requestTime time.Time
-	requests    int // the number of calls of request that sent requests
+	requests    int // the number of calls of requestParts that sent requests
 }
 
 // rebuild hands rebuilt parts of the offered blocks to consensus until the node stops.
@@ -111,9 +111,9 @@ func (r *BlockReactor) rebuild() {
 }
 
 // step hands to consensus the parts that can be rebuilt now, and requests the other parts after a
-// pause. If consensus has begun to collect another part set, step starts over. more is true if
+// pause. If consensus has begun to collect another part set, step starts over. isMissing is true if
 // parts are still missing.
-func (r *BlockReactor) step(a *assembly) (more bool) {
+func (r *BlockReactor) step(a *assembly) (isMissing bool) {
 	rs := r.round()
 	list, others := r.offers.offersOf(rs.Height, rs.ProposalBlockParts)
 	if len(list) == 0 {
@@ -128,19 +128,19 @@ func (r *BlockReactor) step(a *assembly) (more bool) {
 	}
 	has := taken.Or(a.handed)
 	for _, x := range list {
-		if !r.give(rs, a, x, has) {
+		if !r.handOver(rs, a, x, has) {
 			return true
 		}
 	}
 	if !has.IsFull() {
-		r.request(a, list, has)
+		r.requestParts(a, list, has)
 	}
 	return true
 }
 
-// give rebuilds parts from an offer and passes them to consensus. If the offer is forged, give
-// disconnects the sender of the offer and returns false.
-func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *bits.BitArray) bool {
+// handOver rebuilds parts from an offer and passes them to consensus. If the offer is forged,
+// handOver disconnects the sender of the offer and returns false.
+func (r *BlockReactor) handOver(rs *cstypes.RoundState, a *assembly, x *offer, has *bits.BitArray) bool {
 	if x.parts == a.parts && (x.missingTx == nil || r.pool.PoolTx(*x.missingTx) == nil) {
 		return true
 	}
@@ -152,7 +152,7 @@ func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *
 		if has.GetIndex(i) {
 			continue
 		}
-		part, missing, err := x.block.part(i, func(h hash) *tx.Tx { return r.pool.PoolTx(h) })
+		part, missing, err := x.block.rebuildPart(i, func(h hash) *tx.Tx { return r.pool.PoolTx(h) })
 		if err != nil {
 			r.offers.remove(x.peer)
 			r.sw.StopPeerForError(x.peer, err)
@@ -177,10 +177,10 @@ func (r *BlockReactor) give(rs *cstypes.RoundState, a *assembly, x *offer, has *
 	return true
 }
 
-// request requests the parts that cannot be rebuilt. It first asks one peer that has offered the
-// block. After each pause without a new part it asks twice as many peers. Known nodes come before
-// strangers, and earlier offers before later ones.
-func (r *BlockReactor) request(a *assembly, list []*offer, has *bits.BitArray) {
+// requestParts requests the parts that cannot be rebuilt. It first asks one peer that has offered
+// the block. After each pause without a new part it asks twice as many peers. Known nodes come
+// before strangers, and earlier offers before later ones.
+func (r *BlockReactor) requestParts(a *assembly, list []*offer, has *bits.BitArray) {
 	now, bitmap, count := time.Now(), has.ToProto().Elems, 0
 	for _, word := range bitmap {
 		count += mathbits.OnesCount64(word)

@@ -200,16 +200,16 @@ func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 }
 
 // blockOf returns the compact block to which a part belongs. It returns nil if the part's block is
-// neither the current block nor the last block. whole is false while this node lacks parts of the
-// block.
-func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, whole bool) {
-	if block := r.kept(height, p); block != nil {
+// neither the current block nor the last block. isComplete is false while this node lacks parts of
+// the block.
+func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, isComplete bool) {
+	if block := r.keptBlock(height, p); block != nil {
 		return block, true
 	}
 	rs := r.round() // may wait for consensus, so the caller must not hold the lock
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.block != nil && r.block.includes(height, p) {
+	if r.block != nil && r.block.hasPart(height, p) {
 		return r.block, true
 	}
 	parts := rs.ProposalBlockParts
@@ -231,11 +231,11 @@ func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBl
 	return block, true
 }
 
-// kept returns the last block if it includes the part p, otherwise nil.
-func (r *BlockReactor) kept(height int64, p *cmtproto.Part) *compactBlock {
+// keptBlock returns the last block if it includes the part p, and nil otherwise.
+func (r *BlockReactor) keptBlock(height int64, p *cmtproto.Part) *compactBlock {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.block != nil && r.block.includes(height, p) {
+	if r.block != nil && r.block.hasPart(height, p) {
 		return r.block
 	}
 	return nil
@@ -270,7 +270,7 @@ func (p *blockPeer) Send(m p2p.Envelope) bool {
 	if !ok || !p.compact {
 		return p.Peer.Send(m)
 	}
-	if p.wants(part) {
+	if p.takeRequest(part) {
 		return p.Peer.Send(m)
 	}
 	block, whole := p.reactor.blockOf(part.Height, &part.Part)
@@ -288,9 +288,9 @@ func (p *blockPeer) Send(m p2p.Envelope) bool {
 	return true
 }
 
-// wants reports whether the peer has requested a part that this node has not sent since the
+// takeRequest reports whether the peer has requested a part that this node has not sent since the
 // request. In that case it marks the part as sent, so that one request brings each part only once.
-func (p *blockPeer) wants(part *cmtcons.BlockPart) bool {
+func (p *blockPeer) takeRequest(part *cmtcons.BlockPart) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w, i := p.lastRequest, part.Part.Index

@@ -106,16 +106,16 @@ func merkleTree(leaves [][]byte) (root []byte, aunts [][][]byte) {
 // hash returns the hash of the block's i-th referred transaction.
 func (b *compactBlock) hash(i int) hash { return hash(b.Hashes[i*len(hash{}):]) }
 
-// includes reports whether a part belongs to the block.
-func (b *compactBlock) includes(height int64, p *cmtproto.Part) bool {
+// hasPart reports whether a part belongs to the block.
+func (b *compactBlock) hasPart(height int64, p *cmtproto.Part) bool {
 	return b.Height == height && int64(b.header.Total) == p.Proof.Total && p.Index < b.header.Total &&
 		bytes.Equal(b.proofs[p.Index].LeafHash, p.Proof.LeafHash)
 }
 
-// part rebuilds a part from the transactions that this node has. If it fails, it returns nil with
-// the hash of the first missing transaction, or with errForged. A part within one transaction
+// rebuildPart rebuilds a part from the transactions that this node has. If it fails, it returns nil
+// with the hash of the first missing transaction, or with errForged. A part within one transaction
 // shares the transaction's memory.
-func (b *compactBlock) part(index int, held func(hash) *tx.Tx) (*cmtproto.Part, hash, error) {
+func (b *compactBlock) rebuildPart(index int, held func(hash) *tx.Tx) (*cmtproto.Part, hash, error) {
 	from := index * partBytes
 	to := min(from+partBytes, b.ends[len(b.ends)-1])
 	var raw []byte
@@ -154,21 +154,21 @@ func (b *compactBlock) part(index int, held func(hash) *tx.Tx) (*cmtproto.Part, 
 // blockBytes gives access to the bytes of a whole block by offset.
 type blockBytes struct{ *types.PartSet }
 
-// slice returns the bytes between two offsets, or to the end of the block.
-func (b blockBytes) slice(from, to int) (raw []byte) {
-	for at := from; at < min(to, int(b.ByteSize())); {
+// bytesBetween returns the bytes between two offsets, or to the end of the block.
+func (b blockBytes) bytesBetween(start, end int) (raw []byte) {
+	for at := start; at < min(end, int(b.ByteSize())); {
 		part := b.GetPart(at / partBytes).Bytes
 		begin := at / partBytes * partBytes
-		piece := part[at-begin : min(len(part), to-begin)]
+		piece := part[at-begin : min(len(part), end-begin)]
 		raw, at = append(raw, piece...), at+len(piece)
 	}
 	return raw
 }
 
-// field reads the tag and the length of a length-delimited field at an offset. It returns the
+// readField reads the tag and the length of a length-delimited field at an offset. It returns the
 // field's number, and the offsets at which the content begins and ends.
-func (b blockBytes) field(at, limit int) (number uint64, begin, end int, err error) {
-	head := b.slice(at, min(at+2*binary.MaxVarintLen64, limit))
+func (b blockBytes) readField(at, limit int) (number uint64, begin, end int, err error) {
+	head := b.bytesBetween(at, min(at+2*binary.MaxVarintLen64, limit))
 	tag, n := binary.Uvarint(head)
 	length, m := binary.Uvarint(head[max(n, 0):])
 	begin = at + n + m
@@ -188,26 +188,26 @@ func compact(height int64, parts *types.PartSet, txs types.Txs, hashOf func([]by
 	}
 	size := int(parts.ByteSize())
 	for at := 0; at < size; {
-		number, begin, end, err := b.field(at, size)
+		number, begin, end, err := b.readField(at, size)
 		if err != nil {
 			return nil, err
 		}
 		at = end
 		for number == 2 && begin < end { // the block's data, which consist of only its transactions
-			_, first, last, err := b.field(begin, end)
+			_, first, last, err := b.readField(begin, end)
 			if err != nil || len(txs) == 0 || len(txs[0]) != last-first {
 				return nil, fmt.Errorf("%w: transaction at byte %d", errCompact, begin)
 			}
 			if last-first >= minReferred {
 				h := hashOf(txs[0])
-				m.Literals = append(m.Literals, b.slice(done, first))
+				m.Literals = append(m.Literals, b.bytesBetween(done, first))
 				m.Hashes, m.Lengths = append(m.Hashes, h[:]...), append(m.Lengths, uint32(last-first))
 				done = last
 			}
 			begin, txs = last, txs[1:]
 		}
 	}
-	m.Literals = append(m.Literals, b.slice(done, size))
+	m.Literals = append(m.Literals, b.bytesBetween(done, size))
 	if n := m.Size(); n > maxCompact {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", errCompact, n, maxCompact)
 	}

@@ -77,7 +77,7 @@ func TestPartsAreRebuilt(t *testing.T) {
 		}
 		whole := types.NewPartSetFromHeader(parts.Header())
 		for i := range int(parts.Total()) {
-			part, missing, err := got.part(i, held)
+			part, missing, err := got.rebuildPart(i, held)
 			require.NoError(t, err)
 			if part == nil {
 				require.True(t, lacks[missing])
@@ -116,7 +116,7 @@ func TestForgedCompactBlocks(t *testing.T) {
 		require.NoError(t, err, name)
 		forged := false
 		for i := range int(got.header.Total) {
-			_, _, err := got.part(i, held)
+			_, _, err := got.rebuildPart(i, held)
 			forged = forged || err != nil
 		}
 		require.True(t, forged, name)
@@ -179,7 +179,7 @@ func FuzzCompactBlock(f *testing.F) {
 			return
 		}
 		for i := range min(int(b.header.Total), 64) {
-			part, _, err := b.part(i, func(h hash) *tx.Tx { return pool[h] })
+			part, _, err := b.rebuildPart(i, func(h hash) *tx.Tx { return pool[h] })
 			if err != nil || part == nil {
 				continue
 			}

@@ -155,7 +155,7 @@ func (b *peerQueue) signal() {
 // run sends messages until the peer or the node stops.
 func (b *peerQueue) run(quit <-chan struct{}) {
 	for {
-		message, done, wait := b.next()
+		message, done, wait := b.nextMessage()
 		if message != nil {
 			if b.peer.Send(*message) {
 				done()
@@ -178,10 +178,10 @@ func (b *peerQueue) run(quit <-chan struct{}) {
 	}
 }
 
-// next returns the next message, and a function to call when that message has been sent. If there
-// is no message, next returns the time until it must be called again; 0 means that only wake ends
-// the pause.
-func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Duration) {
+// nextMessage returns the next message, and a function to call when that message has been sent. If
+// there is no message, nextMessage returns the time until it must be called again; 0 means that
+// only wake ends the pause.
+func (b *peerQueue) nextMessage() (message *p2p.Envelope, done func(), wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	height := int64(-1)

@@ -85,9 +85,9 @@ func newRequestScheduler(isTrusted func(p2p.ID) bool) *requestScheduler {
 		peers: map[p2p.ID]*peerScore{}}
 }
 
-// announce records a peer's announcement. If sending is true, the peer will deliver the transaction
-// without a request.
-func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
+// announce records a peer's announcement. isSending is true if the peer will deliver the
+// transaction without a request.
+func (w *requestScheduler) announce(peer p2p.ID, h hash, isSending bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.peers[peer]
@@ -105,7 +105,7 @@ func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 		w.requests[h] = x
 	}
 	a.announcements++
-	if sending && len(x.attempts) == 0 && !now.Before(a.pauseEnd) {
+	if isSending && len(x.attempts) == 0 && !now.Before(a.pauseEnd) {
 		x.attempts = []attempt{{peer, now, now.Add(requestTimeout)}}
 		return
 	}

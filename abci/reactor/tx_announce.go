@@ -40,16 +40,16 @@ func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
 		from.TrySend(*gossipEnvelope(Gossip{Lack: lack}))
 	}
 	for _, h := range lists[3] {
-		g.request(g.requests.notFound(from.ID(), h))
+		g.sendRequests(g.requests.notFound(from.ID(), h))
 	}
 	if g.queueOf(from.ID()) == nil { // the peer left, and RemovePeer ran before these announcements were recorded
-		g.request(g.requests.removePeer(from.ID()))
+		g.sendRequests(g.requests.removePeer(from.ID()))
 	}
 }
 
-// onAnnounced records the transactions that a peer announces or is sending, and requests the
-// transactions that this node needs.
-func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, sending bool) {
+// onAnnounced records the transactions that a peer announces, or that it is already sending
+// (isSending), and requests the transactions that this node needs.
+func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, isSending bool) {
 	height := g.height()
 	for _, h := range list {
 		box.markKnown(h)
@@ -60,16 +60,16 @@ func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, sending bool) {
 		settled := g.recentTxs.isSettled(h, height) || g.checking[h] > 0
 		g.mu.Unlock()
 		if !settled {
-			g.requests.announce(box.peer.ID(), h, sending)
+			g.requests.announce(box.peer.ID(), h, isSending)
 		}
 	}
 	if !g.WaitSync() {
-		g.request(g.requests.schedule(list))
+		g.sendRequests(g.requests.schedule(list))
 	}
 }
 
-// request sends requests to peers. A request that cannot be sent is queued again.
-func (g *TxReactor) request(asks []wantTx) {
+// sendRequests sends requests to peers. A request that cannot be sent is queued again.
+func (g *TxReactor) sendRequests(asks []wantTx) {
 	lists := map[p2p.ID][]wantTx{}
 	for _, a := range asks {
 		lists[a.peer] = append(lists[a.peer], a)

@@ -136,7 +136,7 @@ func (g *TxReactor) Start() error {
 				return
 			case <-tick.C:
 				if !g.WaitSync() {
-					g.request(g.requests.expire())
+					g.sendRequests(g.requests.expire())
 				}
 			}
 		}
@@ -180,7 +180,7 @@ func (g *TxReactor) RemovePeer(peer p2p.Peer, reason any) {
 	delete(g.queues, peer.ID())
 	delete(g.floodPeers, peer.ID())
 	g.mu.Unlock()
-	g.request(g.requests.removePeer(peer.ID()))
+	g.sendRequests(g.requests.removePeer(peer.ID()))
 }
 
 // Receive implements p2p.Reactor.

@@ -106,12 +106,12 @@ func (w batch) drop(k []byte) {
 }
 
 // Save stores the outcome of a height in one synced write. It writes the state's document only if
-// out.Changed or whole is set.
-func (s *Store) Save(out *app.Outcome, whole bool) error {
+// out.Changed or withDocument is set.
+func (s *Store) Save(out *app.Outcome, withDocument bool) error {
 	b := batch{s.db.NewBatch()}
 	defer b.Close()
 	b.put([]byte{prefixHeight}, binary.BigEndian.AppendUint64(nil, out.State.Height))
-	b.state(out, whole || out.Changed)
+	b.putState(out, withDocument || out.Changed)
 	if r := out.Record; r != nil {
 		record, err := r.Marshal()
 		if err != nil {
@@ -129,19 +129,20 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 	return b.WriteSync()
 }
 
-// state writes the model of a closed round and, if changed is set, the document. Each model is
-// written only once: the document leaves it out, and prefixModelOfState holds the key of the model.
-func (w batch) state(out *app.Outcome, changed bool) {
+// putState writes the model of a closed round. If withDocument is set, it also writes the state's
+// document. A model is written only once: the document is then without the model, and the entry
+// under prefixModelOfState is the model's key.
+func (w batch) putState(out *app.Outcome, withDocument bool) {
 	var beside []byte
 	if r := out.Record; r != nil && (!endedEpoch(out.State) || hasModel(out.State, r.ModelHash)) {
 		beside = key(prefixModel, r.Epoch, r.Round)
 		w.put(beside, app.EncodeParameters(out.State.Model))
 	}
 	switch {
-	case changed && beside != nil:
+	case withDocument && beside != nil:
 		w.put([]byte{prefixState}, out.State.EncodeRest())
 		w.put([]byte{prefixModelOfState}, beside)
-	case changed:
+	case withDocument:
 		w.put([]byte{prefixState}, out.State.Encode())
 		w.drop([]byte{prefixModelOfState})
 	}
