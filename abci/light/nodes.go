@@ -16,7 +16,7 @@ import (
 
 // patience is the time in which a node must answer a request for its status. It applies only if the
 // workers know another node.
-const patience = time.Second
+const patience = 1500 * time.Millisecond
 
 // node is a node that workers query and send transactions to.
 type node struct {

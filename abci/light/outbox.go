@@ -19,6 +19,14 @@ const (
 	maxSending = 2
 	// batchBytes bounds the bytes of the transactions in a request with several transactions.
 	batchBytes = 64 << 10
+	// If more than manyCallers calls wait for a state, a request waits for linger before it takes its
+	// transactions: the workers of a group send their commitments one by one, each after its computation.
+	linger      = 5 * time.Millisecond
+	manyCallers = 64
+	// sendPatience is the time in which a node must answer a request with transactions, in addition to
+	// the transfer time. It applies only if the workers know another node. A shorter time would move
+	// transactions from one busy node to another busy node.
+	sendPatience = 3 * time.Second
 	// slowest is the lowest accepted transfer rate, in bytes a second. If a node is slower, its
 	// request times out and another node gets the transactions.
 	slowest = 256 << 10
@@ -102,6 +110,9 @@ func (o *outbox) take(n *node) (batch []*submission, size int) {
 // send sends the waiting submissions to a node, until no submission waits or the node fails.
 func (c *chain) send(n *node) {
 	for {
+		if c.watch.waiting() > manyCallers {
+			time.Sleep(linger)
+		}
 		batch, size := c.outbox.take(n)
 		if batch == nil {
 			return
@@ -112,7 +123,7 @@ func (c *chain) send(n *node) {
 		}
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
 		if len(c.nodes.all) > 1 {
-			ctx, cancel = context.WithTimeout(ctx, patience+time.Duration(size)*time.Second/slowest)
+			ctx, cancel = context.WithTimeout(ctx, sendPatience+time.Duration(size)*time.Second/slowest)
 		}
 		errs := n.BroadcastAll(ctx, txs)
 		cancel()

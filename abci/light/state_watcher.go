@@ -58,6 +58,13 @@ func (c *chain) await(ctx context.Context, accept func(*app.State) bool) (*app.S
 	}
 }
 
+// waiting returns the number of callers that wait for a state.
+func (w *stateWatcher) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.callers
+}
+
 func (w *stateWatcher) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
