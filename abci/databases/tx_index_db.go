@@ -10,6 +10,7 @@ import (
 	"github.com/cometbft/cometbft/crypto/tmhash"
 	cmtstore "github.com/cometbft/cometbft/store"
 	"github.com/cometbft/cometbft/types"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // txIndexDB is the database of CometBFT's transaction index. CometBFT alone would store every whole
@@ -29,18 +30,30 @@ type resultBatch struct{ dbm.Batch }
 // Set sets a key. It leaves the transaction's bytes out of the result of a large transaction.
 func (b resultBatch) Set(key, value []byte) error {
 	if len(key) == tmhash.Size && len(value) > int(types.BlockPartSizeBytes) {
-		var t abcitypes.TxResult
-		if err := t.Unmarshal(value); err != nil {
-			return err
-		}
-		t.Tx = nil
-		short, err := t.Marshal()
+		short, err := withoutTx(value)
 		if err != nil {
 			return err
 		}
 		value = short
 	}
 	return b.Batch.Set(key, value)
+}
+
+// withoutTx returns an encoded abcitypes.TxResult without the transaction's bytes, field 3. It decodes
+// nothing, so that it does not copy megabytes.
+func withoutTx(result []byte) (short []byte, err error) {
+	const tx = 3
+	for len(result) > 0 {
+		number, _, n := protowire.ConsumeField(result)
+		if n < 0 {
+			return nil, fmt.Errorf("result of a transaction: %w", protowire.ParseError(n))
+		}
+		if number != tx {
+			short = append(short, result[:n]...)
+		}
+		result = result[n:]
+	}
+	return short, nil
 }
 
 // Get reads a key, and adds the bytes of a transaction that Set left out. If the transaction's
