@@ -130,6 +130,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Link.Step, "step", 0, "time of a training step (default: a built-in model's by its size)")
 	command.Flag(cmd, &o.Link.Cores, "cores", 2, "cores of a node")
 	command.Flag(cmd, &o.Link.Peers, "peers", 0, "peers of a node (default: all others, 10 at most)")
+	command.Flag(cmd, &o.Link.Nodes, "validators", 0, "nodes, each a validator; the other participants have a worker "+
+		"without a node (default: one for each participant)")
 	command.Flag(cmd, &o.force, "force", false, "accept tables that have too few rows for their epsilon")
 	command.Flag(cmd, &o.NoiseFloor, "noise-floor", false, "validators reject vectors without noise (default: the "+
 		"preset's)")
@@ -165,7 +167,7 @@ func (o *options) complete(r *command.Run) error {
 	if o.Link.Rate, err = plan.ParseRate(o.rate); err != nil {
 		return err
 	}
-	o.Config = config(p, o.Participants)
+	o.Config = config(p, o.Participants, min(cmp.Or(o.Link.Nodes, o.Participants), o.Participants))
 	return o.privacy(r, p.Privacy)
 }
 
@@ -217,9 +219,9 @@ func (o *options) take(p params.Params, examples int) {
 }
 
 // config returns the limits and timeouts in the genesis and in a node's configuration, for a chain
-// with these parameters.
-func config(p params.Params, n int) plan.Config {
-	c, a := home.DefaultsFor(p, n, n)
+// with these parameters, n participants and a number of validators.
+func config(p params.Params, n, validators int) plan.Config {
+	c, a := home.DefaultsFor(p, n, validators)
 	return plan.Config{
 		BlockBytes: p.BlockBytes(n), MostBytes: types.MaxBlockSizeBytes, TxBytes: int64(c.Mempool.MaxTxBytes),
 		Wait:    a.Proposal.Wait,
