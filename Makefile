@@ -110,6 +110,10 @@ WAN_ZONES = virginia,oregon,frankfurt,tokyo,sao-paulo
 bench-net: ## round time, CPU and bytes beside an application that only stores (SIZES=4,20 REPEAT=3 FLOOD=1 REVEAL=1 HIDDEN=128 ROUNDS=20; ALONE=1: without the other; WAN=1: in five zones, ZONES=a,b)
 	$(GO) test -tags e2e -timeout 60m -run '^$$' -bench Round -benchtime 1x ./testnet/e2e -sizes $(or $(SIZES),4,20) -repeat $(or $(REPEAT),3) $(if $(FLOOD),-flood) $(if $(REVEAL),-reveal) $(if $(ALONE),-alone) -hidden $(or $(HIDDEN),0) -rounds $(or $(ROUNDS),0) -zones "$(or $(ZONES),$(if $(WAN),$(WAN_ZONES)))"
 
+.PHONY: bench-scale
+bench-scale: ## the powers with which time, CPU, bytes, memory and disk grow in N, d and rounds (KEEP=1: make the small form the last figures)
+	$(GO) test -tags e2e -count 1 -v -timeout 30m $(if $(KEEP),-run Growth ./testnet/e2e -keep,-run '^$$' -bench Growth -benchtime 1x ./testnet/e2e)
+
 .PHONY: figures
 figures: build ## every figure of the paper and ours into build/figures, with report.html (QUICK=1: 2 minutes; SEEDS=3)
 	$(FIGURES) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),$(if $(QUICK),1,3))

@@ -61,10 +61,7 @@ func BenchmarkRound(b *testing.B) {
 					b.ReportMetric(m.LongestRoundTrip().Seconds()*500, "longest-way-ms")
 				}
 				if *hidden > 0 {
-					m.Adjust = func(p *params.Params) {
-						p.Model = params.Model{Kind: params.ModelMLP, Inputs: 784, Hidden: uint32(*hidden), Classes: 10, Pool: 1,
-							PixelScale: 255}
-					}
+					m.Adjust = withHidden(*hidden)
 				}
 				c, err := compare(b.Context(), m, *repeat, b.Output())
 				require.NoError(b, err)
@@ -90,6 +87,18 @@ func BenchmarkRound(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// withHidden returns a change of the model to one with hidden units over 28 x 28 pixels, or to softmax
+// without any.
+func withHidden(units uint) func(*params.Params) {
+	return func(p *params.Params) {
+		p.Model = params.Model{Kind: params.ModelMLP, Inputs: 784, Hidden: uint32(units), Classes: 10, Pool: 1,
+			PixelScale: 255}
+		if units == 0 {
+			p.Model.Kind = params.ModelSoftmax
+		}
 	}
 }
 
@@ -171,6 +180,8 @@ type sample struct {
 	cpu    float64
 	bytes  float64
 	copies float64
+	heap   float64 // bytes of live objects of all nodes after the last round
+	disk   float64 // bytes of all homes after the last round
 
 	gradients float64
 }
@@ -249,6 +260,8 @@ func runOne(ctx context.Context, m testnet.Manifest, baseline bool) (s sample, t
 	}
 	if s, err = measure(ctx, nodes, rounds); err == nil && p != nil {
 		s.copies, s.gradients = copies(p, txBytes), gradients
+		s.heap = liveHeap()
+		s.disk, err = bytesIn(m.Home)
 	}
 	return s, txBytes, err
 }
