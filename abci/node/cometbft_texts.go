@@ -7,6 +7,7 @@ const (
 	saidHalted     = "CONSENSUS FAILURE!!!"
 	saidInvalid    = "Error in validation"
 	saidSyncFailed = "State sync failed"
+	saidUnsigned   = "failed signing vote"
 	// These are parts of the reasons in messages with saidHalted or saidInvalid.
 	saidCommittedInvalid = "+2/3 committed an invalid block: "
 	saidWrongHeader      = "wrong Block.Header."

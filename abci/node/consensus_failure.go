@@ -12,6 +12,12 @@ import (
 // errHalted means that consensus has ended although the node is still running.
 var errHalted = errors.New("consensus has halted; the log says why, at CONSENSUS FAILURE")
 
+// errNoLog means that CometBFT's log of consensus cannot be written, for example because the disk is full. Without
+// it the validator signs no vote, also after the disk has space again: the log's buffer keeps the error, and
+// consensus does not sign the vote later. If that happens to more than a third, the chain stops.
+var errNoLog = errors.New("the log of consensus cannot be written, so this validator signs nothing; make room on the " +
+	"disk and start the node again")
+
 // consensusOf returns the consensus of a node. Its Wait returns when consensus has ended.
 func consensusOf(n *cmtnode.Node) (interface{ Wait() }, error) {
 	env, err := n.ConfigureRPC()

@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 // healthy net. A consensus failure stays an error.
 type logMonitor struct {
 	log.Logger
-	onError  func(message, reason string)
+	onError  func(message string, reason any)
 	stopping <-chan struct{} // closed when the node must stop
 }
 
@@ -45,7 +46,7 @@ func (h logMonitor) Error(message string, keyvals ...any) {
 	h.Logger.Error(message, keyvals...)
 	for i := 0; i+1 < len(keyvals); i += 2 {
 		if keyvals[i] == "err" {
-			h.onError(message, fmt.Sprint(keyvals[i+1]))
+			h.onError(message, keyvals[i+1])
 		}
 	}
 }
@@ -56,8 +57,13 @@ func (h logMonitor) With(keyvals ...any) log.Logger {
 }
 
 // onError ends the node with a reason if a message from CometBFT means that the node has failed.
-func (r *Running) onError(message, reason string) {
+func (r *Running) onError(message string, cause any) {
+	reason := fmt.Sprint(cause)
 	switch message {
+	case saidUnsigned: // also said while a remote signer is away
+		if err, ok := cause.(error); ok && errors.As(err, new(*fs.PathError)) {
+			r.fail(fmt.Errorf("%w: %w", errNoLog, err))
+		}
 	case saidHalted:
 		r.haltReason.Store(&reason)
 		if signed, ok := strings.CutPrefix(reason, saidCommittedInvalid); ok {

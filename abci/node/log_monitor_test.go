@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"syscall"
 	"testing"
 
 	"github.com/cometbft/cometbft/libs/log"
@@ -20,7 +22,7 @@ func TestWhatIsNoErrorFillsNoLog(t *testing.T) {
 	var heardOf []string
 	stopping := make(chan struct{})
 	h := logMonitor{log.NewFilter(log.NewTMLogger(&out), log.AllowError()),
-		func(message, _ string) { heardOf = append(heardOf, message) }, stopping}
+		func(message string, _ any) { heardOf = append(heardOf, message) }, stopping}
 	h.With("module", "evidence").Error("Can't add evidence to pending list", "err",
 		fmt.Errorf("can't persist evidence: %w", databases.ErrNeedless), "ev", 1)
 	require.Empty(t, out.String())
@@ -39,4 +41,18 @@ func TestWhatIsNoErrorFillsNoLog(t *testing.T) {
 	require.Empty(t, out.String(), "it is to stop")
 	h.Error(saidHalted, "err", errors.New("a fault"))
 	require.Contains(t, out.String(), "a fault")
+}
+
+// TestVoteUnsigned: a vote that is not signed because a file cannot be written ends the node. A signer that is
+// away does not.
+func TestVoteUnsigned(t *testing.T) {
+	r := &Running{failures: make(chan error, 1)}
+	h := logMonitor{log.NewNopLogger(), r.onError, nil}
+	h.Error(saidUnsigned, "err", errors.New("the signer is away"))
+	require.Empty(t, r.failures)
+	h.Error(saidUnsigned, "err", fmt.Errorf("wal: %w", &fs.PathError{Op: "write", Path: "wal", Err: syscall.ENOSPC}))
+	require.Len(t, r.failures, 1)
+	err := <-r.failures
+	require.ErrorIs(t, err, errNoLog)
+	require.ErrorIs(t, err, syscall.ENOSPC)
 }

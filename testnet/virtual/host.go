@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math"
 	"runtime/pprof"
 	"sync"
@@ -48,7 +49,7 @@ func init() {
 		switch d := h.(*host).delay.Load(); d {
 		case 0:
 		case full:
-			return syscall.ENOSPC
+			return &fs.PathError{Op: "sync", Path: file, Err: syscall.ENOSPC}
 		default:
 			time.Sleep(time.Duration(d))
 		}
