@@ -102,7 +102,7 @@ func (v *Peer) GoesOn(p p2p.Peer) bool {
 func (v *Peer) Network(info p2p.DefaultNodeInfo, key p2p.NodeKey) (*p2p.Switch, *p2p.MultiplexTransport) {
 	info.DefaultNodeID = key.ID()
 	for _, id := range info.Channels {
-		c := &p2p.ChannelDescriptor{ID: id, Priority: 1, SendQueueCapacity: 100, RecvMessageCapacity: 8 << 20}
+		c := &p2p.ChannelDescriptor{ID: id, Priority: 1, SendQueueCapacity: 2, RecvMessageCapacity: 8 << 20}
 		switch id {
 		case gossipChannel:
 			c.MessageType = &reactor.Gossip{}

@@ -2,9 +2,12 @@ package hostile
 
 import (
 	"bytes"
+	"sync"
 	"time"
 
+	"github.com/cometbft/cometbft/mempool"
 	"github.com/cometbft/cometbft/p2p"
+	protomem "github.com/cometbft/cometbft/proto/tendermint/mempool"
 
 	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/app/tx"
@@ -25,6 +28,9 @@ var IdleAnnouncements = Behaviour{Name: "announces now and then", Attack: Repeat
 
 // Deaf reads nothing.
 var Deaf = Behaviour{Name: "reads nothing", OnMessage: func(v *Peer, _ p2p.Envelope) { <-v.End }}
+
+// tooLong returns 2 MB, more than a transaction of these nets may have.
+var tooLong = sync.OnceValue(func() []byte { return Hashes(1 << 16) })
 
 // Transactions are the attacks on the channels of transactions.
 var Transactions = []Behaviour{
@@ -50,7 +56,12 @@ var Transactions = []Behaviour{
 	})},
 	Deaf,
 	{Name: "sends garbage", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool { return give(p, Hashes(100)) })},
-	{Name: "sends what is too long", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool { return give(p, Hashes(220_000)) })},
+	{Name: "sends what is too long", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
+		// Send would keep two of them in memory for 10 s after the node has ended the connection.
+		p.TrySend(p2p.Envelope{ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{tooLong()}}})
+		time.Sleep(10 * time.Millisecond)
+		return true
+	})},
 	{Name: "sends messages of many", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
 		return give(p, make([][]byte, 1_000_000)...)
 	})},
