@@ -21,9 +21,9 @@ type Enactment struct {
 // to close only after the accepted proposals are enacted.
 const stallViews = 4
 
-// stalled reports whether, at a height, stallViews view lengths have passed since the last view of
-// the open round.
-func (s *State) stalled(height uint64) bool {
+// isStalled reports whether, at a height, stallViews view lengths have passed since the last view
+// of the open round.
+func (s *State) isStalled(height uint64) bool {
 	e := s.Params.Election
 	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+
 		stallViews)
@@ -38,11 +38,11 @@ func (s *State) isBoundaryDue() bool {
 	})
 }
 
-// boundary runs between two rounds, in any block after training has finished, and in a block of a
-// stalled round. It removes the validators that toJail names, enacts the accepted proposals, and
-// drops the obsolete proposals. Proposals are enacted in the order of their arrival, each on the
-// state that the previous proposal left.
-func (s *State) boundary() []Enactment {
+// crossBoundary does the work of a round boundary: between two rounds, in any block after training
+// has finished, and in a block of a stalled round. It removes the validators that toJail names,
+// enacts the accepted proposals, and drops the expired proposals. Proposals are enacted in the
+// order of their arrival, each on the state that the previous proposal left.
+func (s *State) crossBoundary() []Enactment {
 	for _, index := range s.toJail() {
 		s.Participants[index] = s.Participants[index].withoutValidator(s.Height)
 	}

@@ -65,7 +65,7 @@ func (s *State) admitCommit(t *tx.Tx) error {
 		return fmt.Errorf("%w: %d bytes, want %d", ErrCommitHash, len(c.Hash), sha256.Size)
 	}
 	p := s.participant(c.Participant)
-	if p == nil || !s.contributes(p) {
+	if p == nil || !s.isContributor(p) {
 		return fmt.Errorf("%w: participant %d, %d are registered", ErrCommitSender, c.Participant, len(s.Participants))
 	}
 	if err := t.Verify(s.ChainID, p.PubKey); err != nil {
@@ -154,9 +154,9 @@ func (s *State) endsCommitPhase(height uint64) bool {
 	return have >= s.Active()-s.F() && (missing == 0 || height >= s.Progress.Opened+s.Params.Election.QuorumBlocks)
 }
 
-// reveal begins the reveal phase of the open round if the block at s.Height ends the commit phase,
-// and reports whether it did. The caller must own s alone.
-func (s *State) reveal() bool {
+// beginReveal begins the reveal phase of the open round if the block at s.Height ends the commit
+// phase, and reports whether it did. The caller must own s alone.
+func (s *State) beginReveal() bool {
 	if !s.endsCommitPhase(s.Height) {
 		return false
 	}
@@ -170,10 +170,10 @@ func (s *State) openRound(round uint64) {
 	s.Progress.Commitments, s.Progress.Revealing = nil, false
 }
 
-// withheld lists the participants that committed themselves in the open round and are not included.
-// The vector of such a participant may be public, so the participant pays privacy budget for this
-// round too.
-func (s *State) withheld(included []tx.Included) (out []uint32) {
+// withholders lists the participants that committed themselves in the open round and are not
+// included. The vector of such a participant may be public, so the participant pays privacy budget
+// for this round too.
+func (s *State) withholders(included []tx.Included) (out []uint32) {
 	participants := participantsOf(included)
 	for _, c := range s.Progress.Commitments {
 		if _, ok := slices.BinarySearch(participants, c.Participant); !ok {

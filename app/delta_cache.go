@@ -18,15 +18,15 @@ type resultCache struct {
 }
 
 // get returns the rule's result over the included gradients. If the result is not in the cache, get
-// calls run and caches its result. Concurrent callers wait for each other. A caller must not change
-// the result.
-func (a *resultCache) get(included []tx.Included, run func() (rules.Output, error)) (rules.Output, error) {
+// calls compute and caches its result. Concurrent callers wait for each other. A caller must not
+// change the result.
+func (a *resultCache) get(included []tx.Included, compute func() (rules.Output, error)) (rules.Output, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.included != nil && tx.SameIncluded(a.included, included) {
 		return a.result, nil
 	}
-	out, err := run()
+	out, err := compute()
 	if err != nil {
 		return out, err
 	}

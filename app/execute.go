@@ -33,7 +33,8 @@ type Outcome struct {
 	// the block ended the commit phase.
 	Committed []uint32
 	Revealing bool
-	// Enacted has one entry for each accepted proposal that the block's boundary tried to enact.
+	// Enacted has one entry for each accepted proposal that the node tried to enact at the round
+	// boundary in this block.
 	Enacted []Enactment
 	// Discarded has one entry for each proposal that a withdrawal or the expiry removed.
 	Discarded []Discard
@@ -119,7 +120,7 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 // evidence, the boundary, the election and the change of phase. The receiver is the state after the
 // round, or the state before the block if the block closes none.
 func (s *State) finish(b Block) (*Outcome, error) {
-	stalled := s.stalled(b.Height)
+	stalled := s.isStalled(b.Height)
 	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.endsCommitPhase(b.Height) && !s.hasExpired(b.Height) &&
 		(!stalled && !s.Finished() || !s.isBoundaryDue()) {
 		return &Outcome{State: s.clone(b.Height)}, nil
@@ -136,7 +137,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	out := &Outcome{State: next, Record: record, Closed: b.Closed, Changed: true, Committed: committed}
 	out.Offences = next.recordMisbehavior(b.Misbehavior)
 	if out.Record != nil || next.isOver() || stalled {
-		out.Enacted = next.boundary()
+		out.Enacted = next.crossBoundary()
 		out.Validators = validatorUpdates(s.Participants, next.Participants)
 		out.BlockBytes = next.growBlocks()
 	}
@@ -145,7 +146,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	if out.Record != nil {
 		next.elect(contenders)
 	}
-	out.Revealing = next.reveal()
+	out.Revealing = next.beginReveal()
 	return out, next.finalize()
 }
 
@@ -304,8 +305,8 @@ func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (
 }
 
 // closeRound runs the rule, checks the aggregate's Delta, and writes model, reputations, budgets
-// and history into next, the state after the round. It returns the record of the round.
-func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vector,
+// and history into newState, the state after the round. It returns the record of the round.
+func (s *State) closeRound(newState *State, a *tx.Aggregate, vectors []gradients.Vector,
 	contenders []leader.Contender) (*Record, error) {
 	out, err := s.aggregate(a.Included, vectors)
 	if err != nil {
@@ -314,24 +315,24 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 	if out.Delta, err = s.checkTolerance(a, out.Delta); err != nil {
 		return nil, err
 	}
-	next.Model, next.Velocity = update(s.Params.Training, s.Model, s.Velocity, out.Delta, s.Params.Grid.Step)
-	next.model, next.velocity = ModelHash(next.Model), ModelHash(next.Velocity)
-	record := s.record(next.Height, a, out)
-	s.updateReputations(next, record, out.Delta, vectors)
+	newState.Model, newState.Velocity = update(s.Params.Training, s.Model, s.Velocity, out.Delta, s.Params.Grid.Step)
+	newState.model, newState.velocity = ModelHash(newState.Model), ModelHash(newState.Velocity)
+	record := s.record(newState.Height, a, out)
+	s.updateReputations(newState, record, out.Delta, vectors)
 	for i, in := range a.Included {
-		p := &next.Participants[in.Participant]
+		p := &newState.Participants[in.Participant]
 		p.Participations++
 		p.Releases++
 		p.Spent = s.Params.Privacy.Pay(p.Spent)
 		record.Contributions[i].VrfOutput = contenders[i].Output[:]
 	}
 	for _, index := range record.Withheld {
-		next.Participants[index].Spent = s.Params.Privacy.Pay(next.Participants[index].Spent)
+		newState.Participants[index].Spent = s.Params.Privacy.Pay(newState.Participants[index].Spent)
 	}
-	model := next.model // the boundary in this block may replace next.model
+	model := newState.model // the boundary in this block may replace newState.model
 	record.ModelHash = model[:]
-	next.history.push(record.Pair().Leaf())
-	s.markAbsence(next, a.Included)
-	next.openRound(s.Progress.Round + 1)
+	newState.history.push(record.Pair().Leaf())
+	s.markAbsence(newState, a.Included)
+	newState.openRound(s.Progress.Round + 1)
 	return record, nil
 }

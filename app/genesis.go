@@ -125,11 +125,11 @@ func (p Participant) validate(i int, r params.Reputation) error {
 	case p.Reputation != r.Initial:
 		return fmt.Errorf("reputation is %d, want the initial %d", p.Reputation, r.Initial)
 	}
-	return p.untouched()
+	return p.checkUntouched()
 }
 
-// untouched rejects a participant with a field that only a running chain sets.
-func (p Participant) untouched() error {
+// checkUntouched rejects a participant with a field that only a running chain sets.
+func (p Participant) checkUntouched() error {
 	switch {
 	case p.Releases != 0 || len(p.Spent) > 0:
 		return fmt.Errorf("releases and spent are for a chain that runs")

@@ -45,7 +45,7 @@ func (j joinOp) checkPossible(s *State) error {
 	return s.checkFeasible(s.Active() + 1)
 }
 
-func (j joinOp) apply(s *State, t *tx.Tx) { s.request(j, t) }
+func (j joinOp) apply(s *State, t *tx.Tx) { s.addRequest(j, t) }
 
 func (j joinOp) isReady(*State) bool { return true }
 

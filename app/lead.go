@@ -105,11 +105,11 @@ func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 // error if
 //
 //   - the aggregate's round is not open, or its signer may not lead in its view;
-//   - a listed gradient is missing from given, or Admit rejects it;
+//   - a listed gradient is missing from gradientTxs, or Admit rejects it;
 //   - the rule computes another Delta from the listed gradients.
 //
 // CheckDraft does not check whether the view is open, which depends on the height of the block.
-func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
+func (s *State) CheckDraft(a *tx.Aggregate, gradientTxs []*tx.Tx) error {
 	if !s.isOpen(a.Epoch, a.Round) || s.Finished() {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round,
 			s.Progress.Epoch, s.Progress.Round)
@@ -123,8 +123,8 @@ func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 	if err := s.checkRevealed(a.Included); err != nil {
 		return err
 	}
-	at := make(map[string]*tx.Tx, len(given))
-	for _, t := range given {
+	at := make(map[string]*tx.Tx, len(gradientTxs))
+	for _, t := range gradientTxs {
 		at[string(t.Content[:])] = t
 	}
 	included := make([]*tx.Tx, len(a.Included))

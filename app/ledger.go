@@ -42,8 +42,8 @@ func (s *State) checkBudget(p *Participant) error {
 	return nil
 }
 
-// contributes reports whether a participant is active and has budget left.
-func (s *State) contributes(p *Participant) bool {
+// isContributor reports whether a participant is active and has budget left.
+func (s *State) isContributor(p *Participant) bool {
 	return p.Active && s.Params.Privacy.Participations(p.Spent) > 0
 }
 
@@ -51,7 +51,7 @@ func (s *State) contributes(p *Participant) bool {
 func (s *State) contributors() int {
 	n := 0
 	for i := range s.Participants {
-		if s.contributes(&s.Participants[i]) {
+		if s.isContributor(&s.Participants[i]) {
 			n++
 		}
 	}

@@ -28,7 +28,7 @@ func (s *State) isProbed(p *Participant) bool {
 // isRequired reports whether the open round can close before its quorum height only with the
 // participant's gradient (A5). Commitments do not count; isRequiredNow considers them.
 func (s *State) isRequired(p *Participant) bool {
-	return s.contributes(p) && (!s.isInactive(p) || s.isProbed(p))
+	return s.isContributor(p) && (!s.isInactive(p) || s.isProbed(p))
 }
 
 // isRequiredNow reports whether the current phase of the round waits for the participant: the
@@ -76,17 +76,17 @@ func participantsOf(included []tx.Included) []uint32 {
 	return out
 }
 
-// markAbsence updates the absence of the active participants in next, the state after a closed
-// round. The history of next already holds that round. The listed participants were present, all
-// others absent.
+// markAbsence updates the absence of the active participants in newState, the state after a closed
+// round. Its history already holds that round. The listed participants were present, all others
+// absent.
 //
 //   - A gradient in a probe round ends the participant's inactivity. After a failed probe, the next
 //     probes are rarer.
 //   - A participant that was inactive contends only from the next round on: the leader chose
 //     whether to wait for the participant, and that choice must not affect the seed.
-func (s *State) markAbsence(next *State, listed []tx.Included) {
+func (s *State) markAbsence(newState *State, listed []tx.Included) {
 	for i := range s.Participants {
-		before, p := &s.Participants[i], &next.Participants[i]
+		before, p := &s.Participants[i], &newState.Participants[i]
 		switch {
 		case len(listed) > 0 && listed[0].Participant == p.Index:
 			listed = listed[1:]
@@ -95,7 +95,7 @@ func (s *State) markAbsence(next *State, listed []tx.Included) {
 				p.Absence = min(p.Absence, inactiveFrom-1)
 			}
 			if s.isInactive(before) {
-				p.Contends = max(p.Contends, next.history.size+1)
+				p.Contends = max(p.Contends, newState.history.size+1)
 			}
 			if p.Absence == 0 {
 				p.Lapses = 0

@@ -36,7 +36,7 @@ func (o Offence) Cause() string {
 
 // recordMisbehavior records the offences of participants whose validators misbehaved, sets their
 // reputations to 0, and returns the new offences.
-func (s *State) recordMisbehavior(proven []Misbehavior) (new []Offence) {
+func (s *State) recordMisbehavior(proven []Misbehavior) (added []Offence) {
 	for _, m := range proven {
 		p, key := s.offender(m)
 		if p == nil {
@@ -44,9 +44,9 @@ func (s *State) recordMisbehavior(proven []Misbehavior) (new []Offence) {
 		}
 		o := Offence{Participant: p.Index, Misbehavior: m.Type, Voted: m.Height, Height: s.Height, Evidence: key}
 		s.punish(o)
-		new = append(new, o)
+		added = append(added, o)
 	}
-	return new
+	return added
 }
 
 // Convicts reports whether a block that proves m would record an offence.
@@ -64,16 +64,16 @@ func (s *State) Convicts(m Misbehavior) bool {
 //     any amount of evidence against itself.
 func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 	p, key := s.validatorAt(m.Address, m.Height)
-	if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.misbehaved(p) {
+	if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.hasMisbehaved(p) {
 		return nil, nil
 	}
 	return p, key
 }
 
-// validatorAt returns the participant, active or not, whose validator had an address at a height,
-// and the validator's consensus key. A key may have passed from one participant to another. The
-// owner of the key at the height is the participant that gave up the key first after the height. If
-// no participant gave up the key after the height, the owner is the participant that holds it now.
+// validatorAt finds the owner of the validator that had an address at a height. It returns the
+// owner, an active or former participant, and the validator's consensus key. A key can pass from
+// one participant to another. So the owner is the participant that first gave up the key after the
+// height or, if none did, the participant that has the key now.
 func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
 	is := func(key []byte) bool {
 		sum := sha256.Sum256(key)
@@ -94,9 +94,9 @@ func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, 
 	return owner, key
 }
 
-// misbehaved reports whether the participant's validator has an offence on record that no restore
-// has settled.
-func (s *State) misbehaved(p *Participant) bool {
+// hasMisbehaved reports whether the participant's validator has an offence on record that no
+// restore has settled.
+func (s *State) hasMisbehaved(p *Participant) bool {
 	for _, o := range s.Offences {
 		if o.Participant == p.Index && o.Misbehavior != 0 && o.Height > p.SettledHeight {
 			return true
@@ -119,7 +119,7 @@ func (s *State) toJail() (out []uint32) {
 		if !p.Active || len(p.ConsensusKey) == 0 {
 			continue
 		}
-		if validators++; s.misbehaved(p) {
+		if validators++; s.hasMisbehaved(p) {
 			out = append(out, p.Index)
 		}
 	}

@@ -42,7 +42,7 @@ type toy struct{ from sender }
 
 func (o toy) sender() sender                 { return o.from }
 func (o toy) check(*State) error             { return nil }
-func (o toy) apply(s *State, t *tx.Tx)       { s.request(o, t) }
+func (o toy) apply(s *State, t *tx.Tx)       { s.addRequest(o, t) }
 func (o toy) describe() Description          { return Description{} }
 func (o toy) isReady(*State) bool            { return false }
 func (o toy) execute(*State) (uint32, error) { return 0, nil }

@@ -38,8 +38,8 @@ type Identity struct {
 	NodeIDs      []string // hexadecimal, in increasing order; may be empty
 }
 
-// ParticipantID returns the 256-bit id of the paper, SHA-256 of the first public key. A rotation of
-// the key does not change the id.
+// ParticipantID returns a participant's 256-bit id, as in the paper: SHA-256 of the participant's
+// first public key. A rotation of the key does not change the id.
 func ParticipantID(pub []byte) [32]byte { return sha256.Sum256(pub) }
 
 // NewParticipant returns a new participant, active and with the initial reputation.
@@ -121,8 +121,8 @@ func Nodes(all []Participant, height uint64) (ids []string, exclusive bool) {
 	return ids, isClosed(all)
 }
 
-// HolderOf returns the participant, active or not, that has or had the signing key pub, nil if there
-// is none.
+// HolderOf returns the participant, active or not, that has or had a signing key, nil if there is
+// none.
 func (s *State) HolderOf(pub []byte) *Participant {
 	for i := range s.Participants {
 		p := &s.Participants[i]

@@ -22,8 +22,8 @@ func (s *State) hasMajority(approvals int) bool { return 3*approvals > 2*s.Activ
 // Threshold returns the min number of approvals that is enough to accept a proposal.
 func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 
-// request adds an outsider's proposal, which needs approvals.
-func (s *State) request(op enactable, t *tx.Tx) {
+// addRequest adds an outsider's proposal, which needs approvals.
+func (s *State) addRequest(op enactable, t *tx.Tx) {
 	s.evict(maxRequests, func(p Proposal) bool { return !p.Accepted && len(p.Approvals) == 0 })
 	s.enqueue(op, t, nil, false)
 }
@@ -140,20 +140,19 @@ func (s *State) weak(index uint32) int {
 	return n
 }
 
-// evict drops one proposal if the function sort selects at least as many proposals as the bound
-// most. It drops the selected proposal with the fewest approvals, and the oldest of several with
-// equally few.
-func (s *State) evict(most int, sort func(Proposal) bool) {
+// evict drops one proposal if isSelected holds for at least limit proposals. It drops the selected
+// proposal with the fewest approvals, and the oldest of several with equally few.
+func (s *State) evict(limit int, isSelected func(Proposal) bool) {
 	waiting, out := 0, -1
 	for i, p := range s.Proposals {
-		if !sort(p) {
+		if !isSelected(p) {
 			continue
 		}
 		if waiting++; out < 0 || len(p.Approvals) < len(s.Proposals[out].Approvals) {
 			out = i
 		}
 	}
-	if waiting >= most {
+	if waiting >= limit {
 		s.Proposals = slices.Delete(s.Proposals, out, out+1)
 	}
 }

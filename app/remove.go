@@ -15,7 +15,7 @@ func (r removeOp) sender() sender { return memberAbout(r.Subject, r.Participant,
 // check rejects a second removal of a participant whose removal is accepted (M5), and a removal
 // that checkPossible rejects.
 func (r removeOp) check(s *State) error {
-	if s.departing()[r.Subject] {
+	if s.departingIndices()[r.Subject] {
 		return fmt.Errorf("%w: participant %d is leaving already", ErrProposal, r.Subject)
 	}
 	return r.checkPossible(s)
@@ -51,9 +51,9 @@ func (r removeOp) describe() Description {
 	return Description{Summary: fmt.Sprintf("%d proposes to remove %d", r.Participant, r.Subject)}
 }
 
-// departing returns the indices of the participants whose removal is accepted but not yet enacted.
-// A round boundary (O5) enacts it.
-func (s *State) departing() map[uint32]bool {
+// departingIndices returns the indices of the participants whose removal is accepted but not yet
+// enacted. A round boundary (O5) enacts it.
+func (s *State) departingIndices() map[uint32]bool {
 	out := map[uint32]bool{}
 	forEachProposal(s, func(p *Proposal, r removeOp) bool {
 		if p.Accepted {
@@ -71,7 +71,7 @@ func (r removeOp) checkPossible(s *State) error {
 	if s.participant(r.Subject) == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)
 	}
-	leaving := s.departing()
+	leaving := s.departingIndices()
 	leaving[r.Subject] = true
 	validators := 0
 	for i := range s.Participants {

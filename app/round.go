@@ -22,7 +22,7 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	r := &Record{
 		Epoch: a.Epoch, Round: a.Round, Opened: s.Progress.Opened, Height: height, Leader: a.Leader, View: a.View,
 		Margin: out.Margin, DeltaDigest: digest, Ranking: s.Progress.Ranking, Seed: s.Progress.Seed, Rule: s.Params.Rule.Name,
-		Contributions: make([]Contribution, len(a.Included)), Withheld: s.withheld(a.Included),
+		Contributions: make([]Contribution, len(a.Included)), Withheld: s.withholders(a.Included),
 	}
 	inputs := s.inputs(a.Included)
 	position := make([]int, len(s.Participants))

@@ -6,8 +6,8 @@ import (
 )
 
 // Tree returns the leaves of the state's tree, by increasing key. The values for the lists, the
-// model, the velocity and the history are the roots of their own trees. The number of records has a
-// leaf, "closed", because the root of the history does not commit to the number. Number and root
+// model, the velocity and the history are the roots of their own trees. The leaf "closed" holds the
+// number of records, which the root of the history does not determine. The root and the number
 // together determine the peaks of the frontier.
 func (s *State) Tree() []Pair {
 	history := s.history.root()

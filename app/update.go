@@ -24,16 +24,16 @@ func update(t params.Training, x, v []float64, delta gradients.Fraction, step fl
 		g := float64(float64(delta.Num[j])/den*step) + float64(t.WeightDecay*x[j])
 		if v1 != nil {
 			g = float64(t.Momentum*v[j]) + g
-			v1[j] = canonical(g)
+			v1[j] = canonicalNaN(g)
 		}
-		x1[j] = canonical(x[j] - float64(t.LearningRate*g))
+		x1[j] = canonicalNaN(x[j] - float64(t.LearningRate*g))
 	}
 	return x1, v1
 }
 
-// canonical replaces every NaN by the same bits, because CPUs differ in the bits of a NaN, and all
-// nodes must agree even on a model that has overflowed.
-func canonical(x float64) float64 {
+// canonicalNaN returns x, and the same bits for every NaN, because CPUs differ in the bits of a
+// NaN, and all nodes must agree even on a model that has overflowed.
+func canonicalNaN(x float64) float64 {
 	if math.IsNaN(x) {
 		return math.NaN()
 	}

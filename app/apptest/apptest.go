@@ -38,11 +38,11 @@ func consensusKey(i int) ed25519.PrivateKey {
 }
 
 // ConsensusProof returns the proof of possession of participant i's consensus key, for the signing
-// key of participant pub.
-func ConsensusProof(i, pub int) []byte { return ProveConsensusKey(i, Identity(pub).PubKey) }
+// key of participant owner.
+func ConsensusProof(i, owner int) []byte { return ProveConsensusKey(i, Identity(owner).PubKey) }
 
-// ProveConsensusKey returns the proof of possession of participant i's consensus key, for the
-// signing key pub.
+// ProveConsensusKey returns the proof of possession of participant i's consensus key, for a signing
+// key.
 func ProveConsensusKey(i int, pub []byte) []byte {
 	return app.ProveConsensusKey(ChainID, pub, consensusKey(i))
 }

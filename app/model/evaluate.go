@@ -9,9 +9,9 @@ type Eval struct {
 	Correct   int     // number of examples whose label has the largest logit; the lowest class wins a tie
 	Examples  int     // number of examples
 	NonFinite int     // number of examples whose logits overflow float32; such an example is never correct
-	// Guesses counts examples by label and by guess, which is the class of the largest logit. It
-	// has Classes rows, one for each label, of Classes numbers. It leaves out the examples that
-	// NonFinite counts. It is nil if no counts are known.
+	// Guesses counts examples by label and by guess, which is the class of the largest logit. It is
+	// a square matrix, row-major: a row for each label, a column for each guess. It leaves out the
+	// examples that NonFinite counts. It is nil if no counts are known.
 	Guesses []int
 }
 

@@ -15,7 +15,7 @@ const (
 )
 
 // These are the names of the feature maps that turn images into a model's inputs. StrokesInputs is
-// the number of inputs from the map strokes.
+// the number of inputs that the map FeaturesStrokes gives.
 const (
 	FeaturesPixels  = ""        // mean-pooled grey levels, by Pool, PixelMean and PixelScale
 	FeaturesStrokes = "strokes" // the map of package mnist/features

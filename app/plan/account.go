@@ -134,8 +134,9 @@ type Ledger struct {
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 
-// ledger computes the Ledger with the chain's accountant. A target of 0 stands for no target.
-func (in Input) ledger(multiplier, target float64) (Ledger, error) {
+// ledger computes the Ledger with the chain's accountant. If targetEpsilon is 0, there is no
+// target.
+func (in Input) ledger(multiplier, targetEpsilon float64) (Ledger, error) {
 	costs, err := accountant.ChainCosts(in.step(multiplier).Mechanism)
 	if err != nil {
 		return Ledger{}, err
@@ -148,10 +149,10 @@ func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 		}
 	}
 	var l Ledger
-	if l.Epsilon, err = accountant.ChainEpsilon(total, in.Delta); err != nil || target == 0 {
+	if l.Epsilon, err = accountant.ChainEpsilon(total, in.Delta); err != nil || targetEpsilon == 0 {
 		return l, err
 	}
-	budget, err := accountant.ChainBudget(target, in.Delta)
+	budget, err := accountant.ChainBudget(targetEpsilon, in.Delta)
 	if err != nil {
 		return l, err
 	}

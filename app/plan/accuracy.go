@@ -124,7 +124,7 @@ const (
 func (in Input) accuracy(multiplier float64) Accuracy {
 	for _, s := range measuredSeries {
 		if s.isFor(in) {
-			return s.at(multiplier, in.NoiseFloor)
+			return s.accuracyAt(multiplier, in.NoiseFloor)
 		}
 	}
 	return Accuracy{Source: "not measured: no run had this model, N, f, rule, samples, sampling rate, momentum and " +
@@ -138,9 +138,9 @@ func (s series) isFor(in Input) bool {
 		in.Momentum == s.origin.momentum
 }
 
-// at returns the accuracy of the point with a noise multiplier, or the range between the points
-// with the next lower and the next higher multiplier.
-func (s series) at(multiplier float64, floor bool) Accuracy {
+// accuracyAt returns the accuracy of the point with a noise multiplier, or the range between the
+// points with the next lower and the next higher multiplier.
+func (s series) accuracyAt(multiplier float64, floor bool) Accuracy {
 	for i, p := range s.points {
 		if math.Abs(multiplier/p.multiplier-1) < closeNoise {
 			return s.band(p, p, floor, fmt.Sprintf("at noise multiplier %v", p.multiplier))

@@ -76,8 +76,8 @@ func (in Input) unitNoun() string {
 	return "example"
 }
 
-// complete checks an input, sets the fields that follow from other fields, and returns the rule.
-func (in Input) complete() (Input, rules.Rule, error) {
+// fillIn checks an input, sets the fields that follow from other fields, and returns the rule.
+func (in Input) fillIn() (Input, rules.Rule, error) {
 	if err := in.check(); err != nil {
 		return in, nil, err
 	}

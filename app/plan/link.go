@@ -136,8 +136,8 @@ func (in Input) peers() float64 {
 	return float64(min(usualPeers, others))
 }
 
-// received returns the bytes that a node receives in a round if no link is slow.
-func (in Input) received(t Traffic) float64 {
+// receivedBytes returns the bytes that a node receives in a round if no link is slow.
+func (in Input) receivedBytes(t Traffic) float64 {
 	n, peers := float64(in.Participants), in.peers()
 	return copiesOfGradient*(n-1)*float64(t.Gradient) + copiesOfBlock*peers*float64(t.Round) +
 		2*in.nodes()*voteBytes*peers
@@ -158,7 +158,7 @@ func (in Input) round(d int, t Traffic) *Round {
 		return nil
 	}
 	n, peers, rate, latency := float64(in.Participants), in.peers(), in.Link.Rate/8, in.Link.Latency.Seconds()
-	gradient, block, received := float64(t.Gradient), float64(t.Round), in.received(t)
+	gradient, block, received := float64(t.Gradient), float64(t.Round), in.receivedBytes(t)
 	r := Round{Step: in.Link.Step.Seconds(), Node: in.work(d, t) / (coreShare * float64(in.Link.Cores))}
 	if r.Step == 0 && in.External == 0 {
 		r.Step = in.stepWork(d)

@@ -42,7 +42,7 @@ func TestRoundsAsMeasured(t *testing.T) {
 		{10, 500_860, 3.933, 273.71e6, 2.2554},
 	} {
 		in := with(wide(m.n, m.d, gradients.Int16, fast), func(in *Input) { in.Batch, in.SamplingRate = 100, 0 })
-		got := in.received(in.traffic(m.d))
+		got := in.receivedBytes(in.traffic(m.d))
 		cpu := float64(m.n) * (in.work(m.d, in.traffic(m.d)) + in.stepWork(m.d))
 		within := func(what string, times, want, got float64) {
 			assert.Less(t, math.Abs(math.Log(got/want)), math.Log(times), "N=%d, d=%d: %s %.4g, measured %.4g", m.n, m.d, what,

@@ -60,7 +60,7 @@ type Rule struct {
 // Make returns the plan for an input. It fails with ErrInput, or with accountant.ErrParameter if
 // the accountant cannot compute a result.
 func Make(in Input) (Plan, error) {
-	in, rule, err := in.complete()
+	in, rule, err := in.fillIn()
 	if err != nil {
 		return Plan{}, err
 	}
@@ -95,7 +95,7 @@ func Make(in Input) (Plan, error) {
 	if lasts == 0 {
 		lasts = p.Round.Seconds
 	}
-	p.Traffic = p.Traffic.at(lasts, in.Rounds)
+	p.Traffic = p.Traffic.inRounds(lasts, in.Rounds)
 	p.Config = in.Config
 	p.Config.WaitSeconds, p.Config.ProposeSeconds = in.Config.Wait.Seconds(), in.Config.Propose.Seconds()
 	claim := in.Epsilon

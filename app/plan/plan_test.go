@@ -361,8 +361,8 @@ func TestWrite(t *testing.T) {
 		"0.895 to 0.908 without attack; under attack not measured at these settings")
 	assert.NotContains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })),
 		"Lemma")
-	assert.Equal(t, "999 B", size(999))
-	assert.Equal(t, "9.22 EB", size(math.MaxInt64))
+	assert.Equal(t, "999 B", formatSize(999))
+	assert.Equal(t, "9.22 EB", formatSize(math.MaxInt64))
 }
 
 // failing is a writer that fails after a number of writes.

@@ -38,15 +38,16 @@ func (p Plan) Write(w io.Writer) error {
 			c.WithoutRate, c.TimesRDP)
 	}
 	row("accuracy", "%s", p.Accuracy.text())
-	row("bytes", "%s a gradient, %s a round, %s in all", size(p.Traffic.Gradient), size(p.Traffic.Round),
-		size(p.Traffic.Total))
-	row("", "%s of blocks a day at a round in %v; %v for all", size(p.Traffic.Day), roundDuration(p.Traffic.Seconds),
+	row("bytes", "%s a gradient, %s a round, %s in all", formatSize(p.Traffic.Gradient), formatSize(p.Traffic.Round),
+		formatSize(p.Traffic.Total))
+	row("", "%s of blocks a day at a round in %v; %v for all", formatSize(p.Traffic.Day), roundDuration(p.Traffic.Seconds),
 		roundDuration(p.Traffic.Duration))
 	if r := p.Round; r != nil {
 		row("round", "%v: step %v, gradients' way %v, block's way %v, votes %v, node's CPU %v; the longest is the %s",
 			roundDuration(r.Seconds), roundDuration(r.Step), roundDuration(r.Gradients), roundDuration(r.Block),
 			roundDuration(r.Votes), roundDuration(r.Node), r.BoundBy)
-		row("a node", "receives and sends %s each a round, %s each a day of such rounds", size(r.NodeBytes), size(r.DayBytes))
+		row("a node", "receives and sends %s each a round, %s each a day of such rounds",
+			formatSize(r.NodeBytes), formatSize(r.DayBytes))
 	}
 	if c := p.Config; c.BlockBytes > 0 {
 		row("genesis", "block.max_bytes %d of at most %d, mempool.max_tx_bytes %d, proposal.wait %v, timeout_propose %v "+
@@ -93,8 +94,8 @@ func (b Band) text() string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// size formats a number of bytes with three digits, in decimal units.
-func size(bytes int64) string {
+// formatSize formats a number of bytes with three digits, in decimal units.
+func formatSize(bytes int64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
 	x, i := float64(bytes), 0
 	for x >= 1000 && i < len(units)-1 {

@@ -34,7 +34,7 @@ func External(n int, s Study) (params.Params, error) {
 		return params.Params{}, fmt.Errorf("parameters for %d participants, want 1 to %d", n, gradients.MaxParticipants)
 	}
 	f := params.MaxByzantine(n)
-	p := private(n, f)
+	p := privateSettings(n, f)
 	p.Preset, p.Model = NameExternal, s.Model
 	p.Training = params.Training{Rounds: s.Rounds, LearningRate: s.LearningRate}
 	p.Privacy.Clip, p.Privacy.SamplingRate, p.Privacy.WorkerMomentum = s.Clip, s.SamplingRate, s.Momentum

@@ -17,7 +17,7 @@ const lemma1Clip = 10
 
 // lemma1 returns the preset paper-literal with the noise of Lemma 1 at the paper's epsilon.
 func lemma1(n, f int) params.Params {
-	p := literal(n, f)
+	p := literalPreset(n, f)
 	WithLemma1(&p, 0.02)
 	return p
 }

@@ -25,7 +25,7 @@ func AllNames() []string { return append(Names(), NameExternal) }
 // It fails for an unknown preset and for choices that do not fit the preset.
 func Make(name string, n int, own Own) (params.Params, error) {
 	if name == NameExternal {
-		return own.external(n)
+		return own.externalPreset(n)
 	}
 	if own.Model != nil {
 		return params.Params{}, fmt.Errorf("preset %q has a model of its own: a model is for preset %q", name, NameExternal)
@@ -54,29 +54,29 @@ func Make(name string, n int, own Own) (params.Params, error) {
 // fitParams returns a preset's parameters with model and unit adapted to the data. For data without
 // strokes it starts from the preset pixels.
 func (d Data) fitParams(p params.Params, n int) (_ params.Params, err error) {
-	if p.Model.Features.Name == params.FeaturesStrokes && !d.strokes() {
+	if p.Model.Features.Name == params.FeaturesStrokes && !d.fitsStrokes() {
 		if p, err = New("pixels", n); err != nil {
 			return p, err
 		}
 	}
-	p.Privacy.Unit = d.unit()
+	p.Privacy.Unit = d.privacyUnit()
 	if p.Preset += " on own data"; d.Table != nil && p.Model.Kind == params.ModelSoftmax {
 		p.Preset = "softmax on own table"
 	}
 	return p, d.fitModel(&p.Model)
 }
 
-// unit returns the unit of privacy: a group if the data have groups.
-func (d Data) unit() string {
+// privacyUnit returns the unit of privacy: a group if the data have groups.
+func (d Data) privacyUnit() string {
 	if d.Grouped || d.Table != nil && d.Table.Group != "" {
 		return params.UnitGroup
 	}
 	return ""
 }
 
-// strokes reports whether the public feature map applies to the data: square images of at least
+// fitsStrokes reports whether the public feature map applies to the data: square images of at least
 // MinSide pixels a side.
-func (d Data) strokes() bool {
+func (d Data) fitsStrokes() bool {
 	return d.Table == nil && d.Rows == d.Cols && d.Rows >= features.MinSide
 }
 
@@ -99,11 +99,11 @@ var errNoModel = errors.New(`preset "external" needs a model: name a JSON file o
 var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of ` +
 	`which its batch is a share: give it with --examples, as spdl trainer check shows it`)
 
-// external returns the parameters of the preset external. spdl plan shows the same rule and noise
-// for the same epsilon, rounds and sampling rate. The sampling rate is 0.1, or smallRate if a
+// externalPreset returns the parameters of the preset "external". spdl plan shows the same rule and
+// noise for the same epsilon, rounds and sampling rate. The sampling rate is 0.1, or smallRate if a
 // participant has fewer examples than its share of MNIST. The batch is the sampling rate times the
 // examples.
-func (o Own) external(n int) (params.Params, error) {
+func (o Own) externalPreset(n int) (params.Params, error) {
 	if o.Model == nil {
 		return params.Params{}, errNoModel
 	}
@@ -130,7 +130,7 @@ func (o Own) external(n int) (params.Params, error) {
 	}
 	p, err := External(n, s)
 	if o.Data != nil {
-		p.Privacy.Unit = o.Data.unit()
+		p.Privacy.Unit = o.Data.privacyUnit()
 	}
 	return p, err
 }

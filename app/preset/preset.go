@@ -26,11 +26,11 @@ var builders = []struct {
 	name  string
 	build func(n, f int) params.Params
 }{
-	{"default", strokes},
-	{"pixels", pixels},
-	{"mlp", mlp},
-	{"paper", paper},
-	{"paper-literal", literal},
+	{"default", strokesPreset},
+	{"pixels", pixelsPreset},
+	{"mlp", mlpPreset},
+	{"paper", paperPreset},
+	{"paper-literal", literalPreset},
 	{"paper-lemma1", lemma1},
 }
 
@@ -60,10 +60,10 @@ func New(name string, n int) (params.Params, error) {
 	return params.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(AllNames(), ", "))
 }
 
-// strokes returns the preset of softmax regression without bias on the public feature map. That map
-// costs no privacy: docs/PRIVACY.md says why.
-func strokes(n, f int) params.Params {
-	p := private(n, f)
+// strokesPreset returns the default preset: softmax regression without bias on the public feature
+// map. That map costs no privacy: docs/PRIVACY.md says why.
+func strokesPreset(n, f int) params.Params {
+	p := privateSettings(n, f)
 	p.Model = params.Model{
 		Kind: params.ModelSoftmax, Inputs: params.StrokesInputs, Classes: 10, Pool: 1, PixelScale: 255, NoBias: true,
 		Features: inputs.Strokes(),
@@ -83,24 +83,24 @@ func strokes(n, f int) params.Params {
 	return p
 }
 
-// pixels returns the preset of softmax regression on mean-pooled grey levels.
-func pixels(n, f int) params.Params {
-	p := private(n, f)
+// pixelsPreset returns the preset "pixels": softmax regression on mean-pooled grey levels.
+func pixelsPreset(n, f int) params.Params {
+	p := privateSettings(n, f)
 	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 	return p
 }
 
-// mlp returns the preset of the model with a hidden layer, on mean-pooled grey levels.
-func mlp(n, f int) params.Params {
-	p := private(n, f)
+// mlpPreset returns the preset "mlp": the model with a hidden layer, on mean-pooled grey levels.
+func mlpPreset(n, f int) params.Params {
+	p := privateSettings(n, f)
 	p.Model = params.Model{Kind: params.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10, Pool: 2, PixelScale: 255}
 	return p
 }
 
-// private returns the settings that the presets with a guarantee share: epsilon 2, or 4 if f > 1;
-// the rule agnostic-mean, or mean if n < 4; and commitments if f > 0. Without commitments attackers
-// could read honest vectors first, and hide their own vectors in the noise of these.
-func private(n, f int) params.Params {
+// privateSettings returns the settings that the presets with a guarantee share: epsilon 2, or 4 if
+// f > 1; the rule agnostic-mean, or mean if n < 4; and commitments if f > 0. Without commitments
+// attackers could read honest vectors first, and hide their own vectors in the noise of these.
+func privateSettings(n, f int) params.Params {
 	p := params.Params{
 		Rule:     params.Rule{Name: "agnostic-mean", Byzantine: uint32(f)},
 		Training: params.Training{Rounds: 100, LearningRate: 20},
@@ -122,9 +122,10 @@ func private(n, f int) params.Params {
 	return p
 }
 
-// paper returns the settings of the paper. Inputs and noise are the same as in the paper's
-// prototype: the input is (x/100-0.5)/0.5 for a pixel x, and the noise gives no privacy.
-func paper(n, f int) params.Params {
+// paperPreset returns the preset "paper", with the settings of the paper. Inputs and noise are the
+// same as in the paper's prototype: the input is (x/100-0.5)/0.5 for a pixel x, and the noise gives
+// no privacy.
+func paperPreset(n, f int) params.Params {
 	p := params.Params{
 		Model:      params.Model{Kind: params.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelMean: 50, PixelScale: 50},
 		Grid:       params.Grid{Width: uint32(gradients.Int16), Step: paperStep},

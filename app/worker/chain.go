@@ -39,13 +39,13 @@ const (
 
 // Chain is a worker's access to the chain: in the process of its node, or over the RPC of a node.
 type Chain interface {
-	// Await blocks until the open round or its phase differs from the round or phase in last, and
-	// returns the new task. After an epoch's last round it returns a task with Finished set. With a
-	// nil last it returns at once. It fails with ErrNotParticipant if pub is not the key of an
-	// active participant.
-	Await(ctx context.Context, pub []byte, last *Task) (*Task, error)
-	// Lead blocks until the participant may sign an aggregate that the node does not have yet, and
-	// returns its draft.
+	// Await blocks until the open round or its phase differs from that of lastTask, and returns the
+	// new task of the participant with the signing key pub. After an epoch's last round it returns
+	// a task with Finished set. If lastTask is nil, it returns at once. It fails with
+	// ErrNotParticipant if pub is not the key of an active participant.
+	Await(ctx context.Context, pub []byte, lastTask *Task) (*Task, error)
+	// Lead waits until the participant may sign an aggregate that the node does not have yet, and
+	// returns the draft of that aggregate.
 	Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error)
 	// Submit broadcasts a transaction. It returns nil if the node already has the transaction. It
 	// fails with ErrRejected if the chain rejects the transaction. In that case sending the

@@ -18,9 +18,9 @@ func (w *worker) checkConsent() error {
 	return w.Consent(*w.task)
 }
 
-// consented waits until the home consents to the epoch of the task. It returns errEpochOver if the
-// epoch ends first.
-func (w *worker) consented(ctx context.Context) error {
+// awaitConsent waits until the home consents to the epoch of the task. It returns errEpochOver if
+// the epoch ends first.
+func (w *worker) awaitConsent(ctx context.Context) error {
 	for epoch, waited := w.task.Epoch, false; ; waited = true {
 		if w.task.Finished || w.task.Epoch != epoch {
 			return errEpochOver

@@ -12,7 +12,7 @@ import (
 func Open(ctx context.Context, c Config, t Task) (*Trainer, error) {
 	w := &worker{Config: c, task: &t}
 	if c.External != nil {
-		return w.external(ctx)
+		return w.startExternal(ctx)
 	}
 	return w.builtInTrainer(ctx)
 }

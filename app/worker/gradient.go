@@ -96,7 +96,7 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	if err := sleep(ctx, w.StepDelay); err != nil {
 		return nil, err
 	}
-	t, stats, err := w.make(ctx, trainer, spent)
+	t, stats, err := w.makeGradient(ctx, trainer, spent)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +108,9 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	return t, nil
 }
 
-// make waits for the worker's turn, computes the round's gradient, and lets the signer sign it.
-// spent holds the privacy costs without this gradient.
-func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*tx.Tx, model.Stats, error) {
+// makeGradient waits for the worker's turn, computes the round's gradient, and lets the signer sign
+// it. costs holds the privacy costs without this gradient.
+func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uint64) (*tx.Tx, model.Stats, error) {
 	if err := w.acquireTurn(ctx); err != nil {
 		return nil, model.Stats{}, err
 	}
@@ -138,7 +138,7 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, spent []uint64) (*t
 	v := trainer.release()
 	request := &GradientRequest{
 		Place: Place{w.task.ChainID, w.task.Participant.Id, w.task.Epoch, w.task.Round}, Seed: w.task.Seed,
-		Participant: w.task.Participant.Index, Payload: v.Encode(), Spent: w.policyPrivacy.Pay(spent),
+		Participant: w.task.Participant.Index, Payload: v.Encode(), Spent: w.policyPrivacy.Pay(costs),
 		Counted: w.task.Participant.Participations,
 	}
 	if w.task.Params.Privacy.WorkerMomentum > 0 { // without momentum the mechanism has no state

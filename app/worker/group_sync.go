@@ -7,8 +7,8 @@ import (
 )
 
 // GroupSync syncs the journals of the workers of one process to the disk. All journals are on one
-// file system, so one system call can serve all workers that wait for a sync. A call for each
-// journal would cost as much time as the gradients.
+// file system, so one system call can serve all workers that wait for a sync. If each worker synced
+// its own journal, the syncs would take as long as the computation of the gradients.
 type GroupSync struct {
 	mu        sync.Mutex
 	nextBatch *batch     // the batch that the next worker joins; nil if no worker waits

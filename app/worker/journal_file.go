@@ -67,10 +67,10 @@ func readLine(line []byte) (e entry, err error) {
 	return e, json.Unmarshal(text, &e)
 }
 
-// readEntries merges all lines of a file into one entry. torn reports whether the last line is
+// readEntries merges all lines of a file into one entry. isTorn is true if the last line is
 // incomplete. A crash cut off such a line before its transaction was sent, so readEntries ignores
 // the line. Any other damaged line is an error, because its transaction may have been sent.
-func readEntries(data []byte) (all entry, torn bool, err error) {
+func readEntries(data []byte) (all entry, isTorn bool, err error) {
 	if bytes.HasPrefix(data, []byte("{")) {
 		return all, false, json.Unmarshal(data, &all)
 	}

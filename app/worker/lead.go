@@ -46,11 +46,11 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 	}
 }
 
-// submitAggregate submits an aggregate. If it was the last one to be submitted, the node's pool has dropped
-// it, for example because its execution failed. The mempool may still have it and accept it at once, so
-// submitAggregate pauses first.
-func (w *worker) submitAggregate(ctx context.Context, t *tx.Tx, last []byte) error {
-	if bytes.Equal(t.Raw, last) {
+// submitAggregate submits an aggregate. lastRaw is the aggregate that was submitted last. If both
+// are the same, the node's pool has dropped the aggregate, for example because its execution
+// failed. The mempool may still have it and accept it at once, so submitAggregate pauses first.
+func (w *worker) submitAggregate(ctx context.Context, t *tx.Tx, lastRaw []byte) error {
+	if bytes.Equal(t.Raw, lastRaw) {
 		if err := w.pause(ctx); err != nil {
 			return err
 		}

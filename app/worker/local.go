@@ -141,7 +141,7 @@ func (l *Local) Aggregate(_ context.Context, chainID string, a *tx.Aggregate) (*
 	if before != nil || err != nil {
 		return before, err
 	}
-	if err := l.journal.room(a); err != nil {
+	if err := l.journal.checkRoom(a); err != nil {
 		return nil, err
 	}
 	t, err := tx.Sign(chainID, a, l.keys.Signing)

@@ -4,5 +4,5 @@ package worker
 
 import "os"
 
-// exclusive does nothing: on this system nothing prevents two processes from using one journal.
-func exclusive(*os.File) error { return nil }
+// lockFile does nothing: on this system nothing prevents two processes from using one journal.
+func lockFile(*os.File) error { return nil }

@@ -22,12 +22,12 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 			return nil, err
 		}
 	}
-	if err := w.consented(ctx); err != nil {
+	if err := w.awaitConsent(ctx); err != nil {
 		return nil, err
 	}
 	build := w.builtInTrainer
 	if w.task.Params.Model.Kind == params.ModelExternal {
-		build = w.external
+		build = w.startExternal
 	}
 	trainer, err := build(ctx)
 	if err != nil {
@@ -61,9 +61,9 @@ func (w *worker) builtInTrainer(ctx context.Context) (*Trainer, error) {
 // errEpochOver means that an epoch ended before its trainer was ready.
 var errEpochOver = errors.New("the epoch is over")
 
-// external starts the program for an external model and returns its trainer. It fails with
+// startExternal starts the program for an external model and returns its trainer. It fails with
 // errEpochOver if the epoch ends first; the caller may start the program again for the next epoch.
-func (w *worker) external(ctx context.Context) (*Trainer, error) {
+func (w *worker) startExternal(ctx context.Context) (*Trainer, error) {
 	if w.External == nil {
 		return nil, fmt.Errorf("%w: the chain's model is external, and this home names no trainer: set worker.trainer in "+
 			"app.toml, or --trainer", ErrUnfit)

@@ -83,9 +83,9 @@ func (r *Record) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 // or more than 600 aggregates without a Delta.
 const maxKept = 128 << 20
 
-// room rejects an aggregate of more than maxAggregate bytes, and an aggregate with which the
+// checkRoom rejects an aggregate of more than maxAggregate bytes, and an aggregate with which the
 // round's aggregates would exceed maxKept.
-func (r *Record) room(a *tx.Aggregate) error {
+func (r *Record) checkRoom(a *tx.Aggregate) error {
 	if a.Size() > maxAggregate {
 		return fmt.Errorf("%w: an aggregate of %d bytes, want at most %d", ErrDraft, a.Size(), maxAggregate)
 	}

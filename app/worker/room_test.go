@@ -12,9 +12,9 @@ import (
 // the next round replace them.
 func TestRoom(t *testing.T) {
 	a := &tx.Aggregate{Round: 1, View: 9}
-	require.NoError(t, (&Record{}).room(a))
+	require.NoError(t, (&Record{}).checkRoom(a))
 	full := &Record{Entry: entry{Aggregates: []*signedTx{{Round: 1, Raw: make([]byte, maxKept-1)}}}}
-	require.ErrorIs(t, full.room(a), ErrDraft)
-	require.NoError(t, full.room(&tx.Aggregate{Round: 2}))
-	require.ErrorIs(t, full.room(&tx.Aggregate{Round: 2, Delta: make([]byte, maxAggregate)}), ErrDraft)
+	require.ErrorIs(t, full.checkRoom(a), ErrDraft)
+	require.NoError(t, full.checkRoom(&tx.Aggregate{Round: 2}))
+	require.ErrorIs(t, full.checkRoom(&tx.Aggregate{Round: 2, Delta: make([]byte, maxAggregate)}), ErrDraft)
 }

@@ -257,7 +257,7 @@ func (w *worker) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := w.rounds(ctx, trainer, epoch)
+	done, err := w.trainRounds(ctx, trainer, epoch)
 	trainer.close()
 	if errors.Is(err, ErrConsent) { // after a withdrawal the worker releases the data and waits
 		return w.train(ctx)
@@ -273,9 +273,9 @@ func (w *worker) train(ctx context.Context) error {
 	return w.train(ctx)
 }
 
-// rounds takes a training step in each open round of an epoch. done is true if the participant's
-// budget is spent and the worker does not follow later epochs.
-func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (done bool, err error) {
+// trainRounds takes a training step in each open round of an epoch. isSpent is true if the
+// participant's budget is spent and the worker does not follow later epochs.
+func (w *worker) trainRounds(ctx context.Context, trainer *Trainer, epoch uint64) (isSpent bool, err error) {
 	for !w.task.Finished && w.task.Epoch == epoch {
 		t, err := w.gradient(ctx, trainer)
 		switch {
@@ -339,7 +339,7 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 		}
 	}
 	if w.task.Phase == Commit {
-		t, err = w.commit(ctx, t)
+		t, err = w.signCommitment(ctx, t)
 		if errors.Is(err, ErrSigner) || errors.Is(err, ErrRate) {
 			w.logOnce("commitment not delivered: " + err.Error())
 			return false, ctx.Err()

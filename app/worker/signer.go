@@ -98,15 +98,15 @@ func (r *GradientRequest) setMechanism(s privacy.Snapshot) {
 // input returns the input of the round's VRF proof.
 func (r *GradientRequest) input() []byte { return leader.Input(r.ChainID, r.Epoch, r.Round, r.Seed) }
 
-// addition returns the addition to the journal for the signed gradient t. old is the journal's
+// addition returns the addition to the journal for the signed gradient t. previous is the journal's
 // entry so far.
-func (r *GradientRequest) addition(t *tx.Tx, old entry) entry {
+func (r *GradientRequest) addition(t *tx.Tx, previous entry) entry {
 	kept := r.Mechanism
 	if kept == nil {
 		kept = &mechanism{Momentum: app.EncodeParameters(nil)}
 	}
 	return entry{
-		Spent: r.Spent, Signed: max(old.Signed, r.Counted) + 1,
+		Spent: r.Spent, Signed: max(previous.Signed, r.Counted) + 1,
 		Gradient:  &signedTx{Epoch: r.Epoch, Round: r.Round, Raw: t.Raw},
 		Mechanism: kept,
 	}
@@ -222,8 +222,8 @@ func (w *worker) openContext(ctx context.Context) (ask context.Context, end func
 	return ask, func() { cancel(); <-ended }
 }
 
-// commit lets the signer sign the commitment to a gradient.
-func (w *worker) commit(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
+// signCommitment lets the signer sign the commitment to a gradient.
+func (w *worker) signCommitment(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	g := t.Gradient
 	c := &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]}
 	if f, ok := w.chain.(Forger); ok {

@@ -8,11 +8,11 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// HasMoved reports whether the participant's task in the state differs from the old task: another
-// round is open, or the round is in another phase for the participant.
-func HasMoved(s *app.State, old *Task) bool {
-	return old == nil || old.Epoch != s.Progress.Epoch || old.Round != s.Progress.Round || old.Phase != phaseOf(s,
-		old.Participant.Index)
+// HasMoved reports whether the participant's task in the state differs from lastTask: another round
+// is open, or the round is in another phase for the participant.
+func HasMoved(s *app.State, lastTask *Task) bool {
+	return lastTask == nil || lastTask.Epoch != s.Progress.Epoch || lastTask.Round != s.Progress.Round ||
+		lastTask.Phase != phaseOf(s, lastTask.Participant.Index)
 }
 
 // phaseOf returns the phase of the open round for a participant.
@@ -28,15 +28,15 @@ func phaseOf(s *app.State, participant uint32) Phase {
 	return Missed
 }
 
-// unknownKey returns ErrNotParticipant, or the error that wraps it and says why pub is not the key
-// of an active participant any more.
-func unknownKey(s *app.State, pub []byte) error {
+// unknownKey returns ErrNotParticipant, or an error that wraps it and says why the key does not
+// belong to an active participant any more.
+func unknownKey(s *app.State, key []byte) error {
 	for i := range s.Participants {
 		p := &s.Participants[i]
 		switch {
-		case bytes.Equal(p.PubKey, pub):
+		case bytes.Equal(p.PubKey, key):
 			return errLeft
-		case slices.ContainsFunc(p.FormerKeys, func(k app.FormerKey) bool { return bytes.Equal(k.PubKey, pub) }):
+		case slices.ContainsFunc(p.FormerKeys, func(k app.FormerKey) bool { return bytes.Equal(k.PubKey, key) }):
 			return errRotated
 		}
 	}

@@ -14,9 +14,10 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Shard converts a participant's part of a training set to the inputs of the chain's model. part
-// lists the indices of the examples; nil means all. Shard fails with ErrUnfit if the data do not
-// fit the model, or if this program does not have the chain's feature map.
+// Shard converts a participant's part of a training set to the inputs of the chain's model. The
+// argument part lists the indices of the examples; nil means all examples. Shard fails with
+// ErrUnfit if the data do not fit the model, or if this program does not have the chain's feature
+// map.
 func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.Features, error) {
 	f, err := inputs.Features(set, part, m, keep)
 	if errors.Is(err, inputs.ErrMap) || errors.Is(err, inputs.ErrInputs) {
@@ -30,8 +31,8 @@ func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.F
 type Examples interface {
 	// Len returns the number of examples, or of groups if the unit of privacy is a group.
 	Len() int
-	// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each clipped to
-	// the chain's clip norm. After an error the content of dst is undefined.
+	// ClippedSum sets dst to the sum of the gradients, at x, of the examples in picked, each
+	// clipped to the chain's clip norm. After an error the content of dst is undefined.
 	ClippedSum(ctx context.Context, dst, x []float64, picked []int) error
 	// Close ends the other program.
 	Close()
@@ -98,11 +99,11 @@ func newExternal(p params.Params, examples Examples, source *privacy.Source) (*T
 	return t, nil
 }
 
-// newTrainer returns a trainer whose functions clipped and close are not set yet. have is the
+// newTrainer returns a trainer whose functions clipped and close are not set yet. units is the
 // number of examples or groups.
-func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, error) {
-	if p.Privacy.SamplingRate == 0 && have < int(p.Privacy.Batch) {
-		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", have, p.Privacy.Batch)
+func newTrainer(p params.Params, units int, source *privacy.Source) (*Trainer, error) {
+	if p.Privacy.SamplingRate == 0 && units < int(p.Privacy.Batch) {
+		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", units, p.Privacy.Batch)
 	}
 	d := p.Model.Dim()
 	mechanism, err := privacy.New(mechanismConfig(p.Privacy), p.Grid.Lattice(), d, source)
@@ -110,7 +111,7 @@ func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, er
 		return nil, err
 	}
 	return &Trainer{
-		units: have, radius: radius(p), mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, d),
+		units: units, radius: radius(p), mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, d),
 	}, nil
 }
 

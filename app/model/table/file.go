@@ -29,8 +29,8 @@ type file struct {
 	rows   int
 }
 
-// open opens a CSV file and reads its header.
-func open(path string) (*file, error) {
+// openFile opens a CSV file and reads its header.
+func openFile(path string) (*file, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func sample(texts []string) string {
 	return fmt.Sprintf("%.64q and %d more", texts[:most], len(texts)-most)
 }
 
-// next reads the next row into f.row. It returns false at the end of the file.
-func (f *file) next() (bool, error) {
+// readRow reads the next row into f.row. It returns false at the end of the file.
+func (f *file) readRow() (bool, error) {
 	row, err := f.csv.Read()
 	switch {
 	case errors.Is(err, io.EOF):

@@ -16,10 +16,11 @@ const (
 	yesLevel = math.MaxUint8
 )
 
-// levels appends the levels for the current row's value in a column. A column of numbers has one
-// level. If the column has an indicator of missing numbers, a second level says whether the number
-// is missing. A column of categories has one level for each category. The error wraps ErrTable.
-func (f *file) levels(dst []uint8, at int, c params.Column) ([]uint8, error) {
+// appendLevels appends the levels for the current row's value in a column. A column of numbers has
+// one level. If the column has an indicator of missing numbers, a second level says whether the
+// number is missing. A column of categories has one level for each category. The error wraps
+// ErrTable.
+func (f *file) appendLevels(dst []uint8, at int, c params.Column) ([]uint8, error) {
 	text := strings.TrimSpace(f.row[at])
 	if len(c.Values) > 0 {
 		which := slices.Index(c.Values, text)

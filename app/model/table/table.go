@@ -29,7 +29,7 @@ const parts = 5
 // other column is an input, in the order of the file, with its min and max value. The classes are
 // the texts in the label column, in the order of their bytes.
 func Shape(path, label, group string) (t params.Table, units int, err error) {
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return t, 0, err
 	}
@@ -52,7 +52,7 @@ func Shape(path, label, group string) (t params.Table, units int, err error) {
 		return t, 0, err
 	}
 	for {
-		more, err := f.next()
+		more, err := f.readRow()
 		if err != nil {
 			return t, 0, err
 		}
@@ -126,7 +126,7 @@ func check(t params.Table, name string) error {
 // Units reads a whole file by a table's description, and returns the number of groups, or the
 // number of rows if the table has no groups. It fails if the file does not fit the description.
 func Units(path string, t params.Table) (int, error) {
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return 0, err
 	}
@@ -146,7 +146,7 @@ func Units(path string, t params.Table) (int, error) {
 // decides, so that adding or removing a row moves no other row between the two sets. With groups
 // the hash of the group's name decides, so that all rows of a group are in one set.
 func Load(path string, t params.Table) (mnist.Data, error) {
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return mnist.Data{}, err
 	}
@@ -209,7 +209,7 @@ func (f *file) read(t params.Table, n *groupNumbers) (set mnist.Set, err error) 
 	}
 	set.Rows, set.Cols = 1, t.Inputs()
 	for {
-		more, err := f.next()
+		more, err := f.readRow()
 		if err != nil || !more {
 			return set, err
 		}
@@ -230,7 +230,7 @@ func (f *file) read(t params.Table, n *groupNumbers) (set mnist.Set, err error) 
 			set.Groups = append(set.Groups, group)
 		}
 		for i, c := range t.Columns {
-			if set.Images, err = f.levels(set.Images, at[i], c); err != nil {
+			if set.Images, err = f.appendLevels(set.Images, at[i], c); err != nil {
 				return set, err
 			}
 		}

@@ -35,9 +35,9 @@ func Files(folder string) []string {
 		filepath.Join(folder, PeerCertificate)}
 }
 
-// split splits an address into its scheme (unix or tcp) and the rest, which is a path or host:port.
-// It fails if the address has another form.
-func split(address string) (scheme, rest string, err error) {
+// splitAddress splits an address into its scheme (unix or tcp) and the rest, which is a path or
+// host:port. It fails if the address has another form.
+func splitAddress(address string) (scheme, rest string, err error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	switch {
 	case ok && scheme == "unix" && filepath.IsAbs(rest):
@@ -52,7 +52,7 @@ func split(address string) (scheme, rest string, err error) {
 
 // CheckAddress rejects an address that is neither unix://PATH nor tcp://HOST:PORT.
 func CheckAddress(address string) error {
-	_, _, err := split(address)
+	_, _, err := splitAddress(address)
 	return err
 }
 
@@ -61,7 +61,7 @@ func NeedsCertificates(address string) bool { return strings.HasPrefix(address, 
 
 // dialer returns a function that connects to an address, over a Unix socket or by TLS over TCP.
 func dialer(address, certificates string) (func(context.Context) (net.Conn, error), error) {
-	scheme, at, err := split(address)
+	scheme, at, err := splitAddress(address)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func dialer(address, certificates string) (func(context.Context) (net.Conn, erro
 // whose ids are in users. TCP with TLS accepts only the peer whose certificate is in the folder.
 // The function log gets the rejected connections of a Unix socket.
 func Listen(address, certificates string, users []uint32, log func(string, ...any)) (net.Listener, error) {
-	scheme, at, err := split(address)
+	scheme, at, err := splitAddress(address)
 	if err != nil {
 		return nil, err
 	}

@@ -64,12 +64,12 @@ func limitRate(log func(string, ...any)) func(string, ...any) {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+pathKeys, handle(s, s.keys))
-	mux.HandleFunc("POST "+pathOpen, handle(s, s.open))
+	mux.HandleFunc("POST "+pathOpen, handle(s, s.openJournal))
 	mux.HandleFunc("POST "+pathGradient, handle(s, s.gradient))
 	mux.HandleFunc("POST "+pathCommit, handle(s, s.commit))
 	mux.HandleFunc("POST "+pathAggregate, handle(s, s.aggregate))
-	mux.HandleFunc("POST "+pathOperation, handle(s, s.operation))
-	mux.HandleFunc("POST "+pathConsent, handle(s, s.consent))
+	mux.HandleFunc("POST "+pathOperation, handle(s, s.signOperation))
+	mux.HandleFunc("POST "+pathConsent, handle(s, s.signConsent))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute,
 		WriteTimeout: time.Minute, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: log.New(io.Discard, "", 0)}
@@ -109,7 +109,7 @@ func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.Ha
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if err != nil {
-			text := clip(err)
+			text := clipText(err)
 			s.refuse("request rejected", "path", r.URL.Path, "err", text)
 			w.WriteHeader(http.StatusConflict)
 			out = refusal{text, kindOf(err)}
@@ -118,8 +118,8 @@ func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.Ha
 	}
 }
 
-// clip returns the text of a value, cut to at most maxRefusal bytes, for an answer or the log.
-func clip(value any) string {
+// clipText returns the text of a value, cut to at most maxRefusal bytes, for an answer or the log.
+func clipText(value any) string {
 	text := fmt.Sprint(value)
 	return text[:min(len(text), maxRefusal)]
 }
@@ -148,9 +148,9 @@ func (s *Server) keys(ctx context.Context, r *keysRequest) (worker.PublicKeys, e
 	return s.signer.Keys(ctx, r.Reload)
 }
 
-// open leaves the aggregates out of the record: together they could exceed maxRequest, and a worker
-// asks for each aggregate separately.
-func (s *Server) open(ctx context.Context, r *openRequest) (*worker.Record, error) {
+// openJournal opens the journal and returns its record without the aggregates: together they could
+// exceed maxRequest, and a worker asks for each aggregate separately.
+func (s *Server) openJournal(ctx context.Context, r *openRequest) (*worker.Record, error) {
 	if err := s.checkChain(r.ChainID); err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (s *Server) gradient(ctx context.Context, r *worker.GradientRequest) (answe
 }
 
 func (s *Server) commit(ctx context.Context, r *contentRequest) (answer, error) {
-	c, err := message[*tx.Commit](s, r, tx.KindCommit)
+	c, err := admitMessage[*tx.Commit](s, r, tx.KindCommit)
 	if err != nil {
 		return answer{}, err
 	}
@@ -177,22 +177,22 @@ func (s *Server) commit(ctx context.Context, r *contentRequest) (answer, error) 
 }
 
 func (s *Server) aggregate(ctx context.Context, r *contentRequest) (answer, error) {
-	a, err := message[*tx.Aggregate](s, r, tx.KindAggregate)
+	a, err := admitMessage[*tx.Aggregate](s, r, tx.KindAggregate)
 	if err != nil {
 		return answer{}, err
 	}
 	return answerOf(s.signer.Aggregate(ctx, r.ChainID, a))
 }
 
-// operation signs an operation if the policy allows its kind.
-func (s *Server) operation(_ context.Context, r *contentRequest) (answer, error) {
+// signOperation signs an operation if the policy allows its kind.
+func (s *Server) signOperation(_ context.Context, r *contentRequest) (answer, error) {
 	if ofRound(r.Kind) {
 		return answer{}, fmt.Errorf("%w: a %s is no operation", ErrDenied, r.Kind)
 	}
 	if err := s.checkAllowed(r.Kind.String()); err != nil {
 		return answer{}, err
 	}
-	body, err := message[tx.Body](s, r, r.Kind)
+	body, err := admitMessage[tx.Body](s, r, r.Kind)
 	if err != nil {
 		return answer{}, err
 	}
@@ -202,13 +202,13 @@ func (s *Server) operation(_ context.Context, r *contentRequest) (answer, error)
 		return err
 	})
 	if err == nil {
-		s.log("operation signed", "kind", r.Kind, "content", clip(body))
+		s.log("operation signed", "kind", r.Kind, "content", clipText(body))
 	}
 	return answerOf(t, err)
 }
 
-// consent signs a record of consent if the policy allows it.
-func (s *Server) consent(_ context.Context, r *consentRequest) (out consent.Record, err error) {
+// signConsent signs a record of consent if the policy allows it.
+func (s *Server) signConsent(_ context.Context, r *consentRequest) (out consent.Record, err error) {
 	if err := s.checkAllowed(Consent); err != nil {
 		return out, err
 	}
@@ -220,7 +220,7 @@ func (s *Server) consent(_ context.Context, r *consentRequest) (out consent.Reco
 		return err
 	})
 	if err == nil {
-		s.log("consent signed", "epoch", r.Subject.Epoch, "parameters", clip(r.Subject.Params), "decision", r.Decision)
+		s.log("consent signed", "epoch", r.Subject.Epoch, "parameters", clipText(r.Subject.Params), "decision", r.Decision)
 	}
 	return out, err
 }
@@ -233,8 +233,8 @@ func (s *Server) checkAllowed(word string) error {
 	return nil
 }
 
-// message admits a request and decodes the request's content as a message of a kind.
-func message[B tx.Body](s *Server, r *contentRequest, kind tx.Kind) (b B, err error) {
+// admitMessage admits a request and decodes the request's content as a message of a kind.
+func admitMessage[B tx.Body](s *Server, r *contentRequest, kind tx.Kind) (b B, err error) {
 	if err := s.admit(r.ChainID); err != nil {
 		return b, err
 	}

@@ -42,9 +42,9 @@ func (c Config) approvedCopy() (Config, string, error) {
 	return c, to, nil
 }
 
-// relocate returns the configuration with the folder target, a copy, in place of folder: every
-// argument that is a file of the code becomes the copy's path. Paths of data stay.
-func (c Config) relocate(folder, target string, code Code) (Config, error) {
+// relocate returns the configuration for a copy of the code. Every argument that is a file of the
+// code in folder becomes the path of its copy in copyFolder. Paths of data stay.
+func (c Config) relocate(folder, copyFolder string, code Code) (Config, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return c, err
@@ -62,7 +62,7 @@ func (c Config) relocate(folder, target string, code Code) (Config, error) {
 		}
 		rel, err := filepath.Rel(folder, real)
 		if err == nil && slices.ContainsFunc(code.Files, func(f CodeFile) bool { return f.Path == filepath.ToSlash(rel) }) {
-			c.Argv[i] = filepath.Join(target, rel)
+			c.Argv[i] = filepath.Join(copyFolder, rel)
 			ours++
 		}
 	}

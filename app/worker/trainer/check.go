@@ -48,9 +48,9 @@ type Pair struct {
 	Params []uint32 `json:"params"`
 }
 
-// pairs lists the tensors of the parameters, and then the tensors that only the model has. It
+// tensorPairs lists the tensors of the parameters, and then the tensors that only the model has. It
 // returns nil if the model names no tensors.
-func pairs(model []Tensor, chain []params.Tensor) (all []Pair) {
+func tensorPairs(model []Tensor, chain []params.Tensor) (all []Pair) {
 	if len(model) == 0 {
 		return nil
 	}
@@ -69,13 +69,13 @@ func pairs(model []Tensor, chain []params.Tensor) (all []Pair) {
 	return all
 }
 
-// unstarted returns the report on a trainer that did not answer HELLO correctly.
-func unstarted(err error, m params.Model) Report {
+// unstartedReport returns the report on a trainer that did not answer HELLO correctly.
+func unstartedReport(err error, m params.Model) Report {
 	r := Report{Refuted: true, Failure: err, Findings: []Finding{{"it starts and answers HELLO", false, err.Error()}}}
 	var other *TensorError
 	if errors.As(err, &other) {
 		r.Findings = []Finding{{"its tensors are those of the parameters", false, other.Error()}}
-		r.Tensors = pairs(other.Model, m.Tensors)
+		r.Tensors = tensorPairs(other.Model, m.Tensors)
 	}
 	return r
 }
@@ -112,7 +112,7 @@ func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, ba
 	c.Pause = time.Nanosecond // after a failure the trainer restarts at once
 	t, err := Start(ctx, c, m, p)
 	if err != nil {
-		return unstarted(err, m), nil
+		return unstartedReport(err, m), nil
 	}
 	defer t.Close()
 	i := &inspection{t: t, config: c, random: rand.New(rand.NewPCG(seed, 0))}
@@ -123,7 +123,7 @@ func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, ba
 	i.batch = pick(i.random, t.Len(), min(max(batch, 2), t.Len()))
 	i.report.Protocol, i.report.Examples, i.report.Batch = t.answer.Protocol, t.Len(), len(i.batch)
 	i.report.GroupsIgnored = t.IgnoresGroups()
-	i.report.Tensors = pairs(t.answer.Tensors, m.Tensors)
+	i.report.Tensors = tensorPairs(t.answer.Tensors, m.Tensors)
 	i.note("it starts and answers HELLO", nil, fmt.Sprintf("protocol %d, %d examples%s", t.answer.Protocol,
 		t.answer.Examples, t.inGroups()))
 	if n := len(i.report.Tensors); n > 0 {
@@ -166,7 +166,7 @@ func (i *inspection) demands() []demand {
 	for k := range all { // the batch consists of groups
 		all[k].demand = groups.Replace(all[k].demand)
 	}
-	return append(all, demand{"a group is the sum of its examples, clipped once", i.summed},
+	return append(all, demand{"a group is the sum of its examples, clipped once", i.compareLargestGroups},
 		demand{"equal rows of a group add up, and are clipped together", i.equalRows})
 }
 
@@ -190,19 +190,20 @@ func (i *inspection) note(demand string, err error, note string) {
 	i.report.Findings = append(i.report.Findings, Finding{demand, err == nil, note})
 }
 
-// sum returns the trainer's sum of the gradients of the picked examples or groups. If the trainer
-// answers with one gradient per example, sum adds these gradients without clipping.
-func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
+// unclippedSum returns the trainer's sum of the gradients of the given examples or groups. If the
+// trainer answers with one gradient per example, unclippedSum adds these gradients without
+// clipping.
+func (i *inspection) unclippedSum(ctx context.Context, units []int) ([]float64, error) {
 	out := make([]float64, len(i.x))
 	if i.t.model.Clipping == params.ClippingSum {
-		return out, i.t.ClippedSum(ctx, out, i.x, picked)
+		return out, i.t.ClippedSum(ctx, out, i.x, units)
 	}
 	if i.t.unit == params.UnitGroup {
-		picked = flatten(i.t.members(picked))
+		units = flatten(i.t.examplesOf(units))
 	}
-	err := i.t.use(ctx, func(ctx context.Context, k *child) error {
-		return k.ask(ctx, frameGradient, request(i.x, picked), func(r *reply) error {
-			return i.t.each(r, len(out), len(picked), func(row []float64, _ float64) {
+	err := i.t.withChild(ctx, func(ctx context.Context, k *child) error {
+		return k.ask(ctx, frameGradient, gradientBody(i.x, units), func(r *reply) error {
+			return i.t.eachRow(r, len(out), len(units), func(row []float64, _ float64) {
 				for j, v := range row {
 					out[j] += v
 				}
@@ -213,7 +214,7 @@ func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
 }
 
 func (i *inspection) empty(ctx context.Context) (string, error) {
-	s, err := i.sum(ctx, nil)
+	s, err := i.unclippedSum(ctx, nil)
 	if err == nil && norm(s) != 0 {
 		err = fmt.Errorf("the sum of no %[2]s has norm %[1]g: something is added that is no %[2]s's", norm(s), i.unitNoun())
 	}
@@ -222,7 +223,7 @@ func (i *inspection) empty(ctx context.Context) (string, error) {
 
 func (i *inspection) checkTime(ctx context.Context) (string, error) {
 	start := time.Now()
-	_, err := i.sum(ctx, i.batch)
+	_, err := i.unclippedSum(ctx, i.batch)
 	i.report.StepMS = float64(time.Since(start).Microseconds()) / 1000
 	return fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unitNoun(), i.report.StepMS), err
 }
@@ -230,12 +231,12 @@ func (i *inspection) checkTime(ctx context.Context) (string, error) {
 // compareSums compares the trainer's sum over the batch with its sum over other, which lists the
 // same examples in the same order or in another order. meaning explains a difference.
 func (i *inspection) compareSums(ctx context.Context, other []int, meaning string) (string, error) {
-	a, err := i.sum(ctx, i.batch)
+	a, err := i.unclippedSum(ctx, i.batch)
 	if err != nil {
 		return "", err
 	}
-	b, err := i.sum(ctx, other)
-	if err == nil && !near(a, b, norm(a)) {
+	b, err := i.unclippedSum(ctx, other)
+	if err == nil && !isNear(a, b, norm(a)) {
 		err = fmt.Errorf("the sums differ by %.3g of their norm: %s", distance(a, b)/norm(a), meaning)
 	}
 	return "", err
@@ -257,7 +258,7 @@ func (i *inspection) checkOrder(ctx context.Context) (string, error) {
 func (i *inspection) checkSingles(ctx context.Context) (string, error) {
 	most := 0.0
 	for _, k := range i.batch[:min(maxChecked, len(i.batch))] {
-		s, err := i.sum(ctx, []int{k})
+		s, err := i.unclippedSum(ctx, []int{k})
 		if err != nil {
 			return "", err
 		}
@@ -275,17 +276,17 @@ func (i *inspection) checkSingles(ctx context.Context) (string, error) {
 // gradient of that example alone. The two differ if gradients depend on other examples, as with
 // batch normalisation, or if the trainer's sum is not a sum.
 func (i *inspection) checkRemoval(ctx context.Context) (string, error) {
-	whole, err := i.sum(ctx, i.batch)
+	whole, err := i.unclippedSum(ctx, i.batch)
 	if err != nil {
 		return "", err
 	}
 	worst := 0.0
 	for at, k := range i.batch[:min(maxChecked, len(i.batch))] {
-		rest, err := i.sum(ctx, append(append([]int(nil), i.batch[:at]...), i.batch[at+1:]...))
+		rest, err := i.unclippedSum(ctx, append(append([]int(nil), i.batch[:at]...), i.batch[at+1:]...))
 		if err != nil {
 			return "", err
 		}
-		one, err := i.sum(ctx, []int{k})
+		one, err := i.unclippedSum(ctx, []int{k})
 		if err != nil {
 			return "", err
 		}
@@ -294,7 +295,7 @@ func (i *inspection) checkRemoval(ctx context.Context) (string, error) {
 			change[j] = whole[j] - rest[j]
 		}
 		worst = max(worst, norm(change))
-		if !near(change, one, max(norm(one), norm(whole))) {
+		if !isNear(change, one, max(norm(one), norm(whole))) {
 			return "", fmt.Errorf("%s %d changes the sum of %d by norm %.4g, alone it has %.4g, and the two are %.4g "+
 				"apart: its gradient depends on the others (batch normalisation, a mean over the batch)", i.unitNoun(), k,
 				len(i.batch), norm(change), norm(one), distance(change, one))
@@ -309,13 +310,13 @@ func (i *inspection) checkDistinct(ctx context.Context) (string, error) {
 	}
 	var first []float64
 	for n, k := range i.batch[:min(maxChecked, len(i.batch))] {
-		s, err := i.sum(ctx, []int{k})
+		s, err := i.unclippedSum(ctx, []int{k})
 		if err != nil {
 			return "", err
 		}
 		if n == 0 {
 			first = s
-		} else if !near(first, s, norm(first)) {
+		} else if !isNear(first, s, norm(first)) {
 			return "", nil
 		}
 	}
@@ -333,7 +334,7 @@ func (i *inspection) evaluated(ctx context.Context) (string, error) {
 
 // checkOneAnswer checks that the trainer sends no second answer to the last question.
 func (i *inspection) checkOneAnswer(ctx context.Context) (string, error) {
-	err := i.t.use(ctx, func(_ context.Context, k *child) error { return k.checkSilent(answerPause) })
+	err := i.t.withChild(ctx, func(_ context.Context, k *child) error { return k.checkSilent(answerPause) })
 	if err == nil && i.t.answer.Protocol < protocolSecond {
 		return "protocol 1: a late answer would be taken for that to the next question", nil
 	}
@@ -348,8 +349,8 @@ func (i *inspection) unitNoun() string {
 	return "example"
 }
 
-// near reports whether the distance of two vectors is at most tolerance times the norm scale.
-func near(a, b []float64, scale float64) bool {
+// isNear reports whether the distance of two vectors is at most tolerance times the norm scale.
+func isNear(a, b []float64, scale float64) bool {
 	return distance(a, b) <= tolerance*scale
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// summed compares the trainer's sums over its largest groups with the sums over the examples of
-// these groups.
-func (i *inspection) summed(ctx context.Context) (string, error) {
+// compareLargestGroups compares the trainer's sums over its largest groups with the sums over the
+// examples of these groups.
+func (i *inspection) compareLargestGroups(ctx context.Context) (string, error) {
 	groups := slices.Clone(i.t.groups)
 	slices.SortStableFunc(groups, func(a, b []int) int { return len(b) - len(a) })
 	groups = groups[:min(maxChecked, len(groups))]
 	return fmt.Sprintf("%d groups of %d to %d examples", len(groups), len(groups[len(groups)-1]), len(groups[0])),
-		i.compared(ctx, groups)
+		i.compareGroups(ctx, groups)
 }
 
 // equalRows checks groups that hold the same example several times. A trainer that clips each row
@@ -28,13 +28,13 @@ func (i *inspection) equalRows(ctx context.Context) (string, error) {
 	for _, g := range i.batch[:min(maxChecked, len(i.batch))] {
 		groups = append(groups, slices.Repeat(i.t.groups[g][:1], numCopies))
 	}
-	return fmt.Sprintf("%d groups of one example %d times", len(groups), numCopies), i.compared(ctx, groups)
+	return fmt.Sprintf("%d groups of one example %d times", len(groups), numCopies), i.compareGroups(ctx, groups)
 }
 
-// compared compares the trainer's sum over each group with the sum of the gradients of the group's
-// examples, clipped once. A second process of the trainer, started with clip norm 0 (no clipping),
-// computes these gradients.
-func (i *inspection) compared(ctx context.Context, groups [][]int) error {
+// compareGroups compares the trainer's sum over each group with the sum of the gradients of the
+// group's examples, clipped once. A second process of the trainer, started with clip norm 0 (no
+// clipping), computes these gradients.
+func (i *inspection) compareGroups(ctx context.Context, groups [][]int) error {
 	open, err := Start(ctx, i.config, i.t.model, params.Privacy{Unit: i.t.unit})
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (i *inspection) compared(ctx context.Context, groups [][]int) error {
 			}
 		}
 		privacy.AddClipped(want, sum, i.t.clip)
-		if !near(whole, want, norm(want)) {
+		if !isNear(whole, want, norm(want)) {
 			return fmt.Errorf("a group of %d examples has norm %.4g, and the sum of its examples, clipped once, %.4g, %.4g "+
 				"apart: the trainer takes a mean or some of the rows, or clips them before it adds", len(g), norm(whole),
 				norm(want), distance(whole, want))
@@ -72,7 +72,7 @@ func (i *inspection) compared(ctx context.Context, groups [][]int) error {
 // groupOf returns a trainer's sum over one group that consists of the given examples.
 func (i *inspection) groupOf(ctx context.Context, t *Trainer, examples []int) ([]float64, error) {
 	out := make([]float64, len(i.x))
-	err := t.use(ctx, func(ctx context.Context, k *child) error {
+	err := t.withChild(ctx, func(ctx context.Context, k *child) error {
 		return t.groupSum(ctx, k, out, i.x, [][]int{examples})
 	})
 	return out, err

@@ -51,9 +51,9 @@ type child struct {
 }
 
 // command returns the command of a trainer, and the two ends of the lifeline of a contained
-// trainer. When life is closed, the trainer ends; theirs is the end that the command's process
-// inherits. Without a sandbox life and theirs are nil.
-func command(c Config) (cmd *exec.Cmd, life, theirs *os.File, err error) {
+// trainer. When lifeline is closed, the trainer ends; the command's process inherits childEnd.
+// Without a sandbox both are nil.
+func command(c Config) (cmd *exec.Cmd, lifeline, childEnd *os.File, err error) {
 	if !c.Sandbox.Off {
 		return sandbox.Command(c.Argv, c.Dir, c.Share.Data, c.Sandbox)
 	}
@@ -165,10 +165,10 @@ func (k *child) checkSilent(wait time.Duration) error {
 	return err
 }
 
-// withDeadline calls do. If ctx ends during the call, the reads and writes on the child's pipes
-// fail at once. If the child ends, they fail after outputPause, so that its last output can still
-// be read.
-func (k *child) withDeadline(ctx context.Context, do func() error) error {
+// withDeadline runs a call to the child. If ctx ends during the call, the reads and writes on the
+// child's pipes fail at once. If the child ends, they fail after outputPause, so that its last
+// output can still be read.
+func (k *child) withDeadline(ctx context.Context, call func() error) error {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -183,7 +183,7 @@ func (k *child) withDeadline(ctx context.Context, do func() error) error {
 		}
 		_, _ = k.stdin.SetDeadline(until), k.stdout.SetDeadline(until)
 	}()
-	err := do()
+	err := call()
 	close(over)
 	<-gone
 	return err

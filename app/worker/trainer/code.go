@@ -50,9 +50,9 @@ func isCode(name string, mode fs.FileMode) bool {
 	return mode&0o111 != 0 || slices.Contains(suffixes, filepath.Ext(name)) || strings.Contains(name, ".so.")
 }
 
-// skipped reports whether a folder or a file is neither code nor data: a cache, a hidden folder
+// isSkipped reports whether a folder or a file is neither code nor data: a cache, a hidden folder
 // such as .git, or a virtual environment, which belongs to the interpreter.
-func skipped(path string, d fs.DirEntry) bool {
+func isSkipped(path string, d fs.DirEntry) bool {
 	if !d.IsDir() {
 		return strings.HasSuffix(d.Name(), ".pyc")
 	}
@@ -63,9 +63,9 @@ func skipped(path string, d fs.DirEntry) bool {
 // HashCode returns the code in a folder, with its hash.
 func HashCode(folder string) (Code, error) { return copyCode(folder, "") }
 
-// copyCode hashes the code of a folder and, unless target is empty, copies the hashed bytes to the
-// folder target. Files of data become symbolic links in that folder.
-func copyCode(folder, target string) (c Code, err error) {
+// copyCode hashes the code of a folder and, unless copyFolder is empty, copies the hashed bytes to
+// that folder. Files of data become symbolic links there.
+func copyCode(folder, copyFolder string) (c Code, err error) {
 	hash, total := sha256.New(), int64(0)
 	hash.Write([]byte(codeFormat))
 	// WalkDir visits a folder by file name, so the order is the same on every machine.
@@ -73,7 +73,7 @@ func copyCode(folder, target string) (c Code, err error) {
 		if err != nil || path == folder {
 			return err
 		}
-		if skipped(path, d) {
+		if isSkipped(path, d) {
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
@@ -83,13 +83,13 @@ func copyCode(folder, target string) (c Code, err error) {
 		if err != nil {
 			return err
 		}
-		in, mode, err := codeOrData(path, filepath.Join(target, rel), d, target != "")
+		in, mode, err := codeOrData(path, filepath.Join(copyFolder, rel), d, copyFolder != "")
 		if err != nil || in == nil {
 			return err
 		}
 		defer in.Close()
 		f := CodeFile{Path: filepath.ToSlash(rel), Executable: mode&0o111 != 0}
-		f.Bytes, err = f.copy(in, filepath.Join(target, rel), target != "", hash, maxCodeBytes-total)
+		f.Bytes, err = f.copyFile(in, filepath.Join(copyFolder, rel), copyFolder != "", hash, maxCodeBytes-total)
 		total += f.Bytes
 		if c.Files = append(c.Files, f); err == nil && len(c.Files) > maxCodeFiles {
 			err = fmt.Errorf("%w in %s has more than %d files", ErrCode, folder, maxCodeFiles)
@@ -103,13 +103,13 @@ func copyCode(folder, target string) (c Code, err error) {
 	return c, err
 }
 
-// codeOrData opens a file of the code. For a folder or a file of data it returns nil. If copied is
-// set, it also makes the folder, or a symbolic link to the data, at the second path. It fails
-// with ErrCode if path is a symbolic link that leads to code or to a folder.
-func codeOrData(path, target string, d fs.DirEntry, copied bool) (*os.File, fs.FileMode, error) {
+// codeOrData opens a file of the code. For a folder or a file of data it returns nil; if withCopy
+// is set, it also makes the folder, or a symbolic link to the data, at copyPath. It fails with
+// ErrCode if path is a symbolic link that leads to code or to a folder.
+func codeOrData(path, copyPath string, d fs.DirEntry, withCopy bool) (*os.File, fs.FileMode, error) {
 	if d.IsDir() {
-		if copied {
-			return nil, 0, os.Mkdir(target, 0o700)
+		if withCopy {
+			return nil, 0, os.Mkdir(copyPath, 0o700)
 		}
 		return nil, 0, nil
 	}
@@ -126,20 +126,21 @@ func codeOrData(path, target string, d fs.DirEntry, copied bool) (*os.File, fs.F
 	case isCode(d.Name(), info.Mode()) && info.Mode().IsRegular():
 		in, err := os.Open(path)
 		return in, info.Mode(), err
-	case copied && info.Mode().IsRegular():
+	case withCopy && info.Mode().IsRegular():
 		data, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			return nil, 0, err
 		}
-		return nil, 0, os.Symlink(data, target)
+		return nil, 0, os.Symlink(data, copyPath)
 	}
 	return nil, 0, nil
 }
 
-// copy adds a file to the hash: a line with the file's mode, length and path, and then the content.
-// If copied is set, copy also writes the content to the path target. It fails if the file is larger
-// than maxBytes.
-func (f CodeFile) copy(file *os.File, target string, copied bool, hash io.Writer, maxBytes int64) (int64, error) {
+// copyFile adds a file to the hash: a line with the file's mode, length and path, and then the
+// content. If withCopy is set, copyFile also writes the content to copyPath. It fails if the file
+// is larger than maxBytes.
+func (f CodeFile) copyFile(file *os.File, copyPath string, withCopy bool, hash io.Writer, maxBytes int64,
+) (int64, error) {
 	if strings.ContainsFunc(f.Path, unicode.IsControl) || strings.ContainsRune(f.Path, unicode.ReplacementChar) {
 		return 0, fmt.Errorf("%w: the name %q is no printable text", ErrCode, f.Path)
 	}
@@ -155,8 +156,8 @@ func (f CodeFile) copy(file *os.File, target string, copied bool, hash io.Writer
 		letter, mode = "x", 0o500
 	}
 	fmt.Fprintf(hash, "%s %d %s\n", letter, len(content), f.Path)
-	if _, err := hash.Write(content); err != nil || !copied {
+	if _, err := hash.Write(content); err != nil || !withCopy {
 		return int64(len(content)), err
 	}
-	return int64(len(content)), os.WriteFile(target, content, mode)
+	return int64(len(content)), os.WriteFile(copyPath, content, mode)
 }

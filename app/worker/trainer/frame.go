@@ -124,9 +124,9 @@ func (r *reply) number(kind byte, length uint64) error {
 // late, it is a second answer, or the trainer does not repeat numbers.
 var errQuestion = errors.New("the answer is to another question")
 
-// request returns the body of a GRADIENT frame: the number of indices, the indices, and the
+// gradientBody returns the body of a GRADIENT frame: the number of indices, the indices, and the
 // parameters.
-func request(x []float64, picked []int) []byte {
+func gradientBody(x []float64, picked []int) []byte {
 	body := make([]byte, 0, 4+4*len(picked)+8*len(x))
 	body = binary.LittleEndian.AppendUint32(body, uint32(len(picked)))
 	return appendFloats(appendInts(body, picked), x)

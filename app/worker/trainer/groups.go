@@ -46,8 +46,8 @@ func (t *Trainer) askGroups(ctx context.Context) error {
 	})
 }
 
-// members returns the examples of each picked group.
-func (t *Trainer) members(picked []int) [][]int {
+// examplesOf returns the examples of each of the given groups.
+func (t *Trainer) examplesOf(picked []int) [][]int {
 	groups := make([][]int, len(picked))
 	for i, g := range picked {
 		groups[i] = t.groups[g]
@@ -97,14 +97,14 @@ func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, grou
 	if t.model.Clipping == params.ClippingSum {
 		return k.ask(ctx, frameGradient, groupRequest(x, groups), func(r *reply) error {
 			clear(dst)
-			return t.sum(r, dst, len(groups))
+			return t.readSum(r, dst, len(groups))
 		})
 	}
 	all, one := flatten(groups), make([]float64, len(dst))
-	return k.ask(ctx, frameGradient, request(x, all), func(r *reply) error {
+	return k.ask(ctx, frameGradient, gradientBody(x, all), func(r *reply) error {
 		clear(dst)
 		at, left := -1, 0 // the current group, and the number of its rows that have not been read yet
-		err := t.each(r, len(dst), len(all), func(row []float64, _ float64) {
+		err := t.eachRow(r, len(dst), len(all), func(row []float64, _ float64) {
 			if left == 0 {
 				at++
 				left = len(groups[at])

@@ -37,7 +37,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// pass calls say with the buffered line, or counts the line as dropped.
+// pass hands the buffered line to the log function, or counts the line as dropped.
 func (l *lines) pass() {
 	l.lastLine = strings.ToValidUTF8(string(l.buf), "?")
 	if now := time.Now(); now.Sub(l.secondStart) >= time.Second {
@@ -59,8 +59,8 @@ func (l *lines) reportDropped() {
 	}
 }
 
-// end calls say with the rest of the output, after the program has ended. The last line often has
-// the reason of the end, and may have no newline.
+// end hands the rest of the output to the log function, after the program has ended. The last line
+// often has the reason of the end, and may have no newline.
 func (l *lines) end() {
 	l.reportDropped()
 	if len(l.buf) > 0 {

@@ -52,7 +52,7 @@ func (c Config) Check() error {
 	if len(c.Argv) == 0 {
 		return fmt.Errorf("no trainer is named")
 	}
-	if err := c.contained(); err != nil {
+	if err := c.checkContained(); err != nil {
 		return err
 	}
 	path := c.Argv[0]
@@ -76,9 +76,9 @@ func (c Config) Check() error {
 	return nil
 }
 
-// contained returns an error if the program must be contained and this system does not support
+// checkContained returns an error if the program must be contained and this system does not support
 // that.
-func (c Config) contained() error {
+func (c Config) checkContained() error {
 	if c.Sandbox.Off {
 		return nil
 	}
@@ -132,7 +132,7 @@ func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Tr
 		c.Approved[i] = strings.ToLower(hash)
 	}
 	t := &Trainer{config: c, model: m, clip: p.Clip, unit: p.Unit}
-	if err := t.use(ctx, func(context.Context, *child) error { return nil }); err != nil {
+	if err := t.withChild(ctx, func(context.Context, *child) error { return nil }); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -158,18 +158,18 @@ func (t *Trainer) Close() {
 	}
 }
 
-// ClippedSum sets dst to the sum of the gradients at x of the picked units, each clipped to the
-// clip norm. After an error the content of dst is undefined.
+// ClippedSum sets dst to the sum of the gradients, at x, of the units in picked, each clipped to
+// the clip norm. After an error the content of dst is undefined.
 func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int) error {
-	return t.use(ctx, func(ctx context.Context, k *child) error {
+	return t.withChild(ctx, func(ctx context.Context, k *child) error {
 		if t.unit == params.UnitGroup {
-			return t.groupSum(ctx, k, dst, x, t.members(picked))
+			return t.groupSum(ctx, k, dst, x, t.examplesOf(picked))
 		}
-		take := t.rows
+		take := t.sumRows
 		if t.model.Clipping == params.ClippingSum {
-			take = t.sum
+			take = t.readSum
 		}
-		return k.ask(ctx, frameGradient, request(x, picked), func(r *reply) error {
+		return k.ask(ctx, frameGradient, gradientBody(x, picked), func(r *reply) error {
 			clear(dst)
 			return take(r, dst, len(picked))
 		})
@@ -180,7 +180,7 @@ func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int
 // trainer does not evaluate models.
 func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error) {
 	measured := false
-	err = t.use(ctx, func(ctx context.Context, k *child) error {
+	err = t.withChild(ctx, func(ctx context.Context, k *child) error {
 		if measured = t.answer.Evaluates; !measured {
 			return nil
 		}
@@ -198,10 +198,10 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 	return e, err
 }
 
-// use calls do with a running child. The timeout applies to the start of the child, and again to
-// the call. A child that fails is stopped, and the first call after a pause starts a new child.
-// During the pause calls fail with ErrTrainer.
-func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
+// withChild runs a call to the child, and first starts a child if none runs. The timeout applies to
+// the start of the child, and again to the call. A child that fails is stopped, and the first call
+// after a pause starts a new child. During the pause withChild fails with ErrTrainer.
+func (t *Trainer) withChild(ctx context.Context, call func(context.Context, *child) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if wait := time.Until(t.nextStart); t.child == nil && wait > 0 {
@@ -214,7 +214,7 @@ func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) erro
 	}
 	err := inTime(t.ensureRunning)
 	if err == nil {
-		err = inTime(func(ctx context.Context) error { return do(ctx, t.child) })
+		err = inTime(func(ctx context.Context) error { return call(ctx, t.child) })
 	}
 	if err == nil {
 		t.failures = 0
@@ -271,10 +271,10 @@ func (t *Trainer) ensureRunning(ctx context.Context) (err error) {
 // clipMargin keeps a clipped row within the clip norm in spite of float64 rounding.
 const clipMargin = 1.0 / (1 << 40)
 
-// rows reads n rows, clips each row, and adds the clipped rows to dst. The rows are in one or more
-// frames of whole rows.
-func (t *Trainer) rows(r *reply, dst []float64, n int) error {
-	return t.each(r, len(dst), n, func(row []float64, norm float64) {
+// sumRows reads n rows, clips each row, and adds the clipped rows to dst. The rows are in one or
+// more frames of whole rows.
+func (t *Trainer) sumRows(r *reply, dst []float64, n int) error {
+	return t.eachRow(r, len(dst), n, func(row []float64, norm float64) {
 		factor := privacy.ClipScale(norm, t.clip*(1-clipMargin))
 		for j, v := range row {
 			dst[j] += v * factor
@@ -282,8 +282,8 @@ func (t *Trainer) rows(r *reply, dst []float64, n int) error {
 	})
 }
 
-// each reads n rows of d coordinates and calls do with each row and its norm.
-func (t *Trainer) each(r *reply, d, n int, do func(row []float64, norm float64)) error {
+// eachRow reads n rows of d coordinates and calls visit with each row and its norm.
+func (t *Trainer) eachRow(r *reply, d, n int, visit func(row []float64, norm float64)) error {
 	row := make([]float64, d)
 	for got, first := 0, true; got < n || first; first = false {
 		body, err := r.frame(frameRows, max(maxRows, 4*d))
@@ -304,7 +304,7 @@ func (t *Trainer) each(r *reply, d, n int, do func(row []float64, norm float64))
 			if math.IsNaN(norm) || math.IsInf(norm, 0) {
 				return fmt.Errorf("row %d of %d has a coordinate that is no finite number", got, n)
 			}
-			do(row, norm)
+			visit(row, norm)
 			got++
 		}
 	}
@@ -315,9 +315,9 @@ func (t *Trainer) each(r *reply, d, n int, do func(row []float64, norm float64))
 // clip norms, because of float32 rounding.
 const overClip = 1e-5
 
-// sum reads a sum of n clipped gradients into dst. It fails if the norm of the sum shows that the
-// trainer did not clip.
-func (t *Trainer) sum(r *reply, dst []float64, n int) error {
+// readSum reads a sum of n clipped gradients into dst. It fails if the norm of the sum shows that
+// the trainer did not clip.
+func (t *Trainer) readSum(r *reply, dst []float64, n int) error {
 	body, err := r.frame(frameSum, 8*len(dst))
 	if err != nil {
 		return err

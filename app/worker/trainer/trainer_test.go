@@ -292,7 +292,7 @@ func TestBytes(t *testing.T) {
 	require.NoError(t, err)
 	var frame bytes.Buffer
 	nine := []byte{9, 0, 0, 0}
-	require.NoError(t, writeFrame(&frame, frameGradient, append(nine, request([]float64{1, -0.5}, []int{7, 258})...)))
+	require.NoError(t, writeFrame(&frame, frameGradient, append(nine, gradientBody([]float64{1, -0.5}, []int{7, 258})...)))
 	require.Contains(t, string(text), spaced(frame.Bytes()))
 	group := append(nine, groupRequest(nil, [][]int{{7, 258}})...)
 	require.Contains(t, strings.ReplaceAll(string(text), "\n", " "), spaced(group[:16]))
@@ -303,7 +303,7 @@ func TestBytes(t *testing.T) {
 	require.Contains(t, string(text), spaced(rows))
 	sum := make([]float64, 2)
 	p := &Trainer{clip: 1}
-	require.NoError(t, p.rows(&reply{Reader: bufio.NewReader(bytes.NewReader(rows)), hasNumber: true, question: 9},
+	require.NoError(t, p.sumRows(&reply{Reader: bufio.NewReader(bytes.NewReader(rows)), hasNumber: true, question: 9},
 		sum, 2))
 	require.InDeltaSlice(t, []float64{0.5 + 0.6, 0.8}, sum, 1e-9)
 	require.Contains(t, string(text), "(1.1, 0.8)")
@@ -325,9 +325,9 @@ func FuzzRows(f *testing.F) {
 	f.Add([]byte("S\x10\x00\x00\x00\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\xf0\x3f"), false)
 	f.Fuzz(func(t *testing.T, data []byte, rows bool) {
 		p, sum := &Trainer{clip: 1}, make([]float64, 2)
-		take := p.sum
+		take := p.readSum
 		if rows {
-			take = p.rows
+			take = p.sumRows
 		}
 		if err := take(&reply{Reader: bufio.NewReader(bytes.NewReader(data))}, sum, 2); err == nil {
 			require.LessOrEqual(t, norm(sum), 2*(1+overClip))

@@ -32,10 +32,10 @@ const (
 const lifelineFD = 3
 
 // Command returns a command that runs a trainer's command line in the sandbox, and the two ends of
-// the command's lifeline. The caller closes theirs as soon as the command has started, and lifeline
-// to end the trainer. When lifeline closes, the trainer and all processes that it started are
-// killed. Command fails with ErrSettings or ErrUnsupported, or if the program cannot be found.
-func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeline, theirs *os.File, err error) {
+// the command's lifeline. The caller closes childEnd as soon as the command has started, and closes
+// lifeline to end the trainer: the trainer and all processes that it started are then killed.
+// Command fails with ErrSettings or ErrUnsupported, or if the program cannot be found.
+func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeline, childEnd *os.File, err error) {
 	if err := s.Validate(); err != nil {
 		return nil, nil, nil, err
 	}
@@ -47,7 +47,7 @@ func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeli
 		return nil, nil, nil, err
 	}
 	s = s.withDefaults()
-	read, err := c.readable(data, s)
+	read, err := c.readablePaths(data, s)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -56,14 +56,14 @@ func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeli
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	theirs, lifeline, err = os.Pipe()
+	childEnd, lifeline, err = os.Pipe()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	cmd = reexec(supervisorName)
-	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.ExtraFiles = []*os.File{childEnd}
 	go func() { _, _ = lifeline.Write(append(text, '\n')) }() // if the write fails, the supervisor has printed the reason
-	return cmd, lifeline, theirs, nil
+	return cmd, lifeline, childEnd, nil
 }
 
 // reexec returns a command that starts this program again, in another role.

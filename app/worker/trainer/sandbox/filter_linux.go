@@ -60,8 +60,8 @@ type check struct {
 	values   []uint32
 }
 
-// partly returns the system calls that are allowed if their arguments pass all checks.
-func partly() map[string][]check {
+// checkedCalls returns the system calls that are allowed only if their arguments pass all checks.
+func checkedCalls() map[string][]check {
 	calls := map[string][]check{
 		"clone":             {{0, namespaces, []uint32{0}}},
 		"prlimit64":         {{0, fullMask, []uint32{0}}}, // 0 is the calling process
@@ -82,10 +82,10 @@ func partly() map[string][]check {
 	return calls
 }
 
-// filter installs a seccomp filter in the calling thread, and so in every program that the thread
-// executes. The filter rejects the system calls in forbidden, and calls in partly whose arguments
-// fail a check.
-func filter() error {
+// installFilter installs a seccomp filter in the calling thread, and so in every program that the
+// thread executes. The filter rejects the forbidden calls, and the calls of checkedCalls whose
+// arguments fail a check.
+func installFilter() error {
 	here, err := arch.GetInfo("")
 	if err != nil {
 		return fmt.Errorf("seccomp: %w", err)
@@ -134,13 +134,13 @@ func instructions(here *arch.Info) []bpf.Instruction {
 		bpf.RetConstant{Val: retAbsent},
 		bpf.LoadAbsolute{Off: atNumber, Size: 4},
 	}
-	calls := partly()
+	calls := checkedCalls()
 	for _, name := range slices.Sorted(maps.Keys(here.SyscallNames)) {
 		number := uint32(here.SyscallNames[name])
 		checks, partial := calls[name]
 		switch {
 		case partial:
-			program = append(program, ofCall(number, checked(checks))...)
+			program = append(program, ofCall(number, checkInstructions(checks))...)
 		case slices.Contains(forbidden, name):
 			program = append(program, ofCall(number, []bpf.Instruction{bpf.RetConstant{Val: retDeny}})...)
 		case name != "clone3": // without clone3 libraries use clone, whose flags the filter can read
@@ -156,8 +156,8 @@ func ofCall(number uint32, then []bpf.Instruction) []bpf.Instruction {
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: uint8(len(then))}}, then...)
 }
 
-// checked returns the instructions that allow a call if its arguments pass all checks.
-func checked(checks []check) (program []bpf.Instruction) {
+// checkInstructions returns the instructions that allow a call if its arguments pass all checks.
+func checkInstructions(checks []check) (program []bpf.Instruction) {
 	for _, c := range checks {
 		program = append(program, bpf.LoadAbsolute{Off: atArguments + 8*c.argument, Size: 4},
 			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.mask})

@@ -43,7 +43,7 @@ func (c *command) resolve(argv []string, dir string) (err error) {
 			return err
 		}
 	}
-	if c.argv[0], err = executable(c.argv[0], c.dir); err != nil {
+	if c.argv[0], err = executablePath(c.argv[0], c.dir); err != nil {
 		return err
 	}
 	c.folder, err = c.ownFolder()
@@ -57,9 +57,9 @@ func Folder(argv []string, dir string) (string, error) {
 	return c.folder, err
 }
 
-// executable returns the path of a program. A relative path begins in dir; a name without a slash
-// is looked up in $PATH.
-func executable(program, dir string) (string, error) {
+// executablePath returns the path of a program. A relative path begins in dir; a name without a
+// slash is looked up in $PATH.
+func executablePath(program, dir string) (string, error) {
 	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
 		program = filepath.Join(dir, program)
 	}
@@ -69,7 +69,7 @@ func executable(program, dir string) (string, error) {
 // shebang returns the Python interpreter that the first line of a script names. ok is false if the
 // program is not such a script.
 func shebang(program, dir string) (python string, ok bool) {
-	path, err := executable(program, dir)
+	path, err := executablePath(program, dir)
 	if err != nil || !strings.ContainsRune(program, filepath.Separator) {
 		return "", false
 	}
@@ -99,16 +99,16 @@ func (c *command) ownFolder() (string, error) {
 			path = filepath.Join(c.dir, path)
 		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return absolute(filepath.Dir(path), "")
+			return absolutePath(filepath.Dir(path), "")
 		}
 	}
-	program, err := absolute(c.argv[0], "")
+	program, err := absolutePath(c.argv[0], "")
 	if err != nil {
 		return "", err
 	}
 	for _, folder := range append(system, c.interpreter...) {
-		if inside(program, folder) {
-			return absolute(c.dir, "")
+		if isInside(program, folder) {
+			return absolutePath(c.dir, "")
 		}
 	}
 	return filepath.Dir(program), nil
@@ -129,7 +129,7 @@ var interpreterCache sync.Map
 // executable replaces the command's program, which may be a wrapper of pyenv or of a virtual
 // environment.
 func (c *command) askPython() error {
-	path, err := executable(c.argv[0], c.dir)
+	path, err := executablePath(c.argv[0], c.dir)
 	if err != nil {
 		return err
 	}

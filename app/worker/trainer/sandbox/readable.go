@@ -21,25 +21,25 @@ var system = []string{
 var ofDevices = []string{"/proc/driver/nvidia", "/proc/devices", "/sys/class", "/sys/bus/pci", "/sys/devices",
 	"/sys/module/nvidia", "/sys/module/amdgpu", "/etc/OpenCL", "/etc/vulkan", "/dev/dri"}
 
-// absolute returns the absolute form of a path, without symbolic links. A relative path begins in
-// dir.
-func absolute(path, dir string) (string, error) {
+// absolutePath returns the absolute form of a path, without symbolic links. A relative path begins
+// in dir.
+func absolutePath(path, dir string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
 	return filepath.EvalSymlinks(path)
 }
 
-// readable returns the paths that the trainer may read in addition to the paths in system: the
+// readablePaths returns the paths that the trainer may read in addition to the paths in system: the
 // trainer's folder, interpreter and data, and the paths in s.Read. It fails with ErrSettings if a
 // path holds a secret or the user's home.
-func (c *command) readable(data string, s Settings) ([]string, error) {
+func (c *command) readablePaths(data string, s Settings) ([]string, error) {
 	paths := append([]string{c.folder}, c.interpreter...)
 	for _, path := range append([]string{data}, s.Read...) {
 		if path == "" {
 			continue
 		}
-		at, err := absolute(path, c.dir)
+		at, err := absolutePath(path, c.dir)
 		if os.IsNotExist(err) && path == data {
 			continue // only the trainer knows the meaning of this name
 		}
@@ -54,7 +54,7 @@ func (c *command) readable(data string, s Settings) ([]string, error) {
 	}
 	for _, path := range paths {
 		for _, secret := range secrets {
-			if at, err := absolute(secret, ""); err == nil && inside(at, path) {
+			if at, err := absolutePath(secret, ""); err == nil && isInside(at, path) {
 				return nil, fmt.Errorf("%w: the trainer would read all of %s, and with it %s: move the trainer, its "+
 					"interpreter or its data into a folder of their own", ErrSettings, path, at)
 			}
@@ -63,8 +63,8 @@ func (c *command) readable(data string, s Settings) ([]string, error) {
 	return paths, nil
 }
 
-// inside reports whether a path is a folder or is within it.
-func inside(path, folder string) bool {
+// isInside reports whether a path is a folder or is within it.
+func isInside(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

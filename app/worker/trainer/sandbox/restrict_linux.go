@@ -38,10 +38,10 @@ func confine() error {
 	if err := unix.CloseRange(lifelineFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("close_range: %w", err)
 	}
-	if err := filter(); err != nil {
+	if err := installFilter(); err != nil {
 		return err
 	}
-	if err := limit(p, processes); err != nil {
+	if err := setLimits(p, processes); err != nil {
 		return err
 	}
 	err := syscall.Exec(p.Argv[0], p.Argv, os.Environ())
@@ -125,8 +125,8 @@ func tasksOfUser() (tasks int) {
 	return tasks
 }
 
-// limit sets the resource limits, which apply to each process of the trainer.
-func limit(p policy, processes int) error {
+// setLimits sets the resource limits, which apply to each process of the trainer.
+func setLimits(p policy, processes int) error {
 	for _, l := range []struct {
 		name     string
 		resource int

@@ -36,7 +36,7 @@ func (w watch) check() string {
 	if memory > w.policy.MaxMemory && len(all) > 1 {
 		memory = 0
 		for _, pid := range all {
-			memory += proportional(pid)
+			memory += proportionalMemory(pid)
 		}
 	}
 	switch {
@@ -52,8 +52,8 @@ func (w watch) check() string {
 }
 
 // sizeOf returns the total size of the files in a folder, in bytes. It stops when the size exceeds
-// the limit most.
-func sizeOf(folder string, most int64) (size int64) {
+// maxSize.
+func sizeOf(folder string, maxSize int64) (size int64) {
 	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // the file may have been removed
@@ -63,7 +63,7 @@ func sizeOf(folder string, most int64) (size int64) {
 		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
 			size += info.Size()
 		}
-		if size > most {
+		if size > maxSize {
 			return filepath.SkipAll
 		}
 		return nil
@@ -134,9 +134,9 @@ func usage(pid int) (threads int, memory int64) {
 		field(status, "VmSwap:"))
 }
 
-// proportional returns the bytes of a process's memory that are not shared with a file. A page that
-// n processes share counts as 1/n of a page.
-func proportional(pid int) int64 {
+// proportionalMemory returns the bytes of a process's memory that are not shared with a file. A
+// page that n processes share counts as 1/n of a page.
+func proportionalMemory(pid int) int64 {
 	rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	return 1024 * (field(rollup, "Pss_Anon:") + field(rollup, "Pss_Shmem:") + field(rollup, "SwapPss:"))
 }
