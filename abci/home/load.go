@@ -123,7 +123,7 @@ func readTOML(dir, name, prefix string, target any,
 	v.SetConfigFile(path)
 	if prefix != "" {
 		for _, key := range appendSettings(nil, name, "", reflect.ValueOf(target).Elem()) {
-			if err := v.BindEnv(key.Key, key.Variable()); err != nil { // so that a key counts that the file lacks
+			if err := v.BindEnv(key.Key, key.Variable()); err != nil { // for keys that the file lacks
 				return err
 			}
 		}

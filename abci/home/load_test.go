@@ -54,7 +54,7 @@ func TestLoad(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestVariableWithoutKey: an environment variable also takes the place of a key that the file does not have.
+// TestVariableWithoutKey: an environment variable also sets a key that the file does not have.
 func TestVariableWithoutKey(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
@@ -69,8 +69,8 @@ func TestVariableWithoutKey(t *testing.T) {
 	require.Equal(t, 7*time.Second, a.Worker.TrainerTimeout)
 }
 
-// TestStray: variables of no key and no flag are named, with the nearest names; those of keys, flags, the project's
-// tests and other programs are not.
+// TestStray: variables that belong to no key and no flag are named, with the nearest names.
+// Variables of keys, flags, the project's tests and other programs are not named.
 func TestStray(t *testing.T) {
 	require.Empty(t, home.Stray([]string{"SPDL_WORKER_ENABLED=false", "SPDL_NODE=x", "CMT_RPC_LADDR=y", "SPDL_TEST_LONG=1",
 		"SPDLX=1", "HOME=/"}, []string{"node"}))

@@ -48,7 +48,8 @@ func (s Setting) String() string {
 	return fmt.Sprint(s.Value)
 }
 
-// Variable returns the name of the environment variable that takes the place of the key, as SPDL_WORKER_ENABLED.
+// Variable returns the name of the environment variable that overrides the key, as
+// SPDL_WORKER_ENABLED.
 func (s Setting) Variable() string {
 	if s.File == "app.toml" {
 		return variable(appPrefix, s.Key)
@@ -56,7 +57,8 @@ func (s Setting) Variable() string {
 	return variable(cometPrefix, s.Key)
 }
 
-// These are the prefixes of the environment variables that take the place of keys in app.toml and config.toml.
+// These are the prefixes of the environment variables that override keys in app.toml and
+// config.toml.
 const (
 	appPrefix   = "SPDL"
 	cometPrefix = "CMT"
@@ -67,9 +69,10 @@ func variable(prefix, key string) string {
 	return prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }
 
-// Stray returns, for each environment variable that begins as those of this program do and takes the place of no
-// key and no flag, a warning with the nearest known names, sorted. environ is of the form of os.Environ, and flags
-// are the names of the program's flags. Variables that begin with SPDL_TEST_ belong to the project's tests.
+// Stray returns warnings, sorted, about the environment variables with this program's prefixes that
+// belong to no key and no flag. A warning has the nearest known names. environ has the form of
+// os.Environ, and flags lists the names of the program's flags. Stray ignores variables that begin
+// with SPDL_TEST_, which belong to the project's tests.
 func Stray(environ, flags []string) (warnings []string) {
 	var known []string
 	for _, s := range Settings(DefaultConfig(), DefaultAppConfig()) {

@@ -164,8 +164,9 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	}, nil
 }
 
-// keepIn returns the settings that cache the features of a number of images in a folder, log the progress of their
-// computation, and end it when ctx ends. Features that are read from the cache are not logged.
+// keepIn returns the settings that cache the features of images in a folder, log the progress of
+// the computation, and end the computation when ctx ends. Features that are read from the cache are
+// not logged.
 func keepIn(ctx context.Context, folder string, images int, log func(string, ...any)) (inputs.Keep, error) {
 	if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
 		return inputs.Keep{}, err

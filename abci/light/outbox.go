@@ -19,8 +19,9 @@ const (
 	maxSending = 2
 	// batchBytes bounds the bytes of the transactions in a request with several transactions.
 	batchBytes = 64 << 10
-	// If more than manyCallers calls wait for a state, a request waits for linger before it takes its
-	// transactions: the workers of a group send their commitments one by one, each after its computation.
+	// If more than manyCallers callers wait for a state, a sender pauses for linger before each
+	// request, to collect more transactions: the workers of a group submit their commitments one by
+	// one.
 	linger      = 5 * time.Millisecond
 	manyCallers = 64
 	// sendPatience is the time in which a node must answer a request with transactions, in addition to

@@ -8,7 +8,8 @@ import (
 	"github.com/spdl/spdl/abci/version"
 )
 
-// logStop logs the end of the node, at which its chain was, and the time that the stop took.
+// logStop logs that the node has stopped, the last height and round, and the time that the stop
+// took.
 func (r *Running) logStop(took time.Duration) {
 	if s := r.Application.State(); s != nil {
 		r.log.Info("the node has stopped", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,

@@ -37,8 +37,8 @@ type remoteValidator struct {
 }
 
 // awaitSigner listens for the remote signer, and returns the validator when the signer has
-// connected. It fails with errNoSigner after signerPatience, and with the error of ctx when ctx ends. Over TCP the node proves its node key,
-// so that a signer can serve only this node.
+// connected. It fails with errNoSigner after signerPatience, or with the error of ctx when ctx
+// ends. Over TCP the node proves its node key, so that a signer can serve only this node.
 func awaitSigner(ctx context.Context, at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remoteValidator,
 	error) {
 	endpoint, err := listenForSigner(at, key, logger)

@@ -117,13 +117,14 @@ type ServiceContext struct {
 	Evaluator *home.Evaluator // measures models with the data and the trainer of the worker
 }
 
-// Start is StartContext with a context that does not end.
+// Start calls StartContext with a context that does not end.
 func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Running, error) {
 	return StartContext(context.Background(), c, a, logger, h)
 }
 
-// StartContext runs the node of a home with the application and, if app.toml enables it, the worker. The end of ctx
-// ends the wait for a signer, with an error that matches context.Canceled, and the worker; the caller calls Stop.
+// StartContext runs the node of a home with the application and, if app.toml enables it, the
+// worker. When ctx ends, the worker ends, and a wait for a signer fails with an error that matches
+// context.Canceled. The node itself runs until the caller calls Stop.
 func StartContext(ctx context.Context, c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Running,
 	error) {
 	if h.Data == nil {

@@ -231,7 +231,7 @@ func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBl
 	return block, true
 }
 
-// keptBlock returns the last block if it includes the part p, and nil otherwise.
+// keptBlock returns the last block if it includes the part p, otherwise nil.
 func (r *BlockReactor) keptBlock(height int64, p *cmtproto.Part) *compactBlock {
 	r.mu.Lock()
 	defer r.mu.Unlock()
