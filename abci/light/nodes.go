@@ -69,7 +69,7 @@ func (s *nodes) ask(ctx context.Context, f func(context.Context) error) error {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		for pause(asking, patience/2) == nil {
+		for pause(asking, patience/6) == nil {
 			if n.isAlive(asking) != nil {
 				cancel()
 			}

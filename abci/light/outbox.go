@@ -5,6 +5,7 @@ package light
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 	// sendPatience is the time in which a node must answer a request with transactions, in addition to
 	// the transfer time. It applies only if the workers know another node. A shorter time would move
 	// transactions from one busy node to another busy node.
-	sendPatience = 3 * time.Second
+	sendPatience = 2 * time.Second
 	// slowest is the lowest accepted transfer rate, in bytes a second. If a node is slower, its
 	// request times out and another node gets the transactions.
 	slowest = 256 << 10
@@ -68,22 +69,20 @@ func (c *chain) put(added ...*submission) {
 	o := &c.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.waiting = append(o.waiting, added...)
-	most, now, started := 1, time.Now(), false
+	if o.waiting = append(o.waiting, added...); len(o.waiting) == 0 {
+		return
+	}
+	most, now := 1, time.Now()
 	if len(c.nodes.all) == 1 {
 		most = maxSending
 	}
-	for _, rested := range []bool{true, false} {
-		for _, n := range c.nodes.all {
-			if started || rested && now.Before(n.rests) {
-				continue
-			}
-			if n.senders < most {
-				n.senders++
-				go c.send(n)
-			}
+	rests := func(n *node) bool { return now.Before(n.rests) }
+	some := slices.ContainsFunc(c.nodes.all, func(n *node) bool { return !rests(n) })
+	for _, n := range c.nodes.all {
+		if n.senders < most && !(some && rests(n)) {
+			n.senders++
+			go c.send(n)
 		}
-		started = len(c.nodes.all) > 0
 	}
 }
 
@@ -111,6 +110,9 @@ func (o *outbox) take(n *node) (batch []*submission, size int) {
 // send sends the waiting submissions to a node, until no submission waits or the node fails.
 func (c *chain) send(n *node) {
 	for {
+		if !c.mayTake(n) {
+			return
+		}
 		if c.watch.waiting() > manyCallers {
 			time.Sleep(linger)
 		}
@@ -143,6 +145,22 @@ func (c *chain) send(n *node) {
 			return
 		}
 	}
+}
+
+// mayTake reports whether a node may take transactions. A node that failed must answer first, so that
+// a node that hangs gets transactions only once. If the node does not answer, its sender ends, and the
+// waiting submissions are offered again.
+func (c *chain) mayTake(n *node) bool {
+	c.outbox.mu.Lock()
+	failed := n.failed > 0 && len(c.nodes.all) > 1
+	c.outbox.mu.Unlock()
+	if !failed || n.isAlive(context.Background()) == nil {
+		return true
+	}
+	c.rest(n, true)
+	time.Sleep(c.poll)
+	c.put()
+	return false
 }
 
 // rest records whether a node failed to answer. After a failure the node rests: its sender must

@@ -12,7 +12,7 @@ import (
 
 // pollInterval is the min interval between two requests for the state while the subscription to the
 // node's new blocks is alive. Each announcement also triggers a request.
-const pollInterval = time.Second
+const pollInterval = 500 * time.Millisecond
 
 // stateWatcher polls the node for all callers that wait for a state, and only while a caller waits.
 // So all workers that share the chain cause one request for each block.

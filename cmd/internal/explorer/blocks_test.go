@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -83,6 +84,38 @@ func (n committing) Block(ctx context.Context, h *int64) (*ctypes.ResultBlock, e
 	raw, err := e.Marshal()
 	got.Block.Txs = cmttypes.Txs{raw}
 	return got, err
+}
+
+// crowded is a node whose blocks have 1,005 transactions.
+type crowded struct{ *fake }
+
+func (n crowded) Block(ctx context.Context, h *int64) (*ctypes.ResultBlock, error) {
+	got, err := n.fake.Block(ctx, h)
+	for len(got.Block.Txs) < 1005 {
+		got.Block.Txs = append(got.Block.Txs, fmt.Appendf(nil, "junk %d", len(got.Block.Txs)))
+	}
+	return got, err
+}
+
+// TestBlockOfACrowd: a block with 1,005 transactions has eleven pages, with each transaction on one of
+// them, and none larger than 150 kB.
+func TestBlockOfACrowd(t *testing.T) {
+	n := crowded{newFake(6, "x")}
+	s := New(n, n, Options{})
+	require.NoError(t, s.tail.look(t.Context()))
+	height := int64(4)
+	block, err := n.Block(t.Context(), &height)
+	require.NoError(t, err)
+	seen := 0
+	for page := range 11 {
+		text := get(s, fmt.Sprintf("/block/4?page=%d", page+1)).Body.String()
+		require.Less(t, len(text), 150_000)
+		require.Equal(t, page < 10, strings.Contains(text, fmt.Sprintf("/block/4?page=%d", page+2)))
+		for _, raw := range block.Block.Txs {
+			seen += strings.Count(text, fmt.Sprintf("/tx/%x", raw.Hash()))
+		}
+	}
+	require.Equal(t, 1005, seen)
 }
 
 // TestCommitmentsSayTheirRound: a block with transactions that closes no round says what they are for.
