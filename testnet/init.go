@@ -52,8 +52,8 @@ func Init(m Manifest) (*Net, error) {
 	}
 	for _, x := range m.Perturb {
 		if rounds := params.Training.Rounds; x.Round >= rounds {
-			return nil, fmt.Errorf("perturbation %q of node %d is of round %d and would never come: the rounds are 0 to %d",
-				x.Action, x.Node, x.Round, rounds-1)
+			return nil, fmt.Errorf("%sperturbation %q of node %d is of round %d and would never come: the rounds are 0 to %d",
+				x.place, x.Action, x.Node, x.Round, rounds-1)
 		}
 	}
 	if m.ownData() { // missing or unfit data are an error before any home is made

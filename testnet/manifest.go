@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spdl/spdl/abci/home"
@@ -252,7 +254,7 @@ func (m *Manifest) checkFaults() error {
 	}
 	for _, x := range m.Perturb {
 		if err := x.validate(m.nodes()); err != nil {
-			return err
+			return fmt.Errorf("%s%w", x.place, err)
 		}
 	}
 	return nil
@@ -280,6 +282,25 @@ type Attack struct {
 	Kind string `mapstructure:"kind"`
 
 	place string // in the manifest's file, for errors; "" if the attack is of no file
+}
+
+// AttackKinds lists the behaviours that an attack can have, without the attacks on gradients.
+func AttackKinds() []string { return attack.Kinds() }
+
+// ParseAttacks reads attacks as NODE=KIND.
+func ParseAttacks(texts []string) (all []Attack, err error) {
+	for _, text := range texts {
+		node, kind, found := strings.Cut(text, "=")
+		index, err := strconv.Atoi(node)
+		if !found || err != nil {
+			return nil, fmt.Errorf("%q, want NODE=KIND, as 5=sign-flip; kinds are %s", text, strings.Join(attack.Kinds(), ", "))
+		}
+		if err := attack.Check(kind); err != nil {
+			return nil, err
+		}
+		all = append(all, Attack{Node: index, Kind: kind})
+	}
+	return all, nil
 }
 
 // Hooks returns the hooks that the manifest installs in node i.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/krum/rules"
 )
 
 // manifestFile is the name of the manifest that Init writes into the folder of the homes.
@@ -28,31 +29,45 @@ func LoadManifest(path string) (Manifest, error) {
 	if err := v.ReadInConfig(); errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	} else if err != nil {
-		return m, fmt.Errorf("manifest %s: %w", path, err)
+		return m, fmt.Errorf("manifest %s%w", path, home.SyntaxError(err))
 	}
 	if err := home.OneLine(v.UnmarshalExact(&m), v, "", &m); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
-	if err := m.placeAttacks(path); err != nil {
+	if err := m.place(path); err != nil {
 		return m, err
 	}
 	return m, m.absolute(filepath.Dir(path))
 }
 
-// attackHead matches the line at which an attack begins.
-var attackHead = regexp.MustCompile(`^\s*\[\[\s*attack\s*\]\]`)
+// faultHead matches the line at which an attack or a perturbation begins, and ruleLine that of the
+// rule.
+var (
+	faultHead = regexp.MustCompile(`^\s*\[\[\s*(attack|perturb)\s*\]\]`)
+	ruleLine  = regexp.MustCompile(`^\s*rule\s*=`)
+)
 
-// placeAttacks sets the place of each attack to its line in the file.
-func (m *Manifest) placeAttacks(path string) error {
+// place sets the place of each attack and perturbation to its line in the file, and checks the name
+// of the rule, which has a line, too.
+func (m *Manifest) place(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	next := 0
+	attacks, perturbations := 0, 0
 	for i, line := range strings.Split(string(text), "\n") {
-		if attackHead.MatchString(line) && next < len(m.Attacks) {
-			m.Attacks[next].place = fmt.Sprintf("manifest %s, line %d: ", path, i+1)
-			next++
+		here, head := fmt.Sprintf("manifest %s, line %d: ", path, i+1), faultHead.FindStringSubmatch(line)
+		switch {
+		case head != nil && head[1] == "attack" && attacks < len(m.Attacks):
+			m.Attacks[attacks].place = here
+			attacks++
+		case head != nil && head[1] == "perturb" && perturbations < len(m.Perturb):
+			m.Perturb[perturbations].place = here
+			perturbations++
+		case ruleLine.MatchString(line) && m.Rule != "":
+			if _, err := rules.Lookup(m.Rule); err != nil {
+				return fmt.Errorf("%s%w", here, err)
+			}
 		}
 	}
 	return nil

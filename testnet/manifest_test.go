@@ -35,6 +35,10 @@ func TestManifestRoundTrip(t *testing.T) {
 	got, err := LoadManifest(filepath.Join(want.Home, manifestFile))
 	require.NoError(t, err)
 	want.Home, want.GenesisTime = "", time.Time{}
+	for i := range got.Perturb {
+		require.Regexp(t, `^manifest .*, line \d+: $`, got.Perturb[i].place)
+		got.Perturb[i].place = ""
+	}
 	require.Equal(t, want, got)
 }
 
@@ -45,7 +49,7 @@ func TestManifestFile(t *testing.T) {
 	m, err := LoadManifest(path)
 	require.NoError(t, err)
 	require.Equal(t, Manifest{Validators: 4, Perturb: []Perturbation{{Node: 2, Round: 10, Action: Kill,
-		For: 3 * time.Second}}}, m)
+		For: 3 * time.Second, place: "manifest " + path + ", line 2: "}}}, m)
 
 	require.NoError(t, os.WriteFile(path, []byte("validatrs = 4\n"), 0o600))
 	_, err = LoadManifest(path)
@@ -126,6 +130,38 @@ func TestManifestRefuses(t *testing.T) {
 	} {
 		require.ErrorContains(t, m.complete(), says)
 	}
+}
+
+// TestManifestErrorsHaveLines: an error about a manifest file says where it is.
+func TestManifestErrorsHaveLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "net.toml")
+	for says, text := range map[string]string{
+		", line 2, column 10: incomplete number":                   "validators = 7\nrounds = = 3\n",
+		`: rounds is "x", want a whole number from 0 on, line 2`:   "validators = 7\nrounds = \"x\"\n",
+		": unknown key rundes (did you mean rounds?), line 2":      "validators = 7\nrundes = 3\n",
+		`, line 3: unknown rule: "krumm"`:                          "validators = 7\n\nrule = \"krumm\"\n",
+		", line 3: attack by node 9, want 0 to 6":                  "validators = 7\n\n[[attack]]\nnode = 9\n",
+		`, line 3: perturbation "explode" of node 0, want one of `: "validators = 7\n\n[[perturb]]\naction = \"explode\"\n",
+		`, line 2: perturbation "kill" of node 0 is of round 9 and would never come`: "rounds = 2\n[[perturb]]\n" +
+			"round = 9\naction = \"kill\"\n",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		m, err := LoadManifest(path)
+		if err == nil {
+			m.Home = t.TempDir()
+			_, err = Init(m)
+		}
+		require.ErrorContains(t, err, "manifest "+path+says)
+	}
+	all, err := ParseAttacks([]string{"5=sign-flip", "6=aware+ipm"})
+	require.NoError(t, err)
+	require.Equal(t, []Attack{{Node: 5, Kind: "sign-flip"}, {Node: 6, Kind: "aware+ipm"}}, all)
+	for _, text := range []string{"sign-flip", "x=sign-flip", ""} {
+		_, err = ParseAttacks([]string{text})
+		require.ErrorContains(t, err, "want NODE=KIND, as 5=sign-flip; kinds are commit-late, ")
+	}
+	_, err = ParseAttacks([]string{"5=signflip"})
+	require.ErrorContains(t, err, `attack "signflip" (did you mean sign-flip?)`)
 }
 
 // TestInitOfNothing: what no net can be made of leaves nothing behind, so that

@@ -69,6 +69,8 @@ type Perturbation struct {
 	Loss   float64       `mapstructure:"loss"`
 	Rate   int           `mapstructure:"rate"`
 
+	place string // in the manifest's file, for errors; "" if the perturbation is of no file
+
 	// Binary is the path of the new version's program, for an upgrade.
 	Binary string `mapstructure:"binary"`
 	// Heights is the number of heights between the proposal of an upgrade and the upgrade. Default

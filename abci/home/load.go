@@ -132,12 +132,7 @@ func readTOML(dir, name, prefix string, target any,
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%w (spdl init makes a home)", err)
 	case err != nil:
-		var at interface{ Position() (line, column int) } // the TOML decoder's error has this method
-		if errors.As(err, &at) {
-			line, column := at.Position()
-			return configError{fmt.Errorf("%s, line %d, column %d: %w", path, line, column, err)}
-		}
-		return configError{fmt.Errorf("%s: %w", path, err)}
+		return configError{fmt.Errorf("%s%w", path, SyntaxError(err))}
 	}
 	if err := OneLine(decode(v, target), v, prefix, target); err != nil {
 		return configError{fmt.Errorf("%s: %w", path, err)}
@@ -176,16 +171,38 @@ func OneLine(err error, v *viper.Viper, prefix string, target any) error {
 		if want == "" {
 			return fault
 		}
-		if name := variable(prefix, key); prefix != "" && os.Getenv(name) != "" {
-			key = fmt.Sprintf("%s (by %s)", key, name)
+		section, last := "", key
+		if at := strings.LastIndexByte(key, '.'); at >= 0 {
+			section, last = key[:at], key[at+1:]
 		}
-		return fmt.Sprintf("%s is %q, want %s", key, v.GetString(m[1]), want)
+		where := ""
+		if line := lineOf(v.ConfigFileUsed(), section, last); line > 0 {
+			where = fmt.Sprintf(", line %d", line)
+		}
+		if name := variable(prefix, key); prefix != "" && os.Getenv(name) != "" {
+			key, where = fmt.Sprintf("%s (by %s)", key, name), ""
+		}
+		return fmt.Sprintf("%s is %q, want %s%s", key, v.GetString(m[1]), want, where)
 	}
 	lines := strings.Split(faults, "\n")
 	for i := range lines {
 		lines[i] = said(lines[i])
 	}
 	return errors.New(strings.Join(lines, "; "))
+}
+
+// SyntaxError returns the error of a TOML file that does not parse, to follow the name of the file:
+// with line, column and reason.
+func SyntaxError(err error) error {
+	var at interface { // the TOML decoder's error
+		error
+		Position() (row, column int)
+	}
+	if !errors.As(err, &at) {
+		return fmt.Errorf(": %w", err)
+	}
+	row, column := at.Position()
+	return fmt.Errorf(", line %d, column %d: %s", row, column, strings.TrimPrefix(at.Error(), "toml: "))
 }
 
 // unknownKeys matches the decoder's text about keys without a field.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -217,6 +218,7 @@ func TestRulesRefuse(t *testing.T) {
 	} {
 		_, err := lookup(t, name).Aggregate(Input{N: c.n, F: c.f, Vectors: generate(gradients.Int8, c.included, 3, 9, 1)})
 		require.ErrorIs(t, err, ErrTooFew, name)
+		require.Equal(t, strings.Contains(name, "krum"), strings.Contains(err.Error(), "krum"), err)
 	}
 	for name, c := range map[string]struct {
 		n, f int

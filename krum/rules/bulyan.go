@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -58,7 +59,12 @@ func (bulyanRule) feasible(n, f, included int) error {
 		return fmt.Errorf("rules: %w: bulyan with N = %d, f = %d has nothing to average, want N >= 4f+1 = %d",
 			ErrInfeasible, n, f, 4*f+1)
 	}
-	return krum.Feasible(n, f, included)
+	err := krum.Feasible(n, f, included)
+	if errors.Is(err, ErrTooFew) {
+		return fmt.Errorf("rules: %w: bulyan with %d included of N = %d, f = %d, want at least N-f-1 = %d", ErrTooFew,
+			included, n, f, n-f-1)
+	}
+	return err
 }
 
 func (r bulyanRule) aggregate(in Input, p points) (Output, error) {

@@ -52,8 +52,8 @@ func init() {
 	}
 }
 
-// kinds returns the names of the behaviours, sorted.
-func kinds() []string {
+// Kinds returns the names of the behaviours, sorted.
+func Kinds() []string {
 	return slices.Sorted(maps.Keys(behaviours))
 }
 
@@ -61,7 +61,7 @@ func kinds() []string {
 func Check(kind string) error {
 	if behaviours[kind] == nil && !Colludes(kind) {
 		return fmt.Errorf("attack %q%s, want one of %s, or an attack on gradients: %s, or one of those after %q", kind,
-			spelling.Suggest(kind, append(kinds(), Names()...)), strings.Join(kinds(), ", "),
+			spelling.Suggest(kind, append(Kinds(), Names()...)), strings.Join(Kinds(), ", "),
 			strings.Join(Names(), ", "), awarePrefix)
 	}
 	return nil

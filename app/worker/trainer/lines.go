@@ -17,6 +17,7 @@ type lines struct {
 	numLines    int       // the number of lines since secondStart
 	numDropped  int       // the number of dropped lines that are not reported yet
 	lastLine    string    // the last line that the program printed; StartError uses it after the program has ended
+	place       string    // the last file and line that a Python traceback named, for StartError
 }
 
 const (
@@ -40,6 +41,9 @@ func (l *lines) Write(p []byte) (int, error) {
 // pass hands the buffered line to the log function, or counts the line as dropped.
 func (l *lines) pass() {
 	l.lastLine = strings.ToValidUTF8(string(l.buf), "?")
+	if place, _ := TracePlace(l.lastLine); place != "" {
+		l.place = place
+	}
 	if now := time.Now(); now.Sub(l.secondStart) >= time.Second {
 		l.reportDropped()
 		l.secondStart, l.numLines = now, 0

@@ -38,6 +38,19 @@ func MissingModule(words string) string {
 	return ""
 }
 
+// tracePlace matches a line of a Python traceback that names a file and a line.
+var tracePlace = regexp.MustCompile(`^\s*File "([^"]+)", line (\d+)`)
+
+// TracePlace returns the file and the line that a line of a Python traceback names, as "my.py:7: ",
+// and the file's path. It returns "" for every other line.
+func TracePlace(line string) (place, path string) {
+	m := tracePlace.FindStringSubmatch(line)
+	if m == nil {
+		return "", ""
+	}
+	return fmt.Sprintf("%s:%s: ", filepath.Base(m[1]), m[2]), m[1]
+}
+
 // startError turns the error of a HELLO into a StartError if the program has ended or has sent a
 // fault. It returns every other error, and nil, unchanged.
 func (t *Trainer) startError(err error) error {
@@ -48,7 +61,7 @@ func (t *Trainer) startError(err error) error {
 		words = string(said)
 	case errors.Is(err, errEnded):
 		words = t.child.stderr.lastLine
-		err = fmt.Errorf("%w: %.300s", err, words)
+		err = fmt.Errorf("%w: %s%.300s", err, t.child.stderr.place, words)
 	default:
 		return err
 	}

@@ -176,7 +176,7 @@ func TestComposedNet(t *testing.T) {
 	require.Equal(t, uint64(4), shown.Last.Round)
 	text, stderr, code := spdl(t, "top", "--once", "--node", node)
 	require.Zero(t, code, stderr)
-	require.Contains(t, text, "round 5 of 5 [####################]")
+	require.Contains(t, text, "5 of 5 rounds closed [####################]")
 	require.Contains(t, text, "finished")
 	require.NotContains(t, text, "\x1b")
 

@@ -233,7 +233,7 @@ func TestModulesThatAreNone(t *testing.T) {
 		{"--data, --label and --group are for --module", 2, []string{"--data", my}},
 		{"build returns a object, want a torch.nn.Module", 1, []string{"--module", my + ":forest"}},
 		{"has no function none", 1, []string{"--module", my + ":none"}},
-		{"my.py:fails fails: RuntimeError: no luck", 1, []string{"--module", my + ":fails"}},
+		{"my.py:fails fails: my.py:7: RuntimeError: no luck", 1, []string{"--module", my + ":fails"}},
 		{"array w has shape [3, 3], and the data have 784 inputs and 10 classes", 1, []string{"--module", my + ":build"}},
 		{"python has no no_such_module: install it for this interpreter", 1,
 			[]string{"--module", written(t, "my.py", "import no_such_module") + ":build"}},

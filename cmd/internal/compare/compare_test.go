@@ -132,7 +132,13 @@ func TestFiles(t *testing.T) {
 	require.Len(t, rows, 1+10+8)
 	require.Equal(t, []string{"'=b", "1", "0", "0.125", "", "0.25", "0.25", "2", "1", "0", "0"}, rows[11])
 	require.NoError(t, c.Text(&text))
-	require.Contains(t, text.String(), "rule.name")
+	require.Regexp(t, `(?m)^ +</script>.*=b +difference *$`, text.String())
+	require.Regexp(t, `(?ms)^WHAT DIFFERS *$.*^  rule\.name +krum +median *$.*^RESULTS *$.*^  rounds +10 +8 +-2$`,
+		text.String())
+	for values, want := range map[[2]string]string{{"0.95 of 10000", "0.94 of 10000"}: "-0.01", {"4", "4"}: "",
+		{"-", "3"}: "", {"47 values, ab", "47 values, cd"}: "", {"krum", "median"}: ""} {
+		require.Equal(t, want, difference(values[:]))
+	}
 	saved, err := json.Marshal(c)
 	require.NoError(t, err)
 	var again Comparison

@@ -13,34 +13,42 @@ import (
 	"github.com/spdl/spdl/internal/printable"
 )
 
-// Text prints both tables, and notes that a reader of them needs.
+// maxCell is the max number of bytes of a cell of the text's table.
+const maxCell = 40
+
+// Text prints one table, what differs and then the results, and notes that a reader of it needs. With
+// two runs the last column has the difference of numbers.
 func (c *Comparison) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(cells ...string) {
+	line := func(name string, values []string, last string) {
+		cells := append(append([]string{name}, values...), last)
 		for i, cell := range cells {
-			if cell = printable.Text(cell); len(cell) > 40 {
-				cell = cell[:37] + "..."
+			if cell = strings.ReplaceAll(printable.Text(cell), "\n", " "); len(cell) > maxCell {
+				cell = strings.ToValidUTF8(cell[:maxCell-3], "") + "..."
 			}
-			cells[i] = strings.ReplaceAll(cell, "\n", " ")
+			cells[i] = cell
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
-	names := c.row("", func(r Run) string { return r.Name }).Values
-	line(append([]string{"result"}, names...)...)
-	for _, row := range c.Results {
-		line(append([]string{row.Name}, row.Values...)...)
+	blank := make([]string, len(c.Runs))
+	last := ""
+	if len(c.Runs) == 2 {
+		last = "difference"
 	}
-	if fmt.Fprintln(t); len(c.Differ) > 0 {
-		line(append([]string{"differs"}, names...)...)
-	}
+	line("", c.row("", func(r Run) string { return r.Name }).Values, last)
+	line("WHAT DIFFERS", blank, "")
 	for _, row := range c.Differ {
-		line(append([]string{row.Name}, row.Values...)...)
+		line("  "+row.Name, row.Values, difference(row.Values))
+	}
+	if len(c.Differ) == 0 {
+		line("  no parameter", blank, "")
+	}
+	line("RESULTS", blank, "")
+	for _, row := range c.Results {
+		line("  "+row.Name, row.Values, difference(row.Values))
 	}
 	if err := t.Flush(); err != nil {
 		return err
-	}
-	if len(c.Differ) == 0 {
-		fmt.Fprintln(w, "no parameter differs")
 	}
 	for _, r := range c.Runs {
 		for _, note := range r.Notes {
@@ -48,6 +56,26 @@ func (c *Comparison) Text(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// difference returns the second of two numbers less the first, with its sign, and "" if there are not
+// two different numbers. Text after a number, as "of 10000", does not count.
+func difference(values []string) string {
+	if len(values) != 2 {
+		return ""
+	}
+	var x [2]float64
+	for i, text := range values {
+		number, unit, _ := strings.Cut(text, " ")
+		var err error
+		if x[i], err = strconv.ParseFloat(number, 64); err != nil || unit != "" && !strings.HasPrefix(unit, "of ") {
+			return ""
+		}
+	}
+	if by := x[1] - x[0]; by != 0 {
+		return fmt.Sprintf("%+.4g", by)
+	}
+	return ""
 }
 
 // CSV writes the points of all runs, one row each.

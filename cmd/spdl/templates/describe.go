@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -46,8 +47,10 @@ func describe(ctx context.Context, dir, source, config string, o Options) (d des
 	case errors.As(err, &exit) && trainer.MissingModule(words) != "":
 		return d, &trainer.StartError{Program: o.Python, Module: trainer.MissingModule(words)}
 	case errors.As(err, &exit):
-		_, _ = o.Log.Write(said.Bytes())
-		return d, fmt.Errorf("%s fails: %s", filepath.Base(source), words)
+		file, _, _ := strings.Cut(source, ".py:")
+		place, frames := tracebackIn(said.String(), filepath.Dir(file))
+		_, _ = io.WriteString(o.Log, frames)
+		return d, fmt.Errorf("%s fails: %s%s", filepath.Base(source), place, words)
 	case err != nil:
 		return d, fmt.Errorf("no interpreter %s: name one with --python: %w", o.Python, err)
 	}
@@ -55,6 +58,21 @@ func describe(ctx context.Context, dir, source, config string, o Options) (d des
 		return d, fmt.Errorf("the description of %s is no JSON: %w", filepath.Base(source), err)
 	}
 	return d, nil
+}
+
+// tracebackIn returns the innermost place of a traceback that is in a file of a folder, "" if there is
+// none, and the traceback from its first such frame on: the frames before it are not the user's.
+func tracebackIn(traceback, folder string) (place, frames string) {
+	for line := range strings.Lines(traceback) {
+		if at, path := trainer.TracePlace(line); filepath.Dir(path) == folder {
+			if place == "" {
+				frames = ""
+			}
+			place = at
+		}
+		frames += line
+	}
+	return place, frames
 }
 
 // lastLine returns the last line of a text that is not empty.

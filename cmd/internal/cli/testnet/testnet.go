@@ -33,6 +33,7 @@ type netOptions struct {
 	file    string
 	trainer *string
 	zones   []string
+	attacks []string
 	flags   pflag.FlagSet // these flags
 }
 
@@ -81,6 +82,8 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 		"at least f+1)").Positive()
 	command.Flag(cmd, &o.zones, "zones", nil, "zones of the nodes, in turn, whose round trips delay the links: "+
 		strings.Join(testnet.Regions, ", ")+", or those of the manifest's routes")
+	command.Flag(cmd, &o.attacks, "attack", nil, "nodes that misbehave, as 5=sign-flip,6=equivocate, in place of the "+
+		"manifest's: "+strings.Join(testnet.AttackKinds(), ", ")+", and the attacks of docs/RULES.md")
 	command.Flag(cmd, &m.ChainID, "chain-id", "spdl-localnet", "id of the chain")
 	command.Flag(cmd, &o.file, "manifest", "", "TOML file that describes the net and its perturbations; flags override it")
 	o.flags.AddFlagSet(cmd.Flags())
@@ -131,6 +134,11 @@ func (o *netOptions) resolve(r *command.Run) (err error) {
 	}
 	if len(o.zones) > 0 {
 		m.Zones = testnet.DealZones(o.zones, m.Validators+m.Relays)
+	}
+	if len(o.attacks) > 0 {
+		if m.Attacks, err = testnet.ParseAttacks(o.attacks); err != nil {
+			return command.Usage(fmt.Errorf("--attack: %w", err))
+		}
 	}
 	if o.trainer != nil {
 		return m.UseTrainer(*o.trainer)
