@@ -104,8 +104,8 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 	who := func() uint32 { return rapid.Uint32Range(0, uint32(len(s.Participants))).Draw(t, "who") }
 	fresh := func() int { c.unused++; return c.unused }
 	var x *tx.Tx
-	switch rapid.SampledFrom([]string{"join", "approve", "withdraw", "leave", "remove", "restore", "rotate", "evidence", "epoch",
-		"epoch", "replay"}).Draw(t, "kind") {
+	switch rapid.SampledFrom([]string{"join", "approve", "withdraw", "leave", "remove", "restore", "rotate", "evidence",
+		"epoch", "epoch", "replay"}).Draw(t, "kind") {
 	case "join":
 		k := fresh()
 		x = apptest.Join(k)

@@ -88,7 +88,8 @@ func TestProposals(t *testing.T) {
 			Outcome: ballot.Outcome{State: ballot.Expired, At: 30}},
 	}, map[string]string{m.Proposals[0].ID: "Remove bob (#1)"}})
 	for _, line := range []string{"about      Remove bob (#1), proposed at height 7\n",
-		"approved   1 of 2: alice\nchanges    after it N is 1 (now 2) and f 0 (now 0)\nmissing    bob\nexpires    at height 99\n",
+		"approved   1 of 2: alice\nchanges    after it N is 1 (now 2) and f 0 (now 0)\nmissing    bob\n" +
+			"expires    at height 99\n",
 		"nobody any more  withdrawn at height 20\n", "alice            expired at height 30\n",
 		"spdl tx approve " + m.Proposals[0].ID[:8] + "\n",
 		"Admit dave  0            alice, bob       not possible at height 8: M6: too few\n", "dropped: too few approvals"} {
