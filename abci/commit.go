@@ -47,6 +47,9 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		a.log.Info("proposal discarded", "height", out.State.Height, "kind", d.Kind, "proposal",
 			hex.EncodeToString(d.Proposal), "cause", d.Cause())
 	}
+	if before := a.state.Load(); before != nil {
+		a.logChanges(before, out.State)
+	}
 	if err := out.State.Executable(); err != nil && a.onEnd != nil {
 		a.onEnd(out.State) // called before the worker sees the state, so that the worker signs nothing more
 	}

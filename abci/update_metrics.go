@@ -28,12 +28,19 @@ func (a *Application) measure(before, s *app.State) {
 	c := metrics.Chain{
 		Height: s.Height, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Planned: s.Params.Training.Rounds,
 		Finished:     s.Finished(),
-		Participants: s.Active(), Byzantine: s.F(), Offences: len(s.Offences), Budget: s.Params.Privacy.Epsilon,
+		Participants: s.Active(), Byzantine: s.F(), Offences: len(s.Offences), Proposals: len(s.Proposals),
+		Budget: s.Params.Privacy.Epsilon,
+	}
+	if plan, ok := s.Plan(); ok {
+		c.Upgrade = plan.Height
 	}
 	for i := range s.Participants {
 		p := &s.Participants[i]
 		if !p.Active {
 			continue
+		}
+		if s.IsInactive(p.Index) {
+			c.Inactive++
 		}
 		st := metrics.Standing{Participant: p.Index, Reputation: float64(p.Reputation) / params.One}
 		if spend, err := query.SpendOf(s, p); err == nil {

@@ -19,6 +19,11 @@ const (
 // isInactive reports whether the participant is inactive: rounds close without waiting for it.
 func (s *State) isInactive(p *Participant) bool { return p.Absence >= inactiveFrom }
 
+// IsInactive reports whether the participant with an index is inactive; false if there is none.
+func (s *State) IsInactive(index uint32) bool {
+	return uint64(index) < uint64(len(s.Participants)) && s.isInactive(&s.Participants[index])
+}
+
 // isProbed reports whether the open round is a probe round of an inactive participant: a round that
 // waits for the participant although it is inactive.
 func (s *State) isProbed(p *Participant) bool {

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,12 +25,23 @@ func alerts(t *testing.T, file, pattern string) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestEveryAlertIsExplainedAndTested: the manual explains each alert of docs/alerts.yml and no
-// other, and promtool's tests make each of them fire.
+// TestEveryAlertIsExplainedAndTested: docs/RUNBOOKS.md has a section for each alert of docs/alerts.yml and no other,
+// which says when it fires, where to look, what to do and when it is over, and which the alert names. promtool's tests
+// make each of them fire.
 func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 	known := alerts(t, "../../docs/alerts.yml", `- alert: (\w+)`)
 	require.NotEmpty(t, known)
-	require.Equal(t, known, alerts(t, "../../docs/TROUBLESHOOTING.md", "(?m)^\\| `(SPDL\\w+)` \\|"))
+	runbooks, err := os.ReadFile("../../docs/RUNBOOKS.md")
+	require.NoError(t, err)
+	rules, err := os.ReadFile("../../docs/alerts.yml")
+	require.NoError(t, err)
+	require.Equal(t, known, alerts(t, "../../docs/RUNBOOKS.md", `(?m)^## (SPDL\w+)`))
+	for _, section := range strings.Split(string(runbooks), "\n## ")[1:] {
+		require.Regexp(t, `^SPDL\w+\n\n(?s:\*\*Fires\.\*\* .+\*\*Look\.\*\* .+\*\*Do\.\*\* .+\*\*Over\.\*\* .+)`, section)
+		name, _, _ := strings.Cut(section, "\n")
+		require.Contains(t, string(rules), "runbook_url: https://github.com/spdl/spdl/blob/main/docs/RUNBOOKS.md#"+
+			strings.ToLower(name)+"\n")
+	}
 	require.Equal(t, known, alerts(t, "testdata/alerts_test.yml", `- alertname: (\w+)\n`), "fires")
 	require.Equal(t, known, alerts(t, "testdata/alerts_test.yml", `\{alertname: (\w+), .*exp_alerts: \[\]`), "is silent")
 }

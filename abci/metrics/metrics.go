@@ -33,6 +33,7 @@ const (
 type Metrics struct {
 	height, epoch, round, planned, finished, opened *prometheus.GaugeVec
 	participants, byzantine, offences, budget       *prometheus.GaugeVec
+	proposals, upgrade, inactive                    *prometheus.GaugeVec
 	rounds, views, included                         *prometheus.CounterVec
 	rejected                                        *prometheus.CounterVec
 	stage, execute, rule                            *prometheus.HistogramVec
@@ -77,8 +78,12 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.clock = gauge("clock_offset_seconds", "How far this host's clock is ahead of the median of its peers', "+
 		"below 0 behind.")
 	m.participants = gauge("participants", "Active participants, N.")
+	m.inactive = gauge("participants_inactive", "Active participants for which rounds do not wait, because they missed "+
+		"rounds.")
 	m.byzantine = gauge("byzantine", "Byzantine participants that the rule withstands now, f.")
 	m.offences = gauge("offences", "Equivocations that are proven on the chain.")
+	m.proposals = gauge("proposals_open", "Proposals that await approvals or a round boundary.")
+	m.upgrade = gauge("upgrade_height", "First height of the planned upgrade; 0 if none is planned.")
 	m.budget = gauge("epsilon_budget", "Epsilon that each participant may spend; 0 for no budget.")
 	m.rounds = counter("rounds_closed_total", "Rounds that this node has seen closed since it started.")
 	m.views = counter("view_changes_total", "Leaders passed over in closed rounds.")
@@ -150,13 +155,36 @@ func (m *Metrics) BlocksBehind(behind func() int64) {
 		func() float64 { return float64(behind()) })
 }
 
+// DiskFree registers a gauge of the bytes that the node can still write to the disk of its databases.
+func (m *Metrics) DiskFree(free func() uint64) {
+	m.gaugeFunc("disk_free_bytes", "Bytes that the node can still write to the disk of its databases.",
+		func() float64 { return float64(free()) })
+}
+
+// WorkerStopped registers a gauge of whether the validator goes on without its worker.
+func (m *Metrics) WorkerStopped(stopped func() bool) {
+	m.truth("worker_stopped", "1 after the worker has stopped and the validator goes on without it, else 0; absent "+
+		"without a worker in the node.", stopped)
+}
+
+// ConsentAwaited registers a gauge of whether the running epoch awaits the consent of this home.
+func (m *Metrics) ConsentAwaited(awaited func() bool) {
+	m.truth("consent_awaited", "1 while the running epoch awaits the consent of this home, else 0; absent unless "+
+		"worker.consent asks.", awaited)
+}
+
 // signerGauge registers a gauge whose value is 0 while isAway returns true, and 1 otherwise.
 func (m *Metrics) signerGauge(name, help string, isAway func() bool) {
+	m.truth(name, help, func() bool { return !isAway() })
+}
+
+// truth registers a gauge that is 1 while holds returns true, and 0 otherwise.
+func (m *Metrics) truth(name, help string, holds func() bool) {
 	m.gaugeFunc(name, help, func() float64 {
-		if isAway() {
-			return 0
+		if holds() {
+			return 1
 		}
-		return 1
+		return 0
 	})
 }
 
@@ -225,7 +253,10 @@ type Chain struct {
 	Height, Epoch, Round, Planned uint64
 	Finished                      bool
 	Participants, Byzantine       int
+	Inactive                      int // of the participants
 	Offences                      int
+	Proposals                     int    // open ones
+	Upgrade                       uint64 // the first height of the planned upgrade, 0 for none
 	Budget                        float64
 	Standings                     []Standing
 }
@@ -253,8 +284,11 @@ func (m *Metrics) State(c Chain) {
 		set(m.finished, 1)
 	}
 	set(m.participants, float64(c.Participants))
+	set(m.inactive, float64(c.Inactive))
 	set(m.byzantine, float64(c.Byzantine))
 	set(m.offences, float64(c.Offences))
+	set(m.proposals, float64(c.Proposals))
+	set(m.upgrade, float64(c.Upgrade))
 	set(m.budget, c.Budget)
 	m.mu.Lock()
 	defer m.mu.Unlock()

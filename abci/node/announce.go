@@ -8,6 +8,14 @@ import (
 	"github.com/spdl/spdl/abci/version"
 )
 
+// logCaughtUp logs that the node has the blocks of its peers and takes part in consensus, and the time that this took.
+func (r *Running) logCaughtUp(took time.Duration) {
+	if s := r.Application.State(); s != nil {
+		r.log.Info("the node has caught up", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,
+			"peers", r.Node.Switch().Peers().Size(), "seconds", took.Seconds())
+	}
+}
+
 // logStop logs that the node has stopped, the last height and round, and the time that the stop
 // took.
 func (r *Running) logStop(took time.Duration) {

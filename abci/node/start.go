@@ -207,8 +207,10 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	}
 	r.network.Watch(ctx, r.Application)
 	r.isWatched = true
+	began := time.Now()
 	go func() {
 		if r.network.Synced(ctx) == nil { // before that, consensus has not started
+			r.logCaughtUp(time.Since(began))
 			r.watch(ctx, consensus)
 		}
 	}()
@@ -264,8 +266,9 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 			return err
 		}
 	}
-	r.Application.SetDeclaration(home.Declaration(c, a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
-		SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load}))
+	declare := home.Declaration(c, a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
+		SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load})
+	r.Application.SetDeclaration(declare)
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
 		block = p.Block.MaxBytes
@@ -295,7 +298,11 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 			return err
 		}
 	}
-	return r.connect(c, a, validator, h.Keys, options.Metrics, logger)
+	if err := r.connect(c, a, validator, h.Keys, options.Metrics, logger); err != nil {
+		return err
+	}
+	r.registerGauges(c, a, options.Metrics, declare)
+	return nil
 }
 
 // options returns the options of the application.
@@ -348,7 +355,6 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 		return err
 	}
 	r.network.Attach(r.Node, r.Application)
-	m.BlocksBehind(r.blocksBehind)
 	return nil
 }
 

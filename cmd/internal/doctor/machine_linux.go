@@ -7,7 +7,7 @@ import (
 )
 
 // machine holds the functions that query the Linux kernel.
-var machine = System{Free: free, Descriptors: fileLimit, Synced: clockSynced, Contains: home.Containment}
+var machine = System{Free: home.FreeBytes, Descriptors: fileLimit, Synced: clockSynced, Contains: home.Containment}
 
 // clockSynced asks the kernel whether a time service disciplines its clock.
 func clockSynced() (bool, error) {

@@ -1,0 +1,37 @@
+package node
+
+import (
+	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+)
+
+// registerGauges registers the gauges about this node that are computed at each scrape. declare is the function of
+// home.Declaration.
+func (r *Running) registerGauges(c *config.Config, a home.AppConfig, m *metrics.Metrics,
+	declare func(*app.State) query.Home) {
+	if m == nil {
+		return
+	}
+	m.BlocksBehind(r.blocksBehind)
+	m.DiskFree(func() uint64 {
+		free, err := home.FreeBytes(c.DBDir())
+		if err != nil {
+			return 0
+		}
+		return free
+	})
+	if !a.Worker.Enabled {
+		return
+	}
+	m.WorkerStopped(r.workerStopped.Load)
+	if a.Worker.Consent == home.ConsentAsk {
+		m.ConsentAwaited(func() bool {
+			s := r.Application.State()
+			return s != nil && declare(s).Consent == home.ConsentAwaited
+		})
+	}
+}
