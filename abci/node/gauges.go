@@ -5,14 +5,13 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/metrics"
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
-// registerGauges registers the gauges about this node that are computed at each scrape. declare is the function of
-// home.Declaration.
+// registerGauges registers the gauges about this node that are computed at each scrape. isAwaited reports whether the
+// running epoch of a state awaits the home's consent.
 func (r *Running) registerGauges(c *config.Config, a home.AppConfig, m *metrics.Metrics,
-	declare func(*app.State) query.Home) {
+	isAwaited func(*app.State) bool) {
 	if m == nil {
 		return
 	}
@@ -31,7 +30,7 @@ func (r *Running) registerGauges(c *config.Config, a home.AppConfig, m *metrics.
 	if a.Worker.Consent == home.ConsentAsk {
 		m.ConsentAwaited(func() bool {
 			s := r.Application.State()
-			return s != nil && declare(s).Consent == home.ConsentAwaited
+			return s != nil && isAwaited(s)
 		})
 	}
 }

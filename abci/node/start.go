@@ -301,7 +301,7 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	if err := r.connect(c, a, validator, h.Keys, options.Metrics, logger); err != nil {
 		return err
 	}
-	r.registerGauges(c, a, options.Metrics, declare)
+	r.registerGauges(c, a, options.Metrics, func(s *app.State) bool { return declare(s).Consent == home.ConsentAwaited })
 	return nil
 }
 

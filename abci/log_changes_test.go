@@ -1,0 +1,41 @@
+package abci
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+)
+
+// TestLogChanges: the log names a participant that becomes inactive and one that is active again, and the beginning of an
+// epoch; a block that changes none of these adds no line.
+func TestLogChanges(t *testing.T) {
+	var out bytes.Buffer
+	a := &Application{log: log.NewTMLogger(&out), options: Options{OwnKey: []byte{7}}}
+	state := func(epoch, round uint64, absence ...uint32) *app.State {
+		s := &app.State{Height: 9, Params: params.Params{Training: params.Training{Rounds: 5}},
+			Progress: app.Progress{Epoch: epoch, Round: round}}
+		for i, score := range absence {
+			s.Participants = append(s.Participants, app.Participant{Index: uint32(i), Moniker: string(rune('a' + i)),
+				PubKey: []byte{byte(6 + i)}, Active: true, Absence: score})
+		}
+		return s
+	}
+	says := func(before, after *app.State, lines ...string) {
+		t.Helper()
+		out.Reset()
+		a.logChanges(before, after)
+		require.Equal(t, len(lines), bytes.Count(out.Bytes(), []byte("\n")), out.String())
+		for _, line := range lines {
+			require.Regexp(t, line, out.String())
+		}
+	}
+	says(state(0, 1, 0, 0), state(0, 2, 3, 6))
+	says(state(0, 2, 0, 6), state(0, 3, 0, 9), `participant is inactive.* round=3 height=9 participant=1 moniker=b own=true`)
+	says(state(0, 3, 11, 0), state(0, 4, 8, 0), `participant is active again.* participant=0 moniker=a own=false`)
+	says(state(0, 5, 0), state(1, 0, 0), `epoch begins.* epoch=1 round=0 height=9 rounds=5 participants=1`)
+}
