@@ -67,6 +67,9 @@ func TestContributionsAndWithdrawal(t *testing.T) {
 	require.Contains(t, text, w.Clean.Hash)
 	require.Contains(t, text, "after a restart")
 	// a dossier of the same home
+	_, stderr, code = spdl(t, "dossier", "--home", home, "--out", filepath.Join(net, "d.html"))
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "d.html, want a name that ends in .zip")
 	file := filepath.Join(net, "d.zip")
 	text, stderr, code = spdl(t, "dossier", "--template")
 	require.Zero(t, code, stderr)

@@ -148,7 +148,7 @@ func printProposals(t io.Writer, m query.Membership) {
 			state = "accepted"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height, approvals(m, p),
-			state, command.Plain(p.About))
+			state, command.Plain(m.AboutByName(p)))
 	}
 }
 

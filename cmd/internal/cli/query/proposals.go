@@ -154,7 +154,7 @@ func (p proposals) text(w io.Writer) error {
 	for _, x := range p.Open {
 		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at %s%s\ndetails    %s\napproved   %s\n",
 			command.Plain(x.ID), command.Plain(cmp.Or(p.Titles[x.ID], x.Kind)), when(int64(x.Height), x.Time),
-			age(x.Time, time.Now()), command.Plain(x.About),
+			age(x.Time, time.Now()), command.Plain(p.AboutByName(x.Proposal)),
 			approvals(p.Membership, x.Proposal))
 		for i, line := range append(x.Lines(), x.unknown()...) {
 			fmt.Fprintf(w, "%-11s%s\n", []string{"changes", ""}[min(i, 1)], command.Plain(line))

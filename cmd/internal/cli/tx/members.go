@@ -158,7 +158,7 @@ func (s *sender) waiting(ctx context.Context, arg string, carried bool) (id []by
 		}
 		return nil, nil, m, fmt.Errorf("%w; it may have been decided before: the list says what became of earlier ones", err)
 	}
-	s.about = m.Proposals[i].Kind + ": " + m.Proposals[i].About
+	s.about = m.Proposals[i].Kind + ": " + m.AboutByName(m.Proposals[i])
 	if id, err = hex.DecodeString(ids[i]); err != nil {
 		return nil, nil, m, fmt.Errorf("proposal %q of the node's answer: %w", ids[i], err)
 	}
