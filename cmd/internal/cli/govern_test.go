@@ -239,7 +239,7 @@ func TestGovern(t *testing.T) {
 	require.Contains(t, stderr, "pays for 0 of the 1 rounds", "it is warned of")
 	stderr = c.ask(0, &r, "tx", "start-epoch", "--home", c.home0, "--params", params, "--keep-model", "--now")
 	require.Contains(t, stderr, "warning: rule.unsquared")
-	require.Regexp(t, "in force since height|opens at the next round boundary", r.Next,
+	require.Regexp(t, "in force since height|opens when the training is finished", r.Next,
 		"as its block closes a round or not")
 	c.eventually("the epoch is trained", func() bool {
 		c.ask(0, &s, "query", "status")

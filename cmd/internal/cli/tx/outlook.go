@@ -94,7 +94,7 @@ func (s *sender) enacted(ctx context.Context, height int64, proposal string) (do
 func awaits(m query.Membership, p query.Proposal) string {
 	switch {
 	case p.Accepted && p.Kind == tx.KindStartEpoch.String():
-		return "accepted: opens at the next round boundary with --now, else when training is finished"
+		return "accepted: opens when the training is finished, or at the next round boundary with --now"
 	case p.Accepted:
 		return "accepted: made at the next round boundary"
 	}
