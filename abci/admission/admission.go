@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
@@ -49,6 +50,7 @@ type Control struct {
 	limiter         *handshakeLimiter
 	strangers       strangerLog
 	persistentPeers string // the persistent peers as id@host:port, separated by commas
+	rejected        Rejected
 
 	mu          sync.Mutex
 	isPublic    bool
@@ -58,6 +60,15 @@ type Control struct {
 	membersOnly bool
 	membersOf   *app.State // the state from which members and membersOnly were computed
 }
+
+// Rejected counts the connections that a Control has rejected.
+type Rejected struct {
+	Strangers  atomic.Int64 // after the handshake, which proves the node's id
+	Handshakes atomic.Int64 // before the handshake, from unknown addresses
+}
+
+// Rejected returns the counts of rejected connections.
+func (ad *Control) Rejected() *Rejected { return &ad.rejected }
 
 // New returns the admission control of a home. The members are the participants in genesis as long
 // as the function state returns nil, and the participants in the returned state afterwards.
@@ -145,7 +156,11 @@ func (ad *Control) AdmitAddress(address string) error {
 	if !ad.isClosed() {
 		return nil
 	}
-	return ad.limiter.admit(address)
+	err := ad.limiter.admit(address)
+	if err != nil {
+		ad.rejected.Handshakes.Add(1)
+	}
+	return err
 }
 
 // reread reads p2p.allowed_peers and p2p.members_only again if app.toml has changed. So an operator

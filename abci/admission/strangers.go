@@ -53,6 +53,7 @@ func (ad *Control) Filter(logger log.Logger) p2p.PeerFilterFunc {
 	return func(_ p2p.IPeerSet, peer p2p.Peer) error {
 		err := ad.Admit(string(peer.ID()))
 		if err != nil {
+			ad.rejected.Strangers.Add(1)
 			ad.report(peer, logger)
 		}
 		return err

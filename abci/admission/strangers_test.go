@@ -38,6 +38,7 @@ func TestStrangersAreLogged(t *testing.T) {
 		}
 		require.NoError(t, filter(nil, member))
 		require.Empty(t, out.String())
+		require.Zero(t, ad.Rejected().Strangers.Load())
 
 		var crowd []p2p.Peer
 		for i := range 10 {
@@ -50,6 +51,7 @@ func TestStrangersAreLogged(t *testing.T) {
 		require.Contains(t, text, fmt.Sprintf("spdl config set p2p.allowed_peers %s,%s --home /srv/alice", idOf(0xaa),
 			crowd[0].ID()))
 		require.Zero(t, lines(crowd...))
+		require.EqualValues(t, 1+len(crowd), ad.Rejected().Strangers.Load(), "each counts, logged or not")
 		time.Sleep(lineInterval)
 		require.Equal(t, 1, lines(crowd...), "another one")
 		require.NotContains(t, out.String(), "node="+string(crowd[0].ID()))

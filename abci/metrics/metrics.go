@@ -173,6 +173,19 @@ func (m *Metrics) ConsentAwaited(awaited func() bool) {
 		"worker.consent asks.", awaited)
 }
 
+// PeersRejected registers counters of the connections that the node has rejected: of strangers, after the handshake,
+// and of unknown addresses that want too many handshakes.
+func (m *Metrics) PeersRejected(strangers, handshakes func() int64) {
+	if m == nil {
+		return
+	}
+	for reason, count := range map[string]func() int64{"stranger": strangers, "handshakes": handshakes} {
+		register[prometheus.Collector](m.registry, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: namespace,
+			Name: "peers_rejected_total", Help: "Connections that this node has rejected, since it started.",
+			ConstLabels: prometheus.Labels{"chain_id": m.chainID, "reason": reason}}, func() float64 { return float64(count()) }))
+	}
+}
+
 // signerGauge registers a gauge whose value is 0 while isAway returns true, and 1 otherwise.
 func (m *Metrics) signerGauge(name, help string, isAway func() bool) {
 	m.truth(name, help, func() bool { return !isAway() })

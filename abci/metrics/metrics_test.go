@@ -206,6 +206,7 @@ func TestNone(t *testing.T) {
 	m.BlocksSinceVote(1)
 	m.BlocksBehind(nil)
 	m.DiskFree(nil)
+	m.PeersRejected(nil, nil)
 	m.WorkerStopped(nil)
 	m.ConsentAwaited(nil)
 }
@@ -244,6 +245,7 @@ func TestDashboard(t *testing.T) {
 	metrics.New(ours, "c").Signer(func() bool { return false })
 	metrics.New(ours, "c").ValidatorSigner(func() bool { return false })
 	metrics.New(ours, "c").BlocksBehind(func() int64 { return 0 })
+	metrics.New(ours, "c").PeersRejected(func() int64 { return 0 }, func() int64 { return 0 })
 	metrics.New(ours, "c").DiskFree(func() uint64 { return 0 })
 	metrics.New(ours, "c").WorkerStopped(func() bool { return false })
 	metrics.New(ours, "c").ConsentAwaited(func() bool { return false })

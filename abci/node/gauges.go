@@ -16,6 +16,8 @@ func (r *Running) registerGauges(c *config.Config, a home.AppConfig, m *metrics.
 		return
 	}
 	m.BlocksBehind(r.blocksBehind)
+	rejected := r.network.Rejected()
+	m.PeersRejected(rejected.Strangers.Load, rejected.Handshakes.Load)
 	m.DiskFree(func() uint64 {
 		free, err := home.FreeBytes(c.DBDir())
 		if err != nil {

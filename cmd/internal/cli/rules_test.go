@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,17 +9,6 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/plan"
 	"github.com/spdl/spdl/krum/rules"
 )
-
-// TestOneNumberTwoNames: plan and rules take the number of participants under the name of either.
-func TestOneNumberTwoNames(t *testing.T) {
-	for _, args := range []string{"plan --epsilon 1 -o json", "rules -o json"} {
-		one, stderr, code := spdl(t, append(strings.Fields(args), "--validators", "7")...)
-		require.Zero(t, code, stderr)
-		other, stderr, code := spdl(t, append(strings.Fields(args), "--participants", "7")...)
-		require.Zero(t, code, stderr)
-		require.Equal(t, one, other)
-	}
-}
 
 // TestRules: every rule is listed with what it is worth for N and f.
 func TestRules(t *testing.T) {

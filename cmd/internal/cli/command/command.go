@@ -71,7 +71,9 @@ func New(cmd *cobra.Command, run func(r *Run, args []string) error) *cobra.Comma
 		r, err = newRun(cmd)
 		return suggest(cmd, err)
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return suggest(cmd, r.orWithin(r.explain(run(r, args)))) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return suggest(cmd, r.orWithin(r.explain(run(r, args))))
+	}
 	return cmd
 }
 

@@ -105,9 +105,7 @@ func (o *options) declare(cmd *cobra.Command) {
 		"train-groups.csv")
 	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
 		"categories, classes; in place of --label and --group")
-	command.Flag(cmd, &o.Participants, "participants,n", 4, "participants, N: validators with their workers; --validators "+
-		"is the same")
-	alias(cmd, "validators", "participants")
+	command.Flag(cmd, &o.Participants, "participants,n", 4, "participants, N")
 	command.Flag(cmd, &o.Byzantine, "byzantine,f", 0, "Byzantine participants to withstand (default: (N-1)/3)")
 	command.Flag(cmd, &o.Rule, "rule", "", "aggregation rule (default: the preset's)").Values(rules.Names()...)
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the preset's)")

@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -39,21 +38,9 @@ func Rules() *cobra.Command {
 		Example: "  spdl rules --validators 20\n  spdl rules --validators 10 --byzantine 2 -o json",
 		Args:    cobra.NoArgs,
 	}, o.run)
-	command.Flag(cmd, &o.validators, "validators", 4, "participants, N: validators with their workers; --participants is "+
-		"the same")
-	alias(cmd, "participants", "validators")
+	command.Flag(cmd, &o.validators, "validators", 4, "participants, N")
 	command.Optional(cmd, &o.byzantine, "byzantine", "Byzantine participants to withstand, f (default: (N-1)/3)")
 	return cmd
-}
-
-// alias makes a command accept another name for one of its flags.
-func alias(cmd *cobra.Command, other, name string) {
-	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
-		if given == other {
-			given = name
-		}
-		return pflag.NormalizedName(given)
-	})
 }
 
 // withstand returns the beginning of a sentence about the number of Byzantine participants that n
