@@ -1,7 +1,6 @@
 package testnet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +8,10 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment/train"
@@ -181,7 +178,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	switch {
 	case err == nil:
 		if err = report.End(nodes.PeakRSS()); err == nil {
-			settle(follow, n)
+			n.Settle(follow)
 			err = o.look(follow, r, n, measure, report)
 		}
 	case ctx.Err() != nil:
@@ -190,32 +187,6 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 		err = context.Cause(follow)
 	}
 	return errors.Join(err, nodes.Stop())
-}
-
-// settlePatience is the time for which settle waits.
-const settlePatience = 5 * time.Second
-
-// settle waits for the block after that of the last round: its header has the hash of the last model, with which the
-// homes can prove the model after the net has stopped. Without that block, settle returns after settlePatience.
-func settle(ctx context.Context, n *testnet.Net) {
-	ctx, cancel := context.WithTimeout(ctx, settlePatience)
-	defer cancel()
-	c, err := client.New(n.Nodes[0].RPC)
-	if err != nil {
-		return
-	}
-	for from := int64(0); ; {
-		s, err := c.RPC().Status(ctx)
-		if err != nil || from > 0 && s.SyncInfo.LatestBlockHeight > from {
-			return
-		}
-		from = cmp.Or(from, s.SyncInfo.LatestBlockHeight)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }
 
 // look prints the command that shows the net and, with --stay, reports the rounds of later epochs
