@@ -32,6 +32,16 @@ var Deaf = Behaviour{Name: "reads nothing", OnMessage: func(v *Peer, _ p2p.Envel
 // tooLong returns 2 MB, more than a transaction of these nets may have.
 var tooLong = sync.OnceValue(func() []byte { return Hashes(1 << 16) })
 
+// many are a million empty transactions.
+var many = make([][]byte, 1_000_000)
+
+// offer sends large messages. Send would keep one in memory for 10 s after the node has ended the connection.
+func offer(p p2p.Peer, raws ...[]byte) bool {
+	p.TrySend(p2p.Envelope{ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: raws}})
+	time.Sleep(200 * time.Millisecond)
+	return true
+}
+
 // Transactions are the attacks on the channels of transactions.
 var Transactions = []Behaviour{
 	{Name: "announces what it never sends", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
@@ -56,14 +66,9 @@ var Transactions = []Behaviour{
 	})},
 	Deaf,
 	{Name: "sends garbage", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool { return give(p, Hashes(100)) })},
-	{Name: "sends what is too long", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
-		// Send would keep two of them in memory for 10 s after the node has ended the connection.
-		p.TrySend(p2p.Envelope{ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{tooLong()}}})
-		time.Sleep(10 * time.Millisecond)
-		return true
-	})},
+	{Name: "sends what is too long", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool { return offer(p, tooLong()) })},
 	{Name: "sends messages of many", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
-		return give(p, make([][]byte, 1_000_000)...)
+		return offer(p, many...)
 	})},
 	{Name: "sends the empty transaction", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool { return give(p, nil) })},
 	{Name: "sends the same again", Attack: returned(func(raw []byte) []byte { return raw })},

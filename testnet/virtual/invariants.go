@@ -80,7 +80,7 @@ func (v *invariants) check(t *Net) error {
 func (m *member) ended() error {
 	select {
 	case err := <-m.running.Failed():
-		if m.delay.Load() != full {
+		if !m.wasFull {
 			return err
 		}
 		m.failed = true

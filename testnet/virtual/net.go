@@ -65,6 +65,7 @@ type member struct {
 	consensus *consensus.State
 	network   atomic.Pointer[p2p.Switch] // nil while the node is down
 	paused    []chan func()              // for each Pause, the function that ends it
+	wasFull   bool                       // the disk was full since the node has started
 	failed    bool                       // whether the node has ended by itself, as it may on a full disk
 }
 
@@ -206,7 +207,7 @@ func (t *Net) Start(i int) error {
 	if err != nil {
 		return fmt.Errorf("node %d: %w", i, err)
 	}
-	m.consensus, m.failed = env.ConsensusState.(*consensus.State), false
+	m.consensus, m.failed, m.wasFull = env.ConsensusState.(*consensus.State), false, false
 	sw := m.running.Node.Switch().(*p2p.Switch)
 	sw.SetNodeInfo(m.running.Node.NodeInfo()) // the switch was made before this project's reactors were added
 	m.network.Store(sw)

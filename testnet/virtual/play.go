@@ -245,6 +245,7 @@ func (p *player) disk(m *moment) error {
 	n := p.nodes[m.Node]
 	switch {
 	case m.begins && m.Rule.Delay == 0:
+		n.wasFull = true
 		p.SetDisk(m.Node, full)
 		return nil
 	case m.begins:
