@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	mathrand "math/rand/v2"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,13 +44,16 @@ type Node struct {
 	app  home.AppConfig
 }
 
-// Init makes the homes of a localnet and its genesis. It overwrites nothing.
+// Init makes the homes of a localnet and its genesis in a folder that is missing or empty.
 func Init(m Manifest) (*Net, error) {
 	if err := m.absolute(""); err != nil {
 		return nil, err
 	}
 	params, err := m.check()
 	if err != nil {
+		return nil, err
+	}
+	if err := checkVacant(m.Home); err != nil {
 		return nil, err
 	}
 	for _, x := range m.Perturb {
@@ -89,6 +95,20 @@ func Init(m Manifest) (*Net, error) {
 		return nil, err
 	}
 	return n, m.save()
+}
+
+// checkVacant returns an error unless a folder is missing or empty.
+func checkVacant(folder string) error {
+	entries, err := os.ReadDir(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return fmt.Errorf("%s is not empty, it has %s: name a new folder for a localnet", folder, entries[0].Name())
+	}
+	return nil
 }
 
 // genesisSeed returns the chain's seed: derived from the manifest's, or random.

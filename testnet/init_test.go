@@ -50,7 +50,7 @@ func TestInit(t *testing.T) {
 		require.Equal(t, n.Nodes[i].home.Config.P2P, again.Nodes[i].home.Config.P2P)
 	}
 	_, err = Init(m)
-	require.ErrorContains(t, err, "exists already")
+	require.ErrorContains(t, err, "is not empty, it has manifest.toml")
 }
 
 // TestSeed: a seed fixes what the chain starts from, and no seed nothing.

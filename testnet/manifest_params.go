@@ -32,6 +32,11 @@ func (m *Manifest) base() (params.Params, error) {
 	if err != nil {
 		return params.Params{}, err
 	}
+	share := preset.Own{Data: own.Data}.Share(m.participants())
+	if len(m.Trainer) == 0 && m.Examples > share {
+		return params.Params{}, fmt.Errorf("examples is %d, want at most %d, which the data give each of %d participants",
+			m.Examples, share, m.participants())
+	}
 	return preset.Make(m.Preset, m.participants(), own)
 }
 

@@ -276,10 +276,17 @@ func (q *Queries) record(s *app.State, epoch, t uint64) (r *app.Record, err erro
 		r, err = q.Store.Record(epoch, t)
 	}
 	if err == nil && r == nil {
-		err = fmt.Errorf("%w: no record of epoch %d round %d, open is epoch %d round %d", ErrNotFound, epoch, t,
-			s.Progress.Epoch, s.Progress.Round)
+		err = fmt.Errorf("%w: no record of epoch %d round %d, %s", ErrNotFound, epoch, t, openRound(s))
 	}
 	return r, err
+}
+
+// openRound tells an operator which round is open.
+func openRound(s *app.State) string {
+	if s.Finished() {
+		return fmt.Sprintf("epoch %d is finished: it has the rounds 0 to %d", s.Progress.Epoch, s.Progress.Round-1)
+	}
+	return fmt.Sprintf("open is epoch %d round %d", s.Progress.Epoch, s.Progress.Round)
 }
 
 func (q *Queries) queryModel(s *app.State, arg string) (any, error) {
@@ -308,9 +315,9 @@ func (q *Queries) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) 
 		data, err = q.keptModel(r)
 	}
 	if err == nil && data == nil {
-		err = fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; kept are the last %d of the "+
-			"running epoch, the final one of each, and one of every %d",
-			ErrNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round, store.MaxModels, q.Store.CheckpointEvery)
+		err = fmt.Errorf("%w: model after epoch %d round %d, %s; kept are the last %d of the running epoch, the final "+
+			"one of each, and one of every %d",
+			ErrNotFound, epoch, t, openRound(s), store.MaxModels, q.Store.CheckpointEvery)
 	}
 	return ModelState{Epoch: epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, err
 }

@@ -43,7 +43,7 @@ func Make(name string, n int, own Own) (params.Params, error) {
 		SetRounds(&p, own.Rounds)
 	}
 	if own.Data != nil || own.Examples > 0 {
-		if err := scale(&p, own, own.examples(n), examples/n); err != nil {
+		if err := scale(&p, own, own.Share(n), examples/n); err != nil {
 			return p, err
 		}
 	}
@@ -80,8 +80,8 @@ func (d Data) fitsStrokes() bool {
 	return d.Table == nil && d.Rows == d.Cols && d.Rows >= features.MinSide
 }
 
-// examples returns the number of examples of each of n participants.
-func (o Own) examples(n int) int {
+// Share returns the number of examples of each of n participants.
+func (o Own) Share(n int) int {
 	switch {
 	case o.Examples > 0:
 		return o.Examples
@@ -117,7 +117,7 @@ func (o Own) externalPreset(n int) (params.Params, error) {
 	if o.Examples == 0 && o.Data == nil {
 		return params.Params{}, errNoExamples
 	}
-	s := Study{Model: *o.Model, Examples: o.examples(n), Rounds: 100, Epsilon: 2, Clip: 1, SamplingRate: 0.1,
+	s := Study{Model: *o.Model, Examples: o.Share(n), Rounds: 100, Epsilon: 2, Clip: 1, SamplingRate: 0.1,
 		LearningRate: 1, Momentum: 0.8}
 	if s.Examples < examples/n {
 		s.SamplingRate = smallRate

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"text/tabwriter"
@@ -46,6 +47,10 @@ func source(r *command.Run, node, file string) (audit.Source, error) {
 		return audit.OpenRemote(r.Context, c)
 	}
 	c, _, err := r.LoadHome()
+	if errors.Is(err, fs.ErrNotExist) && !r.Named {
+		return nil, command.Usage(fmt.Errorf("nothing to read: name an archive, a node with --node, or a home with --home: %w",
+			err))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -105,6 +105,10 @@ func (o *netOptions) manifest(r *command.Run, home string) (m testnet.Manifest, 
 		return m, err
 	}
 	m, m.Home = o.Manifest, home
+	if iid := testnet.Partitions[0]; m.Partition == iid && r.Given(&o.Manifest.Alpha) {
+		return m, command.Usage(fmt.Errorf("--alpha %g and the partition %q, which has none: add --partition %s", m.Alpha, iid,
+			testnet.Partitions[1]))
+	}
 	err = m.Check()
 	if missing := new(fs.PathError); err == nil || errors.As(err, &missing) {
 		return m, err
@@ -175,7 +179,8 @@ func testnetInitCommand() *cobra.Command {
 			for _, x := range n.Nodes {
 				fmt.Fprintf(w, "%s  rpc %s  p2p %s\n", x.Home, x.RPC, x.P2P)
 			}
-			return nil
+			_, err := fmt.Fprintf(w, "start it: %s testnet start --home %s\n", command.Program("spdl"), m.Home)
+			return err
 		})
 	})
 	o.declare(cmd)
