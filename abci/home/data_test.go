@@ -129,8 +129,9 @@ func TestGroupsOfImages(t *testing.T) {
 		w, err := WorkerOf(c, home, new(Keystore), Participant{}, LoadPart,
 			func(message string, _ ...any) { said = append(said, message) })
 		require.NoError(t, err)
-		return w.Data(context.Background(), worker.Task{Active: 1, Params: params.Params{Privacy: params.Privacy{Unit: unit}, Model: params.Model{
-			Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelScale: 255}}})
+		return w.Data(context.Background(), worker.Task{Active: 1, Params: params.Params{
+			Privacy: params.Privacy{Unit: unit}, Model: params.Model{
+				Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelScale: 255}}})
 	}
 	for _, data := range []string{folder, EmbeddedData} {
 		_, err := ask(data, params.UnitGroup)
