@@ -49,8 +49,8 @@ func TestNumPyRewrites(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = Decode(rewritten(t, file, func(_, head string, data []byte) (string, []byte) { return head, data }))
 	require.ErrorIs(t, err, ErrFile)
-	require.ErrorContains(t, err, "its card and tensors are whole, but array 1 is conv1.bias, want card: another program, "+
-		"as numpy.savez, wrote the archive again")
+	require.ErrorContains(t, err, "its card and tensors are whole, but array 1 is conv1.bias, want card: another "+
+		"program, as numpy.savez, wrote the archive again")
 	const one = "conv1.weight"
 	for want, change := range map[string]func(head string, data []byte) (string, []byte){
 		"array conv1.weight is of type <f4, want <f8": func(head string, data []byte) (string, []byte) {
