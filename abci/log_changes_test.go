@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestLogChanges: the log names a participant that becomes inactive and one that is active again, and the beginning of an
-// epoch; a block that changes none of these adds no line.
+// TestLogChanges: the log names a participant that becomes inactive and one that is active again, and
+// the beginning of an epoch; a block that changes none of these adds no line.
 func TestLogChanges(t *testing.T) {
 	var out bytes.Buffer
 	a := &Application{log: log.NewTMLogger(&out), options: Options{OwnKey: []byte{7}}}
@@ -35,7 +35,8 @@ func TestLogChanges(t *testing.T) {
 		}
 	}
 	says(state(0, 1, 0, 0), state(0, 2, 3, 6))
-	says(state(0, 2, 0, 6), state(0, 3, 0, 9), `participant is inactive.* round=3 height=9 participant=1 moniker=b own=true`)
+	says(state(0, 2, 0, 6), state(0, 3, 0, 9),
+		`participant is inactive.* round=3 height=9 participant=1 moniker=b own=true`)
 	says(state(0, 3, 11, 0), state(0, 4, 8, 0), `participant is active again.* participant=0 moniker=a own=false`)
 	says(state(0, 5, 0), state(1, 0, 0), `epoch begins.* epoch=1 round=0 height=9 rounds=5 participants=1`)
 }

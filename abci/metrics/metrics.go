@@ -182,7 +182,8 @@ func (m *Metrics) PeersRejected(strangers, handshakes func() int64) {
 	for reason, count := range map[string]func() int64{"stranger": strangers, "handshakes": handshakes} {
 		register[prometheus.Collector](m.registry, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: namespace,
 			Name: "peers_rejected_total", Help: "Connections that this node has rejected, since it started.",
-			ConstLabels: prometheus.Labels{"chain_id": m.chainID, "reason": reason}}, func() float64 { return float64(count()) }))
+			ConstLabels: prometheus.Labels{"chain_id": m.chainID, "reason": reason}},
+			func() float64 { return float64(count()) }))
 	}
 }
 

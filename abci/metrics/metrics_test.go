@@ -288,7 +288,8 @@ func TestDashboard(t *testing.T) {
 	require.Equal(t, strings.Count(string(rules), "- alert: "), strings.Count(string(rules), "runbook_url: https://"),
 		"each alert has a runbook")
 	for _, name := range slices.Sorted(maps.Keys(ours.found)) {
-		require.Regexp(t, regexp.QuoteMeta(name)+`(_bucket)?\{`, string(dashboard), "the dashboard shows every metric of ours")
+		require.Regexp(t, regexp.QuoteMeta(name)+`(_bucket)?\{`, string(dashboard),
+			"the dashboard shows every metric of ours")
 	}
 	named := regexp.MustCompile(`\b(?:spdl|cometbft)_[a-z0-9_]+`)
 	for file, text := range map[string]string{"grafana.json": string(dashboard), "alerts.yml": string(rules),

@@ -274,7 +274,9 @@ func TestShowValidatorOfASigner(t *testing.T) {
 	_, stderr, code = spdl(t, "show-validator", "--home", dir)
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "there is no file")
-	for key, value := range map[string]string{"priv_validator_laddr": "tcp://127.0.0.1:2", "rpc.laddr": "tcp://127.0.0.1:1"} {
+	for key, value := range map[string]string{
+		"priv_validator_laddr": "tcp://127.0.0.1:2", "rpc.laddr": "tcp://127.0.0.1:1",
+	} {
 		_, stderr, code = spdl(t, "config", "set", key, value, "--home", dir)
 		require.Zero(t, code, stderr)
 	}

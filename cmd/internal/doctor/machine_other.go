@@ -12,5 +12,5 @@ import (
 var errUnknown = errors.New("this system does not say")
 
 // machine holds the functions that query this system.
-var machine = System{Free: home.FreeBytes, Descriptors: fileLimit, Synced: func() (bool, error) { return false, errUnknown },
-	Contains: home.Containment}
+var machine = System{Free: home.FreeBytes, Descriptors: fileLimit, Contains: home.Containment,
+	Synced: func() (bool, error) { return false, errUnknown }}

@@ -48,8 +48,7 @@ func source(r *command.Run, node, file string) (audit.Source, error) {
 	}
 	c, _, err := r.LoadHome()
 	if errors.Is(err, fs.ErrNotExist) && !r.Named {
-		return nil, command.Usage(fmt.Errorf("nothing to read: name an archive, a node with --node, or a home with --home: %w",
-			err))
+		return nil, command.Usage(fmt.Errorf("name an archive, a node with --node, or a home with --home: %w", err))
 	}
 	if err != nil {
 		return nil, err

@@ -92,8 +92,8 @@ func (o *options) run(r *command.Run, args []string) error {
 		return r.Show(map[string]string{"template": sheet.Template()}, command.Line(sheet.Template()))
 	}
 	if ext := filepath.Ext(o.out); ext != "" && ext != ".zip" {
-		return command.Usage(fmt.Errorf("--out is %s, want a name that ends in .zip: a dossier is a ZIP archive, with its page "+
-			"in it as HTML and Markdown", o.out))
+		return command.Usage(fmt.Errorf("--out is %s, want a name that ends in .zip: a dossier is a ZIP archive, with its "+
+			"page in it as HTML and Markdown", o.out))
 	}
 	sheets, err := o.readSheets()
 	if err != nil {

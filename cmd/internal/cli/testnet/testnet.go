@@ -106,8 +106,8 @@ func (o *netOptions) manifest(r *command.Run, home string) (m testnet.Manifest, 
 	}
 	m, m.Home = o.Manifest, home
 	if iid := testnet.Partitions[0]; m.Partition == iid && r.Given(&o.Manifest.Alpha) {
-		return m, command.Usage(fmt.Errorf("--alpha %g and the partition %q, which has none: add --partition %s", m.Alpha, iid,
-			testnet.Partitions[1]))
+		return m, command.Usage(fmt.Errorf("--alpha %g and the partition %q, which has none: add --partition %s", m.Alpha,
+			iid, testnet.Partitions[1]))
 	}
 	err = m.Check()
 	if missing := new(fs.PathError); err == nil || errors.As(err, &missing) {
