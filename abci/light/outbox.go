@@ -79,7 +79,7 @@ func (c *chain) put(added ...*submission) {
 	rests := func(n *node) bool { return now.Before(n.rests) }
 	some := slices.ContainsFunc(c.nodes.all, func(n *node) bool { return !rests(n) })
 	for _, n := range c.nodes.all {
-		if n.senders < most && !(some && rests(n)) {
+		if n.senders < most && (!some || !rests(n)) {
 			n.senders++
 			go c.send(n)
 		}

@@ -105,7 +105,7 @@ func (o *netOptions) manifest(r *command.Run, home string) (m testnet.Manifest, 
 		return m, err
 	}
 	m, m.Home = o.Manifest, home
-	if iid := testnet.Partitions[0]; m.Partition == iid && r.Given(&o.Manifest.Alpha) {
+	if iid := testnet.Partitions[0]; m.Partition == iid && r.Given(&o.Alpha) {
 		return m, command.Usage(fmt.Errorf("--alpha %g and the partition %q, which has none: add --partition %s", m.Alpha,
 			iid, testnet.Partitions[1]))
 	}
