@@ -27,7 +27,7 @@ import (
 type Net struct {
 	Manifest     Manifest
 	Genesis      app.Genesis
-	Warnings     []string // of the genesis
+	Warnings     []string // of the genesis and of too many attackers
 	Nodes        []Node
 	WorkerGroups []WorkerGroup // processes that run the manifest's workers
 
@@ -203,6 +203,7 @@ func (n *Net) finish() error {
 	if _, n.Warnings, err = home.CheckGenesis(doc); err != nil {
 		return err
 	}
+	n.warnOfAttackers()
 	for i := range n.Nodes {
 		c := n.Nodes[i].home.Config
 		if err := n.writePeers(i); err != nil {

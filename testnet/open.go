@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/abci/genesis"
@@ -60,6 +61,39 @@ func Attackers(folder string) (map[uint32]string, error) {
 	return out, err
 }
 
+// warnOfAttackers adds a warning if more nodes attack than the rule withstands.
+func (n *Net) warnOfAttackers() {
+	nodes := map[int]bool{}
+	for _, x := range n.Manifest.Attacks {
+		nodes[x.Node] = true
+	}
+	if f := int(n.Genesis.Params.Rule.Byzantine); len(nodes) > f {
+		s := "s"
+		if len(nodes) == 1 {
+			s = ""
+		}
+		n.Warnings = append(n.Warnings, fmt.Sprintf("%d attacker%s, and the rule withstands %d: the model may be ruined",
+			len(nodes), s, f))
+	}
+}
+
+// Faults returns the attacks and the perturbations that a localnet's manifest names, as texts, or
+// none if the folder holds no localnet.
+func Faults(folder string) (attacks, perturbations []string, err error) {
+	if !Made(folder) {
+		return nil, nil, nil
+	}
+	m, err := LoadManifest(filepath.Join(folder, manifestFile))
+	for _, x := range m.Attacks {
+		attacks = append(attacks, fmt.Sprintf("%d=%s", x.Node, x.Kind))
+	}
+	slices.Sort(attacks)
+	for _, x := range m.Perturb {
+		perturbations = append(perturbations, x.String())
+	}
+	return attacks, perturbations, err
+}
+
 // nodeName returns node i's folder and moniker.
 func nodeName(i int) string { return fmt.Sprintf("node%d", i) }
 
@@ -98,6 +132,9 @@ func load(folder string) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Genesis, n.Warnings, err = home.CheckGenesis(doc)
-	return n, err
+	if n.Genesis, n.Warnings, err = home.CheckGenesis(doc); err != nil {
+		return nil, err
+	}
+	n.warnOfAttackers()
+	return n, nil
 }

@@ -1,11 +1,14 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"github.com/spdl/spdl/privacy/accountant"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // The reasons why runs cannot be compared.
@@ -17,7 +20,7 @@ var (
 // Comparison is two or more runs side by side. A row has a value for each run.
 type Comparison struct {
 	Runs    []Run `json:"runs"`
-	Differ  []Row `json:"differ"`  // parameters and versions that differ between runs
+	Differ  []Row `json:"differ"`  // parameters, versions and faults that differ between runs
 	Results []Row `json:"results"` // at the end, and at equal epsilon
 }
 
@@ -64,7 +67,7 @@ func (c *Comparison) row(name string, of func(Run) string) Row {
 	return row
 }
 
-// differences lists the parameters and versions in which the runs differ.
+// differences lists the parameters, versions and faults in which the runs differ.
 func (c *Comparison) differences() {
 	c.Differ = []Row{}
 	add := func(row Row) {
@@ -81,6 +84,9 @@ func (c *Comparison) differences() {
 	}))
 	add(c.row("state machine", func(r Run) string { return strconv.FormatUint(r.Version, 10) }))
 	add(c.row("participants", func(r Run) string { return strconv.Itoa(r.People) }))
+	list := func(all []string) string { return cmp.Or(strings.Join(all, ", "), none) }
+	add(c.row("attacks", func(r Run) string { return list(r.Attacks) }))
+	add(c.row("perturbations", func(r Run) string { return list(r.Perturbations) }))
 	var keys []string
 	for _, r := range c.Runs {
 		for key := range r.Params {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,20 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, []string{"1.0000 of 50", "0.5000 of 50"}, values(t, c.Results, "test accuracy at epsilon 1.000"))
 	require.Equal(t, []string{"10", "4"}, values(t, c.Results, "round at epsilon 1.000"))
 	require.Equal(t, []string{"1", "1"}, values(t, c.Results, "proven offences"))
+}
+
+// TestFaultsDiffer: attacks and perturbations of localnets are listed if they differ.
+func TestFaultsDiffer(t *testing.T) {
+	a, b := run(t, "a", chain(10, 0.1, "krum"), nil), run(t, "b", chain(10, 0.1, "median"), nil)
+	b.Attacks, b.Perturbations = []string{"1=silent", "2=sign-flip"}, []string{"0=kill after round 3"}
+	c, err := New([]Run{a, b})
+	require.NoError(t, err)
+	require.Equal(t, []string{"-", "1=silent, 2=sign-flip"}, values(t, c.Differ, "attacks"))
+	require.Equal(t, []string{"-", "0=kill after round 3"}, values(t, c.Differ, "perturbations"))
+	a.Attacks = b.Attacks
+	c, err = New([]Run{a, b})
+	require.NoError(t, err)
+	require.False(t, slices.ContainsFunc(c.Differ, func(r Row) bool { return r.Name == "attacks" }))
 }
 
 // TestEpochs: two epochs of a chain are two runs, each from its own first round on.

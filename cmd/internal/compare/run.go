@@ -28,6 +28,9 @@ type Run struct {
 	Tested  int               `json:"test_examples"`
 	Model   string            `json:"model"`  // as JSON
 	Params  map[string]string `json:"params"` // of the run's last epoch, by path
+	// Attacks and Perturbations are those of a localnet's manifest; none of a chain without one.
+	Attacks       []string `json:"attacks,omitempty"`
+	Perturbations []string `json:"perturbations,omitempty"`
 	// Offences counts the proven offences in the rounds of the run, and PassedOver the turns in
 	// which a leader did not lead.
 	Offences   int      `json:"offences"`

@@ -200,14 +200,25 @@ func (s *Standing) raise(alarm, format string, args ...any) {
 
 // judgeLeads raises the alarm of a participant that fails to lead.
 func (s *Standing) judgeLeads() {
-	switch {
-	case s.PassedOver >= suspectPassed:
-		s.raise(Suspect, "passed over as leader %d times more than it led since", s.PassedOver)
-	case s.PassedOver >= watchPassed:
-		s.raise(Watch, "passed over as leader %d times more than it led since", s.PassedOver)
+	switch alarm, reason := Leads(s.PassedOver); {
+	case alarm != OK:
+		s.raise(alarm, "%s", reason)
 	case s.Passed >= watchPassed && s.Passed > s.Led:
 		s.raise(Watch, "failed to lead in %d of its %d turns", s.Passed, s.Passed+s.Led)
 	}
+}
+
+// Leads returns the alarm of a participant by the chain's count of its missed turns as leader, less
+// those in which it led since, and the reason, "" without an alarm.
+func Leads(passedOver int) (alarm, reason string) {
+	if passedOver < watchPassed {
+		return OK, ""
+	}
+	alarm = Watch
+	if passedOver >= suspectPassed {
+		alarm = Suspect
+	}
+	return alarm, fmt.Sprintf("passed over as leader %d times more than it led since", passedOver)
 }
 
 // judge sets the alarm. The parameter suspected is the last round in which the participant was

@@ -22,6 +22,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/compare"
 	"github.com/spdl/spdl/cmd/internal/explorer"
 	"github.com/spdl/spdl/cmd/internal/history"
+	"github.com/spdl/spdl/testnet"
 )
 
 // Command returns the command that compares runs.
@@ -126,6 +127,10 @@ func runsOf(r *command.Run, arg string, o command.Models) ([]compare.Run, error)
 		return nil, err
 	}
 	one, err := compare.Of(nameOf(arg), h, doc, epoch)
+	if err != nil {
+		return nil, err
+	}
+	one.Attacks, one.Perturbations, err = testnet.Faults(where)
 	return []compare.Run{one}, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -52,12 +51,12 @@ func spentText(epsilon *float64) string {
 // guarantee, and known whether each is known.
 func privacyTable(w io.Writer, all []query.Spend) (guaranteed, known bool, err error) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tleft")
+	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tbudget pays")
 	guaranteed, known = true, true
 	for _, s := range all {
 		epsilon, left := "-", "-"
 		if s.Epsilon != nil && s.Left != nil {
-			epsilon, left = accountant.Text(*s.Epsilon), strconv.FormatUint(*s.Left, 10)
+			epsilon, left = accountant.Text(*s.Epsilon), fmt.Sprintf("%d more", *s.Left)
 		}
 		guaranteed, known = guaranteed && s.Guarantee, known && s.Epsilon != nil
 		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta,

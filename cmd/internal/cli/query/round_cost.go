@@ -5,21 +5,38 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
+// weighed is a contribution with its weight, which the record leaves out.
+type weighed struct {
+	app.Contribution
+	Weight *float64 `json:"weight"` // share of an equal part of Delta, from 0 to 1; null if the rule gives none
+}
+
 // pricedRound is the record of a closed round with its cost, which the record leaves out.
 type pricedRound struct {
 	app.Record
-	Epsilon *float64 `json:"epsilon"` // the largest spend after the round; null if unknown or without a guarantee
+	Contributions []weighed `json:"contributions"` // those of the record
+	Epsilon       *float64  `json:"epsilon"`       // the largest spend after the round; null if unknown or without a guarantee
 
 	budget float64 // of the running epoch; 0 without a budget, or if the round is in another epoch
 }
 
-// priced adds the spend to a record, from the event of the round's block.
+// weigh adds the weights to a record.
+func weigh(r app.Record) pricedRound {
+	p := pricedRound{Record: r, Contributions: []weighed{}}
+	for _, c := range r.Contributions {
+		p.Contributions = append(p.Contributions, weighed{c, query.WeightOf(&r, c)})
+	}
+	return p
+}
+
+// priced adds the weights to a record, and the spend from the event of the round's block.
 func priced(ctx context.Context, c *client.Client, r app.Record) (p pricedRound, err error) {
-	p.Record = r
+	p = weigh(r)
 	if p.Epsilon, err = c.EpsilonAt(ctx, r.Height); err != nil || p.Epsilon == nil {
 		return p, err
 	}

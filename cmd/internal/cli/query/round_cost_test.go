@@ -29,3 +29,28 @@ func TestRoundSaysItsCost(t *testing.T) {
 	require.Contains(t, string(raw), `"round":3`, "the record's fields are beside it")
 	require.Contains(t, pricedRound{}.cost(), "unknown")
 }
+
+// TestRoundSaysWeights: JSON has the weight of each gradient beside the record's fields, as the text
+// does, and null where the rule gives none.
+func TestRoundSaysWeights(t *testing.T) {
+	r := app.Record{Rule: "agnostic-mean", Contributions: []app.Contribution{{Participant: 3, Selected: true,
+		Score: 1 << 18}, {Participant: 4, Score: 1}}}
+	raw, err := json.Marshal(weigh(r))
+	require.NoError(t, err)
+	var got struct {
+		Contributions []struct {
+			Participant uint32
+			Score       int64
+			Weight      *float64
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &got))
+	require.Len(t, got.Contributions, 2)
+	require.EqualValues(t, 1<<18, got.Contributions[0].Score)
+	require.Equal(t, 0.5, *got.Contributions[0].Weight, "of an equal share, 1<<19")
+	require.Zero(t, *got.Contributions[1].Weight, "left out")
+	r.Rule = "median"
+	raw, err = json.Marshal(weigh(r))
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `"weight":null`)
+}

@@ -229,9 +229,10 @@ func (c chain) name(i uint32) string {
 // participants returns a row for each participant, those with the most trouble first.
 func (c chain) participants() table {
 	t := table{ID: "participants", Title: "Participants, those with trouble first", Bad: map[int]bool{},
-		About: "Weight is the mean weight of a participant's gradients in Delta: 0 is left out, 1 a full share.",
+		About: "Weight is the mean weight of a participant's gradients in Delta: 0 is left out, 1 a full share. " +
+			"Budget pays: the further rounds that a participant's budget would pay for, even after the training's last.",
 		Head: []string{"participant", "looks like", "reputation", "included", "selected", "weight", "opposed to Delta",
-			"absent", "rounds led", "passed over", "epsilon", "rounds left"}}
+			"absent", "rounds led", "passed over", "epsilon", "budget pays"}}
 	if len(c.Attacks) > 0 {
 		t.Head = slices.Insert(t.Head, 1, "by the manifest")
 	}
@@ -258,7 +259,7 @@ func (c chain) participants() table {
 		epsilon, left := "-", "-"
 		if at := int(p.Index); at < len(c.Audit.Spend) && c.Audit.Spend[at].Epsilon != nil {
 			epsilon = accountant.Text(*c.Audit.Spend[at].Epsilon)
-			left = strconv.FormatUint(*c.Audit.Spend[at].Left, 10)
+			left = fmt.Sprintf("%d more", *c.Audit.Spend[at].Left)
 		}
 		row := []string{name, looks, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.Included),
 			strconv.Itoa(n.Selected), query.WeightText(n.MeanWeight()), strconv.Itoa(n.Opposed), strconv.Itoa(n.Absent),

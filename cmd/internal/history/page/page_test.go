@@ -44,9 +44,10 @@ func TestAttackersComeFirst(t *testing.T) {
 		`<dt>Test accuracy</dt><dd>97.12 % <small>of 10000 test examples, after round 19 of epoch 0</small>`,
 		`<dt>Epsilon spent</dt><dd>1.745 of 4 <small>44 % of the budget; delta 0</small>`,
 		`<dt>Look like attackers</dt><dd>2 <small>of 4 participants: one (#1), two (#2)</small>`,
-		"Attackers by the manifest of this localnet: 2. In the chain&#39;s record not found: zero (#0); suspected though " +
-			"honest: one (#1).",
-		"<bdi>zero (#0)</bdi></span> Attack by the manifest: silent. Nothing stands against it.</li>",
+		"Attackers by the manifest of this localnet: 2, and the rule withstands 1: the model may be ruined, and the " +
+			"record may accuse the honest. In the chain&#39;s record not found: zero (#0); suspected though honest: one (#1).",
+		"<bdi>zero (#0)</bdi></span> Attack by the manifest: silent. Not found, because the attackers are more than the " +
+			"rule withstands.</li>",
 		"<bdi>one (#1)</bdi></span> Against it: proven offences: 1; reputation 0. It has no reputation since round 19 of " +
 			"epoch 0, and leads no round.</li>",
 		"<bdi>two (#2)</bdi></span> Attack by the manifest: sign-flip. Against it: reputation 0; opposed to Delta in 20 " +
@@ -58,13 +59,19 @@ func TestAttackersComeFirst(t *testing.T) {
 		`<th scope="row"><bdi>absent: no gradient in 3 of 3 rounds</bdi></th><td data-l="participant"><bdi>three (#3)</bdi>`,
 		">did not lead; ", `<h2 id="participants">`, `<tr class="alarm-suspect"><th scope="row"><bdi>two (#2)`,
 		`<h2 id="facts">`, "SHA-256 of config/genesis.json: 0badcafe", "abc, after height 44",
-		"hash fe, after round 19", "N = 4; the rule withstands f = 1 attackers", ">median<", "<footer>",
+		"hash fe, after round 19", "N = 4; the rule withstands f = 1", ">median<", "<footer>",
 	} {
 		at := strings.Index(string(raw), part)
 		require.Greater(t, at, before, part)
 		before = at
 	}
 	require.NotContains(t, string(raw), "in 1 of 1 rounds", "one late gradient is no incident")
+	require.Contains(t, string(raw), "<small>withstands 1 attacker</small>")
+	h.Params.Rule.Byzantine = 2
+	raw, err = Of(h, o)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "Attack by the manifest: silent. Nothing stands against it.</li>")
+	require.Contains(t, string(raw), "by the manifest of this localnet: 2. In the chain")
 	people := chain{h, o}.participants()
 	var order []string
 	for _, row := range people.Rows {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/explorer"
 	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/privacy/accountant"
 )
@@ -41,12 +42,23 @@ func (c chain) cards() []fact {
 	}
 	return []fact{accuracy, epsilon, attackers,
 		{"Rounds", strconv.FormatUint(c.Audit.Rounds, 10), fmt.Sprintf("in %d blocks", c.Audit.Last-c.Audit.First+1)},
-		{"Rule", c.Params.Rule.Name, fmt.Sprintf("withstands %d attackers", c.Params.Rule.Byzantine)}}
+		{"Rule", c.Params.Rule.Name, "withstands " + plural(c.Params.Rule.Byzantine)}}
 }
 
-// The share of opposed gradients that makes a participant suspect, the min number of gradients for
-// it, and the number of passed-over turns that does, as in the explorer.
-const suspectShare, fewest, suspectPassed = 0.6, 4, 4
+// plural returns a number of attackers as text.
+func plural(n uint32) string {
+	if n == 1 {
+		return "1 attacker"
+	}
+	return fmt.Sprintf("%d attackers", n)
+}
+
+// overrun reports whether the manifest of a localnet names more attackers than the rule withstands.
+func (c chain) overrun() bool { return len(c.Attacks) > int(c.Params.Rule.Byzantine) }
+
+// The share of opposed gradients that makes a participant suspect, and the min number of gradients
+// for it, as in the explorer.
+const suspectShare, fewest = 0.6, 4
 
 // suspects returns for each participant that looks like an attacker over the whole history the
 // reasons, in the explorer's words.
@@ -65,8 +77,8 @@ func (c chain) suspects() map[uint32][]string {
 		if p.Active && p.Reputation <= 0 {
 			reasons = append(reasons, "reputation 0")
 		}
-		if p.PassedOver >= suspectPassed {
-			reasons = append(reasons, fmt.Sprintf("passed over as leader %d times more than it led since", p.PassedOver))
+		if alarm, reason := explorer.Leads(int(p.PassedOver)); alarm == explorer.Suspect {
+			reasons = append(reasons, reason)
 		}
 		often := n.Included >= fewest && float64(n.Opposed) >= suspectShare*float64(n.Included)
 		if often || n.Opposed > 0 && len(reasons) > 0 {
@@ -98,9 +110,12 @@ func (c chain) fates() (out []fate) {
 		if plays {
 			f.Text = "Attack by the manifest: " + kind + ". "
 		}
-		if suspect {
+		switch {
+		case suspect:
 			f.Text += "Against it: " + strings.Join(reasons, "; ") + "."
-		} else {
+		case c.overrun():
+			f.Text += "Not found, because the attackers are more than the rule withstands."
+		default:
 			f.Text += "Nothing stands against it."
 		}
 		if weight := c.tally(p.Index).MeanWeight(); weight != nil {
@@ -150,8 +165,13 @@ func (c chain) played() string {
 	if len(wronged) > 0 {
 		others = "suspected though honest: " + strings.Join(wronged, ", ")
 	}
-	return fmt.Sprintf("Attackers by the manifest of this localnet: %d. In the chain's record %s; %s.", len(c.Attacks),
-		found, others)
+	many := ""
+	if c.overrun() {
+		many = fmt.Sprintf(", and the rule withstands %d: the model may be ruined, and the record may accuse the honest",
+			c.Params.Rule.Byzantine)
+	}
+	return fmt.Sprintf("Attackers by the manifest of this localnet: %d%s. In the chain's record %s; %s.", len(c.Attacks),
+		many, found, others)
 }
 
 // facts returns what identifies the chain and its result.
@@ -174,7 +194,7 @@ func (c chain) facts() (out []fact) {
 		c.Audit.Rounds, c.Audit.Gradients, c.Audit.Transactions)
 	add("Application hash", "%s, after height %d", c.Audit.AppHash, c.Audit.Last)
 	add("Model", "hash %x, after round %d of epoch %d", last.ModelHash, last.Round, last.Epoch)
-	add("Participants", "N = %d; the rule withstands f = %d attackers", members, c.Params.Rule.Byzantine)
+	add("Participants", "N = %d; the rule withstands f = %d", members, c.Params.Rule.Byzantine)
 	add("Rule", "%s", c.Params.Rule.Name)
 	if math.IsNaN(last.Epsilon) {
 		add("Privacy", "no DP guarantee")
