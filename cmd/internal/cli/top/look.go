@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -101,36 +102,58 @@ func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
 	return err
 }
 
-// paceRounds is the max number of rounds over which the pace is averaged.
-const paceRounds = 20
+// paceRounds is the max number of rounds over which the pace is taken.
+const paceRounds = 10
 
-// paceOf returns the mean time between the last rounds, from the times of the blocks that closed
-// them, or 0 if it is unknown.
-func paceOf(ctx context.Context, c *client.Client, last *app.Record) time.Duration {
-	if last == nil || last.Round == 0 {
+// pace knows the times of the rounds that it was asked about.
+type pace struct {
+	client *client.Client
+	times  map[params.RoundID]time.Time // of the blocks that closed the rounds
+}
+
+// of returns the median time between the last rounds, or 0 if it is unknown. A net that was stopped
+// leaves one long time, which does not count. A node after state sync holds fewer rounds.
+func (p *pace) of(ctx context.Context, last *app.Record) time.Duration {
+	if last == nil {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()
-	first, err := c.RoundOf(ctx, last.Epoch, last.Round-min(last.Round, paceRounds))
-	if err != nil { // a node after state sync holds fewer rounds
-		return 0
-	}
-	at := func(height uint64) (time.Time, error) {
-		h := int64(height)
-		answer, err := c.RPC().Header(ctx, &h)
+	kept := map[params.RoundID]time.Time{}
+	var took []time.Duration
+	var after time.Time // of the round after
+	for i := range min(last.Round, paceRounds) + 1 {
+		id := params.RoundID{Epoch: last.Epoch, Round: last.Round - i}
+		at, err := p.at(ctx, id)
 		if err != nil {
-			return time.Time{}, err
+			break
 		}
-		return answer.Header.Time, nil
+		if kept[id] = at; i > 0 {
+			took = append(took, after.Sub(at))
+		}
+		after = at
 	}
-	from, err := at(first.Height)
-	if err != nil {
+	p.times = kept
+	if len(took) == 0 {
 		return 0
 	}
-	until, err := at(last.Height)
-	if err != nil {
-		return 0
+	slices.Sort(took)
+	return took[len(took)/2]
+}
+
+// at returns the time of the block that closed a round.
+func (p *pace) at(ctx context.Context, id params.RoundID) (time.Time, error) {
+	if at, ok := p.times[id]; ok {
+		return at, nil
 	}
-	return until.Sub(from) / time.Duration(last.Round-first.Round)
+	r, err := p.client.RoundOf(ctx, id.Epoch, id.Round)
+	if err != nil {
+		return time.Time{}, err
+	}
+	height := int64(r.Height)
+	answer, err := p.client.RPC().Header(ctx, &height)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return answer.Header.Time, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/caveat"
+	"github.com/spdl/spdl/cmd/internal/explorer"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -34,7 +35,7 @@ func draw(w io.Writer, v *view, s *screen) error {
 	heading, participants := participants[0], participants[1:]
 	foot := wrapped(narrow, s.width)
 	if s.out == nil {
-		lines := append(wrapped(head(v, maxTroubles), s.width), heading)
+		lines := append(wrapped(head(v, maxTroubles, false), s.width), heading)
 		return s.show(w, append(append(append(lines, participants...), foot...), line{}))
 	}
 	order := "s: by number"
@@ -46,12 +47,10 @@ func draw(w io.Writer, v *view, s *screen) error {
 			len(participants), order), bold}}, s.width)
 	}
 	below := len(foot) + len(keys(len(participants), len(participants)))
-	var lines []line
-	for troubles := maxTroubles; troubles >= 0; troubles-- { // as many as leave space for rows of the table
-		lines = append(wrapped(head(v, troubles), s.width), heading)
-		if s.height == 0 || s.height-len(lines)-below >= min(minRows, len(participants)) {
-			break
-		}
+	lines := append(wrapped(head(v, maxTroubles, false), s.width), heading)
+	fits := func() bool { return s.height == 0 || s.height-len(lines)-below >= min(minRows, len(participants)) }
+	for troubles := maxTroubles; troubles >= 0 && !fits(); troubles-- { // as many as leave space for rows of the table
+		lines = append(wrapped(head(v, troubles, true), s.width), heading)
 	}
 	s.rows = len(participants)
 	if s.height > 0 {
@@ -65,8 +64,9 @@ func draw(w io.Writer, v *view, s *screen) error {
 // minRows is the number of rows of the table that troubles above it leave space for.
 const minRows = 5
 
-// head returns the lines above the table, with up to a number of troubles.
-func head(v *view, troubles int) []line {
+// head returns the lines above the table, with up to a number of troubles. A brief head leaves out
+// what other commands show: the rule, the open round, the stages of the last one, and reputations.
+func head(v *view, troubles int, brief bool) []line {
 	s := v.Status
 	phase := "training"
 	switch {
@@ -85,22 +85,34 @@ func head(v *view, troubles int) []line {
 	if v.Unreachable != "" {
 		lines = append(lines, line{"NO ANSWER, old figures: " + oneLine(v.Unreachable, 100), red})
 	}
-	pending := ""
-	if !s.Done {
-		pending = fmt.Sprintf("   %d of %d gradients pending", s.Pending, s.Participants)
+	progress := fmt.Sprintf("height %d, %.1f s ago   epoch %d   %d of %d rounds closed", s.Height, v.BlockAge, s.Epoch,
+		s.Round, s.Rounds)
+	if brief {
+		progress += timeLeft(v)
+	} else {
+		progress += " " + meter(s.Round, s.Rounds) + timeLeft(v)
+		if !s.Done {
+			progress += fmt.Sprintf("   %d of %d gradients pending", s.Pending, s.Participants)
+		}
+		progress += "   rule " + name(s.Rule)
 	}
-	lines = append(lines,
-		line{fmt.Sprintf("height %d, %.1f s ago   epoch %d   %d of %d rounds closed %s%s%s   rule %s", s.Height, v.BlockAge,
-			s.Epoch, s.Round, s.Rounds, meter(s.Round, s.Rounds), timeLeft(v), pending, name(s.Rule)), none},
+	lines = append(lines, line{progress, none},
 		line{accuracyOf(v.Score) + v.Accuracy.String() + "   " + epsilonOf(v) + v.Epsilon.String(), none})
 	if r := v.Last; r != nil {
 		text := fmt.Sprintf("last closed: round %d (the first is 0)   leader %d%s   %d included", r.Round, r.Leader,
 			turn(r.View), len(r.Contributions))
-		if t := v.Timing; t != nil {
+		if t := v.Timing; t != nil && !brief {
 			text += fmt.Sprintf("   computing the gradient %.0f ms   exchange %.0f ms   agreement on the block %.0f ms", t.LGC,
 				t.GE, t.BC)
 		}
-		lines = append(lines, line{text, none}, line{counts(v), none})
+		fates := counts(v)
+		if !brief {
+			fates += reputations(v)
+		}
+		lines = append(lines, line{text, none}, line{fates, none})
+	}
+	if brief {
+		return append(lines, against(v, troubles)...)
 	}
 	if !s.Done {
 		lines = append(lines, line{"next leaders " + listed(firstOf(s.Ranking, 8)), none})
@@ -157,8 +169,8 @@ func wrapped(lines []line, width int) []line {
 	return out
 }
 
-// counts returns the numbers of participants for each result in the last round, and the spread of
-// reputations, because a screen shows only a few of a thousand rows.
+// counts returns the numbers of participants for each result in the last round, because a screen
+// shows only a few of a thousand rows.
 func counts(v *view) string {
 	selected, leftOut, opposed, refused, weight := 0, 0, 0, 0, 0.0
 	in := map[uint32]bool{}
@@ -187,18 +199,22 @@ func counts(v *view) string {
 	if query.Weighs(v.Last.Rule) {
 		together = fmt.Sprintf(", weight %.2f together", weight)
 	}
-	text := fmt.Sprintf("%d selected%s   %d left out   %d opposed   %d rejected   %d absent",
+	return fmt.Sprintf("%d selected%s   %d left out   %d opposed   %d rejected   %d absent",
 		selected, together, leftOut, opposed, refused, max(0, v.Status.Participants-len(in)-refused))
+}
+
+// reputations returns the spread of the participants' reputations, "" without participants.
+func reputations(v *view) string {
 	all := []int64{}
 	for _, p := range v.Standings {
 		all = append(all, p.Reputation)
 	}
-	if slices.Sort(all); len(all) > 0 {
-		without, _ := slices.BinarySearch(all, 1)
-		text += fmt.Sprintf("   reputation %.3f to %.3f, median %.3f, %d at 0", float64(all[0])/params.One,
-			float64(all[len(all)-1])/params.One, float64(all[len(all)/2])/params.One, without)
+	if slices.Sort(all); len(all) == 0 {
+		return ""
 	}
-	return text
+	without, _ := slices.BinarySearch(all, 1)
+	return fmt.Sprintf("   reputation %.3f to %.3f, median %.3f, %d at 0", float64(all[0])/params.One,
+		float64(all[len(all)-1])/params.One, float64(all[len(all)/2])/params.One, without)
 }
 
 // timeLeft returns an estimate of the time for the remaining rounds, "" if it is unknown.
@@ -305,7 +321,7 @@ func cellsOf(v *view) (names []string, cells [][]string) {
 		spend[p.Participant], budgets[p.Budget] = p, true
 	}
 	weighs, several := v.Last != nil && query.Weighs(v.Last.Rule), len(budgets) > 1
-	names = []string{"#", "moniker", "reputation", "last round", "weight", "offences", "epsilon", "rounds left",
+	names = []string{"#", "moniker", "reputation", "last round", "weight", "offences", "epsilon", "budget pays",
 		"gradients", "budget"}
 	refused := v.refused()
 	for _, p := range v.Standings {
@@ -314,7 +330,7 @@ func cellsOf(v *view) (names []string, cells [][]string) {
 		if a, ok := spend[p.Participant]; ok && a.Epsilon != nil {
 			epsilon, budget = accountant.Text(*a.Epsilon), fmt.Sprintf("%g", a.Budget)
 			if a.Left != nil {
-				left = fmt.Sprint(*a.Left)
+				left = fmt.Sprintf("%d more", *a.Left)
 			}
 		}
 		if c != nil {
@@ -361,15 +377,17 @@ func widest(lines []string) (most int) {
 var tints = []tint{none, yellow, red, red}
 
 // trouble ranks the trouble of a participant: 3 for a proven offence; 2 for a reputation below a
-// half, or a gradient that opposed Delta or was rejected; 1 for missed turns as leader, or a
-// gradient that was left out or is missing; and 0 for none.
+// half, a gradient that opposed Delta or was rejected, or missed turns as leader that make it a
+// suspect in the explorer; 1 for fewer missed turns that the explorer watches, or a gradient that
+// was left out or is missing; and 0 for none.
 func trouble(p query.Standing, c *app.Contribution, refused, closed bool) int {
+	alarm, _ := explorer.Leads(int(p.PassedOver))
 	switch {
 	case p.Offences > 0:
 		return 3
-	case p.Reputation < params.One/2, c != nil && c.Opposed, refused && c == nil:
+	case p.Reputation < params.One/2, c != nil && c.Opposed, refused && c == nil, alarm == explorer.Suspect:
 		return 2
-	case p.PassedOver > 0, closed && (c == nil || !c.Selected):
+	case alarm == explorer.Watch, closed && (c == nil || !c.Selected):
 		return 1
 	}
 	return 0

@@ -46,7 +46,7 @@ type options struct {
 type view struct {
 	*Glance
 	Score             score
-	Pace              time.Duration // between two rounds; 0 if unknown
+	Pace              time.Duration // between two rounds, the median of the last ones; 0 if unknown
 	Accuracy, Epsilon trend         // since top began
 }
 
@@ -73,7 +73,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	}
 	if o.once {
 		return r.Show(g, func(w io.Writer) error {
-			v := &view{Glance: g, Score: m.await(r.Context, g), Pace: paceOf(r.Context, c, g.Last)}
+			v := &view{Glance: g, Score: m.await(r.Context, g), Pace: (&pace{client: c}).of(r.Context, g.Last)}
 			return draw(w, v, &screen{width: widthOf(r.Out)})
 		})
 	}
@@ -139,11 +139,12 @@ func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *G
 func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measurer, g *Glance,
 	interval time.Duration) {
 	var accuracy, epsilon trend
-	for pace, of := time.Duration(0), uint64(0); ; g = again(ctx, c, g) {
+	rounds := &pace{client: c}
+	for took, of := time.Duration(0), uint64(0); ; g = again(ctx, c, g) {
 		if g.Last != nil && g.Last.Height != of {
-			pace, of = paceOf(ctx, c, g.Last), g.Last.Height
+			took, of = rounds.of(ctx, g.Last), g.Last.Height
 		}
-		v := &view{Glance: g, Score: m.see(ctx, g), Pace: pace}
+		v := &view{Glance: g, Score: m.see(ctx, g), Pace: took}
 		if g.Last != nil {
 			epsilon = epsilon.add(g.Last.Round, g.Status.Epsilon)
 		}

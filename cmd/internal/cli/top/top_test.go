@@ -13,6 +13,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/explorer"
 )
 
 // TestTopHostile: whatever a node and its participants call themselves, a frame
@@ -102,11 +103,72 @@ func TestTrouble(t *testing.T) {
 	selected := app.Contribution{Selected: true}
 	for want, p := range map[int]query.Standing{
 		0: {Reputation: params.One},
-		1: {Reputation: params.One, PassedOver: 4},
+		1: {Reputation: params.One, PassedOver: 2},
 		2: {Reputation: params.One/2 - 1},
 		3: {Reputation: params.One, Offences: 1},
 	} {
 		require.Equal(t, want, trouble(p, &selected, false, true))
+	}
+}
+
+// TestOneJudgement: missed turns as leader have the explorer's alarm and its reason, and one missed
+// turn has neither a colour nor a reason.
+func TestOneJudgement(t *testing.T) {
+	g := &Glance{Status: query.Status{Round: 9, Rounds: 9}, Last: &app.Record{Round: 8, Rule: "median"}}
+	for i, passed := range []uint32{0, 1, 2, 7} {
+		g.Standings = append(g.Standings, query.Standing{Participant: uint32(i), Moniker: fmt.Sprintf("node%d", i),
+			Reputation: params.One, PassedOver: passed})
+		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: uint32(i), Selected: true})
+	}
+	g.Trouble = g.troubles()
+	require.Equal(t, []Trouble{{3, 2, []string{"passed over as leader 7 times more than it led since"}},
+		{2, 1, []string{"passed over as leader 2 times more than it led since"}}}, g.Trouble)
+	for i, want := range []string{explorer.OK, explorer.OK, explorer.Watch, explorer.Suspect} {
+		alarm, reason := explorer.Leads(int(g.Standings[i].PassedOver))
+		require.Equal(t, want, alarm)
+		require.Equal(t, want == explorer.OK, reason == "")
+	}
+	lines := against(&view{Glance: g}, maxTroubles)
+	require.Len(t, lines, 2)
+	require.Equal(t, "against 3 node3: passed over as leader 7 times more than it led since", lines[0].text)
+	require.Equal(t, red, lines[0].tint)
+	require.Equal(t, yellow, lines[1].tint)
+}
+
+// TestPace: the time of a round is the median of the last ones, whatever one stop took.
+func TestPace(t *testing.T) {
+	p := &pace{times: map[params.RoundID]time.Time{}}
+	at := time.Unix(1000, 0)
+	for round := range uint64(12) {
+		if at = at.Add(2 * time.Second); round == 8 {
+			at = at.Add(time.Hour)
+		}
+		p.times[params.RoundID{Epoch: 1, Round: round}] = at
+	}
+	require.Equal(t, 2*time.Second, p.of(t.Context(), &app.Record{Epoch: 1, Round: 11}))
+	require.Len(t, p.times, paceRounds+1, "older rounds are dropped")
+	require.Zero(t, p.of(t.Context(), nil))
+}
+
+// TestSmall: a terminal of 60 columns and 20 lines has room for the participants of a small net, with
+// what stands against one of them.
+func TestSmall(t *testing.T) {
+	g := &Glance{Moniker: "node0", Status: query.Status{ChainID: "spdl-localnet", Rule: "agnostic-mean", Round: 8,
+		Rounds: 20, Participants: 4, Ranking: []uint32{1, 2, 3}}, Timing: &query.Timing{},
+		Last: &app.Record{Round: 7, Rule: "agnostic-mean"}}
+	for i := range uint32(4) {
+		g.Standings = append(g.Standings, query.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i)})
+		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: i, Selected: true})
+	}
+	g.Trouble = []Trouble{{Participant: 2, Level: 2, Reasons: []string{"reputation 0"}}}
+	var out strings.Builder
+	require.NoError(t, draw(&out, &view{Glance: g, Pace: time.Second}, &screen{out: &out, width: 60, height: 20}))
+	require.LessOrEqual(t, strings.Count(out.String(), "\n"), 19)
+	for i := range 4 {
+		require.Contains(t, out.String(), fmt.Sprintf("node%d.  ", i))
+	}
+	for _, text := range []string{"against 2 node2.: reputation 0", "8 of 20 rounds closed", "about 12s left"} {
+		require.Contains(t, out.String(), text)
 	}
 }
 
@@ -151,10 +213,10 @@ func TestNarrow(t *testing.T) {
 		{Participant: 1, Budget: 3}}, Last: &app.Record{Round: 4, Rule: "agnostic-mean",
 		Contributions: []app.Contribution{{Selected: true, Opposed: true, Score: 1 << 20 * 3 / 4}}}}
 	v := &view{Glance: g}
-	all := []string{"#", "moniker", "reputation", "last round", "weight", "offences", "epsilon", "rounds left",
+	all := []string{"#", "moniker", "reputation", "last round", "weight", "offences", "epsilon", "budget pays",
 		"gradients", "budget"}
 	for width, columns := range map[int]int{1: minColumns, 60: 6, 80: 7, 120: 10, 0: 10} {
-		for _, l := range wrapped(head(v, maxTroubles), width) {
+		for _, l := range wrapped(head(v, maxTroubles, false), width) {
 			require.True(t, width < 2 || len([]rune(l.text)) <= width, "%d: %q", width, l.text)
 		}
 		rows, narrow := table(v, false, width)
@@ -171,7 +233,7 @@ func TestNarrow(t *testing.T) {
 	}
 	g.Spend[1].Budget, g.Last.Rule = 2, "median"
 	rows, _ := table(v, false, 0)
-	require.NotContains(t, rows[0].text, "budget")
+	require.NotRegexp(t, `budget$`, rows[0].text)
 	require.NotContains(t, rows[0].text, "weight")
 }
 
@@ -241,7 +303,7 @@ func TestAgainst(t *testing.T) {
 		require.Contains(t, text, "against 3 node3: points away from Delta in 7 of 20 rounds, last in round 6; reputation 0")
 		require.Contains(t, text, "against 2 node2: no gradient in 3 of 20 rounds")
 		require.NotContains(t, text, "against 1")
-		for _, l := range wrapped(head(&view{Glance: g}, maxTroubles), width) {
+		for _, l := range wrapped(head(&view{Glance: g}, maxTroubles, false), width) {
 			require.True(t, width == 0 || len([]rune(l.text)) <= width, "%d: %q", width, l.text)
 		}
 	}

@@ -124,8 +124,8 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 	if p.Reputation <= 0 {
 		say("reputation 0")
 	}
-	if p.PassedOver > 0 {
-		say("failed to lead %d times more than it led since", p.PassedOver)
+	if alarm, reason := explorer.Leads(int(p.PassedOver)); alarm != explorer.OK {
+		say("%s", reason)
 	}
 	absent.say(say, "no gradient")
 	if c != nil && !c.Selected && !query.Weighs(g.Last.Rule) {
@@ -198,15 +198,16 @@ func (c *count) say(say func(format string, args ...any), what string) {
 // maxTroubles is the max number of participants whose trouble is shown above the table.
 const maxTroubles = 4
 
-// against returns lines with what stands against up to a number of participants, unless it is no more than a gradient
-// that was left out.
+// against returns lines with what stands against up to a number of participants, unless it is no
+// more than a gradient that was left out.
 func against(v *view, most int) (out []line) {
-	names := map[uint32]string{}
+	names, leads := map[uint32]string{}, map[uint32]string{} // by participant, as the alarms for its turns
 	for _, p := range v.Standings {
 		names[p.Participant] = p.Moniker
+		leads[p.Participant], _ = explorer.Leads(int(p.PassedOver))
 	}
 	shown := slices.DeleteFunc(slices.Clone(v.Trouble), func(t Trouble) bool {
-		return t.Level < 2 && contribution(v.Last, t.Participant) != nil
+		return t.Level < 2 && contribution(v.Last, t.Participant) != nil && leads[t.Participant] == explorer.OK
 	})
 	for _, t := range shown[:min(most, len(shown))] {
 		text := fmt.Sprintf("against %d %s:", t.Participant, oneLine(names[t.Participant], columnRunes))

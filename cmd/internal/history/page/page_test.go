@@ -46,8 +46,8 @@ func TestAttackersComeFirst(t *testing.T) {
 		`<dt>Look like attackers</dt><dd>2 <small>of 4 participants: one (#1), two (#2)</small>`,
 		"Attackers by the manifest of this localnet: 2, and the rule withstands 1: the model may be ruined, and the " +
 			"record may accuse the honest. In the chain&#39;s record not found: zero (#0); suspected though honest: one (#1).",
-		"<bdi>zero (#0)</bdi></span> Attack by the manifest: silent. Not found, because the attackers are more than the " +
-			"rule withstands.</li>",
+		"<bdi>zero (#0)</bdi></span> Attack by the manifest: silent. The record does not accuse it, and the attackers " +
+			"are more than the rule withstands.</li>",
 		"<bdi>one (#1)</bdi></span> Against it: proven offences: 1; reputation 0. It has no reputation since round 19 of " +
 			"epoch 0, and leads no round.</li>",
 		"<bdi>two (#2)</bdi></span> Attack by the manifest: sign-flip. Against it: reputation 0; opposed to Delta in 20 " +

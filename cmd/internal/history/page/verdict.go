@@ -114,7 +114,7 @@ func (c chain) fates() (out []fate) {
 		case suspect:
 			f.Text += "Against it: " + strings.Join(reasons, "; ") + "."
 		case c.overrun():
-			f.Text += "Not found, because the attackers are more than the rule withstands."
+			f.Text += "The record does not accuse it, and the attackers are more than the rule withstands."
 		default:
 			f.Text += "Nothing stands against it."
 		}
