@@ -20,7 +20,8 @@ type weighed struct {
 type pricedRound struct {
 	app.Record
 	Contributions []weighed `json:"contributions"` // those of the record
-	Epsilon       *float64  `json:"epsilon"`       // the largest spend after the round; null if unknown or without a guarantee
+	// the largest spend after the round; null if unknown or without a guarantee
+	Epsilon *float64 `json:"epsilon"`
 
 	budget float64 // of the running epoch; 0 without a budget, or if the round is in another epoch
 }
