@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -116,23 +114,13 @@ func printMembers(t io.Writer, members []query.Member, past []decided, complete 
 		if !p.Active {
 			left = cmp.Or(changed(past, tx.KindRemove, p.Index), "yes")
 		}
-		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), name(p.Moniker), p.Validator, joined,
+		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), query.MonikerText(p.Moniker), p.Validator, joined,
 			left)
 		if addresses {
 			fmt.Fprintf(t, "\t%q", p.Address)
 		}
 		fmt.Fprintln(t)
 	}
-}
-
-// name returns a moniker, in quotes unless it is a plain word: a moniker may be any text.
-func name(moniker string) string {
-	if moniker == "" || strings.ContainsFunc(moniker, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
-	}) {
-		return strconv.Quote(moniker)
-	}
-	return moniker
 }
 
 // printProposals writes a line for each proposal that waits, with the names of the participants that
@@ -161,7 +149,7 @@ func approvals(m query.Membership, p query.Proposal) string {
 	var names []string
 	for _, q := range m.Members {
 		if q.Active && slices.Contains(p.Approvals, q.Index) {
-			names = append(names, name(q.Moniker))
+			names = append(names, query.MonikerText(q.Moniker))
 		}
 	}
 	text := fmt.Sprintf("%d of %d", len(names), m.Threshold)

@@ -196,7 +196,7 @@ func (p proposals) missing(x query.Proposal) string {
 	var names []string
 	for _, q := range p.Members {
 		if q.Active && !slices.Contains(x.Approvals, q.Index) {
-			names = append(names, name(q.Moniker))
+			names = append(names, query.MonikerText(q.Moniker))
 		}
 	}
 	return strings.Join(names, ", ")
@@ -206,7 +206,7 @@ func (p proposals) names(indices []uint32) string {
 	var names []string
 	for _, q := range p.Members {
 		if slices.Contains(indices, q.Index) {
-			names = append(names, name(q.Moniker))
+			names = append(names, query.MonikerText(q.Moniker))
 		}
 	}
 	if len(names) == 0 {
