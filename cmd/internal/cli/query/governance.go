@@ -114,8 +114,8 @@ func printMembers(t io.Writer, members []query.Member, past []decided, complete 
 		if !p.Active {
 			left = cmp.Or(changed(past, tx.KindRemove, p.Index), "yes")
 		}
-		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), query.MonikerText(p.Moniker), p.Validator, joined,
-			left)
+		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), query.MonikerText(p.Moniker),
+			p.Validator, joined, left)
 		if addresses {
 			fmt.Fprintf(t, "\t%q", p.Address)
 		}
