@@ -2,8 +2,8 @@ package abci
 
 import "github.com/spdl/spdl/app"
 
-// logChanges logs what a block has changed beside its round: an epoch that begins or is finished, and participants
-// that become inactive, or active again.
+// logChanges logs what a block has changed beside its round: an epoch that begins or is finished, participants that
+// become inactive, or active again, and proven offences, which are an error if they are this node's participant's.
 func (a *Application) logChanges(before, s *app.State) {
 	at := []any{"epoch", s.Progress.Epoch, "round", s.Progress.Round, "height", s.Height}
 	switch {
@@ -13,6 +13,17 @@ func (a *Application) logChanges(before, s *app.State) {
 		a.log.Info("epoch is finished", at...)
 	}
 	own := s.HolderOf(a.options.OwnKey)
+	for i := len(before.Offences); i < len(s.Offences); i++ {
+		o := s.Offences[i]
+		p := &s.Participants[o.Participant]
+		values := append(at, "participant", p.Index, "moniker", p.Moniker, "offence", app.Conviction(s.Offences[i:i+1], p))
+		if own != p {
+			a.log.Warn("participant is convicted: its reputation is 0", values...)
+			continue
+		}
+		a.log.Error("this node's participant is convicted, and its reputation is 0: a key of it runs twice; stop the other "+
+			"process, rotate the key (spdl tx rotate), ask for spdl tx restore", values...)
+	}
 	for i := range before.Participants {
 		index := before.Participants[i].Index
 		inactive := s.IsInactive(index)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestLogChanges: the log names a participant that becomes inactive and one that is active again, and
-// the beginning of an epoch; a block that changes none of these adds no line.
+// the beginning of an epoch, and each convicted participant once; a block that changes none of these adds no line.
 func TestLogChanges(t *testing.T) {
 	var out bytes.Buffer
 	a := &Application{log: log.NewTMLogger(&out), options: Options{OwnKey: []byte{7}}}
@@ -38,5 +38,11 @@ func TestLogChanges(t *testing.T) {
 	says(state(0, 2, 0, 6), state(0, 3, 0, 9),
 		`participant is inactive.* round=3 height=9 participant=1 moniker=b own=true`)
 	says(state(0, 3, 11, 0), state(0, 4, 8, 0), `participant is active again.* participant=0 moniker=a own=false`)
+	convicted := state(0, 4, 0, 0)
+	convicted.Offences = []app.Offence{{Participant: 1, Misbehavior: 1, Voted: 7, Height: 9}, {Kind: 1, Round: 3, Height: 9}}
+	says(state(0, 4, 0, 0), convicted,
+		`E\[.*this node's participant is convicted.* participant=1 moniker=b offence="duplicate vote at height 7, proven`,
+		`participant is convicted: its .* participant=0 moniker=a offence="two gradients for epoch 0, round 3, proven at`)
+	says(convicted, convicted)
 	says(state(0, 5, 0), state(1, 0, 0), `epoch begins.* epoch=1 round=0 height=9 rounds=5 participants=1`)
 }

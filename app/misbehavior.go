@@ -3,6 +3,8 @@ package app
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
+	"slices"
 
 	"github.com/spdl/spdl/app/tx"
 )
@@ -32,6 +34,26 @@ func (o Offence) Cause() string {
 		return misbehaviorName(o.Misbehavior)
 	}
 	return tx.Kind(o.Kind).String()
+}
+
+// Conviction describes the last of the offences that is on record against the participant since its last restore, as
+// "duplicate vote at height 9, proven at height 11". It is "" if there is none.
+func Conviction(offences []Offence, p *Participant) string {
+	for _, o := range slices.Backward(offences) {
+		switch {
+		case !o.weighsOn(p):
+		case o.Misbehavior != 0:
+			return fmt.Sprintf("%s at height %d, proven at height %d", o.Cause(), o.Voted, o.Height)
+		default:
+			return fmt.Sprintf("two %ss for epoch %d, round %d, proven at height %d", o.Cause(), o.Epoch, o.Round, o.Height)
+		}
+	}
+	return ""
+}
+
+// weighsOn reports whether the offence is the participant's, and no restore has settled it.
+func (o Offence) weighsOn(p *Participant) bool {
+	return o.Participant == p.Index && o.Height > p.SettledHeight
 }
 
 // recordMisbehavior records the offences of participants whose validators misbehaved, sets their
@@ -98,7 +120,7 @@ func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, 
 // restore has settled.
 func (s *State) hasMisbehaved(p *Participant) bool {
 	for _, o := range s.Offences {
-		if o.Participant == p.Index && o.Misbehavior != 0 && o.Height > p.SettledHeight {
+		if o.Misbehavior != 0 && o.weighsOn(p) {
 			return true
 		}
 	}

@@ -100,6 +100,9 @@ func Declaration(c *config.Config, a AppConfig, p Participant, v NodeState) func
 		if c.PrivValidatorListenAddr != "" && !a.IsRelay() {
 			h.ValidatorSigner = signerState(v.SignerAway())
 		}
+		if own := s.HolderOf(p.Signing); own != nil {
+			h.Convicted = app.Conviction(s.Offences, own)
+		}
 		if v.WorkerStopped() {
 			h.Worker = query.WorkerStopped
 		}

@@ -92,6 +92,8 @@ type Home struct {
 	// last commit has one, or if the participant has no validator.
 	BlocksSinceVote int64  `json:"blocks_since_vote,omitempty"`
 	Worker          string `json:"worker,omitempty"` // WorkerStopped; otherwise empty
+	// Convicted is the offence that is on record against the participant (app.Conviction); otherwise empty.
+	Convicted string `json:"convicted,omitempty"`
 }
 
 // IsSilent reports whether the node's validator counts as silent (MaxSilentBlocks).

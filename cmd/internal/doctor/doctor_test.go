@@ -255,16 +255,23 @@ func writeJournal(t *testing.T, h *Home, text string) {
 	require.NoError(t, os.WriteFile(home.Journals(h.Config, h.App), []byte(text), 0o600))
 }
 
-// fakeNode answers RPC questions with fixed results, by method.
+// fakeNode answers RPC questions with fixed results, by method, or by method and path.
 func fakeNode(t *testing.T, results map[string]string) *client.Client {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q struct {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
+			Params struct {
+				Path string `json:"path"`
+			} `json:"params"`
 		}
 		_ = json.NewDecoder(r.Body).Decode(&q)
-		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + results[q.Method] + `}`))
+		result, ok := results[q.Method+" "+q.Params.Path]
+		if !ok {
+			result = results[q.Method]
+		}
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + result + `}`))
 	}))
 	t.Cleanup(s.Close)
 	c, err := client.New(s.URL)

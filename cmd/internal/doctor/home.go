@@ -97,6 +97,20 @@ func (h *Home) participants(ctx context.Context) ([]app.Participant, error) {
 	return s.Participants, nil
 }
 
+// offences returns the proven offences that the chain has, none before its first block.
+func (h *Home) offences(ctx context.Context) ([]app.Offence, error) {
+	if h.runs() {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		return h.Client.Evidence(ctx)
+	}
+	s, err := h.state()
+	if s == nil {
+		return nil, err
+	}
+	return s.Offences, nil
+}
+
 // state returns the committed state in the databases of a stopped node, nil if there is none.
 func (h *Home) state() (*app.State, error) {
 	if !h.hasData() {

@@ -51,6 +51,20 @@ func participant(ctx context.Context, h *Home) Finding {
 				p.Index, info.ID)
 		}
 	}
+	return h.convicted(ctx, p)
+}
+
+// convicted fails if an offence is on record against an active participant.
+func (h *Home) convicted(ctx context.Context, p *app.Participant) Finding {
+	offences, err := h.offences(ctx)
+	if err != nil {
+		return skip("the chain's offences cannot be read: %v", err)
+	}
+	if offence := app.Conviction(offences, p); offence != "" {
+		return fail("a key runs twice: find the other process and stop it, rotate (spdl tx rotate, with --consensus after a "+
+			"duplicate vote), then ask the members for spdl tx restore", "participant %d is convicted: %s; its reputation is 0 "+
+			"until a restore", p.Index, offence)
+	}
 	return h.takesPart(ctx, p)
 }
 

@@ -72,6 +72,30 @@ func TestParticipant(t *testing.T) {
 	require.Contains(t, f.Found, "no participant has the home's key")
 }
 
+// TestConvicted: an offence of the home's participant fails, with what the chain says, until a restore settles it.
+// An offence of another participant does not.
+func TestConvicted(t *testing.T) {
+	h, _ := stopped(t)
+	all, err := h.participants(context.Background())
+	require.NoError(t, err)
+	h.Node = new(coretypes.ResultStatus)
+	check := func(offender uint32, settled uint64) Finding {
+		all[0].SettledHeight = settled
+		h.Client = fakeNode(t, map[string]string{
+			"abci_query":               answer(t, query.Status{}),
+			"abci_query /participants": answer(t, all),
+			"abci_query /evidence":     answer(t, []app.Offence{{Participant: offender, Misbehavior: 1, Voted: 664, Height: 665}}),
+		})
+		return one(t, h, "participant")
+	}
+	f := check(0, 0)
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "convicted: duplicate vote at height 664, proven at height 665; its reputation is 0")
+	require.Contains(t, f.Remedy, "spdl tx restore")
+	require.NotContains(t, check(0, 665).Found, "convicted")
+	require.NotContains(t, check(1, 0).Found, "convicted")
+}
+
 // TestTakesPart: the check finds the last round with the participant's gradient, and warns if an
 // active participant has sent none in silentRounds rounds.
 func TestTakesPart(t *testing.T) {

@@ -30,6 +30,9 @@ func TestStatusText(t *testing.T) {
 	s.CatchingUp = true
 	require.Contains(t, text(s), "last block    1m1s ago: the node fetches the blocks that it lacks\n")
 
+	s.Home = &query.Home{Convicted: "duplicate vote at height 7, proven at height 9"}
+	require.Contains(t, text(s), "convicted     duplicate vote at height 7, proven at height 9: the reputation of")
+
 	s = chainStatus{Status: s.Status}
 	require.NotContains(t, text(s), "last block")
 	require.NotContains(t, text(s), "peers")
