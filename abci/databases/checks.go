@@ -48,7 +48,7 @@ func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 	if begun == "" {
 		logger.Info("genesis.json was replaced before the chain began: what was stored of the former one is deleted",
 			"module", "app", "former", first.chain, "chain", file.chain)
-		return errors.Join(deleteAll(db), removeWAL(c.Consensus.WalFile()))
+		return errors.Join(deleteAll(db), home.RemoveWAL(c.Consensus.WalFile()))
 	}
 	return fmt.Errorf("%w: put the former file back, or let spdl unsafe-reset-all --yes delete the data and the journal, "+
 		"and keep the keys", otherGenesis(c, first, file, begun))
@@ -114,22 +114,6 @@ func genesisIDs(state dbm.DB, c *config.Config) (first, file genesisID, err erro
 	return first, file, err
 }
 
-// removeWAL removes the files of a write-ahead log: the current file, and the older files, whose
-// names end with a number.
-func removeWAL(file string) error {
-	folder, name := filepath.Split(file)
-	files, err := os.ReadDir(folder)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	for _, f := range files {
-		if strings.HasPrefix(f.Name(), name) {
-			err = errors.Join(err, os.Remove(filepath.Join(folder, f.Name())))
-		}
-	}
-	return err
-}
-
 // deleteAll deletes all entries of a database.
 func deleteAll(db dbm.DB) error {
 	all, err := db.Iterator(nil, nil)
@@ -171,7 +155,8 @@ func Build(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.No
 	disagree := func(what any) error {
 		return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole "+
 			"folder as it was while the node was stopped, "+
-			"if no block was signed since; or run spdl unsafe-reset-all --yes and sync again", ErrDisagree, what,
+			"if no block was signed since; or run spdl reset-state --yes, which keeps what the validator and the worker "+
+			"have signed, and sync again", ErrDisagree, what,
 			c.DBDir())
 	}
 	defer func() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
@@ -201,6 +202,55 @@ func Reset(c *config.Config, a AppConfig) error {
 	}
 	emptyState(c.PrivValidatorStateFile())
 	return nil
+}
+
+// DivergenceFile is the name of the file, in the data folder of a home, that records that the node's
+// state differs from the chain's. Reset and ResetState remove it together with that state.
+const DivergenceFile = "diverged.json"
+
+// ResetState removes the databases, with the blocks and snapshots in them, the consensus write-ahead
+// log and a recorded divergence. The node then syncs the chain from its peers. The validator's last
+// signature, the worker's journal, keys and configuration stay, so neither the validator nor the
+// worker signs twice. ResetState fails if the node is running, and for a worker group, which has no
+// databases.
+func ResetState(c *config.Config, a AppConfig) error {
+	if IsWorkerGroup(c, a) {
+		return errors.New("a home of many workers has no databases")
+	}
+	if err := checkStopped(c); err != nil {
+		return err
+	}
+	files, err := os.ReadDir(c.DBDir())
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if filepath.Ext(f.Name()) == ".db" {
+			if err := os.RemoveAll(filepath.Join(c.DBDir(), f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if err := RemoveWAL(c.Consensus.WalFile()); err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(c.DBDir(), DivergenceFile)) // last: until then no node starts on half the data
+}
+
+// RemoveWAL removes the files of a write-ahead log: the current file, and the older files, whose
+// names have a number appended.
+func RemoveWAL(file string) error {
+	folder, name := filepath.Split(file)
+	files, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, f := range files {
+		if f.Name() == name || strings.HasPrefix(f.Name(), name+".") {
+			err = errors.Join(err, os.Remove(filepath.Join(folder, f.Name())))
+		}
+	}
+	return err
 }
 
 // checkValidatorKey rejects a home whose validator key is missing or damaged. It does not decrypt

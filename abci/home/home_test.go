@@ -123,6 +123,46 @@ func TestResetRunning(t *testing.T) {
 	require.NotEmpty(t, left)
 }
 
+// TestResetState: ResetState removes the databases, the write-ahead log and a recorded divergence of
+// a stopped node, and keeps every other file byte for byte.
+func TestResetState(t *testing.T) {
+	dir := t.TempDir()
+	c, a := home.DefaultConfig(), home.DefaultAppConfig()
+	_, err := home.Init(dir, c, a)
+	require.NoError(t, err)
+	pv := privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	pv.LastSignState.Height = 7
+	pv.LastSignState.Save()
+	require.NoError(t, os.WriteFile(home.InHome(c, a.Worker.Journal), []byte("signed"), 0o600))
+	files := func() map[string]string {
+		all := map[string]string{}
+		require.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			all[path] = string(data)
+			return err
+		}))
+		return all
+	}
+	before := files()
+	for _, lost := range []string{"state.db/x", "blockstore.db/x", "evidence.db/x", "tx_index.db/x", "cs.wal/wal",
+		"cs.wal/wal.000", home.DivergenceFile} {
+		path := filepath.Join(c.DBDir(), lost)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+
+	held, err := dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir())
+	require.NoError(t, err)
+	require.ErrorContains(t, home.ResetState(c, a), "a node runs in this home: stop it first")
+	require.FileExists(t, filepath.Join(c.DBDir(), "state.db/x"))
+	require.NoError(t, held.Close())
+	require.NoError(t, home.ResetState(c, a))
+	require.Equal(t, before, files())
+}
+
 // TestResetStopped: Reset works in a home whose database is missing, damaged, in memory or of a
 // backend that is not built in, because none of these means that a node is running.
 func TestResetStopped(t *testing.T) {

@@ -25,6 +25,8 @@ func TestResetOfACrowd(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
 	}
 
+	require.ErrorContains(t, home.ResetState(c, a), "no databases")
+
 	held, err := home.LockWorkerGroup(c, a)
 	require.NoError(t, err)
 	_, err = home.LockWorkerGroup(c, a)

@@ -16,22 +16,18 @@ import (
 // errDiverged means that a node's state differs from the chain's.
 var errDiverged = errors.New("this node has diverged from the chain")
 
-// divergenceFile is in the data folder of a home, so that Reset removes it together with the state
-// that diverged.
-const divergenceFile = "diverged.json"
-
 func divergenceError(reason string) error {
 	return fmt.Errorf("%w: more than two thirds of the validators signed a block that this node's state contradicts: %s. "+
 		"Its database is damaged, or its program is another than the others' (compare spdl version). Keep a copy "+
 		"of the home, "+
-		"find the first wrong height by spdl audit replay, then run spdl unsafe-reset-all --yes with the right program "+
+		"find the first wrong height by spdl audit replay, then run spdl reset-state --yes with the right program "+
 		"and sync again", errDiverged, reason)
 }
 
 // recordDivergence records, in a data folder, that the node's state differs from the chain's, and
 // the reason.
 func recordDivergence(folder, reason string) error {
-	path := filepath.Join(folder, divergenceFile)
+	path := filepath.Join(folder, home.DivergenceFile)
 	data, err := json.Marshal(struct {
 		Reason string `json:"reason"`
 	}{reason})
@@ -50,7 +46,7 @@ func recordDivergence(folder, reason string) error {
 // checkDiverged rejects a home whose state is known to differ from the chain's. The node of such a
 // home would disconnect every honest peer without naming the reason.
 func checkDiverged(c *config.Config) error {
-	data, err := os.ReadFile(filepath.Join(c.DBDir(), divergenceFile))
+	data, err := os.ReadFile(filepath.Join(c.DBDir(), home.DivergenceFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

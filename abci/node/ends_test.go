@@ -115,9 +115,9 @@ func TestDivergenceIsRemembered(t *testing.T) {
 			_, err := Start(c, a, log.NewNopLogger(), Hooks{})
 			require.ErrorIs(t, err, errDiverged)
 			require.ErrorContains(t, err, "wrong Block.Header.AppHash.  Expected 00, got 11")
-			require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
+			require.ErrorContains(t, err, "spdl reset-state --yes")
 		}
-		require.NoError(t, home.Reset(c, a))
+		require.NoError(t, home.ResetState(c, a))
 		require.NoError(t, checkDiverged(c))
 	}
 }
@@ -260,7 +260,7 @@ func TestDatabasesThatDisagree(t *testing.T) {
 		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(early, name))))
 		_, err := Start(c, a, log.NewNopLogger(), Hooks{})
 		require.ErrorIs(t, err, databases.ErrDisagree, name)
-		require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
+		require.ErrorContains(t, err, "spdl reset-state --yes")
 		require.NoError(t, os.RemoveAll(filepath.Join(c.DBDir(), name)))
 		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(late, name))))
 	}
@@ -275,7 +275,7 @@ func TestDatabasesThatDisagree(t *testing.T) {
 	require.NoError(t, db.Close())
 	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
 	require.ErrorIs(t, err, databases.ErrDisagree)
-	require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
+	require.ErrorContains(t, err, "spdl reset-state --yes")
 
 	// A state database that was cut at its end, with the error text of CometBFT's replay.
 	_, err = databases.Build(c, func() (*cmtnode.Node, error) {

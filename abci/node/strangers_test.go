@@ -117,7 +117,7 @@ func TestRelayHasNoKeys(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, r.Stop())
 	}
-	require.NoError(t, home.Reset(relay, a))
+	require.NoError(t, home.ResetState(relay, a))
 	for _, key := range []string{relay.PrivValidatorKeyFile(), home.InHome(relay, a.Worker.KeyFile)} {
 		require.NoError(t, os.WriteFile(key, nil, 0o600))
 		_, err := Start(relay, a, log.NewNopLogger(), Hooks{})

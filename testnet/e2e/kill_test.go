@@ -4,6 +4,9 @@ package e2e
 
 import (
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -45,4 +48,30 @@ func TestKill(t *testing.T) {
 	heights := n.sameHashes()
 	t.Logf("%d kills, rounds closed in each of %d absences of 2 s and more, %d rounds, %d heights, all hashes equal",
 		kills, long, at+20, heights)
+}
+
+// TestResetState resets the state of a killed node of four: its validator's last signature and its
+// journal stay byte for byte, and the node syncs the chain and trains again.
+func TestResetState(t *testing.T) {
+	n := start(t, testnet.Manifest{Validators: 4})
+	n.reach(3)
+	require.NoError(t, n.Kill(3))
+	home := n.Net.Nodes[3].Home
+	signed := func() (all []string) {
+		for _, file := range []string{"priv_validator_state.json", "worker_journal.json"} {
+			data, err := os.ReadFile(filepath.Join(home, "data", file))
+			require.NoError(t, err)
+			all = append(all, string(data))
+		}
+		return all
+	}
+	before := signed()
+	out, err := exec.Command(binary, "reset-state", "--yes", "--home", home).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, before, signed())
+	require.NoDirExists(t, filepath.Join(home, "data", "blockstore.db"))
+	require.NoError(t, n.Start(3))
+	n.reach(n.open(0) + 10)
+	t.Logf("%d heights, all hashes equal", n.sameHashes())
+	require.NotEqual(t, before, signed(), "it signs again")
 }

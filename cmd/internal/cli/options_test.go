@@ -233,6 +233,25 @@ func TestResetSaysWhatIsLost(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "config/participant_key.json"))
 }
 
+// TestResetState: without --yes nothing is removed, and the files are named; with it, the validator's
+// last signature and the journal stay.
+func TestResetState(t *testing.T) {
+	dir := initHome(t, "mine")
+	block := filepath.Join(dir, "data/blockstore.db/x")
+	require.NoError(t, os.MkdirAll(filepath.Dir(block), 0o700))
+	require.NoError(t, os.WriteFile(block, nil, 0o600))
+	_, stderr, code := spdl(t, "reset-state", "--home", dir)
+	require.Equal(t, command.WrongUse, code)
+	require.Regexp(t, `removes .*\*\.db.*; it keeps .*priv_validator_state\.json.*worker_journal\.json.* --yes`, stderr)
+	require.FileExists(t, block)
+	stdout, stderr, code := spdl(t, "reset-state", "--home", dir, "--yes")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, filepath.Join(dir, "data/*.db"))
+	require.NoFileExists(t, block)
+	require.FileExists(t, filepath.Join(dir, "data/priv_validator_state.json"))
+	require.FileExists(t, filepath.Join(dir, "data/worker_journal.json"))
+}
+
 // TestFolderOfHomes: spdl doctor examines each home in the folder of a localnet; another command names them.
 func TestFolderOfHomes(t *testing.T) {
 	net := filepath.Join(t.TempDir(), "net")

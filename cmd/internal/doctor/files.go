@@ -86,9 +86,9 @@ func databaseLock(_ context.Context, h *Home) Finding {
 
 // divergence finds the record of a node whose state has differed from the chain's.
 func divergence(_ context.Context, h *Home) Finding {
-	file := filepath.Join(h.Config.DBDir(), "diverged.json")
+	file := filepath.Join(h.Config.DBDir(), home.DivergenceFile)
 	if _, err := os.Stat(file); err == nil {
-		return fail("see docs/TROUBLESHOOTING.md: keep a copy, run spdl audit replay, then spdl unsafe-reset-all",
+		return fail("see docs/TROUBLESHOOTING.md: keep a copy, run spdl audit replay, then spdl reset-state --yes",
 			"%s: this node's state contradicts what two thirds signed", file)
 	}
 	return ok("none is on record")

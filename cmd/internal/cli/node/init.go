@@ -1,5 +1,5 @@
 // Package node has the commands of a node and its home: init, start, show-node-id, show-validator,
-// version and unsafe-reset-all.
+// version, reset-state and unsafe-reset-all.
 package node
 
 import (

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/cometbft/cometbft/config"
@@ -43,6 +44,24 @@ func lossOf(c *config.Config, a home.AppConfig) loss {
 	}
 }
 
+// stateLossOf returns the loss of a home whose chain goes on: what other nodes have too.
+func stateLossOf(c *config.Config, a home.AppConfig) loss {
+	l := loss{
+		Removed: []string{filepath.Join(c.DBDir(), "*.db") + " (blocks, state, snapshots)", c.Consensus.WalFile() +
+			" (the write-ahead log)"},
+		Kept: []string{c.NodeKeyFile(), c.GenesisFile(), "config.toml and app.toml"},
+	}
+	if !a.IsRelay() && a.Worker.Signer == "" {
+		l.Kept = append([]string{home.InHome(c, a.Worker.Journal) + " (the worker's journal)",
+			home.InHome(c, a.Worker.KeyFile)}, l.Kept...)
+	}
+	if !a.IsRelay() && c.PrivValidatorListenAddr == "" {
+		l.Kept = append([]string{c.PrivValidatorStateFile() + " (what the validator signed last)",
+			c.PrivValidatorKeyFile()}, l.Kept...)
+	}
+	return l
+}
+
 func (l loss) text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "removed  %s\nkept     %s\n", strings.Join(l.Removed, "\n         "),
 		strings.Join(l.Kept, "\n         "))
@@ -59,13 +78,47 @@ func Reset() *cobra.Command {
 			"nothing is\n" +
 			"removed, and the files are named.\n" +
 			"Unsafe: on a chain that goes on, the validator may sign twice and the worker may send a second gradient " +
-			"for a round.\n" +
+			"for a round;\n" +
+			"spdl reset-state is for such a chain.\n" +
 			"A new chain of the same keys needs another chain id: otherwise a gradient of the old chain convicts its " +
 			"participant.\n" +
 			"Restoring a node does not need it: a home with the old keys and without data/ catches up by itself.",
 	}, func(r *command.Run, _ []string) error { return reset(r, yes) })
 	command.Flag(cmd, &yes, "yes", false, "really remove it")
 	return cmd
+}
+
+// ResetState returns the command reset-state, named as CometBFT's.
+func ResetState() *cobra.Command {
+	var yes bool
+	cmd := command.New(&cobra.Command{
+		Use:   "reset-state",
+		Short: "Remove all blocks and the state, and keep what the validator and the worker have signed",
+		Long: "Remove the databases and the write-ahead log of a stopped node, as of a home whose databases are damaged. " +
+			"Without\n" +
+			"--yes nothing is removed, and the files are named.\n" +
+			"The validator's last signature, the worker's journal, keys and configuration stay, so neither signs twice. " +
+			"The node\n" +
+			"then syncs from its peers. A chain whose blocks no other node has cannot go on after it.",
+	}, func(r *command.Run, _ []string) error { return resetState(r, yes) })
+	command.Flag(cmd, &yes, "yes", false, "really remove it")
+	return cmd
+}
+
+func resetState(r *command.Run, yes bool) error {
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return err
+	}
+	l := stateLossOf(c, a)
+	if !yes && !home.IsWorkerGroup(c, a) {
+		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. The node then syncs from its peers. If others have "+
+			"the blocks, say --yes", strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", ")))
+	}
+	if err := home.ResetState(c, a); err != nil {
+		return err
+	}
+	return r.Show(l, l.text)
 }
 
 func reset(r *command.Run, yes bool) error {
@@ -75,7 +128,8 @@ func reset(r *command.Run, yes bool) error {
 	}
 	l := lossOf(c, a)
 	if !yes {
-		danger := "the validator may then sign twice. Restoring a node does not need it"
+		danger := "the validator may then sign twice. Restoring a node does not need it, and spdl reset-state keeps what " +
+			"was signed"
 		if home.IsWorkerGroup(c, a) {
 			danger = "each worker may then send a second gradient for a round"
 		}
