@@ -133,6 +133,11 @@ func StartContext(ctx context.Context, c *config.Config, a home.AppConfig, logge
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("app.toml: %w", err)
 	}
+	if a.IsRelay() {
+		if err := home.CheckRelay(c, a); err != nil { // before a key is read
+			return nil, err
+		}
+	}
 	own, err := home.OpenParticipant(ctx, c, a, h.Keys)
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
@@ -168,7 +173,7 @@ func checkHome(c *config.Config, a home.AppConfig, logger log.Logger) error {
 		return err
 	}
 	if a.IsRelay() {
-		return home.CheckRelay(c, a)
+		return nil
 	}
 	return home.RestoreData(c, logger)
 }
