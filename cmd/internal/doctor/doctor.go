@@ -59,7 +59,7 @@ var checks = []check{
 	{"genesis", genesisFile},
 	{"genesis of others", othersGenesis},
 	{"program", program},
-	{"keys", keyModes},
+	{"keys", keys},
 	{"databases", databaseLock},
 	{"divergence", divergence},
 	{"journal", journal},

@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,6 +141,28 @@ func TestEachCheckFails(t *testing.T) {
 		}},
 		{"keys", Warn, "these are not", func(t *testing.T, h *Home) {
 			require.NoError(t, os.WriteFile(home.IdentityFile(h.Config.RootDir), []byte("age"), 0o600))
+		}},
+		{"keys", Fail, "identity.age is missing", func(t *testing.T, h *Home) {
+			require.NoError(t, os.WriteFile(h.Config.NodeKeyFile(), []byte("age-encryption.org/v1\n"), 0o600))
+		}},
+		{"keys", Fail, "has no VRF key", func(t *testing.T, h *Home) {
+			participant, validator := home.InHome(h.Config, h.App.Worker.KeyFile), h.Config.PrivValidatorKeyFile()
+			require.NoError(t, os.Rename(participant, participant+".x"))
+			require.NoError(t, os.Rename(validator, participant))
+			require.NoError(t, os.Rename(participant+".x", validator))
+		}},
+		{"keys", Fail, "node_key.json is missing", func(t *testing.T, h *Home) {
+			require.NoError(t, os.Remove(h.Config.NodeKeyFile()))
+		}},
+		{"keys", Warn, "other members' nodes may reject it", func(t *testing.T, h *Home) {
+			saveState(t, h, func(s *app.State) { s.Participants[0].NodeIds = []string{strings.Repeat("ab", 20)} })
+		}},
+		{"journal", Warn, "counts 27 gradients, the chain 107", func(t *testing.T, h *Home) {
+			saveState(t, h, func(s *app.State) {
+				s.Participants[0].Participations, s.Participants[0].Releases = 107, 7 // 7 of the running epoch
+				writeJournal(t, h, fmt.Sprintf(`{"chain_id":%q,"participant_id":%q,"signed":27}`+"\n", h.Genesis.ChainID,
+					base64.StdEncoding.EncodeToString(s.Participants[0].Id)))
+			})
 		}},
 		{"databases", Fail, "a process has them", func(t *testing.T, h *Home) {
 			db, err := dbm.NewDB("application", dbm.GoLevelDBBackend, h.Config.DBDir())

@@ -16,8 +16,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// keyModes finds secret files that users other than the owner can read or change.
-func keyModes(_ context.Context, h *Home) Finding {
+// keys finds secret files that users other than the owner can read or change, encrypted files without the home's
+// identity, a key file in the place of another, and a node key that the chain does not have.
+func keys(ctx context.Context, h *Home) Finding {
 	files, err := home.KeyFiles(h.Config, h.App)
 	if err != nil {
 		return fail("look at the folder", "%v", err)
@@ -36,6 +37,9 @@ func keyModes(_ context.Context, h *Home) Finding {
 	if len(open) > 0 {
 		return fail("chmod 600 each; if others use this host, rotate (spdl tx rotate)", "%s", strings.Join(open, "; "))
 	}
+	if f := h.contents(ctx, files[:len(files)-1]); f != nil {
+		return *f
+	}
 	if _, err := os.Stat(home.IdentityFile(h.Config.RootDir)); err != nil {
 		return ok("%d files, each for its owner alone, not encrypted (spdl keys encrypt)", len(files)-1)
 	}
@@ -48,6 +52,55 @@ func keyModes(_ context.Context, h *Home) Finding {
 			strings.Join(plain, ", "))
 	}
 	return ok("%d files, each for its owner alone, encrypted", len(files)-1)
+}
+
+// contents examines what the home's key files hold, and returns nil if nothing is wrong.
+func (h *Home) contents(ctx context.Context, files []string) *Finding {
+	identity := home.IdentityFile(h.Config.RootDir)
+	_, err := os.Stat(identity)
+	plain := errors.Is(err, os.ErrNotExist)
+	for _, file := range files {
+		if encrypted, err := home.IsEncrypted(file); plain && err == nil && encrypted {
+			f := fail("put back the identity.age that was made with the key files, or restore both from one backup",
+				"%s is encrypted, and %s is missing", file, identity)
+			return &f
+		}
+	}
+	if home.IsWorkerGroup(h.Config, h.App) {
+		return nil // it has neither a node nor a validator
+	}
+	store, participant := home.NewKeystore(h.Config.RootDir, nil), home.InHome(h.Config, h.App.Worker.KeyFile)
+	if _, err := store.LoadKeys(participant); err != nil {
+		if _, err := store.LoadValidatorKey(participant); err == nil {
+			f := fail("if the two files are exchanged, exchange them back; if not, restore this one from a backup",
+				"%s has no VRF key: it is no participant's key file, but perhaps %s", participant, h.Config.PrivValidatorKeyFile())
+			return &f
+		}
+	}
+	return h.nodeKey(ctx)
+}
+
+// nodeKey compares the node's id with the ids that the chain has of the home's participant. It returns nil if the
+// chain has the id, or no id of the participant.
+func (h *Home) nodeKey(ctx context.Context) *Finding {
+	const remedy = "put the node_key.json of the chain's id in place; if it is lost"
+	all, err := h.participants(ctx)
+	if err != nil {
+		all = nil
+	}
+	p, _ := h.ownParticipant(ctx, all)
+	_, err = os.Stat(h.Config.NodeKeyFile())
+	switch id := string(h.nodeID()); {
+	case errors.Is(err, os.ErrNotExist):
+		f := fail(remedy+", spdl init in another folder makes one, and spdl tx rotate --nodes ID announces it",
+			"%s is missing: the node does not start", h.Config.NodeKeyFile())
+		return &f
+	case id != "" && p != nil && p.Active && len(p.NodeIds) > 0 && !slices.Contains(p.NodeIds, id):
+		f := warn(remedy+", announce the new id: spdl tx rotate --nodes "+id, "the node's id is %s, and the chain has %s of "+
+			"participant %d: other members' nodes may reject it", id, strings.Join(p.NodeIds, ", "), p.Index)
+		return &f
+	}
+	return nil
 }
 
 // hasData reports whether the application's database exists.
@@ -140,10 +193,10 @@ func journalOf(all []app.Participant, path string, info worker.JournalInfo) Find
 	case i < 0:
 		return fail("put back the journal of this participant, or move the file away", "%s is of participant id %X, whom "+
 			"the chain does not have", path, info.ID)
-	case all[i].Releases > info.Signed:
-		return fail("stop the other node with these keys, if there is one; the worker sits out a round by itself",
-			"%s counts %d gradients, the chain %d: it is an old copy", path, info.Signed, all[i].Releases)
+	case all[i].Participations > info.Signed:
+		return warn("stop the other node with these keys, if there is one; the worker sits out a round by itself",
+			"%s counts %d gradients, the chain %d: it is an old copy", path, info.Signed, all[i].Participations)
 	}
 	return ok("%d gradients signed by participant %d, %d of them counted by the chain", info.Signed, all[i].Index,
-		all[i].Releases)
+		all[i].Participations)
 }
