@@ -197,8 +197,8 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	if err != nil {
 		return nil, err
 	}
-	var last privval.FilePVLastSignState
-	if err := new(Keystore).readKey("validator state", state, &last); err != nil {
+	last, err := ReadValidatorState(state)
+	if err != nil {
 		return nil, err
 	}
 	// FilePV gets no path for the key, so that it panics instead of writing the key in plain.
@@ -207,6 +207,12 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	to.Height, to.Round, to.Step, to.Signature, to.SignBytes = last.Height, last.Round, last.Step, last.Signature,
 		last.SignBytes
 	return pv, nil
+}
+
+// ReadValidatorState reads the state of a validator: its last signature.
+func ReadValidatorState(path string) (last privval.FilePVLastSignState, err error) {
+	err = new(Keystore).readKey("validator state", path, &last)
+	return last, err
 }
 
 // LockValidator locks the state of a validator for this process until the result is closed. Without

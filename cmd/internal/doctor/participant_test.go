@@ -1,16 +1,21 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/p2p"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
+	cmtstore "github.com/cometbft/cometbft/store"
+	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
@@ -173,6 +178,42 @@ func TestValidator(t *testing.T) {
 			Home: &query.Home{BlocksSinceVote: silent}})})
 		require.Equal(t, want, h.votes(context.Background(), &all[0]).Level)
 	}
+}
+
+// TestValidatorState: a stopped node's validator state that is missing fails, and one that is older than the validator's
+// last vote in the block store warns.
+func TestValidatorState(t *testing.T) {
+	h, _ := stopped(t)
+	all, err := h.participants(context.Background())
+	require.NoError(t, err)
+	db, err := home.OpenDB(h.Config, "blockstore")
+	require.NoError(t, err)
+	blocks := cmtstore.NewBlockStore(db)
+	at := func(height int64, signer []byte) *types.Commit {
+		hash := bytes.Repeat([]byte{1}, 32)
+		id := types.BlockID{Hash: hash, PartSetHeader: types.PartSetHeader{Total: 1, Hash: hash}}
+		return &types.Commit{Height: height, BlockID: id, Signatures: []types.CommitSig{{BlockIDFlag: types.BlockIDFlagCommit,
+			ValidatorAddress: signer, Timestamp: time.Unix(1, 0), Signature: []byte{1}}}}
+	}
+	for height, signer := range [][]byte{ed25519.PubKey(all[0].ConsensusKey).Address(), make([]byte, 20)} {
+		block := types.MakeBlock(int64(height+1), nil, at(int64(height), make([]byte, 20)), nil)
+		block.ProposerAddress, block.ValidatorsHash = make([]byte, 20), make([]byte, 32)
+		parts, err := block.MakePartSet(types.BlockPartSizeBytes)
+		require.NoError(t, err)
+		blocks.SaveBlock(block, parts, at(int64(height+1), signer))
+	}
+	require.NoError(t, db.Close())
+	f := one(t, h, "validator")
+	require.Equal(t, Warn, f.Level)
+	require.Contains(t, f.Found, "ends at height 0, and the validator's vote at height 1 is in the block store")
+
+	file := h.Config.PrivValidatorStateFile()
+	require.NoError(t, os.WriteFile(file, []byte(`{"height":"1","round":0,"step":3}`), 0o600))
+	require.Equal(t, OK, one(t, h, "validator").Level)
+	require.NoError(t, os.Remove(file))
+	f = one(t, h, "validator")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "is missing: the node does not start")
 }
 
 // TestClosedConnections: a node whose connections are closed right after the handshake, and that has no peer, may

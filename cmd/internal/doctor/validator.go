@@ -3,9 +3,16 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/store"
+	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
@@ -40,9 +47,68 @@ func validator(ctx context.Context, h *Home) Finding {
 			"lost, spdl tx rotate --consensus gives the validator a new one", "the chain's validator of participant %d is %s, "+
 			"and the key here is of %s: this node signs no block", p.Index, chain.Address(), key.Address())
 	case !h.runs():
-		return ok("%s, of participant %d; the node is stopped", key.Address(), p.Index)
+		return h.signState(p, key)
 	}
 	return h.votes(ctx, p)
+}
+
+// signState compares the validator's state of a stopped node, which has its last signature, with the validator's last
+// vote in the block store. An older state permits a second signature at a height.
+func (h *Home) signState(p *app.Participant, key crypto.PubKey) Finding {
+	const remedy = "put the newest copy of the file in place; without one, spdl tx rotate --consensus gives the validator " +
+		"a new key, which has signed nothing"
+	file := h.Config.PrivValidatorStateFile()
+	state, err := home.ReadValidatorState(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fail(remedy, "%s is missing: the node does not start", file)
+	case err != nil:
+		return fail(remedy, "%v", err)
+	}
+	voted, err := h.lastVote(key.Address())
+	switch {
+	case err != nil:
+		return skip("the validator's last vote cannot be read: %v", err)
+	case voted > state.Height:
+		return warn(remedy, "%s ends at height %d, and the validator's vote at height %d is in the block store: it is an old "+
+			"copy, and the validator may sign a second vote at a height, which costs participant %d the whole reputation", file,
+			state.Height, voted, p.Index)
+	}
+	return ok("%s, of participant %d; the node is stopped", key.Address(), p.Index)
+}
+
+// maxCommits is the max number of commits that are searched for the last vote of a validator.
+const maxCommits = 64
+
+// lastVote returns the height of the last commit in the block store of a stopped node with a vote of a validator, 0 if
+// the last commits have none.
+func (h *Home) lastVote(address crypto.Address) (height int64, err error) {
+	if _, err := os.Stat(filepath.Join(h.Config.DBDir(), "blockstore.db")); err != nil {
+		return 0, nil //nolint:nilerr // no block is stored
+	}
+	db, err := home.OpenDB(h.Config, "blockstore")
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if r := recover(); r != nil { // the block store panics on bytes that it cannot read
+			err = fmt.Errorf("block store: %v", r)
+		}
+		err = errors.Join(err, db.Close())
+	}()
+	blocks := store.NewBlockStore(db)
+	for height = blocks.Height(); height > max(0, blocks.Base()-1, blocks.Height()-maxCommits); height-- {
+		commit := blocks.LoadSeenCommit(height)
+		if commit == nil {
+			commit = blocks.LoadBlockCommit(height)
+		}
+		if commit != nil && slices.ContainsFunc(commit.Signatures, func(s types.CommitSig) bool {
+			return bytes.Equal(s.ValidatorAddress, address)
+		}) {
+			return height, nil
+		}
+	}
+	return 0, nil
 }
 
 // votes asks the running node for the blocks without a vote of a participant's validator.
