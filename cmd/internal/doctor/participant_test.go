@@ -89,7 +89,8 @@ func TestConvicted(t *testing.T) {
 		h.Client = fakeNode(t, map[string]string{
 			"abci_query":               answer(t, query.Status{}),
 			"abci_query /participants": answer(t, all),
-			"abci_query /evidence":     answer(t, []app.Offence{{Participant: offender, Misbehavior: 1, Voted: 664, Height: 665}}),
+			"abci_query /evidence": answer(t, []app.Offence{
+				{Participant: offender, Misbehavior: 1, Voted: 664, Height: 665}}),
 		})
 		return one(t, h, "participant")
 	}
@@ -180,8 +181,8 @@ func TestValidator(t *testing.T) {
 	}
 }
 
-// TestValidatorState: a stopped node's validator state that is missing fails, and one that is older than the validator's
-// last vote in the block store warns.
+// TestValidatorState: a stopped node's validator state that is missing fails, and one that is older than the
+// validator's last vote in the block store warns.
 func TestValidatorState(t *testing.T) {
 	h, _ := stopped(t)
 	all, err := h.participants(context.Background())

@@ -55,8 +55,8 @@ func validator(ctx context.Context, h *Home) Finding {
 // signState compares the validator's state of a stopped node, which has its last signature, with the validator's last
 // vote in the block store. An older state permits a second signature at a height.
 func (h *Home) signState(p *app.Participant, key crypto.PubKey) Finding {
-	const remedy = "put the newest copy of the file in place; without one, spdl tx rotate --consensus gives the validator " +
-		"a new key, which has signed nothing"
+	const remedy = "put the newest copy of the file in place; without one, spdl tx rotate --consensus gives the " +
+		"validator a new key, which has signed nothing"
 	file := h.Config.PrivValidatorStateFile()
 	state, err := home.ReadValidatorState(file)
 	switch {
@@ -70,8 +70,8 @@ func (h *Home) signState(p *app.Participant, key crypto.PubKey) Finding {
 	case err != nil:
 		return skip("the validator's last vote cannot be read: %v", err)
 	case voted > state.Height:
-		return warn(remedy, "%s ends at height %d, and the validator's vote at height %d is in the block store: it is an old "+
-			"copy, and the validator may sign a second vote at a height, which costs participant %d the whole reputation", file,
+		return warn(remedy, "%s ends at height %d, and the validator's vote at height %d is in the block store: it is "+
+			"an old copy, and the validator may sign a second vote at a height, which costs participant %d the whole reputation", file,
 			state.Height, voted, p.Index)
 	}
 	return ok("%s, of participant %d; the node is stopped", key.Address(), p.Index)
