@@ -130,7 +130,7 @@ func TestConsortium(t *testing.T) {
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "has joined an earlier founding, and the journal "+journal+` has entries for chain "ours"`)
 	require.NoError(t, os.WriteFile(journal, before, 0o600))
-	_, stderr, code = spdl(t, again...)
+	_, stderr, code = spdl(t, append(again, "--again")...)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "genesis.json of an earlier founding, whose chain has not begun here, is removed")
 	require.NoFileExists(t, conf.GenesisFile())
@@ -175,6 +175,89 @@ func TestConsortiumJoinCorrects(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.NoFileExists(t, filepath.Join(folder, "a.entry.json"))
 	require.FileExists(t, filepath.Join(folder, "b.entry.json"))
+}
+
+// contents returns the files below a folder, by path.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = string(text)
+		return err
+	}))
+	return files
+}
+
+// TestConsortiumJoinElsewhere: a founded home keeps its genesis, share and proof when it joins another
+// founding by mistake, or with --again a founding in which its name is taken.
+func TestConsortiumJoinElsewhere(t *testing.T) {
+	ours, theirs := propose(t, "a"), propose(t, "a,b", "--deadline", "1s")
+	dir := joins(t, ours, "a", "--address", "a.example:1")
+	start := func(folder string) (stderr string, code int) {
+		_, stderr, code = spdl(t, "consortium", "start", folder, "--home", dir)
+		return stderr, code
+	}
+	stderr, code := start(ours)
+	require.Zero(t, code, stderr)
+	founded := contents(t, dir)
+	for _, file := range []string{"genesis.json", "founding/entry.json", "founding/share.json", "founding/proof.json"} {
+		require.Contains(t, founded, filepath.Join(dir, "config", file))
+	}
+	join := func(folder string, more ...string) (stderr string, code int) {
+		_, stderr, code = spdl(t, append([]string{"consortium", "join", folder, "--name", "a", "--home", dir}, more...)...)
+		return stderr, code
+	}
+	address := []string{"--address", "a2.example:1", "--data", "embedded"}
+
+	stderr, code = join(theirs, address...)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "this home belongs to another founding: it has joined the proposal ")
+	require.Contains(t, stderr, " in "+ours+", and "+theirs+" has ")
+	require.Contains(t, stderr, "--again to leave the other founding")
+	require.NoFileExists(t, filepath.Join(theirs, "a.entry.json"))
+	require.Equal(t, founded, contents(t, dir))
+
+	joins(t, theirs, "a", "--address", "other.example:1")
+	taken := filepath.Join(theirs, "a.entry.json")
+	for says, args := range map[string][]string{
+		taken + " is not what this home made": append(address, "--again"),
+		"p2p address to listen on":            append(address, "--again", "--p2p-laddr", "x"),
+		"node_ids: \"x\"":                     append(address, "--again", "--nodes", "x"),
+	} {
+		stderr, code = join(theirs, args...)
+		require.NotZero(t, code, says)
+		require.Contains(t, stderr, says)
+		require.Equal(t, founded, contents(t, dir), says)
+	}
+	stderr, code = start(ours)
+	require.Zero(t, code, stderr)
+	require.Equal(t, founded, contents(t, dir))
+
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	_, stderr, code = spdl(t, "consortium", "join", theirs, "--name", "a", "--address", "a.example:1", "--home", fresh)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, taken+" is there already")
+	require.NoDirExists(t, fresh)
+
+	require.NoError(t, os.Remove(taken))
+	require.Eventually(t, func() bool {
+		said, code := join(theirs, append(address, "--again")...)
+		return code == 0 && strings.Contains(said, "the deadline of the proposal has passed")
+	}, time.Minute, 50*time.Millisecond)
+	require.NoFileExists(t, filepath.Join(dir, "config/genesis.json"))
+	stderr, code = start(ours)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, " in "+theirs+", and "+ours+" has ")
+	stderr, code = join(ours, "--address", "a.example:1", "--again")
+	require.Zero(t, code, stderr)
+	stderr, code = start(ours)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "a.proof.json is not what this home made")
+	require.Contains(t, stderr, "take the genesis.json of another member")
 }
 
 // TestConsortiumStatus: what is missing of whom, and whose node does not answer, from the entry's

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cometbft/cometbft/libs/tempfile"
+
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/internal/strictjson"
@@ -20,7 +22,7 @@ const ProposalFile = "proposal.json"
 
 // foundAgain is the way out of a founding whose shares no longer fit its entries.
 const foundAgain = "found again: spdl consortium new with another folder, and spdl consortium join for it by each " +
-	"member with the same --home, which keeps its keys"
+	"member with the same --home and --again, which keeps its keys"
 
 // maxFile is the max size in bytes of a file from another member.
 const maxFile = 1 << 20
@@ -171,11 +173,25 @@ func read(path string, into any) error {
 
 // writeNew writes a value as JSON to a file that must not exist.
 func writeNew(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+	data, err := encode(v)
 	if err != nil {
 		return err
 	}
-	return writeNewFile(path, append(data, '\n'))
+	return writeNewFile(path, data)
+}
+
+// replaceFile writes a value as JSON to a file, in place of one that is there.
+func replaceFile(path string, v any) error {
+	data, err := encode(v)
+	if err != nil {
+		return err
+	}
+	return tempfile.WriteFileAtomic(path, data, 0o644)
+}
+
+func encode(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	return append(data, '\n'), err
 }
 
 // writeNewFile writes a file that must not exist.

@@ -57,7 +57,7 @@ func open(t *testing.T, folder string) *Founding {
 
 func (p person) enter(t *testing.T, folder string) {
 	t.Helper()
-	_, err := p.Enter(open(t, folder), p.who, p.relays, p.consensus)
+	_, err := p.Enter(open(t, folder), p.who, p.relays, p.consensus, nil)
 	require.NoError(t, err)
 }
 
@@ -252,13 +252,13 @@ func TestEntryIsCorrected(t *testing.T) {
 	c.enter(t, folder) // nothing changes
 	right := c.who
 	c.who.Address = "d.example.org:26656"
-	_, err = c.Enter(f, c.who, nil, c.consensus)
+	_, err = c.Enter(f, c.who, nil, c.consensus, nil)
 	require.ErrorContains(t, err, "the share of a in "+folder+" is over it")
 	require.ErrorContains(t, err, "found again: spdl consortium new")
 	require.NoError(t, os.Remove(f.Path("a", KindShare)))
 	require.NoError(t, c.Share(f, "c"))
 	require.NoError(t, os.Remove(f.Path("c", KindShare)))
-	_, err = c.Enter(f, c.who, nil, c.consensus)
+	_, err = c.Enter(f, c.who, nil, c.consensus, nil)
 	require.ErrorContains(t, err, "the share of this home")
 	require.Equal(t, right.Address, open(t, folder).Entries[2].Address)
 
@@ -268,7 +268,7 @@ func TestEntryIsCorrected(t *testing.T) {
 	require.NoError(t, os.Remove(f.Path("c", KindEntry)))
 	newPerson(t, "c").enter(t, folder)
 	all[2].who.Address = "c.example.org:26656"
-	_, err = all[2].Enter(open(t, folder), all[2].who, nil, all[2].consensus)
+	_, err = all[2].Enter(open(t, folder), all[2].who, nil, all[2].consensus, nil)
 	require.ErrorContains(t, err, "is not what this home made")
 }
 

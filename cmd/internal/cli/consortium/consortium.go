@@ -74,14 +74,17 @@ func (a agreement) text(w io.Writer) {
 	fmt.Fprintf(w, "chain id  %s\nmembers   %s\ntraining  preset %s: %d rounds, rule %s, %s\ninputs    %s\n", a.ChainID,
 		strings.Join(a.Members, " "), a.Preset, a.Rounds, a.Rule, guarantee, a.Inputs)
 	if a.Deadline != nil {
-		passed := ""
-		if time.Now().After(*a.Deadline) {
-			passed = " (passed)"
+		suffix := ""
+		if passed(a.Deadline) {
+			suffix = " (passed)"
 		}
-		fmt.Fprintf(w, "deadline  %s%s\n", a.Deadline.Format(time.RFC3339), passed)
+		fmt.Fprintf(w, "deadline  %s%s\n", a.Deadline.Format(time.RFC3339), suffix)
 	}
 	fmt.Fprintf(w, "proposal  %s\n", a.Proposal)
 }
+
+// passed reports whether a deadline is set and has passed.
+func passed(deadline *time.Time) bool { return deadline != nil && time.Now().After(*deadline) }
 
 // faultsOf returns the faulty files as one error.
 func faultsOf(f *founding.Founding) error {

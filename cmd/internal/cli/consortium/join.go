@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
@@ -28,6 +29,7 @@ type joinOptions struct {
 	nodes                      *string
 	dialOnly                   bool
 	relays                     string
+	again                      bool
 }
 
 func joinCommand() *cobra.Command {
@@ -41,7 +43,9 @@ func joinCommand() *cobra.Command {
 			"sending it the\n" +
 			"member agrees to the parameters, which are printed. A second run corrects the entry, as its address, until a " +
 			"share is out;\n" +
-			"it keeps the home and its keys, and so does a run for a new proposal.",
+			"it keeps the home and its keys. A home that belongs to another founding, whose chain has not begun in it, joins " +
+			"with --again.\n" +
+			"A run that fails leaves the home as it was.",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.name, "name", "", "the member's name, one of the proposal's")
@@ -59,6 +63,8 @@ func joinCommand() *cobra.Command {
 		"listen, and accepts nobody")
 	command.Flag(cmd, &o.relays, "relays", "", "relays that all members are to dial, as id@host:port, separated by "+
 		"commas; spdl init --relay prints one")
+	command.Flag(cmd, &o.again, "again", false, "leave the founding that the home has joined, with the same keys: its "+
+		"entry, share, proof and genesis.json are removed from the home")
 	return cmd
 }
 
@@ -109,10 +115,16 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 	if err := o.check(f); err != nil {
 		return err
 	}
+	if _, err := home.NewConfig(o.name, o.listen(), o.address); err != nil {
+		return command.Usage(err)
+	}
 	if o.data != "" && o.data != home.EmbeddedData {
 		if o.data, err = filepath.Abs(o.data); err != nil {
 			return err
 		}
+	}
+	if passed(f.Proposal.Deadline) {
+		r.Warn("the deadline of the proposal has passed: ask the founder whether the members still found by it")
 	}
 	train, test, err := fit(o.data, f.Proposal.Params)
 	if err != nil {
@@ -169,47 +181,66 @@ func fit(data string, p params.Params) (train, test int, err error) {
 	return d.Train.Len(), d.Test.Len(), nil
 }
 
-// makeHome makes the home, and returns false if join has made it before. An entry for another proposal,
-// whose chain has not begun in this home, makes way, and so does the genesis of that chain.
+// makeHome makes the home, and returns false if join has made it before. A new home has made no entry,
+// so one under its name is somebody else's.
 func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) (made bool, err error) {
 	copies := founding.CopiesIn(r.Home)
-	_, err = os.Stat(copies)
-	if errors.Is(err, os.ErrNotExist) {
-		c, err := home.NewConfig(o.name, o.listen(), o.address)
-		if err != nil {
-			return false, command.Usage(err)
-		}
-		a := home.DefaultAppConfig()
-		a.Worker.Data = o.data
-		if _, err = r.InitHome(c, a, o.encrypt); err != nil {
-			return false, err
-		}
-		return true, os.MkdirAll(copies, 0o700)
-	}
-	if err != nil {
+	if _, err = os.Stat(copies); !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
-	if _, err := (founding.Member{Copies: copies}).Joined(f); err == nil || errors.Is(err, os.ErrNotExist) {
-		return false, nil
+	if entry := f.Path(o.name, founding.KindEntry); exists(entry) {
+		return false, fmt.Errorf("%s is there already, and the home %s is not the one that made it: name that one by "+
+			"--home, or ask who took the name %s", entry, r.Home, o.name)
+	}
+	c, err := home.NewConfig(o.name, o.listen(), o.address)
+	if err != nil {
+		return false, command.Usage(err)
+	}
+	a := home.DefaultAppConfig()
+	a.Worker.Data = o.data
+	if _, err = r.InitHome(c, a, o.encrypt); err != nil {
+		return false, err
+	}
+	return true, os.MkdirAll(copies, 0o700)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// former checks whether a home that has joined another founding can leave it: its chain must not have begun
+// there. It returns the function that removes the genesis of that chain, nil if the home has joined none.
+func (o *joinOptions) former(r *command.Run, f *founding.Founding, m founding.Member) (leave func() error, err error) {
+	_, elsewhere := m.Joined(f)
+	if !errors.Is(elsewhere, founding.ErrElsewhere) {
+		return nil, nil
 	}
 	c, a, err := r.LoadHome()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	begun, err := home.StoredProgressIn(c, a)
-	if err != nil {
-		return false, err
-	}
-	if begun != "" {
-		return false, fmt.Errorf("%s has joined an earlier founding, and %s: name a home of its own for each chain", r.Home,
+	switch {
+	case err != nil:
+		return nil, err
+	case begun != "":
+		return nil, fmt.Errorf("%s has joined an earlier founding, and %s: name a home of its own for each chain", r.Home,
 			begun)
+	case !o.again:
+		return nil, fmt.Errorf("%w; name another home by --home, or --again to leave the other founding with the same keys: "+
+			"that removes the home's share, proof and genesis.json", elsewhere)
 	}
-	if err := os.Remove(c.GenesisFile()); err == nil {
-		r.Warn(fmt.Sprintf("%s of an earlier founding, whose chain has not begun here, is removed", c.GenesisFile()))
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return false, err
-	}
-	return false, os.RemoveAll(copies)
+	return func() error {
+		err := os.Remove(c.GenesisFile())
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			r.Warn(fmt.Sprintf("%s of an earlier founding, whose chain has not begun here, is removed", c.GenesisFile()))
+		}
+		return err
+	}, nil
 }
 
 // correct gives a home that join made before the name, the addresses and the data of this run. Addresses
@@ -248,9 +279,14 @@ func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Ent
 	if err != nil {
 		return nil, err
 	}
-	identity := keys.IdentityOptions{Moniker: &o.name, Address: &o.address, WorkerOnly: o.workerOnly, Nodes: o.nodes}
-	who, own, err := identity.Identity(r, "")
+	m := founding.Member{Copies: founding.CopiesIn(r.Home)}
+	leave, err := o.former(r, f, m)
 	if err != nil {
+		return nil, err
+	}
+	identity := keys.IdentityOptions{Moniker: &o.name, Address: &o.address, WorkerOnly: o.workerOnly, Nodes: o.nodes}
+	var who app.Identity
+	if who, m.Keys, err = identity.Identity(r, ""); err != nil {
 		return nil, err
 	}
 	var consensus ed25519.PrivateKey
@@ -262,10 +298,9 @@ func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Ent
 	if o.data == "" && a.Worker.Data == "" && len(a.Worker.Trainer) == 0 {
 		r.Warn(fmt.Sprintf("the home names no data: spdl config set worker.data PATH --home %s (or worker.trainer)", r.Home))
 	}
-	m := founding.Member{Copies: founding.CopiesIn(r.Home), Keys: own}
 	relays, err := founding.Relays(o.relays)
 	if err != nil {
 		return nil, err
 	}
-	return m.Enter(f, who, relays, consensus)
+	return m.Enter(f, who, relays, consensus, leave)
 }
