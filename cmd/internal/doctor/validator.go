@@ -71,8 +71,8 @@ func (h *Home) signState(p *app.Participant, key crypto.PubKey) Finding {
 		return skip("the validator's last vote cannot be read: %v", err)
 	case voted > state.Height:
 		return warn(remedy, "%s ends at height %d, and the validator's vote at height %d is in the block store: it is "+
-			"an old copy, and the validator may sign a second vote at a height, which costs participant %d the whole reputation", file,
-			state.Height, voted, p.Index)
+			"an old copy, and the validator may sign a second vote at a height, which costs participant %d the whole "+
+			"reputation", file, state.Height, voted, p.Index)
 	}
 	return ok("%s, of participant %d; the node is stopped", key.Address(), p.Index)
 }
