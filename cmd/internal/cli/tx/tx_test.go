@@ -106,7 +106,7 @@ func TestAwaits(t *testing.T) {
 	p.Accepted = true
 	require.Contains(t, awaits(m, p), "next round boundary")
 	p.Kind = tx.KindStartEpoch.String()
-	require.Contains(t, awaits(m, p), "when training is finished")
+	require.Contains(t, awaits(m, p), "when the training is finished")
 }
 
 // TestApproveShows: before it signs, a command prints what the proposal changes, and wants --yes if f
