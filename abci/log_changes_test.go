@@ -39,7 +39,8 @@ func TestLogChanges(t *testing.T) {
 		`participant is inactive.* round=3 height=9 participant=1 moniker=b own=true`)
 	says(state(0, 3, 11, 0), state(0, 4, 8, 0), `participant is active again.* participant=0 moniker=a own=false`)
 	convicted := state(0, 4, 0, 0)
-	convicted.Offences = []app.Offence{{Participant: 1, Misbehavior: 1, Voted: 7, Height: 9}, {Kind: 1, Round: 3, Height: 9}}
+	convicted.Offences = []app.Offence{{Participant: 1, Misbehavior: 1, Voted: 7, Height: 9},
+		{Kind: 1, Round: 3, Height: 9}}
 	says(state(0, 4, 0, 0), convicted,
 		`E\[.*this node's participant is convicted.* participant=1 moniker=b offence="duplicate vote at height 7, proven`,
 		`participant is convicted: its .* participant=0 moniker=a offence="two gradients for epoch 0, round 3, proven at`)

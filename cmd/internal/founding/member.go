@@ -116,8 +116,8 @@ func (m Member) send(f *Founding, next Entry, former *Entry) error {
 // foreign is the error of an exchanged file that differs from what the home made.
 func foreign(path, made, name string) error {
 	return fmt.Errorf("%s is not what this home made, %s: somebody else took the name %s, or the file was changed; "+
-		"remove it, and ask who sent it. If this home has left the founding and joined it again, its former proof stays valid: "+
-		"take the genesis.json of another member", path, made, name)
+		"remove it, and ask who sent it. If this home has left the founding and joined it again, its former proof "+
+		"stays valid: take the genesis.json of another member", path, made, name)
 }
 
 // shared returns the members whose shares the folder has, valid or not. If there are none and this home

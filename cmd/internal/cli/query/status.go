@@ -136,7 +136,8 @@ func homeText(h query.Home) (text string) {
 		text += "worker        " + command.Plain(h.Worker) + ": this home trains nothing; the node's log has the reason\n"
 	}
 	if h.Convicted != "" {
-		text += "convicted     " + command.Plain(h.Convicted) + ": the reputation of this home's participant is 0 (spdl doctor)\n"
+		text += "convicted     " + command.Plain(h.Convicted) + ": the reputation of this home's participant is 0 " +
+			"(spdl doctor)\n"
 	}
 	if h.Trainer != "" {
 		text += "trainer       " + command.Plain(h.Trainer)
