@@ -54,7 +54,7 @@ func (a approveOp) carriedJoin(s *State) (*tx.Tx, error) {
 }
 
 // apply counts the vote. If the vote carries a Join that is not in the state, apply first adds that
-// proposal.
+// Join as a proposal.
 func (a approveOp) apply(s *State, _ *tx.Tx) {
 	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {
 		t, err := a.carriedJoin(s)

@@ -42,8 +42,8 @@ func (s *State) TakesCommits(height uint64) bool {
 	return s.Committing() || s.Params.Election.CommitReveal && s.Overdue(height)
 }
 
-// Overdue reports whether f+1 leaders have missed their views before a height. Only views count in
-// which the round could close with N-f gradients.
+// Overdue reports whether f+1 leaders have missed their views before a height. It counts only views
+// that began when N-f gradients were enough to close the round.
 func (s *State) Overdue(height uint64) bool {
 	e := s.Params.Election
 	return height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)

@@ -16,7 +16,7 @@ func (e evidence) sender() sender {
 	return proofAgainst(at.Participant)
 }
 
-// check rejects evidence unless it proves a new offence of an active participant (E1 to E3):
+// check accepts only evidence that proves a new offence of an active participant (E1 to E3):
 //
 //   - The participant signed two different statements for one tx.Place.
 //   - The round of that place is not before the participant's last restore, and not beyond the next

@@ -49,7 +49,7 @@ type Outcome struct {
 }
 
 // Closed is the result of closing the open round. The result depends only on the block's aggregate
-// and gradients, so blocks of one height that begin with the same round share one Closed. The rule
+// and gradients, so blocks of one height that begin with the same aggregate and gradients share one Closed. The rule
 // is most of the cost of such a block.
 type Closed struct {
 	state      *State // the state after the round and before the operations; immutable

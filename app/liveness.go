@@ -50,9 +50,8 @@ func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.required)) && s.required[index]
 }
 
-// MissingRequired returns the number of required participants that are not in present. present
-// lists the participants whose gradient the caller has, or in the commit phase whose commitment the
-// caller has.
+// MissingRequired returns the number of required participants that a list lacks. The list names the
+// participants whose gradient the caller has, or in the commit phase whose commitment the caller has.
 func (s *State) MissingRequired(present []uint32) int {
 	if len(present) == 0 {
 		return s.requiredCount

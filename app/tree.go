@@ -31,8 +31,8 @@ func listRoot(elements [][]byte) []byte {
 	return root[:]
 }
 
-// List returns the elements of the list whose root the state's tree holds under a key, and whether
-// the key belongs to a list.
+// List returns the elements of one of the state's lists by its key, and whether there is such a list.
+// The state's tree holds the root of the list under the same key.
 func (s *State) List(key string) (elements [][]byte, ok bool) {
 	switch key {
 	case "epochs":

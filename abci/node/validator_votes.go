@@ -44,8 +44,8 @@ func (v *validatorVotes) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app
 	v.metrics.BlocksSinceVote(silent)
 }
 
-// compare warns, once for each key, if the chain's validator key of the node's participant is not
-// this node's key. It reports whether the participant has a validator.
+// compare warns if the chain has another validator key for the node's participant than this node's
+// key, once for each such key. It reports whether the participant has a validator.
 func (v *validatorVotes) compare(s *app.State) bool {
 	if v.key == nil || s == nil {
 		return false

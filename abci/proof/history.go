@@ -34,8 +34,9 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// Grow adds new records until the history has size records. The function records visits the records
-// after a given record, or with nil all records, in the order in which their rounds closed.
+// Grow adds new records until the history has size records. It reads them through the function
+// records, which visits the stored records that follow the record after, or all records if after is
+// nil, in the order in which their rounds closed.
 func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -32,8 +32,8 @@ type Attempt struct {
 // maxAttempts is the max number of remembered attempts for one round.
 const maxAttempts = 64
 
-// Attempts remembers the aggregates that did not close the last rounds. It does not affect the
-// state.
+// Attempts remembers, for each of the last rounds, the aggregates that were proposed and did not
+// close the round. It does not affect the state.
 type Attempts struct {
 	mu      sync.Mutex
 	byRound map[params.RoundID][]Attempt

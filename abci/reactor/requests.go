@@ -17,10 +17,10 @@ const (
 	// number each peer may still announce fairAnnounced transactions (a round of 512 participants),
 	// so that many peers together cannot shut out another peer.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
-	// requestTimeout is the time after which a request without a delivery fails and more peers are
-	// asked: two peers after the first failure, four after three failures. So k peers that announce
-	// and withhold a transaction delay that transaction by at most log2(k)+1 timeouts. For a peer
-	// that is delivering other transactions the timeout is maxRequestTimeout.
+	// requestTimeout is the time after which a request without a delivery fails. After the first
+	// failure two peers are asked, after three failures four. So k peers that withhold a transaction
+	// delay it by at most log2(k)+1 timeouts. A peer that delivers other transactions at that time
+	// has maxRequestTimeout.
 	requestTimeout, maxRequestTimeout = 500 * time.Millisecond, 8 * time.Second
 	// failureDebt is the number of deliveries with which a peer compensates for one failure, and
 	// maxDebt the max number of deliveries that a peer owes.

@@ -31,10 +31,10 @@ func (p Params) Noise() floor.Noise {
 	}
 }
 
-// Fits returns the number of examples for which the batch size is meant, Batch/SamplingRate. ok is
-// true if the given number of examples is within a factor of two of fits. A batch of fixed size
-// fits any number of examples.
-func (p Privacy) Fits(examples int) (fits int, ok bool) {
+// Fits returns the number of examples for which the batch size is meant, Batch/SamplingRate, and
+// whether the given number of examples is at least half and at most twice that number. A batch of
+// fixed size is meant for any number of examples.
+func (p Privacy) Fits(examples int) (intended int, ok bool) {
 	if p.SamplingRate == 0 {
 		return examples, true
 	}

@@ -128,9 +128,9 @@ func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibra
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // the epsilon after all rounds
 	Rounds  *uint64 `json:"rounds,omitempty"` // the rounds that the target epsilon pays for; null without a target epsilon
-	// LeastMultiplier is the smallest noise multiplier found with which the target epsilon pays for
-	// all rounds. It is 0 if the plan's multiplier is already enough, or if no multiplier below
-	// twice the plan's is enough.
+	// LeastMultiplier is the smallest noise multiplier with which all rounds cost no more than the
+	// target epsilon. It is 0 if the plan's multiplier is enough, and if even twice the plan's
+	// multiplier is not enough.
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 

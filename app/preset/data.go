@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Data holds the properties of a data set other than MNIST that parameters depend on.
+// Data describes a data set other than MNIST: the properties from which parameters follow.
 type Data struct {
 	Examples   int           // the number of training examples, or of groups if the examples have groups; 0 if unknown
 	Grouped    bool          // whether the images have groups; always false for a table, which names its group column

@@ -11,7 +11,7 @@ import (
 // transaction, or four megabytes of a peer's snapshot, would take gigabytes.
 type MinSizes map[uint64]struct {
 	Bytes int
-	Inner MinSizes // the min sizes of the entries of the lists that an entry contains
+	Inner MinSizes // for entries that contain lists themselves: the min sizes in these lists
 }
 
 // leastAggregate requires a hash of 32 bytes in each entry of an aggregate's list.

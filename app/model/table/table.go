@@ -21,7 +21,7 @@ import (
 // ErrTable is wrapped by every error of this package, except the errors of the file system.
 var ErrTable = errors.New("bad table")
 
-// parts is the inverse of the share of the test set: a fifth of a table.
+// parts is the number of equal parts of a table, one of which is the test set.
 const parts = 5
 
 // Shape returns the description of the table in a file, and the number of its units: its groups, or

@@ -77,8 +77,8 @@ func dialer(address, certificates string) (func(context.Context) (net.Conn, erro
 	return func(ctx context.Context) (net.Conn, error) { return over.DialContext(ctx, "tcp", at) }, nil
 }
 
-// Listen listens at an address. A Unix socket accepts only processes of this user and of the users
-// whose ids are in users. TCP with TLS accepts only the peer whose certificate is in the folder.
+// Listen listens at an address. A Unix socket accepts only processes of this user and of the listed
+// user ids. TCP with TLS accepts only the peer whose certificate is in the folder certificates.
 // The function log gets the rejected connections of a Unix socket.
 func Listen(address, certificates string, users []uint32, log func(string, ...any)) (net.Listener, error) {
 	scheme, at, err := splitAddress(address)
