@@ -29,8 +29,8 @@ type node struct {
 	rests   time.Time // until this time no transaction is sent to the node
 }
 
-// isAlive returns nil if the node answers within patience.
-func (n *node) isAlive(ctx context.Context) error {
+// checkAlive returns nil if the node answers within patience.
+func (n *node) checkAlive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if _, err := n.RPC().Status(ctx); err != nil {
@@ -70,7 +70,7 @@ func (s *nodes) ask(ctx context.Context, f func(context.Context) error) error {
 	defer cancel()
 	go func() {
 		for pause(asking, patience/6) == nil {
-			if n.isAlive(asking) != nil {
+			if n.checkAlive(asking) != nil {
 				cancel()
 			}
 		}

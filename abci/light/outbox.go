@@ -63,13 +63,14 @@ func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
 	}
 }
 
-// put adds submissions to the outbox, and starts senders for all nodes that do not rest. If all
-// nodes rest, it starts senders for all.
+// put adds submissions to the outbox, drops those whose callers have gone, and starts senders for all
+// nodes that do not rest. If all nodes rest, it starts senders for all.
 func (c *chain) put(added ...*submission) {
 	o := &c.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.waiting = append(o.waiting, added...); len(o.waiting) == 0 {
+	o.waiting = slices.DeleteFunc(append(o.waiting, added...), func(s *submission) bool { return s.ctx.Err() != nil })
+	if len(o.waiting) == 0 {
 		return
 	}
 	most, now := 1, time.Now()
@@ -154,7 +155,7 @@ func (c *chain) mayTake(n *node) bool {
 	c.outbox.mu.Lock()
 	failed := n.failed > 0 && len(c.nodes.all) > 1
 	c.outbox.mu.Unlock()
-	if !failed || n.isAlive(context.Background()) == nil {
+	if !failed || n.checkAlive(context.Background()) == nil {
 		return true
 	}
 	c.rest(n, true)

@@ -29,20 +29,30 @@ func MonikerText(moniker string) string {
 func (m Membership) AboutByName(p Proposal) string {
 	text := p.About
 	if at := aboutSubject.FindStringSubmatch(text); at != nil {
-		text = at[1] + m.name(at[2]) + text[len(at[0]):]
+		text = at[1] + m.nameAt(at[2]) + text[len(at[0]):]
 	}
 	if at := aboutProposer.FindStringSubmatch(text); at != nil {
-		text = m.name(at[1]) + text[len(at[1]):]
+		text = m.nameAt(at[1]) + text[len(at[1]):]
 	}
 	return text
 }
 
-// name returns the moniker and the index of a member, or the index alone if there is no such member.
-func (m Membership) name(index string) string {
+// nameAt is NameOf for an index in decimal digits.
+func (m Membership) nameAt(digits string) string {
+	index, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil {
+		return digits
+	}
+	return m.NameOf(uint32(index))
+}
+
+// NameOf returns the moniker and the index of a member, as "alice (#0)", or the index alone if there is
+// no such member.
+func (m Membership) NameOf(index uint32) string {
 	for _, q := range m.Members {
-		if strconv.FormatUint(uint64(q.Index), 10) == index && q.Moniker != "" {
-			return fmt.Sprintf("%s (#%s)", MonikerText(q.Moniker), index)
+		if q.Index == index && q.Moniker != "" {
+			return fmt.Sprintf("%s (#%d)", MonikerText(q.Moniker), index)
 		}
 	}
-	return index
+	return strconv.FormatUint(uint64(index), 10)
 }

@@ -83,8 +83,8 @@ const maxCommits = 64
 // lastVote returns the height of the last commit in the block store of a stopped node with a vote of a validator, 0 if
 // the last commits have none.
 func (h *Home) lastVote(address crypto.Address) (height int64, err error) {
-	if _, err := os.Stat(filepath.Join(h.Config.DBDir(), "blockstore.db")); err != nil {
-		return 0, nil //nolint:nilerr // no block is stored
+	if _, err := os.Stat(filepath.Join(h.Config.DBDir(), "blockstore.db")); errors.Is(err, os.ErrNotExist) {
+		return 0, nil
 	}
 	db, err := home.OpenDB(h.Config, "blockstore")
 	if err != nil {

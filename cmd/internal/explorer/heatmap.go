@@ -39,7 +39,8 @@ const cellSize, axisStep = 18, 5
 func (h heatmap) AxisY() int { return h.Height - 6 }
 
 // signs maps each class of a cell to its sign.
-var signs = map[string]string{LeftOut: "–", "opposed": "✕", "offence": "✕", Absent: "·", Refused: "!", "small": "~"}
+var signs = map[string]string{LeftOut: "–", "opposed": "✕", "offence": "✕", Absent: "·", Refused: "!",
+	"small": "~"}
 
 // heatmapOf returns the heatmap of participants and of rounds, which are given oldest first.
 func heatmapOf(points []Point, all []Standing) heatmap {

@@ -110,15 +110,8 @@ func resetState(r *command.Run, yes bool) error {
 	if err != nil {
 		return err
 	}
-	l := stateLossOf(c, a)
-	if !yes && !home.IsWorkerGroup(c, a) {
-		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. The node then syncs from its peers. If others have "+
-			"the blocks, say --yes", strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", ")))
-	}
-	if err := home.ResetState(c, a); err != nil {
-		return err
-	}
-	return r.Show(l, l.text)
+	why := "The node then syncs from its peers. If others have the blocks, say --yes"
+	return stateLossOf(c, a).cause(r, yes || home.IsWorkerGroup(c, a), why, func() error { return home.ResetState(c, a) })
 }
 
 func reset(r *command.Run, yes bool) error {
@@ -126,18 +119,23 @@ func reset(r *command.Run, yes bool) error {
 	if err != nil {
 		return err
 	}
-	l := lossOf(c, a)
-	if !yes {
-		danger := "the validator may then sign twice. Restoring a node does not need it, and spdl reset-state keeps what " +
-			"was signed"
-		if home.IsWorkerGroup(c, a) {
-			danger = "each worker may then send a second gradient for a round"
-		}
-		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on %s. If the chain is "+
-			"over, say --yes",
-			strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", "), danger))
+	danger := "the validator may then sign twice. Restoring a node does not need it, and spdl reset-state keeps what " +
+		"was signed"
+	if home.IsWorkerGroup(c, a) {
+		danger = "each worker may then send a second gradient for a round"
 	}
-	if err := home.Reset(c, a); err != nil {
+	why := "On a chain that goes on " + danger + ". If the chain is over, say --yes"
+	return lossOf(c, a).cause(r, yes, why, func() error { return home.Reset(c, a) })
+}
+
+// cause runs a reset and prints the loss. Without yes it returns a usage error with the loss and with
+// what to consider.
+func (l loss) cause(r *command.Run, yes bool, consider string, reset func() error) error {
+	if !yes {
+		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. %s", strings.Join(l.Removed, ", "),
+			strings.Join(l.Kept, ", "), consider))
+	}
+	if err := reset(); err != nil {
 		return err
 	}
 	return r.Show(l, l.text)

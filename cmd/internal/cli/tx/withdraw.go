@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
 func txWithdraw() *cobra.Command {
@@ -59,13 +57,7 @@ func checkWithdrawal(m query.Membership, p query.Proposal, index uint32) error {
 func approvers(m query.Membership, p query.Proposal) string {
 	var names []string
 	for _, index := range p.Approvals {
-		name := strconv.FormatUint(uint64(index), 10)
-		for _, q := range m.Members {
-			if q.Index == index {
-				name = fmt.Sprintf("%s (#%d)", command.Plain(q.Moniker), index)
-			}
-		}
-		names = append(names, name)
+		names = append(names, m.NameOf(index))
 	}
 	if len(names) == 0 {
 		return "nobody"
