@@ -23,7 +23,8 @@ role = {{ printf "%q" .Node.Role }}
 # Train in the node's process. With false, run "spdl worker" beside it.
 enabled = {{ .Worker.Enabled }}
 # The participant's ed25519 key, and the journal that keeps it from signing two
-# gradients for one round. Relative to the home. Of a folder "spdl worker" takes every key.
+# gradients for one round. Relative to the home. If key_file is a folder, "spdl worker" takes
+# every key in it.
 key_file = {{ printf "%q" .Worker.KeyFile }}
 journal = {{ printf "%q" .Worker.Journal }}
 # Where the participant's keys and journal are, if not in this home: at spdl signer, as
@@ -51,14 +52,14 @@ trainer = {{ list .Worker.Trainer }}
 trainer_dir = {{ printf "%q" .Worker.TrainerDir }}
 trainer_timeout = "{{ .Worker.TrainerTimeout }}"
 # Hashes of code that may run beside the one that the epoch's model.trainer names, as
-# spdl trainer hash prints them. Of none any code may run where the epoch names none.
+# spdl trainer hash prints them. If this list is empty and the epoch names no hash, any code may run.
 trainers = {{ list .Worker.Trainers }}
 # "on": the trainer reads its own folder, its interpreter and worker.data, writes one scratch
-# folder ($TMPDIR), has no network, and ends with the worker; where the kernel cannot contain it,
-# it is not started. "off": it runs with all rights of this node, as the node's status says.
+# folder ($TMPDIR), has no network, and ends with the worker. If the kernel cannot contain the
+# trainer, the trainer is not started. "off": it runs with all rights of this node, as the node's status says.
 sandbox = {{ printf "%q" .Worker.Sandbox }}
-# Most bytes of memory of all its processes together (0: half of the machine's) and of its
-# scratch folder, and most processes and threads. It is ended where it takes more.
+# The max bytes of memory of all its processes together (0: half of the machine's) and of its
+# scratch folder, and the max number of processes and threads. A trainer that takes more is ended.
 trainer_memory = {{ .Worker.TrainerMemory }}
 trainer_scratch = {{ .Worker.TrainerScratch }}
 trainer_processes = {{ .Worker.TrainerProcesses }}
@@ -81,8 +82,8 @@ log_loss = {{ .Worker.LogLoss }}
 # until then, and after spdl consent EPOCH --reject, the participant is absent. "off": every epoch
 # trains that the two bounds below permit.
 consent = {{ printf "%q" .Worker.Consent }}
-# What this home demands of its chain's privacy, whatever the others vote for: the most
-# epsilon that its gradients may spend in all, and the least noise multiplier of an
+# What this home demands of its chain's privacy, whatever the others vote for: the max
+# epsilon that its gradients may spend in all, and the min noise multiplier of an
 # epoch. 0: config/genesis.json decides for the first epoch, the members for later ones.
 max_epsilon = {{ .Worker.MaxEpsilon }}
 min_noise_multiplier = {{ .Worker.MinNoiseMultiplier }}
