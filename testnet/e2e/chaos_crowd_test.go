@@ -22,8 +22,8 @@ import (
 
 // Crowds of 1, 3, 10 and 40 are at the net, one after the other. A round takes at most 1.3 times as
 // long as without them. A net that lets in strangers is slower beside many of them, whose work is
-// done on the same machine too: there the rounds are reported. What a single adversary can do is in
-// TestHostilePeers and TestHostileBlockPeers.
+// done on the same machine too: there the rounds are reported. A history of testnet/virtual has each
+// behaviour of a single adversary.
 var crowdCells = []cell{
 	{name: "crowd-idle", long: true, do: crowded(func(c *chaos, k int) func() { return c.crowd(k) })},
 	{name: "crowd-heights", long: true, do: crowded(heightsCrowd)},

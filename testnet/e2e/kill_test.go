@@ -16,11 +16,11 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// TestKill kills a node of four with SIGKILL 10 or 30 times, at moments from a fixed
+// TestKill kills a node of four with SIGKILL 5 or 30 times, at moments from a fixed
 // seed, and starts it again: it rejoins, the training goes on without it, and
 // all nodes agree on the application hash at every height.
 func TestKill(t *testing.T) {
-	kills := stage.Pick(5, 10, 30)
+	kills := stage.Pick(5, 5, 30)
 	n := start(t, testnet.Manifest{Validators: 4})
 	n.reach(3)
 	rng := rand.New(rand.NewPCG(20, 26))

@@ -101,7 +101,7 @@ func (c *crowd) ask(ctx context.Context, chain string, own *client.Client, what 
 // TestRoundsUnderLoad: 200 clients of the nodes' RPC, one in seven of whose questions asks for
 // membership with a new key, slow rounds down and keep none from closing.
 func TestRoundsUnderLoad(t *testing.T) {
-	const clients, short, long = 200, 5 * time.Second, 20 * time.Second
+	const clients, short, long = 200, 5 * time.Second, 10 * time.Second
 	n := start(t, testnet.Manifest{Validators: 4})
 	n.reach(10)
 	rate := func(over time.Duration) float64 {

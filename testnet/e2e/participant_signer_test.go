@@ -18,6 +18,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -96,7 +97,7 @@ func (n *net) participant(i int) (p app.Participant) {
 
 // TestParticipantSigner trains with a participant whose keys and journal a signer in another process
 // holds, and whose validator's key another signer holds. Both signers and the node are killed with
-// SIGKILL in turn, ten times in all, and stay away until two rounds have closed without the
+// SIGKILL in turn, four times or ten times in all, and stay away until two rounds have closed without the
 // participant. It takes part again each time, it signs no second gradient for a round, and its ledger
 // never falls below the chain's.
 //
@@ -134,9 +135,9 @@ func TestParticipantSigner(t *testing.T) {
 	out, err := exec.Command(binary, keys.line...).CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "another process uses it")
-	rounds, kills := variable(t, "SPDL_TEST_SIGNER_ROUNDS", 0), 0
+	rounds, kills, all := variable(t, "SPDL_TEST_SIGNER_ROUNDS", 0), 0, stage.Pick(4, 4, 10)
 	began, counted := n.open(0), n.participant(victim).Participations
-	for every := uint64(25); kills < 10 || n.open(0) < began+rounds; kills++ {
+	for every := uint64(25); kills < all || n.open(0) < began+rounds; kills++ {
 		if next := began + uint64(kills+1)*every; rounds > 0 {
 			n.eventually(func() bool { at, ok := n.round(0); return ok && at >= next }, "round %d does not open", next)
 		}

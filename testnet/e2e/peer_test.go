@@ -6,17 +6,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/internal/stage"
-	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/hostile"
 )
 
@@ -114,45 +110,4 @@ func resident(pid int) (bytes int64) {
 	var size, pages int64
 	_, _ = fmt.Sscan(string(data), &size, &pages)
 	return pages * int64(os.Getpagesize())
-}
-
-// TestHostilePeers: a peer of four nodes does all that a peer can do on the channels of
-// transactions. Rounds go on, with the gradients of all; no node grows or ends, and no node leaves
-// another.
-func TestHostilePeers(t *testing.T) {
-	of := stage.Pick(3*time.Second, 3*time.Second, 5*time.Second)
-	n := start(t, testnet.Manifest{Validators: 4, Strangers: true})
-	n.reach(3)
-	began := time.Now()
-	calm := n.spend(of)
-	t.Logf("%-36s %+v", "calm", calm)
-	for _, h := range hostile.Transactions {
-		end := n.attackAll(h)
-		l := n.spend(of)
-		end()
-		t.Logf("%-36s %+v", h.Name, l)
-		require.Greater(t, l.rounds, 0, h.Name)
-		require.LessOrEqual(t, l.missing, l.rounds/4, h.Name)
-		require.Less(t, l.rss, calm.rss+(150<<20), h.Name)
-	}
-	ours := []p2p.ID{}
-	for _, c := range n.clients {
-		s, err := c.RPC().Status(context.Background())
-		require.NoError(t, err)
-		ours = append(ours, s.NodeInfo.DefaultNodeID)
-	}
-	lasted := time.Since(began)
-	for i, c := range n.clients {
-		info, err := c.RPC().NetInfo(context.Background())
-		require.NoError(t, err)
-		honest := 0
-		for _, p := range info.Peers {
-			if slices.Contains(ours, p.NodeInfo.DefaultNodeID) {
-				honest++
-				require.Greater(t, p.ConnectionStatus.Duration, lasted, "node %d", i)
-			}
-		}
-		require.Equal(t, 3, honest)
-	}
-	n.sameHashes()
 }

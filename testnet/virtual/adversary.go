@@ -17,8 +17,12 @@ import (
 	"github.com/spdl/spdl/testnet/link"
 )
 
-// unfinished is the name of the adversary that begins messages and never ends them.
-const unfinished = "begins-messages-that-never-end"
+// unfinished maps the names of the adversaries that begin messages and never end them to the number
+// of bytes that they send on each channel.
+var unfinished = map[string]map[int32]int{
+	"begins-messages-that-never-end":       hostile.Unfinished,
+	"begins-small-messages-that-never-end": hostile.UnfinishedSmall,
+}
 
 // strangers is the rule for the links of adversaries. Its rate bounds a peer that sends without
 // end. The links of begin have no rate, because their peers soon stop sending.
@@ -26,7 +30,10 @@ var strangers = link.Rule{Delay: 20 * time.Millisecond, Rate: 250_000}
 
 // named returns the behaviours of package hostile by their names in histories.
 func named() map[string]hostile.Behaviour {
-	all := map[string]hostile.Behaviour{unfinished: {}}
+	all := map[string]hostile.Behaviour{}
+	for name := range unfinished {
+		all[name] = hostile.Behaviour{}
+	}
 	for _, b := range hostile.All() {
 		all[strings.ReplaceAll(b.Name, " ", "-")] = b
 	}
@@ -46,8 +53,8 @@ func (t *Net) Adversary(e Event) (end func()) {
 			key := p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
 			for again := true; again; again = pause(quit, time.Second) {
 				switch {
-				case e.Name == unfinished:
-					t.begin(k, quit)
+				case unfinished[e.Name] != nil:
+					t.begin(k, unfinished[e.Name], quit)
 					continue
 				case b.Fresh:
 					key = p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
@@ -135,9 +142,9 @@ func (t *Net) attackOnce(k int, key p2p.NodeKey, b hostile.Behaviour, quit chan 
 	_ = transport.Close()
 }
 
-// begin connects one peer to all running nodes and begins messages that it never ends. It returns when
-// quit is closed.
-func (t *Net) begin(k int, quit chan struct{}) {
+// begin connects one peer to all running nodes and begins messages that it never ends, with sizes bytes on
+// each channel. It returns when quit is closed.
+func (t *Net) begin(k int, sizes map[int32]int, quit chan struct{}) {
 	var wg sync.WaitGroup
 	for i, m := range t.nodes {
 		node := m.network.Load()
@@ -149,7 +156,7 @@ func (t *Net) begin(k int, quit chan struct{}) {
 		wg.Go(func() { m.do(func() { _ = node.AddConn(l.B) }) })
 		wg.Go(func() {
 			s, err := hostile.Knock(l.A, node.NodeInfo().(p2p.DefaultNodeInfo))
-			if err == nil && s.Begin(hostile.Unfinished) == nil {
+			if err == nil && s.Begin(sizes) == nil {
 				<-quit
 			}
 			l.Close()

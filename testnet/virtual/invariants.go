@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"testing/synctest"
+	"time"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
@@ -153,14 +154,18 @@ func (v *invariants) checkLedger(i int, m *member, s *app.State) error {
 }
 
 // bounded returns an error if goroutines or memory have grown beyond their bounds since the first
-// call.
+// call. Goroutines of connections that have ended have a minute to end too.
 func (v *invariants) bounded(nodes int) error {
 	err := v.boundedHeap(nodes)
 	n := runtime.NumGoroutine()
 	if v.goroutines == 0 {
 		v.goroutines = n
 	}
-	if most := 2 * v.goroutines; n > most {
+	most := 2 * v.goroutines
+	for end := time.Now().Add(time.Minute); n > most && time.Now().Before(end); n = runtime.NumGoroutine() {
+		time.Sleep(time.Second)
+	}
+	if n > most {
 		return fmt.Errorf("%d goroutines, want at most %d", n, most)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -161,16 +162,21 @@ func TestTwinScenarios(t *testing.T) {
 }
 
 // TestScenarios plays the histories in testdata. Each repeats a past fault of the network or of
-// timing.
+// timing, or lets adversaries attack. Every adversary is in one of them.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	unplayed := Names()
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		h, err := Parse(string(text))
 		require.NoError(t, err)
+		unplayed = slices.DeleteFunc(unplayed, func(name string) bool {
+			return slices.ContainsFunc(h.Events, func(e Event) bool { return e.Name == name })
+		})
 		apart(t, strings.TrimSuffix(filepath.Base(name), ".txt"), h)
 	}
+	require.Empty(t, unplayed)
 }
