@@ -207,7 +207,8 @@ func (t *Net) Start(i int) error {
 	if err != nil {
 		return fmt.Errorf("node %d: %w", i, err)
 	}
-	m.consensus, m.failed, m.wasFull = env.ConsensusState.(*consensus.State), false, false
+	m.consensus, m.failed = env.ConsensusState.(*consensus.State), false
+	m.wasFull = m.host.delay.Load() == full
 	sw := m.running.Node.Switch().(*p2p.Switch)
 	sw.SetNodeInfo(m.running.Node.NodeInfo()) // the switch was made before this project's reactors were added
 	m.network.Store(sw)
