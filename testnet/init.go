@@ -20,6 +20,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model/inputs"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/link"
 )
 
@@ -49,7 +50,7 @@ func Init(m Manifest) (*Net, error) {
 	if err := m.absolute(""); err != nil {
 		return nil, err
 	}
-	params, err := m.check()
+	p, err := m.check()
 	if err != nil {
 		return nil, err
 	}
@@ -57,28 +58,18 @@ func Init(m Manifest) (*Net, error) {
 		return nil, err
 	}
 	for _, x := range m.Perturb {
-		if rounds := params.Training.Rounds; x.Round >= rounds {
+		if rounds := p.Training.Rounds; x.Round >= rounds {
 			return nil, fmt.Errorf("%sperturbation %q of node %d is of round %d and would never come: the rounds are 0 to %d",
 				x.place, x.Action, x.Node, x.Round, rounds-1)
 		}
 	}
-	if m.ownData() { // missing or unfit data are an error before any home is made
-		d, err := home.LoadData(m.Data, params.Model)
-		if err == nil {
-			err = cmp.Or(inputs.Check(d.Train, params.Model), home.CheckGroups(m.Data, d.Train, params))
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := m.checkData(p); err != nil {
+		return nil, err
 	}
-	if len(m.Trainer) > 0 {
-		w := home.DefaultAppConfig().Worker
-		m.worker(&w, 0)
-		if err := home.TrainerOf(home.DefaultConfig(), w, nil).Check(); err != nil {
-			return nil, fmt.Errorf("trainer: %w", err)
-		}
+	if err := m.checkTrainer(); err != nil {
+		return nil, err
 	}
-	n := &Net{Manifest: m, Genesis: app.Genesis{Params: params, Seed: m.genesisSeed()}}
+	n := &Net{Manifest: m, Genesis: app.Genesis{Params: p, Seed: m.genesisSeed()}}
 	ports, err := freePorts(2 * m.nodes())
 	if err != nil {
 		return nil, err
@@ -95,6 +86,32 @@ func Init(m Manifest) (*Net, error) {
 		return nil, err
 	}
 	return n, m.save()
+}
+
+// checkData returns an error if the manifest's own training data are missing or do not fit the
+// parameters. Init calls it before it makes any home.
+func (m *Manifest) checkData(p params.Params) error {
+	if !m.ownData() {
+		return nil
+	}
+	d, err := home.LoadData(m.Data, p.Model)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(inputs.Check(d.Train, p.Model), home.CheckGroups(m.Data, d.Train, p))
+}
+
+// checkTrainer returns an error if the manifest names a trainer program that a worker cannot start.
+func (m *Manifest) checkTrainer() error {
+	if len(m.Trainer) == 0 {
+		return nil
+	}
+	w := home.DefaultAppConfig().Worker
+	m.worker(&w, 0)
+	if err := home.TrainerOf(home.DefaultConfig(), w, nil).Check(); err != nil {
+		return fmt.Errorf("trainer: %w", err)
+	}
+	return nil
 }
 
 // checkVacant returns an error unless a folder is missing or empty.

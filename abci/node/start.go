@@ -15,6 +15,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/libs/service"
 	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/types"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -281,33 +282,41 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	c = r.network.Configure(c, r.Application.State(), block, nodeKey.ID())
 	r.databases.Drops, r.databases.Journal = a.Retain.Drops(), home.Journals(c, a)
 	validator := types.PrivValidator(home.NoValidator())
-	switch {
-	case a.IsRelay():
-	case c.PrivValidatorListenAddr != "":
-		if r.remote, err = awaitSigner(ctx, c.PrivValidatorListenAddr, doc.ChainID, nodeKey, logger); err != nil {
-			return err
-		}
-		local := *c
-		local.PrivValidatorListenAddr = "" // CometBFT would listen for the signer itself
-		c, validator = &local, r.remote
-	default:
-		if r.validatorLock, err = home.LockValidator(c); err != nil {
-			return err
-		}
-		if validator, err = h.Keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()); err != nil {
+	if !a.IsRelay() {
+		if validator, err = r.openValidator(ctx, c, doc.ChainID, nodeKey, h.Keys, logger); err != nil {
 			return err
 		}
 	}
-	if !a.IsRelay() {
-		if r.votes.key, err = validator.GetPubKey(); err != nil {
-			return err
-		}
+	if r.remote != nil {
+		local := *c
+		local.PrivValidatorListenAddr = "" // CometBFT would listen for the signer itself
+		c = &local
 	}
 	if err := r.connect(c, a, validator, h.Keys, options.Metrics, logger); err != nil {
 		return err
 	}
 	r.registerGauges(c, a, options.Metrics, func(s *app.State) bool { return declare(s).Consent == home.ConsentAwaited })
 	return nil
+}
+
+// openValidator returns the validator of a member's node, whose key a remote signer or the home has.
+func (r *Running) openValidator(ctx context.Context, c *config.Config, chainID string, nodeKey *p2p.NodeKey,
+	keys *home.Keystore, logger log.Logger) (validator types.PrivValidator, err error) {
+	if at := c.PrivValidatorListenAddr; at != "" {
+		if r.remote, err = awaitSigner(ctx, at, chainID, nodeKey, logger); err != nil {
+			return nil, err
+		}
+		validator = r.remote
+	} else {
+		if r.validatorLock, err = home.LockValidator(c); err != nil {
+			return nil, err
+		}
+		if validator, err = keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()); err != nil {
+			return nil, err
+		}
+	}
+	r.votes.key, err = validator.GetPubKey()
+	return validator, err
 }
 
 // options returns the options of the application.

@@ -116,18 +116,9 @@ func (t *Net) attackOnce(k int, key p2p.NodeKey, b hostile.Behaviour, quit chan 
 			if links[i] != nil {
 				links[i].Close()
 			}
-			l := NewLink(uint64(k), stranger(k), address(i))
-			l.Set(strangers, strangers)
-			links[i] = l
-			timeout := time.AfterFunc(handshakeTime, l.Close)
-			joining.Go(func() { _ = sw.AddConn(l.A) })
-			joining.Go(func() {
-				m.do(func() {
-					if node.AddConn(l.B) == nil {
-						timeout.Stop()
-					}
-				})
-			})
+			links[i] = NewLink(uint64(k), stranger(k), address(i))
+			links[i].Set(strangers, strangers)
+			m.accept(links[i], sw, node, &joining)
 		}
 		joining.Wait()
 	}
@@ -140,6 +131,20 @@ func (t *Net) attackOnce(k int, key p2p.NodeKey, b hostile.Behaviour, quit chan 
 	}
 	_ = sw.Stop()
 	_ = transport.Close()
+}
+
+// accept adds a link to the switches of an adversary and of the node m, in goroutines of joining. It
+// closes the link if the node has not accepted the connection within handshakeTime.
+func (m *member) accept(l *Link, adversary, node *p2p.Switch, joining *sync.WaitGroup) {
+	timeout := time.AfterFunc(handshakeTime, l.Close)
+	joining.Go(func() { _ = adversary.AddConn(l.A) })
+	joining.Go(func() {
+		m.do(func() {
+			if node.AddConn(l.B) == nil {
+				timeout.Stop()
+			}
+		})
+	})
 }
 
 // begin connects one peer to all running nodes and begins messages that it never ends, with sizes bytes on

@@ -277,14 +277,8 @@ func fault(r *rand.Rand, nodes int, names []string) []Event {
 		e.Action, e.Way, e.Peers = Disconnect, []string{In, Out}[r.IntN(2)], slices.Clone(who[1:2+r.IntN(nodes-1)])
 	case k < 6:
 		e.Action, e.Peers = Disconnect, slices.Clone(who[1:2+r.IntN(nodes-1)])
-	case k < 8: // the net splits in two
-		var parts []Event
-		some := 1 + r.IntN(nodes/2)
-		for _, e.Node = range who[:some] {
-			e.Action, e.Peers = Disconnect, slices.Clone(who[some:])
-			parts = append(parts, e)
-		}
-		return parts
+	case k < 8:
+		return split(e, who, 1+r.IntN(nodes/2))
 	case k < 10:
 		e.Action, e.For, e.Peers = Break, 0, slices.Clone(who[1:2+r.IntN(nodes-1)])
 	case k < 13:
@@ -316,4 +310,14 @@ func fault(r *rand.Rand, nodes int, names []string) []Event {
 		e.Action, e.Node, e.Name = Adversary, 1+r.IntN(3), names[r.IntN(len(names))]
 	}
 	return []Event{e}
+}
+
+// split cuts the net in two at the time of e: it disconnects each of the first n nodes of who from
+// all nodes after them.
+func split(e Event, who []int, n int) (parts []Event) {
+	for _, e.Node = range who[:n] {
+		e.Action, e.Peers = Disconnect, slices.Clone(who[n:])
+		parts = append(parts, e)
+	}
+	return parts
 }

@@ -189,12 +189,7 @@ func (p *player) apply(m *moment) error {
 	case Disconnect, Slow:
 		return p.Disturb(m.Event, m.begins)
 	case Pause:
-		if m.begins {
-			p.Pause(m.Node)
-		} else {
-			p.Resume(m.Node)
-		}
-		return p.Disturb(m.Event, m.begins)
+		return p.pause(m)
 	case Clock:
 		return p.clock(m)
 	case Disk:
@@ -206,21 +201,42 @@ func (p *player) apply(m *moment) error {
 			return p.expect(m.Bounds)
 		}
 	case Adversary:
-		if m.begins {
-			m.end.end = sync.OnceFunc(p.Adversary(m.Event))
-			p.ends = append(p.ends, m.end.end)
-		} else {
-			m.end.end()
-		}
+		p.adversary(m)
 	case Restart, Kill:
-		switch {
-		case !m.begins && p.nodes[m.Node].running == nil:
-			return p.Start(m.Node)
-		case m.begins && m.Action == Kill:
-			return p.Kill(m.Node)
-		case m.begins:
-			return p.Stop(m.Node)
-		}
+		return p.restart(m)
+	}
+	return nil
+}
+
+// pause stops a node's consensus and cuts its links, or lets the node go on.
+func (p *player) pause(m *moment) error {
+	if m.begins {
+		p.Pause(m.Node)
+	} else {
+		p.Resume(m.Node)
+	}
+	return p.Disturb(m.Event, m.begins)
+}
+
+// adversary begins or ends an adversary.
+func (p *player) adversary(m *moment) {
+	if !m.begins {
+		m.end.end()
+		return
+	}
+	m.end.end = sync.OnceFunc(p.Adversary(m.Event))
+	p.ends = append(p.ends, m.end.end)
+}
+
+// restart stops or kills a node, or starts the node again if it does not run.
+func (p *player) restart(m *moment) error {
+	switch {
+	case !m.begins && p.nodes[m.Node].running == nil:
+		return p.Start(m.Node)
+	case m.begins && m.Action == Kill:
+		return p.Kill(m.Node)
+	case m.begins:
+		return p.Stop(m.Node)
 	}
 	return nil
 }

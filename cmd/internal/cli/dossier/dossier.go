@@ -107,21 +107,13 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
+	gathered, found, err := o.gather(r, args)
+	if err != nil {
+		return err
+	}
 	program := "spdl " + build
-	var gathered *evidence.Evidence
-	var found *source.Report
-	if err := audit.WithSource(r, o.node, o.genesis, args, func(src source.Source, how source.Options) (err error) {
-		earlier, err := o.earlier(r.Context, src, how)
-		if err != nil {
-			return err
-		}
-		if gathered, found, err = evidence.Collect(r.Context, src, how, earlier); gathered != nil &&
-			gathered.Declared.Program != "" {
-			program = gathered.Declared.Program + ", continued by " + program
-		}
-		return err
-	}); err != nil {
-		return err
+	if earlier := gathered.Declared.Program; earlier != "" {
+		program = earlier + ", continued by " + program
 	}
 	data, page, err := dossier.Write(r.Context, gathered, program, sheets, key)
 	if err != nil {
@@ -145,6 +137,21 @@ func (o *options) run(r *command.Run, args []string) error {
 		return err
 	}
 	return audit.Verdict(found)
+}
+
+// gather replays the chain of the source. It returns the evidence for the dossier, which continues the
+// dossier of --after if there is one, and the report of the replay.
+func (o *options) gather(r *command.Run, args []string) (gathered *evidence.Evidence, found *source.Report,
+	err error) {
+	err = audit.WithSource(r, o.node, o.genesis, args, func(src source.Source, how source.Options) error {
+		earlier, err := o.earlier(r.Context, src, how)
+		if err != nil {
+			return err
+		}
+		gathered, found, err = evidence.Collect(r.Context, src, how, earlier)
+		return err
+	})
+	return gathered, found, err
 }
 
 // signer returns the configuration of the home, and the key of its participant.
