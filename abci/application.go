@@ -101,8 +101,7 @@ type Application struct {
 	// the genesis state. Info must not report that state, and the store does not have it.
 	beforeCommit atomic.Bool
 
-	startTime     time.Time
-	snapshotTimes map[uint64]time.Time // times of the snapshots by height; only Commit uses it
+	snapshotter *store.Snapshotter // only Commit uses it
 
 	// offerTime is the time of the last accepted offer of a snapshot, and chunkTime the time of the
 	// last correct chunk. Each is nil before the first.
@@ -110,7 +109,7 @@ type Application struct {
 
 	// restoration holds the chunks of the snapshot that state sync is receiving. It needs no lock,
 	// because CometBFT makes one snapshot call at a time.
-	restoration *restoration
+	restoration *store.Restoration
 
 	onEnd      func(*app.State) // may be nil
 	onHold     func()           // may be nil
@@ -149,7 +148,8 @@ func New(o Options) (*Application, error) {
 	if o.GenesisVersion == 0 {
 		o.GenesisVersion = o.StateMachine
 	}
-	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{}), startTime: o.Now()}
+	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{})}
+	a.snapshotter = store.NewSnapshotter(a.store, o.Now)
 	a.timings, a.refusals, a.attempts = query.NewTimings(o.Now), query.NewRejections(), query.NewAttempts()
 	a.precomputer.Log, a.executor = o.Logger, pool.NewExecutor(o.Now, o.Metrics)
 	a.queries = query.New(query.Queries{

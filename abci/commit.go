@@ -21,7 +21,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		return nil, fmt.Errorf("commit height %d: %w", out.State.Height, err)
 	}
 	if every := a.options.SnapshotInterval; every > 0 && out.State.Height%every == 0 {
-		if err := a.takeSnapshot(out.State); err != nil {
+		if err := a.snapshotter.Take(out.State); err != nil {
 			a.log.Error("snapshot not taken", "height", out.State.Height, "err", err)
 		}
 	}
@@ -30,7 +30,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	a.executor.Clear()
 	if r := out.Record; r != nil {
 		before := a.state.Load()
-		a.warnSlowRound(before, r, a.timings.RecordClosing(r, closedShort(before, r)))
+		a.warnSlowRound(before, r, a.timings.RecordClosing(before, r))
 		a.attempts.Record(r, a.pool.Load().Aggregates())
 		a.measureRound(r)
 		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View,

@@ -2,7 +2,6 @@ package abci
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -67,30 +66,13 @@ func (a *Application) Pending() (raws [][]byte, round uint64) {
 }
 
 // PoolTx returns the pending transaction with a hash, or nil.
-func (a *Application) PoolTx(hash [32]byte) *tx.Tx {
-	if p := a.pool.Load(); p != nil {
-		return p.Find(hash)
-	}
-	return nil
-}
+func (a *Application) PoolTx(hash [32]byte) *tx.Tx { return a.pool.Load().Find(hash) }
 
 // HashOf returns the hash of a transaction. For a pending transaction it need not compute the hash.
-func (a *Application) HashOf(raw []byte) [32]byte {
-	if p := a.pool.Load(); p != nil {
-		if t := p.FindRaw(raw); t != nil {
-			return t.Hash
-		}
-	}
-	return sha256.Sum256(raw)
-}
+func (a *Application) HashOf(raw []byte) [32]byte { return a.pool.Load().HashOf(raw) }
 
 // PoolTxs returns all transactions in this node's pool, including those of the next round.
-func (a *Application) PoolTxs() []*tx.Tx {
-	if p := a.pool.Load(); p != nil {
-		return p.Txs()
-	}
-	return nil
-}
+func (a *Application) PoolTxs() []*tx.Tx { return a.pool.Load().Txs() }
 
 // Verdict turns the answer of CheckTx into an error for a worker: nil, or worker.ErrRejected.
 func Verdict(code uint32, log string) error {

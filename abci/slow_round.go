@@ -51,13 +51,3 @@ func (a *Application) warnSlowRound(previous *app.State, r *app.Record, m query.
 		step.Round(time.Millisecond).String(),
 		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
 }
-
-// closedShort reports whether the closed round r lacks the gradient of a required participant.
-// previous is the state before the block that closed r.
-func closedShort(previous *app.State, r *app.Record) bool {
-	present := make([]uint32, len(r.Contributions))
-	for i, c := range r.Contributions {
-		present[i] = c.Participant
-	}
-	return previous.MissingRequired(present) > 0
-}

@@ -22,55 +22,6 @@ import (
 // the records of older rounds only from peers.
 const snapshotFormat = 2
 
-// A snapshot is kept for snapshotAge, so that a node that was offered the snapshot can fetch it.
-// The pause snapshotSpacing limits the number of kept snapshots on a fast chain.
-const (
-	keptSnapshots   = 2 // the min number
-	snapshotAge     = 10 * time.Minute
-	snapshotSpacing = snapshotAge / 20
-)
-
-// restoration holds the chunks of a snapshot that state sync is receiving.
-type restoration struct {
-	height      uint64
-	appHash     []byte
-	hashes      []byte // the SHA-256 hashes of the chunks
-	chunks      [][]byte
-	senders     []string // the sender of each chunk
-	numReceived int
-}
-
-// takeSnapshot stores a snapshot of the state and drops old snapshots. It does nothing if
-// keptSnapshots are stored and the last is younger than snapshotSpacing. Only Commit calls it.
-func (a *Application) takeSnapshot(s *app.State) error {
-	heights, err := a.store.Snapshots()
-	if err != nil {
-		return err
-	}
-	now := a.options.Now()
-	taken := map[uint64]time.Time{}
-	for _, h := range heights {
-		if taken[h] = a.startTime; a.snapshotTimes[h].After(a.startTime) {
-			taken[h] = a.snapshotTimes[h]
-		}
-	}
-	a.snapshotTimes = taken
-	if n := len(heights); n >= keptSnapshots && now.Sub(taken[heights[n-1]]) < snapshotSpacing {
-		return nil
-	}
-	if err := a.store.TakeSnapshot(s); err != nil {
-		return err
-	}
-	taken[s.Height] = now
-	for heights = append(heights, s.Height); len(heights) > keptSnapshots &&
-		now.Sub(taken[heights[0]]) > snapshotAge; heights = heights[1:] {
-		if err := a.store.DropSnapshot(heights[0]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // RestoreTimes returns the times of the last accepted offer of a snapshot and of the last correct
 // chunk, zero if there was none, and whether the application has a state.
 func (a *Application) RestoreTimes() (offered, taken time.Time, hasState bool) {
@@ -134,20 +85,8 @@ func (a *Application) OfferSnapshot(_ context.Context,
 	}
 	now := a.options.Now()
 	a.offerTime.Store(&now)
-	a.restoration = &restoration{
-		height: s.Height, appHash: req.AppHash, hashes: s.Metadata, chunks: make([][]byte, s.Chunks),
-		senders: make([]string, s.Chunks),
-	}
+	a.restoration = store.NewRestoration(s.Height, s.Chunks, s.Metadata, req.AppHash)
 	return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_ACCEPT}, nil
-}
-
-// verify reports whether a chunk has its hash in the snapshot's metadata.
-func (r *restoration) verify(index uint32, chunk []byte) bool {
-	if int(index) >= len(r.chunks) {
-		return false
-	}
-	hash := sha256.Sum256(chunk)
-	return bytes.Equal(hash[:], r.hashes[int(index)*sha256.Size:][:sha256.Size])
 }
 
 // ApplySnapshotChunk collects the chunks. After the last chunk it checks the state against the
@@ -161,8 +100,8 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 	switch {
 	case r == nil:
 		return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ABORT}, nil
-	case !r.verify(req.Index, req.Chunk):
-		a.log.Error("wrong chunk of a snapshot, its sender is asked no more", "height", r.height, "chunk", req.Index, "bytes",
+	case !r.Add(req.Index, req.Chunk, req.Sender):
+		a.log.Error("wrong chunk of a snapshot, its sender is asked no more", "height", r.Height, "chunk", req.Index, "bytes",
 			len(req.Chunk), "sender", req.Sender)
 		return &abcitypes.ResponseApplySnapshotChunk{
 			Result: abcitypes.ResponseApplySnapshotChunk_RETRY, RefetchChunks: []uint32{req.Index},
@@ -171,17 +110,13 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 	}
 	now := a.options.Now()
 	a.chunkTime.Store(&now)
-	if r.chunks[req.Index] == nil {
-		r.numReceived++
-	}
-	r.chunks[req.Index], r.senders[req.Index] = req.Chunk, req.Sender
-	if r.numReceived == len(r.chunks) {
+	if r.IsComplete() {
 		a.restoration = nil
 		if err := a.restore(r); err != nil {
-			a.log.Error("snapshot rejected", "height", r.height, "err", err)
+			a.log.Error("snapshot rejected", "height", r.Height, "err", err)
 			reject := &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT}
 			if !errors.Is(err, app.ErrVersion) {
-				reject.RejectSenders = r.senders
+				reject.RejectSenders = r.Senders
 			}
 			return reject, nil
 		}
@@ -209,20 +144,15 @@ func (a *Application) checkExecutable(s *app.State) error {
 
 // restore checks, stores and publishes the received state. Any peer may offer a snapshot, so
 // restore turns a panic into an error.
-func (a *Application) restore(r *restoration) (err error) {
+func (a *Application) restore(r *store.Restoration) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	document := bytes.Join(r.chunks, nil)
-	r.chunks = nil // frees the second copy of the document
-	s, err := app.DecodeState(r.height, document)
+	s, err := r.State()
 	if err != nil {
 		return err
-	}
-	if hash := s.Hash(); !bytes.Equal(hash[:], r.appHash) {
-		return fmt.Errorf("state has hash %X, trusted is %X", hash, r.appHash)
 	}
 	if s.ChainID != a.options.ChainID {
 		return fmt.Errorf("state is of chain %q, the node's genesis of %q", s.ChainID, a.options.ChainID)

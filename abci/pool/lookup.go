@@ -26,3 +26,14 @@ func (p *Pool) FindRaw(raw []byte) *tx.Tx {
 	}
 	return p.Find(sha256.Sum256(raw)) // a different transaction may end with the same bytes
 }
+
+// HashOf returns the hash of a transaction. For a pending transaction it need not compute the hash.
+// The pool may be nil.
+func (p *Pool) HashOf(raw []byte) [32]byte {
+	if p != nil {
+		if t := p.FindRaw(raw); t != nil {
+			return t.Hash
+		}
+	}
+	return sha256.Sum256(raw)
+}

@@ -247,8 +247,11 @@ func (p *Pool) Decode(raws [][]byte) ([]*tx.Tx, error) {
 	return txs, nil
 }
 
-// Find returns the pending transaction with a hash, or nil.
+// Find returns the pending transaction with a hash, or nil. The pool may be nil.
 func (p *Pool) Find(hash [32]byte) *tx.Tx {
+	if p == nil {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.byHash[hash]
@@ -261,7 +264,7 @@ const admitCost = 1 << 16
 // Advance moves the pool to a committed state and drops stale transactions. After an empty block no
 // transaction is stale. After any other block Advance checks the operations again. It checks
 // gradients, commitments and aggregates again only if the block closed the round, ended the commit
-// phase or changed a participant: a gradient that is signed with a former key makes its aggregate
+// phase or changed a participant. A gradient that is signed with a former key makes its aggregate
 // invalid.
 func (p *Pool) Advance(s *app.State) {
 	p.mu.Lock()
@@ -378,8 +381,11 @@ func (p *Pool) exposeAll() {
 	}
 }
 
-// Txs returns the pool's transactions in the order of their arrival.
+// Txs returns the pool's transactions in the order of their arrival. The pool may be nil.
 func (p *Pool) Txs() []*tx.Tx {
+	if p == nil {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	txs := make([]*tx.Tx, len(p.order))

@@ -131,9 +131,15 @@ func (t *Timings) recordGradient(g *tx.Gradient, v pool.Snapshot) {
 	}
 }
 
-// RecordClosing records that a round closed. If isShort is set, the round closed without a required
-// gradient; the aggregate then ends the exchange, and later gradients do not count.
-func (t *Timings) RecordClosing(r *app.Record, isShort bool) Moments {
+// RecordClosing records that the round r closed. previous is the state before the block that closed
+// r. If r closed without a required gradient, the aggregate ends the exchange, and later gradients
+// do not count.
+func (t *Timings) RecordClosing(previous *app.State, r *app.Record) Moments {
+	present := make([]uint32, len(r.Contributions))
+	for i, c := range r.Contributions {
+		present[i] = c.Participant
+	}
+	isShort := previous.MissingRequired(present) > 0
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.moments(params.RoundID{Epoch: r.Epoch, Round: r.Round})

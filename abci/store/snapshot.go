@@ -26,9 +26,9 @@ func chunkKey(height uint64, index uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{prefixChunk}, height), index)
 }
 
-// TakeSnapshot stores the state's document in chunks, each under its own key, so that a chunk can
+// takeSnapshot stores the state's document in chunks, each under its own key, so that a chunk can
 // be read alone.
-func (s *Store) TakeSnapshot(state *app.State) error {
+func (s *Store) takeSnapshot(state *app.State) error {
 	b := batch{s.db.NewBatch()}
 	defer b.Close()
 	var hashes []byte
@@ -41,8 +41,8 @@ func (s *Store) TakeSnapshot(state *app.State) error {
 	return b.Write()
 }
 
-// DropSnapshot deletes a height's snapshot.
-func (s *Store) DropSnapshot(height uint64) error {
+// dropSnapshot deletes a height's snapshot.
+func (s *Store) dropSnapshot(height uint64) error {
 	hashes, err := s.Snapshot(height)
 	if err != nil {
 		return err
