@@ -35,7 +35,6 @@ const fanOut = 8
 // on them would only cut one concept into several packages.
 var composing = map[string]string{
 	"abci/home":             "all that the files of a home describe: node, chain, data, model, worker and trainer",
-	"cmd/internal/cli":      "the composition root: every group of commands",
 	"cmd/internal/explorer": "all that a node tells, as pages, pictures and model files",
 	"testnet": "localnets: real nodes, their attackers and links, the rounds and accuracy that " +
 		"they report",
