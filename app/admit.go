@@ -110,19 +110,25 @@ func (s *State) checkAggregate(t *tx.Tx) error {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round,
 			s.Progress.Epoch, s.Progress.Round)
 	}
-	if err := s.mayLead(a.Leader, a.View); err != nil {
-		return err
-	}
-	if err := s.checkIncluded(a.Included); err != nil {
-		return err
-	}
-	if err := s.checkRevealed(a.Included); err != nil {
+	if err := s.checkContent(a); err != nil {
 		return err
 	}
 	if err := t.Verify(s.ChainID, s.Participants[a.Leader].PubKey); err != nil {
 		return fmt.Errorf("%w: %w", ErrAggregateSigned, err)
 	}
 	return s.checkDeltaForm(a)
+}
+
+// checkContent applies the rules on an aggregate's leader and on its list of gradients (A2, A4 and
+// A8).
+func (s *State) checkContent(a *tx.Aggregate) error {
+	if err := s.mayLead(a.Leader, a.View); err != nil {
+		return err
+	}
+	if err := s.checkIncluded(a.Included); err != nil {
+		return err
+	}
+	return s.checkRevealed(a.Included)
 }
 
 // mayLead returns ErrNotLeader unless a participant may sign the aggregate of a view (A2). With a
@@ -155,8 +161,8 @@ func (s *State) allZero() bool {
 	return !slices.ContainsFunc(s.Participants, func(p Participant) bool { return p.Active && p.Reputation > 0 })
 }
 
-// checkIncluded rejects an aggregate's list (A4) unless it names at least N-f active participants
-// in increasing order, each with a 32-byte hash.
+// checkIncluded rejects an aggregate's list (A4) unless the list names at least N-f active
+// participants in increasing order, each with a 32-byte hash.
 func (s *State) checkIncluded(included []tx.Included) error {
 	n := s.Active()
 	if least := n - s.F(); len(included) < least || len(included) > n {

@@ -114,13 +114,7 @@ func (s *State) CheckDraft(a *tx.Aggregate, gradientTxs []*tx.Tx) error {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round,
 			s.Progress.Epoch, s.Progress.Round)
 	}
-	if err := s.mayLead(a.Leader, a.View); err != nil {
-		return err
-	}
-	if err := s.checkIncluded(a.Included); err != nil {
-		return err
-	}
-	if err := s.checkRevealed(a.Included); err != nil {
+	if err := s.checkContent(a); err != nil {
 		return err
 	}
 	at := make(map[string]*tx.Tx, len(gradientTxs))

@@ -143,17 +143,22 @@ func (e equivocate) Submit(ctx context.Context, t *tx.Tx) error {
 	if t.Gradient == nil || err != nil {
 		return err
 	}
-	task, err := e.Await(ctx, e.keys.Public(), nil)
-	if err != nil {
-		return err
-	}
 	other := *t.Gradient
 	other.Payload = append([]byte(nil), t.Gradient.Payload...)
 	other.Payload[0] = -other.Payload[0] + 1
-	second, err := tx.Sign(task.ChainID, &other, e.keys.Signing)
+	return sendSecond(ctx, e.Chain, e.keys, &other)
+}
+
+// sendSecond signs and sends a transaction that contradicts another transaction of the participant.
+func sendSecond(ctx context.Context, c worker.Chain, keys worker.Keys, body tx.Body) error {
+	task, err := c.Await(ctx, keys.Public(), nil)
 	if err != nil {
 		return err
 	}
-	_ = e.Chain.Submit(ctx, second) // the node rejects it and reports the equivocation
+	second, err := tx.Sign(task.ChainID, body, keys.Signing)
+	if err != nil {
+		return err
+	}
+	_ = c.Submit(ctx, second) // the node rejects it and reports the equivocation
 	return nil
 }

@@ -55,16 +55,7 @@ func (c committedTwice) Submit(ctx context.Context, t *tx.Tx) error {
 	if t.Commit == nil || err != nil {
 		return err
 	}
-	task, err := c.Await(ctx, c.keys.Public(), nil)
-	if err != nil {
-		return err
-	}
 	other := *t.Commit
 	other.Hash = t.Hash[:]
-	second, err := tx.Sign(task.ChainID, &other, c.keys.Signing)
-	if err != nil {
-		return err
-	}
-	_ = c.Chain.Submit(ctx, second) // the node rejects it and reports the equivocation
-	return nil
+	return sendSecond(ctx, c.Chain, c.keys, &other)
 }

@@ -169,17 +169,8 @@ func cut(series string) (rule, attack string) {
 // worst value over the seeds. After the accuracies, a line shows the worst value over all attacks
 // and seeds, or the sum for rejected gradients.
 func (r Results) grid(panel string) (figure.Map, [][]string) {
-	var m figure.Map
 	here := r.inPanel(panel)
-	for _, series := range here.series() {
-		rule, attack := cut(series)
-		if !slices.Contains(m.Rows, rule) {
-			m.Rows = append(m.Rows, rule)
-		}
-		if !slices.Contains(m.Columns, attack) {
-			m.Columns = append(m.Columns, attack)
-		}
-	}
+	m := here.frame()
 	var table [][]string
 	for _, rule := range m.Rows {
 		line := make([]float64, 0, len(m.Columns)+1)
@@ -214,6 +205,21 @@ func (r Results) grid(panel string) (figure.Map, [][]string) {
 	}
 	m.Columns = append(m.Columns, "WORST")
 	return m, table
+}
+
+// frame returns a map without values: its rows are the rules or presets of the results, and its
+// columns are the attacks.
+func (r Results) frame() (m figure.Map) {
+	for _, series := range r.series() {
+		row, attack := cut(series)
+		if !slices.Contains(m.Rows, row) {
+			m.Rows = append(m.Rows, row)
+		}
+		if !slices.Contains(m.Columns, attack) {
+			m.Columns = append(m.Columns, attack)
+		}
+	}
+	return m
 }
 
 const gridNodes = 20

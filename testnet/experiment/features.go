@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment/figure"
@@ -94,18 +93,9 @@ func variantRows(panel string, strokes train.Spec) []Cell {
 
 // presetGrid returns the map of a panel, one row per preset, and its lines of the table.
 func (r Results) presetGrid(panel string) (figure.Map, [][]string) {
-	var m figure.Map
-	var table [][]string
 	here := r.inPanel(panel)
-	for _, series := range here.series() {
-		name, attack := cut(series)
-		if !slices.Contains(m.Rows, name) {
-			m.Rows = append(m.Rows, name)
-		}
-		if !slices.Contains(m.Columns, attack) {
-			m.Columns = append(m.Columns, attack)
-		}
-	}
+	m := here.frame()
+	var table [][]string
 	for _, name := range m.Rows {
 		line := make([]float64, 0, len(m.Columns))
 		worst, by := math.NaN(), "-"

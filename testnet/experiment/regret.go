@@ -63,7 +63,7 @@ var regret = Experiment{
 			l := some.regret(series, against)
 			sum.Lines, share.Lines = append(sum.Lines, l), append(share.Lines, overRoot(l))
 			for i, T := range l.X {
-				l1, spread := some.atX(T).greatest("steepest"), some.atX(T).greatest("spread")
+				l1, spread := some.atX(T).worst("steepest"), some.atX(T).worst("spread")
 				f := float64(params.MaxByzantine(gridNodes))
 				t.Rows = append(t.Rows, []string{
 					series, fmt.Sprintf("%g", T), number(l.Y[i]), number(l.Y[i] / math.Sqrt(T)), number(exponent(l, i)),
@@ -106,17 +106,6 @@ func (r Results) atX(at float64) (out Results) {
 	for _, x := range r {
 		if x.Cell.X == at {
 			out = append(out, x)
-		}
-	}
-	return out
-}
-
-// greatest returns the max over the results of a column's last value.
-func (r Results) greatest(column string) float64 {
-	out := math.NaN()
-	for _, x := range r {
-		if v := x.last(column); math.IsNaN(out) || v > out {
-			out = v
 		}
 	}
 	return out

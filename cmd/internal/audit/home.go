@@ -120,11 +120,7 @@ func (h *Home) Tip(context.Context) (tip Tip, err error) {
 
 // Done returns the share of the heights that have been read.
 func (h *Home) Done() float64 {
-	all := h.blocks.Height() - h.genesis.InitialHeight + 1
-	if all <= 0 {
-		return 1
-	}
-	return float64(h.next-h.genesis.InitialHeight) / float64(all)
+	return doneShare(h.genesis.InitialHeight, h.next, h.blocks.Height())
 }
 
 // Record returns the node's own record of a closed round.

@@ -123,11 +123,7 @@ func (r *Remote) Tip(ctx context.Context) (Tip, error) {
 
 // Done returns the share of the heights that have been read.
 func (r *Remote) Done() float64 {
-	all := r.last - r.genesis.InitialHeight + 1
-	if all <= 0 {
-		return 1
-	}
-	return float64(r.next-r.genesis.InitialHeight) / float64(all)
+	return doneShare(r.genesis.InitialHeight, r.next, r.last)
 }
 
 // Record returns the node's own record of a closed round.

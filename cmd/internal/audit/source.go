@@ -40,3 +40,13 @@ type Witness interface {
 	Record(ctx context.Context, epoch, round uint64) (*app.Record, error)
 	State(ctx context.Context) (*app.State, error)
 }
+
+// doneShare returns the share of the heights from first to last that are below next, and 1 if there
+// is no such height.
+func doneShare(first, next, last int64) float64 {
+	all := last - first + 1
+	if all <= 0 {
+		return 1
+	}
+	return float64(next-first) / float64(all)
+}

@@ -195,7 +195,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v cont
 		http.Error(w, "the page cannot be written", http.StatusInternalServerError)
 		return
 	}
-	writePage(w, code, text)
+	write(w, code, htmlType, text)
 }
 
 // compose returns the text of a page.
@@ -215,11 +215,15 @@ func (s *Server) compose(r *http.Request, v content) ([]byte, error) {
 	return visible(b.Bytes(), forPage), nil
 }
 
-func writePage(w http.ResponseWriter, code int, text []byte) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+// The media types of pages and of answers to /v1.
+const htmlType, jsonType = "text/html; charset=utf-8", "application/json"
+
+// write writes a response with a body of a media type.
+func write(w http.ResponseWriter, code int, mediaType string, body []byte) {
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(code)
-	_, _ = w.Write(text)
+	_, _ = w.Write(body)
 }
 
 // serveAsset serves a script or a style sheet.

@@ -214,7 +214,7 @@ func (s *Server) routes() http.Handler {
 			if pattern == "/verify" {
 				w.Header().Set("Content-Security-Policy", verifierPolicy)
 			}
-			writePage(w, http.StatusOK, text)
+			write(w, http.StatusOK, htmlType, text)
 		})
 	}
 	for pattern, page := range s.csvPages() {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
@@ -41,7 +40,7 @@ func (s *Server) api(mux *http.ServeMux) {
 				s.fail(w, r, err)
 				return
 			}
-			writeText(w, http.StatusOK, text)
+			write(w, http.StatusOK, jsonType, text)
 		})
 	}
 	mux.HandleFunc("/v1/models/{round}", s.answerModel)
@@ -52,7 +51,7 @@ func (s *Server) api(mux *http.ServeMux) {
 		if err != nil {
 			panic(err) // it is embedded
 		}
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", jsonType)
 		_, _ = w.Write(body)
 	})
 }
@@ -71,14 +70,7 @@ func writeJSON(w http.ResponseWriter, code int, value any) {
 		http.Error(w, `{"error":"the answer cannot be written"}`, http.StatusInternalServerError)
 		return
 	}
-	writeText(w, code, text)
-}
-
-func writeText(w http.ResponseWriter, code int, json []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(json)))
-	w.WriteHeader(code)
-	_, _ = w.Write(json)
+	write(w, code, jsonType, text)
 }
 
 func (s *Server) answerStatus(r *http.Request) (any, error) {

@@ -99,10 +99,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, which the participants share evenly "+
 		"(default: MNIST)")
-	command.Flag(cmd, &o.label, "label", "", "column of the labels in the CSV file")
-	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as "+
-		"patient_id: the unit of privacy is then a group and not an example; a folder of images names its groups in "+
-		"train-groups.csv")
+	command.TableFlags(cmd, &o.label, &o.group)
 	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
 		"categories, classes; in place of --label and --group")
 	command.Flag(cmd, &o.Participants, "participants,n", 4, "participants, N")

@@ -39,10 +39,7 @@ func (o *Options) Flags(cmd *cobra.Command, base string) {
 	command.Flag(cmd, &o.model, "model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
 	command.Flag(cmd, &o.data, "data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's "+
 		"model gets; of a table also the ends of its columns, which are then public")
-	command.Flag(cmd, &o.label, "label", "", "column of the labels in the CSV file")
-	command.Flag(cmd, &o.group, "group", "", "column of the CSV file that names the group of a row, as "+
-		"patient_id: the unit of privacy is then a group and not an example; a folder of images names its groups in "+
-		"train-groups.csv")
+	command.TableFlags(cmd, &o.label, &o.group)
 	command.Flag(cmd, &o.schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
 		"categories, classes; in place of --label and --group, and without --data no file is read")
 	command.Optional(cmd, &o.examples, "examples", "examples of each participant (default: as many as the data give)").

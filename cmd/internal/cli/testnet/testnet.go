@@ -67,12 +67,9 @@ func (o *netOptions) declare(cmd *cobra.Command) {
 		"more a round (default: as the parameters have it)")
 	command.Flag(cmd, &m.Data, "data", "", "folder of IDX files in MNIST's format, or CSV file (default: the embedded "+
 		"MNIST)")
-	command.Flag(cmd, &m.Label, "label", "", "column of the labels in the CSV file")
+	command.TableFlags(cmd, &m.Label, &m.Group)
 	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table that the members agreed on: columns, bounds, "+
 		"categories, classes; in place of --label and --group")
-	command.Flag(cmd, &m.Group, "group", "", "column of the CSV file that names the group of a row, as "+
-		"patient_id: the unit of privacy is then a group and not an example; a folder of images names its groups in "+
-		"train-groups.csv")
 	command.Flag(cmd, &m.Force, "force", false, "train tables even with too few rows for their epsilon")
 	command.Flag(cmd, &m.Partition, "partition", testnet.Partitions[0], "how the training set is dealt out: "+
 		strings.Join(testnet.Partitions, " or ")).Values(testnet.Partitions...)
