@@ -15,7 +15,7 @@ import (
 // These are the events and their attributes. Only attributes before a semicolon are indexed for
 // searches, because each indexed attribute costs every node a key in its database.
 //
-//	event      has it           attributes
+//	event      carried by       attributes
 //	round      the block        epoch round leader view included; margin delta model epsilon
 //	aggregate  its transaction  epoch round leader view included
 //	gradient   its transaction  epoch round participant selected opposed; score reputation

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// FinalizeBlock executes a decided block. An error or a panic here halts the node: two thirds of
-// the validators decided a block that this node cannot execute.
+// FinalizeBlock executes a decided block. An error or a panic here halts the node: more than two
+// thirds of the validators decided a block that this node cannot execute.
 func (a *Application) FinalizeBlock(_ context.Context,
 	req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
 	s := a.state.Load()

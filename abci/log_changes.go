@@ -2,8 +2,9 @@ package abci
 
 import "github.com/spdl/spdl/app"
 
-// logChanges logs what a block has changed beside its round: an epoch that begins or is finished, participants that
-// become inactive, or active again, and proven offences, which are an error if they are this node's participant's.
+// logChanges logs the changes that a block made in addition to closing a round: an epoch that begins or is
+// finished, participants that become inactive or active again, and proven offences. An offence of this node's own
+// participant is logged as an error.
 func (a *Application) logChanges(before, s *app.State) {
 	at := []any{"epoch", s.Progress.Epoch, "round", s.Progress.Round, "height", s.Height}
 	switch {

@@ -105,9 +105,9 @@ func (s *State) checkRevealed(included []tx.Included) error {
 	return nil
 }
 
-// takeCommits checks a block's commitments (C1 to C6) and adds them to s.Progress. It does not
-// check that the block closes no round (C5); executeTxs does. The caller must own s alone, and must
-// have set s.Height to the block's height.
+// takeCommits checks a block's commitments (C1 to C6) and adds them to s.Progress. It leaves one
+// part of C5 to executeTxs: that the block closes no round. s must be a clone that only the caller
+// uses, with the block's height.
 func (s *State) takeCommits(commits []*tx.Tx) error {
 	if len(commits) == 0 {
 		return nil
@@ -155,7 +155,7 @@ func (s *State) endsCommitPhase(height uint64) bool {
 }
 
 // beginReveal begins the reveal phase of the open round if the block at s.Height ends the commit
-// phase, and reports whether it did. The caller must own s alone.
+// phase, and reports whether it did. s must be a clone that only the caller uses.
 func (s *State) beginReveal() bool {
 	if !s.endsCommitPhase(s.Height) {
 		return false

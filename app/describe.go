@@ -13,7 +13,7 @@ type Description struct {
 	Participant uint32      // the sender, or the accused participant of evidence; 0 for an outsider
 	Sent        bool        // whether Participant is the sender of the operation
 	Summary     string      // one line
-	Attributes  []Attribute // for display, and in events, so that a search finds the operation
+	Attributes  []Attribute // shown to people; also in events, through which tx_search finds the operation
 	Details     []Attribute // for display only
 }
 

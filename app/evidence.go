@@ -19,8 +19,8 @@ func (e evidence) sender() sender {
 // check accepts only evidence that proves a new offence of an active participant (E1 to E3):
 //
 //   - The participant signed two different statements for one tx.Place.
-//   - The round of that place is not before the participant's last restore, and not beyond the next
-//     round.
+//   - The round of that place is not before the participant's last restore, and not after the round
+//     that follows the open round.
 //   - The participant has no offence for that place, and no offence since its last restore.
 func (e evidence) check(s *State) error {
 	at, err := e.Conflict()

@@ -54,7 +54,7 @@ func (s *State) checkKeysFree(owner *Participant, k keys) error {
 	forEachProposal(s, func(p *Proposal, op interface{ keys() keys }) bool {
 		by, asked := fmt.Sprintf("in a %s that waits", tx.Kind(p.Kind)), op.keys()
 		err = cmp.Or(taken(k.pub, by, asked.pub), taken(k.vrf, by, asked.vrf))
-		if err == nil && p.Accepted { // a proposal with other keys may still replace an unaccepted proposal
+		if err == nil && p.Accepted { // only an accepted proposal reserves its consensus key
 			err = taken(k.consensus, by, asked.consensus)
 		}
 		return err == nil

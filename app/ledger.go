@@ -7,9 +7,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Accounted reports whether the ledger covers every release of the participants: the running epoch
-// and every ended epoch with a closed round have costs. If an epoch has no costs, an epsilon from
-// the ledger is too small.
+// Accounted reports whether the ledger covers every vector that the participants released: the
+// running epoch and every ended epoch with a closed round have costs. If an epoch has no costs, an
+// epsilon from the ledger is too small.
 func Accounted(running params.Params, ended []Epoch) bool {
 	for _, e := range ended {
 		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {

@@ -25,7 +25,8 @@ type operation interface {
 	// accepts in the state before a block's round must also be valid in the state after the round,
 	// so that a proposer can choose operations without executing the round.
 	check(s *State) error
-	// apply makes the change of an operation that check accepted. The caller must own s alone.
+	// apply makes the change of an operation that check accepted. s must be a clone that only the
+	// caller uses.
 	apply(s *State, t *tx.Tx)
 	// describe returns the part of the description that depends on the kind. Describe adds the
 	// sender, the subject and the id of a proposal.
@@ -186,7 +187,8 @@ func (s *State) checkSender(t *tx.Tx, from sender) error {
 	return fmt.Errorf("%w: nobody vouches for a %s", ErrSender, t.Kind())
 }
 
-// applyOperation applies an operation that checkOperation accepted. The caller must own s alone.
+// applyOperation applies an operation that checkOperation accepted. s must be a clone that only the
+// caller uses.
 func (s *State) applyOperation(t *tx.Tx) {
 	op, err := operationIn(t)
 	if err != nil {

@@ -177,7 +177,7 @@ func consensusKeyInput(chainID string, pub []byte) []byte {
 }
 
 // CheckConsensusProof rejects a consensus key without a valid proof of possession, and a proof
-// without a key (M1). Neither key nor proof is valid too.
+// without a key (M1). It accepts the absence of both.
 func CheckConsensusProof(chainID string, pub, consensus, proof []byte) error {
 	switch {
 	case len(consensus) == 0 && len(proof) > 0:

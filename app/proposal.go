@@ -114,22 +114,21 @@ func forEachProposal[T any](s *State, visit func(p *Proposal, op T) bool) {
 	}
 }
 
-// evictProposal makes room for a proposal whose first approval is by the given participant, its
-// proposer or the first other approver. If the participant is already the first approver of
-// maxProposals proposals, evictProposal drops one of these. It neither counts nor drops accepted
-// proposals and proposals with more than f approvals, because at least one honest participant has
-// approved these.
+// evictProposal makes room for a proposal that the given participant makes, or is the first to
+// approve. If the participant is already the first approver of maxProposals proposals,
+// evictProposal drops one of these. It ignores accepted proposals, and proposals with more than f
+// approvals, because at least one honest participant has approved each of them.
 func (s *State) evictProposal(index uint32) {
 	s.evict(maxProposals, func(p Proposal) bool { return s.isWeak(p, index) })
 }
 
-// isWeak reports whether a proposal that is not accepted has at most max(1, f) approvals, the first
-// of them by a participant.
+// isWeak reports whether a proposal is not accepted, has at most max(1, f) approvals, and has its
+// first approval from the participant with the index.
 func (s *State) isWeak(p Proposal, index uint32) bool {
 	return !p.Accepted && len(p.Approvals) > 0 && len(p.Approvals) <= max(1, s.F()) && p.Approvals[0] == index
 }
 
-// weak returns the number of proposals that are weak for a participant.
+// weak returns the number of proposals for which isWeak holds with a participant.
 func (s *State) weak(index uint32) int {
 	n := 0
 	for _, p := range s.Proposals {

@@ -65,8 +65,8 @@ func (s *State) departingIndices() map[uint32]bool {
 }
 
 // checkPossible rejects the removal of a participant that is not active (M3). It also rejects a
-// removal after which, together with all accepted removals, the rule is not feasible for the
-// remaining participants or no remaining participant has a validator (M6).
+// removal (M6) if, after this removal and all accepted removals, the rule is not feasible for the
+// remaining participants, or none of them has a validator.
 func (r removeOp) checkPossible(s *State) error {
 	if s.participant(r.Subject) == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)

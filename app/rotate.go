@@ -116,7 +116,7 @@ func (r rotateOp) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
 // isReady reports whether a boundary may execute the rotation now. A rotation of a signing or VRF
 // key is not executed while a round is open, because a round keeps the keys with which it opened.
-// That holds at the boundary of a stalled round too: the owner may already have sent a gradient
+// That holds at the boundary of a stalled round too. The owner may already have sent a gradient
 // under the old keys, and a second gradient under the new keys would be evidence against the owner.
 func (r rotateOp) isReady(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.isOver()

@@ -120,9 +120,9 @@ func (s *State) passOver(next *State, record *Record) {
 
 // elect derives the next seed from the VRF outputs of the contenders that are still active, have a
 // reputation above 0, and may contend in this round (Contends). At the end of a term elect also
-// ranks these contenders. If two contenders tie for the lead, the old ranking remains, and the next
-// election follows after the next round. A participant that was absent or has just joined has no
-// VRF output, and so no rank.
+// ranks these contenders. If two contenders tie for the lead, the old ranking remains, and elect
+// ranks again after the next round. A participant that was absent or has just joined has no VRF
+// output, and so no rank.
 func (s *State) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
 		p := s.participant(c.Participant)

@@ -49,11 +49,11 @@ func (e startEpochOp) checkPossible(s *State) (params.Params, error) {
 		return p, fmt.Errorf("%w: privacy.unit is %.64q, running %q: it is the same in all epochs", ErrEpochParams,
 			p.Privacy.Unit, s.Params.Privacy.Unit)
 	}
-	if p.Model.Table.Prepares() && !s.Params.Model.Table.Prepares() { // older programs reject these parameters too
+	if p.Model.Table.Prepares() && !s.Params.Model.Table.Prepares() { // older programs cannot read such a table
 		return p, fmt.Errorf("%w: model.table has values, missing or weights, and the running epoch's has none: only "+
 			"a new chain can begin with them", ErrEpochParams)
 	}
-	if p.GroupsImages() && !s.Params.GroupsImages() { // older programs reject these parameters too
+	if p.GroupsImages() && !s.Params.GroupsImages() { // older programs cannot read such groups
 		return p, fmt.Errorf("%w: the unit is a group of images, and the running epoch's is not: only a new chain can "+
 			"begin with it", ErrEpochParams)
 	}

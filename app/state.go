@@ -11,10 +11,10 @@ import (
 // State is the whole state of the chain after a height. It is immutable once a function has
 // returned it, so any number of goroutines may read it.
 //
-// Document is the stored form of a state. It is a separate type because a document may come from an
-// untrusted source and is not checked yet, while a state is valid and also holds its height and
-// derived fields. If State were the message itself, the generated methods could change or encode a
-// state without its height and derived fields.
+// Document is the stored form of a state. It is a separate type: a document may come from an
+// untrusted source and is not checked yet. A state is valid, and also holds its height and derived
+// fields. If State were the message itself, the generated methods could change or encode a state
+// without its height and derived fields.
 type State struct {
 	ChainID      string
 	Height       uint64

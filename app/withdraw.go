@@ -33,8 +33,9 @@ type withdrawOp struct{ *tx.Withdraw }
 
 func (w withdrawOp) sender() sender { return voterSender(w.Participant, w.Proposal) }
 
-// check rejects a withdrawal that was signed before a revocation of its sender (M9), and one from a
-// proposal that is not in the state, is accepted, or does not have the sender's approval (M5).
+// check rejects a withdrawal that was signed before a revocation of its sender (M9). It also
+// rejects (M5) a withdrawal from a proposal that is not in the state, is accepted, or does not have
+// the sender's approval.
 func (w withdrawOp) check(s *State) error {
 	if err := s.checkRevocations(w.Participant, w.Revocations); err != nil {
 		return err
@@ -56,7 +57,8 @@ func (w withdrawOp) check(s *State) error {
 
 // apply removes the approval. A proposal without an approval of an active participant leaves the
 // state. So does a weak proposal whose first approver has as many other weak proposals as it may
-// have: if it stayed, two participants could approve and withdraw in turns, and fill the state.
+// have. If such a proposal stayed, two participants could approve and withdraw in turns, and fill
+// the state.
 func (w withdrawOp) apply(s *State, t *tx.Tx) {
 	at := slices.IndexFunc(s.Proposals, func(p Proposal) bool { return bytes.Equal(p.Id, w.Proposal) })
 	p := &s.Proposals[at]
@@ -84,8 +86,9 @@ func (s *State) checkRevocations(index uint32, revocations uint64) error {
 	return nil
 }
 
-// discard removes proposals, because of a Withdraw or of their age, and revokes their approvals: an
-// approval of a Join, which has no nonce, could otherwise be sent again with the Join.
+// discard removes the selected proposals. by is the Withdraw that ended them, or nil if they
+// expired. discard adds a revocation to every approver: a Join has no nonce, so without the
+// revocation anybody could send the Join and an old approval again.
 func (s *State) discard(selects func(Proposal) bool, by *tx.Tx) {
 	s.Proposals = slices.DeleteFunc(s.Proposals, func(p Proposal) bool {
 		if !selects(p) {

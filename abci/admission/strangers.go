@@ -15,8 +15,8 @@ import (
 
 const (
 	// strangerPause is the min time between two log lines about the same stranger, and lineInterval
-	// the min time between two lines about any strangers, so that connections with many ids do not
-	// fill the log.
+	// the min time between two lines about any strangers. So connections with many ids do not fill
+	// the log.
 	strangerPause, lineInterval = 10 * time.Minute, 10 * time.Second
 	// maxStrangers is the max number of strangers that strangerLog remembers.
 	maxStrangers = 1 << 10

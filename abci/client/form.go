@@ -27,9 +27,9 @@ const maxForm = 64 << 10
 const MaxBatch = 10
 
 // BroadcastAll does what Broadcast does for several transactions, and returns an error or nil for
-// each. It sends up to MaxBatch transactions of together at most maxForm bytes in one request,
-// because a request with ten transactions costs client and node less than a third of ten requests.
-// Other transactions, and all transactions if the node takes no batches, are sent one by one.
+// each. It sends up to MaxBatch transactions of together at most maxForm bytes in one request. A
+// request with ten transactions costs client and node less than a third of ten requests. Other
+// transactions, and all transactions if the node takes no batches, are sent one by one.
 func (c *Client) BroadcastAll(ctx context.Context, txs []*tx.Tx) []error {
 	errs := make([]error, len(txs))
 	at, size := c.webAddress(), 0

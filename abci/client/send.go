@@ -109,8 +109,8 @@ func (c *Client) EnactmentOf(ctx context.Context, prefix string) (*Enactment, er
 	return c.EnactmentAt(ctx, last, prefix)
 }
 
-// EnactmentIn returns the enactment of a proposal, named by its id or a prefix of it, in the events of the block at a
-// height, or nil.
+// EnactmentIn returns the enactment of a proposal from the events of the block at a height. It returns nil if the
+// events have none. The argument proposal is the proposal's id or a prefix of the id.
 func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enactment {
 	for _, e := range events {
 		if e.Type != "enactment" && e.Type != "discard" {

@@ -35,8 +35,8 @@ func scryptRecipient(passphrase string) (*age.ScryptRecipient, error) {
 	return to, err
 }
 
-// writeIdentity encrypts the age key identity with a passphrase, and writes it to the keystore's
-// file. After a crash that file is either the old file or the whole new file.
+// writeIdentity encrypts the home's age key with a passphrase, and writes the result to the
+// keystore's file. After a crash that file is either the old file or the whole new file.
 func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string) error {
 	to, err := scryptRecipient(passphrase)
 	if err != nil {

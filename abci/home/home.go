@@ -234,7 +234,7 @@ func ResetState(c *config.Config, a AppConfig) error {
 	if err := RemoveWAL(c.Consensus.WalFile()); err != nil {
 		return err
 	}
-	return os.RemoveAll(filepath.Join(c.DBDir(), DivergenceFile)) // last: until then no node starts on half the data
+	return os.RemoveAll(filepath.Join(c.DBDir(), DivergenceFile)) // last: while it exists, no node starts
 }
 
 // RemoveWAL removes the files of a write-ahead log: the current file, and the older files, whose

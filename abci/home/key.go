@@ -241,7 +241,7 @@ func CheckRelay(c *config.Config, a AppConfig) error {
 func NoValidator() *privval.FilePV { return privval.NewFilePV(ed25519.GenPrivKey(), "", "") }
 
 // WarnReadable warns about key files that users other than their owner can access. It does not
-// prevent the start, because the operator may have reasons.
+// prevent the start, because the operator may have reasons for that access.
 func WarnReadable(logger log.Logger, paths ...string) {
 	for _, path := range paths {
 		info, err := os.Stat(path)

@@ -158,7 +158,7 @@ func OneLine(err error, v *viper.Viper, prefix string, target any) error {
 	}
 	said := func(fault string) string {
 		if m := unknownKeys.FindStringSubmatch(fault); m != nil {
-			if strings.ContainsRune(m[1], '.') { // a Go type and not a section: the key is above the first section
+			if strings.ContainsRune(m[1], '.') { // a Go type, because the key stands above the first section
 				m[1] = ""
 			}
 			return unknownKey(v.ConfigFileUsed(), m[1], strings.Split(m[2], ", "), target)
@@ -191,8 +191,8 @@ func OneLine(err error, v *viper.Viper, prefix string, target any) error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// SyntaxError returns the error of a TOML file that does not parse, to follow the name of the file:
-// with line, column and reason.
+// SyntaxError rewords the error of a TOML file that does not parse. The new text has line, column
+// and reason; the caller puts the name of the file before it.
 func SyntaxError(err error) error {
 	var at interface { // the TOML decoder's error
 		error

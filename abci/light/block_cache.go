@@ -17,8 +17,8 @@ import (
 
 // execution returns the block of a verified header in the form that a state executes. If the
 // header's hash shows that the block consists of cached transactions, execution takes the block
-// from the cache, because fetching a block with a thousand gradients takes longer than computing
-// the next thousand gradients.
+// from the cache. Fetching a block with a thousand gradients takes longer than computing the next
+// thousand gradients.
 func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
 	if txs := f.cache.blockFromCache(b.Header); txs != nil {

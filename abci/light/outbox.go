@@ -21,7 +21,7 @@ const (
 	// batchBytes bounds the bytes of the transactions in a request with several transactions.
 	batchBytes = 64 << 10
 	// If more than manyCallers callers wait for a state, a sender pauses for linger before each
-	// request, to collect more transactions: the workers of a group submit their commitments one by
+	// request, to collect more transactions. The workers of a group submit their commitments one by
 	// one.
 	linger      = 5 * time.Millisecond
 	manyCallers = 64

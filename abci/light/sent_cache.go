@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// sentCache caches the transactions of one round that the workers of this process have sent, so
-// that the verifier need not fetch and verify them again in a draft or a block.
+// sentCache caches the transactions of one round that the workers of this process have sent. The
+// verifier then need not fetch and verify them again in a draft or a block.
 type sentCache struct {
 	mu             sync.Mutex
 	epoch, round   uint64

@@ -21,7 +21,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// AggregateChannel is the channel of reactor.AggregateReactor. CometBFT does not use its id.
+// AggregateChannel is the channel of reactor.AggregateReactor. CometBFT does not use this channel
+// id.
 const AggregateChannel = byte(0x51)
 
 const (
@@ -37,8 +38,8 @@ const (
 
 // messageSizes holds the size limit of a message, in bytes, for each channel. The limits follow
 // from the chain's parameters, number of participants and block size. They are needed because
-// CometBFT buffers a message until it is whole, and CometBFT's own limits are for the largest
-// possible chain: 100 MiB for a block, 16 MB for a chunk.
+// CometBFT buffers a message until it is whole. CometBFT's own limits are for the largest possible
+// chain: 100 MiB for a block, 16 MB for a chunk.
 type messageSizes map[byte]int
 
 func MessageSizesOf(c *config.Config, p params.Params, n int, block int64) messageSizes {

@@ -33,7 +33,7 @@ const (
 type peerBytes struct {
 	wholeBytes     atomic.Int64 // the bytes of whole messages, with packet headers
 	lastWholeBytes [2]int64     // the values of wholeBytes at the last two checks
-	credit         int64        // the bytes of pings, minus the bytes that wholeBytes counts too many
+	credit         int64        // the bytes of pings, minus the bytes by which wholeBytes is too high
 	weight         int64        // the sum of the unfinished bytes over all checks
 }
 

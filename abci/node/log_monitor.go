@@ -60,7 +60,7 @@ func (h logMonitor) With(keyvals ...any) log.Logger {
 func (r *Running) onError(message string, cause any) {
 	reason := fmt.Sprint(cause)
 	switch message {
-	case saidUnsigned: // also said while a remote signer is away
+	case saidUnsigned: // CometBFT also logs this while no remote signer is connected
 		if err, ok := cause.(error); ok && errors.As(err, new(*fs.PathError)) {
 			r.fail(fmt.Errorf("%w: %w", errNoLog, err))
 		}

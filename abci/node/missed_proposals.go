@@ -11,9 +11,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// missedProposals tracks the proposers that missed their last turn. Validators have equal powers,
-// so CometBFT's proposer advances by one validator with each height, and with each round of a
-// height: with n validators, one validator is the proposer of round 0 at heights h and h-n. The
+// missedProposals tracks the proposers that missed their last turn. Validators have equal powers.
+// So CometBFT's proposer advances by one validator with each height, and with each round of a
+// height. With n validators, one validator is the proposer of round 0 at heights h and h-n. The
 // result is an estimate of this node and affects only timeouts. Only FinalizeBlock uses it.
 type missedProposals struct {
 	height     int64 // the height of the last block

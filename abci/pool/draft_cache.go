@@ -8,9 +8,9 @@ import (
 )
 
 // Drafts caches the drafts, and the errors, of all participants for the current content of the
-// pool, because any client may query the draft of any participant. It also caches the last Delta,
-// so that the rule runs only once for a state and a set of gradients, even if several participants
-// may lead or other transactions change the pool.
+// pool, because any client may query the draft of any participant. It also caches the last Delta.
+// So the rule runs only once for a state and a set of gradients, even if several participants may
+// lead or other transactions change the pool.
 type Drafts struct {
 	mu        sync.Mutex
 	changed   <-chan struct{} // the channel Changed of the snapshot that the cached drafts were made from

@@ -35,8 +35,8 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 }
 
 // Grow adds new records until the history has size records. It reads them through the function
-// records, which visits the stored records that follow the record after, or all records if after is
-// nil, in the order in which their rounds closed.
+// records. That function visits stored records in the order in which their rounds closed: the
+// records that follow the record after, or all records if after is nil.
 func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -25,7 +25,7 @@ func MonikerText(moniker string) string {
 }
 
 // AboutByName returns the text about a proposal with the moniker of each member beside its index, as
-// "alice (#0)". A moniker forges no line.
+// "alice (#0)". Monikers that are not plain words are quoted, so that none adds a line to the text.
 func (m Membership) AboutByName(p Proposal) string {
 	text := p.About
 	if at := aboutSubject.FindStringSubmatch(text); at != nil {

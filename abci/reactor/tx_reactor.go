@@ -252,7 +252,7 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 // admit passes a transaction to the mempool, or directly to the application. CometBFT's mempool
 // hashes each transaction four times, and twice more at its commit. So a large transaction, which
 // always belongs to a round, bypasses the mempool if the mempool holds another transaction and
-// g.floodPeers is empty. Then nothing needs the transaction in the mempool: only gossip to
+// g.floodPeers is empty. Then nothing needs the transaction in the mempool. Only gossip to
 // g.floodPeers reads transactions there, blocks are made from the application's pool, and consensus
 // only waits until the mempool is not empty.
 func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {

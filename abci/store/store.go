@@ -130,8 +130,8 @@ func (s *Store) Save(out *app.Outcome, withDocument bool) error {
 }
 
 // putState writes the model of a closed round. If withDocument is set, it also writes the state's
-// document. A model is written only once: the document is then without the model, and the entry
-// under prefixModelOfState is the model's key.
+// document. A model is written only once: the document leaves out the model of a closed round, and
+// the entry under prefixModelOfState has the key of that model.
 func (w batch) putState(out *app.Outcome, withDocument bool) {
 	var beside []byte
 	if r := out.Record; r != nil && (!endedEpoch(out.State) || hasModel(out.State, r.ModelHash)) {

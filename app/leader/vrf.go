@@ -82,9 +82,9 @@ func Verify(key, input, proof []byte) (out Output, err error) {
 }
 
 // CheckKey rejects a key unless it is the canonical encoding of a point of the prime-order group
-// other than the neutral element. The check is stricter than RFC 9381, section 5.4.5: two keys that
-// differ by a point of small order have equal outputs whenever the challenge is a multiple of 8, so
-// their owners could force a tie after a few tries.
+// other than the neutral element. The check is stricter than RFC 9381, section 5.4.5. Two keys that
+// differ by a point of small order have equal outputs whenever the challenge is a multiple of 8.
+// Without the check, their owners could force a tie after a few tries.
 func CheckKey(key []byte) error {
 	var compressed curve.CompressedEdwardsY
 	if _, err := compressed.SetBytes(key); err != nil {

@@ -39,8 +39,8 @@ func (c Change) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s -> %s %s", c.Name, plain(c.Before), plain(c.After), c.Unit), " ")
 }
 
-// Settings returns parameters by their path in genesis, as texts in the unit of their meaning. It
-// leaves out values that are 0, false or empty.
+// Settings returns the texts of parameters by their path in genesis. Each text is in the unit that
+// Meanings has for the path. It leaves out values that are 0, false or empty.
 func Settings(p Params) (map[string]string, error) {
 	values, err := valuesOf(p)
 	if err != nil {

@@ -7,7 +7,7 @@ import "fmt"
 const (
 	envelopeBytes   = 512     // a gradient or an aggregate without payload: signature, proof and header
 	includedBytes   = 48      // an aggregate's entry: a hash and an index
-	commitBytes     = 3400    // a worst-case commit's bytes for each validator
+	commitBytes     = 3400    // the max bytes of a commit for each validator
 	operationBytes  = 1 << 16 // the bytes of all operations in a block
 	leastBlockBytes = 1 << 20
 	// blockBytesPercent is the space for a round's transactions, in percent of their bytes. BlockBytes

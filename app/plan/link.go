@@ -31,7 +31,8 @@ const (
 	// part for each participant's signatures, VRF proofs and votes.
 	roundWork, memberWork = 4.3e-3, 1.1e-3 // seconds
 	// workerWork is a node's CPU time for each participant without a node: signatures, VRF proof,
-	// commitment, rule and the way of its transactions, measured with 1,000 of them.
+	// commitment, rule, and the transfer of its transactions. It was measured with 1,000 such
+	// participants.
 	workerWork = 0.75e-3 // seconds
 	// stepWork is the CPU time of a training step for each example and parameter of a built-in
 	// model.

@@ -112,7 +112,7 @@ func Make(in Input) (Plan, error) {
 // spend returns the accountant's result and the chain's ledger. The ledger is an RDP accountant
 // too, but has fewer orders and rounds each cost up, so the ledger's epsilon is higher. For a
 // target epsilon and the RDP accountant, spend therefore raises the noise until the target epsilon
-// pays for all rounds in the ledger, if less than twice the noise is enough.
+// pays for all rounds in the ledger. It does so only if less than twice the noise is enough.
 func (in Input) spend() (privacyCost, Ledger, error) {
 	s, err := in.account()
 	if err != nil {

@@ -87,8 +87,8 @@ func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error)
 }
 
 // CheckLedger compares the ledger of parameters with the accountant. It rejects costs that are too
-// low and budgets that are too high: the chain would claim more privacy than it has. It also
-// rejects parameters that declare the noise of Lemma 1 and have other noise.
+// low and budgets that are too high: with such values the chain would claim more privacy than it
+// has. It also rejects parameters that declare the noise of Lemma 1 and have other noise.
 func CheckLedger(all params.Params) error {
 	if err := checkLemma1(all); err != nil {
 		return err

@@ -73,8 +73,8 @@ func strokesPreset(n, f int) params.Params {
 	p.Training.LearningRate, p.Privacy.WorkerMomentum = 30, 0.8
 	p.Grid.Step = worker.GridStep(p.Privacy)
 	if f > 1 {
-		// At the same epsilon the noise of the whole training, z/(q sqrt(T)), is a sixth lower with
-		// these larger batches than at a sampling rate of 0.1.
+		// At the same epsilon the noise of the whole training, z/(q sqrt(T)), is a sixth lower at a
+		// sampling rate of 0.3 than at 0.1.
 		p.Training.LearningRate = 15
 		p.Privacy.NoiseMultiplier, p.Privacy.SamplingRate = 4.01, 0.3
 		p.Privacy.Batch = uint32(max(1, examples*3/(10*n)))

@@ -13,17 +13,18 @@ import (
 var ErrScarce = errors.New("too few rows for their epsilon")
 
 // maxTableNoise is the max norm of the noise in a vector, in clip norms, with which a table is
-// trained. With f attackers, a third of the participants, every training on a recognised table
-// failed at 1.66 and above, and none failed at 0.95 and below (docs/TABLES.md).
+// trained. With f attackers, a third of the participants, every training on a table of
+// docs/TABLES.md failed at 1.66 and above, and none failed at 0.95 and below.
 const maxTableNoise = 1
 
-// CheckTable returns ErrScarce, with the number of rows and the epsilon that would do, if the
-// tables of n participants are too small: if the noise in a submitted vector, after the worker's
-// momentum, is longer than the clip norm, which bounds the gradient in the vector. Attackers that
-// hide in such noise decide the result. With f = 0 there are no attackers, and the noise in the
-// mean of n vectors counts. examples is the number of a participant's examples or groups, which the
-// error names; if examples is 0, the error names the number for which batch and sampling rate are
-// meant. CheckTable accepts every chain without a table or without noise.
+// CheckTable returns ErrScarce if the tables of n participants are too small for their epsilon.
+// They are too small if the noise in a submitted vector, after the worker's momentum, is longer
+// than the clip norm, which bounds the gradient in the vector. Attackers that hide in such noise
+// decide the result. With f = 0 there are no attackers, and CheckTable considers the noise in the
+// mean of n vectors. The error names examples, the number of a participant's examples or groups,
+// and a number of rows and an epsilon that are enough. If examples is 0, the error names the number
+// for which batch and sampling rate are meant. CheckTable accepts every chain without a table or
+// without noise.
 func CheckTable(p params.Params, n, examples int) error {
 	if p.Model.Table == nil || p.Privacy.Mechanism != params.MechanismGaussian {
 		return nil

@@ -44,9 +44,9 @@ func (w *worker) delayInactive(ctx context.Context) error {
 	return nil
 }
 
-// refreshTask gets the current task after a computation, because a gradient that is too late for
-// its round's commit phase must not be signed: it would spend epsilon for nothing. refreshTask
-// returns errUnawaited if the round has closed.
+// refreshTask gets the current task after a computation. A gradient that is too late for its
+// round's commit phase must not be signed, because the signature would spend epsilon for nothing.
+// refreshTask returns errUnawaited if the round has closed.
 func (w *worker) refreshTask(ctx context.Context) error {
 	at := w.roundID()
 	task, err := w.chain.Await(ctx, w.public(), nil)
@@ -59,8 +59,9 @@ func (w *worker) refreshTask(ctx context.Context) error {
 	return nil
 }
 
-// gradient returns the participant's only gradient for the round: the gradient in the journal, or a
-// new gradient, which is then in the journal. It returns nil if the worker skips the round.
+// gradient returns the participant's only gradient for the round: the gradient in the journal or,
+// if the journal has none, a new gradient, which the signer adds to the journal. It returns nil if
+// the worker skips the round.
 func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
 	if w.isSkipped(w.task.Epoch, w.task.Round) {
 		if !w.skipsUntilOverdue {

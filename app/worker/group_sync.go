@@ -23,7 +23,7 @@ type batch struct {
 }
 
 // fewTogether is the min number of files for a sync of the whole file system. Such a sync includes
-// the writes of other programs, and costs more than to sync a few files one by one.
+// the writes of other programs, and takes longer than syncing a few files one by one.
 const fewTogether = 4
 
 // Sync returns when all earlier writes to the file are on the disk.

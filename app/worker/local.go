@@ -33,7 +33,7 @@ func (l *Local) Keys(_ context.Context, reload bool) (PublicKeys, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if reload && l.reload != nil {
-		if keys, err := l.reload(); err == nil { // while the file is being replaced, the old keys stay
+		if keys, err := l.reload(); err == nil { // while the file is being replaced, the old keys stay in use
 			l.keys = keys
 		}
 	}

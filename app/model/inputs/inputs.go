@@ -27,8 +27,8 @@ var (
 // The zero value keeps the strokes of whole sets in memory.
 type Keep struct {
 	Folder string // the folder of the cache files, which must exist
-	// Progress is called with the number of images whose strokes are computed. Its error ends the computation, and is
-	// returned. It may be nil.
+	// Progress is called with the number of images whose strokes are computed. An error from Progress ends the
+	// computation, and is returned. Progress may be nil.
 	Progress func(done int) error
 }
 

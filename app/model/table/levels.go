@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// These are the levels of an input that says yes or no. The model maps noLevel to an input
-// next to 0, so that the categories that a row does not have hardly lengthen the row's gradient.
-// yesLevel becomes the input 1.
+// These are the levels of an input with two values, such as the input for one category. The model
+// maps noLevel to an input next to 0, so that the inputs for the other categories hardly lengthen a
+// row's gradient. It maps yesLevel to the input 1.
 const (
 	noLevel  = 128
 	yesLevel = math.MaxUint8

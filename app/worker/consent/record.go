@@ -96,9 +96,9 @@ func (r Record) verify() error {
 }
 
 // DecisionOf returns a participant's decision on a subject, and the record of that decision. The
-// last record that the participant's current key or a former key signed decides: a rotation of the
-// key does not withdraw a decision. Without such a record the decision is Awaited, and the record
-// is empty.
+// decision is that of the last record with a signature by the participant's current key or a former
+// key: a rotation of the key does not withdraw a decision. Without such a record the decision is
+// Awaited, and the record is empty.
 func DecisionOf(all []Record, about Subject, p app.Participant) (Decision, Record) {
 	for _, r := range slices.Backward(all) {
 		if r.Subject == about && isKeyOf(r.PubKey, p) {

@@ -24,8 +24,8 @@ const (
 const Consent = "consent"
 
 // Kinds returns the entries that Policy.Allow may have. A rotation is not among them: with a
-// rotation, a node could replace the participant's keys by its own. An operator rotates keys with
-// the signer's home.
+// rotation, a node could replace the participant's keys by the node's own keys. An operator rotates
+// keys with the signer's home.
 func Kinds() []string {
 	all := []string{Consent}
 	for _, k := range tx.Kinds() {

@@ -48,8 +48,9 @@ func userOf(c *net.UnixConn) (user uint32, err error) {
 	return user, err
 }
 
-// checkFolder rejects a folder in which another user could replace the socket, by that user's own
-// socket, or by a link to a file whose mode listenUnix would then change.
+// checkFolder rejects a folder in which another user could replace the socket. That user could put
+// another socket in its place, or a link to a file, and listenUnix would then change the mode of
+// that file.
 func checkFolder(folder string) error {
 	var s unix.Stat_t
 	if err := unix.Stat(folder, &s); err != nil {

@@ -36,7 +36,7 @@ type Server struct {
 	limit  *rate.Limiter
 	slots  chan struct{} // holds an element for each request in memory
 	log    func(message string, keyvals ...any)
-	refuse func(message string, keyvals ...any) // log with a limited rate, for a client's requests
+	refuse func(message string, keyvals ...any) // logs rejected requests at a limited rate
 }
 
 // maxAtOnce is the max number of requests in memory at once. Further requests wait.
@@ -148,8 +148,8 @@ func (s *Server) keys(ctx context.Context, r *keysRequest) (worker.PublicKeys, e
 	return s.signer.Keys(ctx, r.Reload)
 }
 
-// openJournal opens the journal and returns its record without the aggregates: together they could
-// exceed maxRequest, and a worker asks for each aggregate separately.
+// openJournal opens the journal and returns its record without the aggregates: all aggregates
+// together could exceed maxRequest, and a worker asks for each aggregate separately.
 func (s *Server) openJournal(ctx context.Context, r *openRequest) (*worker.Record, error) {
 	if err := s.checkChain(r.ChainID); err != nil {
 		return nil, err

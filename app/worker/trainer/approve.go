@@ -43,7 +43,7 @@ func (c Config) approvedCopy() (Config, string, error) {
 }
 
 // relocate returns the configuration for a copy of the code. Every argument that is a file of the
-// code in folder becomes the path of its copy in copyFolder. Paths of data stay.
+// code in folder becomes the path of its copy in copyFolder. Paths of data stay the same.
 func (c Config) relocate(folder, copyFolder string, code Code) (Config, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {

@@ -81,7 +81,7 @@ func unstartedReport(err error, m params.Model) Report {
 }
 
 // tolerance is the max distance of two vectors, relative to a norm, at which the check treats them
-// as equal. float32 rounding explains this distance.
+// as equal. The rounding of float32 can cause such a distance.
 const (
 	tolerance  = 1e-3
 	maxChecked = 8 // the number of examples that are checked one by one

@@ -11,8 +11,8 @@ import (
 )
 
 // These are the protocol versions of docs/TRAINER.md that this package speaks. The second version
-// supports groups. It also gives each question a number, so that an answer to an earlier question
-// is detected.
+// supports groups. In that version each question also has a number, so that an answer to an earlier
+// question is detected.
 const (
 	protocolFirst  = 1
 	protocolSecond = 2

@@ -60,7 +60,7 @@ func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none, has [2]unix.CapUserData
 	if err := unix.Capget(&header, &has[0]); err != nil || has == none {
-		return err // docs/spdl.service grants no capabilities, and forbids capset
+		return err // under docs/spdl.service a process has no capabilities, and may not call capset
 	}
 	return unix.Capset(&header, &none[0])
 }
@@ -144,8 +144,8 @@ func setLimits(p policy, processes int) error {
 			return fmt.Errorf("limit of %s: %w", l.name, err)
 		}
 		most := min(uint64(l.most), now.Max)
-		// The function of package syscall is needed: with that of unix, Go would restore the limit
-		// on descriptors before it executes the trainer.
+		// After the Setrlimit of package unix, Go would restore the limit on descriptors before it
+		// executes the trainer.
 		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return fmt.Errorf("limit of %s: %w", l.name, err)
 		}

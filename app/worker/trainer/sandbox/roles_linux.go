@@ -6,8 +6,9 @@ import (
 	"syscall"
 )
 
-// init runs the role of a process that this package started, which is in the process name. It runs
-// before main, so that every program that links this package, also a test, can contain a trainer.
+// If this package started the process, init runs the role that the name of the process says. It
+// runs before main, so that every program that links this package, also a test, can contain a
+// trainer.
 func init() {
 	if len(os.Args) != 1 {
 		return

@@ -42,7 +42,8 @@ const (
 	DefaultProcesses = 512
 )
 
-// MinMemory is the smallest allowed limit of memory, in bytes. An interpreter needs it to start.
+// MinMemory is the smallest allowed limit of memory, in bytes. An interpreter needs that much
+// memory to start.
 const MinMemory = 64 << 20
 
 // Validate returns an error for settings that are out of bounds.
