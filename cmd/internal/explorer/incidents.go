@@ -61,51 +61,58 @@ func proven(offences []app.Offence) (out []incident) {
 // apart is the number of rounds without the same trouble after which it counts as a new incident.
 const apart = 5
 
+// incidents collects the incidents of one participant, oldest first.
+type incidents struct {
+	all  []incident
+	last map[string]int // by class, the index in all of the last incident
+}
+
+// add adds a round with trouble of a class: to the last incident of the class, or as a new incident.
+func (x *incidents) add(r result, class, tag, reason string) {
+	at, ok := x.last[class]
+	if !ok || r.Round-x.all[at].Last > apart && class != LeftOut {
+		at = len(x.all)
+		x.last[class] = at
+		x.all = append(x.all, incident{Class: class, Tag: tag, First: r.Round, Epoch: r.Epoch})
+	}
+	i := &x.all[at]
+	i.Last, i.Count, i.rounds = r.Round, i.Count+1, append(i.rounds, r.Round)
+	if r.Verdict.Reputation != nil {
+		i.reputation = append(i.reputation, *r.Verdict.Reputation)
+	}
+	if c := r.Verdict.Change; c != nil && *c < 0 {
+		i.loss = append(i.loss, fmt.Sprintf("%.4g", float64(*c)/params.One))
+	}
+	if reason != "" && !slices.Contains(i.reasons, reason) {
+		i.reasons = append(i.reasons, reason)
+	}
+}
+
 // incidentsOf returns the incidents in a participant's results. The results are given oldest first,
 // and the newest incident comes first.
 func incidentsOf(results []result) []incident {
-	var out []incident
-	open := map[string]int{} // incident by class
-	note := func(r result, class, tag, reason string) {
-		at, ok := open[class]
-		if !ok || r.Round-out[at].Last > apart && class != LeftOut {
-			at = len(out)
-			open[class] = at
-			out = append(out, incident{Class: class, Tag: tag, First: r.Round, Epoch: r.Epoch})
-		}
-		i := &out[at]
-		i.Last, i.Count, i.rounds = r.Round, i.Count+1, append(i.rounds, r.Round)
-		if r.Verdict.Reputation != nil {
-			i.reputation = append(i.reputation, *r.Verdict.Reputation)
-		}
-		if c := r.Verdict.Change; c != nil && *c < 0 {
-			i.loss = append(i.loss, fmt.Sprintf("%.4g", float64(*c)/params.One))
-		}
-		if reason != "" && !slices.Contains(i.reasons, reason) {
-			i.reasons = append(i.reasons, reason)
-		}
-	}
+	x := incidents{last: map[string]int{}}
 	for _, r := range results {
 		v := r.Verdict
 		switch {
 		case v.Opposed:
-			note(r, "opposed", "✕ opposed", "")
+			x.add(r, "opposed", "✕ opposed", "")
 		case v.Fate == Refused:
-			note(r, Refused, "! rejected", rejectedAs(r))
+			x.add(r, Refused, "! rejected", rejectedAs(r))
 		case v.Fate == Absent:
-			note(r, Absent, "· absent", "")
+			x.add(r, Absent, "· absent", "")
 		case v.Fate == LeftOut:
-			note(r, LeftOut, "– left out", "")
+			x.add(r, LeftOut, "– left out", "")
 		}
 		if v.Passed {
-			note(r, Watch, "↷ failed to lead", r.Turn)
+			x.add(r, Watch, "↷ failed to lead", r.Turn)
 		}
 	}
-	for i := range out {
-		out[i].tell(results)
+	for i := range x.all {
+		x.all[i].tell(results)
 	}
-	slices.Reverse(out)
-	return out
+	slices.Reverse(x.all)
+	return x.all
 }
 
 // rejectedAs returns the reason for which the node rejected the participant's gradient of a round.

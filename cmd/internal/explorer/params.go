@@ -122,6 +122,13 @@ func (s *Server) paramsPage(r *http.Request) (content, error) {
 			return content{}, err
 		}
 	}
+	b.compare(now, usual, before)
+	return content{"params", "Parameters", b}, nil
+}
+
+// compare sets the page's settings, in the order of their names. now holds the values of the running
+// epoch, usual those of the preset, and before those of the previous epoch.
+func (b *settingsPage) compare(now, usual, before map[string]string) {
 	all := maps.Clone(now)
 	maps.Copy(all, usual)
 	if b.Whole {
@@ -137,7 +144,6 @@ func (s *Server) paramsPage(r *http.Request) (content, error) {
 		}
 		b.Settings = append(b.Settings, set)
 	}
-	return content{"params", "Parameters", b}, nil
 }
 
 // orUnset returns the value of a name, or a text that it is not set: parameters leave out values

@@ -154,29 +154,36 @@ func (t *tail) turn(ctx context.Context, status query.Status) error {
 	if err != nil {
 		return err
 	}
-	var past []Point
+	if another {
+		t.source.forget()
+	}
 	if !begun || another {
-		if another {
-			t.source.forget()
-		}
-		t.epoch, t.next = status.Epoch, status.Round
-		if past, err = t.past(ctx, status, running); err != nil {
-			return err
-		}
-		t.passed.begin(past, params.RoundID{Epoch: status.Epoch, Round: status.Round})
+		return t.begin(ctx, status, running)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.before = nil
-	if begun && !another && last.Epoch+1 == status.Epoch {
+	if last.Epoch+1 == status.Epoch {
 		was := t.params
 		t.before = &was
 	}
-	t.params, t.begun = running, true
-	if !begun || another {
-		t.status, t.points, t.newest = status, past, nil
-		t.source.looks.Add(1)
+	t.params = running
+	return nil
+}
+
+// begin begins the history with the last rounds of the running epoch.
+func (t *tail) begin(ctx context.Context, status query.Status, running params.Params) error {
+	t.epoch, t.next = status.Epoch, status.Round
+	past, err := t.past(ctx, status, running)
+	if err != nil {
+		return err
 	}
+	t.passed.begin(past, params.RoundID{Epoch: status.Epoch, Round: status.Round})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.before, t.params, t.begun = nil, running, true
+	t.status, t.points, t.newest = status, past, nil
+	t.source.looks.Add(1)
 	return nil
 }
 

@@ -103,10 +103,8 @@ func (g *Glance) troubles() []Trouble {
 func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 	out = g.proven(p.Participant)
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for _, x := range g.Refused {
-		if c == nil && x.Signed && x.Participant == p.Participant {
-			say("this node rejected its gradient of round %d: %s", x.Round, explorer.RejectionText(x))
-		}
+	if c == nil {
+		out = append(out, g.rejected(p.Participant)...)
 	}
 	opposed, absent := count{}, count{}
 	joined := p.Participations > uint64(g.includes(p.Participant)) // before the rounds that top has read
@@ -161,6 +159,17 @@ func (g *Glance) proven(participant uint32) (out []string) {
 		default:
 			out = append(out, fmt.Sprintf("proven offence in block %d: two different statements (%s) for round %d", o.Height,
 				o.Cause(), o.Round))
+		}
+	}
+	return out
+}
+
+// rejected returns the reasons for which this node rejected gradients of a participant.
+func (g *Glance) rejected(participant uint32) (out []string) {
+	for _, x := range g.Refused {
+		if x.Signed && x.Participant == participant {
+			out = append(out, fmt.Sprintf("this node rejected its gradient of round %d: %s", x.Round,
+				explorer.RejectionText(x)))
 		}
 	}
 	return out
