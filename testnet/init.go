@@ -66,7 +66,7 @@ func Init(m Manifest) (*Net, error) {
 	if err := m.checkData(p); err != nil {
 		return nil, err
 	}
-	if err := m.checkTrainer(); err != nil {
+	if err := m.checkTrainer(p); err != nil {
 		return nil, err
 	}
 	n := &Net{Manifest: m, Genesis: app.Genesis{Params: p, Seed: m.genesisSeed()}}
@@ -99,19 +99,6 @@ func (m *Manifest) checkData(p params.Params) error {
 		return err
 	}
 	return cmp.Or(inputs.Check(d.Train, p.Model), home.CheckGroups(m.Data, d.Train, p))
-}
-
-// checkTrainer returns an error if the manifest names a trainer program that a worker cannot start.
-func (m *Manifest) checkTrainer() error {
-	if len(m.Trainer) == 0 {
-		return nil
-	}
-	w := home.DefaultAppConfig().Worker
-	m.worker(&w, 0)
-	if err := home.TrainerOf(home.DefaultConfig(), w, nil).Check(); err != nil {
-		return fmt.Errorf("trainer: %w", err)
-	}
-	return nil
 }
 
 // checkVacant returns an error unless a folder is missing or empty.

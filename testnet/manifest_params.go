@@ -74,15 +74,37 @@ func (m *Manifest) askTrainer(model params.Model) (int, error) {
 	if err := model.ValidateExternal(); err != nil {
 		return 0, err
 	}
-	w := home.DefaultAppConfig().Worker
-	m.worker(&w, 0)
-	t, err := trainer.Start(context.Background(), home.TrainerOf(home.DefaultConfig(), w, nil), model, params.Privacy{})
+	examples, err := m.startTrainer(model, params.Privacy{})
 	if err != nil {
 		return 0, fmt.Errorf("how many examples a participant has is not known: give it as --examples, or as examples in "+
 			"the manifest; the trainer did not say it: %w", err)
 	}
+	return examples, nil
+}
+
+// startTrainer starts and ends the first participant's trainer, and returns the number of its units of
+// privacy. It fails if the trainer does not answer HELLO, as on data that it cannot train on.
+func (m *Manifest) startTrainer(model params.Model, privacy params.Privacy) (int, error) {
+	w := home.DefaultAppConfig().Worker
+	m.worker(&w, 0)
+	t, err := trainer.Start(context.Background(), home.TrainerOf(home.DefaultConfig(), w, nil), model, privacy)
+	if err != nil {
+		return 0, err
+	}
 	defer t.Close()
 	return t.Len(), nil
+}
+
+// checkTrainer returns an error if the first participant's trainer does not start, for example on data that
+// it cannot train on. A net of such trainers would wait for gradients.
+func (m *Manifest) checkTrainer(p params.Params) error {
+	if len(m.Trainer) == 0 {
+		return nil
+	}
+	if _, err := m.startTrainer(p.Model, p.Privacy); err != nil {
+		return fmt.Errorf("node 0's trainer: %w", err)
+	}
+	return nil
 }
 
 // ownData reports whether the nodes read a data set other than the embedded MNIST.

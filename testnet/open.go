@@ -61,6 +61,10 @@ func Attackers(folder string) (map[uint32]string, error) {
 	return out, err
 }
 
+// CheckTrainer returns an error if the trainer of node 0 does not start on the parameters of the genesis. A
+// later epoch may have others.
+func (n *Net) CheckTrainer() error { return n.Manifest.checkTrainer(n.Genesis.Params) }
+
 // warnOfAttackers adds a warning if more nodes attack than the rule withstands.
 func (n *Net) warnOfAttackers() {
 	nodes := map[int]bool{}

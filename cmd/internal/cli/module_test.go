@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet"
 )
 
 // linearModel is a file whose functions build linear models, and one that cannot be trained.
@@ -50,6 +51,9 @@ def load(hello):
 def build():
     return {"w": np.zeros((3, 4)), "b": np.zeros(3)}
 `
+
+// fromMinusOne is noData with labels that are one too small.
+var fromMinusOne = strings.Replace(noData, "return x, np.arange(10) % 3", "return x, np.arange(10) % 3 - 1", 1)
 
 // written writes a file into a new folder and returns its path.
 func written(t *testing.T, name, content string) string {
@@ -216,6 +220,27 @@ func TestModuleLoads(t *testing.T) {
 	}
 }
 
+// TestNetOfUnfitData: a net whose trainers would reject their data is not made.
+func TestNetOfUnfitData(t *testing.T) {
+	python, dir := stage.Python(t, "numpy"), filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "new", dir, "--module", written(t, "my.py", noData)+":build", "--python", python,
+		"--validators", "1")
+	require.Zero(t, code, stderr)
+	manifest, before, net := filepath.Join(dir, "net.toml"), filepath.Join(t.TempDir(), "net"),
+		filepath.Join(t.TempDir(), "net")
+	_, stderr, code = spdl(t, "testnet", "init", "--manifest", manifest, "--home", before)
+	require.Zero(t, code, stderr)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "my.py"), []byte(fromMinusOne), 0o600))
+	_, stderr, code = spdl(t, "testnet", "init", "--manifest", manifest, "--home", net)
+	require.Equal(t, 1, code)
+	const says = "trainer failed: it did not start: it says: Unsuitable: load of my.py: y[0] is -1"
+	require.Contains(t, stderr, says)
+	require.NoDirExists(t, net)
+	made, err := testnet.Open(before)
+	require.NoError(t, err)
+	require.ErrorContains(t, made.CheckTrainer(), says)
+}
+
 // TestModulesThatAreNone: what cannot become a study is said in a sentence, and leaves nothing.
 func TestModulesThatAreNone(t *testing.T) {
 	python, my := stage.Python(t, "numpy"), written(t, "my.py", linearModel)
@@ -231,10 +256,13 @@ func TestModulesThatAreNone(t *testing.T) {
 		{"--group \"p\" names a column of a CSV file: name its labels", 2,
 			[]string{"--module", my + ":build", "--group", "p"}},
 		{"--data, --label and --group are for --module", 2, []string{"--data", my}},
+		{"a study has one model", 2, []string{"--module", my + ":build", "--template", "sklearn"}},
 		{"build returns a object, want a torch.nn.Module", 1, []string{"--module", my + ":forest"}},
 		{"has no function none", 1, []string{"--module", my + ":none"}},
 		{"my.py:fails fails: my.py:7: RuntimeError: no luck", 1, []string{"--module", my + ":fails"}},
 		{"array w has shape [3, 3], and the data have 784 inputs and 10 classes", 1, []string{"--module", my + ":build"}},
+		{"load of my.py: y[0] is -1, want a label from 0 to 2, as array w has 3 rows; 4 of 10 labels are outside", 1,
+			[]string{"--module", written(t, "my.py", fromMinusOne) + ":build"}},
 		{"python has no no_such_module: install it for this interpreter", 1,
 			[]string{"--module", written(t, "my.py", "import no_such_module") + ":build"}},
 		{"no interpreter no-such-python: name one with --python", 1, []string{"--module", my + ":build", "--python",

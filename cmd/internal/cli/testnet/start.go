@@ -111,7 +111,13 @@ func (o *startOptions) net(r *command.Run, home string) (*testnet.Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n, errors.Join(n.Stopped(), o.perturbable(n.Manifest))
+	if err := errors.Join(n.Stopped(), o.perturbable(n.Manifest)); err != nil {
+		return nil, err
+	}
+	if err := n.CheckTrainer(); err != nil { // no error: the running epoch may have another model
+		r.Warn(err.Error())
+	}
+	return n, nil
 }
 
 // perturbable rejects --inprocess for a net with workers or perturbations, which need processes.

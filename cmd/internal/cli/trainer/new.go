@@ -65,6 +65,10 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 			params.ClippingSum))
 	}
 	o.Log = r.Err
+	if o.module.Source != "" && r.Given(&o.template) {
+		return command.Usage(fmt.Errorf("--module %s and --template %s: a study has one model, leave one of them out",
+			o.module.Source, o.template))
+	}
 	if o.module.Source != "" {
 		return o.study(r, args[0])
 	}

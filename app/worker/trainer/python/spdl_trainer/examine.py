@@ -102,8 +102,18 @@ def initial(module: nn.Module, x: torch.Tensor) -> List[Tensor]:
             for name, p in module.named_parameters()]
 
 
-def mixes(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """Returns the outputs for a batch. Raises Unsuitable if forward changes a buffer, or if an
+def outputs(module: nn.Module, x: torch.Tensor) -> int:
+    """The number of outputs for each example of a batch, one for each class."""
+    with torch.no_grad():
+        out = _forward(module, x)
+    if out.dim() != 2 or len(out) != len(x):
+        raise Unsuitable("the module gives outputs of shape %s for inputs of shape %s, want (%d, classes)"
+                         % (tuple(out.shape), tuple(x.shape), len(x)))
+    return out.shape[1]
+
+
+def mixes(module: nn.Module, x: torch.Tensor) -> None:
+    """Raises Unsuitable if outputs for a batch are not finite, if forward changes a buffer, or if an
     example's output depends on the others."""
     before = {name: b.clone() for name, b in module.named_buffers()}
     with torch.no_grad():
@@ -114,12 +124,15 @@ def mixes(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
         if b.shape != before[name].shape or not torch.equal(b, before[name]):
             raise Unsuitable("training changes buffer %s, which a chain does not hold: an example's gradient would "
                              "depend on earlier batches" % name)
+    bad = torch.nonzero(~torch.isfinite(out))
+    if len(bad):
+        raise Unsuitable("the output of the module for example %d is %g, want finite numbers: a logarithm, a root or a "
+                         "quotient in forward" % (int(bad[0][0]), float(out[tuple(bad[0])])))
     if not torch.equal(out, again):
         raise Unsuitable(RANDOM)
     if out.shape != alone.shape or not torch.allclose(out, alone, rtol=1e-3, atol=1e-4):
         raise Unsuitable("the output for an example depends on the others of its batch: forward must treat each row "
                          "of its input by itself")
-    return out
 
 
 def _forward(module: nn.Module, x: torch.Tensor) -> torch.Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .data import Array, Data
 from .hello import Hello
+from .loaded import Loaded
 from .tensors import Tensor, Unsuitable
 
 
@@ -24,27 +25,39 @@ def names(model: Any) -> Optional[Tuple[str, str]]:
 
 class LinearStudy:
     """Multinomial logistic regression with the cross-entropy, without a penalty. The inputs are the
-    data's, flattened."""
+    data's, flattened. Errors about the data begin with their source."""
 
-    def __init__(self, hello: Hello, model: Any, data: Data) -> None:
+    def __init__(self, hello: Hello, model: Any, data: Data, source: str = "the data") -> None:
         self.hello = hello
-        x, y, x_test, y_test = (np.asarray(a) for a in data[:4])
-        self.x_test, self.y_test = x_test.reshape(len(x_test), -1), y_test
-        groups = np.asarray(data[4]) if len(data) > 4 else None
-        mine = hello.part(len(x), groups)
-        if groups is not None:
-            self.groups = groups[mine]
-        self.x, self.y = x.reshape(len(x), -1)[mine], y[mine]
+        loaded = Loaded(source, data)
+        self.x_test, self.y_test = loaded.x_test.reshape(len(loaded.x_test), -1), loaded.y_test
+        mine = hello.part(len(loaded.x), loaded.groups)
+        if loaded.groups is not None:
+            self.groups = [loaded.groups[i] for i in mine]
+        self.x, self.y = loaded.x.reshape(len(loaded.x), -1)[mine], loaded.y[mine]
         self.examples = len(mine)
         named = names(model)
         assert named is not None
         self.weight, self.bias = named
-        classes, inputs = 1 + int(max(y.max(), y_test.max())), self.x.shape[1]
+        inputs, seen = self.x.shape[1], 1 + int(loaded.y.max())
+        classes, because = self._classes(model, seen)
         self.shapes = {self.weight: (classes, inputs), self.bias: (classes,)}
         for name, shape in self.shapes.items():
             if isinstance(model, dict) and np.shape(model[name]) != shape:
                 raise Unsuitable("array %s has shape %s, and the data have %d inputs and %d classes: want %s"
-                                 % (name, list(np.shape(model[name])), inputs, classes, list(shape)))
+                                 % (name, list(np.shape(model[name])), inputs, seen,
+                                    [max(seen, classes), *shape[1:]]))
+        loaded.within(classes, because)
+
+    def _classes(self, model: Any, seen: int) -> Tuple[int, str]:
+        """The number of classes, and what decides it: the model, or the chain, because one participant may have
+        no row of the last class, or else the labels."""
+        if isinstance(model, dict):
+            return len(model[self.weight]), "array %s has %d rows" % (self.weight, len(model[self.weight]))
+        for t in self.hello.tensors:
+            if t["name"] == self.weight:
+                return int(t["shape"][0]), "the chain has %d classes" % t["shape"][0]
+        return seen, "the greatest of y is %d" % (seen - 1)
 
     def tensors(self) -> List[Tensor]:
         """The tensors of the model for genesis."""

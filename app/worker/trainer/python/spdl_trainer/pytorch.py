@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from .data import Data
-from .examine import RANDOM, examine, initial, mixes, shapes_of
+from .examine import RANDOM, examine, initial, mixes, outputs, shapes_of
 from .hello import Hello
+from .loaded import Loaded
 from .tensors import Tensor, Unsuitable
 
 try:
@@ -32,20 +33,26 @@ MOST = 128  # examples of a block
 
 class ModuleStudy:
     """A module, whose parameters are the tensors of HELLO by name and shape. Its inputs are a batch;
-    the loss is of a batch of one, and of class labels unless another is given."""
+    the loss is of a batch of one, and of class labels unless another is given. Errors about the data
+    begin with their source."""
 
     def __init__(self, hello: Hello, module: nn.Module, data: Data,
-                 loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = nn.functional.cross_entropy) -> None:
+                 loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = nn.functional.cross_entropy,
+                 source: str = "the data") -> None:
         examine(module)
+        loaded = Loaded(source, data, classified=loss is nn.functional.cross_entropy)
         torch.set_num_threads(1)  # several trainers may share the machine
         self.hello, self.module, self.loss = hello, module, loss
         self.shapes = shapes_of(module)
         self.types = {name: p.dtype for name, p in module.named_parameters()}
         floating = next(iter(self.types.values()))
-        x, y, x_test, y_test = (torch.as_tensor(a) for a in data[:4])
-        part = hello.part(len(x), data[4] if len(data) > 4 else None)
-        if len(data) > 4:
-            self.groups = [data[4][i] for i in part]
+        x, y, x_test, y_test = (torch.as_tensor(a) for a in (loaded.x, loaded.y, loaded.x_test, loaded.y_test))
+        part = hello.part(len(x), loaded.groups)
+        if loaded.groups is not None:
+            self.groups = [loaded.groups[i] for i in part]
+        if loss is nn.functional.cross_entropy:
+            classes = outputs(module, _as(x[:1], floating))
+            loaded.within(classes, "the module has %d outputs" % classes)
         mine = torch.tensor(part, dtype=torch.long)
         self.x, self.y = _as(x[mine], floating), y[mine]
         self.x_test, self.y_test = _as(x_test, floating), y_test
@@ -109,11 +116,7 @@ class ModuleStudy:
     def trial(self) -> None:
         """Computes two examples' gradients, and raises Unsuitable if that is impossible."""
         x, y = self.x[:2], self.y[:2]
-        out = mixes(self.module, x)
-        if not y.is_floating_point() and (out.dim() != 2 or out.shape[1] <= int(self.y.max())):
-            raise Unsuitable("the module gives outputs of shape %s for inputs of shape %s, want (%d, classes) with a "
-                             "class for each label from 0 to %d"
-                             % (tuple(out.shape), tuple(x.shape), len(x), int(self.y.max())))
+        mixes(self.module, x)
         w = {name: p.detach() for name, p in self.module.named_parameters()}
         try:
             rows = self.per_example(w, x, y)

@@ -42,8 +42,9 @@ class TestDescribe(unittest.TestCase):
             "examples": 10, "groups": False, "reads": False, "files": ["beside.py", "my.py"]}, done.stderr)
 
     def test_load(self):
-        for returned, want in (("x, y, x, y, y // 2", None), ("x, y", "load returns 2 values"),
-                               ("x, y, x, y, y, y", "load returns 6 values"), ("None", "load returns 1 value,")):
+        for returned, want in (("x, y, x, y, y // 2", None), ("x, y", "load of my.py returns 2 values"),
+                               ("x, y, x, y, y, y", "load of my.py returns 6 values"),
+                               ("None", "load of my.py returns 1 value,")):
             done = self.run_on("build", text=MODEL.replace("return x, np.arange(10) % 3, x, np.arange(10) % 3",
                                                            "y = np.arange(10) % 3; return " + returned))
             if want is None:
@@ -54,6 +55,13 @@ class TestDescribe(unittest.TestCase):
             self.assertIn(want, done.stderr)
             self.assertIn("want x, y, x_test, y_test and optionally groups", done.stderr)
             self.assertNotIn("Traceback", done.stderr)
+
+    def test_labels_are_bounded(self):
+        labels = "return x, np.arange(10) % 3"
+        done = self.run_on("build", text=MODEL.replace(labels, labels + " - 1"))
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertEqual(done.stderr.split("\n")[-2], "load of my.py: y[0] is -1, want a label from 0 to 2, as array w "
+                         "has 3 rows; 4 of 10 labels are outside")
 
     def test_reasons(self):
         for function, more, want in (("other", (), "build returns a object, want a torch.nn.Module"),

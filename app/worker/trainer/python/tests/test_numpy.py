@@ -10,8 +10,9 @@ from tests import has, hello
 if has("numpy"):
     import numpy as np
 
-    from spdl_trainer import data
+    from spdl_trainer import Unsuitable, data
     from spdl_trainer.linear import LinearStudy, names
+    from spdl_trainer.loaded import Loaded
 
 TABLE = {"label": "ill", "classes": ["no", "yes"],
          "columns": [{"name": "b", "low": 0, "high": 10}, {"name": "a", "low": -1, "high": 1}]}
@@ -86,6 +87,57 @@ class TestNumPy(unittest.TestCase):
         np.testing.assert_allclose(study.clipped_group_sum(p, groups, 0), sum(sums), rtol=1e-9)
         want = sum(s * min(1, 0.3 / np.linalg.norm(s)) for s in sums)
         np.testing.assert_allclose(study.clipped_group_sum(p, groups, 0.3), want, rtol=1e-5)
+
+    def test_data_that_nobody_can_train_on(self):
+        x, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 2, 0, 1, 2])
+        good = dict(x=x, y=y, x_test=x, y_test=y, groups=[str(i) for i in y])
+        of_nan = x.copy()
+        of_nan[4, 1] = np.nan
+        for want, name, value in (
+                (r"x\[4, 1\] is nan, want a finite number", "x", of_nan),
+                (r"x_test\[4, 1\] is nan, want a finite number", "x_test", of_nan),
+                (r"x\[0\] is inf", "x", np.full(6, np.inf)),
+                (r"x is of type <U1, want numbers", "x", np.array(list("abcdef"))),
+                (r"x is (no array|of type object)", "x", [[1.0], [1.0, 2.0]] * 3),
+                (r"x has shape \[0, 2\], want at least one row", "x", x[:0]),
+                (r"x_test has shape \[0, 2\], want at least one row", "x_test", x[:0]),
+                (r"x has shape \[\], want at least one row", "x", 3.0),
+                (r"a row of x_test has shape \[1\], want \[2\]", "x_test", x[:, :1]),
+                (r"y has 5 rows, want 6, the rows of x$", "y", y[:5]),
+                (r"y_test has 5 rows, want 6, the rows of x_test", "y_test", y[:5]),
+                (r"y has shape \[6, 1\], want \[6\], one label for each row", "y", y[:, None]),
+                (r"y\[2\] is 0.5, of type float64, want whole numbers, the positions of the classes from 0$", "y",
+                 np.array([0, 1, 0.5, 1, 1, 1])),
+                (r"y_test\[0\] is 0.0, of type float32, .*: y_test.astype\(int\)", "y_test", y.astype(np.float32)),
+                (r"y\[1\] is nan, want a finite number", "y", np.array([0, np.nan, 2, 0, 1, 2])),
+                (r"y\[0\] is True, of type bool", "y", y > -1),
+                (r"groups has 5 rows, want 6, the rows of x", "groups", list("abcde")),
+                (r"groups\[3\] is nan, want the name of the group of row 3", "groups", [1, 1, 2, float("nan"), 3, 3]),
+                (r"groups\[5\] is '', want", "groups", list("abcde") + [""]),
+                (r"groups\[0\] is array", "groups", np.zeros((6, 2)))):
+            with self.subTest(want), self.assertRaisesRegex(Unsuitable, "^load of my.py: " + want):
+                Loaded("load of my.py", tuple(dict(good, **{name: value}).values()))
+        Loaded("a loss of its own", (x, x / 3, x, x / 3), classified=False)
+        big = Loaded("the bytes of another machine", (x.astype(">f4"), y.astype(">i2"), x, y))
+        self.assertEqual((big.x.dtype, big.y.dtype, big.y.tolist()), (np.float32, np.int64, y.tolist()))
+
+    def test_labels_have_a_class(self):
+        x, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 2, 0, 1, 2])
+        of_chain = [{"name": "coef_", "shape": [4, 2]}, {"name": "intercept_", "shape": [4]}]
+        own = {"w": np.zeros((3, 2)), "b": np.zeros(3)}
+        for want, model, tensors, labels, tested in (
+                (r"y\[4\] is -1, want a label from 0 to 2, as array w has 3 rows; 1 of 6 labels are outside", own, (),
+                 [0, 1, 2, 0, -1, 2], y),
+                (r"y_test\[5\] is 3, want a label from 0 to 2, as array w has 3 rows", own, (), y, [0, 1, 2, 0, 1, 3]),
+                (r"y_test\[1\] is 3, want a label from 0 to 2, as the greatest of y is 2", LogisticRegression(), (), y,
+                 [0, 3, 2, 0, 1, 3]),
+                (r"y\[0\] is 4, want a label from 0 to 3, as the chain has 4 classes", LogisticRegression(), of_chain,
+                 [4, 1, 2, 0, 1, 2], y)):
+            with self.subTest(want), self.assertRaisesRegex(Unsuitable, want):
+                LinearStudy(hello(tensors), model, (x, np.array(labels), x, np.array(tested)))
+        few = LinearStudy(hello(of_chain), LogisticRegression(), (x, y % 2, x, y))  # nobody of the last classes
+        self.assertEqual(few.shapes, {"coef_": (4, 2), "intercept_": (4,)})
+        self.assertEqual(LinearStudy(hello(), own, (x, y % 2, x, y)).shapes["w"], (3, 2))
 
     def test_models_that_are_not_linear(self):
         for model in (object(), {"w": 1}, {"w": np.zeros((2, 3)), "v": np.zeros((2, 3))}):

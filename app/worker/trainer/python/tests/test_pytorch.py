@@ -123,10 +123,36 @@ class TestPyTorch(unittest.TestCase):
                 ("training changes buffer count", counting),
                 ("no gradient of each example .*item", Own(zeros, lambda m, x: x + m.p * x.sum().item())),
                 (r'does not take a batch of shape \(1, 4\).*at layer "0"', nn.Sequential(nn.Linear(5, 3))),
-                (r"gives outputs of shape \(2, 2\).*label from 0 to 2", nn.Sequential(nn.Linear(4, 2))),
+                (r"y\[2\] is 2, want a label from 0 to 1, as the module has 2 outputs", nn.Sequential(nn.Linear(4, 2))),
+                (r"gives outputs of shape \(1, 1, 4\) for inputs of shape \(1, 4\), want \(1, classes\)",
+                 nn.Sequential(nn.Unflatten(1, (1, 4)), nn.Linear(4, 4))),
+                ("the output of the module for example 0 is nan, want finite numbers",
+                 Own(zeros, lambda m, x: x.abs().neg().log() + m.p)),
                 ("forward returns a tuple", Pair())):
             with self.subTest(want), self.assertRaisesRegex(Unsuitable, want):
                 study(module).trial()
+
+    def test_data_are_checked_before_the_module_is_tried(self):
+        x, y = torch.randn(20, 4), torch.arange(20) % 3
+        of_nan, negative = x.clone(), y.clone()
+        of_nan[7, 2], negative[5] = float("nan"), -1
+        for want, data in (
+                (r"the data: x\[7, 2\] is nan", (of_nan, y, x, y)),
+                (r"y\[5\] is -1, want a label from 0 to 2, as the module has 3 outputs", (x, negative, x, y)),
+                (r"y_test\[5\] is -1", (x, y, x, negative)),
+                (r"a row of x_test has shape \[2\], want \[4\]", (x, y, x[:, :2], y)),
+                (r"y\[0\] is 0.0, of type float32", (x, y.float(), x, y))):
+            with self.subTest(want), self.assertRaisesRegex(Unsuitable, want):
+                ModuleStudy(hello(), network(), data)
+
+    def test_labels_of_few_bits_and_groups_as_tensors(self):
+        x, y = torch.randn(20, 4), (torch.arange(20) % 3).to(torch.int32)
+        s = ModuleStudy(hello(), network(), (x, y, x, y, torch.arange(20) // 4))
+        s.hello.tensors = s.tensors()
+        s.hello.dimension = sum(p.numel() for p in s.module.parameters())
+        s.trial()
+        self.assertEqual(len(set(s.groups)), 5)
+        self.assertEqual(s.evaluate(array.array("d", [0.0] * s.hello.dimension))[2], 20)
 
     def test_a_constant_buffer_is_no_reason(self):
         module = Own(nn.Parameter(torch.zeros(4)), lambda m, x: (x + m.p) * m.scale)
