@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 // TestProofExitCodes: wrong use is 2, what is not proven 1, nobody there 3.
 func TestProofExitCodes(t *testing.T) {
 	empty := t.TempDir()
+	full := filepath.Join(empty, "full.json")
+	require.NoError(t, os.WriteFile(full, nil, 0o600))
 	hash := strings.Repeat("ab", 32)
 	for _, c := range []struct {
 		args string
@@ -34,6 +37,12 @@ func TestProofExitCodes(t *testing.T) {
 		{"verify participant --trust-height 1 --trust-hash " + hash, 2, "accepts 1 arg"},
 		{"verify participant 0 --node http://%zz --trust-height 1 --trust-hash " + hash, 2, "invalid URL"},
 		{"model export --format gguf", 2, "gguf"},
+		{"model export --format npz --out m.safetensors", 2, "--format is npz, and --out is m.safetensors, which ends in " +
+			".safetensors: leave one of them out"},
+		{"model export --out m.pt", 2, "--out is m.pt, want a name that ends in .safetensors, .npz, .json, or --format"},
+		{"model export --out " + full, 1, full + " exists already, and nothing is overwritten"},
+		{"model export --format json --out m.pt --node tcp://127.0.0.1:1", 3, "no node answers"},
+		{"model export --out m.NPZ --node tcp://127.0.0.1:1", 3, "no node answers"},
 		{"model export --epoch 1", 2, "--epoch needs --round"},
 		{"model export --round x", 2, "is no number"},
 		{"model export --node tcp://127.0.0.1:1", 3, "no node answers"},

@@ -2,8 +2,10 @@ package compare
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,20 +45,52 @@ func New(runs []Run) (*Comparison, error) {
 		if names[r.Name]++; names[r.Name] > 1 {
 			runs[i].Name = fmt.Sprintf("%s (%d)", r.Name, names[r.Name])
 		}
-		for _, other := range runs[:i] {
-			if other.Model != r.Model {
-				return nil, fmt.Errorf("%w: %s has %s, %s has %s", ErrModels, other.Name, other.Model, r.Name, r.Model)
-			}
-			if other.Genesis == r.Genesis && (other.Epoch == nil || r.Epoch == nil || *other.Epoch == *r.Epoch) {
-				return nil, fmt.Errorf("%w: %s and %s are of the same chain, %s; @N behind a name takes epoch N alone",
-					ErrSame, other.Name, r.Name, r.ChainID)
-			}
+		if err := Compatible(runs[:i], runs[i]); err != nil {
+			return nil, err
 		}
 	}
 	c := &Comparison{Runs: runs}
 	c.differences()
 	c.results()
 	return c, nil
+}
+
+// Compatible returns an error if a run cannot stand beside others: it trains another model, or has rounds
+// that one of them has too. A run whose model is "" may train any.
+func Compatible(runs []Run, r Run) error {
+	for _, other := range runs {
+		if other.Model != r.Model && other.Model != "" && r.Model != "" {
+			return fmt.Errorf("%w: %s", ErrModels, modelsDiffer(other, r))
+		}
+		if other.Genesis == r.Genesis && (other.Epoch == nil || r.Epoch == nil || *other.Epoch == *r.Epoch) {
+			return fmt.Errorf("%w: %s and %s are of the same chain, %s; @N behind a name takes epoch N alone",
+				ErrSame, other.Name, r.Name, r.ChainID)
+		}
+	}
+	return nil
+}
+
+// modelsDiffer names the values in which the models of two runs differ.
+func modelsDiffer(a, b Run) string {
+	of := func(r Run) map[string]string {
+		var tree any
+		out := map[string]string{}
+		if json.Unmarshal([]byte(r.Model), &tree) != nil { // of a file that somebody edited
+			tree = r.Model
+		}
+		flatten(out, "model", tree)
+		return out
+	}
+	first, second := of(a), of(b)
+	keys := maps.Clone(first)
+	maps.Copy(keys, second)
+	all := slices.Sorted(maps.Keys(keys))
+	all = slices.DeleteFunc(all, func(key string) bool { return first[key] == second[key] })
+	for i, key := range all {
+		all[i] = fmt.Sprintf("%s is %s in %s and %s in %s", key, cmp.Or(first[key], none), a.Name, cmp.Or(second[key], none),
+			b.Name)
+	}
+	return strings.Join(all, ", ")
 }
 
 func (c *Comparison) row(name string, of func(Run) string) Row {

@@ -125,6 +125,7 @@ func TestNotCompared(t *testing.T) {
 	other.State.Params.Model.Inputs++
 	_, err = New([]Run{a, run(t, "b", other, nil)})
 	require.ErrorIs(t, err, ErrModels)
+	require.ErrorContains(t, err, "model.inputs is 3 in a and 4 in b")
 }
 
 // TestFiles: the page holds all points and needs no network, hostile names are text in it, and the

@@ -13,6 +13,7 @@ import (
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/types"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/history"
 )
@@ -53,15 +54,39 @@ type Point struct {
 	Selected   int      `json:"selected"`
 }
 
-// Of returns a chain's history as a run, or that of one epoch.
-func Of(name string, c *history.Chain, doc *types.GenesisDoc, epoch *uint64) (Run, error) {
+// Begun returns the run of a chain, or of one epoch, before its rounds are known. Its model is that of the
+// genesis.
+func Begun(name string, doc *types.GenesisDoc, epoch *uint64) (Run, error) {
+	r, err := identify(name, doc, epoch)
+	if err != nil {
+		return r, err
+	}
+	g, err := app.DecodeGenesis(doc.AppState)
+	if err != nil {
+		return r, err
+	}
+	text, err := json.Marshal(g.Params.Model)
+	r.Model = string(text)
+	return r, err
+}
+
+// identify returns the fields of a run that say of which chain it is.
+func identify(name string, doc *types.GenesisDoc, epoch *uint64) (Run, error) {
 	text, err := cmtjson.Marshal(doc)
 	if err != nil {
 		return Run{}, err
 	}
 	sum := sha256.Sum256(text)
-	r := Run{Name: name, ChainID: c.Audit.ChainID, Genesis: hex.EncodeToString(sum[:]), Epoch: epoch,
-		Version: doc.ConsensusParams.Version.App, Notes: []string{}}
+	return Run{Name: name, ChainID: doc.ChainID, Genesis: hex.EncodeToString(sum[:]), Epoch: epoch,
+		Version: doc.ConsensusParams.Version.App, Notes: []string{}}, nil
+}
+
+// Of returns a chain's history as a run, or that of one epoch.
+func Of(name string, c *history.Chain, doc *types.GenesisDoc, epoch *uint64) (Run, error) {
+	r, err := identify(name, doc, epoch)
+	if err != nil {
+		return r, err
+	}
 	in := func(e uint64) bool { return epoch == nil || *epoch == e }
 	first, last := -1, -1
 	for i, x := range c.Rounds {

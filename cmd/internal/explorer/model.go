@@ -52,8 +52,9 @@ func (s *Server) model(r *http.Request) (content, error) {
 			return content{}, err
 		}
 		b.At, b.Hash, b.Units = &at, m.Hash, unitsOf(running.Model)
-		b.Export = fmt.Sprintf("spdl model export --round %d --out model.safetensors --node %s", at.Round, s.node)
-		b.Verify = s.verifying(r.Context(), "model model.safetensors")
+		file := fmt.Sprintf("model-%d.safetensors", at.Round)
+		b.Export = fmt.Sprintf("spdl model export --round %d --out %s --node %s", at.Round, file, s.node)
+		b.Verify = s.verifying(r.Context(), "model "+file)
 	}
 	return content{"model", "Model", b}, nil
 }

@@ -216,14 +216,14 @@ type archiveOptions struct{ node, out string }
 
 func (o *archiveOptions) run(r *command.Run, _ []string) (err error) {
 	path := o.out
+	if err := command.CheckNew(path); err != nil {
+		return err
+	}
 	src, err := source(r, o.node, "")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	if _, err := os.Stat(path); err == nil {
-		return fmt.Errorf("%s exists already", path)
-	}
 	// Only a complete file gets the name: it is written to a temporary one and renamed.
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
 	if err != nil {

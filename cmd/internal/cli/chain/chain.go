@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/audit"
@@ -60,6 +61,18 @@ func Open(r *command.Run, where string, o command.Models) (src audit.Source, e *
 		return nil, nil, errors.Join(err, src.Close())
 	}
 	return src, e, nil
+}
+
+// Genesis returns a chain's genesis, and whether the chain may have begun an epoch after its first. It
+// executes no block.
+func Genesis(r *command.Run, where string, o command.Models) (doc *types.GenesisDoc, later bool, err error) {
+	src, e, err := Open(r, where, o)
+	if err != nil {
+		return nil, false, err
+	}
+	defer e.Close()
+	defer func() { err = errors.Join(err, src.Close()) }()
+	return src.Genesis(), audit.HasLaterEpochs(r.Context, src), nil
 }
 
 func remote(r *command.Run, where string) (audit.Source, error) {

@@ -4,6 +4,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,8 +44,8 @@ executed again from its blocks, and its models are measured.`,
 		Args: cobra.MinimumNArgs(1),
 	}, o.run)
 	o.models.Flags(cmd)
-	command.Flag(cmd, &o.out, "out", "", "HTML file to write, with the curves; it needs no network")
-	command.Flag(cmd, &o.csv, "csv", "", "CSV file to write, a row for each round of each run")
+	command.Flag(cmd, &o.out, "out", "", "HTML file to write, with the curves; it needs no network, and must not exist")
+	command.Flag(cmd, &o.csv, "csv", "", "CSV file to write, which must not exist: a row for each round of each run")
 	return cmd
 }
 
@@ -54,7 +55,10 @@ type options struct {
 }
 
 func (o *options) run(r *command.Run, args []string) error {
-	if err := distinct(args); err != nil {
+	if err := cmp.Or(o.checkFiles(), distinct(args)); err != nil {
+		return err
+	}
+	if err := checkRuns(r, args, o.models); err != nil {
 		return err
 	}
 	var runs []compare.Run
@@ -89,12 +93,60 @@ func (o *options) run(r *command.Run, args []string) error {
 		if err := file.write(&b); err != nil {
 			return err
 		}
-		if err := os.WriteFile(file.path, b.Bytes(), 0o644); err != nil {
+		if err := command.WriteNew(file.path, b.Bytes()); err != nil {
 			return err
 		}
 		fmt.Fprintln(r.Err, "wrote", file.path)
 	}
 	return r.Show(c, c.Text)
+}
+
+// checkFiles returns an error if a file to write exists, or has the ending of another kind.
+func (o *options) checkFiles() error {
+	return cmp.Or(
+		command.CheckEnding("out", o.out, "it is an HTML page, and --csv writes the points", ".html", ".htm"),
+		command.CheckEnding("csv", o.csv, "it holds the points as CSV, and --out writes the page", ".csv"),
+		command.CheckNew(o.out), command.CheckNew(o.csv))
+}
+
+// checkRuns rejects runs that cannot stand side by side before any chain is replayed, as far as files and
+// genesis say it. compare.New rejects the others.
+func checkRuns(r *command.Run, args []string, o command.Models) error {
+	var known []compare.Run
+	for _, arg := range args {
+		runs, err := saved(arg)
+		if runs == nil && err == nil {
+			runs, err = begun(r, arg, o)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", arg, err)
+		}
+		for _, run := range runs {
+			if err := compare.Compatible(known, run); err != nil {
+				return command.Usage(err)
+			}
+			known = append(known, run)
+		}
+	}
+	return nil
+}
+
+// begun returns what the genesis says of a chain's run. Its model is that of the genesis if the run has no
+// other epoch than the first, and unknown otherwise.
+func begun(r *command.Run, arg string, o command.Models) ([]compare.Run, error) {
+	where, epoch, err := split(arg)
+	if err != nil {
+		return nil, err
+	}
+	doc, later, err := chain.Genesis(r, where, o)
+	if err != nil {
+		return nil, err
+	}
+	run, err := compare.Begun(nameOf(arg), doc, epoch)
+	if epoch != nil && *epoch > 0 || epoch == nil && later {
+		run.Model = ""
+	}
+	return []compare.Run{run}, err
 }
 
 // distinct rejects a run that is given twice, before any chain is replayed.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -91,9 +90,12 @@ func (o *options) run(r *command.Run, args []string) error {
 	if o.template {
 		return r.Show(map[string]string{"template": sheet.Template()}, command.Line(sheet.Template()))
 	}
-	if ext := filepath.Ext(o.out); ext != "" && ext != ".zip" {
-		return command.Usage(fmt.Errorf("--out is %s, want a name that ends in .zip: a dossier is a ZIP archive, with its "+
-			"page in it as HTML and Markdown", o.out))
+	if err := command.CheckEnding("out", o.out, "a dossier is a ZIP archive, with its page in it as HTML and Markdown",
+		".zip"); err != nil {
+		return err
+	}
+	if err := command.CheckNew(o.out); err != nil {
+		return err
 	}
 	sheets, err := o.readSheets()
 	if err != nil {
@@ -127,7 +129,7 @@ func (o *options) run(r *command.Run, args []string) error {
 		ChainID: chain.Last().ChainID, Height: chain.Last().Height, Header: fmt.Sprintf("%x", []byte(chain.Last().Hash())),
 		Rounds: len(gathered.Records)}
 	m.Proven, m.Declared = page.Count()
-	if err := write(m.File, data); err != nil {
+	if err := command.WriteNew(m.File, data); err != nil {
 		return err
 	}
 	for _, closed := range gathered.Declared.Unproven {
@@ -216,19 +218,6 @@ func (o *options) earlier(ctx context.Context, src source.Source, how source.Opt
 		return nil, fmt.Errorf("--after: %s: %w", o.after, err)
 	}
 	return e, nil
-}
-
-// write writes a new file.
-func write(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
 }
 
 // readSheets reads the data sheets, in the order of their participants.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,9 +47,10 @@ node does not keep is computed again from the nearest state and the blocks.`,
 	command.NodeFlag(cmd, &o.node)
 	command.Flag(cmd, &o.round, "round", "", "closed round (default: the last)")
 	command.Flag(cmd, &o.epoch, "epoch", "", "epoch of the round (default: the running one)")
-	command.Flag(cmd, &o.format, "format", modelfile.Safetensors, "format: "+strings.Join(modelfile.Formats(), ", ")).
-		Values(modelfile.Formats()...)
-	command.Flag(cmd, &o.out, "out", "", "file to write, - for standard output (default: model-EPOCH-ROUND.FORMAT)")
+	command.Flag(cmd, &o.format, "format", "", "format: "+strings.Join(modelfile.Formats(), ", ")+" (default: the ending "+
+		"of --out, else "+modelfile.Safetensors+")").Values(modelfile.Formats()...)
+	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist, - for standard output (default: "+
+		"model-EPOCH-ROUND.FORMAT)")
 	command.Flag(cmd, &o.eval, "eval", false, "measure the accuracy on the test set and put it on the card")
 	modelFlags(cmd, &o.models)
 	command.Flag(cmd, &o.timeout, "timeout", 10*time.Minute, "time for all questions").Positive()
@@ -70,13 +72,36 @@ func modelFlags(cmd *cobra.Command, o *command.Models) {
 		"\"python3 train.py\"")
 }
 
-// check returns --epoch and --round as arguments.
-func (o *exportOptions) check() ([]string, error) {
-	if !slices.Contains(modelfile.Formats(), o.format) {
-		return nil, command.Usage(fmt.Errorf("--format is %q, want one of %s", o.format, strings.Join(modelfile.Formats(),
+// fileFormat returns the format of the file: --format, or else what the ending of --out says.
+func (o *exportOptions) fileFormat() (string, error) {
+	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(o.out), "."))
+	named := slices.Contains(modelfile.Formats(), ending)
+	switch {
+	case o.format != "" && !slices.Contains(modelfile.Formats(), o.format):
+		return "", command.Usage(fmt.Errorf("--format is %q, want one of %s", o.format, strings.Join(modelfile.Formats(),
 			", ")))
+	case o.format != "" && named && o.format != ending:
+		return "", command.Usage(fmt.Errorf("--format is %s, and --out is %s, which ends in .%s: leave one of them out",
+			o.format, o.out, ending))
+	case o.format == "" && !named && ending != "":
+		return "", command.Usage(fmt.Errorf("--out is %s, want a name that ends in .%s, or --format beside it", o.out,
+			strings.Join(modelfile.Formats(), ", .")))
+	case o.format == "" && named:
+		return ending, nil
 	}
-	var args []string
+	return cmp.Or(o.format, modelfile.Safetensors), nil
+}
+
+// check returns --epoch and --round as arguments.
+func (o *exportOptions) check() (args []string, err error) {
+	if o.format, err = o.fileFormat(); err != nil {
+		return nil, err
+	}
+	if o.out != "-" {
+		if err := command.CheckNew(o.out); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case o.epoch != "" && o.round == "":
 		return nil, command.Usage(errors.New("--epoch needs --round"))
@@ -132,7 +157,7 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 	if out == "" {
 		out = fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, o.format)
 	}
-	if err := os.WriteFile(out, data, 0o644); err != nil {
+	if err := command.WriteNew(out, data); err != nil {
 		return err
 	}
 	return r.Show(struct {

@@ -42,6 +42,9 @@ func Command() *cobra.Command {
 type options struct{ file string }
 
 func (o *options) run(r *command.Run, args []string) error {
+	if err := command.CheckEnding("file", o.file, "it is an HTML page", ".html", ".htm"); err != nil {
+		return err
+	}
 	var text []byte
 	var err, found error
 	if _, ok := chain.Home(args[0]); ok {
