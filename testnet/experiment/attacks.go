@@ -41,8 +41,8 @@ var attacks = Experiment{
 	draw: func(r Results) (figure.Figure, Table) {
 		f := figure.Figure{Title: "Attacks and rules"}
 		t := Table{Head: []string{
-			"setting", "rule", "clean accuracy", "worst accuracy", "worst attack", "second worst", "worst class", "backdoor",
-			"reputation of attackers", "of the honest", "refused", "outside its theorem",
+			"setting", attackersColumn, "rule", "clean accuracy", "worst accuracy", "worst attack", "second worst", "worst class",
+			"backdoor", "reputation of attackers", "of the honest", "refused", "outside its theorem",
 		}}
 		for _, panel := range r.panels() {
 			m, lines := r.grid(panel)
@@ -60,8 +60,12 @@ const clean = "none"
 // rule cannot aggregate N-f gradients.
 func (o Options) gridRows(rule string) (cells []Cell, err error) {
 	for _, n := range or(o.Nodes, gridNodes) {
-		if b := o.Byzantine; b != nil && (*b < 1 || *b >= n) {
+		switch b, f := o.Byzantine, params.MaxByzantine(n); {
+		case b != nil && (*b < 1 || *b >= n):
 			return nil, fmt.Errorf("%d attackers of %d, want at least 1 and one honest participant", *b, n)
+		case b == nil && f == 0:
+			return nil, fmt.Errorf("N = %d tolerates f = 0 attackers, so nobody would attack: want N >= 4 (N >= 3f+1), or "+
+				"a number of attackers beyond f (--byzantine 1)", n)
 		}
 		for _, epsilon := range or(o.Epsilons, 4, 0) {
 			s, err := o.gridSpec(rule, n, epsilon)
@@ -185,14 +189,14 @@ func (r Results) grid(panel string) (figure.Map, [][]string) {
 			line, hurt, under = append(line, cell.worst("test_error")), append(hurt, i), append(under, cell...)
 		}
 		slices.SortStableFunc(hurt, func(a, b int) int { return cmp.Compare(line[b], line[a]) })
-		show := []string{panel, rule, number4(1 - line[0]), "-", "-", "-"}
+		show := []string{panel, here.attackers(), rule, number4(1 - line[0]), "-", "-", "-"}
 		worst := math.NaN()
 		if len(hurt) > 0 {
 			worst = line[hurt[0]]
-			show[3], show[4] = number4(1-worst), m.Columns[hurt[0]]
+			show[4], show[5] = number4(1-worst), m.Columns[hurt[0]]
 		}
 		if len(hurt) > 1 {
-			show[5] = fmt.Sprintf("%s, %s", number4(1-line[hurt[1]]), m.Columns[hurt[1]])
+			show[6] = fmt.Sprintf("%s, %s", number4(1-line[hurt[1]]), m.Columns[hurt[1]])
 		}
 		var refused float64
 		for _, x := range under {

@@ -5,13 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
@@ -64,7 +67,7 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	var log bytes.Buffer
 	require.NoError(t, runner(dir, &log).Run(context.Background(), tiny))
-	require.Contains(t, log.String(), "6 cells, 2 of them shared or finished before")
+	require.Contains(t, log.String(), "6 cells, each a training or a net, 2 of them shared or finished before")
 	require.Contains(t, log.String(), "4/4")
 	require.Contains(t, log.String(), "  tiny: N=4, PURE, seed 2: ")
 	first := map[string][]byte{}
@@ -83,7 +86,7 @@ func TestRun(t *testing.T) {
 	}
 	log.Reset()
 	require.NoError(t, runner(dir, &log).Run(context.Background(), tiny))
-	require.Contains(t, log.String(), "6 cells, 6 of them")
+	require.Contains(t, log.String(), "6 cells, each a training or a net, 6 of them")
 	for ext, want := range first {
 		raw, err := os.ReadFile(filepath.Join(dir, "tiny."+ext))
 		require.NoError(t, err)
@@ -218,6 +221,10 @@ func TestCells(t *testing.T) {
 		require.ErrorContains(t, attacks.Check(Options{Attacks: []string{name}}), name)
 	}
 	require.ErrorContains(t, attacks.Check(Options{Rules: []string{"bulyan"}}), "bulyan", "20 are too few for it")
+	one := 1
+	require.ErrorContains(t, attacks.Check(Options{Nodes: []int{20, 3}}), "N = 3 tolerates f = 0 attackers, so nobody "+
+		"would attack: want N >= 4")
+	require.NoError(t, attacks.Check(Options{Nodes: []int{3}, Rules: []string{"mean"}, Byzantine: &one}))
 	require.NoError(t, attacks.Check(Options{Rules: everything, Attacks: everything}))
 }
 
@@ -245,6 +252,11 @@ func TestDraw(t *testing.T) {
 		for _, line := range table.Rows {
 			require.Len(t, line, len(table.Head), e.Name)
 		}
+		at := slices.Index(table.Head, attackersColumn)
+		require.Equal(t, results.attacked(), at > 0, e.Name)
+		require.Equal(t, at > 0, slices.ContainsFunc(table.Rows, func(line []string) bool {
+			return at > 0 && slices.Contains([]string{"1 of 4", "3 of 10", "6 of 20"}, line[at])
+		}), "%s: %v", e.Name, table.Rows)
 		_, _, err = f.Draw(nil)
 		require.NoError(t, err, e.Name)
 	}
@@ -320,9 +332,29 @@ func TestGrid(t *testing.T) {
 	}
 	_, table := attacks.draw(results)
 	require.Equal(t, [][]string{{
-		"epsilon 4", "krum", "0.8900", "0.6800", "alie", "0.7800, zero", "0.500", "0.200", "1.000", "1.000", "6", "",
+		"epsilon 4", "6 of 20", "krum", "0.8900", "0.6800", "alie", "0.7800, zero", "0.500", "0.200", "1.000", "1.000",
+		"6", "",
 	}}, table.Rows)
 	require.Contains(t, outside(20, "bucketing+krum"), "N = 20 in N' = 10 buckets")
+}
+
+// TestDocumentedGrid: docs/REPRODUCTION.md counts the rules, the attacks and the trainings of the full grid.
+func TestDocumentedGrid(t *testing.T) {
+	page, err := os.ReadFile("../../docs/REPRODUCTION.md")
+	require.NoError(t, err)
+	cells, err := attacks.cells(Options{})
+	require.NoError(t, err)
+	undisturbed := 0
+	for _, c := range cells {
+		if c.Learn.Byzantine == 0 {
+			undisturbed++
+		}
+	}
+	text := strings.Join(strings.Fields(string(page)), " ")
+	require.Contains(t, text, fmt.Sprintf("%d rules under %d attacks, N=%d, f=%d,", len(rulesFor(Options{})),
+		len(attacksFor(Options{})), gridNodes, params.MaxByzantine(gridNodes)))
+	require.Contains(t, text, fmt.Sprintf("Of the %d,%03d trainings of one seed %d have no attackers", len(cells)/1000,
+		len(cells)%1000, undisturbed))
 }
 
 // TestGridOfSettings: each setting is a panel, with the attackers and rounds that are asked for and
@@ -361,7 +393,7 @@ func TestValidationRun(t *testing.T) {
 	r.Validation, r.First = true, 2
 	log.Reset()
 	require.NoError(t, r.Run(context.Background(), tiny))
-	require.Contains(t, log.String(), "6 cells, 2 of them shared", "none of the run before")
+	require.Contains(t, log.String(), "6 cells, each a training or a net, 2 of them shared", "none of the run before")
 	held, err := tiny.Summary(dir)
 	require.NoError(t, err)
 	require.NotEqual(t, tested.Table, held.Table)

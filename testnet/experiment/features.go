@@ -46,8 +46,8 @@ var features = Experiment{
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		f := figure.Figure{Title: "Features"}
-		t := Table{Head: []string{"setting", "preset", "epsilon", "clean", "worst", "worst attack", "worst class",
-			"backdoor"}}
+		t := Table{Head: []string{"setting", attackersColumn, "preset", "epsilon", "clean", "worst", "worst attack",
+			"worst class", "backdoor"}}
 		for _, panel := range r.panels() {
 			m, lines := r.presetGrid(panel)
 			f.Panels = append(f.Panels, figure.Panel{Title: panel + ": test error in %", Map: &m})
@@ -115,7 +115,7 @@ func (r Results) presetGrid(panel string) (figure.Map, [][]string) {
 		least := undisturbed.least("test_error")
 		m.Values = append(m.Values, line)
 		table = append(table, []string{
-			panel, name, number(undisturbed[0].Cell.Learn.Params.Privacy.Epsilon),
+			panel, here.attackers(), name, number(undisturbed[0].Cell.Learn.Params.Privacy.Epsilon),
 			fmt.Sprintf("%s to %s", number(1-undisturbed.worst("test_error")), number(1-least)), number(1 - worst), by,
 			number(under.worst("worst_class")), number(under.worst("backdoor")),
 		})

@@ -50,8 +50,8 @@ var regret = Experiment{
 		return cells, nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
-		t := Table{Head: []string{"attack", "T", "regret", "regret / sqrt(T)", "exponent of T", "L1, at least",
-			"d(sigma^2 + sigma_f^2)", "rho", "rho if L1 were 1/2"}}
+		t := Table{Head: []string{"attack", attackersColumn, "T", "regret", "regret / sqrt(T)", "exponent of T",
+			"L1, at least", "d(sigma^2 + sigma_f^2)", "rho", "rho if L1 were 1/2"}}
 		sum := figure.Panel{Title: "regret", X: "T, rounds", Y: "cumulative loss difference, nats"}
 		share := figure.Panel{Title: "regret / sqrt(T): level where the theorem's bound is tight", X: "T, rounds", Y: "nats"}
 		against := r.of("krum", comparator)
@@ -66,7 +66,7 @@ var regret = Experiment{
 				l1, spread := some.atX(T).worst("steepest"), some.atX(T).worst("spread")
 				f := float64(params.MaxByzantine(gridNodes))
 				t.Rows = append(t.Rows, []string{
-					series, fmt.Sprintf("%g", T), number(l.Y[i]), number(l.Y[i] / math.Sqrt(T)), number(exponent(l, i)),
+					series, some.attackers(), fmt.Sprintf("%g", T), number(l.Y[i]), number(l.Y[i] / math.Sqrt(T)), number(exponent(l, i)),
 					number(l1), number(spread), number(rho(l1, f, spread)), number(rho(0.5, f, spread)),
 				})
 			}

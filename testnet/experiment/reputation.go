@@ -31,7 +31,7 @@ var reputation = Experiment{
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		f := figure.Figure{Title: "Reputation"}
-		t := Table{Head: []string{"chain", "attack", "least honest", "greatest attacker", "test error"}}
+		t := Table{Head: []string{"chain", attackersColumn, "attack", "least honest", "greatest attacker", "test error"}}
 		for _, panel := range r.panels() {
 			p := figure.Panel{Title: panel, X: "round", Y: "reputation", Top: 1.1}
 			for _, series := range r.series() {
@@ -40,8 +40,8 @@ var reputation = Experiment{
 				attackers := some.curve(series+", attackers", "byzantine_reputation")
 				honest.Colour, attackers.Colour, attackers.Dashed = series, series, true
 				p.Lines = append(p.Lines, honest, attackers)
-				t.Rows = append(t.Rows, []string{panel, series, number(some.final("honest_reputation")),
-					number(some.final("byzantine_reputation")), number(some.final("test_error"))})
+				t.Rows = append(t.Rows, []string{panel, some.attackers(), series,
+					number(some.final("honest_reputation")), number(some.final("byzantine_reputation")), number(some.final("test_error"))})
 			}
 			f.Panels = append(f.Panels, p)
 		}

@@ -49,15 +49,15 @@ var resilience = Experiment{
 		granted := figure.Panel{Title: "1 - k, no attack: below 1 something is granted", X: "round", Y: "1 - k", Log: true}
 		var measured []figure.Panel
 		t := Table{Head: []string{
-			"setting", "attack", "|g|", "sqrt(d) sigma_f", "sqrt(d) sigma", "premise holds", "ratio, greatest", "epsilon, least",
-			"k as stated", "k as proved", "k by Krum's authors", "k measured, mean", "rounds with h against g",
+			"setting", "attack", attackersColumn, "|g|", "sqrt(d) sigma_f", "sqrt(d) sigma", "premise holds",
+			"ratio, greatest", "epsilon, least", "k as stated", "k as proved", "k by Krum's authors", "k measured, mean", "rounds with h against g",
 		}}
 		for _, panel := range r.panels() {
 			own := figure.Panel{Title: panel + ": k measured, means of ten rounds", X: "round", Y: "<E h, g> / |g|^2"}
 			for _, series := range r.inPanel(panel).series() {
 				some := r.of(panel, series)
 				own.Lines = append(own.Lines, some.measured(series))
-				t.Rows = append(t.Rows, append([]string{panel, series}, some.theoremRow()...))
+				t.Rows = append(t.Rows, append([]string{panel, series, some.attackers()}, some.theoremRow()...))
 				if series != clean || panel == krumOnDefault {
 					continue
 				}

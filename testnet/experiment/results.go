@@ -155,11 +155,37 @@ func (r Results) curves(column, y string, top float64) []figure.Panel {
 	return out
 }
 
+// attackers formats the number of attackers and of participants in the trainings, as "6 of 20".
+func (r Results) attackers() string {
+	attackers, participants := 0, 0
+	for _, x := range r {
+		if s := x.Cell.Learn; s != nil {
+			attackers, participants = max(attackers, s.Byzantine), max(participants, s.Nodes)
+		}
+	}
+	return fmt.Sprintf("%d of %d", attackers, participants)
+}
+
+// attacked reports whether a training has attackers.
+func (r Results) attacked() bool {
+	return slices.ContainsFunc(r, func(x Result) bool { return x.Cell.Learn != nil && x.Cell.Learn.Byzantine > 0 })
+}
+
+// attackersColumn is the name of the column with the attackers.
+const attackersColumn = "attackers"
+
 // table returns the last value of a column, by panel and series.
 func (r Results) table(corner, column string) Table {
-	t := Table{Head: append([]string{corner}, r.series()...)}
+	t := Table{Head: []string{corner}}
+	if r.attacked() {
+		t.Head = append(t.Head, attackersColumn)
+	}
+	t.Head = append(t.Head, r.series()...)
 	for _, panel := range r.panels() {
 		line := []string{panel}
+		if r.attacked() {
+			line = append(line, r.inPanel(panel).attackers())
+		}
 		for _, series := range r.series() {
 			line = append(line, number(r.of(panel, series).final(column)))
 		}

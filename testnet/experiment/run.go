@@ -66,7 +66,8 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 		log: r.Log, start: time.Now(), total: len(todo.alone) + len(todo.together),
 		ahead: cost(todo.alone) + cost(todo.together)/float64(r.jobs()),
 	}
-	fmt.Fprintf(r.Log, "%d cells, %d of them shared or finished before\n", todo.total, todo.total-p.total)
+	fmt.Fprintf(r.Log, "%d cells, each a training or a net, %d of them shared or finished before\n", todo.total,
+		todo.total-p.total)
 	if n := len(todo.alone); n > 0 {
 		fmt.Fprintf(r.Log, "the last %d run on real nodes; --no-live leaves out those that repeat a training\n", n)
 	}

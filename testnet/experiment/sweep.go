@@ -18,7 +18,12 @@ type axis struct {
 // themselves, and makes a table of it.
 func (r Results) sweep(a axis) (figure.Figure, Table) {
 	f := figure.Figure{Title: "Test error against " + a.name}
-	t := Table{Head: append([]string{a.name}, r.series()...)}
+	t := Table{Head: []string{a.name}}
+	if r.attacked() {
+		t.Head = append(t.Head, attackersColumn)
+	}
+	first := len(t.Head) // column of the series
+	t.Head = append(t.Head, r.series()...)
 	var marks []figure.Mark
 	var most float64
 	for _, x := range r {
@@ -37,9 +42,13 @@ func (r Results) sweep(a axis) (figure.Figure, Table) {
 			for k, x := range l.X {
 				if _, ok := at[x]; !ok {
 					at[x] = len(t.Rows)
-					t.Rows = append(t.Rows, append([]string{panel + ", " + a.show(x)}, make([]string, len(r.series()))...))
+					t.Rows = append(t.Rows, make([]string, len(t.Head)))
+					t.Rows[at[x]][0] = panel + ", " + a.show(x)
+					if r.attacked() {
+						t.Rows[at[x]][1] = r.inPanel(panel).attackers()
+					}
 				}
-				t.Rows[at[x]][i+1] = number(l.Y[k])
+				t.Rows[at[x]][first+i] = number(l.Y[k])
 			}
 		}
 		f.Panels = append(f.Panels, p)

@@ -71,10 +71,10 @@ func TestResilienceTable(t *testing.T) {
 		results = append(results, x)
 	}
 	f, table := resilience.draw(results)
-	require.Equal(t, []string{"paper, krum", clean, "2.000"}, table.Rows[0][:3])
-	require.Equal(t, "12 of 22", table.Rows[0][5], "4/6^0.75 = 1.043 is above 18 times 0.001 to 0.051 in six "+
+	require.Equal(t, []string{"paper, krum", clean, "0 of 20", "2.000"}, table.Rows[0][:4])
+	require.Equal(t, "12 of 22", table.Rows[0][6], "4/6^0.75 = 1.043 is above 18 times 0.001 to 0.051 in six "+
 		"rounds of a seed")
-	require.Equal(t, []string{"0.250", "11 of 22"}, table.Rows[0][11:])
+	require.Equal(t, []string{"0.250", "11 of 22"}, table.Rows[0][12:])
 	k := f.Panels[2].Lines[0]
 	require.Equal(t, figure.Line{Name: clean, X: []float64{10, 20}, Y: []float64{0.25, 0.25}}, k)
 }

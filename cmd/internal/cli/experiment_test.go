@@ -21,7 +21,9 @@ func TestExperimentUsage(t *testing.T) {
 		`unknown rule: "explode"`:    {"experiment", "attacks", "--rules", "explode"},
 		`unknown attack "aware+zero`: {"experiment", "attacks", "--attacks", "aware+zero"},
 		"N >= 4f+1":                  {"experiment", "attacks", "--rules", "bulyan"},
+		"N = 3 tolerates f = 0":      {"experiment", "attacks", "--nodes", "3"},
 		"accepts 1 arg":              {"report"},
+		"--file is x.csv, want":      {"report", ".", "--file", "x.csv"},
 	} {
 		_, stderr, code := spdl(t, args...)
 		require.Equal(t, 2, code, "%v", args)
@@ -42,7 +44,7 @@ func TestExperimentAndReport(t *testing.T) {
 	stdout, stderr, code = spdl(t, "experiment", "reputation", "--quick", "--out", dir, "-o", "json")
 	require.Equal(t, 0, code)
 	require.JSONEq(t, fmt.Sprintf(`{"files": [%q]}`, filepath.Join(dir, "reputation.svg")), stdout)
-	require.Contains(t, stderr, "9 cells, 9 of them shared or finished before")
+	require.Contains(t, stderr, "9 cells, each a training or a net, 9 of them shared or finished before")
 	stdout, _, code = spdl(t, "report", dir, "-o", "json")
 	require.Equal(t, 0, code)
 	require.JSONEq(t, fmt.Sprintf(`{"file": %q}`, filepath.Join(dir, "report.html")), stdout)

@@ -59,7 +59,8 @@ func (o *options) declare(cmd *cobra.Command) {
 		"full figure shows)").Values(append(rules.Names(), "preset", "all")...)
 	command.Flag(cmd, &o.Attacks, "attacks", nil, "attacks: which, or all (default: all, in a quick run four)").
 		Values(append(attack.Names(), "all")...)
-	command.Flag(cmd, &o.Nodes, "nodes", nil, "attacks: numbers of participants (default 20)")
+	command.Flag(cmd, &o.Nodes, "nodes", nil, "attacks: numbers of participants, from 4 on unless --byzantine is given "+
+		"(default 20)")
 	command.Flag(cmd, &o.Epsilons, "epsilon", nil, "attacks: privacy budgets, 0 for no noise (default 4,0)")
 	command.Flag(cmd, &o.Alphas, "dirichlet", nil, "attacks: parameters of Dirichlet partitions, 0 for an even one "+
 		"(default 0)")
