@@ -46,7 +46,7 @@ was measured on MNIST at these settings.`,
   spdl plan --preset external --model model.json -n 10 --link 1Gbit/s --latency 5ms --step 4s
   spdl plan --params study/params.json -n 4
   spdl plan --data patients.csv --label diagnosis --epsilon 1
-  spdl plan --sampling-rate 0.0333333 --rounds 100 --delta 1e-6 --noise-multiplier 1.87`,
+  spdl plan --sampling-rate 0.0333333 --rounds 100 --delta 1e-6 --noise-multiplier 1.88`,
 	}, o.run)
 	o.declare(cmd)
 	return cmd
