@@ -241,21 +241,43 @@ func (m *Manifest) checkFaults() error {
 			return fmt.Errorf("%s%w", x.place, err)
 		}
 	}
-	if kind, n := m.Colluders(); kind != "" {
-		for i := range n {
-			if m.attack(i) != kind {
-				return fmt.Errorf("attack %q by %d nodes, want it by the first %d: colluders play one attack", kind, n, n)
-			}
-		}
-		if m.Seed == 0 || n == m.participants() || len(m.Trainer) > 0 {
-			return fmt.Errorf("attack %q, want a seed, by which colluders see the gradients of others, one honest "+
-				"participant, and no trainer", kind)
-		}
+	if err := m.checkColluders(); err != nil {
+		return err
 	}
 	for _, x := range m.Perturb {
 		if err := x.validate(m.nodes()); err != nil {
 			return fmt.Errorf("%s%w", x.place, err)
 		}
+	}
+	return nil
+}
+
+// checkColluders checks the attack in which nodes collude, if there is one.
+func (m *Manifest) checkColluders() error {
+	kind, n := m.Colluders()
+	var given, want []string
+	for i := range n {
+		want = append(want, fmt.Sprintf("%d=%s", i, kind))
+	}
+	for _, x := range m.Attacks {
+		if attack.Colludes(x.Kind) {
+			given = append(given, fmt.Sprintf("%d=%s", x.Node, x.Kind))
+		}
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(want))) {
+		return fmt.Errorf("attack %s: nodes that collude play one attack, and are the first nodes: want --attack %s, or the "+
+			"same in the manifest", strings.Join(given, ","), strings.Join(want, ","))
+	}
+	switch {
+	case n == 0:
+		return nil
+	case n == m.participants():
+		return fmt.Errorf("attack %q by all %d participants, want one honest participant", kind, n)
+	case len(m.Trainer) > 0:
+		return fmt.Errorf("attack %q in a net with a trainer: colluders compute the gradients of a built-in model only", kind)
+	case m.Seed == 0:
+		return fmt.Errorf("attack %q, want a seed, from which colluders compute the gradients of the other nodes: add "+
+			"--seed 1, or seed to the manifest", kind)
 	}
 	return nil
 }

@@ -183,9 +183,13 @@ func TestInitOfNothing(t *testing.T) {
 		"training.rounds is 0":         {Adjust: func(p *params.Params) { p.Training.Rounds = 0 }},
 		`attack "nothing", want one o`: {Attacks: []Attack{{Kind: "nothing"}}},
 		"want a seed":                  {Attacks: []Attack{{Kind: "hidden-margin"}}},
-		"want it by the first 1":       {Seed: 1, Attacks: []Attack{{Node: 1, Kind: "hidden-margin"}}},
-		"want it by the first 2":       {Seed: 1, Attacks: []Attack{{Kind: "aware+ipm"}, {Node: 1, Kind: "hidden-margin"}}},
-		"one honest participant":       {Seed: 1, Validators: 1, Attacks: []Attack{{Kind: "hidden-margin"}}},
+		"attack 1=hidden-margin: nodes that collude play one attack, and are the first nodes: want --attack " +
+			"0=hidden-margin, or": {Seed: 1, Attacks: []Attack{{Node: 1, Kind: "hidden-margin"}}},
+		"want --attack 0=hidden-margin,1=hidden-margin": {Seed: 1, Attacks: []Attack{{Kind: "aware+ipm"},
+			{Node: 1, Kind: "hidden-margin"}}},
+		"attack 0=ipm,0=ipm: ":   {Seed: 1, Attacks: []Attack{{Kind: "ipm"}, {Kind: "ipm"}}},
+		"add --seed 1":           {Attacks: []Attack{{Node: 3, Kind: "silent"}, {Kind: "hidden-margin"}}},
+		"one honest participant": {Seed: 1, Validators: 1, Attacks: []Attack{{Kind: "hidden-margin"}}},
 	} {
 		m.Home = home
 		_, err := Init(m)

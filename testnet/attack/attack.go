@@ -11,8 +11,9 @@
 // experiment attacks --attacks NAME` and the tests then know it. Craft works in grid steps and
 // rounds with View.vector or View.all; it keeps state from round to round in View.Memory. The
 // experiments run the attack's aware variant, which shortens the vectors that the chain would
-// reject as too long, and adds noise to those that it would reject as too short. A line in
-// TestShapes names the attack's known property. The table in docs/RULES.md is written by hand.
+// reject as too long, and adds noise to those that it would reject as too short. The tests fail until
+// shapes in craft_test.go has the attack's known property, and docs/RULES.md and docs/FIDELITY.md
+// have the attack.
 package attack
 
 import (

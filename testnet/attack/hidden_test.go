@@ -44,6 +44,23 @@ func push(t *testing.T, v attack.View, crafted []gradients.Vector) float64 {
 	return sum / math.Sqrt(float64(len(out.Delta.Num)))
 }
 
+// hides: what the attackers send is admitted and pushes the rule's output along u more than a plain attack.
+// The vectors are alike unless each has noise of its own, and late attackers begin without a push.
+func hides(t *testing.T, name string) {
+	const rule = "nnm+trimmed-mean"
+	v := noisy(rule, 3)
+	crafted := craft(t, name, v)
+	for _, x := range crafted {
+		require.True(t, v.Admits.Holds(x))
+	}
+	far := push(t, v, crafted)
+	require.Greater(t, far, 3*push(t, noisy(rule, 3), craft(t, "aware+optimised-ipm", noisy(rule, 3))))
+	require.Equal(t, !strings.Contains(name, "own-noise"), slices.Equal(crafted[0].Encode(), crafted[5].Encode()))
+	first := noisy(rule, 3)
+	first.Memory = new(attack.Memory)
+	require.Equal(t, strings.HasSuffix(name, "+late"), push(t, first, craft(t, name, first)) < far/2)
+}
+
 // TestHidden: every vector is admitted, and the rule's output goes farther along u than with any
 // attack that is not of the family; with the mean as rule, as far as the greatest norm lets it.
 func TestHidden(t *testing.T) {
