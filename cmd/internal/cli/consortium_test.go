@@ -279,7 +279,8 @@ func TestConsortiumStatus(t *testing.T) {
 		}
 	}
 	stdout, stderr, code := spdl(t, "consortium", "status", folder, "-o", "json", "--node", "127.0.0.1:2")
-	require.Zero(t, code, stderr)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "files that do not hold: c.entry.json of c")
 	require.NoError(t, json.Unmarshal([]byte(stdout), &said))
 	require.Contains(t, said.Waiting, "entries of c, d missing")
 	a, b, c, d := said.Standings[0], said.Standings[1], said.Standings[2], said.Standings[3]
@@ -292,8 +293,9 @@ func TestConsortiumStatus(t *testing.T) {
 	require.Contains(t, c.Faults[0], `c.entry.json: json: unknown field "power"`)
 	require.Equal(t, []string{"entry", "share", "proof"}, d.Missing)
 	require.Nil(t, d.Answers)
-	stdout, _, code = spdl(t, "consortium", "status", folder, "--offline")
-	require.Zero(t, code)
+	stdout, stderr, code = spdl(t, "consortium", "status", folder, "--offline")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "files that do not hold: c.entry.json of c\n")
 	require.Contains(t, stdout, "a: share, proof missing\n")
 	require.Contains(t, stdout, "waiting   entries of c, d missing in "+folder)
 }
@@ -309,7 +311,8 @@ func TestConsortiumSharedAddress(t *testing.T) {
 	require.Contains(t, stderr, says)
 	require.NoFileExists(t, filepath.Join(folder, "a.share.json"))
 	stdout, stderr, code := spdl(t, "consortium", "status", folder, "--offline")
-	require.Zero(t, code, stderr)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "files that do not hold: b.entry.json of b")
 	require.Contains(t, stdout, says)
 }
 

@@ -2,6 +2,7 @@ package consortium
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -44,7 +45,9 @@ func statusCommand() *cobra.Command {
 			"Each address\n" +
 			"is looked up, connected to, and asked for the proof of its node id. The offsets of the clocks are those that the " +
 			"home's own\n" +
-			"node has measured, where it runs and is connected.",
+			"node has measured, where it runs and is connected. A file that does not hold is exit code 1; one that is missing, " +
+			"or a\n" +
+			"node that does not answer, is not.",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.NodeFlag(cmd, &o.node)
@@ -67,7 +70,19 @@ func (o *statusOptions) run(r *command.Run, args []string) error {
 			answer.Standings[i].reached(failed, ahead)
 		}
 	}
-	return r.Show(answer, answer.text)
+	return errors.Join(r.Show(answer, answer.text), faultsError(f))
+}
+
+// faultsError returns an error with the members' files that do not hold, nil if all hold.
+func faultsError(f *founding.Founding) error {
+	if len(f.Faults) == 0 {
+		return nil
+	}
+	var files []string
+	for _, fault := range f.Faults {
+		files = append(files, fmt.Sprintf("%s of %s", fault.File, fault.Member))
+	}
+	return fmt.Errorf("files that do not hold: %s", strings.Join(files, ", "))
 }
 
 // standings returns what the files say.
