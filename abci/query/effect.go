@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
@@ -22,7 +23,7 @@ func (m Membership) Effect(p Proposal, current params.Params) (e Effect, err err
 	if p.Kind != tx.KindStartEpoch.String() && p.Kind != tx.KindRemove.String() {
 		return e, nil
 	}
-	body, err := p.body()
+	body, err := p.Body()
 	if err != nil {
 		return e, err
 	}
@@ -41,13 +42,15 @@ func (m Membership) Effect(p Proposal, current params.Params) (e Effect, err err
 	return e, nil
 }
 
-// body returns the decoded content of a proposal for an epoch or a removal. It fails if the
-// proposal's id is not the hash of the kind and the content.
-func (p Proposal) body() (tx.Body, error) {
-	kind := tx.KindStartEpoch
-	if p.Kind == tx.KindRemove.String() {
-		kind = tx.KindRemove
+// Body returns the decoded content of a proposal. It fails if the proposal's id is not the hash of
+// the kind and the content.
+func (p Proposal) Body() (tx.Body, error) {
+	kinds := tx.Kinds()
+	i := slices.IndexFunc(kinds, func(k tx.Kind) bool { return k.String() == p.Kind })
+	if i < 0 {
+		return nil, fmt.Errorf("proposal %q of kind %q: %w", p.ID, p.Kind, tx.ErrUnknownKind)
 	}
+	kind := kinds[i]
 	if got := tx.IDOf(kind, p.Content); hex.EncodeToString(got[:]) != p.ID {
 		return nil, fmt.Errorf("proposal %q: the node's answer holds %d bytes of content with the id %x", p.ID,
 			len(p.Content), got)

@@ -56,18 +56,24 @@ func Account(p *params.Params) error {
 
 // EpsilonAfter returns the epsilon that the chain's ledger computes for a number of participations.
 func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
-	if len(p.Cost) == 0 || participations == 0 {
+	return EpsilonWith(p, nil, participations)
+}
+
+// EpsilonWith is EpsilonAfter for a participant that has spent costs before.
+func EpsilonWith(p params.Privacy, spent []uint64, participations uint64) (float64, error) {
+	if len(p.Cost) == 0 || participations == 0 && len(spent) == 0 {
 		return 0, nil
 	}
-	spent := make([]uint64, len(p.Cost))
+	all := make([]uint64, len(p.Cost))
+	copy(all, spent)
 	for i, c := range p.Cost {
-		if c > math.MaxUint64/participations {
-			spent[i] = math.MaxUint64
+		if participations > 0 && c > (math.MaxUint64-all[i])/participations {
+			all[i] = math.MaxUint64
 			continue
 		}
-		spent[i] = c * participations
+		all[i] += c * participations
 	}
-	return accountant.ChainEpsilon(spent, p.Delta)
+	return accountant.ChainEpsilon(all, p.Delta)
 }
 
 // OwnLedger returns p with the ledger of one participant in place of the chain's. The cost of a

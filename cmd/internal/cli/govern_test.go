@@ -173,6 +173,7 @@ func TestGovern(t *testing.T) {
 		c.ask(0, &record, "query", "round")
 		return len(record.Contributions) == 2
 	})
+	warnedAgain(t, c, second)
 	var near []app.Neighbours
 	c.ask(0, &near, "query", "neighbours")
 	require.Len(t, near, 2)
@@ -265,6 +266,39 @@ func TestGovern(t *testing.T) {
 	auditedLog(t, c, join)
 }
 
+// warnedAgain proposes an epoch with weak parameters, whose budget is spent, and checks that the other
+// home reads the warnings of the proposer before it approves, and that nobody proposes or approves it twice.
+func warnedAgain(t *testing.T, c soloChain, second string) {
+	var p params.Params
+	c.ask(0, &p, "query", "params")
+	p.Rule.Unsquared = true
+	data, err := json.Marshal(p)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "params.json")
+	require.NoError(t, os.WriteFile(file, data, 0o600))
+	budget, err := preset.EpsilonAfter(p.Privacy, 1)
+	require.NoError(t, err)
+	propose := []string{"tx", "start-epoch", "--params", file, "--rounds", "1", "--epsilon", fmt.Sprint(budget * 1.0001)}
+	var r clitx.Report
+	stderr := c.ask(2, nil, append(propose, "--home", c.home0)...)
+	require.Contains(t, stderr, "say --force")
+	warned := c.ask(0, &r, append(propose, "--force", "--home", c.home0)...)
+	require.Contains(t, warned, "warning: rule.unsquared")
+	require.Contains(t, warned, "pays for 0 of the 1 rounds of participant 0, which has spent epsilon ")
+	same := fmt.Sprintf("proposal %s (start-epoch) of height", r.Proposal[:8])
+	stderr = c.ask(1, nil, append(propose, "--force", "--home", second)...)
+	require.Contains(t, stderr, same)
+	require.Contains(t, stderr, "proposes the same")
+	stderr = c.ask(1, nil, "tx", "approve", r.Proposal, "--home", c.home0)
+	require.Contains(t, stderr, "participant 0 has approved "+same)
+	stderr = c.ask(2, nil, "tx", "approve", r.Proposal, "--home", second)
+	require.Contains(t, stderr, "warning: rule.unsquared")
+	require.Contains(t, stderr, "pays for 0 of the 1 rounds of participant 0, which has spent epsilon ")
+	require.Contains(t, stderr, "say --yes")
+	c.ask(0, nil, "tx", "approve", r.Proposal, "--home", second, "--dry-run")
+	c.ask(0, nil, "tx", "withdraw", r.Proposal, "--home", c.home0)
+}
+
 // withdrawn withdraws a proposal of the first home, which the second home has not approved, and checks what each
 // command says of it.
 func withdrawn(t *testing.T, c soloChain, second, proposal string) {
@@ -298,10 +332,10 @@ func withdrawn(t *testing.T, c soloChain, second, proposal string) {
 	require.Empty(t, m.Proposals)
 	var ps []app.Participant
 	c.ask(0, &ps, "query", "participants")
-	require.EqualValues(t, 1, ps[0].Revocations)
+	require.EqualValues(t, 2, ps[0].Revocations, "and one of the epoch")
 	again, err := tx.Decode(dry.Tx)
 	require.NoError(t, err)
-	require.Zero(t, again.Body.(*tx.Withdraw).Revocations, "so nobody can send it again")
+	require.EqualValues(t, 1, again.Body.(*tx.Withdraw).Revocations, "so nobody can send it again")
 }
 
 // auditedLog checks that the log of the chain has what was done, and that its file is proven by the

@@ -213,9 +213,8 @@ func (o *Options) account(p *params.Params) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("--epsilon %g does not pay for %d rounds, which cost %.4g at delta %g: take fewer rounds, more "+
-		"noise or a larger budget",
-		asked, p.Training.Rounds, cost, p.Privacy.Delta)
+	return fmt.Errorf("--epsilon %g %w for %d rounds, which cost %.4g at delta %g: take fewer rounds, more "+
+		"noise or a larger budget", asked, ErrBudget, p.Training.Rounds, cost, p.Privacy.Delta)
 }
 
 // readParams reads the file of --params. Its errors are UsageErrors.

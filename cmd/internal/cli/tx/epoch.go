@@ -45,55 +45,42 @@ func (o *epochOptions) body(ctx context.Context, s *sender, _ []string) (tx.Body
 	}
 	p, err := o.shape.Shape(status.Participants, func() (params.Params, error) { return s.Params(ctx) }, s.run.Warn)
 	if err != nil {
-		return nil, err
+		return nil, shape.AfterSpend(err, status.Epsilon)
 	}
 	self, err := s.self(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBudgets(ctx, s, p, o.force); err != nil {
+	if err := s.checkEpoch(ctx, p, status.Participants, o.force, "--force"); err != nil {
 		return nil, err
-	}
-	running, err := s.Params(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if w := home.TooLarge(running, p, status.Participants); w != "" {
-		s.run.Warn(w)
 	}
 	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, o.keepModel, o.now), nil
 }
 
-// checkBudgets warns of participants whose remaining budget does not pay for all rounds of an
-// epoch. It rejects, unless forced, an epoch in which a participant could not train at all.
-func checkBudgets(ctx context.Context, s *sender, p params.Params, force bool) error {
+// checkEpoch warns of participants whose remaining budget does not pay for all rounds of an epoch of n
+// participants, and of transactions that running nodes reject. It rejects, unless forced, an epoch in
+// which a participant could not train at all; flag is the flag that forces it.
+func (s *sender) checkEpoch(ctx context.Context, p params.Params, n int, forced bool, flag string) error {
+	running, err := s.Params(ctx)
+	if err != nil {
+		return err
+	}
 	members, err := s.Participants(ctx)
 	if err != nil {
 		return err
 	}
-	var short, broke []uint32
-	least, poorest := p.Training.Rounds, uint32(0)
-	for _, m := range members {
-		left := p.Privacy.Participations(m.Spent)
-		if !m.Active || left >= p.Training.Rounds {
-			continue
-		}
-		if left == 0 {
-			broke = append(broke, m.Index)
-		}
-		if short = append(short, m.Index); left < least {
-			least, poorest = left, m.Index
+	warning, broke, err := shape.CheckBudgets(members, p)
+	if err != nil {
+		return err
+	}
+	for _, w := range []string{warning, home.TooLarge(running, p, n)} {
+		if w != "" {
+			s.run.Warn(w)
 		}
 	}
-	if len(short) > 0 {
-		s.run.Warn(fmt.Sprintf("participants %v have spent so much that epsilon %g does not pay for all rounds; it pays "+
-			"for %d of the %d rounds of participant %d: --epsilon is the budget over all epochs",
-			short, p.Privacy.Epsilon, least, p.Training.Rounds, poorest))
-	}
-	if len(broke) > 0 && !force {
-		return command.Usage(fmt.Errorf("epsilon %g pays for 0 of the %d rounds of participants %v after what they spent: "+
-			"take a larger --epsilon, or say --force",
-			p.Privacy.Epsilon, p.Training.Rounds, broke))
+	if len(broke) > 0 && !forced {
+		return command.Usage(fmt.Errorf("epsilon %g pays for 0 of the %d rounds of participants %v after what they spent "+
+			"before: take a larger --epsilon, or say %s", p.Privacy.Epsilon, p.Training.Rounds, broke, flag))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
@@ -74,13 +75,21 @@ func txApprove() *cobra.Command {
 	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits",
 		Args: cobra.ExactArgs(1)}, &signOptions{},
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
-			id, err := s.proposal(ctx, args[0], joinPath != "", yes)
+			id, waiting, m, err := s.waiting(ctx, args[0], joinPath != "")
 			if err != nil {
 				return nil, err
 			}
 			p, err := s.self(ctx)
 			if err != nil {
 				return nil, err
+			}
+			if waiting != nil {
+				if err := checkApproval(m, *waiting, p.Index); err != nil {
+					return nil, err
+				}
+				if err := s.present(ctx, m, *waiting, yes); err != nil {
+					return nil, err
+				}
 			}
 			join, err := joinFile(joinPath, id)
 			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join, Revocations: p.Revocations}, err
@@ -89,12 +98,15 @@ func txApprove() *cobra.Command {
 		"PROPOSAL is its id, as `spdl query proposals` shows it, or the first 8 digits or more, if no other id " +
 		"begins so.\n" +
 		"If you have looked at the proposal, approve it by the whole id.\n" +
-		"Before it signs, it prints every parameter that a next epoch changes, and N and f after a removal.\n" +
+		"Before it signs, it prints every parameter that a next epoch changes, N and f after a removal, and the warnings " +
+		"that\n" +
+		"the proposer had.\n" +
 		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or " +
 		"that others\n" +
 		"have crowded out; PROPOSAL is then the whole id."
 	command.Flag(cmd, &joinPath, "join", "", "file with the signed join that is approved")
-	command.Flag(cmd, &yes, "yes", false, "approve even if f falls to 0")
+	command.Flag(cmd, &yes, "yes", false, "approve even if f falls to 0, or if a participant's budget pays for none of an "+
+		"epoch's rounds")
 	return cmd
 }
 
@@ -113,23 +125,59 @@ func joinFile(file string, id []byte) ([]byte, error) {
 	return t.Raw, nil
 }
 
-// proposal returns the id of a proposal from its id or a prefix of it, and prints the proposal's
-// effect. It returns a whole id unchanged even if no proposal has it, because the node decides. It
-// fails if f falls to 0 without yes.
-func (s *sender) proposal(ctx context.Context, arg string, carried, yes bool) ([]byte, error) {
-	id, p, m, err := s.waiting(ctx, arg, carried)
-	if err != nil || p == nil {
-		return id, err
-	}
+// present prints the effect of an open proposal, and the warnings that its proposer had. It fails
+// without yes where the proposer's command has to be told to go on.
+func (s *sender) present(ctx context.Context, m query.Membership, p query.Proposal, yes bool) error {
 	running, err := s.Params(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	effect, err := m.Effect(*p, running)
+	effect, err := m.Effect(p, running)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return id, s.show(effect, "approve", yes)
+	if err := s.show(effect, "approve", yes); err != nil {
+		return err
+	}
+	if p.Kind != tx.KindStartEpoch.String() && p.Kind != tx.KindUpgrade.String() {
+		return nil
+	}
+	body, err := p.Body()
+	if err != nil {
+		return err
+	}
+	switch b := body.(type) {
+	case *tx.Upgrade:
+		return s.warnUpgrade(ctx, b)
+	case *tx.StartEpoch:
+		next, err := params.Decode(b.Params)
+		if err != nil {
+			return err
+		}
+		weak, err := next.Validate(m.Participants)
+		if err != nil {
+			s.run.Warn(fmt.Sprintf("with %d participants the proposal is not possible: %v", m.Participants, err))
+			return nil
+		}
+		for _, w := range weak {
+			s.run.Warn(w)
+		}
+		return s.checkEpoch(ctx, next, m.Participants, yes || s.options.dryRun, "--yes")
+	}
+	return nil
+}
+
+// checkApproval returns an error if a participant cannot approve a proposal that waits.
+func checkApproval(m query.Membership, p query.Proposal, index uint32) error {
+	switch {
+	case p.Accepted:
+		return fmt.Errorf("proposal %.8s (%s) of height %d is accepted, and takes effect at a round boundary: it needs no "+
+			"further approval; approved by %s", p.ID, p.Kind, p.Height, approvers(m, p))
+	case slices.Contains(p.Approvals, index):
+		return fmt.Errorf("participant %d has approved proposal %.8s (%s) of height %d before: spdl query proposals shows "+
+			"whose approval is missing; approved by %s", index, p.ID, p.Kind, p.Height, approvers(m, p))
+	}
+	return nil
 }
 
 // waiting finds a proposal that waits by its id or a prefix of it. The proposal is nil for a whole id
@@ -246,7 +294,7 @@ func txLeave() *cobra.Command {
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, nil
 		})
 	command.Flag(cmd, &yes, "yes", false, "leave even if f falls to 0")
-	cmd.Long = cmd.Short + ".\nKeep the node running for two more heights, in which its validator still has to vote. " +
+	cmd.Long = cmd.Short + ".\nKeep the node running for one more block, on which its validator still has to vote. " +
 		"Nobody else gets its index.\nThe models keep what its gradients taught them: spdl audit withdraw INDEX says since " +
 		"which round,\nand what training again without them costs."
 	return cmd

@@ -54,18 +54,27 @@ func (o *upgradeOptions) body(ctx context.Context, s *sender, args []string) (tx
 	if err != nil {
 		return nil, err
 	}
+	body := &tx.Upgrade{Participant: p.Index, Name: args[0], Height: o.height, Version: o.version, Nonce: p.Nonce + 1}
+	return body, s.warnUpgrade(ctx, body)
+}
+
+// warnUpgrade warns of a planned upgrade that a proposed one replaces, and of a version that is not the next.
+func (s *sender) warnUpgrade(ctx context.Context, proposed *tx.Upgrade) error {
+	if proposed.Version == 0 { // it cancels the planned one
+		return nil
+	}
 	u, err := s.Upgrade(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if u.Planned != nil && !o.cancel {
+	if u.Planned != nil {
 		s.run.Warn(fmt.Sprintf("upgrade %q to version %d at height %d is planned: this one replaces it once it is approved",
 			u.Planned.Name, u.Planned.Version, u.Planned.Height))
 	}
-	if text := skipsVersions(u.Version, o.version); text != "" && !o.cancel {
+	if text := skipsVersions(u.Version, proposed.Version); text != "" {
 		s.run.Warn(text)
 	}
-	return &tx.Upgrade{Participant: p.Index, Name: args[0], Height: o.height, Version: o.version, Nonce: p.Nonce + 1}, nil
+	return nil
 }
 
 // skipsVersions returns a warning about an upgrade from the running version to another one than the next, "" for the
