@@ -1,10 +1,13 @@
 package metrics_test
 
 import (
+	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,11 +42,79 @@ func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 	for _, section := range strings.Split(string(runbooks), "\n## ")[1:] {
 		require.Regexp(t, `^SPDL\w+\n\n(?s:\*\*Fires\.\*\* .+\*\*Look\.\*\* .+\*\*Do\.\*\* .+\*\*Over\.\*\* .+)`, section)
 		name, _, _ := strings.Cut(section, "\n")
-		require.Contains(t, string(rules), "runbook_url: https://github.com/spdl/spdl/blob/main/docs/RUNBOOKS.md#"+
-			strings.ToLower(name)+"\n")
+		require.Contains(t, rulesOf(string(rules))[name], "runbook_url: https://github.com/spdl/spdl/blob/main/docs/"+
+			"RUNBOOKS.md#"+strings.ToLower(name)+"\n")
 	}
 	require.Equal(t, known, alerts(t, "testdata/alerts_test.yml", `- alertname: (\w+)\n`), "fires")
 	require.Equal(t, known, alerts(t, "testdata/alerts_test.yml", `\{alertname: (\w+), .*exp_alerts: \[\]`), "is silent")
+}
+
+// rulesOf returns the text of each alert in the text of docs/alerts.yml, by its name.
+func rulesOf(rules string) map[string]string {
+	all := map[string]string{}
+	for _, rule := range strings.Split(rules, "- alert: ")[1:] {
+		name, text, _ := strings.Cut(rule, "\n")
+		all[name] = text + "\n"
+	}
+	return all
+}
+
+// bound matches the last metric before a comparison with a number that is no factor, and the number.
+var bound = regexp.MustCompile(`(spdl_[a-z_]+)[\[\])0-9m]* [<>] ([0-9.]+)\s*(?:\n|and|or)`)
+
+// TestThresholds: a panel of docs/grafana.json turns red where an alert about its metric fires, and each alert that
+// fires at a value of a metric has such a panel.
+func TestThresholds(t *testing.T) {
+	rules, err := os.ReadFile("../../docs/alerts.yml")
+	require.NoError(t, err)
+	bounds := map[string]float64{} // by metric
+	for name, rule := range rulesOf(string(rules)) {
+		if name == "SPDLFewPeers" || name == "SPDLVersionsDiffer" {
+			continue // they compare with f, and a number of nodes
+		}
+		for _, m := range bound.FindAllStringSubmatch(rule, -1) {
+			value, err := strconv.ParseFloat(m[2], 64)
+			require.NoError(t, err, name)
+			if value > 0 { // the others compare a growth
+				bounds[m[1]] = value
+			}
+		}
+	}
+	require.NotEmpty(t, bounds)
+	dashboard, err := os.ReadFile("../../docs/grafana.json")
+	require.NoError(t, err)
+	var parsed struct {
+		Panels []struct {
+			Title       string
+			Targets     []struct{ Expr string }
+			FieldConfig struct {
+				Defaults struct {
+					Thresholds struct{ Steps []struct{ Value *float64 } }
+				}
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(dashboard, &parsed))
+	shown := map[string]float64{}
+	for _, p := range parsed.Panels {
+		var want []float64
+		for _, target := range p.Targets {
+			for _, metric := range regexp.MustCompile(`spdl_[a-z_]+`).FindAllString(target.Expr, -1) {
+				if value, ok := bounds[metric]; ok {
+					want, shown[metric] = append(want, value), value
+				}
+			}
+		}
+		var got []float64
+		for _, step := range p.FieldConfig.Defaults.Thresholds.Steps {
+			if step.Value != nil {
+				got = append(got, math.Abs(*step.Value))
+			}
+		}
+		slices.Sort(got)
+		require.Equal(t, want, slices.Compact(got), p.Title)
+	}
+	require.Equal(t, bounds, shown)
 }
 
 // TestPromtool: Prometheus' own tool accepts the alerts, and each fires exactly when it should.
