@@ -7,6 +7,7 @@ import (
 	"time"
 
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
+	cmtversion "github.com/cometbft/cometbft/version"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
@@ -17,20 +18,31 @@ import (
 
 // NodeStatus returns the command that asks CometBFT for the status of a node.
 func NodeStatus() *cobra.Command {
-	return question{use: "status", short: "CometBFT's status of a node: identity, sync, validator",
+	cmd := question{use: "status", short: "CometBFT's status of a node: identity, sync, validator",
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			s, err := c.RPC().Status(ctx)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 			}
-			return nodeStatus{s, closedHint(ctx, c, s)}, nil, nil
+			answer := nodeStatus{ResultStatus: s, Hint: closedHint(ctx, c, s)}
+			if info, err := c.RPC().ABCIInfo(ctx); err == nil {
+				answer.Program = fmt.Sprintf("spdl %s, state machine %d", info.Response.Version, info.Response.AppVersion)
+			}
+			return answer, nil, nil
 		}}.command()
+	cmd.Long = cmd.Short + ".\n" +
+		"program is the release of spdl that the node runs. node_info.version is a constant of CometBFT's source, here\n" +
+		cmtversion.TMCoreSemVer + ", that need not be the version of its release: spdl version prints the release of " +
+		"CometBFT that is linked."
+	return cmd
 }
 
-// nodeStatus is CometBFT's status of a node, and what to do if peers close its connections.
+// nodeStatus is CometBFT's status of a node, the program that the node runs, and what to do if peers close its
+// connections.
 type nodeStatus struct {
 	*coretypes.ResultStatus
-	Hint string `json:"hint,omitempty"`
+	Program string `json:"program,omitempty"` // spdl and its state machine, as the node declares them; "" if it does not
+	Hint    string `json:"hint,omitempty"`
 }
 
 // closedHint returns what the nodes that close the connections of the node with a status mean (query.Connections),
