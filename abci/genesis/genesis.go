@@ -3,6 +3,7 @@
 package genesis
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 
@@ -36,6 +37,10 @@ func ReadFile(path string) (*types.GenesisDoc, error) {
 		return nil, err
 	}
 	doc, err := Read(data)
+	if err != nil && !json.Valid(data) {
+		return nil, fmt.Errorf("%s, of %d bytes, is cut off or damaged: take the file of another member, and compare its "+
+			"SHA-256 with the others' (sha256sum): %w", path, len(data), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cometbft/cometbft/crypto"
@@ -25,6 +26,18 @@ func TestReadGenesisNames(t *testing.T) {
 	} {
 		_, err := genesis.Read([]byte(text))
 		require.ErrorContains(t, err, says)
+	}
+}
+
+// TestCutOffGenesis: the error of a file that is no JSON has the file, its size and the remedy.
+func TestCutOffGenesis(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "genesis.json")
+	for text, cut := range map[string]bool{"": true, `{"chain_id": "c", "app_st`: true, `{"chain_id": ""}`: false} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := genesis.ReadFile(path)
+		require.ErrorContains(t, err, path)
+		says := fmt.Sprintf("%s, of %d bytes, is cut off or damaged: take the file of another member", path, len(text))
+		require.Equal(t, cut, strings.Contains(err.Error(), says), err)
 	}
 }
 

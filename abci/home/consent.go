@@ -79,6 +79,7 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 type NodeState struct {
 	SignerAway      func() bool  // whether the signer at priv_validator_laddr is not connected
 	BlocksSinceVote func() int64 // query.Home.BlocksSinceVote
+	SignsNothing    func() bool  // whether the validator waits for the end of the home's SignPause
 	WorkerStopped   func() bool  // whether the worker has stopped and the validator continues
 }
 
@@ -99,6 +100,9 @@ func Declaration(c *config.Config, a AppConfig, p Participant, v NodeState) func
 		}
 		if c.PrivValidatorListenAddr != "" && !a.IsRelay() {
 			h.ValidatorSigner = signerState(v.SignerAway())
+		}
+		if v.SignsNothing() {
+			h.Validator = query.ValidatorPaused
 		}
 		if own := s.HolderOf(p.Signing); own != nil {
 			h.Convicted = app.Conviction(s.Offences, own)

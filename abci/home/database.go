@@ -3,12 +3,14 @@ package home
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 
 	dbm "github.com/cometbft/cometbft-db"
 
 	"github.com/cometbft/cometbft/config"
+	leveldb "github.com/syndtr/goleveldb/leveldb/errors"
 	"github.com/syndtr/goleveldb/leveldb/opt"
 
 	"github.com/spdl/spdl/abci/store"
@@ -55,12 +57,25 @@ func roundBytes(c *config.Config) int64 {
 	return g.Params.RoundBytes(len(g.Participants))
 }
 
-// OpenDB opens a database of a home.
+// OpenDB opens a database of a home. It returns ErrDamaged if LevelDB finds its files damaged.
 func OpenDB(c *config.Config, name string) (dbm.DB, error) {
 	if backend := dbm.BackendType(c.DBBackend); backend != dbm.GoLevelDBBackend {
 		return dbm.NewDB(name, backend, c.DBDir())
 	}
-	return dbm.NewGoLevelDBWithOpts(name, c.DBDir(), levelDBOf(roundBytes(c)))
+	db, err := dbm.NewGoLevelDBWithOpts(name, c.DBDir(), levelDBOf(roundBytes(c)))
+	if leveldb.IsCorrupted(err) {
+		return nil, Damaged(filepath.Join(c.DBDir(), name+".db"), err)
+	}
+	return db, err
+}
+
+// ErrDamaged means that the files of a database are damaged.
+var ErrDamaged = errors.New("a database is damaged")
+
+// Damaged returns an ErrDamaged with the name of a database, the reason and the remedy.
+func Damaged(name string, reason any) error {
+	return fmt.Errorf("%w: %s: %v: look at the disk; then spdl reset-state --yes, which keeps what the validator and the "+
+		"worker have signed, and start: the node syncs again from its peers", ErrDamaged, name, reason)
 }
 
 // OpenApplicationDB opens the database of a home's application.

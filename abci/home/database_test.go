@@ -1,8 +1,11 @@
 package home
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
+	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
 	"github.com/stretchr/testify/require"
 	"github.com/syndtr/goleveldb/leveldb/opt"
@@ -22,4 +25,27 @@ func TestWriteBuffersGrowWithRounds(t *testing.T) {
 	} {
 		require.Equal(t, buffer, levelDBOf(round).WriteBuffer, "%d bytes", round)
 	}
+}
+
+// TestDamagedDB: the error of a database whose files are damaged has its name and the remedy, also where CometBFT
+// would panic.
+func TestDamagedDB(t *testing.T) {
+	c := DefaultConfig().SetRoot(t.TempDir())
+	db, err := OpenDB(c, "blockstore")
+	require.NoError(t, err)
+	require.NoError(t, db.SetSync([]byte("k"), []byte("v")))
+	require.NoError(t, db.Close())
+	manifests, err := filepath.Glob(filepath.Join(c.DBDir(), "blockstore.db", "MANIFEST-*"))
+	require.NoError(t, err)
+	require.Len(t, manifests, 1)
+	require.NoError(t, os.Truncate(manifests[0], 0))
+	_, err = OpenDB(c, "blockstore")
+	require.ErrorIs(t, err, ErrDamaged)
+	require.ErrorContains(t, err, filepath.Join(c.DBDir(), "blockstore.db"))
+	require.ErrorContains(t, err, "spdl reset-state --yes")
+
+	blocks := dbm.NewMemDB()
+	require.NoError(t, blocks.Set([]byte("blockStore"), []byte("no protobuf")))
+	_, err = StoredProgress(dbm.NewMemDB(), blocks, filepath.Join(t.TempDir(), "journal"))
+	require.ErrorIs(t, err, ErrDamaged)
 }

@@ -150,14 +150,17 @@ func (h *Home) WriteConfig() error {
 }
 
 // RestoreData makes data/ for a home without one, for example after a restore of only the keys. The
-// new folder has the state of a validator that has signed nothing. RestoreData does nothing if
-// data/ or the state file exists: if only the state file is missing, it may have recorded a
-// signature before it was lost.
+// new folder has the state of a validator without a last signature, and a SignPause, because the
+// validator may have signed before. If a signer has the validator's key, the folder is empty.
+// RestoreData does nothing if data/ or the state file exists.
 func RestoreData(c *config.Config, logger log.Logger) error {
 	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
+	}
+	if c.PrivValidatorListenAddr != "" {
+		return os.MkdirAll(c.DBDir(), 0o700)
 	}
 	if err := checkValidatorKey(c); err != nil {
 		return err
@@ -165,9 +168,12 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
 		return err
 	}
+	if err := beginSignPause(c); err != nil { // before the state, without which no node starts
+		return err
+	}
 	emptyState(c.PrivValidatorStateFile())
-	logger.Warn("the home had no data folder: its validator starts as one that has signed nothing; no other node may "+
-		"run with its keys", "folder", c.DBDir())
+	logger.Warn("the home had no data folder, so what its validator has signed is not known: it signs nothing for now; "+
+		"no other node may run with its keys", "folder", c.DBDir(), "blocks", PauseBlocks)
 	return nil
 }
 

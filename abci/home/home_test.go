@@ -4,9 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
 	"github.com/stretchr/testify/require"
@@ -161,6 +163,46 @@ func TestResetState(t *testing.T) {
 	require.NoError(t, held.Close())
 	require.NoError(t, home.ResetState(c, a))
 	require.Equal(t, before, files())
+}
+
+// TestRestoreData: a home without its data folder gets one in which the validator signs nothing for now. Where a
+// signer has the validator's key, the home needs none. ResetState keeps the pause, and Reset, for another chain, ends
+// it.
+func TestRestoreData(t *testing.T) {
+	c, a := home.DefaultConfig(), home.DefaultAppConfig()
+	_, err := home.Init(t.TempDir(), c, a)
+	require.NoError(t, err)
+	pause := func() *home.SignPause {
+		p, err := home.ReadSignPause(c)
+		require.NoError(t, err)
+		return p
+	}
+	require.NoError(t, home.RestoreData(c, log.NewNopLogger()))
+	require.Nil(t, pause(), "a new home")
+	require.NoError(t, os.Remove(c.PrivValidatorStateFile()))
+	require.NoError(t, home.RestoreData(c, log.NewNopLogger()))
+	_, err = new(home.Keystore).LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, home.LostStateRemedy)
+
+	require.NoError(t, os.RemoveAll(c.DBDir()))
+	before := time.Now()
+	require.NoError(t, home.RestoreData(c, log.NewNopLogger()))
+	began := pause().Since
+	require.False(t, began.Before(before))
+	require.NoError(t, home.ResetState(c, a))
+	require.NoError(t, home.RestoreData(c, log.NewNopLogger()))
+	require.Equal(t, began, pause().Since)
+	require.NoError(t, home.Reset(c, a))
+	require.Nil(t, pause())
+
+	require.NoError(t, os.RemoveAll(c.DBDir()))
+	require.NoError(t, os.Remove(c.PrivValidatorKeyFile()))
+	require.Error(t, home.RestoreData(c, log.NewNopLogger()))
+	c.PrivValidatorListenAddr = "tcp://127.0.0.1:26659"
+	require.NoError(t, home.RestoreData(c, log.NewNopLogger()))
+	require.DirExists(t, c.DBDir())
+	require.Nil(t, pause())
 }
 
 // TestResetStopped: Reset works in a home whose database is missing, damaged, in memory or of a

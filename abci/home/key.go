@@ -190,6 +190,11 @@ func (s *Keystore) LoadValidatorKey(path string) (stded25519.PrivateKey, error) 
 	return key.PrivKey.Bytes(), nil
 }
 
+// LostStateRemedy says what to do about a validator's state that is missing, damaged or old.
+const LostStateRemedy = "put its newest copy in place; if it is lost, move the data folder away: spdl start makes " +
+	"another, and its validator signs nothing at first; at a signer, spdl tx rotate --consensus gives the validator a " +
+	"new key"
+
 // LoadValidator reads a validator: the key, and the state with the last signature. The result
 // writes the state to the file before it returns a signature. It never writes the key.
 func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
@@ -198,6 +203,10 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 		return nil, err
 	}
 	last, err := ReadValidatorState(state)
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w: it has the validator's last signature, so a validator without it may sign twice; %s", err,
+			LostStateRemedy)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,8 @@ type Running struct {
 	cancel        context.CancelFunc // stops the goroutines outside of consensus
 	remote        *remoteValidator   // nil if the home has the validator's key
 	votes         *validatorVotes
-	validatorLock io.Closer // nil if another process has the validator's key
+	paused        *pausedValidator // nil if another process has the validator's key
+	validatorLock io.Closer        // nil if another process has the validator's key
 	upgradeHalt   *upgradeHalt
 	worker        chan error  // receives the worker's result, once
 	workerStopped atomic.Bool // whether the validator goes on without its worker
@@ -238,6 +239,9 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	return r.startWorker(ctx, c, a, own, logger.With("module", "worker"), h)
 }
 
+// isSyncing reports whether the node has not started consensus yet.
+func (r *Running) isSyncing() bool { return r.Node == nil || r.Node.ConsensusReactor().WaitSync() }
+
 // run starts the CometBFT node or, if unlisted is set, only its switch with the reactors.
 func (r *Running) run(unlisted bool) error {
 	if !unlisted {
@@ -273,7 +277,8 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 		}
 	}
 	declare := home.Declaration(c, a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
-		SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load})
+		SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load,
+		SignsNothing: func() bool { return r.paused.isPaused() }})
 	r.Application.SetDeclaration(declare)
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
@@ -311,9 +316,14 @@ func (r *Running) openValidator(ctx context.Context, c *config.Config, chainID s
 		if r.validatorLock, err = home.LockValidator(c); err != nil {
 			return nil, err
 		}
-		if validator, err = keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()); err != nil {
+		local, err := keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+		if err != nil {
 			return nil, err
 		}
+		if r.paused, err = pauseSigning(c, local, r.isSyncing, r.log); err != nil {
+			return nil, err
+		}
+		validator = r.paused
 	}
 	r.votes.key, err = validator.GetPubKey()
 	return validator, err
@@ -345,6 +355,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	options.OnFinalized = func(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
 		timeout.onFinalized(b, out)
 		r.votes.onFinalized(b, out)
+		r.paused.onFinalized(b)
 	}
 	if p := doc.ConsensusParams; p != nil {
 		options.GenesisVersion = p.Version.App

@@ -81,6 +81,10 @@ const MaxSilentBlocks = 20
 // WorkerStopped is a value of Home.Worker: the worker has ended with an error, and the validator goes on without it.
 const WorkerStopped = "stopped"
 
+// ValidatorPaused is a value of Home.Validator: after a restore the validator signs nothing until the chain has decided
+// blocks without it.
+const ValidatorPaused = "paused"
+
 // Home is a node's declaration about the home of its own worker.
 type Home struct {
 	Trainer string `json:"trainer,omitempty"` // "contained" (in the sandbox) or "not contained"; empty without a trainer
@@ -91,7 +95,8 @@ type Home struct {
 	// BlocksSinceVote is the number of blocks since the last commit with a vote of the node's validator; 0 if the
 	// last commit has one, or if the participant has no validator.
 	BlocksSinceVote int64  `json:"blocks_since_vote,omitempty"`
-	Worker          string `json:"worker,omitempty"` // WorkerStopped; otherwise empty
+	Validator       string `json:"validator,omitempty"` // ValidatorPaused; otherwise empty
+	Worker          string `json:"worker,omitempty"`    // WorkerStopped; otherwise empty
 	// Convicted is the offence that is on record against the participant (app.Conviction); otherwise empty.
 	Convicted string `json:"convicted,omitempty"`
 }

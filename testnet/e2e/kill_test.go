@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
@@ -56,22 +57,47 @@ func TestResetState(t *testing.T) {
 	n := start(t, testnet.Manifest{Validators: 4})
 	n.reach(3)
 	require.NoError(t, n.Kill(3))
-	home := n.Net.Nodes[3].Home
+	dir := n.Net.Nodes[3].Home
 	signed := func() (all []string) {
 		for _, file := range []string{"priv_validator_state.json", "worker_journal.json"} {
-			data, err := os.ReadFile(filepath.Join(home, "data", file))
+			data, err := os.ReadFile(filepath.Join(dir, "data", file))
 			require.NoError(t, err)
 			all = append(all, string(data))
 		}
 		return all
 	}
 	before := signed()
-	out, err := exec.Command(binary, "reset-state", "--yes", "--home", home).CombinedOutput()
+	out, err := exec.Command(binary, "reset-state", "--yes", "--home", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, before, signed())
-	require.NoDirExists(t, filepath.Join(home, "data", "blockstore.db"))
+	require.NoDirExists(t, filepath.Join(dir, "data", "blockstore.db"))
 	require.NoError(t, n.Start(3))
 	n.reach(n.open(0) + 10)
 	t.Logf("%d heights, all hashes equal", n.sameHashes())
 	require.NotEqual(t, before, signed(), "it signs again")
+}
+
+// TestRestoredValidator removes the data folder of a killed node of four, as `spdl restore` leaves it:
+// the node signs nothing until the others have decided blocks without it, then signs and trains again,
+// and nobody is convicted.
+func TestRestoredValidator(t *testing.T) {
+	n := start(t, testnet.Manifest{Validators: 4})
+	n.reach(3)
+	require.NoError(t, n.Kill(3))
+	c, _, err := home.Load(n.Net.Nodes[3].Home)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(c.DBDir()))
+	require.NoError(t, n.Start(3))
+	var last int64
+	n.eventually(func() bool {
+		state, err := home.ReadValidatorState(c.PrivValidatorStateFile())
+		last = state.Height
+		return err == nil && last > 0
+	}, "node 3 signs nothing")
+	require.NoFileExists(t, home.SignPauseFile(c), "the pause has ended before the first signature")
+	n.reach(n.open(0) + 10)
+	t.Logf("first signature seen at height %d; %d heights, all hashes equal", last, n.sameHashes())
+	offences, err := n.clients[0].Evidence(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, offences)
 }

@@ -36,6 +36,10 @@ func lastBlock(ctx context.Context, h *Home) Finding {
 		return ok("last block %d, %v ago", at.LatestBlockHeight, age)
 	}
 	found := fmt.Sprintf("last block %d, %v ago, and want at most %v", at.LatestBlockHeight, age, limit)
+	if gone := h.gone(ctx); gone != "" {
+		return warn("stop the node: it takes no part; another member's node shows the chain (spdl query status --node)",
+			"%s; %s: the members' nodes send this one no blocks", found, gone)
+	}
 	silent, all, err := h.silentValidators(ctx)
 	if err != nil {
 		found += fmt.Sprintf("; the votes cannot be read: %v", err)

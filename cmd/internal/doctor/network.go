@@ -95,7 +95,28 @@ func peers(ctx context.Context, h *Home) Finding {
 		return skip("no address of another node is known: neither p2p.persistent_peers nor the chain has one")
 	}
 	silent := silentAmong(ctx, wanted)
-	found := fmt.Sprintf("%d of %d nodes answer", len(wanted)-len(silent), len(wanted))
+	found := peersText(len(wanted), silent, connected, alone)
+	silentAll := len(silent) == len(wanted) && len(connected) == 0
+	if f := h.expectedSilence(ctx, found, silentAll); f != nil && (alone || len(silent) > 0) {
+		return *f
+	}
+	if hint := h.closedHint(ctx); hint != "" && len(connected) == 0 {
+		return fail(hint, "%s; connections are closed right after the handshake", found)
+	}
+	const remedy = "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside; " +
+		"the others' nodes have to let this one in (spdl tx rotate --nodes, p2p.allowed_peers)"
+	switch {
+	case alone, silentAll:
+		return fail(remedy, "%s", found)
+	case len(silent) > 0:
+		return warn(remedy, "%s", found)
+	}
+	return ok("%s", found)
+}
+
+// peersText describes the wanted nodes, of which some are silent, and the connected ones, nil if the node is stopped.
+func peersText(wanted int, silent []string, connected map[string]string, alone bool) string {
+	found := fmt.Sprintf("%d of %d nodes answer", wanted-len(silent), wanted)
 	if connected != nil {
 		found += fmt.Sprintf(", %d are connected%s", len(connected), list(slices.Sorted(maps.Values(connected))))
 	}
@@ -105,18 +126,23 @@ func peers(ctx context.Context, h *Home) Finding {
 	if len(silent) > 0 {
 		found += "; " + strings.Join(silent, "; ")
 	}
-	if hint := h.closedHint(ctx); hint != "" && len(connected) == 0 {
-		return fail(hint, "%s; connections are closed right after the handshake", found)
+	return found
+}
+
+// expectedSilence returns a finding if other nodes need not answer: the home's participant is no member any more, or
+// the chain may not have begun and no node answers. Otherwise it returns nil.
+func (h *Home) expectedSilence(ctx context.Context, found string, all bool) *Finding {
+	if gone := h.gone(ctx); gone != "" {
+		f := warn("stop the node; a member that wants it to follow the chain adds its id to p2p.allowed_peers", "%s; %s: the "+
+			"members' nodes reject this one", found, gone)
+		return &f
 	}
-	const remedy = "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside; " +
-		"the others' nodes have to let this one in (spdl tx rotate --nodes, p2p.allowed_peers)"
-	switch {
-	case alone, len(silent) == len(wanted) && len(connected) == 0:
-		return fail(remedy, "%s", found)
-	case len(silent) > 0:
-		return warn(remedy, "%s", found)
+	if all && !h.runs() && !h.hasData() {
+		f := warn("start it: the chain begins when more than two thirds of its validators run; spdl consortium status asks "+
+			"each from outside", "%s; this node was never started, and the others need not run before the chain begins", found)
+		return &f
 	}
-	return ok("%s", found)
+	return nil
 }
 
 // silentAmong probes all nodes at once. It returns the addresses of the nodes that do not answer,

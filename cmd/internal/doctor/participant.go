@@ -36,7 +36,7 @@ func participant(ctx context.Context, h *Home) Finding {
 			"no participant has the home's key")
 	case !p.Active:
 		return fail("to take part again, join with a new home (spdl init, spdl tx join)",
-			"participant %d has left or was removed%s: this home takes no part", p.Index, h.leftAt(ctx, p.Index))
+			"%s: this home takes no part", h.gone(ctx))
 	case key != nil && !bytes.Equal(key, p.PubKey):
 		remedy := "put back the key file of the rotation from a backup"
 		if _, err := os.Stat(home.NextKeyFile(home.InHome(h.Config, h.App.Worker.KeyFile))); err == nil {
@@ -90,6 +90,20 @@ func (h *Home) ownParticipant(ctx context.Context, all []app.Participant) (p *ap
 		return nil, key
 	}
 	return &all[i], key
+}
+
+// gone returns a text that says which participant of the home has left or was removed, "" if the home's participant is
+// active or not known.
+func (h *Home) gone(ctx context.Context) string {
+	all, err := h.participants(ctx)
+	if err != nil {
+		return ""
+	}
+	p, _ := h.ownParticipant(ctx, all)
+	if p == nil || p.Active {
+		return ""
+	}
+	return fmt.Sprintf("participant %d has left or was removed%s", p.Index, h.leftAt(ctx, p.Index))
 }
 
 // leftAt returns the height at which a participant left, as " at height H", or "" if the height is

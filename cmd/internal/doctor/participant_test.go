@@ -60,6 +60,12 @@ func TestParticipant(t *testing.T) {
 	f = ask(func(p *app.Participant) { p.Active = false })
 	require.Equal(t, Fail, f.Level)
 	require.Contains(t, f.Found, "has left or was removed at height 77")
+	h.Node.SyncInfo.LatestBlockHeight, h.Node.SyncInfo.LatestBlockTime = 78, time.Now().Add(-time.Hour)
+	f = one(t, h, "last block")
+	require.Equal(t, Warn, f.Level)
+	require.Contains(t, f.Found, "participant 0 has left or was removed at height 77: the members' nodes send this one no "+
+		"blocks")
+	require.NotContains(t, f.Remedy, "two thirds")
 
 	rotate := func(p *app.Participant) {
 		p.FormerKeys, p.PubKey = []app.FormerKey{{PubKey: p.PubKey}}, make([]byte, 32)
@@ -215,6 +221,17 @@ func TestValidatorState(t *testing.T) {
 	f = one(t, h, "validator")
 	require.Equal(t, Fail, f.Level)
 	require.Contains(t, f.Found, "is missing: the node does not start")
+
+	require.NoError(t, os.RemoveAll(h.Config.DBDir()))
+	require.NoError(t, home.RestoreData(h.Config, nopLogger()))
+	f = one(t, h, "validator")
+	require.Equal(t, Warn, f.Level)
+	require.Contains(t, f.Found, "signs nothing until the chain has decided 2 blocks without it")
+	require.Contains(t, f.Remedy, home.SignPauseFile(h.Config))
+	require.NoError(t, os.WriteFile(home.SignPauseFile(h.Config), []byte("{"), 0o600))
+	require.Equal(t, Fail, one(t, h, "validator").Level)
+	require.NoError(t, home.EndSignPause(h.Config))
+	require.Equal(t, OK, one(t, h, "validator").Level)
 }
 
 // TestClosedConnections: a node whose connections are closed right after the handshake, and that has no peer, may

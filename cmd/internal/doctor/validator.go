@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
@@ -34,45 +35,71 @@ func validator(ctx context.Context, h *Home) Finding {
 		return skip("the chain's participants cannot be read: %v", err)
 	}
 	p, _ := h.ownParticipant(ctx, all)
-	if p == nil || !p.Active || len(p.ConsensusKey) != ed25519.PubKeySize {
+	if gone := h.gone(ctx); gone != "" {
+		return skip("%s: the chain has no validator of this home", gone)
+	}
+	if p == nil || len(p.ConsensusKey) != ed25519.PubKeySize {
 		return skip("no validator of the chain is this home's")
 	}
 	chain := ed25519.PubKey(p.ConsensusKey)
 	key, err := h.validatorKey()
-	switch {
-	case err != nil:
-		return skip("the validator's key cannot be read: %v", err)
-	case !bytes.Equal(key.Bytes(), chain):
+	if err == nil && !bytes.Equal(key.Bytes(), chain) {
 		return fail("stop the node, put the priv_validator_key.json of the chain's key in place, start it; if that key is "+
 			"lost, spdl tx rotate --consensus gives the validator a new one", "the chain's validator of participant %d is %s, "+
 			"and the key here is of %s: this node signs no block", p.Index, chain.Address(), key.Address())
+	}
+	if pause := h.signPause(); pause != nil {
+		return *pause
+	}
+	switch {
+	case err != nil:
+		return skip("the validator's key cannot be read: %v", err)
 	case !h.runs():
 		return h.signState(p, key)
 	}
 	return h.votes(ctx, p)
 }
 
+// signPause returns a finding while the validator signs nothing because its last signature is lost, otherwise nil.
+func (h *Home) signPause() *Finding {
+	pause, err := home.ReadSignPause(h.Config)
+	file := home.SignPauseFile(h.Config)
+	var f Finding
+	switch {
+	case err != nil:
+		f = fail("put the file back as it was; if its content is lost, write the time at which the former host was stopped "+
+			`for good, as {"since":"2026-01-02T15:04:05Z"}`, "%v", err)
+	case pause == nil:
+		return nil
+	default:
+		f = warn(fmt.Sprintf("let the node run; if the chain stands without this validator, read docs/OPERATING.md, Keys, "+
+			"before you stop the node, remove %s and start it", file), "the validator's last signature was lost at %s: it signs "+
+			"nothing until the chain has decided %d blocks without it", pause.Since.Format(time.RFC3339), home.PauseBlocks)
+	}
+	return &f
+}
+
 // signState compares the validator's state of a stopped node, which has its last signature, with the validator's last
 // vote in the block store. An older state permits a second signature at a height.
 func (h *Home) signState(p *app.Participant, key crypto.PubKey) Finding {
-	const remedy = "put the newest copy of the file in place; without one, spdl tx rotate --consensus gives the " +
-		"validator a new key, which has signed nothing"
 	file := h.Config.PrivValidatorStateFile()
 	state, err := home.ReadValidatorState(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fail(remedy, "%s is missing: the node does not start", file)
+		return fail(home.LostStateRemedy, "%s is missing: the node does not start", file)
 	case err != nil:
-		return fail(remedy, "%v", err)
+		return fail(home.LostStateRemedy, "%v", err)
 	}
 	voted, err := h.lastVote(key.Address())
 	switch {
+	case errors.Is(err, home.ErrDamaged):
+		return fail("spdl reset-state --yes, and start the node", "%v", err)
 	case err != nil:
 		return skip("the validator's last vote cannot be read: %v", err)
 	case voted > state.Height:
-		return warn(remedy, "%s ends at height %d, and the validator's vote at height %d is in the block store: it is "+
-			"an old copy, and the validator may sign a second vote at a height, which costs participant %d the whole "+
-			"reputation", file, state.Height, voted, p.Index)
+		return warn(home.LostStateRemedy, "%s ends at height %d, and the validator's vote at height %d is in the block "+
+			"store: it is an old copy, and the validator may sign a second vote at a height, which costs participant %d the "+
+			"whole reputation", file, state.Height, voted, p.Index)
 	}
 	return ok("%s, of participant %d; the node is stopped", key.Address(), p.Index)
 }
@@ -92,7 +119,7 @@ func (h *Home) lastVote(address crypto.Address) (height int64, err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil { // the block store panics on bytes that it cannot read
-			err = fmt.Errorf("block store: %v", r)
+			err = home.Damaged("blockstore", r)
 		}
 		err = errors.Join(err, db.Close())
 	}()

@@ -87,7 +87,8 @@ func Restore() *cobra.Command {
 		Short: "Make a home of a backup; rejects a home that has data",
 		Long: "Make a home of a backup, with --home DIR. Nothing is overwritten, and a home with a data folder is " +
 			"rejected. First\n" +
-			"make sure that the host whose keys these are is off for good: two nodes with the same keys sign twice.",
+			"make sure that the host whose keys these are is off for good: two nodes with the same keys sign twice.\n" +
+			"The validator of the new home signs nothing until the chain has decided two blocks without it (spdl doctor).",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	o.passphrase.Flag(cmd, "passphrase-fd", passphraseHelp)
@@ -109,7 +110,8 @@ func (o *restoreOptions) run(r *command.Run, args []string) error {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	next := fmt.Sprintf("make sure that no other node has these keys, and then: spdl start --home %s; it fetches the "+
-		"blocks, and its worker sits out the round that is open", r.Home)
+		"blocks, its validator signs nothing until the chain has decided %d blocks without it, and its worker sits out the "+
+		"round that is open", r.Home, home.PauseBlocks)
 	made := struct {
 		Home  string   `json:"home"`
 		Files []string `json:"files"`

@@ -172,6 +172,10 @@ func homeText(h query.Home) (text string) {
 		}
 		text += "\n"
 	}
+	if h.Validator != "" {
+		text += "validator     " + command.Plain(h.Validator) + ": after a restore it signs nothing until the chain has " +
+			"decided blocks without it (spdl doctor)\n"
+	}
 	if h.IsSilent() {
 		text += fmt.Sprintf("validator     silent: no vote of it in the last %d blocks (spdl doctor)\n", h.BlocksSinceVote)
 	}
