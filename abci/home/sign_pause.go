@@ -15,8 +15,8 @@ import (
 // SignPause.
 const PauseBlocks = 2
 
-// SignPause is the record, in the data folder of a home, that nothing is known of what its validator
-// has signed before. While the file is there, the node's validator signs nothing.
+// SignPause is a record in the data folder of a home: the earlier signatures of the home's validator
+// are not known. While the file exists, the validator signs nothing.
 type SignPause struct {
 	Since time.Time `json:"since"` // time of the first start without a last signature, on this host's clock
 }

@@ -26,13 +26,13 @@ func lose(t *testing.T, c *config.Config) {
 
 // afterLoss returns the validator of a home and the begin of its pause, zero without one. The node is
 // in block sync while *syncing is set.
-func afterLoss(t *testing.T, c *config.Config, syncing *bool, out *bytes.Buffer) (*pausedValidator, time.Time) {
+func afterLoss(t *testing.T, c *config.Config, syncing *bool, out *bytes.Buffer) (*home.PausedValidator, time.Time) {
 	t.Helper()
 	pause, err := home.ReadSignPause(c)
 	require.NoError(t, err)
 	pv, err := new(home.Keystore).LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	require.NoError(t, err)
-	v, err := pauseSigning(c, pv, func() bool { return *syncing }, log.NewTMLogger(out))
+	v, err := home.PauseSigning(c, pv, func() bool { return *syncing }, log.NewTMLogger(out))
 	require.NoError(t, err)
 	if pause == nil {
 		return v, time.Time{}
@@ -49,12 +49,14 @@ func TestSignPause(t *testing.T) {
 	syncing := true
 	lose(t, c)
 	v, since := afterLoss(t, c, &syncing, &out)
+	key, err := v.GetPubKey()
+	require.NoError(t, err)
 	signs := func(height int64) error {
 		vote := &cmtproto.Vote{Type: cmtproto.PrevoteType, Height: height, BlockID: cmtproto.BlockID{}}
 		proposal := &cmtproto.Proposal{Type: cmtproto.ProposalType, Height: height}
 		err := v.SignProposal("alone", proposal)
 		if err != nil {
-			require.ErrorIs(t, v.SignVote("alone", vote), errPaused)
+			require.ErrorIs(t, v.SignVote("alone", vote), home.ErrPaused)
 			require.Empty(t, vote.Signature)
 			require.Empty(t, proposal.Signature)
 			return err
@@ -65,9 +67,9 @@ func TestSignPause(t *testing.T) {
 	height := int64(10)
 	decide := func(after time.Duration, flag cmtproto.BlockIDFlag) {
 		height++
-		v.onFinalized(&abcitypes.RequestFinalizeBlock{Height: height, Time: since.Add(after),
+		v.OnFinalized(&abcitypes.RequestFinalizeBlock{Height: height, Time: since.Add(after),
 			DecidedLastCommit: abcitypes.CommitInfo{Votes: []abcitypes.VoteInfo{{
-				Validator: abcitypes.Validator{Address: v.key.Address()}, BlockIdFlag: flag}}}})
+				Validator: abcitypes.Validator{Address: key.Address()}, BlockIdFlag: flag}}}})
 	}
 	require.ErrorContains(t, signs(1), "decide 2 blocks without this validator first, now 0")
 	for range home.PauseBlocks {
@@ -94,7 +96,7 @@ func TestSignPause(t *testing.T) {
 	v, _ = afterLoss(t, c, &syncing, &out) // the next start
 	require.ErrorContains(t, signs(height), "now 0")
 	for range home.PauseBlocks {
-		require.True(t, v.isPaused())
+		require.True(t, v.IsPaused())
 		decide(time.Second, cmtproto.BlockIDFlagAbsent)
 	}
 	require.NoError(t, signs(height+1))
@@ -104,10 +106,10 @@ func TestSignPause(t *testing.T) {
 	require.NoError(t, signs(height+1))
 
 	v, since = afterLoss(t, c, &syncing, &out)
-	require.False(t, v.isPaused())
+	require.False(t, v.IsPaused())
 	require.Zero(t, since)
 	require.NoError(t, signs(height+2))
-	require.False(t, (*pausedValidator)(nil).isPaused(), "a relay, or a node with a signer")
+	require.False(t, (*home.PausedValidator)(nil).IsPaused(), "a relay, or a node with a signer")
 }
 
 // TestSignPauseCannotEnd: while the record of the pause cannot be removed, the validator signs nothing.
@@ -120,13 +122,13 @@ func TestSignPauseCannotEnd(t *testing.T) {
 	require.NoError(t, os.Remove(record))
 	require.NoError(t, os.MkdirAll(record+"/x", 0o700))
 	for range home.PauseBlocks + 1 {
-		v.onFinalized(&abcitypes.RequestFinalizeBlock{Height: 7, Time: since.Add(time.Second)})
+		v.OnFinalized(&abcitypes.RequestFinalizeBlock{Height: 7, Time: since.Add(time.Second)})
 	}
-	require.True(t, v.isPaused())
+	require.True(t, v.IsPaused())
 	require.Contains(t, out.String(), "its pause cannot end")
 	require.NoError(t, os.RemoveAll(record))
-	v.onFinalized(&abcitypes.RequestFinalizeBlock{Height: 8, Time: since.Add(time.Second)})
-	require.False(t, v.isPaused())
+	v.OnFinalized(&abcitypes.RequestFinalizeBlock{Height: 8, Time: since.Add(time.Second)})
+	require.False(t, v.IsPaused())
 }
 
 // TestRestoredAlone: a chain that cannot go on without the restored validator stands, and the log and the
@@ -147,7 +149,7 @@ func TestRestoredAlone(t *testing.T) {
 	require.Contains(t, string(answer.Value), `"validator":"paused"`)
 	require.NoError(t, r.Stop())
 	require.Contains(t, out.String(), "the validator signs nothing until the chain has decided blocks without it")
-	require.True(t, strings.Contains(out.String(), errPaused.Error()), out.String())
+	require.True(t, strings.Contains(out.String(), home.ErrPaused.Error()), out.String())
 	last, err := home.ReadValidatorState(c.PrivValidatorStateFile())
 	require.NoError(t, err)
 	require.Zero(t, last.Height)

@@ -78,8 +78,8 @@ type Running struct {
 	cancel        context.CancelFunc // stops the goroutines outside of consensus
 	remote        *remoteValidator   // nil if the home has the validator's key
 	votes         *validatorVotes
-	paused        *pausedValidator // nil if another process has the validator's key
-	validatorLock io.Closer        // nil if another process has the validator's key
+	paused        *home.PausedValidator // nil if another process has the validator's key
+	validatorLock io.Closer             // nil if another process has the validator's key
 	upgradeHalt   *upgradeHalt
 	worker        chan error  // receives the worker's result, once
 	workerStopped atomic.Bool // whether the validator goes on without its worker
@@ -152,7 +152,7 @@ func StartContext(ctx context.Context, c *config.Config, a home.AppConfig, logge
 	if r.db, err = home.OpenApplicationDB(c); err != nil {
 		return nil, err
 	}
-	if err := checkPorts(c); err != nil {
+	if err := home.CheckPorts(c); err != nil {
 		return nil, errors.Join(err, r.db.Close())
 	}
 	ctx, r.cancel = context.WithCancel(ctx)
@@ -206,7 +206,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	}
 	r.announce(c)
 	if err := r.run(h.Unlisted); err != nil {
-		return listenError(c, err)
+		return home.ListenError(c, err)
 	}
 	consensus, err := consensusOf(r.Node)
 	if err != nil {
@@ -278,7 +278,7 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	}
 	declare := home.Declaration(c, a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
 		SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load,
-		SignsNothing: func() bool { return r.paused.isPaused() }})
+		SignsNothing: func() bool { return r.paused.IsPaused() }})
 	r.Application.SetDeclaration(declare)
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
@@ -320,7 +320,7 @@ func (r *Running) openValidator(ctx context.Context, c *config.Config, chainID s
 		if err != nil {
 			return nil, err
 		}
-		if r.paused, err = pauseSigning(c, local, r.isSyncing, r.log); err != nil {
+		if r.paused, err = home.PauseSigning(c, local, r.isSyncing, r.log); err != nil {
 			return nil, err
 		}
 		validator = r.paused
@@ -355,7 +355,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	options.OnFinalized = func(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
 		timeout.onFinalized(b, out)
 		r.votes.onFinalized(b, out)
-		r.paused.onFinalized(b)
+		r.paused.OnFinalized(b)
 	}
 	if p := doc.ConsensusParams; p != nil {
 		options.GenesisVersion = p.Version.App

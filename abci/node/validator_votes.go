@@ -2,15 +2,14 @@ package node
 
 import (
 	"bytes"
-	"slices"
 	"sync/atomic"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/libs/log"
-	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app"
 )
@@ -37,7 +36,7 @@ func (v *validatorVotes) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app
 		return
 	}
 	silent := v.silent.Add(1)
-	if hasVoted(b.DecidedLastCommit.Votes, v.key.Address()) {
+	if home.HasVoted(b.DecidedLastCommit.Votes, v.key.Address()) {
 		silent = 0
 		v.silent.Store(0)
 	}
@@ -61,11 +60,4 @@ func (v *validatorVotes) compare(s *app.State) bool {
 			"chain", ed25519.PubKey(p.ConsensusKey).Address(), "here", v.key.Address(), "height", s.Height)
 	}
 	return true
-}
-
-// hasVoted reports whether a commit has a vote of the validator with an address.
-func hasVoted(votes []abcitypes.VoteInfo, address []byte) bool {
-	return slices.ContainsFunc(votes, func(vote abcitypes.VoteInfo) bool {
-		return bytes.Equal(vote.Validator.Address, address) && vote.BlockIdFlag != cmtproto.BlockIDFlagAbsent
-	})
 }

@@ -1,4 +1,4 @@
-package node
+package home
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// checkPorts returns an error that names the configuration key if an address in config.toml is in
+// CheckPorts returns an error that names the configuration key if an address in config.toml is in
 // use, or is under two keys. CometBFT itself does not name the key. If the Prometheus port is in
 // use, CometBFT only logs that, and runs without metrics.
-func checkPorts(c *config.Config) (err error) {
+func CheckPorts(c *config.Config) (err error) {
 	for _, a := range listenAddresses(c) {
 		l, failed := net.Listen("tcp", a[1])
 		if failed != nil {
@@ -29,9 +29,9 @@ func inUse(key string, err error) error {
 	return fmt.Errorf("config.toml: %s: %w (give this node an address of its own, or stop what listens there)", key, err)
 }
 
-// listenError adds the configuration key to CometBFT's error that an address is in use. Another
-// program may take an address after checkPorts.
-func listenError(c *config.Config, err error) error {
+// ListenError adds the configuration key to CometBFT's error that an address is in use. Another
+// program may take an address after CheckPorts.
+func ListenError(c *config.Config, err error) error {
 	if strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // CometBFT keeps only the text
 		for _, a := range listenAddresses(c) {
 			if strings.Contains(err.Error(), " "+a[1]+":") {

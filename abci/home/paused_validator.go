@@ -1,0 +1,131 @@
+package home
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/crypto"
+	"github.com/cometbft/cometbft/libs/log"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+)
+
+// ErrPaused means that the validator signs nothing, because its earlier signatures are not known.
+var ErrPaused = errors.New("nothing is signed")
+
+// PausedValidator is a validator that signs nothing until the home's SignPause has ended, so that it
+// does not sign a second vote at the height that was open when its former host stopped. The pause
+// ends after PauseBlocks consecutive blocks that
+//
+//   - consensus has decided at this node, and block sync has not fetched;
+//   - have a time after the begin of the pause: the time of a block is the median of the times in the
+//     votes of its last commit, so old blocks from lying peers do not count;
+//   - have no vote of the validator in their last commit: a process that still signs with its key
+//     prolongs the pause.
+type PausedValidator struct {
+	types.PrivValidator
+	config  *config.Config
+	key     crypto.PubKey
+	syncing func() bool // whether the node is in block sync or state sync
+	log     log.Logger
+
+	mu     sync.Mutex
+	pause  *SignPause // nil after the end of the pause
+	height int64      // the height of the last counted block; 0 before the first
+	blocks int        // the number of consecutive blocks without a vote of the validator
+}
+
+// PauseSigning returns a validator of a home that waits for the end of the home's SignPause, if the
+// home has one. syncing must return true until consensus has started.
+func PauseSigning(c *config.Config, v types.PrivValidator, syncing func() bool, logger log.Logger) (*PausedValidator,
+	error) {
+	pause, err := ReadSignPause(c)
+	if err != nil {
+		return nil, err
+	}
+	key, err := v.GetPubKey()
+	if err != nil {
+		return nil, err
+	}
+	p := &PausedValidator{PrivValidator: v, config: c, key: key, syncing: syncing, log: logger, pause: pause}
+	if pause != nil {
+		logger.Warn("the validator signs nothing until the chain has decided blocks without it", "blocks", PauseBlocks,
+			"since", pause.Since, "file", SignPauseFile(c))
+	}
+	return p, nil
+}
+
+// IsPaused reports whether the validator signs nothing. It is false if p is nil.
+func (p *PausedValidator) IsPaused() bool { return p.err() != nil }
+
+// err returns ErrPaused, with what the pause waits for, until the pause has ended.
+func (p *PausedValidator) err() error {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pause == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: the home was restored without the validator's last signature at %s, and the chain has to decide "+
+		"%d blocks without this validator first, now %d, the last at height %d (%s)", ErrPaused,
+		p.pause.Since.Format(time.RFC3339), PauseBlocks, p.blocks, p.height, SignPauseFile(p.config))
+}
+
+// OnFinalized is the application's callback for a decided block. It ends the pause.
+func (p *PausedValidator) OnFinalized(b *abcitypes.RequestFinalizeBlock) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.pause == nil || p.syncing() || !b.Time.After(p.pause.Since):
+		return
+	case HasVoted(b.DecidedLastCommit.Votes, p.key.Address()):
+		p.blocks, p.height = 0, b.Height
+		p.log.Error("the validator signs nothing: the last commit has a vote with its key, by another process or by the "+
+			"former host", "height", b.Height, "validator", p.key.Address())
+		return
+	}
+	p.blocks, p.height = p.blocks+1, b.Height
+	if p.blocks < PauseBlocks {
+		return
+	}
+	if err := EndSignPause(p.config); err != nil {
+		p.log.Error("the validator signs nothing: its pause cannot end", "height", b.Height, "err", err)
+		return
+	}
+	p.pause = nil
+	p.log.Info("the validator signs from the next height on", "height", b.Height, "blocks", p.blocks)
+}
+
+// SignVote implements types.PrivValidator.
+func (p *PausedValidator) SignVote(chainID string, vote *cmtproto.Vote) error {
+	if err := p.err(); err != nil {
+		return err
+	}
+	return p.PrivValidator.SignVote(chainID, vote)
+}
+
+// SignProposal implements types.PrivValidator.
+func (p *PausedValidator) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
+	if err := p.err(); err != nil {
+		return err
+	}
+	return p.PrivValidator.SignProposal(chainID, proposal)
+}
+
+// HasVoted reports whether a commit has a vote of the validator with an address.
+func HasVoted(votes []abcitypes.VoteInfo, address []byte) bool {
+	return slices.ContainsFunc(votes, func(vote abcitypes.VoteInfo) bool {
+		return bytes.Equal(vote.Validator.Address, address) && vote.BlockIdFlag != cmtproto.BlockIDFlagAbsent
+	})
+}
