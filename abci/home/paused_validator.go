@@ -74,8 +74,8 @@ func (p *PausedValidator) err() error {
 	if p.pause == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: the home was restored without the validator's last signature at %s, and the chain has to decide "+
-		"%d blocks without this validator first, now %d, the last at height %d (%s)", ErrPaused,
+	return fmt.Errorf("%w: the home was restored without the validator's last signature at %s, and the chain has to "+
+		"decide %d blocks without this validator first, now %d, the last at height %d (%s)", ErrPaused,
 		p.pause.Since.Format(time.RFC3339), PauseBlocks, p.blocks, p.height, SignPauseFile(p.config))
 }
 

@@ -133,8 +133,8 @@ func peersText(wanted int, silent []string, connected map[string]string, alone b
 // the chain may not have begun and no node answers. Otherwise it returns nil.
 func (h *Home) expectedSilence(ctx context.Context, found string, all bool) *Finding {
 	if gone := h.gone(ctx); gone != "" {
-		f := warn("stop the node; a member that wants it to follow the chain adds its id to p2p.allowed_peers", "%s; %s: the "+
-			"members' nodes reject this one", found, gone)
+		f := warn("stop the node; a member that wants it to follow the chain adds its id to p2p.allowed_peers", "%s; %s: "+
+			"the members' nodes reject this one", found, gone)
 		return &f
 	}
 	if all && !h.runs() && !h.hasData() {

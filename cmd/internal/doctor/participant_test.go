@@ -63,8 +63,8 @@ func TestParticipant(t *testing.T) {
 	h.Node.SyncInfo.LatestBlockHeight, h.Node.SyncInfo.LatestBlockTime = 78, time.Now().Add(-time.Hour)
 	f = one(t, h, "last block")
 	require.Equal(t, Warn, f.Level)
-	require.Contains(t, f.Found, "participant 0 has left or was removed at height 77: the members' nodes send this one no "+
-		"blocks")
+	require.Contains(t, f.Found, "participant 0 has left or was removed at height 77: the members' nodes send this one "+
+		"no blocks")
 	require.NotContains(t, f.Remedy, "two thirds")
 
 	rotate := func(p *app.Participant) {

@@ -39,7 +39,8 @@ func WriteNew(path string, data []byte) error {
 // ones, as ".html". The text says what the file is. A name without an ending is right.
 func CheckEnding(flag, path, what string, endings ...string) error {
 	if ending := filepath.Ext(path); ending != "" && !slices.Contains(endings, strings.ToLower(ending)) {
-		return Usage(fmt.Errorf("--%s is %s, want a name that ends in %s: %s", flag, path, strings.Join(endings, " or "), what))
+		return Usage(fmt.Errorf("--%s is %s, want a name that ends in %s: %s", flag, path, strings.Join(endings, " or "),
+			what))
 	}
 	return nil
 }

@@ -45,8 +45,8 @@ func statusCommand() *cobra.Command {
 			"Each address\n" +
 			"is looked up, connected to, and asked for the proof of its node id. The offsets of the clocks are those that the " +
 			"home's own\n" +
-			"node has measured, where it runs and is connected. A file that does not hold is exit code 1; one that is missing, " +
-			"or a\n" +
+			"node has measured, where it runs and is connected. A file that does not hold is exit code 1; one that is " +
+			"missing, or a\n" +
 			"node that does not answer, is not.",
 		Args: cobra.ExactArgs(1),
 	}, o.run)

@@ -47,8 +47,8 @@ func TestCheckBudgets(t *testing.T) {
 	before, err := preset.EpsilonAfter(p.Privacy, rounds/2)
 	require.NoError(t, err)
 	require.Contains(t, warning, "participants [1 3] have spent so much")
-	require.Contains(t, warning, fmt.Sprintf("participant 1, which has spent epsilon %s before, and for all of them needs ",
-		accountant.Text(before)))
+	require.Contains(t, warning, fmt.Sprintf("participant 1, which has spent epsilon %s before, and for all of them "+
+		"needs ", accountant.Text(before)))
 	var need float64
 	_, rest, _ := strings.Cut(warning, "needs ")
 	_, err = fmt.Sscanf(rest, "%f", &need)

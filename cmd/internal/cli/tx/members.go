@@ -105,8 +105,8 @@ func txApprove() *cobra.Command {
 		"that others\n" +
 		"have crowded out; PROPOSAL is then the whole id."
 	command.Flag(cmd, &joinPath, "join", "", "file with the signed join that is approved")
-	command.Flag(cmd, &yes, "yes", false, "approve even if f falls to 0, or if a participant's budget pays for none of an "+
-		"epoch's rounds")
+	command.Flag(cmd, &yes, "yes", false, "approve even if f falls to 0, or if a participant's budget pays for none of "+
+		"an epoch's rounds")
 	return cmd
 }
 

@@ -126,8 +126,8 @@ func TestCheckDuplicate(t *testing.T) {
 			continue
 		}
 		err := check(m, c.same)
-		require.ErrorContains(t, err, "of height 7 proposes the same, approved by bob (#1): each member approves it by spdl tx "+
-			"approve "+m.Proposals[0].ID)
+		require.ErrorContains(t, err, "of height 7 proposes the same, approved by bob (#1): each member approves it by "+
+			"spdl tx approve "+m.Proposals[0].ID)
 		m.Proposals[0].Accepted = true
 		require.ErrorContains(t, check(m, c.same), "it is accepted, and takes effect")
 	}
