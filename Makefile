@@ -135,7 +135,7 @@ endif
 
 .PHONY: picture
 picture: build ## docs/images/demo.svg, the recording of make demo
-	$(GO) run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" $(SPDL) testnet start --validators 4
+	$(GO) run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" -until '^round ' $(SPDL) testnet start --validators 4
 
 .PHONY: docs
 docs: ## manual pages and completions for shells into build/docs
