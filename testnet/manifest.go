@@ -133,7 +133,9 @@ func (m *Manifest) check() (params.Params, error) {
 	}
 	p, err := m.params()
 	if err == nil {
-		_, err = p.Validate(m.participants())
+		if _, err = p.Validate(m.participants()); err != nil && m.Params != "" {
+			err = fmt.Errorf("%s: %w", m.Params, err)
+		}
 	}
 	if err == nil && !m.Force {
 		err = preset.CheckTable(p, m.participants(), 0)

@@ -53,7 +53,7 @@ func (s *Keystore) WriteKeys(path string, keys worker.Keys) error {
 // writeKey writes a key in CometBFT's form to a new file.
 func (s *Keystore) writeKey(path string, key any) error {
 	if _, err := os.Stat(path); err == nil {
-		return fmt.Errorf("%s exists already", path)
+		return fmt.Errorf("%s exists already: name another file", path)
 	}
 	data, err := cmtjson.MarshalIndent(key, "", "  ")
 	if err != nil {

@@ -62,7 +62,7 @@ func TestConsent(t *testing.T) {
 	require.EqualValues(t, 100_000, all[0].Rounds)
 	require.Contains(t, spdl("doctor"), "epoch 0 awaits this home's consent")
 
-	require.Contains(t, spdl("consent", "0", "--params", all[0].Params[:8]), "consented")
+	require.Contains(t, spdl("consent", "0", "--params-hash", all[0].Params[:8]), "consented")
 	n.rejoined(asks)
 	require.Equal(t, "consented", declared())
 

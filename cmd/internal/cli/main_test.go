@@ -86,6 +86,8 @@ func TestExitCodes(t *testing.T) {
 	empty := t.TempDir()
 	preset := manifestFile(t, `preset = "nothing"`)
 	attack := manifestFile(t, "[[attack]]\nkind = \"nothing\"")
+	made := initHome(t, "mine")
+	file := manifestFile(t, "text\n")
 	perturb := manifestFile(t, "[[perturb]]\naction = \"kill\"")
 	for _, c := range []struct {
 		args string
@@ -155,6 +157,7 @@ func TestExitCodes(t *testing.T) {
 		{"config set worker.parts x", 2, "want a whole number"},
 		{"config set worker.data x --home " + empty, 1, "spdl init makes a home"},
 		{"backup --home " + empty, 2, "--out is needed"},
+		{"backup --out " + file + " --home " + made, 1, file + " exists already, and nothing is overwritten: name another file"},
 		{"backup --out " + empty + "/b --home " + empty, 1, "spdl init makes a home"},
 		{"restore " + empty + "/none", 1, "there is no file " + empty + "/none"},
 		{"restore " + empty + "/none --passphrase-fd x", 2, "want a whole number"},
@@ -186,6 +189,28 @@ func TestExitCodes(t *testing.T) {
 		{"testnet start --manifest " + empty + "/nothing", 1, "there is no file " + empty + "/nothing"},
 		{"testnet start --data " + empty + "/nothing.csv --label x", 1, "there is no file " + empty + "/nothing.csv"},
 		{"frobnicate", 2, "spdl --help lists them"},
+		{"--version", 0, ""},
+		{"q", 0, ""},
+		{"start testnet", 2, "did you mean spdl testnet start?"},
+		{"status query", 2, "did you mean spdl query status?"},
+		{"export model", 2, "did you mean spdl model export?"},
+		{"testnet status", 2, "did you mean spdl consortium status or spdl query status or spdl status?"},
+		{"localnet start", 2, "did you mean testnet?"},
+		{"signer int", 2, "did you mean init?"},
+		{"rules --json", 2, "did you mean -o json?"},
+		{"status --format json", 2, "did you mean -o json?"},
+		{"testnet start --nodes 4", 2, "did you mean --validators?"},
+		{"query stauts --node 127.0.0.1:1", 2, `unknown command "stauts" for "spdl query" (did you mean status?)`},
+		{"start --home " + file, 2, file + " is a file, want a folder"},
+		{"init --home " + file, 1, file + " is a file, want a folder"},
+		{"genesis validate " + empty, 1, empty + " is a folder, want a file"},
+		{"testnet start --params " + file, 2, file},
+		{"tx evidence " + file + " " + file, 1, "is no transaction"},
+		{"tx approve 123 --home " + empty, 2, "want 8 to 64 hex digits"},
+		{"tx withdraw 123 --home " + empty, 2, "want 8 to 64 hex digits"},
+		{"keys new " + file, 1, "name another file"},
+		{"plan --epsilon 1 --validators 0", 2, "--validators is 0, want above 0"},
+		{"rules 20", 2, "takes flags alone"},
 		{"start --home " + empty, 1, "spdl init makes a home"},
 		{"start --log-level nothing --home " + empty, 2, `log level "nothing", want debug, info, warn, error or none`},
 		{"worker --log-level nothing --home " + empty, 2, `log level "nothing"`},
@@ -272,6 +297,9 @@ func TestInitAndLook(t *testing.T) {
 	stdout, stderr, code = spdl(t, "genesis", "validate", bad, "-o", "json")
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "rownds")
+	_, stderr, code = spdl(t, "genesis", "validate", manifestFile(t, "text"))
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "it is no JSON, as a genesis is")
 	var v genesis.Verdict
 	require.NoError(t, json.Unmarshal([]byte(stdout), &v))
 	require.False(t, v.Valid)

@@ -303,3 +303,53 @@ func TestShowValidatorOfASigner(t *testing.T) {
 	require.Equal(t, command.Unreachable, code)
 	require.Contains(t, stderr, "no node answers at tcp://127.0.0.1:1")
 }
+
+// TestEveryHelp: every command has a summary that fits its list, an example that names commands and flags which
+// exist, and a help no wider than 80 characters, except for words and examples that are wider alone.
+func TestEveryHelp(t *testing.T) {
+	for program, root := range map[string]*cobra.Command{
+		"spdl": Root(io.Discard, io.Discard), "spdl-figures": figures.Root(io.Discard, io.Discard)} {
+		var walk func(*cobra.Command)
+		walk = func(cmd *cobra.Command) {
+			if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
+				return
+			}
+			path := cmd.CommandPath()
+			require.True(t, !cmd.HasParent() || cmd.Parent().HasParent() || len(cmd.Short) <= 60, "%s: %s", path, cmd.Short)
+			require.Regexp(t, `^[A-Z].{10,98}[^.]$`, cmd.Short, path)
+			for _, sub := range cmd.Commands() {
+				walk(sub)
+			}
+			if !cmd.HasSubCommands() {
+				require.True(t, strings.HasPrefix(cmd.Example, "  "+program+" "), "%s: no example", path)
+				require.Contains(t, cmd.Example, path, "an example of another command")
+			}
+			for _, m := range cmdLine.FindAllStringSubmatch(cmd.Example, -1) {
+				checkCommand(t, path+" --help", m[1], strings.Fields(m[2]))
+			}
+			requireNarrow(t, cmd)
+		}
+		walk(root)
+	}
+}
+
+func requireNarrow(t *testing.T, cmd *cobra.Command) {
+	t.Helper()
+	out := &strings.Builder{}
+	cmd.Root().SetOut(out)
+	require.NoError(t, cmd.Help())
+	own := map[string]bool{}
+	for _, line := range strings.Split(cmd.Example+"\n"+cmd.Long, "\n") {
+		own[line] = true
+	}
+	for _, line := range strings.Split(out.String(), "\n") {
+		if !own[line] && !strings.HasPrefix(line, "  "+cmd.CommandPath()) {
+			require.LessOrEqual(t, len([]rune(line)), 80, "%s: %q", cmd.CommandPath(), line)
+		}
+	}
+	if !cmd.HasParent() {
+		for _, code := range []string{"Exit codes:", "SPDL_NODE for --node", "NO_COLOR"} {
+			require.Contains(t, out.String(), code)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 const drawn, lastRounds, lastBlocks = 48, 10, 5
 
 type homePage struct {
+	Condition               condition
 	Progress                progress
 	Lead                    *query.Leader // nil if no round is open
 	Last                    *Point
@@ -65,6 +66,7 @@ func (s *Server) home(r *http.Request) (content, error) {
 	b := homePage{Progress: s.progress(r.Context(), status, points), Standings: all[:min(some, len(all))],
 		People: len(all), More: max(0, len(all)-some), Names: map[uint32]string{}, Budget: running.Privacy.Epsilon,
 		Unmeasured: s.tail.whyUnmeasured()}
+	b.Condition = s.condition(r.Context(), status, running.Model.Classes, points)
 	b.alarms(all)
 	if b.More > 0 {
 		b.Reputations = reputations(all)

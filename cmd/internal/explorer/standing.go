@@ -34,6 +34,17 @@ type Standing struct {
 	Reasons    []string `json:"reasons"` // for the alarm
 }
 
+// AlarmText returns the alarm as pages show it. Without an alarm it is "none", or "too early" after too few rounds.
+func (s Standing) AlarmText() string {
+	switch {
+	case s.Alarm != OK:
+		return s.Alarm
+	case s.Rounds < fewest:
+		return "too early"
+	}
+	return "none"
+}
+
 // The alarms. They are for people, and consensus does not use them.
 const (
 	OK      = "ok"

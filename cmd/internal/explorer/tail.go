@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model"
@@ -33,6 +34,8 @@ type tail struct {
 	unknown string  // why the last attempt to measure a model failed, "" if it succeeded
 	scored  []byte  // events of the models measured since the last push
 	counted time.Time
+	moved   time.Time // when the height last moved, as the explorer saw it
+	stands  bool      // the readers know that the chain waits for a block
 
 	before     *params.Params // of the epoch before, nil if the explorer has not seen it
 	newest     *model.Eval    // of the newest model that was measured, nil for none
@@ -182,7 +185,7 @@ func (t *tail) begin(ctx context.Context, status query.Status, running params.Pa
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.before, t.params, t.begun = nil, running, true
-	t.status, t.points, t.newest = status, past, nil
+	t.status, t.points, t.newest, t.moved = status, past, nil, time.Now()
 	t.source.looks.Add(1)
 	return nil
 }
@@ -218,7 +221,13 @@ func (t *tail) keep(status query.Status, fresh []Point) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	moved := status.Height != t.status.Height || status.Pending != t.status.Pending || len(fresh)+len(t.scored) > 0
+	if status.Height != t.status.Height {
+		t.moved = time.Now()
+	}
 	t.status = status
+	if stands := t.overdue(); stands != t.stands {
+		t.stands, moved = stands, true
+	}
 	t.points = append(t.points, fresh...)
 	if over := len(t.points) - keptPoints; over > 0 {
 		t.points = append([]Point(nil), t.points[over:]...)
@@ -238,6 +247,16 @@ func (t *tail) keep(status query.Status, fresh []Point) {
 	}
 	news = append(news, scored...)
 	t.tell(append(news, said(status)...))
+}
+
+// overdue reports whether a training waits for a block. The caller holds the lock.
+func (t *tail) overdue() bool { return !t.status.Done && time.Since(t.moved) > client.Overdue }
+
+// waits is overdue for callers without the lock, and false before the first look.
+func (t *tail) waits() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.moved.IsZero() && t.overdue()
 }
 
 // known returns the points by round.

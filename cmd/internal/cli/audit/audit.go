@@ -70,6 +70,9 @@ func auditReplay() *cobra.Command {
 			"against the next header. A divergence is exit code 1. The heights of another version of the state " +
 			"machine are not\n" +
 			"replayed: what agrees is printed, with exit code 4. An auditor should bring a copy of the genesis: --genesis.",
+		Example: "  spdl audit replay chain.spdl --genesis genesis.json\n" +
+			"  spdl audit replay --node tcp://127.0.0.1:26657\n" +
+			"  spdl audit replay --home ./node",
 		Args: cobra.MaximumNArgs(1),
 	}, o.run)
 	SourceFlag(cmd, &o.node)
@@ -206,6 +209,7 @@ func auditArchive() *cobra.Command {
 		Short: "Write genesis and all blocks into one file, for audit replay elsewhere",
 		Long: "Write genesis and all blocks into one file, for audit replay elsewhere: gzip over one protobuf message, as\n" +
 			"docs/TROUBLESHOOTING.md describes. Writing checks nothing; the replay of the archive checks everything.",
+		Example: "  spdl audit archive --out chain.spdl --node tcp://127.0.0.1:26657",
 	}, o.run)
 	SourceFlag(cmd, &o.node)
 	command.Flag(cmd, &o.out, "out", "", "file to write; it must not exist").Required()

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/internal/spelling"
+	"github.com/spdl/spdl/abci/version"
 )
 
 // Run is one run of a command: the values of the global options and the outputs.
@@ -43,6 +43,8 @@ func Root(use, short string) *cobra.Command {
 	declare(root, f, "output,o", "form of the output: text or json", option(new(string), "text")).Values("text", "json")
 	_ = root.MarkPersistentFlagDirname("home") // fails only for a flag that does not exist
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(printHelp)
+	root.Version = version.Version
 	return root
 }
 
@@ -57,7 +59,6 @@ func defaultHome() string {
 // Group returns a command that only holds subcommands.
 func Group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.SuggestionsMinimumDistance = spelling.Distance
 	cmd.AddCommand(subs...)
 	return cmd
 }

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -83,12 +85,33 @@ func absent(err error) *fs.PathError {
 	return nil
 }
 
-// TextOf returns the text of an error. All errors about a missing file have the same form.
+// TextOf returns the text of an error. All errors about a missing file have the same form, and so have those about a
+// file in place of a folder, and the reverse.
 func TextOf(err error) string {
-	if file := absent(err); file != nil {
-		return strings.Replace(err.Error(), file.Error(), "there is no file "+file.Path, 1)
+	var file *fs.PathError
+	if !errors.As(err, &file) {
+		return err.Error()
 	}
-	return err.Error()
+	fault := file.Error()
+	switch {
+	case errors.Is(file, fs.ErrNotExist):
+		fault = "there is no file " + file.Path
+	case errors.Is(file, syscall.EISDIR):
+		fault = file.Path + " is a folder, want a file"
+	case errors.Is(file, syscall.ENOTDIR):
+		fault = inTheWay(file.Path) + " is a file, want a folder"
+	}
+	return strings.Replace(err.Error(), file.Error(), fault, 1)
+}
+
+// inTheWay returns the beginning of a path that is a file where a folder has to be.
+func inTheWay(path string) string {
+	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && !info.IsDir() {
+			return at
+		}
+	}
+	return path
 }
 
 // wantsJSON reports whether a command line requests JSON. It also works for a command line that
@@ -103,26 +126,15 @@ func wantsJSON(args []string) bool {
 	return *output == "json"
 }
 
-// flagError turns an error about flags into a UsageError, which suggests flags with a name close to
-// a misspelt one.
+// flagError turns an error about flags into a UsageError. A flag after a subcommand that does not exist is none of the
+// group's, so the error is about the subcommand.
 func flagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && cmd.PreRunE == nil && len(args) > 0 {
+		return Usage(UnknownCommand(cmd, args[0]))
+	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if near := spelling.Closest(unknown.GetSpecifiedName(), known); len(near) > 0 {
-			for i := range near {
-				near[i] = "--" + near[i]
-			}
-			err = meant{err, "", near}
-		} else if with := commandsWith(cmd.Root(), unknown.GetSpecifiedName()); len(with) > 0 {
-			err = fmt.Errorf("%w for %q: it is a flag of %s", err, cmd.CommandPath(), strings.Join(with, ", "))
-		} else {
-			err = fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())
-		}
-		if short := unknown.GetSpecifiedShortnames(); short != "" && short[0] >= '0' && short[0] <= '9' {
-			err = fmt.Errorf("-%s is no flag, and numbers begin at 0", short)
-		}
+		err = unknownFlag(cmd, unknown)
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -132,7 +144,36 @@ func flagError(cmd *cobra.Command, err error) error {
 	return Usage(err)
 }
 
-// maxWith is the max number of commands that commandsWith lists.
+// foreignFlags holds, by flags of other programs, the name of the flag that takes their place here, and how it is given.
+var foreignFlags = map[string][]string{
+	"json": {"output", "-o json"}, "format": {"output", "-o json"}, "nodes": {"validators", "--validators"},
+}
+
+// unknownFlag returns the error about a flag that a command does not have, with the flags of similar names, or the
+// commands that have it.
+func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+	name := unknown.GetSpecifiedName()
+	if short := unknown.GetSpecifiedShortnames(); short != "" && short[0] >= '0' && short[0] <= '9' {
+		return fmt.Errorf("-%s is no flag, and numbers begin at 0", short)
+	}
+	if ours := foreignFlags[name]; ours != nil && cmd.Flags().Lookup(ours[0]) != nil {
+		return meant{unknown, "", ours[1:]}
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if near := spelling.Closest(name, known); len(near) > 0 {
+		for i := range near {
+			near[i] = "--" + near[i]
+		}
+		return meant{unknown, "", near}
+	}
+	if with := commandsWith(cmd.Root(), name); len(with) > 0 {
+		return fmt.Errorf("%w for %q: it is a flag of %s", unknown, cmd.CommandPath(), strings.Join(with, ", "))
+	}
+	return fmt.Errorf("%w: see %s --help", unknown, cmd.CommandPath())
+}
+
+// maxWith is the max number of commands that an error lists.
 const maxWith = 4
 
 // commandsWith returns the first commands beneath root that have a flag.
@@ -190,17 +231,35 @@ func CheckArgs(cmd *cobra.Command) {
 	}
 }
 
-// noArgs rejects arguments. Cobra's own check reports an unknown command.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%q is given to %q, which takes flags alone", args[0], cmd.CommandPath())
+// elsewhere returns the paths of the commands beneath root that have a name.
+func elsewhere(root *cobra.Command, name string) (paths []string) {
+	for _, c := range root.Commands() {
+		if c.Name() == name && c.IsAvailableCommand() {
+			paths = append(paths, c.CommandPath())
+		}
+		paths = append(paths, elsewhere(c, name)...)
 	}
-	return nil
+	return paths
+}
+
+// noArgs rejects arguments. Cobra's own check reports an unknown command. For "start testnet" the error names
+// "testnet start".
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%q is given to %q, which takes flags alone", args[0], cmd.CommandPath())
+	if other, _, _ := cmd.Root().Find([]string{args[0], cmd.Name()}); other != nil && other.Name() == cmd.Name() {
+		return meant{err, "", []string{other.CommandPath()}}
+	}
+	return err
 }
 
 // UnknownCommand returns the error that a command has no such subcommand, with the closest names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	near := cmd.SuggestionsFor(name)
+	cmd.SuggestionsMinimumDistance = spelling.Distance
+	near := append(elsewhere(cmd.Root(), name), cmd.SuggestionsFor(name)...)
+	near = near[:min(len(near), maxWith)]
 	err := fmt.Errorf("unknown command %q for %q", name, cmd.CommandPath())
 	if len(near) == 0 {
 		err = fmt.Errorf("%w: %s --help lists them", err, cmd.CommandPath())

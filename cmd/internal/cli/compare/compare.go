@@ -31,7 +31,7 @@ func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "compare RUN RUN...",
-		Short: "Set runs side by side: results, what differs, and curves in one HTML file",
+		Short: "Set runs side by side: results, differences, curves",
 		Long: `Set runs side by side: results, what differs, and curves in one HTML file.
 
 A RUN is the home of a stopped node or localnet, an archive of spdl audit archive,

@@ -21,7 +21,7 @@ func TensorBoard() *cobra.Command {
 	o := &boardOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "tensorboard RUN...",
-		Short: "Write a chain's scalars as TensorBoard's event files, a folder for each run",
+		Short: "Write a chain's scalars as TensorBoard's event files",
 		Long: `Write a chain's scalars as TensorBoard's event files, a folder for each run.
 
 A RUN is the home of a stopped node or localnet, an archive of spdl audit archive,

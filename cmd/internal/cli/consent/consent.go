@@ -29,7 +29,7 @@ func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "consent [EPOCH]",
-		Short: "Agree to an epoch that trains on this home's data, or reject it; without EPOCH, list what awaits it",
+		Short: "Agree to an epoch that trains on this home's data",
 		Long: "Agree to an epoch that trains on this home's data, or reject it. The record is signed with the " +
 			"participant's key, is about\n" +
 			"the chain, the epoch and the hash of its parameters alone, and stays in config/consent.jsonl. The last one " +
@@ -45,7 +45,7 @@ func Command() *cobra.Command {
 	}, o.run)
 	command.NodeFlag(cmd, &o.node)
 	command.Flag(cmd, &o.reject, "reject", false, "reject the epoch, or withdraw an earlier consent")
-	command.Flag(cmd, &o.params, "params", "", "hash of the parameters that are meant, or its beginning, where two "+
+	command.Flag(cmd, &o.params, "params-hash", "", "hash of the parameters that are meant, or its beginning, where two "+
 		"proposals of the epoch wait")
 	command.PassphraseFlag(cmd)
 	return cmd
@@ -53,7 +53,7 @@ func Command() *cobra.Command {
 
 func (o *options) run(r *command.Run, args []string) error {
 	if len(args) == 0 && (o.reject || o.params != "") {
-		return command.Usage(errors.New("--reject and --params need EPOCH"))
+		return command.Usage(errors.New("--reject and --params-hash need EPOCH"))
 	}
 	c, a, err := r.LoadHome()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	group := command.Group("consortium", "Found a consortium: members exchange files in a folder, by any channel",
+	group := command.Group("consortium", "Found a consortium by exchanging files in a folder",
 		newCommand(), joinCommand(), startCommand(), statusCommand())
 	group.Long = "Found a consortium: members exchange files in a folder, by any channel, and need no server.\n" +
 		"  spdl consortium new FOLDER     the founder writes the proposal\n" +

@@ -46,7 +46,8 @@ func joinCommand() *cobra.Command {
 			"it keeps the home and its keys. A home that belongs to another founding, whose chain has not begun in it, joins " +
 			"with --again.\n" +
 			"A run that fails leaves the home as it was.",
-		Args: cobra.ExactArgs(1),
+		Example: "  spdl consortium join ./ours --name b --home ./node --address b.example.org:26656 --data ./b.csv",
+		Args:    cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.name, "name", "", "the member's name, one of the proposal's")
 	command.Flag(cmd, &o.address, "address", "", "host:port at which the others reach the node, as a.example.org:26656")

@@ -35,6 +35,8 @@ func newCommand() *cobra.Command {
 			"their indices, and the parameters of the first epoch. With --data it has the schema of the founder's table. " +
 			"The founder sends\n" +
 			"the file to the others, and joins as they do.",
+		Example: "  spdl consortium new ./ours --chain-id ours-1 --members a,b,c,d\n" +
+			"  spdl consortium new ./ours --chain-id ours-1 --members a,b,c,d --epsilon 2 --deadline 72h",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.chainID, "chain-id", "", "id of the chain; an id is for one chain").Required()

@@ -38,7 +38,8 @@ func startCommand() *cobra.Command {
 			"  with all shares   it writes the member's proof over the seed, a hash of all shares\n" +
 			"  with all proofs   it writes config/genesis.json and prints its hash, which all members compare by telephone\n" +
 			"Files that do not hold are named, with the member. A member that has sent its share cannot change its entry.",
-		Args: cobra.ExactArgs(1),
+		Example: "  spdl consortium start ./ours --home ./node",
+		Args:    cobra.ExactArgs(1),
 	}, runStart)
 	command.PassphraseFlag(cmd)
 	return cmd

@@ -48,6 +48,8 @@ func statusCommand() *cobra.Command {
 			"node has measured, where it runs and is connected. A file that does not hold is exit code 1; one that is " +
 			"missing, or a\n" +
 			"node that does not answer, is not.",
+		Example: "  spdl consortium status ./ours --home ./node\n" +
+			"  spdl consortium status ./ours --offline",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.NodeFlag(cmd, &o.node)

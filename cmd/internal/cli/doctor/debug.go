@@ -25,7 +25,7 @@ func Debug() *cobra.Command {
 	o := &debugOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "debug",
-		Short: "Write a bundle for a helper: state, configuration and log, without secrets",
+		Short: "Write a bundle for a helper: state and log, no secrets",
 		Long: "Write a bundle for a helper: versions, configuration, what spdl doctor finds, the node's state and " +
 			"peers, profiles\n" +
 			"if rpc.pprof_laddr is set, and the end of the log. It has no keys, no journal and no data: each file is made " +
@@ -34,6 +34,8 @@ func Debug() *cobra.Command {
 			"addresses, and lines\n" +
 			"of the trainer program are removed. The names and addresses of peers are in it. Nothing is sent: look at it " +
 			"first.",
+		Example: "  spdl debug --home ./node --out debug.tar.gz\n" +
+			"  spdl debug --home ./node --log node.log",
 	}, o.run)
 	o.declare(cmd)
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist (default: spdl-debug-TIME.tar.gz)")

@@ -35,11 +35,13 @@ func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "doctor",
-		Short: "Examine a home, its node and the host: one line a check, with the remedy",
+		Short: "Examine a home, its node and the host, with remedies",
 		Long: "Examine a home, its node and the host, whether the node runs or not: one line a check, with the remedy. " +
 			"Nothing is\n" +
 			"changed. If --home holds homes in subfolders, as the folder of a localnet does, each of them is examined. A\n" +
 			"check that fails is exit code 1; a warning is not. The checks: " + strings.Join(doctor.Names(), ", ") + ".",
+		Example: "  spdl doctor --home ./node\n" +
+			"  spdl doctor --home ./node --witness tcp://b.example.org:26657 -o json",
 	}, o.run)
 	o.declare(cmd)
 	return cmd

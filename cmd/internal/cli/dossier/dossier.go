@@ -36,7 +36,7 @@ func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "dossier [ARCHIVE]",
-		Short: "Write a signed dossier of the training, of which every sentence is proven or declared",
+		Short: "Write a signed dossier: every sentence is proven or declared",
 		Long: `Write a signed dossier of the training: a model card, a privacy statement for
 each participant, membership and approvals with dates, incidents and offences,
 whether the resilience condition held in each round, data sheets of the members,

@@ -3,6 +3,8 @@ package explorer
 
 import (
 	"errors"
+	"fmt"
+	"net"
 	"strings"
 
 	"github.com/cometbft/cometbft/libs/log"
@@ -26,24 +28,26 @@ func Command() *cobra.Command {
 	o.app.Explorer.Enabled = true
 	cmd := command.New(&cobra.Command{
 		Use:   "explorer",
-		Short: "Serve web pages, and JSON under /v1, about the training of any node",
+		Short: "Serve web pages, and JSON under /v1, about the training",
 		Long: "Serve web pages, and JSON under /v1, about the training of any node. It needs no home and no key, and " +
 			"only reads.\n" +
 			"With --eval it measures models on the data or by the trainer of --home, --data or --trainer.\n" +
 			"A node serves the same by itself with explorer.enabled = true in app.toml.",
+		Example: "  spdl explorer --eval --home ./node\n" +
+			"  spdl explorer --node tcp://127.0.0.1:26657 --laddr 127.0.0.1:9000",
 	}, o.run)
 	pages, api := &o.app.Explorer, &o.app.API
 	command.NodeFlag(cmd, &o.node)
 	command.Flag(cmd, &pages.Laddr, "laddr", pages.Laddr, "address to listen on")
 	command.Flag(cmd, &pages.Eval, "eval", false, "measure accuracy and loss of the model after every round")
 	o.models.Flags(cmd)
-	command.Flag(cmd, &o.hosts, "hosts", nil, "names that it is served under, beside addresses and localhost")
+	command.Flag(cmd, &o.hosts, "hosts", nil, "host names in requests that it accepts, beside addresses and localhost")
 	command.Flag(cmd, &api.Rate, "rate", api.Rate, "requests a second of one client")
-	command.Flag(cmd, &api.Burst, "burst", api.Burst, "requests at once of one client")
-	command.Flag(cmd, &api.MaxConnections, "max-connections", api.MaxConnections, "most connections")
-	command.Flag(cmd, &api.MaxStreams, "max-streams", api.MaxStreams, "most event streams")
+	command.Flag(cmd, &api.Burst, "burst", api.Burst, "requests at once of one client, before --rate limits it")
+	command.Flag(cmd, &api.MaxConnections, "max-connections", api.MaxConnections, "max number of connections")
+	command.Flag(cmd, &api.MaxStreams, "max-streams", api.MaxStreams, "max number of event streams")
 	command.Flag(cmd, &api.StreamsPerClient, "streams-per-client", api.StreamsPerClient,
-		"most event streams of one client")
+		"max number of event streams of one client")
 	return cmd
 }
 
@@ -67,11 +71,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return command.Usage(err)
 	}
-	listen := explorer.Listen
-	if o.app.Explorer.Laddr == home.DefaultAppConfig().Explorer.Laddr {
-		listen = explorer.ListenNear // only an explicit address must be exactly that one
-	}
-	l, err := listen(o.app.Explorer.Laddr)
+	l, err := o.listen(r)
 	if err != nil {
 		return err
 	}
@@ -80,4 +80,18 @@ func (o *options) run(r *command.Run, _ []string) error {
 		return errors.Join(err, l.Close())
 	}
 	return s.Serve(r.Context, l)
+}
+
+// listen listens on the address of --laddr, or on the default one, in place of which it takes one of the next ports if
+// its port is in use.
+func (o *options) listen(r *command.Run) (net.Listener, error) {
+	laddr := &o.app.Explorer.Laddr
+	if r.Given(laddr) {
+		return explorer.Listen(*laddr)
+	}
+	l, err := explorer.ListenNear(*laddr)
+	if err == nil && "tcp://"+l.Addr().String() != *laddr {
+		r.Warn(fmt.Sprintf("%s is in use: the pages are at %s; --laddr names an address", *laddr, l.Addr()))
+	}
+	return l, err
 }

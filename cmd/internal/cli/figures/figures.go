@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/experiment"
 	"github.com/spdl/spdl/cmd/internal/cli/report"
@@ -23,7 +22,6 @@ func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 // Root returns the whole command line.
 func Root(out, errs io.Writer) *cobra.Command {
 	root := command.Root("spdl-figures", "Compute the figures of SPDL, and report what a chain did")
-	root.Version = version.Version
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.AddCommand(experiment.Command(), report.Command())

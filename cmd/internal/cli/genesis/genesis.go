@@ -2,6 +2,7 @@
 package genesis
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,9 +20,11 @@ import (
 func Commands() *cobra.Command {
 	return command.Group("genesis", "Check genesis files",
 		command.New(&cobra.Command{
-			Use:   "validate [file]",
+			Use:   "validate [FILE]",
 			Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
-			Args:  cobra.MaximumNArgs(1),
+			Example: "  spdl genesis validate --home ./node\n" +
+				"  spdl genesis validate genesis.json -o json",
+			Args: cobra.MaximumNArgs(1),
 		}, runValidate))
 }
 
@@ -43,6 +46,9 @@ func runValidate(r *command.Run, args []string) error {
 		return err
 	}
 	doc, err := genesis.Read(data)
+	if !json.Valid(data) {
+		err = fmt.Errorf("it is no JSON, as a genesis is: %w", err)
+	}
 	if err == nil {
 		var warnings []string
 		_, warnings, err = home.CheckGenesis(doc)

@@ -41,6 +41,7 @@ func keysEncrypt() *cobra.Command {
 			"Where that\n" +
 			"matters, make the home with spdl init --encrypt, or rotate the keys afterwards. A lost passphrase is lost with " +
 			"its keys.",
+		Example: "  spdl keys encrypt --home ./node",
 	}, func(r *command.Run, _ []string) error {
 		c, a, err := r.LoadHome()
 		if err != nil {
@@ -64,8 +65,9 @@ func keysEncrypt() *cobra.Command {
 
 func keysDecrypt() *cobra.Command {
 	cmd := command.New(&cobra.Command{
-		Use:   "decrypt",
-		Short: "Write the home's encrypted key files in plain again",
+		Use:     "decrypt",
+		Short:   "Write the home's encrypted key files in plain again",
+		Example: "  spdl keys decrypt --home ./node",
 	}, func(r *command.Run, _ []string) error {
 		c, a, err := r.LoadHome()
 		if err != nil {
@@ -95,6 +97,7 @@ func keysPasswd() *cobra.Command {
 			"key files as they\n" +
 			"are: an old copy of that file is still opened by the old passphrase, so if that became known, rotate the keys " +
 			"(spdl tx rotate).",
+		Example: "  spdl keys passwd --home ./node",
 	}, func(r *command.Run, _ []string) error {
 		store := r.Keystore()
 		if err := store.Unlock(); err != nil {

@@ -91,6 +91,7 @@ func keysShow() *cobra.Command {
 		Short: "Print the home's public keys: of the participant, its validator and its node",
 		Long: "Print the home's public keys: of the participant, its validator and its node. No private part is printed.\n" +
 			"The participant id is that of the signing key: once the key is rotated the chain keeps the first one's.",
+		Example: "  spdl keys show --home ./node",
 	}, func(r *command.Run, _ []string) error {
 		c, a, err := r.LoadHome()
 		if err != nil {
@@ -123,9 +124,10 @@ func keysShow() *cobra.Command {
 
 func keysNew() *cobra.Command {
 	return command.New(&cobra.Command{
-		Use:   "new FILE",
-		Short: "Make a participant's keys in a new file and print the public side",
-		Args:  cobra.ExactArgs(1),
+		Use:     "new FILE",
+		Short:   "Make a participant's keys in a new file and print the public side",
+		Example: "  spdl keys new ./participant_key.json",
+		Args:    cobra.ExactArgs(1),
 	}, func(r *command.Run, args []string) error {
 		keys, err := new(home.Keystore).NewKeys(args[0])
 		if err != nil {

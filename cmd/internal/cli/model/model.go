@@ -94,9 +94,11 @@ func (o *exportOptions) fileFormat() (string, error) {
 
 // check returns --epoch and --round as arguments.
 func (o *exportOptions) check() (args []string, err error) {
-	if o.format, err = o.fileFormat(); err != nil {
+	format, err := o.fileFormat() // the flag keeps its value for the error
+	if err != nil {
 		return nil, err
 	}
+	o.format = format
 	if o.out != "-" {
 		if err := command.CheckNew(o.out); err != nil {
 			return nil, err
@@ -240,9 +242,10 @@ func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Model
 func modelEval() *cobra.Command {
 	o := command.Models{}
 	cmd := command.New(&cobra.Command{
-		Use:   "eval FILE",
-		Short: "Measure an exported model on a test set: accuracy, and AUC and calibration for two classes",
-		Args:  cobra.ExactArgs(1),
+		Use:     "eval FILE",
+		Short:   "Measure an exported model on a test set: accuracy, and AUC and calibration for two classes",
+		Example: "  spdl model eval model.safetensors\n  spdl model eval model.npz --data ./test-set -o json",
+		Args:    cobra.ExactArgs(1),
 	}, func(r *command.Run, args []string) error {
 		f, _, err := Read(args[0])
 		if err != nil {

@@ -33,13 +33,14 @@ func Backup() *cobra.Command {
 	o := &backupOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "backup",
-		Short: "Write the home's keys and configuration to an encrypted file; never its data",
+		Short: "Write the home's keys and configuration, encrypted",
 		Long: "Write the home's keys and configuration to a file, a tar encrypted by age with a passphrase (age -d opens " +
 			"it as well).\n" +
 			"It has the keys of the participant or the worker group, the validator and the node, config.toml, app.toml and " +
 			"genesis.json.\n" +
 			"It never has data/: " + notTaken + ".\n" +
 			"A home without data/ catches up by itself. Make a backup again after each rotation of keys.",
+		Example: "  spdl backup --home ./node --out node.age",
 	}, o.run)
 	command.Flag(cmd, &o.out, "out", "", "file to write, which must not exist").Required()
 	o.passphrase.Flag(cmd, "passphrase-fd", passphraseHelp)
@@ -51,14 +52,14 @@ func (o *backupOptions) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if err := command.CheckNew(o.out); err != nil {
+		return err
+	}
 	secret, err := o.passphrase.Read(r, "Passphrase of the backup", true)
 	if err != nil {
 		return err
 	}
 	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		err = fmt.Errorf("%w: name another file with --out, or remove it", err)
-	}
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,8 @@ func Restore() *cobra.Command {
 			"rejected. First\n" +
 			"make sure that the host whose keys these are is off for good: two nodes with the same keys sign twice.\n" +
 			"The validator of the new home signs nothing until the chain has decided two blocks without it (spdl doctor).",
-		Args: cobra.ExactArgs(1),
+		Example: "  spdl restore node.age --home ./node",
+		Args:    cobra.ExactArgs(1),
 	}, o.run)
 	o.passphrase.Flag(cmd, "passphrase-fd", passphraseHelp)
 	return cmd

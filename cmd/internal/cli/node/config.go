@@ -13,7 +13,7 @@ import (
 
 // Config returns the commands that show and change a home's configuration.
 func Config() *cobra.Command {
-	return command.Group("config", "Show and change the configuration of a home: config.toml and app.toml",
+	return command.Group("config", "Show and change the configuration of a home",
 		configGet(), configSet())
 }
 
@@ -24,6 +24,8 @@ func configGet() *cobra.Command {
 		Long: "Print the value of a key, as worker.data, or all keys with their values: those that the node takes, with " +
 			"the defaults\n" +
 			"of keys that the files lack, and with the environment.",
+		Example: "  spdl config get --home ./node\n" +
+			"  spdl config get worker.data",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: settingNames(),
 	}, func(r *command.Run, args []string) error {
@@ -57,6 +59,8 @@ func configSet() *cobra.Command {
 			"valid with\n" +
 			"the new value. A list is given with commas, as a,b, or as a JSON array. A node that runs takes most keys at its " +
 			"next start.",
+		Example: "  spdl config set worker.data /srv/patients.csv\n" +
+			"  spdl config set explorer.enabled true --home ./node",
 		Args:      cobra.ExactArgs(2),
 		ValidArgs: settingNames(),
 	}, func(r *command.Run, args []string) error {

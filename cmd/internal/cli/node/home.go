@@ -21,7 +21,8 @@ import (
 
 // ShowNodeID returns the command show-node-id, named as CometBFT's.
 func ShowNodeID() *cobra.Command {
-	cmd := command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id"},
+	cmd := command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id",
+		Example: "  spdl show-node-id --home ./node"},
 		func(r *command.Run, _ []string) error {
 			c, _, err := r.LoadHome()
 			if err != nil {
@@ -39,7 +40,8 @@ func ShowNodeID() *cobra.Command {
 
 // ShowValidator returns the command show-validator, named as CometBFT's.
 func ShowValidator() *cobra.Command {
-	cmd := command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key"},
+	cmd := command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key",
+		Example: "  spdl show-validator --home ./node"},
 		func(r *command.Run, _ []string) error {
 			c, _, err := r.LoadHome()
 			if err != nil {
@@ -95,7 +97,8 @@ func validatorKey(r *command.Run, c *config.Config) (crypto.PubKey, error) {
 
 // Version returns the command that prints the versions of the program and its parts.
 func Version() *cobra.Command {
-	return command.New(&cobra.Command{Use: "version", Short: "Print the versions of spdl, its state machine and CometBFT"},
+	return command.New(&cobra.Command{Use: "version", Short: "Print the versions of spdl, its state machine and CometBFT",
+		Example: "  spdl version -o json"},
 		func(r *command.Run, _ []string) error {
 			v := struct {
 				Version  string `json:"version"`

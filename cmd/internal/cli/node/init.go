@@ -24,8 +24,8 @@ import (
 func Init() *cobra.Command {
 	o := &initOptions{}
 	cmd := command.New(&cobra.Command{
-		Use:   "init [moniker]",
-		Short: "Make a home: keys, configuration and a genesis with this node alone",
+		Use:   "init [MONIKER]",
+		Short: "Make a home: keys, configuration, genesis of one node",
 		Long: "Make a home: keys, configuration and a genesis with this node alone.\n" +
 			"To join a consortium whose chain runs, replace config/genesis.json by theirs, start the node and ask with " +
 			"`spdl tx join`;\n" +
@@ -34,6 +34,9 @@ func Init() *cobra.Command {
 			"names another address. With --dial-only it hears nobody, and dials relays (p2p.relays) and members. A relay's " +
 			"home\n" +
 			"(--relay) has no key but its node's, and waits for the genesis of its chain. Nothing that exists is overwritten.",
+		Example: "  spdl init hospital-a --home ./node --p2p-laddr tcp://0.0.0.0:26656\n" +
+			"  spdl init --home ./node --encrypt --preset mlp\n" +
+			"  spdl init relay-1 --home ./relay --relay --external-address relay.example.org:26656",
 		Args: cobra.MaximumNArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.chainID, "chain-id", "", "id of the chain (default: random)")

@@ -73,7 +73,7 @@ func Reset() *cobra.Command {
 	var yes bool
 	cmd := command.New(&cobra.Command{
 		Use:   "unsafe-reset-all",
-		Short: "Remove all blocks, the state and the worker's journal; keys and configuration stay",
+		Short: "Remove blocks, state and journal; keys stay",
 		Long: "Remove all blocks, the state and the worker's journal; keys and configuration stay. Without --yes " +
 			"nothing is\n" +
 			"removed, and the files are named.\n" +
@@ -83,6 +83,8 @@ func Reset() *cobra.Command {
 			"A new chain of the same keys needs another chain id: otherwise a gradient of the old chain convicts its " +
 			"participant.\n" +
 			"Restoring a node does not need it: a home with the old keys and without data/ catches up by itself.",
+		Example: "  spdl unsafe-reset-all --home ./node\n" +
+			"  spdl unsafe-reset-all --home ./node --yes",
 	}, func(r *command.Run, _ []string) error { return reset(r, yes) })
 	command.Flag(cmd, &yes, "yes", false, "really remove it")
 	return cmd
@@ -93,13 +95,15 @@ func ResetState() *cobra.Command {
 	var yes bool
 	cmd := command.New(&cobra.Command{
 		Use:   "reset-state",
-		Short: "Remove all blocks and the state, and keep what the validator and the worker have signed",
+		Short: "Remove blocks and state; keep what the home has signed",
 		Long: "Remove the databases and the write-ahead log of a stopped node, as of a home whose databases are damaged. " +
 			"Without\n" +
 			"--yes nothing is removed, and the files are named.\n" +
 			"The validator's last signature, the worker's journal, keys and configuration stay, so neither signs twice. " +
 			"The node\n" +
 			"then syncs from its peers. A chain whose blocks no other node has cannot go on after it.",
+		Example: "  spdl reset-state --home ./node\n" +
+			"  spdl reset-state --home ./node --yes",
 	}, func(r *command.Run, _ []string) error { return resetState(r, yes) })
 	command.Flag(cmd, &yes, "yes", false, "really remove it")
 	return cmd

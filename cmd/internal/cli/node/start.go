@@ -19,6 +19,8 @@ func Start() *cobra.Command {
 	return Runs(&cobra.Command{
 		Use:   "start",
 		Short: "Run the node of a home, with its worker",
+		Example: "  spdl start --home ./node\n" +
+			"  spdl start --log-level app:info,*:error",
 	}, func(r *command.Run) (node.Hooks, error) { return node.Hooks{Keys: r.Keystore()}, nil })
 }
 

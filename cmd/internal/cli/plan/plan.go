@@ -31,7 +31,7 @@ func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "plan",
-		Short: "Compute noise or epsilon, feasibility, accuracy and traffic of a training before it starts",
+		Short: "Compute noise, accuracy and traffic before a training",
 		Long: `Compute noise or epsilon, feasibility, accuracy and traffic of a training before it starts.
 
 The time of a round follows from --link, --latency, --step and --cores, unless --round-time says it: nobody is
@@ -128,7 +128,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.Link.Cores, "cores", 2, "cores of a node")
 	command.Flag(cmd, &o.Link.Peers, "peers", 0, "peers of a node (default: all others, 10 at most)")
 	command.Flag(cmd, &o.Link.Nodes, "validators", 0, "nodes, each a validator; the other participants have a worker "+
-		"without a node (default: one for each participant)")
+		"without a node (default: one for each participant)").Positive()
 	command.Flag(cmd, &o.force, "force", false, "accept tables that have too few rows for their epsilon")
 	command.Flag(cmd, &o.NoiseFloor, "noise-floor", false, "validators reject vectors without noise (default: the "+
 		"preset's)")

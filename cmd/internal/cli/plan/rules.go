@@ -29,14 +29,13 @@ func Rules() *cobra.Command {
 	o := &rulesOptions{}
 	cmd := command.New(&cobra.Command{
 		Use:   "rules",
-		Short: "List the aggregation rules: cost, source, and whether their resilience conditions hold for N and f",
+		Short: "List the aggregation rules, with their cost and resilience",
 		Long: "List the aggregation rules: what their work grows with, where they were published, and whether their " +
 			"resilience conditions hold\n" +
 			"for f Byzantine of N participants. A rule whose condition fails may be used, with a warning; one that cannot " +
 			"aggregate\n" +
 			"N-f gradients may not. N' is the number of buckets, half of N rounded up.",
 		Example: "  spdl rules --validators 20\n  spdl rules --validators 10 --byzantine 2 -o json",
-		Args:    cobra.NoArgs,
 	}, o.run)
 	command.Flag(cmd, &o.validators, "validators", 4, "participants, N")
 	command.Optional(cmd, &o.byzantine, "byzantine", "Byzantine participants to withstand, f (default: (N-1)/3)")

@@ -20,7 +20,8 @@ import (
 )
 
 func queryLeader() *cobra.Command {
-	return question{use: "leader", short: "Who may close the open round at the next height",
+	return question{use: "leader", example: "spdl query leader",
+		short: "Who may close the open round at the next height",
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			l, err := c.Leader(ctx)
 			return l, func(w io.Writer) error {
@@ -40,8 +41,9 @@ func queryLeader() *cobra.Command {
 }
 
 func queryElection() *cobra.Command {
-	return question{use: "election [[epoch] round]", short: "The VRF outputs that a closed round's gradients prove " +
-		"(default: the last)", args: RoundArgs,
+	return question{use: "election [[EPOCH] ROUND]", example: "spdl query election 41",
+		short: "The VRF outputs that a closed round's gradients prove " +
+			"(default: the last)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
@@ -62,7 +64,8 @@ func queryElection() *cobra.Command {
 }
 
 func queryReputation() *cobra.Command {
-	return question{use: "reputation", short: "Active participants: reputation, right to lead, offences",
+	return question{use: "reputation", example: "spdl query reputation -o json",
+		short: "Active participants: reputation, right to lead, offences",
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			all, err := c.Reputation(ctx)
 			return all, func(w io.Writer) error {
@@ -78,7 +81,8 @@ func queryReputation() *cobra.Command {
 }
 
 func queryMembership() *cobra.Command {
-	return question{use: "membership", short: "Who is registered, and the proposals that wait", path: fixed("proposals"),
+	return question{use: "membership", example: "spdl query membership",
+		short: "Who is registered, and the proposals that wait", path: fixed("proposals"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			m, past, votes, err := history(ctx, c)
 			if err != nil {
@@ -160,8 +164,9 @@ func approvals(m query.Membership, p query.Proposal) string {
 }
 
 func queryEvidence() *cobra.Command {
-	return question{use: "evidence", short: "Proven offences: equivocations, and what CometBFT proved of validators",
-		path: fixed("offences"),
+	return question{use: "evidence", example: "spdl query evidence",
+		short: "Proven offences: equivocations, and what CometBFT proved of validators",
+		path:  fixed("offences"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			all, err := c.Evidence(ctx)
 			return all, func(w io.Writer) error {
@@ -177,7 +182,8 @@ func queryEvidence() *cobra.Command {
 }
 
 func queryEpochs() *cobra.Command {
-	return question{use: "epochs", short: "The epochs that ended and the running one", path: fixed("epochs"),
+	return question{use: "epochs", example: "spdl query epochs",
+		short: "The epochs that ended and the running one", path: fixed("epochs"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			all, err := c.Epochs(ctx)
 			return all, func(w io.Writer) error {
@@ -200,8 +206,9 @@ func queryEpochs() *cobra.Command {
 }
 
 func queryUpgrade() *cobra.Command {
-	return question{use: "upgrade", short: "The version of the state machine, the upgrades that were made and the one " +
-		"that is planned", path: fixed("progress"),
+	return question{use: "upgrade", example: "spdl query upgrade",
+		short: "The version of the state machine, the upgrades that were made and the one " +
+			"that is planned", path: fixed("progress"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			u, err := c.Upgrade(ctx)
 			return u, func(w io.Writer) error {

@@ -17,8 +17,9 @@ import (
 )
 
 func queryPrivacy() *cobra.Command {
-	return question{use: "privacy [participant]", short: "What each participant's gradients have cost: epsilon, " +
-		"budget, participations left", args: cobra.MaximumNArgs(1),
+	return question{use: "privacy [PARTICIPANT]", example: "spdl query privacy 2",
+		short: "What each participant's gradients have cost: epsilon, " +
+			"budget, participations left", args: cobra.MaximumNArgs(1),
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			var all []query.Spend
 			var err error

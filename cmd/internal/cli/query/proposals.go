@@ -60,7 +60,8 @@ type proposals struct {
 }
 
 func queryProposals() *cobra.Command {
-	return question{use: "proposals", short: "Open proposals with their votes, and what became of earlier ones",
+	return question{use: "proposals", example: "spdl query proposals --node tcp://127.0.0.1:26657",
+		short: "Open proposals with their votes, and what became of earlier ones",
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			m, past, votes, err := history(ctx, c)
 			if err != nil {

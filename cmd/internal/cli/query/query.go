@@ -24,6 +24,7 @@ import (
 // question is a command that asks a node and shows the answer.
 type question struct {
 	use, short string
+	example    string // a command line
 	args       cobra.PositionalArgs
 	ask        func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error)
 	path       Path // nil if the application hash does not cover the answer
@@ -33,7 +34,7 @@ type question struct {
 func (q question) command() *cobra.Command {
 	var node string
 	var prove bool
-	declared := &cobra.Command{Use: q.use, Short: q.short, Args: q.args}
+	declared := &cobra.Command{Use: q.use, Short: q.short, Example: "  " + q.example, Args: q.args}
 	cmd := command.New(declared, func(r *command.Run, args []string) error {
 		if prove {
 			return q.prove(r, node, args)
@@ -64,15 +65,18 @@ func (q question) answer(r *command.Run, node string, args []string) error {
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(),
+	group := command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(),
 		queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
 		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryProposals(), queryEvidence(),
 		queryEpochs(), queryUpgrade(), queryRefusals())
+	group.Aliases = []string{"q"}
+	return group
 }
 
 func queryRound() *cobra.Command {
-	return question{use: "round [[epoch] round]", short: "A closed round: leader, view, epsilon, every gradient's score " +
-		"and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
+	return question{use: "round [[EPOCH] ROUND]", example: "spdl query round 41 --node tcp://127.0.0.1:26657",
+		short: "A closed round: leader, view, epsilon, every gradient's score " +
+			"and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
@@ -90,8 +94,8 @@ func queryRound() *cobra.Command {
 // queryNeighbours shows the neighbours of gradients. Records leave them out, so the command
 // computes them.
 func queryNeighbours() *cobra.Command {
-	return question{use: "neighbours [[epoch] round]", short: "With whose gradients the rule compared each of a closed " +
-		"round, computed from its block (default: the last)", args: RoundArgs,
+	return question{use: "neighbours [[EPOCH] ROUND]", example: "spdl query neighbours 41",
+		short: "With whose gradients the rule compared each gradient of a closed round (default: the last)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
@@ -117,7 +121,7 @@ func queryNeighbours() *cobra.Command {
 		}}.command()
 }
 
-// RoundNumbers reads the arguments [[epoch] round].
+// RoundNumbers reads the arguments [[EPOCH] ROUND].
 func RoundNumbers(args []string) (numbers []uint64, err error) {
 	for _, arg := range args {
 		x, err := strconv.ParseUint(arg, 10, 64)
@@ -133,7 +137,7 @@ func RoundNumbers(args []string) (numbers []uint64, err error) {
 	return numbers, nil
 }
 
-// RoundArgs accepts [[epoch] round].
+// RoundArgs accepts [[EPOCH] ROUND].
 func RoundArgs(cmd *cobra.Command, args []string) error {
 	if err := cobra.MaximumNArgs(2)(cmd, args); err != nil {
 		return err
@@ -226,8 +230,9 @@ func RoundText(w io.Writer, r app.Record, cost string) error {
 }
 
 func queryModel() *cobra.Command {
-	return question{use: "model [[epoch] round]", short: "The model's parameters, now or after a closed round: base64 " +
-		"of little-endian float64", args: RoundArgs, path: ofModel,
+	return question{use: "model [[EPOCH] ROUND]", example: "spdl query model 41 -o json",
+		short: "The model's parameters, now or after a closed round: base64 " +
+			"of little-endian float64", args: RoundArgs, path: ofModel,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			m, err := modelArgument(ctx, c, args)
 			return m, func(w io.Writer) error {
@@ -252,8 +257,9 @@ func modelArgument(ctx context.Context, c *client.Client, args []string) (query.
 }
 
 func queryParticipants() *cobra.Command {
-	return question{use: "participants", short: "All participants: reputation and participations",
-		path: fixed("participants"),
+	return question{use: "participants", example: "spdl query participants",
+		short: "All participants: reputation and participations",
+		path:  fixed("participants"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			ps, err := c.Participants(ctx)
 			return ps, func(w io.Writer) error {
@@ -269,7 +275,8 @@ func queryParticipants() *cobra.Command {
 }
 
 func queryParams() *cobra.Command {
-	return question{use: "params", short: "The epoch's parameters", path: fixed("params"),
+	return question{use: "params", example: "spdl query params > params.json",
+		short: "The epoch's parameters", path: fixed("params"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			p, err := c.Params(ctx)
 			return p, nil, err

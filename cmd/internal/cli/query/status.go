@@ -18,7 +18,8 @@ import (
 
 // NodeStatus returns the command that asks CometBFT for the status of a node.
 func NodeStatus() *cobra.Command {
-	cmd := question{use: "status", short: "CometBFT's status of a node: identity, sync, validator",
+	cmd := question{use: "status", example: "spdl status --node tcp://127.0.0.1:26657",
+		short: "CometBFT's status of a node: identity, sync, validator",
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			s, err := c.RPC().Status(ctx)
 			if err != nil {
@@ -66,8 +67,9 @@ type chainStatus struct {
 }
 
 func queryStatus() *cobra.Command {
-	return question{use: "status", short: "Height, age of the last block, round, leader ranking, peers, application hash",
-		path: fixed("progress"),
+	return question{use: "status", example: "spdl query status --node tcp://127.0.0.1:26657",
+		short: "Height, age of the last block, round, leader ranking, peers, application hash",
+		path:  fixed("progress"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			app, err := c.Status(ctx)
 			if err != nil {
@@ -144,43 +146,8 @@ func (s chainStatus) peersText() string {
 
 // homeText describes a node's declaration about its own home.
 func homeText(h query.Home) (text string) {
-	if h.Worker != "" {
-		text += "worker        " + command.Plain(h.Worker) + ": this home trains nothing; the node's log has the reason\n"
-	}
-	if h.Convicted != "" {
-		text += "convicted     " + command.Plain(h.Convicted) + ": the reputation of this home's participant is 0 " +
-			"(spdl doctor)\n"
-	}
-	if h.Trainer != "" {
-		text += "trainer       " + command.Plain(h.Trainer)
-		if h.Trainer == query.TrainerFree {
-			text += `: it can read the node's keys and send the data away (worker.sandbox is "off")`
-		}
-		text += "\n"
-	}
-	if h.Signer != "" {
-		text += "signer        " + command.Plain(h.Signer)
-		if h.Signer == query.SignerAway {
-			text += ": the participant is absent until it answers (spdl doctor)"
-		}
-		text += "\n"
-	}
-	if h.ValidatorSigner != "" {
-		text += "validator     signer " + command.Plain(h.ValidatorSigner)
-		if h.ValidatorSigner == query.SignerAway {
-			text += ": the validator signs no block (spdl doctor)"
-		}
-		text += "\n"
-	}
-	if h.Validator != "" {
-		text += "validator     " + command.Plain(h.Validator) + ": after a restore it signs nothing until the chain has " +
-			"decided blocks without it (spdl doctor)\n"
-	}
-	if h.IsSilent() {
-		text += fmt.Sprintf("validator     silent: no vote of it in the last %d blocks (spdl doctor)\n", h.BlocksSinceVote)
-	}
-	if h.Consent != "" {
-		text += "consent       " + command.Plain(h.Consent) + " (spdl consent)\n"
+	for _, l := range h.Lines() {
+		text += fmt.Sprintf("%-14s%s\n", l.Name, command.Plain(l.Text))
 	}
 	return text
 }

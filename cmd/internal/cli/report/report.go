@@ -26,7 +26,7 @@ func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "report DIR",
-		Short: "Join the figures of a folder, or what a chain did, into one HTML file that needs no network",
+		Short: "Join figures, or what a chain did, into one HTML file",
 		Long: "Join results into one HTML file that needs no network. DIR is a folder of `spdl-figures experiment`, the " +
 			"home of a stopped node, or that\n" +
 			"of a stopped localnet. A chain is replayed from its blocks, as `spdl audit replay` does, and the model of " +

@@ -39,7 +39,7 @@ func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "signer",
-		Short: "Hold the participant's or the validator's keys in a process of its own, on this or another host",
+		Short: "Hold a participant's or validator's keys apart from the node",
 		Long: "Sign for a node that does not hold the keys. spdl signer init makes the home of a signer from that of a\n" +
 			"node; the section [signer] of its app.toml configures it, and flags override that section.\n\n" +
 			"With signer.listen it holds the participant's keys and the journal: it signs one gradient for a round, " +
@@ -54,7 +54,6 @@ func Command() *cobra.Command {
 		Example: "  spdl signer --home ./vault\n" +
 			"  spdl signer --home ./vault --listen unix:///run/spdl/signer.sock\n" +
 			"  spdl signer --home ./vault --connect 127.0.0.1:26659 --node-id $(spdl show-node-id --home ./node)",
-		Args: cobra.NoArgs,
 	}, o.run)
 	command.Flag(cmd, &o.listen, "listen", "", "address for the node's worker, for the participant's keys: "+
 		"unix:///path or tcp://host:port (default: signer.listen of app.toml)")

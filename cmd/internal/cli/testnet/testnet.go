@@ -162,6 +162,8 @@ func testnetInitCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "init",
 		Short: "Make the homes node0 to node<N-1> of a localnet under --home",
+		Example: "  spdl testnet init --validators 4 --home ./net\n" +
+			"  spdl testnet init --manifest net.toml --home ./net && spdl testnet start --home ./net",
 	}, func(r *command.Run, _ []string) error {
 		m, err := o.manifest(r, r.Home)
 		if err != nil {

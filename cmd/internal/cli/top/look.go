@@ -29,6 +29,7 @@ type Glance struct {
 	Refused     []query.Rejection `json:"refused"`               // gradients of the last round that the node rejected
 	Offences    []app.Offence     `json:"offences"`              // proven, of the participants
 	Trouble     []Trouble         `json:"trouble"`               // what stands against participants, the worst first
+	Votes       *client.Votes     `json:"votes,omitempty"`       // while the chain waits for a block
 	Unreachable string            `json:"unreachable,omitempty"` // why the values are old
 
 	recent []app.Record // the last rounds that were read, oldest first
@@ -60,6 +61,9 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 	} else if err := g.read(ctx, c); err != nil {
 		return nil, err
 	}
+	if g.Votes, err = g.votes(ctx, c); err != nil {
+		return nil, err
+	}
 	r := g.Last
 	if r == nil {
 		return g, nil
@@ -75,6 +79,23 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 	g.remember(ctx, c, before)
 	g.Trouble = g.troubles()
 	return g, nil
+}
+
+// votes returns who votes for the block that the chain waits for. It returns nil if blocks come, or if the node does
+// not say who votes.
+func (g *Glance) votes(ctx context.Context, c *client.Client) (*client.Votes, error) {
+	if g.Status.Done || g.CatchingUp || g.BlockAge <= client.Overdue.Seconds() {
+		return nil, nil
+	}
+	participants, err := c.Participants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := client.ReadVotes(ctx, c.RPC(), participants)
+	if err != nil { // of a node whose RPC does not serve it
+		return nil, ctx.Err()
+	}
+	return &v, nil
 }
 
 // read requests the values that follow from the height.

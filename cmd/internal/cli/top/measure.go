@@ -9,6 +9,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/explorer"
 )
 
 // score is the accuracy of a model, or the reason for its absence.
@@ -17,6 +18,9 @@ type score struct {
 	Examples int    // of the test set
 	Round    uint64 // the round after which the chain had the model
 	Why      string
+
+	Guess float64 // the accuracy of guessing, 0 if it is unknown
+	Poor  bool    // the accuracy is hardly better
 }
 
 // measurer measures the newest model in the background, one model at a time.
@@ -105,5 +109,6 @@ func (m *measurer) measure(ctx context.Context, r app.Record) score {
 		return fail(err)
 	}
 	s.Accuracy, s.Examples = &measured.Accuracy, measured.Examples
+	s.Guess, s.Poor = explorer.Guessing(measured.Accuracy, p.Model.Classes)
 	return s
 }

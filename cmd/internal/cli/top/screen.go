@@ -39,6 +39,7 @@ type screen struct {
 	width, height int  // of the terminal, in characters; 0 if unknown
 	first         int  // the participant at the top of the table
 	rows          int  // number of rows of the table that were drawn last
+	help          bool // the help is shown in place of the view
 	byNumber      bool // the table is in the order of numbers, and not those with trouble first
 
 	keys  chan string // nil if standard input is not a terminal
@@ -82,19 +83,6 @@ func (s *screen) close() {
 	}
 }
 
-// widthOf returns the width of a terminal in characters, 0 if w is none.
-func widthOf(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
-}
-
 // measure reads the terminal's size and reports whether it has changed.
 func (s *screen) measure() bool {
 	f, ok := s.out.(*os.File)
@@ -126,6 +114,14 @@ func (s *screen) press(key string) (quit bool) {
 	switch key {
 	case "q", "Q", "\x03", "\x04": // Ctrl-C and Ctrl-D are keys of a raw terminal
 		return true
+	}
+	if s.help {
+		s.help = false
+		return false
+	}
+	switch key {
+	case "?", "h":
+		s.help = true
 	case "s":
 		s.byNumber, s.first = !s.byNumber, 0
 	case "j", "\x1b[B", "\x1bOB":

@@ -35,7 +35,7 @@ func table(v *view, troubleFirst bool, width int) (lines, narrow []line) {
 	names, cells := cellsOf(v)
 	most := len(names)
 	text := written(names, cells, most)
-	for ; width > 0 && most > minColumns && widest(text) > width; most-- {
+	for ; width > 0 && most > minColumns && len(marks[0])+widest(text) > width; most-- {
 		text = written(names, cells, most-1)
 	}
 	if most < len(names) {
@@ -45,14 +45,14 @@ func table(v *view, troubleFirst bool, width int) (lines, narrow []line) {
 	refused := v.refused()
 	for i, p := range v.Standings {
 		level := trouble(p, contribution(v.Last, p.Participant), refused[p.Participant] != "", v.Last != nil)
-		rows = append(rows, row{text[i+1], level, p.Reputation})
+		rows = append(rows, row{marks[level] + text[i+1], level, p.Reputation})
 	}
 	if troubleFirst {
 		slices.SortStableFunc(rows, func(a, b row) int {
 			return cmp.Or(cmp.Compare(b.trouble, a.trouble), cmp.Compare(a.reputation, b.reputation))
 		})
 	}
-	lines = []line{{text[0], bold}}
+	lines = []line{{marks[0] + text[0], bold}}
 	for _, r := range rows {
 		lines = append(lines, line{r.text, tints[r.trouble]})
 	}
@@ -131,8 +131,11 @@ func widest(lines []string) (most int) {
 	return most
 }
 
-// tints are the styles of the levels of trouble.
-var tints = []tint{none, yellow, red, red}
+// tints and marks show the levels of trouble, with and without colours.
+var (
+	tints = []tint{none, yellow, red, red}
+	marks = []string{"   ", "!  ", "!! ", "!! "}
+)
 
 // trouble ranks the trouble of a participant: 3 for a proven offence; 2 for a reputation below a
 // half, a gradient that opposed Delta or was rejected, or missed turns as leader that make it a

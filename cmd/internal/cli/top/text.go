@@ -27,7 +27,10 @@ type line struct {
 
 // draw draws a view. On a terminal it draws only the rows of the table that fit.
 func draw(w io.Writer, v *view, s *screen) error {
-	s.measure()
+	if s.measure(); s.help {
+		all := wrapped(helpLines, s.width)
+		return s.show(w, all[:min(len(all), max(1, cmp.Or(s.height, len(all))))])
+	}
 	participants, narrow := table(v, !s.byNumber, s.width)
 	heading, participants := participants[0], participants[1:]
 	foot := wrapped(narrow, s.width)
@@ -40,7 +43,7 @@ func draw(w io.Writer, v *view, s *screen) error {
 		order = "s: trouble first"
 	}
 	keys := func(from, until int) []line {
-		return wrapped([]line{{fmt.Sprintf("%d to %d of %d   q: quit   %s   arrows, PgUp, PgDn: scroll", from, until,
+		return wrapped([]line{{fmt.Sprintf("%d to %d of %d   q: quit   ?: help   %s   arrows: scroll", from, until,
 			len(participants), order), bold}}, s.width)
 	}
 	below := len(foot) + len(keys(len(participants), len(participants)))
@@ -58,43 +61,52 @@ func draw(w io.Writer, v *view, s *screen) error {
 	return s.show(w, append(append(lines, foot...), keys(min(s.first+1, len(participants)), s.first+s.rows)...))
 }
 
+// helpLines explain the keys and the columns.
+var helpLines = []line{
+	{"keys", bold},
+	{"q, Ctrl-C            end", none},
+	{"s                    order by number, or those in trouble first", none},
+	{"arrows, j, k         scroll by a row", none},
+	{"PgUp, PgDn, b, space  scroll by a page", none},
+	{"Home, End, g, G      first and last row", none},
+	{"?                    this help; any key ends it", none},
+	{"", none},
+	{"columns", bold},
+	{"!!           a proven offence, or it looks like an attacker", none},
+	{"!            it fails to lead or to send gradients", none},
+	{"reputation   from 0 to 1; with 0 it may not lead", none},
+	{"last round   selected, left out by the rule, opposed (it points away from Delta), rejected by this node, absent", none},
+	{"weight       its share of Delta: 0 is left out, 1 a full share", none},
+	{"epsilon      what its gradients may tell of one of its examples; smaller is more private", none},
+	{"budget pays  further gradients until its budget is spent", none},
+}
+
 // minRows is the number of rows of the table that troubles above it leave space for.
 const minRows = 5
 
-// head returns the lines above the table, with up to a number of troubles. A brief head leaves out
-// what other commands show: the rule, the open round, the stages of the last one, and reputations.
+// head returns the lines above the table, with up to a number of troubles: first whether the net and this node work,
+// whether the model learns, when the training ends, and who is in trouble. A brief head leaves out what other commands
+// show: the rule, the open round, the stages of the last one, and reputations.
 func head(v *view, troubles int, brief bool) []line {
 	s := v.Status
-	phase := "training"
-	switch {
-	case v.CatchingUp:
-		phase = "catching up"
-	case s.Done:
-		phase = "finished"
-	case s.Phase != "":
-		phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
+	lines := append([]line{{fmt.Sprintf("%s  %s  %s  %d peers  %s", name(s.ChainID), name(v.Moniker),
+		v.At.Format(time.TimeOnly), v.Peers, phaseOf(v)), bold}}, alarms(v)...)
+	progress := fmt.Sprintf("%d of %d rounds closed", s.Round, s.Rounds)
+	if !brief {
+		progress += " " + meter(s.Round, s.Rounds)
 	}
-	lines := []line{{fmt.Sprintf("%s  %s  %s  %d peers  %s", name(s.ChainID), name(v.Moniker), v.At.Format(time.TimeOnly),
-		v.Peers, phase), bold}}
-	if s.TestChain {
-		lines = append(lines, line{caveat.TestChain, yellow})
-	}
-	if v.Unreachable != "" {
-		lines = append(lines, line{"NO ANSWER, old figures: " + oneLine(v.Unreachable, 100), red})
-	}
-	progress := fmt.Sprintf("height %d, %.1f s ago   epoch %d   %d of %d rounds closed", s.Height, v.BlockAge, s.Epoch,
-		s.Round, s.Rounds)
-	if brief {
-		progress += timeLeft(v)
-	} else {
-		progress += " " + meter(s.Round, s.Rounds) + timeLeft(v)
+	progress += timeLeft(v) + fmt.Sprintf("   height %d, %.1f s ago   epoch %d", s.Height, v.BlockAge, s.Epoch)
+	if !brief {
 		if !s.Done {
 			progress += fmt.Sprintf("   %d of %d gradients pending", s.Pending, s.Participants)
 		}
 		progress += "   rule " + name(s.Rule)
 	}
-	lines = append(lines, line{progress, none},
-		line{accuracyOf(v.Score) + v.Accuracy.String() + "   " + epsilonOf(v) + v.Epsilon.String(), none})
+	accuracy := line{accuracyOf(v.Score) + v.Accuracy.String() + "   " + epsilonOf(v) + v.Epsilon.String(), none}
+	if v.Score.Poor {
+		accuracy.tint = yellow
+	}
+	lines = append(append(lines, accuracy, line{progress, none}), against(v, troubles)...)
 	if r := v.Last; r != nil {
 		text := fmt.Sprintf("last closed: round %d (the first is 0)   leader %d%s   %d included", r.Round, r.Leader,
 			turn(r.View), len(r.Contributions))
@@ -109,12 +121,52 @@ func head(v *view, troubles int, brief bool) []line {
 		lines = append(lines, line{text, none}, line{fates, none})
 	}
 	if brief {
-		return append(lines, against(v, troubles)...)
+		return lines
 	}
 	if !s.Done {
 		lines = append(lines, line{"next leaders " + listed(firstOf(s.Ranking, 8)), none})
 	}
-	return append(append(lines, against(v, troubles)...), line{})
+	return append(lines, line{})
+}
+
+// phaseOf returns the phase of the training in a few words.
+func phaseOf(v *view) string {
+	switch {
+	case v.CatchingUp:
+		return "catching up"
+	case v.Status.Done:
+		return "finished"
+	case v.Votes != nil:
+		return "NO BLOCK"
+	case v.Status.Phase != "":
+		return fmt.Sprintf("%s, %d committed", v.Status.Phase, v.Status.Committed)
+	}
+	return "training"
+}
+
+// alarms returns what keeps the net or this node from its work.
+func alarms(v *view) (lines []line) {
+	if v.Status.TestChain {
+		lines = append(lines, line{caveat.TestChain, yellow})
+	}
+	if v.Unreachable != "" {
+		lines = append(lines, line{"NO ANSWER since " + v.At.Format(time.TimeOnly) + ", old figures: " +
+			oneLine(v.Unreachable, 100), red})
+	}
+	if v.Votes != nil {
+		lines = append(lines, line{oneLine(v.Votes.Standstill(), 250), red})
+		if v.Peers == 0 {
+			lines = append(lines, line{"this node: no peer is connected (spdl doctor)", red})
+		}
+	}
+	if v.Status.Home != nil {
+		for _, l := range v.Status.Home.Lines() {
+			if l.Concern {
+				lines = append(lines, line{"this node: " + oneLine(l.Name+" "+l.Text, 200), red})
+			}
+		}
+	}
+	return lines
 }
 
 // turn says how many leaders failed before the one in a view.
@@ -239,7 +291,11 @@ func accuracyOf(s score) string {
 	if s.Accuracy == nil {
 		return fmt.Sprintf("accuracy not measured (%s)", oneLine(s.Why, 200))
 	}
-	return fmt.Sprintf("accuracy %.2f %% of %d examples after round %d", *s.Accuracy*100, s.Examples, s.Round)
+	text := fmt.Sprintf("accuracy %.2f %% of %d examples after round %d", *s.Accuracy*100, s.Examples, s.Round)
+	if s.Poor {
+		text += fmt.Sprintf(", hardly better than guessing (%.0f %%)", 100*s.Guess)
+	}
+	return text
 }
 
 func epsilonOf(v *view) string {

@@ -19,13 +19,15 @@ func Command() *cobra.Command {
 	o := &options{}
 	cmd := command.New(&cobra.Command{
 		Use:   "top",
-		Short: "Watch a running node: round, leader, accuracy, epsilon, time left, participants",
-		Long: `Watch a running node until q or Ctrl-C: round, leader, stages, accuracy, epsilon, time left, and how each
-participant fared, those with trouble first. At a terminal s orders by number, and the arrows, PgUp and PgDn
-scroll. Weight is what the rule gave a gradient in the last round: 0 is left out, 1 a full share of Delta. The
-newest model is measured beside, as the explorer does it: on the data or by the trainer of --home, --data or
---trainer. NO_COLOR turns colours off. With -o json it prints one line a look, and measures nothing.`,
-		Example: "  spdl top --home ./net/node0\n  spdl top --once -o json",
+		Short: "Watch a node: progress, accuracy, who is in trouble",
+		Long: `Watch a running node until q or Ctrl-C. It shows first whether the net and this node work, whether the model
+learns, how long the training takes and who is in trouble; then the last round, and how each participant fared, those
+with trouble first: !! has committed an offence or looks like an attacker, ! fails to lead or to send gradients.
+
+At a terminal s orders by number, the arrows, PgUp and PgDn scroll, and ? explains keys and columns. The newest model
+is measured beside, as the explorer does it: on the data or by the trainer of --home, --data or --trainer. Where the
+output is no terminal each view follows the last one. With -o json it prints one line a look, and measures nothing.`,
+		Example: "  spdl top --home ./net/node0\n  spdl top --node tcp://127.0.0.1:26657 --once\n  spdl top --once -o json",
 	}, o.run)
 	command.NodeFlag(cmd, &o.node)
 	o.models.Flags(cmd)
@@ -74,7 +76,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if o.once {
 		return r.Show(g, func(w io.Writer) error {
 			v := &view{Glance: g, Score: m.await(r.Context, g), Pace: (&pace{client: c}).of(r.Context, g.Last)}
-			return draw(w, v, &screen{width: widthOf(r.Out)})
+			return draw(w, v, &screen{width: command.Width(r.Out)})
 		})
 	}
 	if r.JSON {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -38,7 +39,7 @@ func TestTopHostile(t *testing.T) {
 	for _, r := range text {
 		require.True(t, unicode.IsPrint(r) && !unicode.IsMark(r) || r == '\n', "%q in %q", r, text)
 	}
-	require.Equal(t, 13, strings.Count(text, "\n"), text)
+	require.Equal(t, 14, strings.Count(text, "\n"), text)
 	for _, line := range strings.Split(text, "\n") {
 		require.Less(t, len([]rune(line)), 300)
 	}
@@ -48,7 +49,7 @@ func TestTopHostile(t *testing.T) {
 	out.Reset()
 	require.NoError(t, draw(&out, v, &screen{out: &out}))
 	require.True(t, strings.HasPrefix(out.String(), homeCursor))
-	require.Equal(t, 1+13+1, strings.Count(out.String(), "\x1b"), "home, a clearing a line, the rest")
+	require.Equal(t, 1+14+1, strings.Count(out.String(), "\x1b"), "home, a clearing a line, the rest")
 }
 
 func TestMeter(t *testing.T) {
@@ -81,12 +82,12 @@ func TestManyParticipants(t *testing.T) {
 	}
 	trouble := shown()
 	require.Less(t, strings.Index(trouble, "node117."), strings.Index(trouble, "node129."), "then the lowest reputation")
-	require.Contains(t, trouble, string(red)+"117 ")
+	require.Contains(t, trouble, string(red)+marks[2]+"117 ")
 	first := shown("s")
 	require.Contains(t, first, "node0.")
 	require.NotContains(t, first, "node117.")
 	require.Contains(t, first, "of 130")
-	require.NotContains(t, first, string(red)+"117 ")
+	require.NotContains(t, first, string(red)+marks[2]+"117 ")
 	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 rejected   0 absent")
 	require.Contains(t, first, "  reputation 0.500 to 1.000, median 0.752, 0 at 0", "on a line of its own")
 	require.Contains(t, shown("G"), "node129.")
@@ -215,7 +216,7 @@ func TestNarrow(t *testing.T) {
 	v := &view{Glance: g}
 	all := []string{"#", "moniker", "reputation", "last round", "weight", "offences", "epsilon", "budget pays",
 		"gradients", "budget"}
-	for width, columns := range map[int]int{1: minColumns, 60: 6, 80: 7, 120: 10, 0: 10} {
+	for width, columns := range map[int]int{1: minColumns, 60: 5, 80: 7, 120: 10, 0: 10} {
 		for _, l := range wrapped(head(v, maxTroubles, false), width) {
 			require.True(t, width < 2 || len([]rune(l.text)) <= width, "%d: %q", width, l.text)
 		}
@@ -306,5 +307,63 @@ func TestAgainst(t *testing.T) {
 		for _, l := range wrapped(head(&view{Glance: g}, maxTroubles, false), width) {
 			require.True(t, width == 0 || len([]rune(l.text)) <= width, "%d: %q", width, l.text)
 		}
+	}
+}
+
+// TestFirst: the first lines say whether the net and this node work, whether the model learns, when the training ends
+// and who is in trouble, in this order, before the last round.
+func TestFirst(t *testing.T) {
+	accuracy := 0.22
+	g := &Glance{At: time.Unix(0, 0).UTC(), Unreachable: "refused", Status: query.Status{Round: 3, Rounds: 10,
+		Participants: 4, Home: &query.Home{Worker: query.WorkerStopped}},
+		Votes: &client.Votes{Silent: []string{`2 "c"`, `3 "d"`}, All: 4}, Last: &app.Record{Round: 2}}
+	v := &view{Glance: g, Pace: time.Second, Score: score{Accuracy: &accuracy, Examples: 100, Guess: 0.1, Poor: true}}
+	var out strings.Builder
+	require.NoError(t, draw(&out, v, &screen{}))
+	at := 0
+	for _, want := range []string{"NO BLOCK", "NO ANSWER since 00:00:00, old figures: refused",
+		`No quorum: 2 of 4 validators vote, not 2 "c", 3 "d"`, "this node: no peer", "this node: worker stopped",
+		"accuracy 22.00 % of 100 examples after round 0, hardly better than guessing (10 %)", "3 of 10 rounds closed",
+		"about 7s left", "no participant is in trouble", "last closed"} {
+		i := strings.Index(out.String()[at:], want)
+		require.GreaterOrEqual(t, i, 0, "%s in %s", want, out.String())
+		at += i
+	}
+	g.Votes, g.Unreachable, g.Status.Home, v.Score = nil, "", nil, score{}
+	require.Empty(t, alarms(v))
+}
+
+// TestHelp: ? explains each column and mark, within the screen, and the next key goes back.
+func TestHelp(t *testing.T) {
+	s := &screen{width: 80, height: 24}
+	v := &view{Glance: &Glance{Last: &app.Record{Rule: "agnostic-mean"}}}
+	shown := func(key string) string {
+		var out strings.Builder
+		s.out = &out
+		require.False(t, s.press(key))
+		require.NoError(t, draw(&out, v, s))
+		require.Less(t, strings.Count(out.String(), "\n"), 24)
+		return out.String()
+	}
+	text := shown("?")
+	names, _ := cellsOf(v)
+	for _, want := range append(names[2:], strings.TrimSpace(marks[1]), strings.TrimSpace(marks[2]), "PgUp") {
+		if want != "offences" && want != "gradients" { // they explain themselves
+			require.Contains(t, text, want)
+		}
+	}
+	require.Contains(t, shown("x"), "q: quit")
+	shown("?")
+	require.True(t, s.press("q"))
+}
+
+// TestMarks: a participant in trouble is marked without colours, too.
+func TestMarks(t *testing.T) {
+	g := &Glance{Last: &app.Record{Contributions: []app.Contribution{{Participant: 0, Selected: true}, {Participant: 1}}},
+		Standings: []query.Standing{{Participant: 0, Reputation: params.One}, {Participant: 1, Reputation: params.One},
+			{Participant: 2, Offences: 1}}}
+	lines, _ := table(&view{Glance: g}, false, 0)
+	for i, level := range []int{0, 0, 1, 3} { // of the heading and the rows
+		require.True(t, strings.HasPrefix(lines[i].text, marks[level]), lines[i].text)
 	}
 }

@@ -228,6 +228,9 @@ func against(v *view, most int) (out []line) {
 		}
 		out = append(out, line{text, tints[t.Level]})
 	}
+	if len(shown) == 0 && v.Last != nil {
+		return []line{{"no participant is in trouble", none}}
+	}
 	if more := len(shown) - len(out); more > 0 {
 		out = append(out, line{fmt.Sprintf("and against %d more, who come first in the table", more), red})
 	}

@@ -24,7 +24,7 @@ func New() *cobra.Command {
 	}
 	cmd := command.New(&cobra.Command{
 		Use:   "new DIR",
-		Short: "Write a study to a folder: a trainer in Python, parameters, the manifest of a localnet",
+		Short: "Write a study: a trainer in Python, parameters, a localnet",
 		Long: "Write a study to a folder: a trainer in Python, parameters, the manifest of a localnet. It runs as it " +
 			"is:\nspdl testnet start --manifest DIR/net.toml. The model is a template's, or with --module the one that a " +
 			"function\nof yours builds: a PyTorch module, or a linear model of NumPy or scikit-learn. The templates:\n\n" +

@@ -10,6 +10,6 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("trainer", "Check and hash the program that computes the gradients of a model of your own",
+	return command.Group("trainer", "Check and hash a trainer, the program of your own model",
 		checkCommand(), hashCommand())
 }

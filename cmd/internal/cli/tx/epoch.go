@@ -29,6 +29,8 @@ func txStartEpoch() *cobra.Command {
 		Long: short + ": its parameters, from the present model or a new one. More than two thirds of the active\n" +
 			"participants must approve. It opens when the running epoch's training is finished, or with --now at the next " +
 			"round boundary.",
+		Example: "  spdl tx start-epoch --home ./node --rounds 200 --keep-model\n" +
+			"  spdl tx start-epoch --home ./node --params study/params.json --now",
 	}, &o.signOptions, o.body)
 	o.shape.Flags(cmd, "the running epoch's")
 	command.Flag(cmd, &o.keepModel, "keep-model", false, "begin from the parameters of the model as they stand")

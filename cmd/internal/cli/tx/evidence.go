@@ -24,6 +24,8 @@ func txEvidence() *cobra.Command {
 			"transactions: its bytes, or them in base64; with --from-json an object with them in base64 as \"tx\", as " +
 			"--dry-run -o json\n" +
 			"and CometBFT's RPC /tx print it. Evidence is not signed: anybody may send it.",
+		Example: "  spdl tx evidence first.b64 second.b64\n" +
+			"  spdl tx evidence first.json second.json --from-json",
 		Args: cobra.ExactArgs(2),
 	}, o.run)
 	o.declare(cmd)
@@ -61,6 +63,14 @@ func readTx(file string, fromJSON bool) (*tx.Tx, error) {
 	if err != nil {
 		return nil, err
 	}
+	t, err := decodeTx(data, fromJSON)
+	if err != nil {
+		return nil, fmt.Errorf("it is no transaction, as --dry-run prints one: %w", err)
+	}
+	return t, nil
+}
+
+func decodeTx(data []byte, fromJSON bool) (*tx.Tx, error) {
 	if fromJSON {
 		var of struct {
 			Tx     []byte `json:"tx"`

@@ -39,7 +39,9 @@ func proveConsensusKey(s *sender, chainID string, pub []byte) ([]byte, error) {
 
 func txJoin() *cobra.Command {
 	o, identity := &signOptions{}, &keys.IdentityOptions{}
-	cmd := transact(&cobra.Command{Use: "join", Short: "Ask for membership with the home's keys"}, o,
+	cmd := transact(&cobra.Command{Use: "join", Short: "Ask for membership with the home's keys",
+		Example: "  spdl tx join --home ./node --node tcp://a.example.org:26657\n" +
+			"  spdl tx join --home ./node --dry-run > join.b64"}, o,
 		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 			who, keys, err := identity.Identity(s.run, o.key)
 			if err != nil {
@@ -73,7 +75,8 @@ func txApprove() *cobra.Command {
 	var joinPath string
 	yes := false
 	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits",
-		Args: cobra.ExactArgs(1)}, &signOptions{},
+		Example: "  spdl query proposals\n  spdl tx approve 4F0C21AB --home ./node",
+		Args:    proposalArg}, &signOptions{},
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
 			id, waiting, m, err := s.waiting(ctx, args[0], joinPath != "")
 			if err != nil {
@@ -185,9 +188,6 @@ func checkApproval(m query.Membership, p query.Proposal, index uint32) error {
 // earlier end of the proposal is no error.
 func (s *sender) waiting(ctx context.Context, arg string, carried bool) (id []byte, p *query.Proposal,
 	m query.Membership, err error) {
-	if err := checkPrefix("proposal", arg); err != nil {
-		return nil, nil, m, err
-	}
 	if m, err = s.Membership(ctx); err != nil {
 		return nil, nil, m, err
 	}
@@ -250,6 +250,14 @@ func (s *sender) show(e query.Effect, verb string, yes bool) error {
 	return nil
 }
 
+// proposalArg accepts the id of one proposal, or its beginning.
+func proposalArg(cmd *cobra.Command, args []string) error {
+	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+		return err
+	}
+	return checkPrefix("proposal", args[0])
+}
+
 func checkPrefix(what, arg string) error {
 	if len(arg) < prefixDigits || len(arg) > 64 || strings.Trim(arg, "0123456789abcdefABCDEF") != "" {
 		return command.Usage(fmt.Errorf("%s %q, want %d to 64 hex digits of its id", what, arg, prefixDigits))
@@ -278,7 +286,8 @@ func unique(what, prefix string, ids []string) (int, error) {
 
 func txLeave() *cobra.Command {
 	yes := false
-	cmd := transact(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary"}, &signOptions{},
+	cmd := transact(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary",
+		Example: "  spdl tx leave --home ./node"}, &signOptions{},
 		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 			p, err := s.self(ctx)
 			if err != nil {
@@ -302,7 +311,8 @@ func txLeave() *cobra.Command {
 
 func txRestore() *cobra.Command {
 	return transact(&cobra.Command{Use: "restore PARTICIPANT",
-		Short: "Propose to give a participant of reputation 0 the initial one", Args: cobra.ExactArgs(1)}, &signOptions{},
+		Short:   "Propose to give a participant of reputation 0 the initial one",
+		Example: "  spdl tx restore 5 --home ./node", Args: cobra.ExactArgs(1)}, &signOptions{},
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
 			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			return &tx.Restore{Participant: proposer, Subject: subject, Nonce: nonce}, err
@@ -312,7 +322,8 @@ func txRestore() *cobra.Command {
 func txRemove() *cobra.Command {
 	yes := false
 	cmd := transact(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership",
-		Args: cobra.ExactArgs(1)}, &signOptions{},
+		Example: "  spdl tx remove 5 --home ./node\n  spdl tx remove hospital-b --home ./node",
+		Args:    cobra.ExactArgs(1)}, &signOptions{},
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
 			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			if err != nil {

@@ -23,9 +23,8 @@ import (
 func txRotate() *cobra.Command {
 	o := &rotateOptions{}
 	cmd := command.New(&cobra.Command{
-		Use: "rotate",
-		Short: "Replace keys or node ids of the participant at the next round boundary (default: the signing and " +
-			"the VRF key)",
+		Use:   "rotate",
+		Short: "Replace keys or node ids of the participant (default: the signing and the VRF key)",
 		Long: "Replace keys or node ids of the participant at the next round boundary (default: the signing and the " +
 			"VRF key).\n" +
 			"The new keys lie in <key file>.next until the chain knows them; then they become the key file, and the " +
@@ -35,6 +34,8 @@ func txRotate() *cobra.Command {
 			"A new consensus key is made elsewhere: run the node with its priv_validator_key.json once the rotation is " +
 			"in force,\n" +
 			"two heights later, and never two nodes with one key.",
+		Example: "  spdl tx rotate --home ./node\n" +
+			"  spdl tx rotate --home ./node --consensus --consensus-key-file ./new/priv_validator_key.json",
 	}, o.run)
 	o.declare(cmd)
 	command.Flag(cmd, &o.signing, "signing", false, "replace the signing key")

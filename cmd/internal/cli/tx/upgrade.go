@@ -42,6 +42,8 @@ func txUpgrade() *cobra.Command {
 			"is started.\n" +
 			"A later upgrade that is approved replaces the one that is planned; --cancel takes the planned one of " +
 			"that name away.",
+		Example: "  spdl tx upgrade v0.2 --home ./node --height 120000 --app-version 7\n" +
+			"  spdl tx upgrade v0.2 --home ./node --cancel",
 	}, &o.signOptions, o.body)
 	command.Flag(cmd, &o.height, "height", 0, "first height that the new version executes")
 	command.Flag(cmd, &o.version, "app-version", 0, "the new version of the state machine")

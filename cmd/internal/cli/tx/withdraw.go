@@ -14,7 +14,8 @@ import (
 
 func txWithdraw() *cobra.Command {
 	cmd := transact(&cobra.Command{Use: "withdraw PROPOSAL",
-		Short: "Take back the approval of a proposal that is not accepted yet", Args: cobra.ExactArgs(1)}, &signOptions{},
+		Short:   "Take back the approval of a proposal that is not accepted yet",
+		Example: "  spdl tx withdraw 4F0C21AB --home ./node", Args: proposalArg}, &signOptions{},
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
 			id, waiting, m, err := s.waiting(ctx, args[0], false)
 			if err != nil {

@@ -25,7 +25,7 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte",
+	return command.Group("verify", "Check a file or an answer, from a header that you trust",
 		verifyModel(), verifyRound(), verifyParticipant(), verifyLog(), verifyDossier())
 }
 
@@ -162,12 +162,14 @@ func (o *trustOptions) verdict(r *command.Run, f *verify.File, t light.Trust, of
 // verifyAnswer returns a command that queries a node with proof and checks the answer. A node may
 // answer from an old state, so the age of the answer has a limit. maxAge is the default limit; 0
 // means none.
-func verifyAnswer(use, short string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path,
+func verifyAnswer(use, short, example string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path,
 	read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
 	o := &trustOptions{}
 	var age time.Duration
 	cmd := command.New(&cobra.Command{
 		Use: use, Short: short, Args: args,
+		Example: "  spdl verify " + example + " --trust-height 1 --trust-hash 5F2B... --node tcp://127.0.0.1:26657 " +
+			"--witness tcp://b.example.org:26657",
 	}, func(r *command.Run, args []string) error {
 		t, err := o.check(false)
 		if err != nil {
@@ -219,8 +221,8 @@ func verifyAnswer(use, short string, maxAge time.Duration, args cobra.Positional
 }
 
 func verifyRound() *cobra.Command {
-	return verifyAnswer("round [[epoch] round]", "Check the record of a closed round (default: the last that "+
-		"the node says)", 0, query.RoundArgs,
+	return verifyAnswer("round [[EPOCH] ROUND]", "Check the record of a closed round (default: the last that "+
+		"the node says)", "round 41", 0, query.RoundArgs,
 		func(ctx context.Context, c *client.Client, args []string) (string, error) {
 			epoch, t, err := query.RoundArgument(ctx, c, args)
 			return fmt.Sprintf("round/%d/%d", epoch, t), err
@@ -234,7 +236,7 @@ func verifyRound() *cobra.Command {
 
 func verifyParticipant() *cobra.Command {
 	return verifyAnswer("participant INDEX", "Check what the chain has of a participant: keys, reputation, spend",
-		10*time.Minute, query.IndexArg,
+		"participant 2", 10*time.Minute, query.IndexArg,
 		func(_ context.Context, _ *client.Client, args []string) (string, error) {
 			index, err := query.ParticipantIndex(args[0])
 			return fmt.Sprintf("participants/%d", index), err

@@ -30,6 +30,8 @@ func Command() *cobra.Command {
 			"It verifies what the node says from the home's config/genesis.json on, or from worker.trust_height.\n" +
 			"Where the key file is a folder, it runs a worker for each key file in it, over one connection.\n" +
 			"It survives restarts of either side. Set worker.enabled = false where the node shares the home.",
+		Example: "  spdl worker --home ./member --node tcp://a.example.org:26657\n" +
+			"  spdl worker --home ./member --node tcp://a.example.org:26657,tcp://b.example.org:26657 --follow",
 	}, o.run)
 	command.Flag(cmd, &o.nodes, "node", "", "RPC addresses of nodes, separated by commas: if the one that the workers "+
 		"follow does not answer, they follow the next; gradients go to all in turn (default: rpc.laddr of the home's "+

@@ -1,7 +1,9 @@
-package doctor
+package client
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,4 +20,17 @@ func TestVoters(t *testing.T) {
 	require.Equal(t, map[int]bool{0: true, 2: true}, got)
 	_, err = voters(json.RawMessage(`{"height_vote_set":3}`))
 	require.Error(t, err)
+}
+
+// TestStandstill: with a third or more of the validators silent there is no quorum, and the silent are named.
+func TestStandstill(t *testing.T) {
+	for silent, lost := range map[int]bool{0: false, 1: false, 2: true, 4: true} {
+		v := Votes{Silent: []string{`0 "a"`, `1 "b"`, `2 "c"`, `3 "d"`}[:silent], All: 4}
+		require.Equal(t, lost, v.Lost(), silent)
+		require.Equal(t, lost, strings.HasPrefix(v.Standstill(), "No quorum: "), silent)
+		require.Contains(t, v.Standstill(), fmt.Sprintf("%d of 4 validators vote", 4-silent))
+	}
+	require.True(t, Votes{Silent: []string{"x"}, All: 3}.Lost(), "two of three are no more than two thirds")
+	many := Votes{Silent: strings.Split(strings.Repeat("x", 20), ""), All: 30}
+	require.Contains(t, many.String(), fmt.Sprintf(" and %d more", 20-maxNames))
 }

@@ -1,0 +1,122 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	ctypes "github.com/cometbft/cometbft/rpc/core/types"
+
+	"github.com/spdl/spdl/app"
+)
+
+// Overdue is the time without a block after which a chain counts as waiting. A chain whose round waits for gradients
+// makes an empty block a second.
+const Overdue = 20 * time.Second
+
+// A validator counts as silent if it has not voted in the last recentRounds consensus rounds.
+const recentRounds = 3
+
+// VotesRPC is the part of CometBFT's RPC that says who votes.
+type VotesRPC interface {
+	ConsensusState(ctx context.Context) (*ctypes.ResultConsensusState, error)
+	Validators(ctx context.Context, height *int64, page, perPage *int) (*ctypes.ResultValidators, error)
+}
+
+// Votes tells which validators vote for the block that a node waits for.
+type Votes struct {
+	Silent []string `json:"silent"` // the validators whose votes the node lacks, as 2 "node2", or the address if no participant has it
+	All    int      `json:"all"`    // the number of all validators
+}
+
+// ReadVotes asks a node for the votes of the last consensus rounds of the height that is being decided. The participants
+// name the validators.
+func ReadVotes(ctx context.Context, rpc VotesRPC, participants []app.Participant) (v Votes, err error) {
+	state, err := rpc.ConsensusState(ctx)
+	if err != nil {
+		return v, err
+	}
+	voted, err := voters(state.RoundState)
+	if err != nil {
+		return v, err
+	}
+	names := map[string]string{}
+	for i := range participants {
+		if p := &participants[i]; len(p.ConsensusKey) == ed25519.PubKeySize {
+			names[ed25519.PubKey(p.ConsensusKey).Address().String()] = fmt.Sprintf("%d %q", p.Index, p.Moniker)
+		}
+	}
+	for page, perPage := 1, 100; ; page++ {
+		answer, err := rpc.Validators(ctx, nil, &page, &perPage)
+		if err != nil {
+			return v, err
+		}
+		for _, one := range answer.Validators {
+			address := one.Address.String()
+			if name, ok := names[address]; !voted[v.All] && ok {
+				v.Silent = append(v.Silent, name)
+			} else if !voted[v.All] {
+				v.Silent = append(v.Silent, address)
+			}
+			v.All++
+		}
+		if len(answer.Validators) == 0 || v.All >= answer.Total {
+			return v, nil
+		}
+	}
+}
+
+// Lost reports whether the validators that vote are too few for a block, which takes more than two thirds. All
+// validators have the same power.
+func (v Votes) Lost() bool { return 3*(v.All-len(v.Silent)) <= 2*v.All }
+
+// maxNames is the max number of validators that String names.
+const maxNames = 8
+
+// String says how many validators vote, and names those that do not.
+func (v Votes) String() string {
+	text := fmt.Sprintf("%d of %d validators vote", v.All-len(v.Silent), v.All)
+	if len(v.Silent) == 0 {
+		return text
+	}
+	text += ", not " + strings.Join(v.Silent[:min(maxNames, len(v.Silent))], ", ")
+	if more := len(v.Silent) - maxNames; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Standstill describes a chain that waits for a block.
+func (v Votes) Standstill() string {
+	if v.Lost() {
+		return "No quorum: " + v.String() + ", and a block takes more than two thirds"
+	}
+	return "The chain waits: " + v.String()
+}
+
+// voters returns the indices of the validators with a vote in the recent rounds of a round state.
+func voters(roundState json.RawMessage) (map[int]bool, error) {
+	var s struct {
+		Rounds []struct {
+			Prevotes   []string `json:"prevotes"`
+			Precommits []string `json:"precommits"`
+		} `json:"height_vote_set"`
+	}
+	if err := json.Unmarshal(roundState, &s); err != nil {
+		return nil, err
+	}
+	voted := map[int]bool{}
+	for _, round := range s.Rounds[max(0, len(s.Rounds)-recentRounds):] {
+		for _, votes := range [][]string{round.Prevotes, round.Precommits} {
+			for i, vote := range votes {
+				if strings.HasPrefix(vote, "Vote{") {
+					voted[i] = true
+				}
+			}
+		}
+	}
+	return voted, nil
+}

@@ -1,0 +1,52 @@
+package query
+
+import "fmt"
+
+// HomeLine is a line about a node's own home.
+type HomeLine struct {
+	Name, Text string // untrusted
+	Concern    bool   // it keeps the participant or the validator from its work
+}
+
+// consented is the value of Home.Consent that asks nothing of a person.
+const consented = "consented"
+
+// Lines describes the node's declaration for people.
+func (h *Home) Lines() (all []HomeLine) {
+	add := func(concern bool, name, format string, args ...any) {
+		all = append(all, HomeLine{name, fmt.Sprintf(format, args...), concern})
+	}
+	if h.Worker != "" {
+		add(true, "worker", "%s: this home trains nothing; the node's log has the reason", h.Worker)
+	}
+	if h.Convicted != "" {
+		add(true, "convicted", "%s: the reputation of this home's participant is 0 (spdl doctor)",
+			h.Convicted)
+	}
+	if h.Trainer == TrainerFree {
+		add(false, "trainer", `%s: it can read the node's keys and send the data away (worker.sandbox is "off")`, h.Trainer)
+	} else if h.Trainer != "" {
+		add(false, "trainer", "%s", h.Trainer)
+	}
+	if h.Signer == SignerAway {
+		add(true, "signer", "%s: the participant is absent until it answers (spdl doctor)", h.Signer)
+	} else if h.Signer != "" {
+		add(false, "signer", "%s", h.Signer)
+	}
+	if h.ValidatorSigner == SignerAway {
+		add(true, "validator", "signer %s: the validator signs no block (spdl doctor)", h.ValidatorSigner)
+	} else if h.ValidatorSigner != "" {
+		add(false, "validator", "signer %s", h.ValidatorSigner)
+	}
+	if h.Validator != "" {
+		add(true, "validator", "%s: after a restore it signs nothing until the chain has decided blocks without it "+
+			"(spdl doctor)", h.Validator)
+	}
+	if h.IsSilent() {
+		add(true, "validator", "silent: no vote of it in the last %d blocks (spdl doctor)", h.BlocksSinceVote)
+	}
+	if h.Consent != "" {
+		add(h.Consent != consented, "consent", "%s (spdl consent)", h.Consent)
+	}
+	return all
+}
