@@ -41,8 +41,8 @@ var attacks = Experiment{
 	draw: func(r Results) (figure.Figure, Table) {
 		f := figure.Figure{Title: "Attacks and rules"}
 		t := Table{Head: []string{
-			"setting", attackersColumn, "rule", "clean accuracy", "worst accuracy", "worst attack", "second worst", "worst class",
-			"backdoor", "reputation of attackers", "of the honest", "refused", "outside its theorem",
+			"setting", attackersColumn, "rule", "clean accuracy", "worst accuracy", "worst attack", "second worst",
+			"worst class", "backdoor", "reputation of attackers", "of the honest", "refused", "outside its theorem",
 		}}
 		for _, panel := range r.panels() {
 			m, lines := r.grid(panel)
@@ -64,8 +64,8 @@ func (o Options) gridRows(rule string) (cells []Cell, err error) {
 		case b != nil && (*b < 1 || *b >= n):
 			return nil, fmt.Errorf("%d attackers of %d, want at least 1 and one honest participant", *b, n)
 		case b == nil && f == 0:
-			return nil, fmt.Errorf("N = %d tolerates f = 0 attackers, so nobody would attack: want N >= 4 (N >= 3f+1), or "+
-				"a number of attackers beyond f (--byzantine 1)", n)
+			return nil, fmt.Errorf("with N = %d the chain tolerates f = 0 attackers, so nobody would attack: want N >= 4 "+
+				"(N >= 3f+1), or a number of attackers beyond f (--byzantine 1)", n)
 		}
 		for _, epsilon := range or(o.Epsilons, 4, 0) {
 			s, err := o.gridSpec(rule, n, epsilon)
@@ -204,7 +204,7 @@ func (r Results) grid(panel string) (figure.Map, [][]string) {
 		}
 		show = append(show, number(under.worst("worst_class")), number(under.worst("backdoor")),
 			number(under.worst("byzantine_reputation")), number(under.least("honest_reputation")),
-			fmt.Sprintf("%.0f", refused), outside(here[0].Cell.Learn.Nodes, rule))
+			fmt.Sprintf("%.0f", refused), under.outside(rule))
 		m.Values, table = append(m.Values, append(line, worst)), append(table, show)
 	}
 	m.Columns = append(m.Columns, "WORST")
@@ -253,13 +253,19 @@ func (r Results) least(column string) float64 {
 	return out
 }
 
-// outside marks a rule whose theorem does not cover N and the f that the chain tolerates.
-func outside(n int, rule string) string {
+// outside marks a rule whose theorem does not cover the trainings' N and the f that the chain tolerates, or
+// their attackers, if these are more than f.
+func (r Results) outside(rule string) string {
 	found, err := rules.Lookup(rule)
-	if err != nil {
+	if err != nil || len(r) == 0 {
 		return ""
 	}
-	if err := found.Condition(n, params.MaxByzantine(n)); err != nil {
+	s := r[0].Cell.Learn
+	f := params.MaxByzantine(s.Nodes)
+	if s.Byzantine > f {
+		return fmt.Sprintf("%d attackers, more than f = %d", s.Byzantine, f)
+	}
+	if err := found.Condition(s.Nodes, f); err != nil {
 		return strings.TrimPrefix(err.Error(), "rules: ")
 	}
 	return ""

@@ -222,8 +222,8 @@ func TestCells(t *testing.T) {
 	}
 	require.ErrorContains(t, attacks.Check(Options{Rules: []string{"bulyan"}}), "bulyan", "20 are too few for it")
 	one := 1
-	require.ErrorContains(t, attacks.Check(Options{Nodes: []int{20, 3}}), "N = 3 tolerates f = 0 attackers, so nobody "+
-		"would attack: want N >= 4")
+	require.ErrorContains(t, attacks.Check(Options{Nodes: []int{20, 3}}), "with N = 3 the chain tolerates f = 0 "+
+		"attackers, so nobody would attack: want N >= 4")
 	require.NoError(t, attacks.Check(Options{Nodes: []int{3}, Rules: []string{"mean"}, Byzantine: &one}))
 	require.NoError(t, attacks.Check(Options{Rules: everything, Attacks: everything}))
 }
@@ -335,7 +335,12 @@ func TestGrid(t *testing.T) {
 		"epsilon 4", "6 of 20", "krum", "0.8900", "0.6800", "alie", "0.7800, zero", "0.500", "0.200", "1.000", "1.000",
 		"6", "",
 	}}, table.Rows)
-	require.Contains(t, outside(20, "bucketing+krum"), "N = 20 in N' = 10 buckets")
+	under := results[2:]
+	require.Contains(t, under.outside("bucketing+krum"), "N = 20 in N' = 10 buckets")
+	seven := *under[0].Cell.Learn
+	seven.Byzantine = 7
+	under[0].Cell.Learn = &seven
+	require.Equal(t, "7 attackers, more than f = 6", under.outside("krum"))
 }
 
 // TestDocumentedGrid: docs/REPRODUCTION.md counts the rules, the attacks and the trainings of the full grid.

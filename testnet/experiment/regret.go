@@ -66,7 +66,8 @@ var regret = Experiment{
 				l1, spread := some.atX(T).worst("steepest"), some.atX(T).worst("spread")
 				f := float64(params.MaxByzantine(gridNodes))
 				t.Rows = append(t.Rows, []string{
-					series, some.attackers(), fmt.Sprintf("%g", T), number(l.Y[i]), number(l.Y[i] / math.Sqrt(T)), number(exponent(l, i)),
+					series, some.attackers(), fmt.Sprintf("%g", T), number(l.Y[i]), number(l.Y[i] / math.Sqrt(T)),
+					number(exponent(l, i)),
 					number(l1), number(spread), number(rho(l1, f, spread)), number(rho(0.5, f, spread)),
 				})
 			}

@@ -41,7 +41,8 @@ var reputation = Experiment{
 				honest.Colour, attackers.Colour, attackers.Dashed = series, series, true
 				p.Lines = append(p.Lines, honest, attackers)
 				t.Rows = append(t.Rows, []string{panel, some.attackers(), series,
-					number(some.final("honest_reputation")), number(some.final("byzantine_reputation")), number(some.final("test_error"))})
+					number(some.final("honest_reputation")), number(some.final("byzantine_reputation")),
+					number(some.final("test_error"))})
 			}
 			f.Panels = append(f.Panels, p)
 		}

@@ -50,7 +50,8 @@ var resilience = Experiment{
 		var measured []figure.Panel
 		t := Table{Head: []string{
 			"setting", "attack", attackersColumn, "|g|", "sqrt(d) sigma_f", "sqrt(d) sigma", "premise holds",
-			"ratio, greatest", "epsilon, least", "k as stated", "k as proved", "k by Krum's authors", "k measured, mean", "rounds with h against g",
+			"ratio, greatest", "epsilon, least", "k as stated", "k as proved", "k by Krum's authors", "k measured, mean",
+			"rounds with h against g",
 		}}
 		for _, panel := range r.panels() {
 			own := figure.Panel{Title: panel + ": k measured, means of ten rounds", X: "round", Y: "<E h, g> / |g|^2"}

@@ -21,7 +21,7 @@ func TestExperimentUsage(t *testing.T) {
 		`unknown rule: "explode"`:    {"experiment", "attacks", "--rules", "explode"},
 		`unknown attack "aware+zero`: {"experiment", "attacks", "--attacks", "aware+zero"},
 		"N >= 4f+1":                  {"experiment", "attacks", "--rules", "bulyan"},
-		"N = 3 tolerates f = 0":      {"experiment", "attacks", "--nodes", "3"},
+		"tolerates f = 0 attackers":  {"experiment", "attacks", "--nodes", "3"},
 		"accepts 1 arg":              {"report"},
 		"--file is x.csv, want":      {"report", ".", "--file", "x.csv"},
 	} {

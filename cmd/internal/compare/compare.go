@@ -17,6 +17,7 @@ import (
 var (
 	ErrModels = errors.New("the runs train different models")
 	ErrSame   = errors.New("a run is given twice")
+	ErrFew    = errors.New("want two runs or more to compare")
 )
 
 // Comparison is two or more runs side by side. A row has a value for each run.
@@ -38,7 +39,7 @@ const none = "-"
 // New compares runs. Equal names get a number.
 func New(runs []Run) (*Comparison, error) {
 	if len(runs) < 2 {
-		return nil, fmt.Errorf("%d run: two or more are compared", len(runs))
+		return nil, fmt.Errorf("%d run: %w", len(runs), ErrFew)
 	}
 	names := map[string]int{}
 	for i, r := range runs {
@@ -70,7 +71,10 @@ func Compatible(runs []Run, r Run) error {
 	return nil
 }
 
-// modelsDiffer names the values in which the models of two runs differ.
+// mostNamed is the max number of values that an error about different models names.
+const mostNamed = 3
+
+// modelsDiffer names values in which the models of two runs differ: the kind alone if it does.
 func modelsDiffer(a, b Run) string {
 	of := func(r Run) map[string]string {
 		var tree any
@@ -86,11 +90,18 @@ func modelsDiffer(a, b Run) string {
 	maps.Copy(keys, second)
 	all := slices.Sorted(maps.Keys(keys))
 	all = slices.DeleteFunc(all, func(key string) bool { return first[key] == second[key] })
-	for i, key := range all {
-		all[i] = fmt.Sprintf("%s is %s in %s and %s in %s", key, cmp.Or(first[key], none), a.Name, cmp.Or(second[key], none),
-			b.Name)
+	if slices.Contains(all, "model.kind") {
+		all = []string{"model.kind"}
 	}
-	return strings.Join(all, ", ")
+	more := ""
+	if n := len(all) - mostNamed; n > 0 {
+		all, more = all[:mostNamed], fmt.Sprintf(", and %d more", n)
+	}
+	for i, key := range all {
+		all[i] = fmt.Sprintf("%s is %s in %s and %s in %s", key, shortened(cmp.Or(first[key], none)), a.Name,
+			shortened(cmp.Or(second[key], none)), b.Name)
+	}
+	return strings.Join(all, ", ") + more
 }
 
 func (c *Comparison) row(name string, of func(Run) string) Row {

@@ -126,6 +126,14 @@ func TestNotCompared(t *testing.T) {
 	_, err = New([]Run{a, run(t, "b", other, nil)})
 	require.ErrorIs(t, err, ErrModels)
 	require.ErrorContains(t, err, "model.inputs is 3 in a and 4 in b")
+	b := run(t, "b", other, nil)
+	b.Model = `{"kind":"external","inputs":3,"tensors":["` + strings.Repeat("x", 99) + `"],"u":1,"v":1}`
+	_, err = New([]Run{a, b})
+	require.EqualError(t, err, ErrModels.Error()+": model.kind is softmax in a and external in b")
+	b.Model = strings.Replace(b.Model, "external", "softmax", 1)
+	_, err = New([]Run{a, b})
+	require.Regexp(t, `model.classes is 2 in a and - in b, .*, and \d more$`, err.Error())
+	require.Less(t, len(err.Error()), 200)
 }
 
 // TestFiles: the page holds all points and needs no network, hostile names are text in it, and the

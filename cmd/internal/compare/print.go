@@ -23,10 +23,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	line := func(name string, values []string, last string) {
 		cells := append(append([]string{name}, values...), last)
 		for i, cell := range cells {
-			if cell = strings.ReplaceAll(printable.Text(cell), "\n", " "); len(cell) > maxCell {
-				cell = strings.ToValidUTF8(cell[:maxCell-3], "") + "..."
-			}
-			cells[i] = cell
+			cells[i] = shortened(cell)
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
@@ -56,6 +53,14 @@ func (c *Comparison) Text(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// shortened returns a text as one printable line of at most maxCell bytes.
+func shortened(text string) string {
+	if text = strings.ReplaceAll(printable.Text(text), "\n", " "); len(text) > maxCell {
+		return strings.ToValidUTF8(text[:maxCell-3], "") + "..."
+	}
+	return text
 }
 
 // difference returns the second of two numbers less the first, with its sign, and "" if there are not

@@ -128,6 +128,9 @@ func checkRuns(r *command.Run, args []string, o command.Models) error {
 			known = append(known, run)
 		}
 	}
+	if len(known) < 2 {
+		return command.Usage(compare.ErrFew)
+	}
 	return nil
 }
 

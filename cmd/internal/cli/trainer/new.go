@@ -127,7 +127,7 @@ func modelText(p params.Params) string {
 	_ = t.Flush() // into memory
 	who, why := "SPDL", ""
 	if m.Clipping == params.ClippingSum {
-		who, why = "the trainer", ": its rows are too large for a pipe, or --clipping says so"
+		who, why = "the trainer", ", as --clipping says, or because the rows of a batch take more than 32 MiB"
 	}
 	return fmt.Sprintf("%s\n%s clips each %s's gradient%s.\n", text.String(), who, unit, why)
 }

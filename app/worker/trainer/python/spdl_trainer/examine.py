@@ -142,10 +142,13 @@ def _forward(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
     try:
         out = module(x)
     except Exception as e:
+        kind = str(x.dtype).replace("torch.", "")
+        whole = "" if x.is_floating_point() else ('; x is of type %s, which an embedding takes and layers of weights do '
+                                                  'not: x.astype("float32")' % kind)
         raise Unsuitable('the module does not take a batch of shape %s of the data (MNIST, unless --data or load give '
-                         'others)%s: %s: %s'
+                         'others)%s: %s: %s%s'
                          % (tuple(x.shape), ', at layer "%s"' % entered[-1] if entered else "", type(e).__name__,
-                            str(e).strip().split("\n")[0])) from e
+                            str(e).strip().split("\n")[0], whole)) from e
     finally:
         for hook in hooks:
             hook.remove()

@@ -137,6 +137,7 @@ class TestPyTorch(unittest.TestCase):
         of_nan, negative = x.clone(), y.clone()
         of_nan[7, 2], negative[5] = float("nan"), -1
         for want, data in (
+                ("x is of type int64, which an embedding takes and layers of weights do not", (x.long(), y, x, y)),
                 (r"the data: x\[7, 2\] is nan", (of_nan, y, x, y)),
                 (r"y\[5\] is -1, want a label from 0 to 2, as the module has 3 outputs", (x, negative, x, y)),
                 (r"y_test\[5\] is -1", (x, y, x, negative)),
