@@ -159,7 +159,7 @@ func New(o Options) (*Application, error) {
 	})
 	s, err := a.store.State()
 	if err != nil {
-		return nil, fmt.Errorf("application database: %w", err)
+		return nil, fmt.Errorf("application database: %w", store.DamageOf("application", err))
 	}
 	if s != nil {
 		a.publish(s)

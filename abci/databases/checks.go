@@ -18,6 +18,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/store"
 )
 
 // ErrOtherGenesis means that the databases were begun with another genesis.json.
@@ -150,7 +151,8 @@ func (d *Set) CheckValidators(c *config.Config) error {
 }
 
 // Build builds a node. If CometBFT panics because its databases are at different heights, Build
-// returns ErrDisagree instead, because the disk is at fault and not the program.
+// returns ErrDisagree instead, or the store.ErrDamage of a read, because the disk is at fault and not
+// the program.
 func Build(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
 	disagree := func(what any) error {
 		return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole "+
@@ -160,7 +162,10 @@ func Build(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.No
 			c.DBDir())
 	}
 	defer func() {
-		if r := recover(); r != nil {
+		r := recover()
+		if damage, ok := r.(error); ok && errors.Is(damage, store.ErrDamage) {
+			n, err = nil, damage
+		} else if r != nil {
 			n, err = nil, disagree(r)
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 )
 
@@ -99,13 +100,14 @@ func (d *database) Close() error {
 	return d.DB.Close()
 }
 
-// Get returns the value of a key, nil if the database is closed.
+// Get returns the value of a key, nil if the database is closed. It returns store.ErrDamage if LevelDB
+// finds its files damaged.
 func (d *database) Get(key []byte) ([]byte, error) {
 	value, err := d.DB.Get(key)
 	if err != nil && d.closed.Load() {
 		return nil, nil
 	}
-	return value, err
+	return value, store.DamageOf(d.id, err)
 }
 
 // Has reports whether a key has a value. If the database is closed, it returns false.

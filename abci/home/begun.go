@@ -9,8 +9,8 @@ import (
 	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
 	sm "github.com/cometbft/cometbft/state"
-	"github.com/cometbft/cometbft/store"
 
+	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app/worker"
 )
 
@@ -22,11 +22,11 @@ func StoredProgress(state, blocks dbm.DB, journal string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stored, err := lastBlock(blocks)
+	stored, err := store.OpenBlocks(blocks)
 	if err != nil {
 		return "", err
 	}
-	if height := max(s.LastBlockHeight, stored); height > 0 {
+	if height := max(s.LastBlockHeight, stored.Height()); height > 0 {
 		return fmt.Sprintf("the data have block %d", height), nil
 	}
 	info, err := worker.ReadJournalInfo(journal)
@@ -34,16 +34,6 @@ func StoredProgress(state, blocks dbm.DB, journal string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("the journal %s has entries for chain %q", journal, info.ChainID), nil
-}
-
-// lastBlock returns the last height of a block store, 0 if it is empty.
-func lastBlock(blocks dbm.DB) (height int64, err error) {
-	defer func() {
-		if r := recover(); r != nil { // CometBFT panics on bytes that it cannot read
-			err = Damaged("blockstore", r)
-		}
-	}()
-	return store.LoadBlockStoreState(blocks).Height, nil
 }
 
 // StoredProgressIn is StoredProgress for the home of a stopped node.

@@ -10,7 +10,6 @@ import (
 	dbm "github.com/cometbft/cometbft-db"
 
 	"github.com/cometbft/cometbft/config"
-	leveldb "github.com/syndtr/goleveldb/leveldb/errors"
 	"github.com/syndtr/goleveldb/leveldb/opt"
 
 	"github.com/spdl/spdl/abci/store"
@@ -57,26 +56,20 @@ func roundBytes(c *config.Config) int64 {
 	return g.Params.RoundBytes(len(g.Participants))
 }
 
-// OpenDB opens a database of a home. It returns ErrDamaged if LevelDB finds its files damaged.
+// OpenDB opens a database of a home. It returns store.ErrDamage if LevelDB finds its files damaged.
 func OpenDB(c *config.Config, name string) (dbm.DB, error) {
 	if backend := dbm.BackendType(c.DBBackend); backend != dbm.GoLevelDBBackend {
 		return dbm.NewDB(name, backend, c.DBDir())
 	}
 	db, err := dbm.NewGoLevelDBWithOpts(name, c.DBDir(), levelDBOf(roundBytes(c)))
-	if leveldb.IsCorrupted(err) {
-		return nil, Damaged(filepath.Join(c.DBDir(), name+".db"), err)
+	if err != nil {
+		return nil, store.DamageOf(filepath.Join(c.DBDir(), name+".db"), err)
 	}
-	return db, err
+	return db, nil
 }
 
-// ErrDamaged means that the files of a database are damaged.
-var ErrDamaged = errors.New("a database is damaged")
-
-// Damaged returns an ErrDamaged with the name of a database, the reason and the remedy.
-func Damaged(name string, reason any) error {
-	return fmt.Errorf("%w: %s: %v: look at the disk; then spdl reset-state --yes, which keeps what the validator and the "+
-		"worker have signed, and start: the node syncs again from its peers", ErrDamaged, name, reason)
-}
+// IsDamaged reports whether an error says that a database is damaged.
+func IsDamaged(err error) bool { return errors.Is(err, store.ErrDamage) }
 
 // OpenApplicationDB opens the database of a home's application.
 func OpenApplicationDB(c *config.Config) (dbm.DB, error) {
@@ -99,7 +92,7 @@ func State(c *config.Config) (*app.State, error) {
 	}
 	own := store.New(db)
 	s, err := own.State()
-	return s, errors.Join(err, own.Close())
+	return s, errors.Join(store.DamageOf("application", err), own.Close())
 }
 
 // isLocked reports whether a database did not open because another process holds the database's

@@ -9,6 +9,8 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/stretchr/testify/require"
 	"github.com/syndtr/goleveldb/leveldb/opt"
+
+	"github.com/spdl/spdl/abci/store"
 )
 
 // TestWriteBuffersGrowWithRounds: a home without a genesis, and a home whose chain has small
@@ -40,12 +42,12 @@ func TestDamagedDB(t *testing.T) {
 	require.Len(t, manifests, 1)
 	require.NoError(t, os.Truncate(manifests[0], 0))
 	_, err = OpenDB(c, "blockstore")
-	require.ErrorIs(t, err, ErrDamaged)
+	require.ErrorIs(t, err, store.ErrDamage)
 	require.ErrorContains(t, err, filepath.Join(c.DBDir(), "blockstore.db"))
 	require.ErrorContains(t, err, "spdl reset-state --yes")
 
 	blocks := dbm.NewMemDB()
 	require.NoError(t, blocks.Set([]byte("blockStore"), []byte("no protobuf")))
 	_, err = StoredProgress(dbm.NewMemDB(), blocks, filepath.Join(t.TempDir(), "journal"))
-	require.ErrorIs(t, err, ErrDamaged)
+	require.ErrorIs(t, err, store.ErrDamage)
 }

@@ -184,6 +184,9 @@ func TestRestoreData(t *testing.T) {
 	_, err = new(home.Keystore).LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, home.LostStateRemedy)
+	require.NoError(t, os.WriteFile(c.PrivValidatorStateFile(), []byte(`{"height":`), 0o600))
+	_, err = new(home.Keystore).LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	require.ErrorContains(t, err, home.LostStateRemedy)
 
 	require.NoError(t, os.RemoveAll(c.DBDir()))
 	before := time.Now()

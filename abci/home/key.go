@@ -203,7 +203,7 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 		return nil, err
 	}
 	last, err := ReadValidatorState(state)
-	if errors.Is(err, os.ErrNotExist) {
+	if err != nil && !errors.Is(err, os.ErrPermission) {
 		err = fmt.Errorf("%w: it has the validator's last signature, so a validator without it may sign twice; %s", err,
 			LostStateRemedy)
 	}

@@ -56,6 +56,10 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 			return nil
 		}
 		db, failed := dbm.NewDB(name, dbm.BackendType(c.DBBackend), c.DBDir())
+		if damage := store.DamageOf(filepath.Join(c.DBDir(), name+".db"), failed); errors.Is(damage, store.ErrDamage) {
+			err = damage
+			return nil
+		}
 		if failed != nil {
 			err = fmt.Errorf("%s (a node that runs holds its databases: stop it first, or name %s to a command that takes "+
 				"a node): %w", filepath.Join(c.DBDir(), name+".db"), c.RPC.ListenAddress, failed)
@@ -68,7 +72,10 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 	if err != nil {
 		return h, err
 	}
-	h.blocks, h.states, h.own = cmtstore.NewBlockStore(blocks), sm.NewStore(states, sm.StoreOptions{}), store.New(own)
+	if h.blocks, err = store.OpenBlocks(blocks); err != nil {
+		return h, err
+	}
+	h.states, h.own = sm.NewStore(states, sm.StoreOptions{}), store.New(own)
 	h.next = h.genesis.InitialHeight
 	if base := h.blocks.Base(); base > h.next {
 		return h, fmt.Errorf("this node reaches back to height %d, to %d of which it has blocks; an audit needs all from "+
@@ -129,7 +136,10 @@ func (h *Home) Record(_ context.Context, epoch, round uint64) (*app.Record, erro
 }
 
 // State returns the node's own state after its last block.
-func (h *Home) State(context.Context) (*app.State, error) { return h.own.State() }
+func (h *Home) State(context.Context) (*app.State, error) {
+	s, err := h.own.State()
+	return s, store.DamageOf("application", err)
+}
 
 // Close closes the databases.
 func (h *Home) Close() error {

@@ -6,14 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
-	"github.com/cometbft/cometbft/store"
-	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
@@ -90,9 +86,9 @@ func (h *Home) signState(p *app.Participant, key crypto.PubKey) Finding {
 	case err != nil:
 		return fail(home.LostStateRemedy, "%v", err)
 	}
-	voted, err := h.lastVote(key.Address())
+	voted, err := home.LastVote(h.Config, key.Address())
 	switch {
-	case errors.Is(err, home.ErrDamaged):
+	case home.IsDamaged(err):
 		return fail("spdl reset-state --yes, and start the node", "%v", err)
 	case err != nil:
 		return skip("the validator's last vote cannot be read: %v", err)
@@ -102,40 +98,6 @@ func (h *Home) signState(p *app.Participant, key crypto.PubKey) Finding {
 			"whole reputation", file, state.Height, voted, p.Index)
 	}
 	return ok("%s, of participant %d; the node is stopped", key.Address(), p.Index)
-}
-
-// maxCommits is the max number of commits that are searched for the last vote of a validator.
-const maxCommits = 64
-
-// lastVote returns the height of the last commit in the block store of a stopped node with a vote of a validator, 0 if
-// the last commits have none.
-func (h *Home) lastVote(address crypto.Address) (height int64, err error) {
-	if _, err := os.Stat(filepath.Join(h.Config.DBDir(), "blockstore.db")); errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	db, err := home.OpenDB(h.Config, "blockstore")
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		if r := recover(); r != nil { // the block store panics on bytes that it cannot read
-			err = home.Damaged("blockstore", r)
-		}
-		err = errors.Join(err, db.Close())
-	}()
-	blocks := store.NewBlockStore(db)
-	for height = blocks.Height(); height > max(0, blocks.Base()-1, blocks.Height()-maxCommits); height-- {
-		commit := blocks.LoadSeenCommit(height)
-		if commit == nil {
-			commit = blocks.LoadBlockCommit(height)
-		}
-		if commit != nil && slices.ContainsFunc(commit.Signatures, func(s types.CommitSig) bool {
-			return bytes.Equal(s.ValidatorAddress, address)
-		}) {
-			return height, nil
-		}
-	}
-	return 0, nil
 }
 
 // votes asks the running node for the blocks without a vote of a participant's validator.

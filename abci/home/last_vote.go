@@ -1,0 +1,52 @@
+package home
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/crypto"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/store"
+)
+
+// maxCommits is the max number of commits that are searched for the last vote of a validator.
+const maxCommits = 64
+
+// LastVote returns the height of the last commit in the block store of a stopped node with a vote of a validator, 0 if
+// the last commits have none.
+func LastVote(c *config.Config, address crypto.Address) (height int64, err error) {
+	if _, err := os.Stat(filepath.Join(c.DBDir(), "blockstore.db")); errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	db, err := OpenDB(c, "blockstore")
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if r := recover(); r != nil { // the block store panics on bytes that it cannot read
+			err = store.Damage("blockstore", r)
+		}
+		err = errors.Join(err, db.Close())
+	}()
+	blocks, err := store.OpenBlocks(db)
+	if err != nil {
+		return 0, err
+	}
+	for height = blocks.Height(); height > max(0, blocks.Base()-1, blocks.Height()-maxCommits); height-- {
+		commit := blocks.LoadSeenCommit(height)
+		if commit == nil {
+			commit = blocks.LoadBlockCommit(height)
+		}
+		if commit != nil && slices.ContainsFunc(commit.Signatures, func(s types.CommitSig) bool {
+			return bytes.Equal(s.ValidatorAddress, address)
+		}) {
+			return height, nil
+		}
+	}
+	return 0, nil
+}
