@@ -233,9 +233,13 @@ func TestNetOfUnfitData(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "my.py"), []byte(fromMinusOne), 0o600))
 	_, stderr, code = spdl(t, "testnet", "init", "--manifest", manifest, "--home", net)
 	require.Equal(t, 1, code)
-	const says = "trainer failed: it did not start: it says: Unsuitable: load of my.py: y[0] is -1"
+	const says = "trainer failed: it did not start: it says: load of my.py: y[0] is -1"
 	require.Contains(t, stderr, says)
 	require.NoDirExists(t, net)
+	stdout, stderr, code := spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python)
+	require.Equal(t, 1, code)
+	require.Contains(t, stdout, says)
+	require.NotContains(t, stderr, "Traceback")
 	made, err := testnet.Open(before)
 	require.NoError(t, err)
 	require.ErrorContains(t, made.CheckTrainer(), says)

@@ -29,7 +29,7 @@ from typing import Any, BinaryIO, Callable, Dict, Optional
 from .floats import decode, encode
 from .groups import numbered
 from .hello import Hello
-from .tensors import Mismatch, described, difference
+from .tensors import Mismatch, Unsuitable, described, difference
 
 PROTOCOLS = (2, 1)  # the best first
 MAX_ROWS = 16 << 20  # bytes of a frame of rows
@@ -168,6 +168,9 @@ def serve(make: Callable[[Hello], Any]) -> None:
             return
         try:
             session.answer(kind, body)
+        except Unsuitable as e:  # a traceback would add nothing
+            session.send(b"X", str(e).encode()[:60000])
+            sys.exit(1)
         except Exception as e:  # SPDL logs it, skips the round and starts the trainer again
             session.send(b"X", ("%s: %s" % (type(e).__name__, e)).encode()[:60000])
             raise
