@@ -28,12 +28,14 @@ type VotesRPC interface {
 
 // Votes tells which validators vote for the block that a node waits for.
 type Votes struct {
-	Silent []string `json:"silent"` // the validators whose votes the node lacks, as 2 "node2", or the address if no participant has it
-	All    int      `json:"all"`    // the number of all validators
+	// Silent has the validators whose votes the node lacks: index and moniker of the participant, as 2 "node2", or the
+	// address of a validator that belongs to no participant.
+	Silent []string `json:"silent"`
+	All    int      `json:"all"` // the number of all validators
 }
 
-// ReadVotes asks a node for the votes of the last consensus rounds of the height that is being decided. The participants
-// name the validators.
+// ReadVotes asks a node for the votes of the last consensus rounds of the height that is being decided. The
+// participants name the validators.
 func ReadVotes(ctx context.Context, rpc VotesRPC, participants []app.Participant) (v Votes, err error) {
 	state, err := rpc.ConsensusState(ctx)
 	if err != nil {

@@ -34,8 +34,8 @@ func Root(out, errs io.Writer) *cobra.Command {
 	root := command.Root("spdl", "Blockchain-secured and privacy-preserving decentralised learning")
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.Long = "Train one model with organisations that you do not trust. spdl runs nodes and their workers, shows what " +
-		"they do, and proves it.\n\n" +
+	root.Long = "Train one model with organisations that you do not trust. spdl runs nodes and their workers, shows " +
+		"what they do, and proves it.\n\n" +
 		"Data go to standard output, all else to standard error. With -o json the data are JSON, and an error is one " +
 		"JSON object."
 	root.Example = "  spdl testnet start --stay --explorer\n" +

@@ -69,8 +69,8 @@ func (h *Home) signPause() *Finding {
 		return nil
 	default:
 		f = warn(fmt.Sprintf("let the node run; if the chain stands without this validator, read docs/OPERATING.md, Keys, "+
-			"before you stop the node, remove %s and start it", file), "the validator's last signature was lost at %s: it signs "+
-			"nothing until the chain has decided %d blocks without it", pause.Since.Format(time.RFC3339), home.PauseBlocks)
+			"before you stop the node, remove %s and start it", file), "the validator's last signature was lost at %s: it "+
+			"signs nothing until the chain has decided %d blocks without it", pause.Since.Format(time.RFC3339), home.PauseBlocks)
 	}
 	return &f
 }

@@ -258,7 +258,8 @@ func (f *fake) Validators(context.Context, *int64, *int, *int) (*ctypes.ResultVa
 // ConsensusState has votes of the first two validators.
 func (f *fake) ConsensusState(context.Context) (*ctypes.ResultConsensusState, error) {
 	return &ctypes.ResultConsensusState{RoundState: json.RawMessage(`{"height_vote_set":[{"prevotes":` +
-		`["Vote{0:AB}","nil-Vote","nil-Vote","nil-Vote"],"precommits":["nil-Vote","Vote{1:AB}","nil-Vote","nil-Vote"]}]}`)}, nil
+		`["Vote{0:AB}","nil-Vote","nil-Vote","nil-Vote"],` +
+		`"precommits":["nil-Vote","Vote{1:AB}","nil-Vote","nil-Vote"]}]}`)}, nil
 }
 
 // over returns an explorer of a fake that has looked once.

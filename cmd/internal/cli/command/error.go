@@ -144,7 +144,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return Usage(err)
 }
 
-// foreignFlags holds, by flags of other programs, the name of the flag that takes their place here, and how it is given.
+// foreignFlags holds, by flags of other programs, the name of the flag that takes their place here, and how it is
+// given.
 var foreignFlags = map[string][]string{
 	"json": {"output", "-o json"}, "format": {"output", "-o json"}, "nodes": {"validators", "--validators"},
 }

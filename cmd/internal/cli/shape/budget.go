@@ -54,7 +54,7 @@ func CheckBudgets(members []app.Participant, p params.Params) (warning string, b
 		return "", nil, err
 	}
 	return fmt.Sprintf("participants %v have spent so much that epsilon %g does not pay for all rounds; it pays for %d "+
-		"of the %d rounds of participant %d, which has spent epsilon %s before, and for all of them needs %.2f: --epsilon is "+
-		"the budget over all epochs", short, p.Privacy.Epsilon, least, p.Training.Rounds, poorest.Index,
+		"of the %d rounds of participant %d, which has spent epsilon %s before, and for all of them needs %.2f: --epsilon "+
+		"is the budget over all epochs", short, p.Privacy.Epsilon, least, p.Training.Rounds, poorest.Index,
 		accountant.Text(before), math.Ceil(need*100)/100), broke, nil
 }
