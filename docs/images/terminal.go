@@ -27,7 +27,7 @@ import (
 
 const (
 	columns, rows = 100, 22
-	cell, leading = 7.8, 18.0 // width of a character and height of a line, in pixels
+	cell, leading = 8.1, 18.0 // width of a character and height of a line, in pixels
 	margin        = 14.0
 )
 

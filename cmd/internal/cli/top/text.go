@@ -266,10 +266,11 @@ func reputations(v *view) string {
 		float64(all[len(all)-1])/params.One, float64(all[len(all)/2])/params.One, without)
 }
 
-// timeLeft returns an estimate of the time for the remaining rounds, "" if it is unknown.
+// timeLeft returns an estimate of the time for the remaining rounds, "" if it is unknown, as
+// while no block comes.
 func timeLeft(v *view) string {
 	s := v.Status
-	if s.Done || s.Round >= s.Rounds || v.Pace <= 0 {
+	if s.Done || s.Round >= s.Rounds || v.Pace <= 0 || v.Votes != nil {
 		return ""
 	}
 	unit := time.Second

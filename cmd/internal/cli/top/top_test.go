@@ -324,13 +324,19 @@ func TestFirst(t *testing.T) {
 	for _, want := range []string{"NO BLOCK", "NO ANSWER since 00:00:00, old figures: refused",
 		`No quorum: 2 of 4 validators vote, not 2 "c", 3 "d"`, "this node: no peer", "this node: worker stopped",
 		"accuracy 22.00 % of 100 examples after round 0, hardly better than guessing (10 %)", "3 of 10 rounds closed",
-		"about 7s left", "no participant is in trouble", "last closed"} {
+		"last closed"} {
 		i := strings.Index(out.String()[at:], want)
 		require.GreaterOrEqual(t, i, 0, "%s in %s", want, out.String())
 		at += i
 	}
+	require.NotContains(t, out.String(), " left, ", "nobody knows when the next block comes")
+	require.NotContains(t, out.String(), "no participant is in trouble")
 	g.Votes, g.Unreachable, g.Status.Home, v.Score = nil, "", nil, score{}
 	require.Empty(t, alarms(v))
+	out.Reset()
+	require.NoError(t, draw(&out, v, &screen{}))
+	require.Regexp(t, `(?s)accuracy.*3 of 10 rounds closed.*about 7s left.*no participant is in trouble.*last closed`,
+		out.String())
 }
 
 // TestHelp: ? explains each column and mark, within the screen, and the next key goes back.

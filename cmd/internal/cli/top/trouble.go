@@ -228,7 +228,7 @@ func against(v *view, most int) (out []line) {
 		}
 		out = append(out, line{text, tints[t.Level]})
 	}
-	if len(shown) == 0 && v.Last != nil {
+	if len(shown) == 0 && v.Last != nil && v.Votes == nil {
 		return []line{{"no participant is in trouble", none}}
 	}
 	if more := len(shown) - len(out); more > 0 {
