@@ -11,7 +11,6 @@ import (
 
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/p2p"
-	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/testnet/hostile"
 )
