@@ -36,8 +36,8 @@ func main() {
 	shown := flag.String("shown", "", "command line to show at the prompt (default: the command)")
 	play := flag.Duration("play", 12*time.Second, "time that the command's output takes in the picture")
 	hold := flag.Duration("hold", 4*time.Second, "time for which the end is shown")
-	gap := flag.Duration("gap", 500*time.Millisecond, "max time between two lines of the command, as the picture counts it")
-	until := flag.String("until", "", "regular expression of the last line that stays at the top (default: the prompt alone)")
+	gap := flag.Duration("gap", 500*time.Millisecond, "max time between two lines of the command in the picture")
+	until := flag.String("until", "", "expression of the last line that stays at the top (default: the prompt alone)")
 	flag.Parse()
 	if *shown == "" {
 		*shown = strings.Join(flag.Args(), " ")
