@@ -69,7 +69,7 @@ func (s *State) crossBoundary() []Enactment {
 	return enacted
 }
 
-// isObsolete reports whether a proposal that a boundary did not enact can never be enacted.
+// isObsolete reports whether no later boundary can enact a proposal that this boundary has not enacted.
 func (s *State) isObsolete(p Proposal) bool {
 	op := p.operation()
 	return !p.Accepted && s.isDeserted(p, op.sender()) || op.isObsolete(s)

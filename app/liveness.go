@@ -30,8 +30,8 @@ func (s *State) isProbed(p *Participant) bool {
 	return s.isInactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
-// isRequired reports whether the open round can close before its quorum height only with the
-// participant's gradient (A5). Commitments do not count; isRequiredNow considers them.
+// isRequired reports whether the open round needs the participant's gradient to close before its
+// quorum height (A5). It ignores commitments; isRequiredNow considers them.
 func (s *State) isRequired(p *Participant) bool {
 	return s.isContributor(p) && (!s.isInactive(p) || s.isProbed(p))
 }

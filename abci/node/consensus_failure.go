@@ -12,9 +12,9 @@ import (
 // errHalted means that consensus has ended although the node is still running.
 var errHalted = errors.New("consensus has halted; the log says why, at CONSENSUS FAILURE")
 
-// errNoLog means that CometBFT's log of consensus cannot be written, for example because the disk is full. Without
-// it the validator signs no vote, also after the disk has space again: the log's buffer keeps the error, and
-// consensus does not sign the vote later. If that happens to more than a third of the validators, the chain stops.
+// errNoLog means that CometBFT's log of consensus cannot be written, for example because the disk is full. From then
+// on the validator signs no vote until the node starts again. Space on the disk is not enough: the log's buffer
+// keeps the error. If that happens to more than a third of the validators, the chain stops.
 var errNoLog = errors.New("the log of consensus cannot be written, so this validator signs nothing; make room on the " +
 	"disk and start the node again")
 

@@ -19,7 +19,7 @@ type missedProposals struct {
 	height     int64 // the height of the last block
 	proposer   string
 	validators []string // the validators' addresses, in the order of commits
-	missed     []bool   // by height modulo n: whether the first proposer of these heights missed its last turn
+	missed     []bool   // by height modulo n: whether the proposer missed its turn at the last such height
 	proposers  []string // by height modulo n: the first proposer's address; "" while unknown
 }
 

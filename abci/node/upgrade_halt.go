@@ -21,8 +21,8 @@ const ExitVersion = 4
 
 // A node that has executed the last height of its version waits until its peers have executed that
 // height too. It waits at least minPeerWait and at most maxPeerWait, and checks every
-// peerWaitPause. minPeerWait is needed because block sync panics if it is stopped before it has
-// finished the block that it executed.
+// peerWaitPause. minPeerWait is needed because block sync panics if it is stopped after it has
+// executed a block and before it has stored the result.
 const (
 	minPeerWait   = time.Second
 	maxPeerWait   = 30 * time.Second

@@ -19,7 +19,7 @@ type Precomputer struct {
 	runs      sync.WaitGroup
 }
 
-// Run starts the rule if a snapshot of the pool has all required gradients.
+// Run starts to compute the aggregate in advance if the snapshot v has all required gradients.
 func (c *Precomputer) Run(v Snapshot) {
 	if v.State.Committing() || !v.Complete() || c.lastState.Swap(v.State) == v.State {
 		return

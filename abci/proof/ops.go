@@ -83,8 +83,8 @@ func (o wholeOperator) ProofOp() cmtcrypto.ProofOp {
 	return cmtcrypto.ProofOp{Type: o.typ, Key: o.GetKey()}
 }
 
-// recordOp leads from the root over a round's parameters to the round's record, which must hold
-// that root.
+// recordOp is a step of a proof. Its input is the Merkle root of a round's parameters, its output the
+// round's record. It fails if the record does not have that root.
 type recordOp struct{ record []byte }
 
 func decodeRecord(op cmtcrypto.ProofOp) (merkle.ProofOperator, error) {

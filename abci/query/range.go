@@ -134,7 +134,7 @@ func rangeKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key,
 	full = fmt.Sprintf("%d/%d", epoch, t)
 	key = name + "/" + full
 	if !s.IsClosed(epoch, t) {
-		key += fmt.Sprintf(" at %d", s.Height) // another checkpoint may become the last one
+		key += fmt.Sprintf(" at %d", s.Height) // the next block may write a newer checkpoint
 	}
 	return key, full, nil
 }

@@ -37,7 +37,7 @@ type Input struct {
 	Config       Config
 
 	Units        string  // the noun for what Samples counts: "examples" or "groups"; empty means examples
-	Neighbours   string  // a sentence: the data sets between which epsilon holds
+	Neighbours   string  // a sentence that says which pairs of data sets are neighbours
 	Samples      int     // the number of examples, or of groups, of one participant
 	SamplingRate float64 // q; 0 means Batch/Samples
 	// Batch is B, the expected batch size; 0 means q*Samples. Exactly one of q and B is set. The

@@ -64,7 +64,7 @@ func auc(chance []float64, labels []uint8) float64 {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(chance[a], chance[b]) })
-	var below, wins, positives float64 // below is the number of negative examples with a smaller chance
+	var below, wins, positives float64 // below counts the negative examples before this group of equal chances
 	for from := 0; from < len(order); {
 		to, ones, zeros := from, 0., 0.
 		for ; to < len(order) && chance[order[to]] == chance[order[from]]; to++ {

@@ -42,8 +42,8 @@ func ofRound(k tx.Kind) bool {
 	return k == tx.KindGradient || k == tx.KindCommit || k == tx.KindAggregate
 }
 
-// maxRequest bounds the bytes of a request and of an answer: a gradient of gradients.MaxDim coordinates with
-// its momentum, in base64.
+// maxRequest is the max size in bytes of a request or an answer. The largest one has a gradient of
+// gradients.MaxDim coordinates and its momentum, in base64.
 const maxRequest = 32 << 20
 
 // maxRefusal bounds, in bytes, the text of a refusal, and a text in the server's log. Either may

@@ -48,8 +48,8 @@ type Pair struct {
 	Params []uint32 `json:"params"`
 }
 
-// tensorPairs lists the tensors of the parameters, and then the tensors that only the model has. It
-// returns nil if the model names no tensors.
+// tensorPairs pairs each tensor of the chain's parameters with the model's tensor of the same name.
+// Tensors that only the model has come last. It returns nil if the model names no tensors.
 func tensorPairs(model []Tensor, chain []params.Tensor) (all []Pair) {
 	if len(model) == 0 {
 		return nil
