@@ -94,7 +94,7 @@ quint: ## traces of the model testnet/quint/round.qnt replayed on the applicatio
 
 .PHONY: mutants
 mutants: ## 22 faults in copies of the core, and which of them the kept traces of the model find
-	$(GO) test -tags mutants -count 1 -v -timeout 60m -run Mutants ./testnet/quint
+	$(GO) test -count 1 -v -timeout 60m -run Mutants ./testnet/quint -mutants
 
 .PHONY: trips
 trips: ## the virtual time of a round in one-way trips over the slowest link (NODES=4; WAN=1: in five zones, ZONES=a,b)
