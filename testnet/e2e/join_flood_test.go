@@ -46,7 +46,7 @@ func TestJoinFlood(t *testing.T) {
 	require.NoError(t, err)
 	rounds := func() int {
 		first := n.open(0)
-		time.Sleep(10 * time.Second)
+		time.Sleep(5 * time.Second)
 		return int(n.open(0) - first)
 	}
 	flood := make([][]byte, 7000)
@@ -58,7 +58,7 @@ func TestJoinFlood(t *testing.T) {
 		garbage[i] = make([]byte, len(join))
 		_, _ = rand.Read(garbage[i])
 	}
-	// flooded returns the rounds of ten seconds in which a flood goes to the nodes, and how much of it.
+	// flooded returns the rounds of five seconds in which a flood goes to the nodes, and how much of it.
 	flooded := func(flood [][]byte) (closed, sent int) {
 		ctx, end := context.WithCancel(context.Background())
 		over := make(chan struct{})
@@ -76,8 +76,13 @@ func TestJoinFlood(t *testing.T) {
 		<-over
 		return closed, sent
 	}
-	other, bytes := flooded(garbage)
-	during, joins := flooded(flood)
+	var other, during, bytes, joins int
+	for range 2 { // in turns: other work on the machine comes and goes
+		closed, sent := flooded(garbage[bytes:])
+		other, bytes = other+closed, bytes+sent
+		closed, sent = flooded(flood[joins:])
+		during, joins = during+closed, joins+sent
+	}
 	t.Logf("%d rounds in 10 s with %d requests of garbage, %d with %d Joins", other, bytes, during, joins)
 	require.GreaterOrEqual(t, 4*during, 3*other)
 }
