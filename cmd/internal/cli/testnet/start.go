@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
@@ -131,6 +132,9 @@ func (o *startOptions) perturbable(m testnet.Manifest) error {
 	return nil
 }
 
+// stillness is the time without a closed round after which start names the logs.
+const stillness = 30 * time.Second
+
 // localnet is a running net, of processes or in this process.
 type localnet interface {
 	Failed() <-chan error
@@ -172,15 +176,21 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	if p, ok := nodes.(*testnet.Processes); ok {
 		report.CPU = p.CPU
 	}
+	still := time.AfterFunc(stillness, func() {
+		fmt.Fprintf(r.Err, "no round has closed for %v: %s doctor --home %s, or the nodes' logs, such as %s, say why\n", stillness,
+			command.Program("spdl"), n.Manifest.Home, n.Nodes[0].LogFile())
+	})
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {
 		err = testnet.Follow(follow, n, measure, func(r testnet.Round) error {
+			still.Reset(stillness)
 			if !r.Past {
 				perturb(follow, r.Round)
 			}
 			return report.Round(r)
 		})
 	}
+	still.Stop()
 	switch {
 	case err == nil:
 		if err = report.End(nodes.PeakRSS()); err == nil {
