@@ -21,8 +21,8 @@ const MaxAnswer = types.MaxBlockSizeBytes/3*4 + 16<<20
 // ErrNoRPC means that something other than a CometBFT RPC answers at the node's address.
 var ErrNoRPC = errors.New("is no CometBFT RPC")
 
-// checkAnswer rejects an answer that a CometBFT RPC never gives to this client: a web page, or a
-// status that means an unknown path or method.
+// checkAnswer rejects an answer that a CometBFT RPC never gives to this client: a web page,
+// metrics, or a status that means an unknown path or method.
 func checkAnswer(r *http.Request, answer *http.Response, err error) error {
 	said := ""
 	switch {
@@ -31,7 +31,7 @@ func checkAnswer(r *http.Request, answer *http.Response, err error) error {
 	case err != nil:
 		return err
 	case answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusMethodNotAllowed ||
-		strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html"):
+		isPage(answer.Header.Get("Content-Type")):
 		said = fmt.Sprintf("%q, %q", answer.Status, answer.Header.Get("Content-Type"))
 		err = answer.Body.Close()
 	default:
@@ -39,6 +39,12 @@ func checkAnswer(r *http.Request, answer *http.Response, err error) error {
 	}
 	return errors.Join(fmt.Errorf("%s %w: it answers %s; the address of a node's RPC is rpc.laddr of its config.toml, by "+
 		"default port 26657, and a proxy in front of it may reject the request", r.URL.Host, ErrNoRPC, said), err)
+}
+
+// isPage reports whether a content type is one of web pages or of Prometheus' metrics.
+func isPage(contentType string) bool {
+	return strings.HasPrefix(contentType, "text/html") || strings.HasPrefix(contentType, "text/plain; version=") ||
+		strings.HasPrefix(contentType, "application/openmetrics-text")
 }
 
 // limitedTransport is an HTTP transport that limits the size of answers, in bytes.

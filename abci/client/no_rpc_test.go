@@ -7,10 +7,11 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoRPC: if a web page, an explorer or a p2p listener answers at an address, the error says
+// TestNoRPC: if a web page, an explorer, a metrics port or a p2p listener answers at an address, the error says
 // that this is no CometBFT RPC, and names the setting with the right address.
 func TestNoRPC(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -23,6 +24,8 @@ func TestNoRPC(t *testing.T) {
 		_, _ = w.Write([]byte(`{"error":"GET alone"}`))
 	}))
 	defer api.Close()
+	metrics := httptest.NewServer(promhttp.Handler())
+	defer metrics.Close()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
@@ -36,7 +39,8 @@ func TestNoRPC(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	for _, at := range []string{page.Listener.Addr().String(), api.Listener.Addr().String(), listener.Addr().String()} {
+	for _, at := range []string{page.Listener.Addr().String(), api.Listener.Addr().String(),
+		metrics.Listener.Addr().String(), listener.Addr().String()} {
 		c, err := New(at)
 		require.NoError(t, err)
 		_, err = c.Status(context.Background())
