@@ -234,8 +234,12 @@ func endedError(id string, e *client.Enactment) error {
 		return fmt.Errorf("proposal %.8s (%s) was accepted, and not possible at height %d: %s", id, e.Kind, e.Height,
 			e.Refused)
 	}
-	return fmt.Errorf("proposal %.8s (%s) is in force since height %d, and needs no further approval", id, e.Kind,
-		e.Height)
+	instead := ""
+	if e.Kind == tx.KindUpgrade.String() {
+		instead = ": spdl tx upgrade NAME --cancel proposes to cancel it"
+	}
+	return fmt.Errorf("proposal %.8s (%s) is in force since height %d: it needs no further approval, and cannot be "+
+		"withdrawn%s", id, e.Kind, e.Height, instead)
 }
 
 // show prints an effect for the one who signs. It fails if f falls to 0 and the command, which needs

@@ -52,10 +52,13 @@ func TestMemberOf(t *testing.T) {
 	}
 }
 
-// TestEndedError: who approves a proposal after the threshold reads since when it is in force.
+// TestEndedError: the error for an approval or a withdrawal after the threshold says since when the proposal is in
+// force, and how an upgrade is canceled.
 func TestEndedError(t *testing.T) {
 	require.EqualError(t, endedError("0123456789", &client.Enactment{Kind: "join", Height: 7}),
-		"proposal 01234567 (join) is in force since height 7, and needs no further approval")
+		"proposal 01234567 (join) is in force since height 7: it needs no further approval, and cannot be withdrawn")
+	require.ErrorContains(t, endedError("0123456789", &client.Enactment{Kind: tx.KindUpgrade.String(), Height: 7}),
+		"cannot be withdrawn: spdl tx upgrade NAME --cancel")
 	require.ErrorContains(t, endedError("0123456789", &client.Enactment{Height: 7, Refused: "no"}), "at height 7: no")
 	require.EqualError(t, endedError("0123456789", &client.Enactment{Kind: "join", Height: 7, Discarded: "withdrawn"}),
 		"proposal 01234567 (join) was withdrawn at height 7")
