@@ -38,7 +38,8 @@ func participant(ctx context.Context, h *Home) Finding {
 		return fail("to take part again, join with a new home (spdl init, spdl tx join)",
 			"%s: this home takes no part", h.gone(ctx))
 	case key != nil && !bytes.Equal(key, p.PubKey):
-		remedy := "put back the key file of the rotation from a backup"
+		remedy := "restore a backup from after the rotation (spdl restore); if there is none, ask the members for " +
+			"spdl tx remove, and join with a new home (spdl init, spdl tx join)"
 		if _, err := os.Stat(home.NextKeyFile(home.InHome(h.Config, h.App.Worker.KeyFile))); err == nil {
 			remedy = "run spdl tx rotate again, with the same flags: it puts the new keys in place"
 		}

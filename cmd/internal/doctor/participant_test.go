@@ -73,7 +73,8 @@ func TestParticipant(t *testing.T) {
 	f = ask(rotate)
 	require.Equal(t, Fail, f.Level)
 	require.Contains(t, f.Found, "the home has the former key")
-	require.Contains(t, f.Remedy, "backup")
+	require.Contains(t, f.Remedy, "restore a backup from after the rotation")
+	require.Contains(t, f.Remedy, "spdl tx remove, and join with a new home")
 	require.NoError(t, new(home.Keystore).WriteKeys(home.NextKeyFile(home.InHome(h.Config, h.App.Worker.KeyFile)),
 		home.GenerateKeys()))
 	require.Contains(t, ask(rotate).Remedy, "run spdl tx rotate again")
