@@ -62,8 +62,12 @@ func TestComposeHost(t *testing.T) {
 	v := viper.NewWithOptions(viper.KeyDelimiter("::"))
 	v.SetConfigFile(filepath.Join(folder, "compose.yml"))
 	require.NoError(t, v.ReadInConfig())
-	services := map[string]struct{ Ports, Volumes []string }{}
+	services := map[string]struct {
+		Ports, Volumes []string
+		Restart        string
+	}{}
 	require.NoError(t, v.UnmarshalKey("services", &services))
+	require.Regexp(t, `^on-failure:\d+$`, services["node"].Restart, "an old binary must not be restarted without end")
 	open := 0
 	for name, s := range services {
 		for _, port := range s.Ports {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -236,5 +237,17 @@ func TestPlanBytes(t *testing.T) {
 			assert.Equal(t, p.GradientBytes(), got.Gradient)
 			assert.Equal(t, p.RoundBytes(n), got.Round)
 		}
+	}
+}
+
+// TestPlanOfTheManual: each spdl plan in the code blocks of docs/OPERATING.md runs as it is typed.
+func TestPlanOfTheManual(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/OPERATING.md")
+	require.NoError(t, err)
+	lines := regexp.MustCompile(`(?m)^spdl (plan [^#\n]*)`).FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, lines)
+	for _, line := range lines {
+		_, stderr, code := spdl(t, strings.Fields(line[1])...)
+		require.Zero(t, code, "%s\n%s", line[0], stderr)
 	}
 }
