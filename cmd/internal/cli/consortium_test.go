@@ -291,6 +291,7 @@ func TestConsortiumStatus(t *testing.T) {
 	require.False(t, *b.Answers)
 	require.Contains(t, b.Why, "has no address by DNS")
 	require.Contains(t, c.Faults[0], `c.entry.json: json: unknown field "power"`)
+	require.Contains(t, c.Faults[0], "ask its author to send it again")
 	require.Equal(t, []string{"entry", "share", "proof"}, d.Missing)
 	require.Nil(t, d.Answers)
 	stdout, stderr, code = spdl(t, "consortium", "status", folder, "--offline")

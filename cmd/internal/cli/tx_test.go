@@ -39,6 +39,7 @@ func TestJoinWithoutANode(t *testing.T) {
 	require.Equal(t, "joiner", j.Moniker)
 	require.Len(t, j.ConsensusKey, 32)
 	require.Empty(t, j.Address, "nobody reaches 0.0.0.0")
+	require.Contains(t, stderr, "warning: no address is registered")
 	requireNoSecret(t, home, stdout)
 
 	stdout, stderr, code = spdl(t, append(args, "--worker-only", "--moniker", "m", "--address", "x@y:1", "-o", "json")...)
@@ -48,6 +49,7 @@ func TestJoinWithoutANode(t *testing.T) {
 	x, err = tx.Decode(r.Tx)
 	require.NoError(t, err)
 	j = x.Body.(*tx.Join)
+	require.NotContains(t, stderr, "no address is registered")
 	require.Empty(t, j.ConsensusKey)
 	require.Equal(t, "m", j.Moniker)
 	require.Equal(t, "x@y:1", j.Address)

@@ -168,7 +168,11 @@ func read(path string, into any) error {
 	if len(data) > maxFile {
 		return fmt.Errorf("the file has more than %d bytes", maxFile)
 	}
-	return strictjson.Decode(data, into)
+	if err := strictjson.Decode(data, into); err != nil {
+		return fmt.Errorf("%w: the file is cut off or damaged, or of another release of spdl: ask its author to send it again",
+			err)
+	}
+	return nil
 }
 
 // writeNew writes a value as JSON to a file that must not exist.

@@ -47,6 +47,10 @@ func txJoin() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
+			if who.Address == "" && len(who.NodeIDs) > 0 {
+				s.run.Warn("no address is registered, because other nodes cannot reach the home's: give --address HOST:PORT, " +
+					"unless the node dials alone")
+			}
 			chainID, err := s.chain(ctx)
 			if err != nil {
 				return nil, err
