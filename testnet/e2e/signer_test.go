@@ -45,8 +45,8 @@ func vault(t *testing.T, node, home string) []string {
 		"tcp://"+at), 1), 0o600))
 	id, err := exec.Command(binary, "show-node-id", "--home", node).Output()
 	require.NoError(t, err)
-	return []string{"signer", "--home", home, "--connect", at, "--node-id", strings.TrimSpace(string(id)), "--log-level",
-		"error"}
+	return []string{"signer", "--home", home, "--never-signed", "--connect", at, "--node-id", strings.TrimSpace(string(id)),
+		"--log-level", "error"}
 }
 
 // TestRemoteValidator trains with a validator whose key a signer in another process holds. The

@@ -49,7 +49,8 @@ func Command() *cobra.Command {
 			"With signer.connect it holds the validator's key, config/priv_validator_key.json, and its last signature,\n" +
 			"data/priv_validator_state.json: it connects to the node's priv_validator_laddr, again whenever the " +
 			"connection is\n" +
-			"lost, and signs one proposal and one vote of each kind for a height and round.\n\n" +
+			"lost, and signs one proposal and one vote of each kind for a height and round. A state without a signature is\n" +
+			"rejected, because the node that had the key before may have signed: move its state beside the key.\n\n" +
 			"Both hold after kill -9. Never run two signers on copies of one home.",
 		Example: "  spdl signer --home ./vault\n" +
 			"  spdl signer --home ./vault --listen unix:///run/spdl/signer.sock\n" +
@@ -61,6 +62,8 @@ func Command() *cobra.Command {
 		"unix:///path (default: signer.connect of app.toml)")
 	command.Flag(cmd, &o.nodeID, "node-id", "", "id of the node that may ask for blocks, for an address host:port "+
 		"(default: signer.node_id of app.toml)")
+	command.Flag(cmd, &o.neverSigned, "never-signed", false, "this validator has never signed: sign with a state of "+
+		"height 0")
 	command.PassphraseFlag(cmd)
 	o.logs.Declare(cmd, "info")
 	cmd.AddCommand(initCommand())
@@ -69,6 +72,7 @@ func Command() *cobra.Command {
 
 type options struct {
 	listen, connect, nodeID string
+	neverSigned             bool
 	logs                    command.LogFlags
 }
 
@@ -165,6 +169,11 @@ func (o *options) signBlocks(r *command.Run, c *config.Config, chainID string, l
 	key, err := r.Keystore().LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
+	}
+	if key.LastSignState.Height == 0 && !o.neverSigned {
+		return nil, errors.Join(fmt.Errorf("%s has height 0, no signature: if the node has signed with this key, the "+
+			"validator may sign twice; stop the node, and move its data/priv_validator_state.json here, beside the key "+
+			"(--never-signed for a validator that has never signed)", c.PrivValidatorStateFile()), held.Close())
 	}
 	server := privval.NewSignerServer(privval.NewSignerDialerEndpoint(logger.With("module", "signer"),
 		announced(connect, logger),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
 // TestAnotherNodeIsNamed: a signer whose --node-id is another node's says once that it signs nothing, with both ids,
@@ -49,6 +53,29 @@ func TestAnotherNodeIsNamed(t *testing.T) {
 	_, err = dial()
 	require.NoError(t, err)
 	require.Contains(t, out.String(), "signing blocks")
+}
+
+// TestStateWithoutSignature: a signer of blocks rejects the state that spdl init makes, and names the file and the
+// flag; the flag, or a state with a signature, lets it start.
+func TestStateWithoutSignature(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "vault")
+	h, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	state := h.Config.PrivValidatorStateFile()
+	sign := func(never bool) error {
+		o := &options{connect: "unix://" + filepath.Join(dir, "s"), neverSigned: never}
+		stop, err := o.signBlocks(&command.Run{Context: t.Context(), Home: dir}, h.Config, "chain", log.NewNopLogger())
+		if err == nil {
+			stop()
+		}
+		return err
+	}
+	err = sign(false)
+	require.ErrorContains(t, err, state+" has height 0")
+	require.ErrorContains(t, err, "--never-signed")
+	require.NoError(t, sign(true))
+	require.NoError(t, os.WriteFile(state, []byte(`{"height":"7","round":0,"step":3}`), 0o600))
+	require.NoError(t, sign(false))
 }
 
 // TestReconnects: a signer of blocks connects again after the node has ended the connection, as a
