@@ -3,6 +3,7 @@
 package genesis
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -37,6 +38,10 @@ func ReadFile(path string) (*types.GenesisDoc, error) {
 		return nil, err
 	}
 	doc, err := Read(data)
+	if text := bytes.TrimSpace(data); err != nil && len(text) > 0 && text[0] != '{' {
+		return nil, fmt.Errorf("%s is no genesis file: it begins with %q, want the JSON of genesis.json", path,
+			data[:min(8, len(data))])
+	}
 	if err != nil && !json.Valid(data) {
 		return nil, fmt.Errorf("%s, of %d bytes, is cut off or damaged: take the file of another member, and compare its "+
 			"SHA-256 with the others' (sha256sum): %w", path, len(data), err)

@@ -39,6 +39,9 @@ func TestCutOffGenesis(t *testing.T) {
 		says := fmt.Sprintf("%s, of %d bytes, is cut off or damaged: take the file of another member", path, len(text))
 		require.Equal(t, cut, strings.Contains(err.Error(), says), err)
 	}
+	require.NoError(t, os.WriteFile(path, []byte("\x1f\x8b archive"), 0o600))
+	_, err := genesis.ReadFile(path)
+	require.ErrorContains(t, err, path+` is no genesis file: it begins with "\x1f\x8b archi"`)
 }
 
 // TestReadGenesis: a genesis on which CometBFT would panic, when it reads it or starts from it, is

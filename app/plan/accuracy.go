@@ -16,6 +16,9 @@ type Accuracy struct {
 	// Attacked is the accuracy with f Byzantine participants under the worst measured attack. It is
 	// null if no attack was measured, or if the plan has no noise floor.
 	Attacked *Band `json:"attacked"`
+	// Committed is Attacked for a net with commitments (election.commit_reveal), in which attackers see no
+	// honest gradient of the round. It is null if it was not measured.
+	Committed *Band `json:"attacked_with_commitments"`
 	// Source describes the measurement, or says why there is none.
 	Source string `json:"source"`
 }
@@ -27,8 +30,8 @@ type Band struct {
 }
 
 // point holds the accuracies, without and with attackers, that were measured at one noise
-// multiplier. attacked is 0 if no run with attackers was made.
-type point struct{ multiplier, clean, attacked float64 }
+// multiplier. attacked and committed, which is attacked with commitments, are 0 without such a run.
+type point struct{ multiplier, clean, attacked, committed float64 }
 
 // series holds measurements that differ only in noise, by increasing noise multiplier.
 type series struct {
@@ -77,42 +80,42 @@ const (
 // began, and later measurements with this program.
 var measuredSeries = []series{
 	{strokes, 4, 1, 15000, 100, 0.1, "agnostic-mean", "3 seeds, worst of 12 attacks by " +
-		"attackers that see the round's honest gradients; 0.981 where gradients are committed to first",
-		[]point{{z2, 0.985, 0.968}}, attackOrigin},
+		"attackers that see the round's honest gradients, with commitments those of the round before",
+		[]point{{z2, 0.985, 0.968, 0.981}}, attackOrigin},
 	{strokes, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of 19 attacks that do not hide in the noise",
-		[]point{{z2, 0.984, 0.982}}, chain},
+		[]point{{z2, 0.984, 0.982, 0}}, chain},
 	{pooledModel, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, worst of eight attacks; " +
 		"else 1 seed, no attack",
-		[]point{{z2, 0.908, 0.907}, {zHalf, 0.895, 0}, {zQuarter, 0.882, 0}, {z01, 0.840, 0}}, earlyOrigin},
+		[]point{{z2, 0.908, 0.907, 0}, {zHalf, 0.895, 0, 0}, {zQuarter, 0.882, 0, 0}, {z01, 0.840, 0, 0}}, earlyOrigin},
 	{pooledModel, 4, 1, 15000, 100, 0.1, "krum", "1 seed, no attack",
-		[]point{{zHalf, 0.888, 0}, {zQuarter, 0.863, 0}, {z01, 0.808, 0}}, earlyOrigin},
+		[]point{{zHalf, 0.888, 0, 0}, {zQuarter, 0.863, 0, 0}, {z01, 0.808, 0, 0}}, earlyOrigin},
 	{mlp, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, 1 seed at epsilon 1, worst of eight attacks",
-		[]point{{z2, 0.924, 0.918}, {z1, 0.908, 0.901}}, earlyOrigin},
+		[]point{{z2, 0.924, 0.918, 0}, {z1, 0.908, 0.901, 0}}, earlyOrigin},
 	{fullModel, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of eight attacks, learning rate 10",
-		[]point{{z2, 0.908, 0.905}}, earlyOrigin},
+		[]point{{z2, 0.908, 0.905, 0}}, earlyOrigin},
 	{pooledModel, 10, 3, 6000, 100, 0.1, "nnm+trimmed-mean", "3 seeds, worst of eight attacks",
-		[]point{{z4, 0.910, 0.905}}, earlyOrigin},
+		[]point{{z4, 0.910, 0.905, 0}}, earlyOrigin},
 	{pooledModel, 20, 6, 3000, 100, 0.1, "krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
-		[]point{{z4, 0.896, 0.889}, {z1, 0.849, 0.824}, {zHalf, 0.821, 0.770}, {z01, 0.653, 0.402}}, earlyOrigin},
+		[]point{{z4, 0.896, 0.889, 0}, {z1, 0.849, 0.824, 0}, {zHalf, 0.821, 0.770, 0}, {z01, 0.653, 0.402, 0}}, earlyOrigin},
 	{pooledModel, 20, 6, 3000, 100, 0.1, "multi-krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
-		[]point{{z8, 0.909, 0.897}, {z4, 0.907, 0.901}, {z2, 0.901, 0.892}, {z1, 0.887, 0.864}, {zHalf, 0.868, 0.833},
-			{z01, 0.764, 0.602}}, earlyOrigin},
+		[]point{{z8, 0.909, 0.897, 0}, {z4, 0.907, 0.901, 0}, {z2, 0.901, 0.892, 0}, {z1, 0.887, 0.864, 0}, {zHalf, 0.868, 0.833, 0},
+			{z01, 0.764, 0.602, 0}}, earlyOrigin},
 	{pooledModel, 20, 6, 3000, 100, 0.1, "trimmed-mean", "1 seed, worse of sign flip and noised negative mean",
-		[]point{{z8, 0.910, 0.898}, {z4, 0.907, 0.893}, {z2, 0.902, 0.883}, {z1, 0.887, 0.855}, {zHalf, 0.869, 0.812},
-			{z01, 0.763, 0.561}}, earlyOrigin},
+		[]point{{z8, 0.910, 0.898, 0}, {z4, 0.907, 0.893, 0}, {z2, 0.902, 0.883, 0}, {z1, 0.887, 0.855, 0}, {zHalf, 0.869, 0.812, 0},
+			{z01, 0.763, 0.561, 0}}, earlyOrigin},
 	{pooledModel, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, else 1; worst of eight " +
 		"attacks (below " +
 		"epsilon 1: sign flip alone)",
-		[]point{{z8, 0.909, 0.905}, {z4, 0.907, 0.901}, {z2, 0.902, 0.892}, {z1, 0.887, 0.865}, {zHalf, 0.869, 0.834},
-			{z01, 0.771, 0.590}}, earlyOrigin},
+		[]point{{z8, 0.909, 0.905, 0}, {z4, 0.907, 0.901, 0}, {z2, 0.902, 0.892, 0}, {z1, 0.887, 0.865, 0}, {zHalf, 0.869, 0.834, 0},
+			{z01, 0.771, 0.590, 0}}, earlyOrigin},
 	{mlp, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, 1 seed at epsilon 8, worst of eight attacks",
-		[]point{{z8, 0.924, 0.912}, {z4, 0.919, 0.903}}, earlyOrigin},
+		[]point{{z8, 0.924, 0.912, 0}, {z4, 0.919, 0.903, 0}}, earlyOrigin},
 	{fullModel, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "1 seed, worst of eight attacks",
-		[]point{{z8, 0.908, 0.901}}, earlyOrigin},
+		[]point{{z8, 0.908, 0.901, 0}}, earlyOrigin},
 	{pooledModel, 20, 6, 3000, 100, 1. / 30, "nnm+trimmed-mean", "1 seed, sign flip alone",
-		[]point{{0.692, 0.906, 0.895}, {0.918, 0.903, 0.886}, {1.87, 0.883, 0.844}}, earlyOrigin},
+		[]point{{0.692, 0.906, 0.895, 0}, {0.918, 0.903, 0.886, 0}, {1.87, 0.883, 0.844, 0}}, earlyOrigin},
 	{pooledModel, 20, 6, 3000, 300, 1. / 30, "nnm+trimmed-mean", "1 seed, sign flip alone",
-		[]point{{z300of8, 0.911, 0.905}, {z300of4, 0.908, 0.901}}, earlyOrigin},
+		[]point{{z300of8, 0.911, 0.905, 0}, {z300of4, 0.908, 0.901, 0}}, earlyOrigin},
 }
 
 const (
@@ -165,6 +168,9 @@ func (s series) band(less, more point, floor bool, where string) Accuracy {
 	}
 	if floor && less.attacked > 0 && more.attacked > 0 {
 		a.Attacked = &Band{Low: min(less.attacked, more.attacked), High: max(less.attacked, more.attacked)}
+	}
+	if floor && less.committed > 0 && more.committed > 0 {
+		a.Committed = &Band{Low: min(less.committed, more.committed), High: max(less.committed, more.committed)}
 	}
 	return a
 }

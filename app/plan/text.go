@@ -82,7 +82,11 @@ func (a Accuracy) text() string {
 	case a.Attacked == nil:
 		return a.Clean.text() + " without attack; under attack not measured at these settings"
 	}
-	return fmt.Sprintf("%s without attack, %s under the worst attack tried", a.Clean.text(), a.Attacked.text())
+	text := fmt.Sprintf("%s without attack, %s under the worst attack tried", a.Clean.text(), a.Attacked.text())
+	if a.Committed != nil {
+		text += fmt.Sprintf(" (%s with commitments, as in the preset default)", a.Committed.text())
+	}
+	return text
 }
 
 func (b Band) text() string {

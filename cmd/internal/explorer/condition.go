@@ -79,6 +79,8 @@ func learning(done bool, classes uint32, points []Point) (text string, poor bool
 	case *best.Accuracy-*last.Accuracy > worse:
 		return fmt.Sprintf("The model has become worse: %s, %.1f %% after round %d.", right, 100**best.Accuracy,
 			best.Round), true
+	case last == first:
+		return fmt.Sprintf("%s.", right), false
 	case *last.Accuracy > *first.Accuracy:
 		return fmt.Sprintf("The model learns: %s, %.1f %% after round %d.", right, 100**first.Accuracy, first.Round), false
 	}

@@ -64,7 +64,8 @@ func TestLearning(t *testing.T) {
 			"guessing gives 10.0 %.", true},
 		{points(0.22), 10, true, "The model has hardly learned", true},
 		{points(0.52), 2, false, "guessing gives 50.0 %", true},
-		{points(0.22), 0, false, "The model is as good as at first", false}, // an external model of unknown classes
+		{points(0.22), 0, false, "22.0 % of the test rows are right after round 0.", false}, // of unknown classes
+		{points(0.22, 0.22), 0, false, "The model is as good as at first", false},
 		{points(0.3, 0.93, -1), 10, false, "The model learns: 93.0 % of the test rows are right after round 1, 30.0 % " +
 			"after round 0.", false},
 		{points(0.3, 0.93, 0.8), 10, false, "has become worse: 80.0 % of the test rows are right after round 2, 93.0 % " +
