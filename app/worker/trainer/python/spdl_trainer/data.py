@@ -21,6 +21,9 @@ def load(hello: Hello) -> Data:
     """The data of hello.data: a folder of images, or a table, which the configuration describes."""
     if os.path.isdir(hello.data):
         return images(hello.data)
+    if "table" not in hello.config:
+        raise ValueError(f"{hello.data} is a table, and the configuration does not say which column is the label: "
+                         "give --label COLUMN where the study is made")
     return table(hello.data, hello.config["table"])
 
 

@@ -36,6 +36,10 @@ class TestNumPy(unittest.TestCase):
         self.assertEqual((x.min(), x.max()), (-1, 1))  # values beyond an end count as that end
         self.assertEqual(y.sum(), 50)
 
+    def test_table_without_a_label(self):
+        with self.assertRaisesRegex(ValueError, "give --label COLUMN"):
+            data.load(hello(config='{"data": "t.csv"}', folder="."))
+
     def test_errors_do_not_say_the_value(self):
         for bad in ("x,no,1\n", "nan,no,1\n", "1,7777,1\n", "1,no\n"):
             with self.assertRaisesRegex(ValueError, "line 3: want a finite number .* label of no, yes") as caught:
