@@ -224,6 +224,9 @@ func TestValidatorState(t *testing.T) {
 	require.Contains(t, f.Found, "is missing: the node does not start")
 
 	require.NoError(t, os.RemoveAll(h.Config.DBDir()))
+	f = one(t, h, "validator")
+	require.Equal(t, Warn, f.Level)
+	require.Contains(t, f.Found, "once started, the validator signs nothing until the chain has decided 2 blocks")
 	require.NoError(t, home.RestoreData(h.Config, nopLogger()))
 	f = one(t, h, "validator")
 	require.Equal(t, Warn, f.Level)

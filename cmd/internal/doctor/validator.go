@@ -80,7 +80,11 @@ func (h *Home) signPause() *Finding {
 func (h *Home) signState(p *app.Participant, key crypto.PubKey) Finding {
 	file := h.Config.PrivValidatorStateFile()
 	state, err := home.ReadValidatorState(file)
+	_, none := os.Stat(h.Config.DBDir())
 	switch {
+	case errors.Is(err, os.ErrNotExist) && errors.Is(none, os.ErrNotExist):
+		return warn("spdl start, and let the node run", "there is no %s, as after spdl restore: once started, the "+
+			"validator signs nothing until the chain has decided %d blocks without it", h.Config.DBDir(), home.PauseBlocks)
 	case errors.Is(err, os.ErrNotExist):
 		return fail(home.LostStateRemedy, "%s is missing: the node does not start", file)
 	case err != nil:
