@@ -80,7 +80,7 @@ func TestTranslation(t *testing.T) {
 		for k := range x.Delta.Num {
 			x.Delta.Num[k] += by * int64(k+1) * x.Delta.Den
 		}
-		require.Equal(t, x, y)
+		require.Equal(t, x, y, "%s does not move with its gradients: a rule that need not is named above", rule.Name())
 	})
 }
 
