@@ -148,6 +148,13 @@ func TestEachCheckFails(t *testing.T) {
 			require.NoError(t, os.Rename(validator, participant))
 			require.NoError(t, os.Rename(participant+".x", validator))
 		}},
+		{"keys", Fail, "participant_key.json is missing: the node does not start", func(t *testing.T, h *Home) {
+			require.NoError(t, os.Remove(home.InHome(h.Config, h.App.Worker.KeyFile)))
+		}},
+		{"keys", OK, "2 files", func(t *testing.T, h *Home) {
+			h.App.Worker.Signer = "unix:///run/spdl/signer.sock"
+			require.NoError(t, os.Remove(home.InHome(h.Config, h.App.Worker.KeyFile)))
+		}},
 		{"keys", Fail, "node_key.json is missing", func(t *testing.T, h *Home) {
 			require.NoError(t, os.Remove(h.Config.NodeKeyFile()))
 		}},

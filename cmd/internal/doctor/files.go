@@ -70,6 +70,13 @@ func (h *Home) contents(ctx context.Context, files []string) *Finding {
 		return nil // it has neither a node nor a validator
 	}
 	store, participant := home.NewKeystore(h.Config.RootDir, nil), home.InHome(h.Config, h.App.Worker.KeyFile)
+	_, err = os.Stat(participant)
+	if errors.Is(err, os.ErrNotExist) && h.App.Worker.Enabled && h.App.Worker.Signer == "" {
+		f := fail("restore it from a backup, or name the signer that has it (spdl config set worker.signer ADDRESS); if it "+
+			"is lost, the members remove the participant, and a new home joins", "%s is missing: the node does not start",
+			participant)
+		return &f
+	}
 	if _, err := store.LoadKeys(participant); err != nil {
 		if _, err := store.LoadValidatorKey(participant); err == nil {
 			f := fail("if the two files are exchanged, exchange them back; if not, restore this one from a backup",
