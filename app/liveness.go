@@ -30,6 +30,16 @@ func (s *State) isProbed(p *Participant) bool {
 	return s.isInactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
+// NextProbe returns the next probe round of an inactive participant, at the earliest the open round. It counts on if
+// the epoch ends before. ok is false if the participant with the index is not inactive.
+func (s *State) NextProbe(index uint32) (round uint64, ok bool) {
+	if !s.IsInactive(index) {
+		return 0, false
+	}
+	every := uint64(probeEvery) << s.Participants[index].Lapses
+	return s.Progress.Round + (every-s.history.size%every)%every, true
+}
+
 // isRequired reports whether the open round needs the participant's gradient to close before its
 // quorum height (A5). It ignores commitments; isRequiredNow considers them.
 func (s *State) isRequired(p *Participant) bool {

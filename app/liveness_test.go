@@ -37,14 +37,22 @@ func without(t *testing.T, s *app.State) (*app.State, int) {
 func TestWhoIsAwayIsNotAwaited(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 400 })
 	var blocks []int
-	for range 290 {
+	probes := []uint64{16, 32, 64, 128, 256, 384}
+	for round := range uint64(290) {
 		var n int
+		if next, inactive := s.NextProbe(3); round < 3 {
+			require.False(t, inactive)
+		} else {
+			require.True(t, inactive)
+			i, _ := slices.BinarySearch(probes, round)
+			require.Equal(t, probes[i], next, "round %d", round)
+		}
 		s, n = without(t, s)
 		blocks = append(blocks, n)
 	}
 	for round, n := range blocks {
 		want := 1
-		if round < 3 || slices.Contains([]int{16, 32, 64, 128, 256}, round) {
+		if round < 3 || slices.Contains(probes, uint64(round)) {
 			want = 3 // quorum_blocks is 2
 		}
 		require.Equal(t, want, n, "round %d", round)

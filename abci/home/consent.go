@@ -106,6 +106,12 @@ func Declaration(c *config.Config, a AppConfig, p Participant, v NodeState) func
 		}
 		if own := s.HolderOf(p.Signing); own != nil {
 			h.Convicted = app.Conviction(s.Offences, own)
+			if probe, inactive := s.NextProbe(own.Index); inactive && own.Active && !s.Finished() {
+				h.Inactive = true
+				if probe < s.Params.Training.Rounds {
+					h.NextProbe = &probe
+				}
+			}
 		}
 		if v.WorkerStopped() {
 			h.Worker = query.WorkerStopped

@@ -23,6 +23,10 @@ func (h *Home) Lines() (all []HomeLine) {
 		add(true, "convicted", "%s: the reputation of this home's participant is 0 (spdl doctor)",
 			h.Convicted)
 	}
+	if h.Inactive {
+		add(true, "inactive", "since its absence: rounds close without waiting for the gradient of this home's participant; %s",
+			h.Probe())
+	}
 	if h.Trainer == TrainerFree {
 		add(false, "trainer", `%s: it can read the node's keys and send the data away (worker.sandbox is "off")`, h.Trainer)
 	} else if h.Trainer != "" {
@@ -49,4 +53,12 @@ func (h *Home) Lines() (all []HomeLine) {
 		add(h.Consent != consented, "consent", "%s (spdl consent)", h.Consent)
 	}
 	return all
+}
+
+// Probe says when the chain probes an inactive participant next.
+func (h *Home) Probe() string {
+	if h.NextProbe == nil {
+		return "no later round of this epoch is its probe round, which waits for it"
+	}
+	return fmt.Sprintf("its next probe round, which waits for it, is %d", *h.NextProbe)
 }

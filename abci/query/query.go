@@ -99,6 +99,11 @@ type Home struct {
 	Worker          string `json:"worker,omitempty"`    // WorkerStopped; otherwise empty
 	// Convicted is the offence that is on record against the participant (app.Conviction); otherwise empty.
 	Convicted string `json:"convicted,omitempty"`
+	// Inactive is whether rounds close without waiting for the participant, because of its absence.
+	Inactive bool `json:"inactive,omitempty"`
+	// NextProbe is the round that waits for the inactive participant next; nil if it is active, or if the epoch ends
+	// before that round.
+	NextProbe *uint64 `json:"next_probe,omitempty"`
 }
 
 // IsSilent reports whether the node's validator counts as silent (MaxSilentBlocks).

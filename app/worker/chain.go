@@ -21,6 +21,7 @@ type Task struct {
 	Participant app.Participant
 	Active      int       // N, the number of active participants
 	Unawaited   bool      // whether the round may close at once without the participant's gradient
+	Probe       *uint64   // an inactive participant's next probe round (app.State.NextProbe); nil if it is active
 	Overdue     bool      // whether the round had time to close with N-f gradients (app.State.Overdue)
 	Phase       Phase     // the transaction that the round takes from the participant
 	Model       []float64 // the parameters before the round, x^(t)

@@ -44,6 +44,15 @@ func (w *worker) delayInactive(ctx context.Context) error {
 	return nil
 }
 
+// logInactive logs once for each probe round to come that the participant is inactive.
+func (w *worker) logInactive() {
+	if next := w.task.Probe; next != nil && *next != w.probe {
+		w.probe = *next
+		w.Log("inactive since its absence: rounds close without waiting for this participant's gradient until a probe round",
+			"round", w.task.Round, "rounds", w.task.Params.Training.Rounds, "probe_round", *next)
+	}
+}
+
 // refreshTask gets the current task after a computation. A gradient that is too late for its
 // round's commit phase must not be signed, because the signature would spend epsilon for nothing.
 // refreshTask returns errUnawaited if the round has closed.
@@ -121,6 +130,7 @@ func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uin
 	}
 	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others may compute during delayInactive
 		w.releaseTurn()
+		w.logInactive()
 		if err := w.delayInactive(ctx); err != nil {
 			return nil, stats, err
 		}

@@ -20,6 +20,7 @@ type worker struct {
 	chain         Chain
 	task          *Task
 	lastLog       string         // the last message of logOnce
+	probe         uint64         // the last probe round that logInactive logged
 	policyPrivacy params.Privacy // the privacy parameters that Policy returned for the epoch
 
 	signer  Signer

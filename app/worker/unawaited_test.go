@@ -2,6 +2,9 @@ package worker_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -26,6 +29,8 @@ func (u *unawaited) Await(ctx context.Context, pub []byte, last *worker.Task) (*
 	task, err := u.chain.Await(ctx, pub, last)
 	if err == nil {
 		task.Unawaited = true
+		task.Probe = new(uint64)
+		*task.Probe = 16
 	}
 	return task, err
 }
@@ -33,9 +38,14 @@ func (u *unawaited) Await(ctx context.Context, pub []byte, last *worker.Task) (*
 // TestUnawaited: a worker for which the round does not wait signs nothing if the round closes
 // without it, and signs if the round stays open.
 func TestUnawaited(t *testing.T) {
-	c := newChain(2)
-	require.NoError(t, worker.Run(within(t), &unawaited{chain: c, hurry: func() {}}, config(t)))
+	c, own := newChain(2), config(t)
+	var said []string
+	own.Log = func(text string, keyvals ...any) { said = append(said, fmt.Sprint(text, keyvals)) }
+	require.NoError(t, worker.Run(within(t), &unawaited{chain: c, hurry: func() {}}, own))
 	require.Len(t, c.gradients(), 2, "the rounds stay open until it signs")
+	inactive := slices.DeleteFunc(said, func(line string) bool { return !strings.HasPrefix(line, "inactive since") })
+	require.Len(t, inactive, 1, "once for a probe round")
+	require.Contains(t, inactive[0], "probe_round 16")
 
 	c = newChain(2)
 	other := config(t)
