@@ -150,23 +150,23 @@ func (d *Set) CheckValidators(c *config.Config) error {
 	return err
 }
 
+// disagree returns an ErrDisagree with the reason and the remedy.
+func disagree(c *config.Config, what any) error {
+	return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole folder as "+
+		"it was while the node was stopped, if no block was signed since; or run spdl reset-state --yes, which keeps what "+
+		"the validator and the worker have signed, and sync again", ErrDisagree, what, c.DBDir())
+}
+
 // Build builds a node. If CometBFT panics because its databases are at different heights, Build
 // returns ErrDisagree instead, or the store.ErrDamage of a read, because the disk is at fault and not
 // the program.
 func Build(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
-	disagree := func(what any) error {
-		return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole "+
-			"folder as it was while the node was stopped, "+
-			"if no block was signed since; or run spdl reset-state --yes, which keeps what the validator and the worker "+
-			"have signed, and sync again", ErrDisagree, what,
-			c.DBDir())
-	}
 	defer func() {
 		r := recover()
 		if damage, ok := r.(error); ok && errors.Is(damage, store.ErrDamage) {
 			n, err = nil, damage
 		} else if r != nil {
-			n, err = nil, disagree(r)
+			n, err = nil, disagree(c, r)
 		}
 	}()
 	n, err = build()
@@ -175,7 +175,7 @@ func Build(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.No
 	}
 	for _, text := range disagreements {
 		if err != nil && strings.Contains(err.Error(), text) {
-			return nil, disagree(err)
+			return nil, disagree(c, err)
 		}
 	}
 	return n, err

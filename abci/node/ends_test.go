@@ -258,13 +258,20 @@ func TestDatabasesThatDisagree(t *testing.T) {
 	for _, name := range []string{"state.db", "blockstore.db"} {
 		require.NoError(t, os.RemoveAll(filepath.Join(c.DBDir(), name)))
 		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(early, name))))
-		_, err := Start(c, a, log.NewNopLogger(), Hooks{})
+		_, err := databases.CheckStopped(c)
+		require.ErrorIs(t, err, databases.ErrDisagree, name)
+		_, err = Start(c, a, log.NewNopLogger(), Hooks{})
 		require.ErrorIs(t, err, databases.ErrDisagree, name)
 		require.ErrorContains(t, err, "spdl reset-state --yes")
 		require.NoError(t, os.RemoveAll(filepath.Join(c.DBDir(), name)))
 		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(late, name))))
 	}
+	height, err := databases.CheckStopped(c)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, height, int64(8))
 	run(t, c, a, 9)
+	_, err = databases.CheckStopped(c)
+	require.NoError(t, err)
 
 	// A state database that lost the validators of the last height.
 	db, err := config.DefaultDBProvider(&config.DBContext{ID: "state", Config: c})
@@ -273,6 +280,8 @@ func TestDatabasesThatDisagree(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Delete([]byte("validatorsKey:"+strconv.FormatInt(s.LastBlockHeight, 10))))
 	require.NoError(t, db.Close())
+	_, err = databases.CheckStopped(c)
+	require.ErrorIs(t, err, databases.ErrDisagree)
 	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
 	require.ErrorIs(t, err, databases.ErrDisagree)
 	require.ErrorContains(t, err, "spdl reset-state --yes")

@@ -168,6 +168,15 @@ func TestEachCheckFails(t *testing.T) {
 					base64.StdEncoding.EncodeToString(s.Participants[0].Id)))
 			})
 		}},
+		{"databases", Fail, "the blocks are 0 to 0, the state is of height 0, the application of height 7",
+			func(t *testing.T, h *Home) { saveState(t, h, func(s *app.State) { s.Height = 7 }) }},
+		{"databases", Fail, "a database is damaged", func(t *testing.T, h *Home) {
+			saveState(t, h, func(*app.State) {})
+			db, err := home.OpenDB(h.Config, "state")
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			require.NoError(t, os.Truncate(filepath.Join(h.Config.DBDir(), "state.db", "CURRENT"), 0))
+		}},
 		{"databases", Fail, "a process has them", func(t *testing.T, h *Home) {
 			db, err := dbm.NewDB("application", dbm.GoLevelDBBackend, h.Config.DBDir())
 			require.NoError(t, err)

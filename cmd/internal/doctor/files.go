@@ -11,6 +11,7 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
+	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
@@ -117,7 +118,8 @@ func (h *Home) hasData() bool {
 }
 
 // databaseLock finds a lock of the databases that contradicts the node's answer: the lock is held
-// although the node does not answer, or free although the node answers.
+// although the node does not answer, or free although the node answers. It finds databases of a stopped node with which
+// the node does not start.
 func databaseLock(_ context.Context, h *Home) Finding {
 	if !h.hasData() {
 		return skip("the node was never started: there are no databases")
@@ -132,7 +134,11 @@ func databaseLock(_ context.Context, h *Home) Finding {
 			return fail("name the home of the node that runs", "a node answers with this home's id, and its databases are "+
 				"elsewhere")
 		}
-		return ok("no process has them: the node is stopped")
+		height, err := databases.CheckStopped(h.Config)
+		if err != nil {
+			return fail("look at the disk; then spdl reset-state --yes, and start the node", "%v", err)
+		}
+		return ok("no process has them: the node is stopped, at height %d", height)
 	}
 	switch {
 	case !strings.Contains(err.Error(), "temporarily unavailable"):
