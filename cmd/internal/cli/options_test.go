@@ -234,7 +234,7 @@ func TestResetSaysWhatIsLost(t *testing.T) {
 }
 
 // TestResetState: without --yes nothing is removed, and the files are named; with it, the validator's
-// last signature and the journal stay.
+// last signature and the journal stay. The only validator's home wants --last-copy too.
 func TestResetState(t *testing.T) {
 	dir := initHome(t, "mine")
 	block := filepath.Join(dir, "data/blockstore.db/x")
@@ -243,8 +243,16 @@ func TestResetState(t *testing.T) {
 	_, stderr, code := spdl(t, "reset-state", "--home", dir)
 	require.Equal(t, command.WrongUse, code)
 	require.Regexp(t, `removes .*\*\.db.*; it keeps .*priv_validator_state\.json.*worker_journal\.json.* --yes`, stderr)
+	_, stderr, code = spdl(t, "reset-state", "--home", dir, "--yes")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "The chain has one validator")
 	require.FileExists(t, block)
-	stdout, stderr, code := spdl(t, "reset-state", "--home", dir, "--yes")
+	genesis := filepath.Join(dir, "config/genesis.json")
+	require.NoError(t, os.Rename(genesis, genesis+".away"))
+	_, stderr, _ = spdl(t, "reset-state", "--home", dir)
+	require.Contains(t, stderr, "Whether another validator has the blocks is not known")
+	require.NoError(t, os.Rename(genesis+".away", genesis))
+	stdout, stderr, code := spdl(t, "reset-state", "--home", dir, "--yes", "--last-copy")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, filepath.Join(dir, "data/*.db"))
 	require.NoFileExists(t, block)

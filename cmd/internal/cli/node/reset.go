@@ -92,7 +92,7 @@ func Reset() *cobra.Command {
 
 // ResetState returns the command reset-state, named as CometBFT's.
 func ResetState() *cobra.Command {
-	var yes bool
+	var yes, lastCopy bool
 	cmd := command.New(&cobra.Command{
 		Use:   "reset-state",
 		Short: "Remove blocks and state; keep what the home has signed",
@@ -101,20 +101,31 @@ func ResetState() *cobra.Command {
 			"--yes nothing is removed, and the files are named.\n" +
 			"The validator's last signature, the worker's journal, keys and configuration stay, so neither signs twice. " +
 			"The node\n" +
-			"then syncs from its peers. A chain whose blocks no other node has cannot go on after it.",
+			"then syncs from its peers. A chain whose blocks no other node has cannot go on after it, so a chain with one\n" +
+			"validator needs --last-copy too.",
 		Example: "  spdl reset-state --home ./node\n" +
 			"  spdl reset-state --home ./node --yes",
-	}, func(r *command.Run, _ []string) error { return resetState(r, yes) })
+	}, func(r *command.Run, _ []string) error { return resetState(r, yes, lastCopy) })
 	command.Flag(cmd, &yes, "yes", false, "really remove it")
+	command.Flag(cmd, &lastCopy, "last-copy", false, "also on a chain with one validator, whose blocks no other node may have")
 	return cmd
 }
 
-func resetState(r *command.Run, yes bool) error {
+func resetState(r *command.Run, yes, lastCopy bool) error {
 	c, a, err := r.LoadHome()
 	if err != nil {
 		return err
 	}
 	why := "The node then syncs from its peers. If others have the blocks, say --yes"
+	switch n, err := home.CountValidators(c); {
+	case home.IsWorkerGroup(c, a) || a.IsRelay():
+	case err != nil:
+		why = fmt.Sprintf("Whether another validator has the blocks is not known (%v). %s", err, why)
+	case n == 1 && !lastCopy:
+		yes = false
+		why = "The chain has one validator, so this home may have the only copy of its blocks, and without them the chain " +
+			"cannot go on. If another node has them, say --last-copy --yes; a new chain wants spdl unsafe-reset-all"
+	}
 	return stateLossOf(c, a).cause(r, yes || home.IsWorkerGroup(c, a), why, func() error { return home.ResetState(c, a) })
 }
 
