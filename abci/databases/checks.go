@@ -152,9 +152,9 @@ func (d *Set) CheckValidators(c *config.Config) error {
 
 // disagree returns an ErrDisagree with the reason and the remedy.
 func disagree(c *config.Config, what any) error {
-	return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole folder as "+
-		"it was while the node was stopped, if no block was signed since; or run spdl reset-state --yes, which keeps what "+
-		"the validator and the worker have signed, and sync again", ErrDisagree, what, c.DBDir())
+	return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole folder "+
+		"as it was while the node was stopped, if no block was signed since; or run spdl reset-state --yes, which keeps "+
+		"what the validator and the worker have signed, and sync again", ErrDisagree, what, c.DBDir())
 }
 
 // Build builds a node. If CometBFT panics because its databases are at different heights, Build
