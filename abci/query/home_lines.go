@@ -24,8 +24,8 @@ func (h *Home) Lines() (all []HomeLine) {
 			h.Convicted)
 	}
 	if h.Inactive {
-		add(true, "inactive", "since its absence: rounds close without waiting for the gradient of this home's participant; %s",
-			h.Probe())
+		add(true, "inactive", "since its absence: rounds close without waiting for the gradient of this home's participant; "+
+			"%s", h.Probe())
 	}
 	if h.Trainer == TrainerFree {
 		add(false, "trainer", `%s: it can read the node's keys and send the data away (worker.sandbox is "off")`, h.Trainer)

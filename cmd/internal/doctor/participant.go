@@ -158,9 +158,9 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 		found += ", signer " + s.Home.Signer
 	}
 	if s.Home != nil && s.Home.Inactive {
-		return warn("once its gradient comes in time in a probe round, or in two others, rounds wait for it again; until then "+
-			"leave the node running (docs/CONFIGURATION.md, Inactive hosts)", "%s; inactive since its absence, so rounds close "+
-			"without waiting for it; %s", found, s.Home.Probe())
+		return warn("once its gradient comes in time in a probe round, or in two others, rounds wait for it again; until "+
+			"then leave the node running (docs/CONFIGURATION.md, Inactive hosts)", "%s; inactive since its absence, so rounds "+
+			"close without waiting for it; %s", found, s.Home.Probe())
 	}
 	if ago > silentRounds && !s.Done {
 		return warn("the worker's log says what it waits for; see the checks signer and consent, and spdl query privacy",

@@ -169,8 +169,8 @@ func read(path string, into any) error {
 		return fmt.Errorf("the file has more than %d bytes", maxFile)
 	}
 	if err := strictjson.Decode(data, into); err != nil {
-		return fmt.Errorf("%w: the file is cut off or damaged, or of another release of spdl: ask its author to send it again",
-			err)
+		return fmt.Errorf("%w: the file is cut off or damaged, or of another release of spdl: ask its author to send it "+
+			"again", err)
 	}
 	return nil
 }

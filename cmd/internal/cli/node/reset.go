@@ -107,7 +107,8 @@ func ResetState() *cobra.Command {
 			"  spdl reset-state --home ./node --yes",
 	}, func(r *command.Run, _ []string) error { return resetState(r, yes, lastCopy) })
 	command.Flag(cmd, &yes, "yes", false, "really remove it")
-	command.Flag(cmd, &lastCopy, "last-copy", false, "also on a chain with one validator, whose blocks no other node may have")
+	command.Flag(cmd, &lastCopy, "last-copy", false, "also on a chain with one validator, whose blocks no other node may "+
+		"have")
 	return cmd
 }
 
