@@ -177,8 +177,8 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 		report.CPU = p.CPU
 	}
 	still := time.AfterFunc(stillness, func() {
-		fmt.Fprintf(r.Err, "no round has closed for %v: %s doctor --home %s, or the nodes' logs, such as %s, say why\n", stillness,
-			command.Program("spdl"), n.Manifest.Home, n.Nodes[0].LogFile())
+		fmt.Fprintf(r.Err, "no round has closed for %v: %s doctor --home %s, or the nodes' logs, such as %s, say why\n",
+			stillness, command.Program("spdl"), n.Manifest.Home, n.Nodes[0].LogFile())
 	})
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {
