@@ -233,7 +233,7 @@ func TestNetOfUnfitData(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "my.py"), []byte(fromMinusOne), 0o600))
 	_, stderr, code = spdl(t, "testnet", "init", "--manifest", manifest, "--home", net)
 	require.Equal(t, 1, code)
-	const says = "trainer failed: it did not start: it says: load of my.py: y[0] is -1"
+	const says = "trainer failed: it did not start: it says: load of my.py: y[0] is no label"
 	require.Contains(t, stderr, says)
 	require.NoDirExists(t, net)
 	stdout, stderr, code := spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python)
@@ -265,7 +265,7 @@ func TestModulesThatAreNone(t *testing.T) {
 		{"has no function none", 1, []string{"--module", my + ":none"}},
 		{"my.py:fails fails: my.py:7: RuntimeError: no luck", 1, []string{"--module", my + ":fails"}},
 		{"array w has shape [3, 3], and the data have 784 inputs and 10 classes", 1, []string{"--module", my + ":build"}},
-		{"load of my.py: y[0] is -1, want a label from 0 to 2, as array w has 3 rows; 4 of 10 labels are outside", 1,
+		{"load of my.py: y[0] is no label from 0 to 2, as array w has 3 rows; 4 of 10 labels are outside", 1,
 			[]string{"--module", written(t, "my.py", fromMinusOne) + ":build"}},
 		{"python has no no_such_module: install it for this interpreter", 1,
 			[]string{"--module", written(t, "my.py", "import no_such_module") + ":build"}},

@@ -14,7 +14,8 @@ ROWS = 4096  # that are searched at once, which bounds the memory
 
 class Loaded:
     """The arrays that load returned, in NumPy, of which each row has been checked. Every error is Unsuitable
-    and names the source, as "load of my.py", the array, the row, its value and the bound."""
+    and names the source, as "load of my.py", the array, the row and the bound, but no label: labels are private,
+    and the error is in logs."""
 
     def __init__(self, source: str, returned: Any, classified: bool = True) -> None:
         """classified says that labels are positions of classes, which cross-entropy takes; a loss of its own
@@ -43,8 +44,8 @@ class Loaded:
         for name, labels in (("y", self.y), ("y_test", self.y_test)):
             bad = np.flatnonzero((labels < 0) | (labels >= classes))
             if len(bad):
-                raise self.wrong("%s[%d] is %d, want a label from 0 to %d, as %s; %d of %d labels are outside"
-                                 % (name, bad[0], labels[bad[0]], classes - 1, because, len(bad), len(labels)))
+                raise self.wrong("%s[%d] is no label from 0 to %d, as %s; %d of %d labels are outside"
+                                 % (name, bad[0], classes - 1, because, len(bad), len(labels)))
 
     def wrong(self, text: str) -> Unsuitable:
         """The error that the text describes."""
@@ -74,9 +75,9 @@ class Loaded:
         if labels.dtype.kind in "iu":
             return
         broken = np.flatnonzero(labels != np.floor(labels)) if labels.dtype.kind == "f" else []
-        at = broken[0] if len(broken) else 0
-        raise self.wrong("%s[%d] is %s, of type %s, want whole numbers, the positions of the classes from 0%s"
-                         % (name, at, labels[at], labels.dtype, "" if len(broken) else ": %s.astype(int)" % name))
+        remedy = "; %s[%d] is none" % (name, broken[0]) if len(broken) else ": %s.astype(int)" % name
+        raise self.wrong("%s is of type %s, want whole numbers, the positions of the classes from 0%s"
+                         % (name, labels.dtype, remedy))
 
     def _groups(self, groups: Any) -> List[Any]:
         names = [g.item() if getattr(g, "ndim", 1) == 0 else g for g in groups]  # NumPy's and PyTorch's as Python's

@@ -60,7 +60,7 @@ class TestDescribe(unittest.TestCase):
         labels = "return x, np.arange(10) % 3"
         done = self.run_on("build", text=MODEL.replace(labels, labels + " - 1"))
         self.assertEqual((done.returncode, done.stdout), (3, ""))
-        self.assertEqual(done.stderr.split("\n")[-2], "load of my.py: y[0] is -1, want a label from 0 to 2, as array w "
+        self.assertEqual(done.stderr.split("\n")[-2], "load of my.py: y[0] is no label from 0 to 2, as array w "
                          "has 3 rows; 4 of 10 labels are outside")
 
     def test_reasons(self):

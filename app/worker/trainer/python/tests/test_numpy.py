@@ -110,11 +110,11 @@ class TestNumPy(unittest.TestCase):
                 (r"y has 5 rows, want 6, the rows of x$", "y", y[:5]),
                 (r"y_test has 5 rows, want 6, the rows of x_test", "y_test", y[:5]),
                 (r"y has shape \[6, 1\], want \[6\], one label for each row", "y", y[:, None]),
-                (r"y\[2\] is 0.5, of type float64, want whole numbers, the positions of the classes from 0$", "y",
+                (r"y is of type float64, want whole numbers, the positions of the classes from 0; y\[2\] is none$", "y",
                  np.array([0, 1, 0.5, 1, 1, 1])),
-                (r"y_test\[0\] is 0.0, of type float32, .*: y_test.astype\(int\)", "y_test", y.astype(np.float32)),
+                (r"y_test is of type float32, .*: y_test.astype\(int\)$", "y_test", y.astype(np.float32)),
                 (r"y\[1\] is nan, want a finite number", "y", np.array([0, np.nan, 2, 0, 1, 2])),
-                (r"y\[0\] is True, of type bool", "y", y > -1),
+                (r"y is of type bool, .*: y.astype\(int\)$", "y", y > -1),
                 (r"groups has 5 rows, want 6, the rows of x", "groups", list("abcde")),
                 (r"groups\[3\] is nan, want the name of the group of row 3", "groups", [1, 1, 2, float("nan"), 3, 3]),
                 (r"groups\[5\] is '', want", "groups", list("abcde") + [""]),
@@ -130,12 +130,12 @@ class TestNumPy(unittest.TestCase):
         of_chain = [{"name": "coef_", "shape": [4, 2]}, {"name": "intercept_", "shape": [4]}]
         own = {"w": np.zeros((3, 2)), "b": np.zeros(3)}
         for want, model, tensors, labels, tested in (
-                (r"y\[4\] is -1, want a label from 0 to 2, as array w has 3 rows; 1 of 6 labels are outside", own, (),
+                (r"y\[4\] is no label from 0 to 2, as array w has 3 rows; 1 of 6 labels are outside", own, (),
                  [0, 1, 2, 0, -1, 2], y),
-                (r"y_test\[5\] is 3, want a label from 0 to 2, as array w has 3 rows", own, (), y, [0, 1, 2, 0, 1, 3]),
-                (r"y_test\[1\] is 3, want a label from 0 to 2, as the greatest of y is 2", LogisticRegression(), (), y,
+                (r"y_test\[5\] is no label from 0 to 2, as array w has 3 rows", own, (), y, [0, 1, 2, 0, 1, 3]),
+                (r"y_test\[1\] is no label from 0 to 2, as the greatest of y is 2", LogisticRegression(), (), y,
                  [0, 3, 2, 0, 1, 3]),
-                (r"y\[0\] is 4, want a label from 0 to 3, as the chain has 4 classes", LogisticRegression(), of_chain,
+                (r"y\[0\] is no label from 0 to 3, as the chain has 4 classes", LogisticRegression(), of_chain,
                  [4, 1, 2, 0, 1, 2], y)):
             with self.subTest(want), self.assertRaisesRegex(Unsuitable, want):
                 LinearStudy(hello(tensors), model, (x, np.array(labels), x, np.array(tested)))
