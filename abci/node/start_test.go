@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,7 +32,7 @@ func alone(t *testing.T, rounds uint64) (*config.Config, home.AppConfig) {
 	t.Helper()
 	c, a := home.DefaultConfig(), home.DefaultAppConfig()
 	home.UseLoopback(c)
-	c.RPC.ListenAddress, c.P2P.ListenAddress = free(t), "tcp://127.0.0.1:0"
+	c.RPC.ListenAddress, c.P2P.ListenAddress = "tcp://"+stage.Address(t), "tcp://127.0.0.1:0"
 	made, err := home.Init(filepath.Join(t.TempDir(), "home"), c, a)
 	require.NoError(t, err)
 	p, err := preset.New("pixels", 1)
@@ -46,20 +45,6 @@ func alone(t *testing.T, rounds uint64) (*config.Config, home.AppConfig) {
 	require.NoError(t, err)
 	require.NoError(t, doc.SaveAs(c.GenesisFile()))
 	return c, a
-}
-
-// free returns an unused address, with a port below the ports that Linux gives to outgoing
-// connections: an outgoing connection could take such a port before the node does.
-func free(t *testing.T) string {
-	t.Helper()
-	for range 1000 {
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000))); err == nil {
-			defer l.Close()
-			return fmt.Sprintf("tcp://%s", l.Addr())
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }
 
 // TestCheckTxKeepsNothing: CometBFT's /check_tx returns the node's verdict on a transaction, and no

@@ -79,7 +79,7 @@ func TestStrangerReachesNoReactor(t *testing.T) {
 	defer func() { prometheus.DefaultRegisterer = before }()
 	c, a := alone(t, 100_000)
 	a.Worker.Enabled = false
-	c.P2P.ListenAddress = free(t)
+	c.P2P.ListenAddress = "tcp://" + stage.Address(t)
 	c.Instrumentation.Prometheus, c.Instrumentation.PrometheusListenAddr = true, "127.0.0.1:0"
 	friend := ed25519.GenPrivKey()
 	a.P2P.AllowedPeers = string(p2p.PubKeyToID(friend.PubKey()))
@@ -102,7 +102,7 @@ func TestRelayHasNoKeys(t *testing.T) {
 	c, _ := alone(t, 100)
 	relay, a := home.DefaultConfig(), home.DefaultAppConfig()
 	home.UseLoopback(relay)
-	relay.RPC.ListenAddress, relay.P2P.ListenAddress = "", free(t)
+	relay.RPC.ListenAddress, relay.P2P.ListenAddress = "", "tcp://"+stage.Address(t)
 	a.Node.Role, a.Worker.Enabled = home.RoleRelay, false
 	made, err := home.Init(filepath.Join(t.TempDir(), "relay"), relay, a)
 	require.NoError(t, err)

@@ -11,7 +11,10 @@
 package stage
 
 import (
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,6 +77,20 @@ func Python(t testing.TB, modules string) string {
 		}
 	}
 	t.Skip("no python3 has the modules " + modules + ": on Debian, apt-get install python3-numpy python3-torch")
+	return ""
+}
+
+// Address returns a loopback address, such as "127.0.0.1:12000", on which nobody listens. Its port is
+// below the ports that Linux gives to outgoing connections, one of which could take it before the test.
+func Address(t testing.TB) string {
+	t.Helper()
+	for range 1000 {
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000))); err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("no free port")
 	return ""
 }
 

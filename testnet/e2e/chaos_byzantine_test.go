@@ -21,6 +21,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // f participants, or one validator, do what the protocol forbids. Nothing is healed: the net has to
@@ -111,7 +112,7 @@ func twin(c *chaos) {
 	_, err := p2p.LoadOrGenNodeKey(filepath.Join(home, "config", "node_key.json"))
 	require.NoError(c, err)
 	require.NoError(c, c.Start(i))
-	stop := c.beside(home, "SPDL_WORKER_ENABLED=false", "CMT_RPC_LADDR=tcp://"+loopback(c.T))
+	stop := c.beside(home, "SPDL_WORKER_ENABLED=false", "CMT_RPC_LADDR=tcp://"+stage.Address(c.T))
 	defer stop()
 	c.eventually(func() bool { return c.convicted(i) }, "nobody proves that validator %d voted twice", i)
 }
@@ -132,7 +133,7 @@ func (c *chaos) beside(home string, env ...string) (stop func()) {
 	allow(c.T, c.Net, home)
 	time.Sleep(allowed)
 	cmd := exec.Command(binary, "start", "--home", home)
-	cmd.Env = append(os.Environ(), "CMT_P2P_LADDR=tcp://"+loopback(c.T), "CMT_P2P_PERSISTENT_PEERS="+
+	cmd.Env = append(os.Environ(), "CMT_P2P_LADDR=tcp://"+stage.Address(c.T), "CMT_P2P_PERSISTENT_PEERS="+
 		strings.Join(peers, ","),
 		"CMT_P2P_PEX=false", "CMT_P2P_ADDR_BOOK_STRICT=false", "CMT_P2P_ALLOW_DUPLICATE_IP=true")
 	cmd.Env = append(cmd.Env, env...)

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet/hostile"
 )
 
@@ -121,7 +122,7 @@ func synced(c *chaos, met ...func(*client.Client) (end func())) {
 	trust := int64(5)
 	header, err := c.clients[0].RPC().Commit(context.Background(), &trust)
 	require.NoError(c, err)
-	rpc := "tcp://" + loopback(c.T)
+	rpc := "tcp://" + stage.Address(c.T)
 	open := fmt.Sprintf("SPDL_P2P_MEMBERS_ONLY=%t", len(met) == 0) // strangers reach a node that is open alone
 	sound := c.sound()
 	server := func(i int) string { return strings.TrimPrefix(c.Net.Nodes[sound[i]].RPC, "tcp://") }

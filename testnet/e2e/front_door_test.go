@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -97,7 +98,7 @@ func frontDoor(t *testing.T, readers *authority, server *authority, explorer, rp
 	if _, err := os.Stat(nginx); err != nil {
 		t.Skip("nginx is not installed (Debian: nginx)")
 	}
-	dir, at := t.TempDir(), loopback(t)
+	dir, at := t.TempDir(), stage.Address(t)
 	key, err := x509.MarshalPKCS8PrivateKey(server.key)
 	require.NoError(t, err)
 	writePEM(t, filepath.Join(dir, "server.pem"), "CERTIFICATE", server.cert.Raw)
@@ -145,7 +146,7 @@ func frontDoor(t *testing.T, readers *authority, server *authority, explorer, rp
 // make it worse. Without a certificate nothing is read; with one of another authority neither; with
 // one of ours what is read-only, and nothing else, within sizes and rates. One that may send sends.
 func TestFrontDoor(t *testing.T) {
-	explorer := loopback(t)
+	explorer := stage.Address(t)
 	n := start(t, testnet.Manifest{Validators: 1}, func(made *testnet.Net) {
 		for key, value := range map[string]string{"explorer.enabled": "true", "explorer.laddr": "tcp://" + explorer,
 			"api.rate": "500", "api.burst": "1000", "rpc.unsafe": "true"} {

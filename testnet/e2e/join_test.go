@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	stdnet "net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +19,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -35,20 +34,6 @@ func spdl(t *testing.T, into any, args ...string) {
 	if into != nil {
 		require.NoError(t, json.Unmarshal(out, into), "%s", out)
 	}
-}
-
-// loopback returns an address that nobody listens on, below the ports that Linux gives
-// to outgoing connections: one of those could take it before the node does.
-func loopback(t *testing.T) string {
-	t.Helper()
-	for range 1000 {
-		if l, err := stdnet.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000))); err == nil {
-			defer l.Close()
-			return l.Addr().String()
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }
 
 // allow lets the node of a home in at all nodes of a net, which may run.
@@ -88,10 +73,10 @@ func TestJoin(t *testing.T) {
 		spdl(t, &id, "show-node-id", "--home", node.Home)
 		peers = append(peers, id.NodeID+"@"+node.P2P)
 	}
-	rpc := "tcp://" + loopback(t)
+	rpc := "tcp://" + stage.Address(t)
 	erin := exec.Command(binary, "start", "--home", home)
 	erin.Env = append(os.Environ(),
-		"CMT_RPC_LADDR="+rpc, "CMT_P2P_LADDR=tcp://"+loopback(t), "CMT_P2P_PERSISTENT_PEERS="+strings.Join(peers, ","),
+		"CMT_RPC_LADDR="+rpc, "CMT_P2P_LADDR=tcp://"+stage.Address(t), "CMT_P2P_PERSISTENT_PEERS="+strings.Join(peers, ","),
 		"CMT_P2P_PEX=false", "CMT_P2P_ADDR_BOOK_STRICT=false", "CMT_P2P_ALLOW_DUPLICATE_IP=true", "SPDL_WORKER_DATA=embedded",
 		"SPDL_WORKER_PARTS=5", "SPDL_WORKER_PART=4")
 	log, err := os.Create(filepath.Join(t.TempDir(), "erin.log"))

@@ -45,14 +45,14 @@ func vault(t *testing.T, node, home string) []string {
 		"tcp://"+at), 1), 0o600))
 	id, err := exec.Command(binary, "show-node-id", "--home", node).Output()
 	require.NoError(t, err)
-	return []string{"signer", "--home", home, "--never-signed", "--connect", at, "--node-id", strings.TrimSpace(string(id)),
-		"--log-level", "error"}
+	return []string{"signer", "--home", home, "--never-signed", "--connect", at, "--node-id",
+		strings.TrimSpace(string(id)), "--log-level", "error"}
 }
 
 // TestRemoteValidator trains with a validator whose key a signer in another process holds. The
-// signer is killed with SIGKILL five or ten times, every fifth time with its node: the validator signs blocks again each
-// time, the training goes on without it, no height has two of its signatures, and a second signer
-// on the same key does not start.
+// signer is killed with SIGKILL five or ten times, every fifth time with its node: the validator
+// signs blocks again each time, the training goes on without it, no height has two of its
+// signatures, and a second signer on the same key does not start.
 func TestRemoteValidator(t *testing.T) {
 	var line []string
 	launch := func() *exec.Cmd {

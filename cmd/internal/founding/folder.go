@@ -14,6 +14,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/internal/newfile"
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
@@ -181,7 +182,7 @@ func writeNew(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return writeNewFile(path, data)
+	return newfile.Write(path, data)
 }
 
 // replaceFile writes a value as JSON to a file, in place of one that is there.
@@ -196,17 +197,4 @@ func replaceFile(path string, v any) error {
 func encode(v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	return append(data, '\n'), err
-}
-
-// writeNewFile writes a file that must not exist.
-func writeNewFile(path string, data []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s exists already, and nothing is overwritten", path)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	return errors.Join(err, file.Sync(), file.Close())
 }

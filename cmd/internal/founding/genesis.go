@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/newfile"
 )
 
 // participants returns the participants of the entries, with the proofs that are there.
@@ -66,7 +67,7 @@ func (f *Founding) Genesis() ([]byte, error) {
 func Install(path string, genesis []byte, begun func() (string, error)) error {
 	there, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return writeNewFile(path, genesis)
+		return newfile.Write(path, genesis)
 	}
 	if err != nil || string(there) == string(genesis) {
 		return err

@@ -220,7 +220,7 @@ type archiveOptions struct{ node, out string }
 
 func (o *archiveOptions) run(r *command.Run, _ []string) (err error) {
 	path := o.out
-	if err := command.CheckNew(path); err != nil {
+	if err := command.CheckOut("out", path, ""); err != nil {
 		return err
 	}
 	src, err := source(r, o.node, "")

@@ -93,7 +93,7 @@ func (o *options) run(r *command.Run, args []string) error {
 		if err := file.write(&b); err != nil {
 			return err
 		}
-		if err := command.WriteNew(file.path, b.Bytes()); err != nil {
+		if err := command.WriteOut(file.path, b.Bytes()); err != nil {
 			return err
 		}
 		fmt.Fprintln(r.Err, "wrote", file.path)
@@ -104,9 +104,8 @@ func (o *options) run(r *command.Run, args []string) error {
 // checkFiles returns an error if a file to write exists, or has the ending of another kind.
 func (o *options) checkFiles() error {
 	return cmp.Or(
-		command.CheckEnding("out", o.out, "it is an HTML page, and --csv writes the points", ".html", ".htm"),
-		command.CheckEnding("csv", o.csv, "it holds the points as CSV, and --out writes the page", ".csv"),
-		command.CheckNew(o.out), command.CheckNew(o.csv))
+		command.CheckOut("out", o.out, "it is an HTML page, and --csv writes the points", ".html", ".htm"),
+		command.CheckOut("csv", o.csv, "it holds the points as CSV, and --out writes the page", ".csv"))
 }
 
 // checkRuns rejects runs that cannot stand side by side before any chain is replayed, as far as files and

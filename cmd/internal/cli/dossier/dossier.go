@@ -90,11 +90,8 @@ func (o *options) run(r *command.Run, args []string) error {
 	if o.template {
 		return r.Show(map[string]string{"template": sheet.Template()}, command.Line(sheet.Template()))
 	}
-	if err := command.CheckEnding("out", o.out, "a dossier is a ZIP archive, with its page in it as HTML and Markdown",
+	if err := command.CheckOut("out", o.out, "a dossier is a ZIP archive, with its page in it as HTML and Markdown",
 		".zip"); err != nil {
-		return err
-	}
-	if err := command.CheckNew(o.out); err != nil {
 		return err
 	}
 	sheets, err := o.readSheets()
@@ -129,7 +126,7 @@ func (o *options) run(r *command.Run, args []string) error {
 		ChainID: chain.Last().ChainID, Height: chain.Last().Height, Header: fmt.Sprintf("%x", []byte(chain.Last().Hash())),
 		Rounds: len(gathered.Records)}
 	m.Proven, m.Declared = page.Count()
-	if err := command.WriteNew(m.File, data); err != nil {
+	if err := command.WriteOut(m.File, data); err != nil {
 		return err
 	}
 	for _, closed := range gathered.Declared.Unproven {

@@ -100,7 +100,7 @@ func (o *exportOptions) check() (args []string, err error) {
 	}
 	o.format = format
 	if o.out != "-" {
-		if err := command.CheckNew(o.out); err != nil {
+		if err := command.CheckOut("out", o.out, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +159,7 @@ func (o *exportOptions) run(r *command.Run, _ []string) error {
 	if out == "" {
 		out = fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, o.format)
 	}
-	if err := command.WriteNew(out, data); err != nil {
+	if err := command.WriteOut(out, data); err != nil {
 		return err
 	}
 	return r.Show(struct {

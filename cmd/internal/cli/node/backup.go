@@ -52,7 +52,7 @@ func (o *backupOptions) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := command.CheckNew(o.out); err != nil {
+	if err := command.CheckOut("out", o.out, ""); err != nil {
 		return err
 	}
 	secret, err := o.passphrase.Read(r, "Passphrase of the backup", true)
