@@ -15,7 +15,6 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/libs/service"
 	cmtnode "github.com/cometbft/cometbft/node"
-	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/types"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -239,9 +238,6 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	return r.startWorker(ctx, c, a, own, logger.With("module", "worker"), h)
 }
 
-// isSyncing reports whether the node has not started consensus yet.
-func (r *Running) isSyncing() bool { return r.Node == nil || r.Node.ConsensusReactor().WaitSync() }
-
 // run starts the CometBFT node or, if unlisted is set, only its switch with the reactors.
 func (r *Running) run(unlisted bool) error {
 	if !unlisted {
@@ -302,31 +298,6 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	}
 	r.registerGauges(c, a, options.Metrics, func(s *app.State) bool { return declare(s).Consent == home.ConsentAwaited })
 	return nil
-}
-
-// openValidator returns the validator of a member's node, whose key a remote signer or the home has.
-func (r *Running) openValidator(ctx context.Context, c *config.Config, chainID string, nodeKey *p2p.NodeKey,
-	keys *home.Keystore, logger log.Logger) (validator types.PrivValidator, err error) {
-	if at := c.PrivValidatorListenAddr; at != "" {
-		if r.remote, err = awaitSigner(ctx, at, chainID, nodeKey, logger); err != nil {
-			return nil, err
-		}
-		validator = r.remote
-	} else {
-		if r.validatorLock, err = home.LockValidator(c); err != nil {
-			return nil, err
-		}
-		local, err := keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
-		if err != nil {
-			return nil, err
-		}
-		if r.paused, err = home.PauseSigning(c, local, r.isSyncing, r.log); err != nil {
-			return nil, err
-		}
-		validator = r.paused
-	}
-	r.votes.key, err = validator.GetPubKey()
-	return validator, err
 }
 
 // options returns the options of the application.

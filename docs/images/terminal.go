@@ -96,8 +96,8 @@ func after(lines []string, expression string) (int, error) {
 	return i + 1, nil
 }
 
-// pauses returns the times of the lines from the one with index head on, of which the first comes after gap and no
-// other later than gap after the one before it.
+// pauses returns when the picture shows the lines at[head:]. The first line appears after gap. Each later line keeps
+// its distance from the line before it, up to gap.
 func pauses(at []time.Duration, head int, gap time.Duration) (times []time.Duration) {
 	now := time.Duration(0)
 	for i := head; i < len(at); i++ {

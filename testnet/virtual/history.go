@@ -312,11 +312,11 @@ func fault(r *rand.Rand, nodes int, names []string) []Event {
 	return []Event{e}
 }
 
-// split cuts the net in two at the time of e: it disconnects each of the first n nodes of who from
-// all nodes after them.
-func split(e Event, who []int, n int) (parts []Event) {
-	for _, e.Node = range who[:n] {
-		e.Action, e.Peers = Disconnect, slices.Clone(who[n:])
+// split returns events that cut the net in two at the time of e: they disconnect the first n nodes
+// from the other nodes.
+func split(e Event, nodes []int, n int) (parts []Event) {
+	for _, e.Node = range nodes[:n] {
+		e.Action, e.Peers = Disconnect, slices.Clone(nodes[n:])
 		parts = append(parts, e)
 	}
 	return parts

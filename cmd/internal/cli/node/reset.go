@@ -118,16 +118,19 @@ func resetState(r *command.Run, yes, lastCopy bool) error {
 		return err
 	}
 	why := "The node then syncs from its peers. If others have the blocks, say --yes"
-	switch n, err := home.CountValidators(c); {
-	case home.IsWorkerGroup(c, a) || a.IsRelay():
-	case err != nil:
-		why = fmt.Sprintf("Whether another validator has the blocks is not known (%v). %s", err, why)
-	case n == 1 && !lastCopy:
-		yes = false
-		why = "The chain has one validator, so this home may have the only copy of its blocks, and without them the chain " +
-			"cannot go on. If another node has them, say --last-copy --yes; a new chain wants spdl unsafe-reset-all"
+	group := home.IsWorkerGroup(c, a)
+	if !group && !a.IsRelay() && !lastCopy {
+		n, err := home.CountValidators(c)
+		switch {
+		case err != nil:
+			why = fmt.Sprintf("Whether another validator has the blocks is not known (%v). %s", err, why)
+		case n == 1:
+			yes = false
+			why = "The chain has one validator, so this home may have the only copy of its blocks, and without them the " +
+				"chain cannot go on. If another node has them, say --last-copy --yes; a new chain wants spdl unsafe-reset-all"
+		}
 	}
-	return stateLossOf(c, a).cause(r, yes || home.IsWorkerGroup(c, a), why, func() error { return home.ResetState(c, a) })
+	return stateLossOf(c, a).cause(r, yes || group, why, func() error { return home.ResetState(c, a) })
 }
 
 func reset(r *command.Run, yes bool) error {

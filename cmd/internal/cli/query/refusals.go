@@ -17,8 +17,8 @@ import (
 
 func queryRefusals() *cobra.Command {
 	return question{use: "refusals [[EPOCH] ROUND]", example: "spdl query refusals 41",
-		short: "Gradients that this node did not admit: by whom and why " +
-			"(default: in the last 256 rounds)", args: RoundArgs,
+		short: "Gradients that this node rejected, with sender and reason " +
+			"(default: of the last 256 rounds)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			ask := c.Refusals
 			if len(args) > 0 {

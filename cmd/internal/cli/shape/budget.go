@@ -24,8 +24,9 @@ func AfterSpend(err error, spent *float64) error {
 		err, accountant.Text(*spent))
 }
 
-// CheckBudgets returns a warning about the active participants whose remaining budget does not pay for
-// all rounds of an epoch, "" if there are none, and those for whom it pays for no round.
+// CheckBudgets compares the remaining budgets of the active participants with the cost of an epoch. The
+// warning names the participants that cannot pay for all rounds; it is "" if all can. broke lists the
+// participants that cannot pay for a single round.
 func CheckBudgets(members []app.Participant, p params.Params) (warning string, broke []uint32, err error) {
 	var short []uint32
 	var poorest app.Participant
