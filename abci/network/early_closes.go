@@ -9,8 +9,9 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 )
 
-// If a peer closes a connection that is not older than earlyClose, the peer probably does not admit
-// this node: CometBFT decides on admission right after the handshake.
+// earlyClose is the max age of a connection whose close counts as early. A peer that closes a
+// connection early probably does not admit this node, because CometBFT decides on admission right
+// after the handshake.
 const earlyClose = 3 * time.Second
 
 // maxEarlyCloses bounds the number of nodes that earlyCloses remembers.
@@ -56,7 +57,8 @@ func (e *earlyCloses) RemovePeer(peer p2p.Peer, reason any) {
 	}
 }
 
-// note remembers that a node closed the connection.
+// note records that a node has closed its connection with this node early. If more than
+// maxEarlyCloses nodes are recorded, note drops the oldest record.
 func (e *earlyCloses) note(id p2p.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,7 +74,8 @@ func (e *earlyCloses) note(id p2p.ID) {
 	delete(e.closeTimes, oldest)
 }
 
-// forget forgets a node, because it was connected for longer than earlyClose, or was not reached.
+// forget drops the record of a node that was connected for longer than earlyClose, or that this
+// node could not reach.
 func (e *earlyCloses) forget(id p2p.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -91,8 +94,8 @@ func (e *earlyCloses) connectedPeers() (n int) {
 	return n
 }
 
-// closedBy returns the ids of the remembered nodes, in increasing order, without those that have been connected
-// again for longer than earlyClose.
+// closedBy returns the ids of the recorded nodes, in increasing order. It leaves out nodes that
+// have been connected again for longer than earlyClose.
 func (e *earlyCloses) closedBy() (ids []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

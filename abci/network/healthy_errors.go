@@ -14,7 +14,7 @@ import (
 )
 
 // CometBFT v0.40.0 logs these messages about a peer at error level, although they also occur in a
-// healthy net. A test searches the module's source for these messages.
+// healthy net. A test searches CometBFT's source for these messages.
 const (
 	saidNotDialed   = "Error dialing peer"
 	saidPeerStopped = "Stopping peer for error"
@@ -22,9 +22,9 @@ const (
 
 // OfHealthyNet recognizes the errors about a peer that also occur in a healthy net. For such an
 // error it returns the text of a log line at a lower level, and for any other error "". These
-// errors occur if a peer is not running, if two nodes dial each other at once, or if the peer's
-// member has left. CometBFT and redial dial a missing peer again, and redial warns if a persistent
-// peer stays missing.
+// errors occur if a peer is not running, if two nodes dial each other at once, or if the member
+// that runs the peer has left. CometBFT and redial dial a missing peer again, and redial warns if a
+// persistent peer stays missing.
 func OfHealthyNet(message string, keyvals []any) string {
 	is := func(expected func(error) bool) bool {
 		return slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && expected(err) })

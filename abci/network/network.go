@@ -24,8 +24,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Network connects a node to its peers. A start calls its methods in this order: New, Configure,
-// Options, Attach, Watch.
+// Network connects a node to its peers. The start of a node calls its methods in this order: New,
+// Configure, Options, Attach, Watch.
 type Network struct {
 	*admission.Control // decides which nodes may connect
 	limit.Messages     // bounds the memory of a peer's messages; set by Configure
@@ -33,9 +33,9 @@ type Network struct {
 	gossip  string
 	genesis app.Genesis
 	log     log.Logger
-	// persistentPeers is the list of persistent peers with which CometBFT starts: the peers in
-	// config.toml or, if there are none, the active members at their registered addresses. The list
-	// always has the relays. Configure sets it.
+	// persistentPeers is the comma-separated list of persistent peers with which CometBFT starts.
+	// It has the peers in config.toml or, if there are none, the active members at their registered
+	// addresses. It also has the relays in app.toml. Configure sets it.
 	persistentPeers string
 
 	txs         *reactor.TxReactor
@@ -44,7 +44,7 @@ type Network struct {
 	earlyCloses *earlyCloses
 
 	node         *cmtnode.Node
-	regossipDone sync.WaitGroup // counts the goroutine of regossip
+	regossipDone sync.WaitGroup // waits for the goroutine that runs regossip
 }
 
 // New returns the network of a node. The settings s in app.toml and the members in the chain's
@@ -135,8 +135,10 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	})
 }
 
-// Wait blocks until regossip has ended. No other goroutine of Watch uses the application.
+// Wait blocks until regossip has ended. The other goroutines that Watch starts only read the
+// committed state, so Stop need not wait for them.
 func (n *Network) Wait() { n.regossipDone.Wait() }
 
-// ReceivedBytes returns the number of bytes that gossip has received, by kind, as in the metrics.
+// ReceivedBytes returns the number of bytes that gossip has received, by kind. The kinds are the
+// label values in the metrics.
 func (n *Network) ReceivedBytes() map[string]int64 { return n.txs.ReceivedBytes() }

@@ -26,9 +26,9 @@ func validators(s *app.State) (n int) {
 	return n
 }
 
-// reportNoPeers logs that the node with id ownID has no peer, and whether peers have closed the
-// connection right after the handshake. It logs each of the two lines once in each period without a
-// peer, until ctx is done.
+// reportNoPeers logs that the node with id ownID has no peer, until ctx is done. The text says
+// whether peers have closed the connection right after the handshake. The same text is logged again
+// only after a time with a peer or after another text.
 func (e *earlyCloses) reportNoPeers(ctx context.Context, ownID string, logger log.Logger) {
 	tick := time.NewTicker(noPeersPause)
 	defer tick.Stop()

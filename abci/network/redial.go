@@ -52,7 +52,8 @@ func addressesOf(list string) (all []*p2p.NetAddress) {
 	return all
 }
 
-// dialMissing dials the peers that are not connected, and returns the peers that it did not reach.
+// dialMissing dials the peers that are not connected, and returns the addresses of the peers that
+// it could not reach.
 func dialMissing(ctx context.Context, sw dialer, all []*p2p.NetAddress, closes *earlyCloses,
 	logger log.Logger) (missing []string) {
 	for _, address := range all {

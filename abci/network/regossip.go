@@ -17,8 +17,8 @@ const (
 	lastRegossip  = time.Minute
 )
 
-// Synced waits until the node has caught up. Until then the node's peers do not get its
-// transactions.
+// Synced waits until the node has caught up with its peers; until then they do not get its
+// transactions. It returns the error of ctx if ctx ends first.
 func (n *Network) Synced(ctx context.Context) error {
 	for n.node.ConsensusReactor().WaitSync() {
 		select {

@@ -8,7 +8,8 @@ import (
 	"github.com/spdl/spdl/abci/version"
 )
 
-// logCaughtUp logs that the node has the blocks of its peers and takes part in consensus, and the time that this took.
+// logCaughtUp logs that the node has fetched the blocks of its peers and takes part in consensus.
+// took is the time since the node's start.
 func (r *Running) logCaughtUp(took time.Duration) {
 	if s := r.Application.State(); s != nil {
 		r.log.Info("the node has caught up", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,
@@ -16,8 +17,8 @@ func (r *Running) logCaughtUp(took time.Duration) {
 	}
 }
 
-// logStop logs that the node has stopped, the last height and round, and the time that the stop
-// took.
+// logStop logs that the node has stopped, with its last height and round. took is the duration of
+// the stop.
 func (r *Running) logStop(took time.Duration) {
 	if s := r.Application.State(); s != nil {
 		r.log.Info("the node has stopped", "height", s.Height, "epoch", s.Progress.Epoch, "round", s.Progress.Round,

@@ -24,8 +24,8 @@ func divergenceError(reason string) error {
 		"and sync again", errDiverged, reason)
 }
 
-// recordDivergence records, in a data folder, that the node's state differs from the chain's, and
-// the reason.
+// recordDivergence writes home.DivergenceFile into a data folder. The file says that the node's
+// state differs from the chain's, and why. From then on checkDiverged rejects the home.
 func recordDivergence(folder, reason string) error {
 	path := filepath.Join(folder, home.DivergenceFile)
 	data, err := json.Marshal(struct {

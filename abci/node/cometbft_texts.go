@@ -1,7 +1,7 @@
 package node
 
 // These are texts of CometBFT v0.40.0 by which a node recognises errors, because CometBFT has no
-// types for these errors. A test searches the module's source for each text.
+// types for these errors. A test searches CometBFT's source for each text.
 const (
 	// CometBFT logs these failures without ending the process.
 	saidHalted     = "CONSENSUS FAILURE!!!"

@@ -69,7 +69,7 @@ func (r *Running) onError(message string, cause any) {
 		if signed, ok := strings.CutPrefix(reason, saidCommittedInvalid); ok {
 			r.onDivergence(signed)
 		}
-	case saidInvalid: // occurs while catching up, after the commit's signatures were verified
+	case saidInvalid: // block sync logs it, after it has verified the commit's signatures
 		r.onDivergence(reason)
 	case saidSyncFailed:
 		r.fail(fmt.Errorf("%w: %s; %s", errSync, reason, syncRemedy))

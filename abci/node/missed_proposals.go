@@ -11,22 +11,23 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// missedProposals tracks the proposers that missed their last turn. Validators have equal powers.
-// So CometBFT's proposer advances by one validator with each height, and with each round of a
-// height. With n validators, one validator is the proposer of round 0 at heights h and h-n. The
-// result is an estimate of this node and affects only timeouts. Only FinalizeBlock uses it.
+// missedProposals tracks which validators missed their last turn as proposer. Validators have equal
+// powers. So CometBFT's proposer advances by one validator with each height, and with each round of
+// a height. With n validators, one validator is the first proposer, that of round 0, at heights h
+// and h-n. The result is an estimate of this node and affects only timeouts. Only FinalizeBlock
+// uses it.
 type missedProposals struct {
-	height     int64 // the height of the last block
-	proposer   string
+	height     int64    // the height of the last observed block
+	proposer   string   // the proposer's address in the header of the last observed block
 	validators []string // the validators' addresses, in the order of commits
-	missed     []bool   // by height modulo n: whether the proposer missed its turn at the last such height
-	proposers  []string // by height modulo n: the first proposer's address; "" while unknown
+	missed     []bool   // missed[h%n]: whether the first proposer of height h missed its last turn; n is len(validators)
+	proposers  []string // proposers[h%n]: the address of the first proposer of height h; "" while unknown
 }
 
-// observe records a decided block. The argument gradientSenders lists the validators whose
+// observe records a decided block. gradientSenders has the addresses of the validators whose
 // participants have a gradient in the block. isSilent is true if the first proposer of the next
 // height missed its last turn and has since sent neither a committed vote nor a gradient. Gradients
-// count because the votes of the slowest validator may be in no commit.
+// count, because a commit can be complete without the votes of the slowest validator.
 func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, gradientSenders []string,
 ) (isSilent bool) {
 	heard, validators := gradientSenders, make([]string, len(b.DecidedLastCommit.Votes))
@@ -51,9 +52,10 @@ func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, gradientSen
 	return n > 0 && t.missed[(b.Height+1)%n]
 }
 
-// recordDecision records the consensus round in which the last block was decided, with n
-// validators. A block names only its first proposer: in a later round another validator may have
-// proposed the block again.
+// recordDecision records that the last block was decided in the given round of consensus, with n
+// validators. The proposers of the earlier rounds missed their turns. If the round is not 0, the
+// proposer of that round may have proposed the block of an earlier proposer again. The block names
+// only that earlier proposer.
 func (t *missedProposals) recordDecision(round, n int64) {
 	for at := t.height; at < t.height+min(round, n); at++ {
 		t.missed[at%n] = true

@@ -8,7 +8,7 @@ import (
 )
 
 // outgrownInterval is the interval at which a node checks whether the chain has outgrown the node's
-// limits.
+// limits on message sizes.
 const outgrownInterval = 5 * time.Second
 
 // watchSizes checks the limits on message sizes until ctx ends. If the chain's blocks have outgrown

@@ -12,7 +12,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// lostTurnShare divides timeout_propose for a proposer that missed its last turn (missedProposals).
+// lostTurnShare is the divisor of timeout_propose for a proposer that missed its last turn (see
+// missedProposals).
 const lostTurnShare = 10
 
 // proposeTimeout sets CometBFT's timeout for the first proposer of the next height. The second
@@ -27,14 +28,14 @@ func newProposeTimeout(c *config.ConsensusConfig) *proposeTimeout {
 	return &proposeTimeout{consensus: c, baseTimeout: c.TimeoutPropose, delta: c.TimeoutProposeDelta}
 }
 
-// onFinalized is the application's callback for a decided block. It may change the timeouts,
-// because CometBFT reads them only in the goroutine that calls FinalizeBlock.
+// onFinalized is the application's callback for a decided block. It is safe to change the timeouts
+// here, because CometBFT reads them only in the goroutine that calls FinalizeBlock.
 func (t *proposeTimeout) onFinalized(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
 	t.adapt(t.missedProposals.observe(b, includedValidators(out.State, out.Record)))
 }
 
-// adapt shortens the timeout if the first proposer of the next height is silent
-// (missedProposals.observe).
+// adapt sets the timeouts for the next height. The timeout of its first proposer is short if
+// isSilent is set (see missedProposals.observe).
 func (t *proposeTimeout) adapt(isSilent bool) {
 	short := time.Duration(0)
 	if isSilent {
@@ -43,14 +44,15 @@ func (t *proposeTimeout) adapt(isSilent bool) {
 	t.consensus.TimeoutPropose, t.consensus.TimeoutProposeDelta = t.baseTimeout-short, t.delta+short
 }
 
-// isDecided reports whether a height is decided, according to the connected nodes of members.
+// isDecided reports whether a height is decided, judged by the heights that the connected nodes of
+// members report.
 func (r *Running) isDecided(height int64) bool {
 	s := r.Application.State()
 	return s != nil && decidedHeight(s.Participants, r.peerHeights()) >= height
 }
 
-// blocksBehind returns the number of blocks that are decided, according to the connected nodes of
-// members, and that this node has not committed.
+// blocksBehind returns the number of decided blocks that this node has not committed. Which blocks
+// are decided is judged by the heights that the connected nodes of members report.
 func (r *Running) blocksBehind() int64 {
 	s := r.Application.State()
 	if s == nil {
@@ -59,12 +61,12 @@ func (r *Running) blocksBehind() int64 {
 	return max(0, decidedHeight(s.Participants, r.peerHeights())-int64(s.Height))
 }
 
-// decidedHeight returns the greatest height that is certainly decided, and a value below 0 if there
-// is none. A height is certainly decided if the nodes of more than f members are at greater
-// heights, because one of these nodes is honest and has the block. Only members with a validator
-// and a registered node count; f is params.MaxByzantine of the number of members with a validator.
-// The handshake proves a peer's node id, so neither strangers nor many hosts of one member add to
-// the count.
+// decidedHeight returns the greatest height that is certainly decided, or a value below 0 if there
+// is none. A height is certainly decided if the nodes of more than f members report greater
+// heights: at least one of these members is honest, and its node has the block. Only members with a
+// validator and a registered node count; f is params.MaxByzantine of the number of members with a
+// validator. The handshake proves a peer's node id, so neither strangers nor several hosts of one
+// member add to the count.
 func decidedHeight(members []app.Participant, heights map[p2p.ID]int64) int64 {
 	var reported []int64 // by member: the greatest height of its nodes, 0 if none is connected
 	for i := range members {

@@ -20,16 +20,16 @@ const (
 	// signerPatience is the time for which a starting node waits for the remote signer.
 	signerPatience = 30 * time.Second
 	// signerPause is the max time that a signature waits for the connection of the remote signer.
-	// It is short, because consensus waits too. After that time a node without its signer continues
-	// as an observer.
+	// It is short, because consensus waits for the signature. Without a signature the node
+	// continues as an observer.
 	signerPause = 200 * time.Millisecond
 )
 
 var errNoSigner = errors.New("no signer of the validator's key is connected")
 
 // remoteValidator is a validator whose key is in another process: spdl signer, or another signer of
-// CometBFT's protocol. That process connects to priv_validator_laddr in config.toml, and rejects a
-// second signature for the same height, round and step.
+// CometBFT's protocol. That process connects to priv_validator_laddr in config.toml. It signs no
+// two different messages for the same height, round and step.
 type remoteValidator struct {
 	*privval.SignerClient
 	endpoint *privval.SignerListenerEndpoint
@@ -67,7 +67,7 @@ func awaitSigner(ctx context.Context, at, chainID string, key *p2p.NodeKey, logg
 	}
 }
 
-// isAway reports whether no signer is connected. It is also true if v is nil.
+// isAway reports whether no remote signer is connected. A nil v counts as not connected.
 func (v *remoteValidator) isAway() bool { return v == nil || !v.endpoint.IsConnected() }
 
 // Close closes the connection and the listener.
@@ -99,8 +99,8 @@ func (v *remoteValidator) SignProposal(chainID string, proposal *cmtproto.Propos
 	return v.retry(func() error { return v.SignerClient.SignProposal(chainID, proposal) })
 }
 
-// retry sends a question to the signer, and sends it again if the connection was lost. The signer
-// answers the same question with the same signature.
+// retry sends a request to the signer, and once more if the connection was lost. The second request
+// is safe, because the signer answers the same request with the same signature.
 func (v *remoteValidator) retry(question func() error) (err error) {
 	for range 2 {
 		if v.WaitForConnection(signerPause) != nil {

@@ -91,10 +91,10 @@ type Running struct {
 
 // Hooks let a command or a testnet change how a node runs. The zero value changes nothing.
 type Hooks struct {
-	// Keys reads the home's key files. By default only plain files can be read.
+	// Keys reads the home's key files. The default reads only unencrypted files.
 	Keys *home.Keystore
-	// Data reads the participant's part of the training data once the chain is known. The default
-	// is LoadPart.
+	// Data reads the participant's part of the training data. It is called when the chain's
+	// parameters are known. The default is home.LoadPart.
 	Data home.PartOf
 	// Chain wraps the worker's access to the chain.
 	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
@@ -135,7 +135,7 @@ func StartContext(ctx context.Context, c *config.Config, a home.AppConfig, logge
 		return nil, fmt.Errorf("app.toml: %w", err)
 	}
 	if a.IsRelay() {
-		if err := home.CheckRelay(c, a); err != nil { // before a key is read
+		if err := home.CheckRelay(c, a); err != nil { // checked before any key is read
 			return nil, err
 		}
 	}
@@ -161,8 +161,9 @@ func StartContext(ctx context.Context, c *config.Config, a home.AppConfig, logge
 	return r, nil
 }
 
-// checkHome rejects a home whose node must not start. It warns about keys of config.toml without
-// effect and about exposed key files. If the home of a member has no data folder, it makes one.
+// checkHome rejects a home whose node must not start. It warns about settings in config.toml that
+// CometBFT does not have, and about exposed key files. If the home of a member has no data folder,
+// checkHome makes one.
 func checkHome(c *config.Config, a home.AppConfig, logger log.Logger) error {
 	if err := home.CheckKeys(c.RootDir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		logger.Warn("a key has no effect: correct or remove it", "err", err)
@@ -215,7 +216,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	r.isWatched = true
 	began := time.Now()
 	go func() {
-		if r.network.Synced(ctx) == nil { // before that, consensus has not started
+		if r.network.Synced(ctx) == nil { // consensus starts only after the node has synced
 			r.logCaughtUp(time.Since(began))
 			r.watch(ctx, consensus)
 		}
@@ -354,8 +355,8 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	return nil
 }
 
-// checkProofs returns an error if a VRF proof in genesis does not fit the chain id and the seed,
-// because then the file was changed after the founding.
+// checkProofs verifies the VRF proofs in genesis for the chain id and the seed. A wrong proof means
+// that the genesis file was changed after the founding members had agreed on it.
 func checkProofs(file, chainID string, g app.Genesis) error {
 	if _, err := g.Contenders(chainID); err != nil {
 		return fmt.Errorf("%s was changed after the founding: take the file of another member, and compare its SHA-256 with "+
@@ -364,7 +365,8 @@ func checkProofs(file, chainID string, g app.Genesis) error {
 	return nil
 }
 
-// ReceivedBytes returns the number of bytes that gossip has received, by kind, as in the metrics.
+// ReceivedBytes returns the number of bytes that gossip has received, by kind. The kinds are the
+// label values in the metrics.
 func (r *Running) ReceivedBytes() map[string]int64 { return r.network.ReceivedBytes() }
 
 // Wait returns when the node has stopped.

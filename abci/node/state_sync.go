@@ -15,8 +15,8 @@ const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in 
 	"if the log says that snapshots are of another version, start the release of that version; " +
 	"or set statesync.enable = false to fetch all blocks"
 
-// syncTimeouts bounds the times without progress in a state sync. After such a time the node ends,
-// because CometBFT's own state sync would wait without end.
+// syncTimeouts has the max times that a state sync may make no progress. After such a time the node
+// stops, because CometBFT's own state sync would wait forever.
 type syncTimeouts struct {
 	offer    time.Duration // the max time without an offered snapshot
 	chunk    time.Duration // the max time without an accepted chunk, after the first offer
@@ -24,20 +24,21 @@ type syncTimeouts struct {
 }
 
 // syncPatience returns the bounds for a node that searches for snapshots at the interval discovery.
-// An offer may take four searches. A chunk may take longer than the 2 minutes after which CometBFT
-// gives up a snapshot.
+// The bound for an offer is the time of four searches, but at least a minute. The bound for a chunk
+// is longer than the 2 minutes after which CometBFT gives up a snapshot.
 func syncPatience(discovery time.Duration) syncTimeouts {
 	return syncTimeouts{offer: max(4*discovery, time.Minute), chunk: 5 * time.Minute, interval: time.Second}
 }
 
 // restorer is the part of the application that watchSync needs.
 type restorer interface {
-	// RestoreTimes is implemented by abci.Application.
+	// RestoreTimes returns the times of the last accepted offer of a snapshot and of the last
+	// correct chunk (zero if there was none), and whether the application has a state.
 	RestoreTimes() (offered, taken time.Time, done bool)
 }
 
-// watchSync waits for the end of a state sync. It returns nil when the application has its state,
-// and errSync after a time without progress.
+// watchSync waits for the end of a state sync. It returns nil when the application has its state or
+// ctx ends, and errSync if the sync makes no progress within the bounds p.
 func watchSync(ctx context.Context, a restorer, p syncTimeouts) error {
 	start := time.Now()
 	for {

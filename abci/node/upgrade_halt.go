@@ -21,16 +21,16 @@ const ExitVersion = 4
 
 // A node that has executed the last height of its version waits until its peers have executed that
 // height too. It waits at least minPeerWait and at most maxPeerWait, and checks every
-// peerWaitPause. minPeerWait is needed because block sync panics if it is stopped after it has
-// executed a block and before it has stored the result.
+// peerWaitPause. minPeerWait is needed because block sync panics if it is stopped between executing
+// a block and completing the processing of that block.
 const (
 	minPeerWait   = time.Second
 	maxPeerWait   = 30 * time.Second
 	peerWaitPause = 100 * time.Millisecond
 )
 
-// versionError returns an ErrVersion with the reason why this program does not execute the height
-// after a state, and with the remedy.
+// versionError returns an ErrVersion that says why this program does not execute the height after
+// the state s, and what the operator must do.
 func versionError(s *app.State, why error) error {
 	program := fmt.Sprintf("this program (%s) executes version %d", version.Version, app.Version)
 	plan, planned := s.Plan()
@@ -137,9 +137,9 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 	return nil
 }
 
-// waitForPeers waits until all connected peers have reached a height. If all other nodes stopped
-// earlier, a peer without the last block could not get that block, and would never reach the height
-// of the upgrade.
+// waitForPeers waits until all connected peers have reached a height. If this node stopped at once,
+// a peer that lacks the last block might find no node that sends it. Such a peer would never reach
+// the height of the upgrade.
 func (r *Running) waitForPeers(height int64) {
 	least, most := time.Now().Add(minPeerWait), time.After(maxPeerWait)
 	for time.Now().Before(least) || r.isPeerBelow(height) {

@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// openValidator returns the validator of a member's node, whose key a remote signer or the home has.
+// openValidator returns the validator of a member's node. If priv_validator_laddr in config.toml is
+// set, a remote signer has the validator's key, otherwise the home has it.
 func (r *Running) openValidator(ctx context.Context, c *config.Config, chainID string, nodeKey *p2p.NodeKey,
 	keys *home.Keystore, logger log.Logger) (validator types.PrivValidator, err error) {
 	if at := c.PrivValidatorListenAddr; at != "" {

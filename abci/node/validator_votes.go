@@ -24,7 +24,7 @@ type validatorVotes struct {
 	logger      log.Logger
 	warned      []byte // the chain's validator key in the last warning
 
-	silent atomic.Int64 // the count of blocks; 0 while the participant has no validator
+	silent atomic.Int64 // the number of decided blocks since the last vote; 0 while the participant has no validator
 }
 
 // onFinalized is the application's callback for a decided block.

@@ -7,15 +7,15 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Drafts caches the drafts, and the errors, of all participants for the current content of the
-// pool, because any client may query the draft of any participant. It also caches the last Delta.
-// So the rule runs only once for a state and a set of gradients, even if several participants may
-// lead or other transactions change the pool.
+// Drafts caches, for the current content of the pool, each participant's draft of an aggregate, or
+// its error. It has the drafts of all participants, because any client may query any draft. It also
+// caches the last Delta. So the rule runs only once for a state and a set of gradients, even if
+// several participants may lead or if other transactions change the pool.
 type Drafts struct {
 	mu        sync.Mutex
 	changed   <-chan struct{} // the channel Changed of the snapshot that the cached drafts were made from
 	drafts    map[uint32]cachedDraft
-	state     *app.State    // the state of lastDraft
+	state     *app.State    // the state for which lastDraft was made
 	lastDraft *tx.Aggregate // the latest draft for which the rule ran; nil before the first run
 }
 
@@ -24,9 +24,9 @@ type cachedDraft struct {
 	err   error
 }
 
-// Draft returns a participant's draft from a snapshot of the pool, or the error of
-// app.State.DraftIncluded. It calls onRun if it has run the rule. Concurrent calls wait for each
-// other.
+// Draft returns a participant's draft of an aggregate from a snapshot of the pool, or the error of
+// app.State.DraftIncluded or app.State.SetDelta. If it has run the rule, it calls onRun. Concurrent
+// calls wait for each other.
 func (d *Drafts) Draft(v Snapshot, participant uint32, onRun func()) (*tx.Aggregate, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 
 // LocalChain gives a worker in the node's process access to the chain. It implements worker.Chain.
 type LocalChain struct {
-	Ready <-chan struct{} // closed once the application has a pool
-	Pool  func() *Pool    // returns the pool, nil before Ready is closed
-	Draft func(participant uint32) (*tx.Aggregate, error)
+	Ready <-chan struct{}                                 // closed once the application has a pool
+	Pool  func() *Pool                                    // returns the pool, nil before Ready is closed
+	Draft func(participant uint32) (*tx.Aggregate, error) // drafts an aggregate from the pool
 	// StragglerWait is the interval at which Lead tries again while gradients are missing.
 	StragglerWait time.Duration
 	Send          func(ctx context.Context, raw []byte) error // submits a transaction to the node's mempool
 }
 
-// Await waits until the participant's task in the committed state differs from lastTask, and
-// returns the new task.
+// Await waits until the task of the participant with key pub differs from lastTask in the committed
+// state, and returns the new task.
 func (l LocalChain) Await(ctx context.Context, pub []byte, lastTask *worker.Task) (*worker.Task, error) {
 	select {
 	case <-l.Ready:

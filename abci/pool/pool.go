@@ -64,7 +64,7 @@ const (
 
 // Pool holds the transactions that wait for a block. Its memory is bounded by the number of slots,
 // which only admitted senders can fill, and by the number of bytes. The pool admits a transaction
-// if the latest committed state does.
+// if the latest committed state admits it, its slot is empty and no limit is exceeded.
 type Pool struct {
 	mu          sync.Mutex
 	state       *app.State
@@ -75,8 +75,8 @@ type Pool struct {
 	// pending and operations are the transactions for snapshots, in order of arrival. The pool only
 	// appends to these slices, so that snapshots share their memory.
 	pending, operations []*tx.Tx
-	bytes               int64
-	limit               int64
+	bytes               int64              // the total size of the transactions in the slots
+	limit               int64              // the max value of bytes; 0 means no limit
 	rejected            map[slot]Aggregate // the open round's aggregates that failed execution
 	lastGrowth          time.Time          // the time when the last gradient or commitment arrived
 	now                 func() time.Time
@@ -264,8 +264,8 @@ const admitCost = 1 << 16
 // Advance moves the pool to a committed state and drops stale transactions. After an empty block no
 // transaction is stale. After any other block Advance checks the operations again. It checks
 // gradients, commitments and aggregates again only if the block closed the round, ended the commit
-// phase or changed a participant. A gradient that is signed with a former key makes its aggregate
-// invalid.
+// phase or changed a participant. A change of a participant matters because, for example, a
+// gradient that is signed with a former key makes its aggregate invalid.
 func (p *Pool) Advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,8 @@ type Precomputer struct {
 	runs      sync.WaitGroup
 }
 
-// Run starts to compute the aggregate in advance if the snapshot v has all required gradients.
+// Run starts to compute the aggregate in the background if the snapshot v has all required
+// gradients. It does nothing in the commit phase, or if it has already run for the state of v.
 func (c *Precomputer) Run(v Snapshot) {
 	if v.State.Committing() || !v.Complete() || c.lastState.Swap(v.State) == v.State {
 		return

@@ -48,7 +48,7 @@ func (v Snapshot) Senders() []uint32 {
 	return all
 }
 
-// Holds reports whether an aggregate of the same leader for the same view is pending.
+// Holds reports whether the snapshot has an aggregate with the leader and the view of a.
 func (v Snapshot) Holds(a *tx.Aggregate) bool {
 	for _, t := range v.Pending {
 		if b := t.Aggregate; b != nil && b.Leader == a.Leader && b.View == a.View {
@@ -70,7 +70,8 @@ func (v Snapshot) Complete() bool {
 	return len(v.Pending) >= v.State.MissingRequired(nil) && v.State.MissingRequired(v.Senders()) == 0
 }
 
-// MayCloseShort reports whether the round may close at a height without some required gradients.
+// MayCloseShort reports whether a block at the given height is allowed to close the round although
+// required gradients are missing (A5).
 func (v Snapshot) MayCloseShort(height int64) bool {
 	return uint64(height) >= v.State.Progress.Opened+v.State.Params.Election.QuorumBlocks
 }

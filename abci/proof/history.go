@@ -17,7 +17,7 @@ import (
 // zero value is an empty history. It is safe for concurrent use.
 type History struct {
 	mu     sync.Mutex
-	last   *app.Record
+	last   *app.Record      // the last added record; nil if the history is empty
 	places map[string]int64 // the index of each leaf, by its key
 	hashes hashes
 }
@@ -35,8 +35,9 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 }
 
 // Grow adds new records until the history has size records. It reads them through the function
-// records. That function visits stored records in the order in which their rounds closed: the
-// records that follow the record after, or all records if after is nil.
+// records, which visits stored records in the order in which their rounds closed. The visit begins
+// after the record after, or with the first record if after is nil. It ends when each returns
+// false.
 func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 // Checkpoint is the stored state after a round. The store never drops a checkpoint.
 type Checkpoint struct {
 	Epoch, Round uint64
-	Document     []byte // the encoding by app.State.Encode of the state after the height that closed the round
+	Document     []byte // the state after the block that closed the round, encoded by app.State.Encode
 }
 
-// LatestCheckpoint loads the last checkpoint at or before a round, or nil. The checkpoint may
-// belong to an earlier epoch, because executing the blocks after the checkpoint leads to the round.
+// LatestCheckpoint loads the last checkpoint at or before a round, or nil if there is none. The
+// checkpoint may belong to an earlier epoch: the blocks after it lead to the round all the same.
 func (s *Store) LatestCheckpoint(epoch, round uint64) (*Checkpoint, error) {
 	it, err := s.db.ReverseIterator([]byte{prefixCheckpoint}, append(key(prefixCheckpoint, epoch, round), 0))
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *Store) LatestCheckpoint(epoch, round uint64) (*Checkpoint, error) {
 	return nil, it.Error()
 }
 
-// Records calls visit for the stored records in order, beginning after the given record, or with
-// the first record if after is nil. It stops when visit returns false.
+// Records calls visit for the stored records, in the order of epochs and rounds. It begins after
+// the given record, or with the first record if after is nil. It stops when visit returns false.
 func (s *Store) Records(after *app.Record, visit func(*app.Record) bool) error {
 	from := []byte{prefixRecord}
 	if after != nil {

@@ -18,8 +18,8 @@ func Damage(name string, reason any) error {
 		"worker have signed, and start: the node syncs again from its peers", ErrDamage, name, reason)
 }
 
-// DamageOf returns ErrDamage, with the name of a database, for an error of LevelDB about damaged files, and any other
-// error as it is.
+// DamageOf returns an ErrDamage with the name of a database if err is LevelDB's error about damaged
+// files. It returns any other err unchanged.
 func DamageOf(name string, err error) error {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if leveldb.IsCorrupted(e) {
@@ -29,8 +29,8 @@ func DamageOf(name string, err error) error {
 	return err
 }
 
-// OpenBlocks opens CometBFT's block store in a database. It returns ErrDamage where CometBFT panics, on bytes that it
-// cannot read.
+// OpenBlocks opens CometBFT's block store in a database. CometBFT panics on bytes that it cannot
+// read; OpenBlocks then returns ErrDamage.
 func OpenBlocks(db dbm.DB) (s *cmtstore.BlockStore, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -11,7 +11,7 @@ import (
 // Restoration collects the chunks of a snapshot that state sync is receiving.
 type Restoration struct {
 	Height uint64
-	// Senders are the senders of the received chunks, by chunk.
+	// Senders[i] is the sender of chunk i, "" while the chunk has not been received.
 	Senders []string
 
 	appHash     []byte // the trusted application hash
@@ -27,8 +27,8 @@ func NewRestoration(height uint64, chunks uint32, hashes, appHash []byte) *Resto
 		chunks: make([][]byte, chunks)}
 }
 
-// Add adds a chunk from a sender. It returns false, and adds nothing, if the chunk does not have its
-// hash.
+// Add adds a chunk from a sender. If the index is out of range, or the chunk does not have the
+// expected hash, Add adds nothing and returns false.
 func (r *Restoration) Add(index uint32, chunk []byte, sender string) bool {
 	if int(index) >= len(r.chunks) {
 		return false
@@ -47,8 +47,9 @@ func (r *Restoration) Add(index uint32, chunk []byte, sender string) bool {
 // IsComplete reports whether all chunks have been received.
 func (r *Restoration) IsComplete() bool { return r.numReceived == len(r.chunks) }
 
-// State decodes the state of a complete snapshot, and compares the state with the trusted hash. The
-// chunks are released. DecodeState may panic on a hostile document.
+// State decodes the state of a complete snapshot, compares its hash with the trusted application
+// hash, and releases the chunks. The caller must recover from a panic, which a hostile snapshot may
+// cause in DecodeState.
 func (r *Restoration) State() (*app.State, error) {
 	document := bytes.Join(r.chunks, nil)
 	r.chunks = nil // frees the second copy of the document

@@ -8,8 +8,8 @@ import (
 )
 
 // Retain says which past blocks a node keeps: those of the last Rounds rounds and of the last
-// Heights heights. If the bounds differ, the bound that keeps more blocks applies. The zero value
-// keeps all blocks.
+// Heights heights. 0 is no bound; if both are set, the bound that keeps more blocks applies. The
+// zero value keeps all blocks.
 type Retain struct {
 	Rounds  uint64 `mapstructure:"rounds"`
 	Heights uint64 `mapstructure:"heights"`
@@ -26,7 +26,7 @@ func (r Retain) Drops() bool { return r != Retain{} }
 //   - from the oldest snapshot, so that a node that restores this snapshot can get the blocks after
 //     it.
 //
-// CometBFT itself keeps the headers and commits that are younger than the age of evidence.
+// CometBFT itself also keeps the headers and commits that are younger than the max age of evidence.
 func (x *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
 	s := out.State
 	if !r.Drops() || x.CheckpointEvery == 0 || out.Record == nil || (out.Record.Round+1)%x.CheckpointEvery != 0 {
@@ -57,7 +57,8 @@ func (x *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
 	return int64(kept.Height) + 1, nil
 }
 
-// epochs returns all epochs with the numbers of their closed rounds, the running epoch first.
+// epochs returns all epochs, the running epoch first. Each has its number and the number of its
+// closed rounds.
 func epochs(s *app.State) []app.Epoch {
 	all := append(slices.Clone(s.Epochs), app.Epoch{Epoch: s.Progress.Epoch, Rounds: s.Progress.Round})
 	slices.Reverse(all)
@@ -76,8 +77,8 @@ func (x *Store) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 	return nil, nil
 }
 
-// checkpointBefore returns the record of the last round with a checkpoint at or below a height, or
-// nil.
+// checkpointBefore returns the record of the last round that has a checkpoint and closed at or
+// below a height. It returns nil if there is none.
 func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {
 		var failed error

@@ -6,10 +6,11 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// A snapshot is kept for snapshotAge, so that a node that was offered the snapshot can fetch it.
-// The pause snapshotSpacing limits the number of kept snapshots on a fast chain.
+// A snapshot is kept for at least snapshotAge, so that a node to which it was offered can fetch it.
+// The min time snapshotSpacing between two snapshots limits the number of kept snapshots on a fast
+// chain.
 const (
-	keptSnapshots   = 2 // the min number
+	keptSnapshots   = 2 // the min number of kept snapshots
 	snapshotAge     = 10 * time.Minute
 	snapshotSpacing = snapshotAge / 20
 )
@@ -20,7 +21,7 @@ type Snapshotter struct {
 	store *Store
 	now   func() time.Time
 	start time.Time            // when the node started
-	times map[uint64]time.Time // times of the snapshots by height
+	times map[uint64]time.Time // the time of each snapshot, by height
 }
 
 // NewSnapshotter returns the Snapshotter of a node that starts now.
@@ -29,7 +30,7 @@ func NewSnapshotter(s *Store, now func() time.Time) *Snapshotter {
 }
 
 // Take stores a snapshot of the state and drops old snapshots. It does nothing if keptSnapshots are
-// stored and the last is younger than snapshotSpacing.
+// stored and the latest is younger than snapshotSpacing.
 func (x *Snapshotter) Take(s *app.State) error {
 	heights, err := x.store.Snapshots()
 	if err != nil {

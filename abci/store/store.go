@@ -14,19 +14,19 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// MaxModels is the number of last rounds whose models can be queried.
+// MaxModels is the number of the most recent rounds whose models are stored.
 const MaxModels = 64
 
-// DefaultCheckpointEvery is the default of Store.CheckpointEvery: the state after every 16th round
-// is kept for good, as a checkpoint. From a checkpoint and the blocks after it the later models can
-// be recomputed.
+// DefaultCheckpointEvery is the default of Store.CheckpointEvery. After every 16th round the state
+// is kept for good, as a checkpoint. From a checkpoint and the blocks after it a node can recompute
+// the later models.
 const DefaultCheckpointEvery = 16
 
-// The first byte of a key is the prefix of the kind of entry. Epochs, rounds and heights follow in
-// big endian, so that the keys are ordered by epoch, round or height.
+// The first byte of a key says which kind of entry the key has. Epochs, rounds and heights follow
+// in big endian, so that the keys are ordered by epoch, round or height.
 const (
 	prefixState        = 's'
-	prefixModelOfState = 'b' // the key of the entry with the state's model, which the document leaves out
+	prefixModelOfState = 'b' // the key of the model that the state's document leaves out
 	prefixHeight       = 'h'
 	prefixRecord       = 'r'
 	prefixModel        = 'm'
