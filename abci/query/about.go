@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// The places of a proposal's text that hold the index of a member.
+// These patterns match the beginning of a proposal's text up to the index of a member.
 var (
 	aboutProposer = regexp.MustCompile(`^(\d+) proposes `)
 	aboutSubject  = regexp.MustCompile(`^((?:\d+ proposes to (?:remove|restore)|leave of|rotation of) )(\d+)`)

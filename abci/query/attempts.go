@@ -32,8 +32,8 @@ type Attempt struct {
 // maxAttempts is the max number of remembered attempts for one round.
 const maxAttempts = 64
 
-// Attempts remembers, for each of the last rounds, the aggregates that were proposed and did not
-// close the round. It does not affect the state.
+// Attempts remembers, for each of the last maxRounds closed rounds, the aggregates that were
+// proposed and did not close the round. It does not affect the state.
 type Attempts struct {
 	mu      sync.Mutex
 	byRound map[params.RoundID][]Attempt
@@ -92,8 +92,8 @@ func sameIncluded(a, b tx.Included) bool {
 	return a.Participant == b.Participant && bytes.Equal(a.Hash, b.Hash)
 }
 
-// queryAttempts returns the attempts to close a round. It fails with ErrNotFound if this node did
-// not see the round close.
+// queryAttempts returns the aggregates that did not close a round. It fails with ErrNotFound if
+// this node did not see the round close, or no longer remembers the round.
 func (q *Queries) queryAttempts(s *app.State, arg string) (any, error) {
 	epoch, t, err := roundArgument(s, arg)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // Connections is the answer to /connections, the node's own view of its peers. A node answers
 // /connections even before its chain has begun.
 type Connections struct {
-	// ClosedBy has the ids of the nodes that closed their last connection with this node during or right after
-	// the handshake, and are not connected.
+	// ClosedBy has the ids of the nodes that closed their last connection with this node during or
+	// right after the handshake, and are not connected now.
 	ClosedBy []string `json:"closed_by"`
 }
 
@@ -24,7 +24,8 @@ func (q *Queries) queryConnections(*app.State, string) (any, error) {
 	return Connections{ClosedBy: nonNil(q.ClosedBy())}, nil
 }
 
-// answerEarly fills in the response to a request before the node has a state.
+// answerEarly fills in the response to a request before the node has a state. Only /connections has
+// an answer then; other paths fail with ErrNotReady.
 func (q *Queries) answerEarly(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
 	if strings.Trim(req.Path, "/") != "connections" {
 		return ErrNotReady

@@ -17,8 +17,9 @@ type Effect struct {
 	Zero    bool            `json:"zero_f,omitempty"`  // whether f falls from above 0 to 0
 }
 
-// Effect returns the effect of an open proposal for an epoch or a removal. It computes the effect
-// from the proposal's content, and fails if the proposal's id is not the hash of the content.
+// Effect returns the effect of an open proposal for an epoch or a removal, and an empty Effect for
+// a proposal of another kind. It computes the effect from the proposal's content, and fails if the
+// proposal's id is not the hash of the content.
 func (m Membership) Effect(p Proposal, current params.Params) (e Effect, err error) {
 	if p.Kind != tx.KindStartEpoch.String() && p.Kind != tx.KindRemove.String() {
 		return e, nil
@@ -58,8 +59,9 @@ func (p Proposal) Body() (tx.Body, error) {
 	return tx.DecodeBody(kind, p.Content)
 }
 
-// EffectOfEnd returns the effect if a participant's membership ends: the new N and f of the
-// learning and, for a validator, those of consensus.
+// EffectOfEnd returns the effect of the end of a participant's membership: the new N and f of the
+// learning. For a validator the effect also has the new number of validators and the f of
+// consensus.
 func (m Membership) EffectOfEnd(index uint32) (e Effect) {
 	validator := false
 	for _, q := range m.Members {

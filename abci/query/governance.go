@@ -36,7 +36,7 @@ func queryLeader(_ *Queries, s *app.State, _ string) (any, error) {
 	ranks := uint64(len(l.Ranking))
 	l.View = min(s.OpenView(l.Height), ranks+1)
 	for _, index := range l.Ranking[:min(l.View+1, ranks)] {
-		if s.Participants[index].Reputation > 0 { // evidence may have taken the reputation since the ranking
+		if s.Participants[index].Reputation > 0 { // evidence may have set the reputation to 0 since the ranking
 			l.Leaders = append(l.Leaders, index)
 		}
 	}
@@ -62,7 +62,7 @@ type Election struct {
 type Output struct {
 	Participant uint32 `json:"participant"`
 	Output      string `json:"output"`     // h, 64 bytes in hexadecimal
-	Reputation  int64  `json:"reputation"` // the reputation after the round; a participant with reputation 0 gets no rank
+	Reputation  int64  `json:"reputation"` // after the round, in parts per million; a participant with 0 gets no rank
 }
 
 func (q *Queries) queryElection(s *app.State, arg string) (any, error) {
@@ -142,8 +142,8 @@ type Proposal struct {
 	Kind      string   `json:"kind"`
 	Height    uint64   `json:"height"`
 	Approvals []uint32 `json:"approvals"`
-	Accepted  bool     `json:"accepted"` // whether the next round boundary enacts the proposal
-	Expires   uint64   `json:"expires"`  // the height that discards the proposal; 0 if it is accepted
+	Accepted  bool     `json:"accepted"` // whether it has enough approvals; it is then enacted at the next round boundary
+	Expires   uint64   `json:"expires"`  // the height at which the proposal is discarded; 0 if it is accepted
 	About     string   `json:"about"`
 	Content   []byte   `json:"content"` // the content of the proposal's transaction; ID is a hash of kind and content
 }

@@ -2,16 +2,16 @@ package query
 
 import "fmt"
 
-// HomeLine is a line about a node's own home.
+// HomeLine is a line of text about a node's own home (its worker, signers, validator and consent).
 type HomeLine struct {
-	Name, Text string // untrusted
-	Concern    bool   // it keeps the participant or the validator from its work
+	Name, Text string // untrusted: the node chooses them
+	Concern    bool   // whether the line is about a fact that keeps the participant or the validator from its work
 }
 
-// consented is the value of Home.Consent that asks nothing of a person.
+// consented is the value of Home.Consent for which the operator has nothing to do.
 const consented = "consented"
 
-// Lines describes the node's declaration for people.
+// Lines returns the node's declaration as lines of text for an operator.
 func (h *Home) Lines() (all []HomeLine) {
 	add := func(concern bool, name, format string, args ...any) {
 		all = append(all, HomeLine{name, fmt.Sprintf(format, args...), concern})
@@ -55,7 +55,7 @@ func (h *Home) Lines() (all []HomeLine) {
 	return all
 }
 
-// Probe says when the chain probes an inactive participant next.
+// Probe returns a text that says which probe round waits for the inactive participant next.
 func (h *Home) Probe() string {
 	if h.NextProbe == nil {
 		return "no later round of this epoch is its probe round, which waits for it"

@@ -24,12 +24,12 @@ var (
 	ErrUnknownPath = errors.New("unknown query path")
 	ErrBadQuery    = errors.New("malformed query")
 	ErrNotFound    = errors.New("not found")
-	// ErrNotReady is the error before InitChain.
+	// ErrNotReady means that the node has no state yet, because InitChain has not run.
 	ErrNotReady = errors.New("the chain has not begun")
 )
 
-// These constants limit the bytes of a query's path, and of an error text in an answer. Without
-// these limits a client could make the node send long texts.
+// These constants limit the bytes of a query's path and of an error text in an answer. Otherwise a
+// client could make the node send long texts.
 const (
 	MaxQueryPath = 256
 	maxQueryLog  = 1024
@@ -75,7 +75,7 @@ const (
 )
 
 // A validator counts as silent after MaxSilentBlocks blocks without its vote. A shorter gap means
-// nothing, because a late vote of a healthy validator is in no commit.
+// nothing, because commits may lack late votes of a healthy validator.
 const MaxSilentBlocks = 20
 
 // WorkerStopped is a value of Home.Worker: the worker has ended with an error, and the validator goes on without it.
@@ -85,7 +85,8 @@ const WorkerStopped = "stopped"
 // blocks without it.
 const ValidatorPaused = "paused"
 
-// Home is a node's declaration about the home of its own worker.
+// Home is a node's declaration about its own home: the worker, its trainer and signer, and the
+// validator.
 type Home struct {
 	Trainer string `json:"trainer,omitempty"` // "contained" (in the sandbox) or "not contained"; empty without a trainer
 	Consent string `json:"consent,omitempty"` // "awaited", "consented" or "rejected"; empty unless worker.consent is "ask"
@@ -97,7 +98,8 @@ type Home struct {
 	BlocksSinceVote int64  `json:"blocks_since_vote,omitempty"`
 	Validator       string `json:"validator,omitempty"` // ValidatorPaused; otherwise empty
 	Worker          string `json:"worker,omitempty"`    // WorkerStopped; otherwise empty
-	// Convicted is the offence that is on record against the participant (app.Conviction); otherwise empty.
+	// Convicted is the offence that is on record against the participant (app.Conviction), empty if
+	// there is none.
 	Convicted string `json:"convicted,omitempty"`
 	// Inactive is whether rounds close without waiting for the participant, because of its absence.
 	Inactive bool `json:"inactive,omitempty"`
@@ -167,7 +169,7 @@ type Queries struct {
 	Rejections *Rejections
 	Attempts   *Attempts
 	Clocks     func() []PeerClock // nil if the node does not measure clocks
-	ClosedBy   func() []string    // see Connections; nil if the node does not count connections
+	ClosedBy   func() []string    // returns Connections.ClosedBy; nil if the node does not count connections
 	// Declaration returns the node's declaration about its home; nil if the node declares nothing.
 	Declaration func(*app.State) Home
 
@@ -196,7 +198,7 @@ func New(q Queries) *Queries {
 	return &q
 }
 
-// Answer fills in the response to a request. It turns a panic of the core into an error.
+// Answer fills in the response to a request. It turns a panic into an error.
 func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

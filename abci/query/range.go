@@ -36,8 +36,8 @@ var rangePaths = map[string]func(q *Queries, s *app.State, arg string) (RangeInf
 	"kept":     (*Queries).rangeKept,
 }
 
-// byteRange is a requested range of bytes, from begin to before end. If the request has no end, end
-// is 0.
+// byteRange is a requested range of bytes, from begin up to but not including end. If the request
+// has no end, end is 0.
 type byteRange struct{ begin, end uint64 }
 
 // readByteRange parses from=A&to=B. If there is no to=B, the piece has the max length.

@@ -66,7 +66,7 @@ type Rejections struct {
 	mu      sync.Mutex
 	byRound map[params.RoundID]map[rejectionKey]*Rejection
 	rounds  []params.RoundID // the keys of byRound, in the order of their first rejections
-	size    int
+	size    int              // the number of rejections in byRound
 }
 
 func NewRejections() *Rejections {

@@ -30,11 +30,14 @@ type Timing struct {
 // maxTimings is the number of rounds whose timings are remembered.
 const maxTimings = 256
 
+// Moments are the times at which this node observed the events of one round, zero for an event that
+// it did not observe. Opened is the opening of the round, and Own the arrival of this node's own
+// gradient or, with commit-reveal, commitment. wholeTime is the arrival of the last required
+// gradient, leadTime the arrival of the first aggregate, and closeTime the close of the round.
 type Moments struct {
 	Opened, Own, wholeTime, leadTime, closeTime time.Time
-	// OwnAt is the next height at the arrival of this node's own gradient. QuorumAt is the next
-	// height at the arrival of the gradient that completed N-f gradients. Either is 0 if this node
-	// did not observe the arrival.
+	// OwnAt is the next height when this node's own gradient arrived. QuorumAt is the next height
+	// when N-f gradients had arrived. Either is 0 if this node did not observe the arrival.
 	OwnAt, QuorumAt uint64
 	// Slow is true if this node's commitment arrived when the commit phase could already end
 	// without that commitment.
@@ -71,6 +74,8 @@ func (t *Timings) moments(p params.RoundID) *Moments {
 	return m
 }
 
+// RecordOpening records that the round of the state s is open. own is the index of this node's
+// participant; it is ignored unless found is set.
 func (t *Timings) RecordOpening(s *app.State, own uint32, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,7 +173,7 @@ func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 }
 
 // Milliseconds returns the time from a to b in milliseconds. The result is 0 if a or b is unknown,
-// or if b is before a, as for a gradient that arrives before its round opens.
+// or if b is before a, for example if a gradient arrives before its round opens.
 func Milliseconds(a, b time.Time) float64 {
 	if a.IsZero() || b.IsZero() || b.Before(a) {
 		return 0

@@ -10,7 +10,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// aggregatePriority is the priority of CometBFT's votes. The mempool's channel has priority 5.
+// aggregatePriority is the priority of the channel for aggregates. It equals that of CometBFT's
+// channel for votes, and is above that of the mempool's channel (5).
 const (
 	aggregatePriority = 7
 	aggregateQueue    = 16

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// requestPause is the time for which a node waits for transactions that no peer has announced.
-	// After the pause the node requests the parts that need these transactions.
+	// requestPause is the time for which a node waits for a block's transactions that no peer has
+	// announced. After the pause the node requests the parts that need these transactions.
 	requestPause = 50 * time.Millisecond
 	// answerPause is the min time for which a node waits for announced transactions, or for the
 	// answer to a request. BlockReactor.answerPause adds half of a round's transfer time.
@@ -112,7 +112,8 @@ func (r *BlockReactor) rebuild() {
 
 // step hands to consensus the parts that can be rebuilt now, and requests the other parts after a
 // pause. If consensus has begun to collect another part set, step starts over. isMissing is true if
-// parts are still missing.
+// step must be called again, because parts are missing or another block is offered for the same
+// height.
 func (r *BlockReactor) step(a *assembly) (isMissing bool) {
 	rs := r.round()
 	list, others := r.offers.offersOf(rs.Height, rs.ProposalBlockParts)

@@ -78,7 +78,8 @@ func NewBlockReactor(pool BlockPool, flood bool, isTrusted func(p2p.ID) bool, is
 		Messages:   b, offers: offers{wake: make(chan struct{}, 1)}, metrics: m}
 }
 
-// Install is a node option that replaces the consensus reactor by this reactor.
+// Install is a node option that replaces the consensus reactor by this reactor. It does nothing if
+// blocks are sent as CometBFT sends them.
 func (r *BlockReactor) Install(n *cmtnode.Node) {
 	if r.flood {
 		return
@@ -199,14 +200,14 @@ func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	return nil
 }
 
-// blockOf returns the compact block to which a part belongs. It returns nil if the part's block is
-// neither the current block nor the last block. isComplete is false while this node lacks parts of
-// the block.
+// blockOf returns the compact block to which a part belongs. It returns nil if the part must be
+// sent itself: its block is neither the current block nor the last block, or is too large for a
+// compact block. isComplete is false while this node lacks parts of the block.
 func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, isComplete bool) {
 	if block := r.keptBlock(height, p); block != nil {
 		return block, true
 	}
-	rs := r.round() // may wait for consensus, so the caller must not hold the lock
+	rs := r.round() // may wait for consensus, so r.mu must not be locked here
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.block != nil && r.block.hasPart(height, p) {

@@ -15,7 +15,8 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// clockChannel is an id that CometBFT does not use.
+// clockChannel is the id of the channel for clocks. CometBFT does not use this id. Each node sends
+// its time to its peers every clockInterval.
 const (
 	clockChannel  = byte(0x52)
 	clockInterval = 30 * time.Second

@@ -22,7 +22,7 @@ const (
 	// maxCompact bounds the bytes of a compact block: enough for the hashes of about 5,000
 	// transactions. If a compact block would be larger, the block is sent as parts.
 	maxCompact = 256 << 10
-	// maxReferred bounds the number of transactions to which a compact block refers.
+	// maxReferred bounds the number of transactions that a compact block replaces by their hashes.
 	maxReferred = 1 << 13
 	// minReferred is the min size in bytes of a transaction that a compact block replaces by its
 	// hash. Smaller transactions are copied into the compact block.
@@ -36,8 +36,9 @@ var (
 	errForged = errors.New("compact block does not match its Merkle tree")
 )
 
-// compactBlock is a CompactBlock whose form is checked. In the block, literals and transactions
-// alternate; ends holds the offsets at which literals and transactions end.
+// compactBlock is a CompactBlock whose form is checked. In the block, literals (bytes that the
+// compact block holds itself) and referred transactions alternate. ends holds the offsets in the
+// block at which they end.
 type compactBlock struct {
 	*CompactBlock
 	header types.PartSetHeader
@@ -85,8 +86,8 @@ func readCompact(m *CompactBlock) (*compactBlock, error) {
 	return b, nil
 }
 
-// merkleTree returns the root of CometBFT's Merkle tree over leaves, and the path from each leaf to
-// the root.
+// merkleTree returns the root of CometBFT's Merkle tree over leaves. aunts[i] has the sibling
+// hashes on the path from leaf i to the root.
 func merkleTree(leaves [][]byte) (root []byte, aunts [][][]byte) {
 	if len(leaves) == 1 {
 		return leaves[0], make([][][]byte, 1)

@@ -23,14 +23,15 @@ const (
 	announcePause = 20 * time.Millisecond
 	// behindPause is the interval at which the queue checks a peer that is behind this node.
 	behindPause = 100 * time.Millisecond
-	// minFlags is the number of flags at which a queue first drops the flags of transactions that
-	// have left the pool.
+	// minFlags is the number of flags (or of announcements) from which on a queue drops those of
+	// transactions that have left the pool.
 	minFlags = 1024
 )
 
-// peerQueue is the send queue of one peer. It holds hashes, and gets a transaction from the pool
-// only to send it, so the queue does not send transactions that have left the pool. The size of the
-// pool bounds the queue, even for a peer that reads slowly or is far behind.
+// peerQueue is the send queue of one peer. It holds hashes, and reads a transaction from the pool
+// only to send it, so the queue does not send transactions that have left the pool. It holds the
+// bytes only of a pushed transaction that may not be in the pool yet. The size of the pool bounds
+// the queue, even for a peer that reads slowly or is far behind.
 type peerQueue struct {
 	peer   p2p.Peer
 	poolTx func(hash) *tx.Tx
@@ -39,10 +40,10 @@ type peerQueue struct {
 	mu                 sync.Mutex
 	queue              []queuedTx // the transactions to send
 	announcements      []queuedTx // the transactions to announce
-	announceTime       time.Time
+	announceTime       time.Time  // when the announcements are sent
 	flags              map[hash]peerFlags
-	sweepFlags         int // the number of flags at which flags are dropped next
-	sweepAnnouncements int // the number of announcements at which announcements are dropped next
+	sweepFlags         int // the number of flags at which stale flags are dropped next
+	sweepAnnouncements int // the number of announcements at which stale announcements are dropped next
 }
 
 // queuedTx is a queued transaction.
@@ -67,7 +68,7 @@ func newPeerQueue(peer p2p.Peer, poolTx func(hash) *tx.Tx) *peerQueue {
 		sweepFlags: minFlags, sweepAnnouncements: minFlags}
 }
 
-// push queues a transaction, unless the peer has it.
+// push queues a transaction, unless the peer has it or this node has sent it.
 func (b *peerQueue) push(p queuedTx) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,7 +189,7 @@ func (b *peerQueue) nextMessage() (message *p2p.Envelope, done func(), wait time
 	if s, ok := b.peer.Get(types.PeerStateKey).(mempool.PeerState); ok {
 		height = s.GetHeight()
 	}
-	ready := func(p queuedTx) bool { return p.isRequested || height >= p.height-1 } // the condition of CometBFT's mempool
+	ready := func(p queuedTx) bool { return p.isRequested || height >= p.height-1 } // as in CometBFT's mempool
 	if list := b.nextPushed(ready); list != nil {
 		return gossipEnvelope(Gossip{Sending: list}), func() {}, 0
 	}
@@ -213,8 +214,8 @@ func (b *peerQueue) nextMessage() (message *p2p.Envelope, done func(), wait time
 	return nil, nil, wait
 }
 
-// nextTx returns the first transaction that may be sent. It drops transactions that have left the
-// pool or that the peer has.
+// nextTx returns the first transaction that is ready to be sent. It drops transactions that have
+// left the pool. It also drops transactions that the peer has, unless the peer has requested them.
 func (b *peerQueue) nextTx(ready func(queuedTx) bool) (of hash, raw []byte) {
 	kept := b.queue[:0]
 	for i, p := range b.queue {

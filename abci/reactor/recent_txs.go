@@ -17,14 +17,14 @@ const maxRecent = 1 << 14
 type recentTxs struct {
 	statuses map[hash]txStatus
 	order    []hash // the keys of statuses, in a ring in order of arrival
-	next     int
+	next     int    // the index of the oldest key in a full ring
 }
 
 // txStatus is the result of an admission, and the height at the admission.
 type txStatus struct {
 	height   int64
 	admitted bool
-	final    bool // whether this is an admitted transaction of a round; a node needs it only while it is in the pool
+	final    bool // whether the node needs no other copy: the transaction was admitted, and belongs to a round
 }
 
 func newRecentTxs() *recentTxs { return &recentTxs{statuses: map[hash]txStatus{}} }

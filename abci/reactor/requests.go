@@ -65,7 +65,7 @@ func (x *request) openTo(peer p2p.ID) bool {
 
 // peerScore is the record of one peer: its announcements, its failures and its debt.
 type peerScore struct {
-	announcements int       // the number of requests with this peer as an announcer
+	announcements int       // the number of missing transactions that the peer has announced
 	failures      int       // the number of consecutive failures
 	debt          int       // the deliveries with which the peer must still make up for failures
 	failTime      time.Time // the time of the last failure
@@ -85,8 +85,8 @@ func newRequestScheduler(isTrusted func(p2p.ID) bool) *requestScheduler {
 		peers: map[p2p.ID]*peerScore{}}
 }
 
-// announce records a peer's announcement. isSending is true if the peer will deliver the
-// transaction without a request.
+// announce records that a peer has announced a transaction. isSending is true if the peer will
+// deliver the transaction without a request.
 func (w *requestScheduler) announce(peer p2p.ID, h hash, isSending bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,8 +22,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// gossipChannel is an id that CometBFT does not use. Its priority is above that of the mempool's
-// channel (5), on which the transactions follow.
+// gossipChannel is the id of the channel for announcements and requests. CometBFT does not use this
+// id. The channel's priority is above that of the mempool's channel (5), on which the transactions
+// themselves are sent.
 const (
 	gossipChannel  = byte(0x53)
 	gossipPriority = 6
@@ -61,7 +62,7 @@ type TxReactor struct {
 	pool        Pool
 	metrics     *metrics.Metrics
 	log         log.Logger
-	stop        func(p2p.Peer, any)
+	stop        func(p2p.Peer, any) // disconnects a peer, for a reason
 	quit        chan struct{}
 	requests    *requestScheduler
 	mempoolSize func() int // the number of transactions in CometBFT's mempool
@@ -75,8 +76,8 @@ type TxReactor struct {
 	receivedBytes map[string]int64 // the number of received bytes by kind
 }
 
-// NewTxReactor returns a reactor for a pool. It logs every message at debug level. isTrusted
-// reports whether a peer is a known node, and may be nil.
+// NewTxReactor returns a reactor for a pool. The reactor logs every message at debug level.
+// isTrusted reports whether a peer is a known node; nil means that every peer is known.
 func NewTxReactor(pool Pool, flood bool, isTrusted func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics,
 	logger log.Logger) *TxReactor {
 	return &TxReactor{
@@ -199,8 +200,8 @@ func (g *TxReactor) Receive(m p2p.Envelope) {
 	}
 }
 
-// onTx passes a peer's transaction to the mempool, also if this node has not requested the
-// transaction. It drops transactions while the node catches up.
+// onTx passes a peer's transaction to the mempool, even if this node has not requested the
+// transaction. While the node catches up, onTx drops the transaction.
 func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	if g.WaitSync() {
 		g.log.Debug("transaction dropped while the node catches up", "peer", from.ID(), "bytes", len(raw))
