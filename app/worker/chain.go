@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Task is the open round from the view of one participant.
+// Task is the open round as it concerns one participant.
 type Task struct {
 	ChainID     string
 	Epoch       uint64
@@ -20,7 +20,7 @@ type Task struct {
 	Params      params.Params
 	Participant app.Participant
 	Active      int       // N, the number of active participants
-	Unawaited   bool      // whether the round may close at once without the participant's gradient
+	Unawaited   bool      // whether the round does not wait for the participant's gradient (A5)
 	Probe       *uint64   // an inactive participant's next probe round (app.State.NextProbe); nil if it is active
 	Overdue     bool      // whether the round had time to close with N-f gradients (app.State.Overdue)
 	Phase       Phase     // the transaction that the round takes from the participant
@@ -66,7 +66,8 @@ type Forger interface {
 // ErrRejected means that a transaction reached the chain and the chain rejected it.
 var ErrRejected = errors.New("transaction rejected")
 
-// ErrData means that the home's training data cannot be read, as on a disk that is not mounted.
+// ErrData means that the home's training data cannot be read, for example because a disk is not
+// mounted.
 var ErrData = errors.New("the training data cannot be read")
 
 // ErrUnfit means that the home's data or trainer do not fit the parameters of an epoch.
@@ -87,8 +88,8 @@ var ErrForeign = errors.New("the signer signs for another chain or participant")
 // worker asks again later.
 var ErrRate = errors.New("the signer is asked too often")
 
-// ErrSigned means that a signer has already signed other bytes for the same place, or must not sign
-// these bytes.
+// ErrSigned means that a signer has already signed other bytes for the same round, or that it must
+// not sign these bytes.
 var ErrSigned = errors.New("the signer rejects the request")
 
 // ErrDraft means that an aggregate must not be signed by this participant.

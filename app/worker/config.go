@@ -23,7 +23,7 @@ type Config struct {
 	Signer Signer
 	Keys   Keys
 	// Reload reads the keys again. The worker calls it if the chain does not know the current keys,
-	// as after a rotation. It may be nil.
+	// for example after a key rotation. It may be nil.
 	Reload  func() (Keys, error)
 	Journal string // the path of the journal; empty keeps the journal in memory
 	// GroupSync syncs the journals of all workers in this process together. Nil syncs this journal
@@ -46,8 +46,8 @@ type Config struct {
 	// once an epoch, and again after consent was withdrawn and given again. The end of the context ends a long
 	// computation, with an error that matches context.Canceled.
 	Data func(context.Context, Task) (mnist.Features, error)
-	// External starts the participant's own program for an external model. The worker calls
-	// External in place of Data. It may be nil.
+	// External starts the participant's own program for an external model. The worker calls it in
+	// place of Data. A nil External means that the home has no such program.
 	External func(context.Context, Task) (Examples, error)
 	// Source is the secret randomness. Nil stands for the randomness of the operating system. On
 	// test chains a TestSeed other than 0 selects a generator with that seed instead.

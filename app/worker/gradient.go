@@ -20,12 +20,11 @@ var errNoGradient = errors.New("no gradient")
 // errUnawaited means that the round closed without this participant's gradient.
 var errUnawaited = errors.New("the round closed without this participant")
 
-// delayInactive delays the signature of an inactive participant's gradient by up to four times
-// Retry. It returns errUnawaited if the round closes in that time. Without this delay, the first
+// delayInactive waits up to four times Retry before the signature of an inactive participant's
+// gradient. It returns errUnawaited if the round closes in that time. Without this delay, the first
 // gradient after each absence would be too late, and would spend epsilon for nothing. If the round
-// is still open after the delay, the round needs the gradient: it is a probe round, which waits for
-// inactive participants (A5). In phase Missed delayInactive waits until the round takes commitments
-// again.
+// is still open after the delay, it is a probe round, which waits for inactive participants (A5).
+// In phase Missed delayInactive waits until the round takes commitments again.
 func (w *worker) delayInactive(ctx context.Context) error {
 	at := w.roundID()
 	if w.task.Phase == Missed {
@@ -44,7 +43,7 @@ func (w *worker) delayInactive(ctx context.Context) error {
 	return nil
 }
 
-// logInactive logs once for each probe round to come that the participant is inactive.
+// logInactive logs that the participant is inactive, once for each coming probe round.
 func (w *worker) logInactive() {
 	if next := w.task.Probe; next != nil && *next != w.probe {
 		w.probe = *next
@@ -118,8 +117,9 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	return t, nil
 }
 
-// makeGradient waits for the worker's turn, computes the round's gradient, and lets the signer sign
-// it. costs holds the privacy costs without this gradient.
+// makeGradient waits until the worker may compute (acquireTurn), computes the round's gradient, and
+// lets the signer sign it. costs has the participant's privacy cost at each RDP order, without this
+// gradient.
 func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uint64) (*tx.Tx, model.Stats, error) {
 	if err := w.acquireTurn(ctx); err != nil {
 		return nil, model.Stats{}, err
@@ -128,7 +128,7 @@ func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uin
 	if err == nil && w.task.Params.Election.CommitReveal {
 		err = w.refreshTask(ctx)
 	}
-	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others may compute during delayInactive
+	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // other workers may compute in that time
 		w.releaseTurn()
 		w.logInactive()
 		if err := w.delayInactive(ctx); err != nil {
@@ -162,8 +162,8 @@ func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uin
 	return t, stats, err
 }
 
-// acquireTurn waits until this worker may compute: Turns may limit the number of workers that
-// compute at once. releaseTurn lets the next worker compute.
+// acquireTurn waits until the number of computing workers is below the limit that Turns sets.
+// releaseTurn ends this worker's computation, so that another worker can start.
 func (w *worker) acquireTurn(ctx context.Context) error {
 	if w.Turns == nil {
 		return nil

@@ -38,7 +38,7 @@ func (t *GroupSync) Sync(f *os.File) error {
 	b.files = append(b.files, f)
 	t.mu.Unlock()
 	if first {
-		t.syncMu.Lock() // while this worker waits for the turn, other workers join its batch
+		t.syncMu.Lock() // while this worker waits for the lock, other workers join its batch
 		t.mu.Lock()
 		t.nextBatch = nil
 		t.mu.Unlock()

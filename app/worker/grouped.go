@@ -10,10 +10,10 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// newGrouped prepares the steps of an epoch whose unit of privacy is a group. A step picks groups,
-// sums the gradients of all examples of each group, and clips each group's sum once. So one group
-// more or less changes the sum of a step by at most the clip norm, whatever the number of the
-// group's examples.
+// newGrouped returns a trainer for an epoch whose unit of privacy is a group of examples. A step
+// picks groups, sums the gradients of all examples of each group, and clips each group's sum once.
+// So adding or removing one group changes the sum of a step by at most the clip norm, however many
+// examples the group has.
 func newGrouped(p params.Params, m *model.Model, data mnist.Features, source *privacy.Source) (*Trainer, error) {
 	if len(data.Groups) != data.Len() {
 		return nil, fmt.Errorf("%d examples with %d groups, want one group for each example", data.Len(), len(data.Groups))

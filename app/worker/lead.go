@@ -46,9 +46,10 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 	}
 }
 
-// submitAggregate submits an aggregate. lastRaw is the aggregate that was submitted last. If both
-// are the same, the node's pool has dropped the aggregate, for example because its execution
-// failed. The mempool may still have it and accept it at once, so submitAggregate pauses first.
+// submitAggregate submits the aggregate t. lastRaw has the bytes of the aggregate that was
+// submitted last. If t has the same bytes, the node's pool has dropped the aggregate, for example
+// because its execution failed. The mempool may still have it and accept it at once, so
+// submitAggregate pauses first.
 func (w *worker) submitAggregate(ctx context.Context, t *tx.Tx, lastRaw []byte) error {
 	if bytes.Equal(t.Raw, lastRaw) {
 		if err := w.pause(ctx); err != nil {

@@ -102,8 +102,9 @@ func (w *worker) resume(trainer *Trainer) error {
 			err = damagedError(w.record.Path, err)
 		}
 	}
-	// The chain counts more releases than the mechanism if the journal was lost. Noise then
-	// replaces the lost momentum, because validators check the norm.
+	// If the journal was lost, the chain counts more releases of the participant than the
+	// mechanism. Noise then replaces the lost momentum, because validators reject a gradient whose
+	// norm is too small.
 	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made &&
 		w.task.Params.Privacy.NoiseFloor {
 		trainer.mechanism.Resume(made)

@@ -49,8 +49,8 @@ func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 		g.Epoch, g.Round, epoch, round)
 }
 
-// maxCosts returns, at each order, the larger of the costs in the chain's and in the worker's own
-// ledger.
+// maxCosts returns, at each RDP order, the larger of two costs: that in the chain's ledger and that
+// in the worker's own ledger.
 func (r *Record) maxCosts(chain []uint64) []uint64 {
 	out := slices.Clone(chain)
 	for i, own := range r.Entry.Spent {

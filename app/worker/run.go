@@ -36,8 +36,9 @@ type worker struct {
 	keys              PublicKeys
 }
 
-// Run follows the chain until the epoch's training is finished or ctx is done. It retries every
-// failed call to the chain, so Run does not end if the chain is unreachable.
+// Run follows the chain until the epoch's training is finished or ctx is done; with Follow it also
+// trains in the later epochs. It retries every failed call to the chain, so Run does not end if the
+// chain is unreachable.
 func Run(ctx context.Context, chain Chain, c Config) error {
 	if c.Retry <= 0 {
 		c.Retry = 500 * time.Millisecond
@@ -76,7 +77,8 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 
 // skipOpenRound makes the worker skip the open round if the journal does not cover that round. The
 // worker may have signed a gradient for the round before it restarted, and a second gradient would
-// be evidence against the participant. The chain may not have counted the first gradient yet.
+// be evidence against the participant. The chain counts a gradient only when its round closes, so
+// the chain's count does not decide the question.
 //
 //   - A new home has a journal from the start (NewJournal), so the worker does not skip the
 //     participant's first round.
@@ -131,8 +133,8 @@ func (w *worker) awaitOverdue(ctx context.Context) error {
 	return nil
 }
 
-// await waits for the next open round or phase, also while the chain is unreachable or does not
-// know the participant yet.
+// await waits for the next open round or phase. It also waits while the chain is unreachable, or
+// does not know the participant yet.
 func (w *worker) await(ctx context.Context) error {
 	for {
 		task, err := w.chain.Await(ctx, w.public(), w.task)

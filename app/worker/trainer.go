@@ -169,7 +169,8 @@ func (t *Trainer) draw() {
 }
 
 // NoiseStd returns the standard deviation of the noise in each coordinate of the last gradient.
-// With the prototype's mechanism the value is PRIVATE, because it reveals the gradient's norm.
+// With the prototype's mechanism the value must stay secret, because it reveals the gradient's
+// norm.
 func (t *Trainer) NoiseStd() float64 { return t.noise }
 
 // GridStep returns the grid step of the presets, in gradient units: an eighth of the final standard

@@ -19,7 +19,7 @@ type Log struct {
 	fileInfo fs.FileInfo // the file's properties at the last reading; nil if the file did not exist
 	isRead   bool
 	records  []Record
-	err      error
+	err      error // the error of the last reading
 }
 
 // Open returns the Log of a file. The file need not exist.

@@ -130,8 +130,9 @@ type byUser struct {
 	log   func(string, ...any)
 }
 
-// tlsConfig returns the TLS 1.3 configuration of either side. Each side compares the other's
-// certificate, byte for byte, with the certificate in its folder.
+// tlsConfig returns the TLS 1.3 configuration of a node or of a signer, from the folder of its
+// certificates. Each side compares the other side's certificate, byte for byte, with the
+// certificate in its folder.
 func tlsConfig(folder string) (*tls.Config, error) {
 	own, err := tls.LoadX509KeyPair(filepath.Join(folder, OwnCertificate), filepath.Join(folder, OwnKey))
 	if err != nil {

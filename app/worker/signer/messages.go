@@ -42,8 +42,8 @@ func ofRound(k tx.Kind) bool {
 	return k == tx.KindGradient || k == tx.KindCommit || k == tx.KindAggregate
 }
 
-// maxRequest is the max size in bytes of a request or an answer. The largest one has a gradient of
-// gradients.MaxDim coordinates and its momentum, in base64.
+// maxRequest is the max size in bytes of a request or an answer. The largest request has, in
+// base64, a gradient with gradients.MaxDim coordinates and its momentum.
 const maxRequest = 32 << 20
 
 // maxRefusal bounds, in bytes, the text of a refusal, and a text in the server's log. Either may

@@ -79,8 +79,8 @@ func checkUsers(users []uint32) error {
 	return nil
 }
 
-// hasUser reports whether the text of a uid_map contains a user. Each line has the first user
-// inside, the first user outside, and the number of users.
+// hasUser reports whether the text of a uid_map maps the given user. Each line has the first user
+// id inside the namespace, the first user id outside the namespace, and the number of ids.
 func hasUser(uidMap string, user uint32) bool {
 	for line := range strings.Lines(uidMap) {
 		var first, outside, count uint64

@@ -77,7 +77,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = server.Shutdown(wait) // a request that takes more than 5 s longer fails
+		_ = server.Shutdown(wait) // a request that is still open after 5 s fails
 		close(ended)
 	})
 	err := server.Serve(l)
@@ -90,7 +90,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// handle decodes a request, rejects unknown fields, and answers with the result of f.
+// handle returns a handler that decodes a request, rejects unknown fields, and answers with the
+// result of f.
 func handle[Q, A any](s *Server, f func(context.Context, *Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {

@@ -48,8 +48,9 @@ type Pair struct {
 	Params []uint32 `json:"params"`
 }
 
-// tensorPairs pairs each tensor of the chain's parameters with the model's tensor of the same name.
-// Tensors that only the model has come last. It returns nil if the model names no tensors.
+// tensorPairs pairs the tensors of the chain's parameters with the model's tensors of the same
+// name. Tensors that occur only in the model come last. It returns nil if the model has no named
+// tensors.
 func tensorPairs(model []Tensor, chain []params.Tensor) (all []Pair) {
 	if len(model) == 0 {
 		return nil
@@ -95,6 +96,8 @@ const (
 type inspection struct {
 	t      *Trainer
 	config Config
+	// x holds the parameters at which the trainer computes gradients, and batch the indices of the
+	// examples or groups that the check asks for.
 	x      []float64
 	batch  []int
 	random *rand.Rand
@@ -228,8 +231,9 @@ func (i *inspection) checkTime(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d %ss took %.0f ms", len(i.batch), i.unitNoun(), i.report.StepMS), err
 }
 
-// compareSums compares the trainer's sum over the batch with its sum over other, which lists the
-// same examples in the same order or in another order. meaning explains a difference.
+// compareSums compares the trainer's sum over the batch with its sum over other. The list other has
+// the same examples, in the same order or in another order. The text meaning explains a difference
+// to the operator.
 func (i *inspection) compareSums(ctx context.Context, other []int, meaning string) (string, error) {
 	a, err := i.unclippedSum(ctx, i.batch)
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 // child is one running process of the trainer's program.
 type child struct {
 	cmd      *exec.Cmd
-	lifeline *os.File // the lifeline of a contained child; nil without a sandbox
+	lifeline *os.File // the pipe whose close ends a contained child; nil without a sandbox
 	stdin    *os.File // the child's standard input
 	stdout   *os.File // the child's standard output
 	reader   *bufio.Reader
@@ -50,9 +50,9 @@ type child struct {
 	done           chan struct{} // closed when the process has ended
 }
 
-// command returns the command of a trainer, and the two ends of the lifeline of a contained
-// trainer. When lifeline is closed, the trainer ends; the command's process inherits childEnd.
-// Without a sandbox both are nil.
+// command returns the command of a trainer, and the two ends of the lifeline, a pipe that a
+// contained trainer has. When lifeline is closed, the trainer ends; the command's process inherits
+// childEnd. Without a sandbox both ends are nil.
 func command(c Config) (cmd *exec.Cmd, lifeline, childEnd *os.File, err error) {
 	if !c.Sandbox.Off {
 		return sandbox.Command(c.Argv, c.Dir, c.Share.Data, c.Sandbox)

@@ -103,9 +103,9 @@ func copyCode(folder, copyFolder string) (c Code, err error) {
 	return c, err
 }
 
-// codeOrData opens path if it is a file of code, and returns a nil file if path is a folder or a file
-// of data. In the second case, if withCopy is set, it makes a folder, or a symbolic link to the data,
-// at copyPath. It fails with ErrCode if path is a symbolic link to code or to a folder.
+// codeOrData opens path if it is a code file. If path is a folder or a data file, it returns a nil
+// file; if withCopy is also set, it creates at copyPath the same folder, or a symbolic link to the
+// data file. It fails with ErrCode if path is a symbolic link to code or to a folder.
 func codeOrData(path, copyPath string, d fs.DirEntry, withCopy bool) (*os.File, fs.FileMode, error) {
 	if d.IsDir() {
 		if withCopy {

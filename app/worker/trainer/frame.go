@@ -39,8 +39,8 @@ const (
 
 const (
 	headerBytes = 5
-	numberBytes = 4 // the size of a question's number, which frames have from version 2 on
-	fromTrainer = "HEURSX"
+	numberBytes = 4        // the size of a question's number, which frames have from version 2 on
+	fromTrainer = "HEURSX" // the types of the frames that a trainer sends
 )
 
 // fault is the text of a FAULT frame.

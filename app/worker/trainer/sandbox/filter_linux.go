@@ -102,7 +102,7 @@ func installFilter() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_NO_NEW_PRIVS: %w", err)
 	}
-	// prctl replaces seccomp(2), which systemd's @system-service does not allow.
+	// seccomp(2) is not used, because systemd's @system-service does not allow it.
 	err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 	if err != nil {
 		return fmt.Errorf("PR_SET_SECCOMP: %w", err)

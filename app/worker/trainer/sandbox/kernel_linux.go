@@ -59,8 +59,8 @@ var substitutes = []struct {
 	{scopes, "6.12", "a process of the trainer may signal itself alone, and what it leaves behind is found by parent"},
 }
 
-// Describe returns a text about the mechanisms of this system that sandbox a trainer. lacks has one
-// text for each Landlock rule that needs a later kernel.
+// Describe returns a description of the mechanisms with which this system confines a trainer. lacks
+// has one text for each Landlock rule that this kernel is too old to support.
 func Describe() (means string, lacks []string) {
 	have := abi()
 	for _, m := range substitutes {

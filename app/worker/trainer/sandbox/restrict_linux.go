@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine restricts this process, which cannot be undone, and executes the trainer in place of this
-// process. It returns only if it fails.
+// confine restricts this process, and executes the trainer in its place. The restrictions cannot be
+// undone. confine returns only if it fails.
 func confine() error {
 	runtime.LockOSThread() // filter and capabilities belong to a thread, and the thread executes the trainer
 	var p policy
@@ -144,8 +144,8 @@ func setLimits(p policy, processes int) error {
 			return fmt.Errorf("limit of %s: %w", l.name, err)
 		}
 		most := min(uint64(l.most), now.Max)
-		// After the Setrlimit of package unix, Go would restore the limit on descriptors before it
-		// executes the trainer.
+		// Setrlimit of package unix is not used: Go would restore the limit on descriptors before
+		// it executes the trainer.
 		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return fmt.Errorf("limit of %s: %w", l.name, err)
 		}

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// If this package started the process, init runs the role that the name of the process says. It
-// runs before main, so that every program that links this package, also a test, can contain a
-// trainer.
+// init runs the supervisor or the confined process if this package started the process in that
+// role. The name of the process says which. init runs before main, so that every program that links
+// this package, even a test, can contain a trainer.
 func init() {
 	if len(os.Args) != 1 {
 		return

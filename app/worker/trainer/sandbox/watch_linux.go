@@ -22,7 +22,7 @@ const (
 // the number of processes of root.
 type watch struct {
 	policy policy
-	root   int
+	root   int // the process id of the supervisor
 }
 
 // check returns a text about the first limit that is exceeded, or "".
