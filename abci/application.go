@@ -29,10 +29,10 @@ type Options struct {
 	// ProposalWait bounds the time that PrepareProposal waits for the round's gradients and
 	// aggregate. It must be below timeout_propose. The default is 1 s.
 	ProposalWait time.Duration
-	// StragglerWait is a pause: once a proposer or a leader has N-f gradients, it stops waiting
-	// when no further gradient arrives for that long. The default is 250 ms.
+	// StragglerWait is the time that a proposer or a leader with N-f gradients waits for a further
+	// gradient. The wait starts again with each gradient that arrives. The default is 250 ms.
 	StragglerWait time.Duration
-	// PoolBytes bounds the bytes of the pending transactions. The default is 256 MiB.
+	// PoolBytes is the max total size of the pending transactions, in bytes. The default is 256 MiB.
 	PoolBytes int64
 	// SnapshotInterval is the number of heights between two snapshots for state sync; 0 disables
 	// snapshots. On a fast chain the node skips some snapshots. The node keeps at least the last
@@ -44,9 +44,9 @@ type Options struct {
 	// ChainID is the chain id in the node's genesis. A snapshot of another chain is rejected.
 	ChainID string
 	Program string // the version of the program, as Info returns it
-	// GenesisVersion is the state machine version in the node's genesis. The default is the version
-	// in StateMachine. If the state in a received snapshot records no upgrade, the snapshot is of
-	// this version, and state sync rejects it unless this version equals StateMachine.
+	// GenesisVersion is the state machine version in the node's genesis. The default is StateMachine.
+	// State sync takes it for the version of a received state that records no upgrade, and rejects
+	// such a state if GenesisVersion and StateMachine differ.
 	GenesisVersion uint64
 	// OwnKey is the public key of the participant whose worker runs with this node. Timings and
 	// metrics use it. It may be nil.
@@ -54,10 +54,10 @@ type Options struct {
 	// OnFinalized is called by every successful FinalizeBlock, in CometBFT's goroutine, with the
 	// decided block and the outcome. It may be nil.
 	OnFinalized func(*abcitypes.RequestFinalizeBlock, *app.Outcome)
-	// IsDecided reports whether an honest validator has passed a height. At such a height
-	// PrepareProposal does not wait: CometBFT cannot process the decided block until
-	// PrepareProposal returns, so the node would never catch up with a fast chain. By default
-	// IsDecided returns false.
+	// IsDecided reports whether at least one honest validator has decided the block of a height.
+	// PrepareProposal does not wait at such a height: CometBFT processes the decided block only after
+	// PrepareProposal has returned, so a node that waited would never catch up with a fast chain. By
+	// default IsDecided returns false.
 	IsDecided func(height int64) bool
 	// Admits returns an error if the node with the given id may not connect. CometBFT's peer filter
 	// calls it. By default every node may connect.
@@ -65,8 +65,8 @@ type Options struct {
 	// Opens returns an error if no connection from the given address is accepted. CometBFT's peer
 	// filter calls Opens before the node's id is known. By default every address is accepted.
 	Opens func(address string) error
-	// GossipRefused makes the mempool take gradients that the application rejects, so that peers
-	// receive them. Only the node of a simulated attacker sets it.
+	// GossipRefused makes the mempool take and gossip gradients that the application rejects. Only the
+	// node of a simulated attacker sets it.
 	GossipRefused bool
 	// Metrics receives the node's metrics. It may be nil.
 	Metrics *metrics.Metrics
@@ -94,11 +94,11 @@ type Application struct {
 	ready       chan struct{} // closed once state and pool are set
 	once        sync.Once
 
-	// outcome is the result of the block that FinalizeBlock has executed, until Commit stores it;
-	// then nil. It needs no lock, because CometBFT makes these calls one after the other.
+	// outcome is the result of the block that FinalizeBlock executed last. Commit stores it and sets
+	// the field to nil. The field needs no lock, because CometBFT never runs the two methods at once.
 	outcome *app.Outcome
-	// beforeCommit is true from InitChain to the first Commit. In that time the field state holds
-	// the genesis state. Info must not report that state, and the store does not have it.
+	// beforeCommit is true from InitChain to the first Commit. Until that Commit the field state holds
+	// the genesis state, which is not in the store and which Info must not report.
 	beforeCommit atomic.Bool
 
 	snapshotter *store.Snapshotter // only Commit uses it
@@ -111,18 +111,18 @@ type Application struct {
 	// because CometBFT makes one snapshot call at a time.
 	restoration *store.Restoration
 
-	onEnd      func(*app.State) // may be nil
-	onHold     func()           // may be nil
-	express    func([]byte)     // may be nil
-	onAdmitted func(*tx.Tx)     // may be nil
-	report     func([]byte)     // may be nil
+	onEnd      func(*app.State) // see SetEnd; may be nil
+	onHold     func()           // see SetHold; may be nil
+	express    func([]byte)     // see SetExpress; may be nil
+	onAdmitted func(*tx.Tx)     // see SetAdmitted; may be nil
+	report     func([]byte)     // see SetReport; may be nil
 	broadcast  atomic.Pointer[func(context.Context, []byte) error]
 }
 
 var _ abcitypes.Application = (*Application)(nil)
 
-// New opens the application on its database. Its state is the last committed state, or nil before
-// InitChain.
+// New returns the application on the database o.DB. Its state is the last committed state, or nil
+// if the database has none.
 func New(o Options) (*Application, error) {
 	if o.ProposalWait <= 0 {
 		o.ProposalWait = time.Second
@@ -167,7 +167,7 @@ func New(o Options) (*Application, error) {
 	return a, nil
 }
 
-// publish makes a state the committed state. The first call opens the pool.
+// publish makes s the committed state. The first call creates the pool; later calls update it.
 func (a *Application) publish(s *app.State) {
 	if a.options.StateMachine != app.Version {
 		s = s.As(a.options.StateMachine)
@@ -186,7 +186,8 @@ func (a *Application) publish(s *app.State) {
 }
 
 // SetBroadcast sets the function that submits a transaction of the worker in this process to the
-// node's mempool. The caller sets it when the node exists.
+// node's mempool. The worker cannot submit before the call. The caller sets the function as soon as
+// the node exists.
 func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) error) {
 	a.broadcast.Store(&send)
 }
@@ -205,8 +206,8 @@ func (a *Application) SetDeclaration(declare func(*app.State) query.Home) {
 // set before the node starts.
 func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clocks = clocks }
 
-// SetClosedBy sets the function that returns the value of query.Connections.ClosedBy. It must be
-// set before the node starts.
+// SetClosedBy sets the function that returns the nodes that closed their connection with this node,
+// for queries (query.Connections.ClosedBy). It must be set before the node starts.
 func (a *Application) SetClosedBy(closedBy func() []string) { a.queries.ClosedBy = closedBy }
 
 // SetAdmitted sets the function that hands to gossip every transaction that the mempool is about to
@@ -223,9 +224,9 @@ func (a *Application) SetReport(send func(raw []byte)) { a.report = send }
 // State returns the committed state, nil before InitChain.
 func (a *Application) State() *app.State { return a.state.Load() }
 
-// SetEnd sets the callback for the last block of the application's state machine version. The
-// callback gets the state after that block. CometBFT continues when the callback returns. It must
-// be set before the node starts.
+// SetEnd sets the callback that Commit calls after the last block that this state machine version
+// can execute. The callback gets the state after that block. CometBFT continues when the callback
+// returns. It must be set before the node starts.
 func (a *Application) SetEnd(onEnd func(*app.State)) { a.onEnd = onEnd }
 
 // SetHold sets the callback for a decided block that needs another state machine version.

@@ -60,8 +60,9 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		_, err := p.Add(t)
 		return err
 	}
-	// A transaction that is already in the pool may enter the mempool again, so that the mempool
-	// sends it to peers that have lost it. CometBFT's own cache rejects plain repetitions.
+	// CheckTx accepts a transaction that is already in the pool. It then enters the mempool again,
+	// which sends it to peers that have lost it. CometBFT's mempool cache has already rejected
+	// repetitions of recent transactions.
 	proof, err := p.Add(t)
 	if proof != nil {
 		a.accuse(proof)

@@ -45,7 +45,7 @@ const (
 	CodeInternal       uint32 = 99
 )
 
-// codeOf maps errors to codes. The first match decides.
+// codeOf maps errors to result codes. Code uses the first entry whose error matches.
 var codeOf = []struct {
 	err  error
 	code uint32

@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Commit stores the decided outcome in one synced write and publishes it.
+// Commit stores the result of the decided block in one synced write, and publishes the new state.
 func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcitypes.ResponseCommit, error) {
 	out := a.outcome
 	if out == nil {
@@ -61,7 +61,8 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	return &abcitypes.ResponseCommit{RetainHeight: retain}, nil
 }
 
-// logEnactment logs whether a round boundary enacted or dropped an accepted proposal.
+// logEnactment logs that an accepted proposal took effect at the end of a round, or why it was
+// dropped.
 func (a *Application) logEnactment(height uint64, e app.Enactment) {
 	if e.Refused != nil {
 		a.log.Info("accepted proposal dropped", "height", height, "kind", e.Kind, "participant", e.Participant, "err",

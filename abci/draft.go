@@ -13,8 +13,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Draft returns the aggregate that the participant may sign. While required gradients are missing,
-// Draft fails with app.ErrNotClosing until no gradient has arrived for StragglerWait.
+// Draft returns the unsigned aggregate with which the participant can close the open round. If
+// required gradients are missing, Draft fails with app.ErrNotClosing until no gradient has arrived
+// for StragglerWait.
 func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 	return a.draft(participant, a.pool.Load().Snapshot())
 }
@@ -36,7 +37,7 @@ func (a *Application) draft(participant uint32, v pool.Snapshot) (*tx.Aggregate,
 	return draft, nil
 }
 
-// Local returns the access to the chain for the worker in this process.
+// Local returns the chain as the worker in this process uses it.
 func (a *Application) Local() worker.Chain {
 	return pool.LocalChain{Ready: a.ready, Pool: a.pool.Load, Draft: a.Draft, StragglerWait: a.options.StragglerWait,
 		Send: a.send}
@@ -74,7 +75,8 @@ func (a *Application) HashOf(raw []byte) [32]byte { return a.pool.Load().HashOf(
 // PoolTxs returns all transactions in this node's pool, including those of the next round.
 func (a *Application) PoolTxs() []*tx.Tx { return a.pool.Load().Txs() }
 
-// Verdict turns the answer of CheckTx into an error for a worker: nil, or worker.ErrRejected.
+// Verdict returns nil if the result code of CheckTx is CodeOK, and otherwise worker.ErrRejected
+// with the log and the code.
 func Verdict(code uint32, log string) error {
 	if code == CodeOK {
 		return nil

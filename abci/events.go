@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// These are the events and their attributes. Only attributes before a semicolon are indexed for
+// These are the events and their attributes. Attributes after a semicolon are not indexed for
 // searches, because each indexed attribute costs every node a key in its database.
 //
 //	event      carried by       attributes
@@ -29,17 +29,17 @@ import (
 //	discard    the block        kind proposal cause
 //
 // tx_search finds a transaction by its events, block_search a block. The events commit and reveal
-// exist only with commit_reveal; reveal is in the block that ends the commit phase. Every other
-// kind of operation has an event like join and remove, with the sender, the subject, and the id of
-// the proposal.
+// exist only on chains with the parameter commit_reveal; reveal is in the block that ends the
+// commit phase. Every other kind of operation has an event like join and remove, with the sender,
+// the subject, and the id of the proposal.
 
-// roundEvents returns the event of a closed round. r is nil if no round was closed. epsilon is nil
-// if the privacy ledger is incomplete.
+// roundEvents returns the event of a closed round. r is nil if the block closed no round. epsilon
+// is the largest epsilon that any participant has spent, nil if the privacy ledger is incomplete.
 func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 	if r == nil {
 		return nil
 	}
-	spend := "none" // no guarantee
+	spend := "none" // an epoch of the chain has no privacy ledger
 	if epsilon != nil {
 		spend = strconv.FormatFloat(*epsilon, 'f', 6, 64)
 	}
@@ -107,7 +107,7 @@ func operationEvent(t *tx.Tx) abcitypes.Event {
 	return event(t.Kind().String(), keyvals...)
 }
 
-// enactmentEvents returns an event for each proposal that a round boundary enacted or dropped.
+// enactmentEvents returns an event for each accepted proposal that the block enacted or dropped.
 func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 	var events []abcitypes.Event
 	for _, c := range enacted {
@@ -122,7 +122,7 @@ func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 	return events
 }
 
-// discardEvents returns an event for each proposal that the block discarded.
+// discardEvents returns an event for each proposal that was withdrawn or has expired in the block.
 func discardEvents(discarded []app.Discard) []abcitypes.Event {
 	var events []abcitypes.Event
 	for _, d := range discarded {
@@ -132,7 +132,7 @@ func discardEvents(discarded []app.Discard) []abcitypes.Event {
 	return events
 }
 
-// figures names the attributes that are not indexed.
+// figures holds the names of the attributes that are not indexed.
 var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true,
 	"refused": true, "epsilon": true, "participants": true}
 

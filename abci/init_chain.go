@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// InitChain makes the state before the first block from the genesis. The first Commit stores it.
+// InitChain computes the state before the first block from the genesis. The first Commit stores it.
 // After a crash before that Commit, CometBFT calls InitChain again.
 func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitChain) (*abcitypes.ResponseInitChain,
 	error) {

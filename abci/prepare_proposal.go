@@ -15,7 +15,7 @@ import (
 )
 
 // decidedLook is the interval at which a waiting proposer checks whether other validators have
-// passed its height.
+// decided its height (Options.IsDecided).
 const decidedLook = 20 * time.Millisecond
 
 // PrepareProposal proposes a block from the pool, and ignores the transactions of the request. The
@@ -41,12 +41,13 @@ func (a *Application) PrepareProposal(ctx context.Context,
 	return &abcitypes.ResponsePrepareProposal{Txs: raws}, nil
 }
 
-// propose waits for a round that Execute accepts, and returns its transactions. It returns no round
+// propose waits until the pool holds a round that Execute accepts, and returns the round's
+// transactions. It stops waiting, and returns no round
 //
 //   - after ProposalWait;
 //   - if all required gradients or N-f gradients are in the pool, and the pool has not changed for
-//     StragglerWait. N-f gradients are not enough at a height at which the round may close short
-//     (MayCloseShort), because there the leader waits for stragglers too;
+//     StragglerWait. At a height at which the round may close without some required gradients
+//     (MayCloseShort), N-f gradients are not enough, because there the leader waits for stragglers too;
 //   - at once if other validators have decided the height.
 //
 // A block without a round still advances the height, on which the view and the quorum depend. In
@@ -78,13 +79,13 @@ func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.
 	}
 }
 
-// commitments returns the commitments that a block may carry.
+// commitments returns the pending commitments that a block may carry.
 func commitments(v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	return v.State.Commits(uint64(req.Height), v.Pending, req.MaxTxBytes)
 }
 
-// awaitChange returns true when the pool has changed, and false when the proposer of a height must
-// not wait any longer.
+// awaitChange waits for a change of the pool, and returns true. It returns false if the wait ends
+// earlier: when idle or deadline fires, ctx ends, or other validators have decided the height.
 func (a *Application) awaitChange(ctx context.Context, changed <-chan struct{}, idle, deadline <-chan time.Time,
 	height int64) bool {
 	look := time.NewTicker(decidedLook)
@@ -121,8 +122,9 @@ func (a *Application) withOperations(p *pool.Pool, round []*tx.Tx, req *abcitype
 	return txs
 }
 
-// assemble returns a round that this node would accept, or nil. It drops an aggregate whose Delta
-// is wrong and tries the next aggregate.
+// assemble returns the transactions of a round that Execute accepts, nil if the pool has no such
+// round. If Execute rejects an aggregate, assemble removes it from the pool and tries the next
+// aggregate.
 func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	for {
 		txs := v.State.Assemble(uint64(req.Height), v.Pending, req.MaxTxBytes)
@@ -134,7 +136,7 @@ func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.Req
 		switch {
 		case err == nil:
 			return txs
-		case errors.Is(err, app.ErrHeight): // not the aggregate's fault: the request is not for the next height
+		case errors.Is(err, app.ErrHeight): // the request is not for the next height; the aggregate may be valid
 			a.log.Error("nothing to propose", "height", req.Height, "err", err)
 			return nil
 		}

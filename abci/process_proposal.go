@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ProcessProposal accepts a proposed block if Execute does. It rejects a block with a fault, also
-// if the fault causes a panic, and logs the reason.
+// ProcessProposal accepts a proposed block if Execute accepts it. It rejects any other block,
+// including a block that makes Execute panic, and logs the reason.
 func (a *Application) ProcessProposal(_ context.Context,
 	req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
 	s := a.state.Load()

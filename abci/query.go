@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// Query answers from the committed state, and from this node's own pool and clock. A round is {t}
-// in the running epoch, or {epoch}/{t}. The paths are
+// Query answers from the committed state, and from this node's own pool and clock. In a path {t} is
+// a round of the running epoch, as {round}, or of any epoch, as {epoch}/{round}. The paths are
 //
 //   - status, params, progress, participants, participants/{i}, round/{t}, model, model/{t};
 //   - timing/{t}, refusals, refusals/{t} and attempts/{t}, which are this node's observations;
@@ -26,11 +26,12 @@ import (
 // With ?from=A&to=B after the path the answer is a range of the bytes of a model, a state or the
 // velocity: see query.RangeInfo.
 //
-// If the request sets Prove, the value is not JSON but the bytes in the state's tree, with the key
-// of the leaf and a proof. The proof leads to the application hash, which is in the header of the
-// answer's height plus 1 (package proof). Proofs exist for params, progress, chain_id, closed,
-// history, participants, model, velocity, proposals, offences and epochs, for each element of a
-// list, as in participants/{i}, and for chunk/{i}, chunk/{t}/{i}, model/{t} and round/{t}.
+// If the request sets Prove, the value is not JSON but the bytes of a leaf in the state's Merkle
+// tree, with the leaf's key and a proof. The proof leads to the application hash, which is in the
+// header of the answer's height plus 1 (package proof). Proofs exist for params, progress,
+// chain_id, closed, history, participants, model, velocity, proposals, offences and epochs, for
+// each element of a list, as in participants/{i}, and for chunk/{i}, chunk/{t}/{i}, model/{t} and
+// round/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
 	if n := len(req.Path); n > query.MaxQueryPath {
@@ -66,7 +67,7 @@ func (a *Application) answerFilter(what string) error {
 	return nil
 }
 
-// errorResponse returns the query response for an error, with the height of answer.
+// errorResponse returns the query response for an error, at the height of answer.
 func errorResponse(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
 	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: query.TruncateLog(err.Error()),
 		Height: answer.Height}

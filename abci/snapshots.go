@@ -34,8 +34,8 @@ func (a *Application) RestoreTimes() (offered, taken time.Time, hasState bool) {
 	return at(&a.offerTime), at(&a.chunkTime), a.state.Load() != nil
 }
 
-// ListSnapshots offers the snapshots in the store. Peers may ask without a limit, because an answer
-// costs the node only a few hashes.
+// ListSnapshots returns the snapshots in the store. An answer is cheap: the node hashes the hashes
+// of the chunks, and reads no chunk.
 func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnapshots) (*abcitypes.ResponseListSnapshots,
 	error) {
 	heights, err := a.store.Snapshots()
@@ -68,9 +68,9 @@ func (a *Application) LoadSnapshotChunk(_ context.Context,
 	return r, err
 }
 
-// OfferSnapshot accepts a snapshot of this program's format and of a size that a state can have.
-// The method restore later compares the state with the application hash of the request, which the
-// light client has verified.
+// OfferSnapshot accepts a snapshot of this program's format with 1 to store.MaxChunks chunks, whose
+// metadata match its hash. The method restore later compares the state with the application hash of
+// the request, which the light client has verified.
 func (a *Application) OfferSnapshot(_ context.Context,
 	req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
 	s := req.Snapshot
@@ -92,8 +92,8 @@ func (a *Application) OfferSnapshot(_ context.Context,
 // ApplySnapshotChunk collects the chunks. After the last chunk it checks the state against the
 // verified hash, stores it and publishes it. If a chunk is wrong, CometBFT fetches the chunk from
 // another peer and bans the sender. If the snapshot cannot be restored, CometBFT bans the senders
-// of all chunks. It bans none of them if only the state machine version is wrong, because these
-// senders may also offer a snapshot of this program's version.
+// of all chunks. If only the state machine version is wrong, it bans nobody, because the senders
+// may also have a snapshot of this program's version.
 func (a *Application) ApplySnapshotChunk(_ context.Context,
 	req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
 	r := a.restoration

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// measure updates the metrics after a commit. If the state is unchanged, it does not update the
-// metrics of participants.
+// measure updates the metrics after a commit. If the state is unchanged, it updates only the pool
+// and the height.
 func (a *Application) measure(before, s *app.State) {
 	m := a.options.Metrics
 	if m == nil {
@@ -70,8 +70,8 @@ func (a *Application) measureRound(r *app.Record) {
 	}
 }
 
-// countRejection counts a rejection in the metrics. If a rule on whole blocks causes the error,
-// there is no result code for it, and the reason is "block".
+// countRejection counts a rejection by the error's result code and the name of the code. A rule on
+// whole blocks has no result code of its own; for such an error the reason is "block".
 func (a *Application) countRejection(verb string, err error) {
 	code := Code(err)
 	reason := CodeName(code)
