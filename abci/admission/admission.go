@@ -38,8 +38,8 @@ type Policy struct {
 }
 
 // Control decides which nodes may connect: the nodes of active members, the persistent peers in
-// config.toml, and the relays and p2p.allowed_peers in app.toml. Every node may connect if
-// p2p.members_only is false, or as long as any active member that runs a validator has not
+// config.toml, and the relays and p2p.allowed_peers in app.toml. Any node may connect if
+// p2p.members_only is false, and also until every active member that runs a validator has
 // registered a node.
 type Control struct {
 	file            string            // the path of app.toml
@@ -63,8 +63,8 @@ type Control struct {
 
 // Rejected counts the connections that a Control has rejected.
 type Rejected struct {
-	Strangers  atomic.Int64 // after the handshake, which proves the node's id
-	Handshakes atomic.Int64 // before the handshake, from unknown addresses
+	Strangers  atomic.Int64 // rejected after the handshake, because of the node's id
+	Handshakes atomic.Int64 // rejected before the handshake, by handshakeLimiter
 }
 
 // Rejected returns the counts of rejected connections.
@@ -120,7 +120,7 @@ func (ad *Control) isClosed() bool {
 	return ad.membersOnly && !ad.isPublic
 }
 
-// isOpen reports whether p2p.members_only of app.toml is false.
+// isOpen reports whether p2p.members_only in app.toml is false, so that any node may connect.
 func (ad *Control) isOpen() bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
@@ -134,7 +134,7 @@ func IsStranger(err error) bool {
 }
 
 // Trusts reports whether a member has registered the node, or this node's operator has listed it.
-// The number of trusted nodes is bounded, the number of strangers is not.
+// Unlike strangers, trusted nodes are bounded in number.
 func (ad *Control) Trusts(id p2p.ID) bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
@@ -142,7 +142,7 @@ func (ad *Control) Trusts(id p2p.ID) bool {
 	return ad.persistentIDs[id] || ad.allowed[id] || ad.members[id]
 }
 
-// Admit returns errStranger for the id of a node that may not connect.
+// Admit returns nil if the node with an id may connect, and errStranger if not.
 func (ad *Control) Admit(id string) error {
 	if ad.isClosed() && !ad.Trusts(p2p.ID(strings.ToLower(id))) {
 		return fmt.Errorf("%w: %s (p2p.allowed_peers of app.toml lets in others)", errStranger, id)
@@ -150,8 +150,8 @@ func (ad *Control) Admit(id string) error {
 	return nil
 }
 
-// AdmitAddress rejects a connection before its handshake if strangers may not connect and too many
-// connections come from unknown addresses (errTooManyHandshakes).
+// AdmitAddress returns errTooManyHandshakes if a connection from an address must not begin its
+// handshake, because too many unknown addresses connect. It returns nil if strangers may connect.
 func (ad *Control) AdmitAddress(address string) error {
 	if !ad.isClosed() {
 		return nil
@@ -164,7 +164,7 @@ func (ad *Control) AdmitAddress(address string) error {
 }
 
 // reread reads p2p.allowed_peers and p2p.members_only again if app.toml has changed. So an operator
-// can admit one node or all nodes without a restart.
+// can admit one node or all nodes without a restart of this node.
 func (ad *Control) reread(logger log.Logger) {
 	info, err := os.Stat(ad.file)
 	if err != nil || info.ModTime().Equal(ad.readTime) {
@@ -219,7 +219,7 @@ func (ad *Control) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{
 	}
 }
 
-// PersistentPeers returns the ids of the persistent peers.
+// PersistentPeers returns the ids of the persistent peers in c, in lower case.
 func PersistentPeers(c *config.P2PConfig) map[p2p.ID]bool {
 	ids := map[p2p.ID]bool{}
 	for peer := range strings.SplitSeq(c.PersistentPeers, ",") {

@@ -18,30 +18,31 @@ import (
 var errTooManyHandshakes = errors.New("too many connections from addresses at which no member's node was")
 
 const (
-	// Connections from unknown addresses may begin handshakeRate handshakes a second, and
-	// handshakeBurst at once. CometBFT waits six seconds for a silent connection, so such
-	// connections occupy at most 6*10+50 = 110 of at least minInbound places. The limit is needed
-	// because a handshake costs half a millisecond of a core, and CometBFT allocates a peer's
-	// buffers before it asks the application whether to admit the peer.
+	// handshakeRate is the max number of handshakes per second with unknown addresses, on average, and
+	// handshakeBurst the max number at once. CometBFT waits six seconds for a silent connection, so
+	// such connections occupy at most 6*10+50 = 110 of at least minInbound places. The limit is needed
+	// because a handshake costs half a millisecond of a core, and CometBFT allocates a peer's buffers
+	// before it asks the application whether to admit the peer.
 	handshakeRate, handshakeBurst = 10, 50
-	// addressPause is the min time between two handshakes from one unknown address, so that a few
-	// addresses cannot use up all handshakes.
+	// addressPause is the min time between two handshakes from one unknown IPv4 address or IPv6 /64
+	// network, so that a few addresses cannot use up all handshakes.
 	addressPause = 10 * time.Second
 	// addressMemory is the time for which an address stays known, and maxAddresses the max number
 	// of known addresses.
 	addressMemory, maxAddresses = 24 * time.Hour, 1 << 12
-	// resolvePause is the interval between two look-ups of host names.
+	// resolvePause is the interval between two look-ups of the persistent peers' host names.
 	resolvePause = time.Minute
 )
 
 // handshakeLimiter limits handshakes from unknown addresses, so that members can always begin a
-// handshake. An address is known if a trusted node has connected from it. A known address proves
-// nothing about the node behind it: admission still checks the node's id.
+// handshake. An address is known if a trusted node has connected from it, or the host name of a
+// persistent peer resolves to it. A known address proves nothing about the node behind it:
+// admission still checks the node's id.
 type handshakeLimiter struct {
 	now func() time.Time
 
 	mu           sync.Mutex
-	trustedTimes map[string]time.Time // the time when a trusted node last connected from the address
+	trustedTimes map[string]time.Time // for each known address, the time of the last call of add
 
 	strangerLimiter *rate.Limiter                     // the rate of handshakes from unknown addresses
 	strangerTimes   *simplelru.LRU[string, time.Time] // the time of the last handshake from each unknown address
@@ -50,13 +51,14 @@ type handshakeLimiter struct {
 func newHandshakeLimiter() *handshakeLimiter {
 	recent, err := simplelru.NewLRU[string, time.Time](maxAddresses, nil)
 	if err != nil {
-		panic(err) // the size must be at least 1
+		panic(err) // unreachable: NewLRU rejects only sizes below 1
 	}
 	return &handshakeLimiter{now: time.Now, trustedTimes: map[string]time.Time{}, strangerTimes: recent,
 		strangerLimiter: rate.NewLimiter(handshakeRate, handshakeBurst)}
 }
 
-// add records that a trusted node is at an address.
+// add records that an address is known. At maxAddresses known addresses it first drops those that
+// are older than addressMemory, and ignores the address if none is.
 func (d *handshakeLimiter) add(ip string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,7 +76,7 @@ func (d *handshakeLimiter) add(ip string) {
 	d.trustedTimes[ip] = now
 }
 
-// admit returns nil if a connection from an address may begin its handshake, and
+// admit returns nil if a connection from an address (host:port) may begin its handshake, and
 // errTooManyHandshakes if not.
 func (d *handshakeLimiter) admit(address string) error {
 	host, _, err := net.SplitHostPort(address)
@@ -95,8 +97,8 @@ func (d *handshakeLimiter) admit(address string) error {
 	return nil
 }
 
-// network returns an IPv4 address unchanged, and for an IPv6 address its /64 network, because one
-// host may have all addresses of that network.
+// network returns an IPv4 address unchanged. For an IPv6 address it returns the address's /64
+// network, because one host may have all addresses of that network.
 func network(host string) string {
 	a, err := netip.ParseAddr(host)
 	if err != nil {
@@ -136,7 +138,7 @@ func (d *handshakeLimiter) resolve(peers string, quit <-chan struct{}) {
 			if err != nil {
 				continue
 			}
-			ips, _ := net.DefaultResolver.LookupHost(ctx, host) // a host without an address now may get one later
+			ips, _ := net.DefaultResolver.LookupHost(ctx, host) // a failed look-up is repeated after resolvePause
 			for _, ip := range ips {
 				d.add(ip)
 			}

@@ -69,8 +69,8 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	return &fitted
 }
 
-// AddRelays adds each relay to the list peers, unless the list already has the relay or the relay
-// is this node.
+// AddRelays returns the list peers with the relays appended, except relays that the list already
+// has and this node. Both lists have entries id@host:port, separated by commas.
 func AddRelays(peers, relays string, own p2p.ID) string {
 	all := SplitList(peers)
 	named := PersistentPeers(&config.P2PConfig{PersistentPeers: peers})
@@ -93,7 +93,7 @@ func SplitList(list string) (entries []string) {
 }
 
 // CheckRelays rejects a list of relays, separated by commas, unless each relay has the form
-// id@host:port. The host need not resolve.
+// id@host:port. It does not resolve the host.
 func CheckRelays(list string) error { return CheckAddresses("p2p.relays", list) }
 
 // CheckAddresses rejects the list of nodes under a configuration key, separated by commas, unless
@@ -151,7 +151,7 @@ func checkPeerID(id string) error {
 	return nil
 }
 
-// WarnOpen logs that every node may connect to this node, and the reason.
+// WarnOpen logs a warning, with the reason, if any node may connect to this node.
 func WarnOpen(logger log.Logger, ad *Control, all []app.Participant) {
 	if len(all) < 2 || ad.isClosed() {
 		return

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// strangerPause is the min time between two log lines about the same stranger, and lineInterval
-	// the min time between two lines about any strangers. So connections with many ids do not fill
-	// the log.
+	// strangerPause is the min time between two log lines about the same stranger, a node that may not
+	// connect. lineInterval is the min time between two lines about any strangers, so that connections
+	// with many ids do not fill the log.
 	strangerPause, lineInterval = 10 * time.Minute, 10 * time.Second
 	// maxStrangers is the max number of strangers that strangerLog remembers.
 	maxStrangers = 1 << 10
 )
 
-// strangerLog remembers the rejected nodes that were logged. Control.mu guards it.
+// strangerLog remembers which rejected nodes were logged, and when. Control.mu guards it.
 type strangerLog struct {
 	logged *simplelru.LRU[p2p.ID, time.Time]
 	line   time.Time // the time of the last line
@@ -31,13 +31,13 @@ type strangerLog struct {
 func newStrangerLog() strangerLog {
 	said, err := simplelru.NewLRU[p2p.ID, time.Time](maxStrangers, nil)
 	if err != nil {
-		panic(err) // the size must be at least 1
+		panic(err) // unreachable: NewLRU rejects only sizes below 1
 	}
 	return strangerLog{logged: said}
 }
 
-// shouldLog reports whether the rejection of a node at a time is to be logged. If so, it records
-// the log line.
+// shouldLog reports whether to log the rejection of a node now. If so, it records that the node was
+// logged.
 func (s *strangerLog) shouldLog(id p2p.ID, now time.Time) bool {
 	if last, known := s.logged.Get(id); known && now.Sub(last) < strangerPause || now.Sub(s.line) < lineInterval {
 		return false
@@ -60,7 +60,7 @@ func (ad *Control) Filter(logger log.Logger) p2p.PeerFilterFunc {
 	}
 }
 
-// report logs a rejected node, and the command that would let it in.
+// report logs a rejected node, and the command that would admit it, as often as strangerLog allows.
 func (ad *Control) report(peer p2p.Peer, logger log.Logger) {
 	ad.mu.Lock()
 	due, allowed := ad.strangers.shouldLog(peer.ID(), time.Now()), maps.Clone(ad.allowed)
