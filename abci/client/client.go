@@ -108,11 +108,12 @@ func check(address string) error {
 	return nil
 }
 
-// RPC returns the client of CometBFT's whole RPC.
+// RPC returns CometBFT's RPC client for the node, with all methods of CometBFT's RPC.
 func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
 
 // Query queries a path of the application and decodes the JSON answer. It fetches models and states
-// in pieces. It fails with ErrUnreachable, or with a *Refusal.
+// in pieces. The error is a *Refusal if the node answers with a result code other than 0, and wraps
+// ErrUnreachable if the node does not answer.
 func (c *Client) Query(ctx context.Context, path string, answer any) (err error) {
 	switch answer := answer.(type) {
 	case *query.ModelState:

@@ -12,9 +12,9 @@ import (
 	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
 )
 
-// EpsilonAt returns the largest epsilon that a participant has spent after the round that the block
-// at a height closed. It returns nil if the ledger is incomplete, or if the node does not have the
-// block's results.
+// EpsilonAt returns the largest epsilon that any participant has spent up to the round that the
+// block at a height closed. It returns nil if the ledger is incomplete, if the block closed no
+// round, or if the node does not have the block's results.
 func (c *Client) EpsilonAt(ctx context.Context, height uint64) (*float64, error) {
 	events, err := c.events(ctx, int64(height))
 	return EpsilonIn(events), err

@@ -18,18 +18,19 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxForm is the max size in bytes of a transaction that BroadcastForm sends as a form. A form has
-// hexadecimal digits, which take more bytes than base64, and the node limits the size of a request.
+// maxForm is the max size in bytes of a transaction that BroadcastForm sends as a form. A form
+// encodes the transaction in hexadecimal, which takes more bytes than base64, and the node limits
+// the size of a request.
 const maxForm = 64 << 10
 
 // MaxBatch is the max number of transactions in one request. By default CometBFT accepts 10 calls
 // in a request (rpc.max_request_batch_size).
 const MaxBatch = 10
 
-// BroadcastAll does what Broadcast does for several transactions, and returns an error or nil for
-// each. It sends up to MaxBatch transactions of together at most maxForm bytes in one request. A
-// request with ten transactions costs client and node less than a third of ten requests. Other
-// transactions, and all transactions if the node takes no batches, are sent one by one.
+// BroadcastAll submits transactions as Broadcast does, and returns an error or nil for each. It
+// sends 2 to MaxBatch transactions with a total of at most maxForm bytes in one request: ten
+// transactions then cost client and node less than a third of ten requests. It sends more or larger
+// transactions one by one, and also all transactions to a node that does not accept batches.
 func (c *Client) BroadcastAll(ctx context.Context, txs []*tx.Tx) []error {
 	errs := make([]error, len(txs))
 	at, size := c.webAddress(), 0
@@ -71,7 +72,7 @@ func batch(txs []*tx.Tx) []byte {
 	return append(body, ']')
 }
 
-// answersTo returns the answers to a batch of n calls, by id.
+// answersTo decodes the answers to a batch of n calls. The answer to call i has index i.
 func answersTo(n int, data []byte) ([]answer, error) {
 	var answers []answer
 	if err := json.Unmarshal(data, &answers); err != nil {
@@ -116,9 +117,9 @@ func (c *Client) webAddress() string {
 	return at
 }
 
-// BroadcastForm does what Broadcast does, at less than half of the cost to client and node: it
-// posts a form, which the node reads without JSON. For a transaction above maxForm, and for a Unix
-// socket, it calls Broadcast.
+// BroadcastForm submits a transaction as Broadcast does, at less than half of the cost to client
+// and node: it posts a form, which the node reads without JSON. For a transaction above maxForm,
+// and for a Unix socket, it calls Broadcast.
 func (c *Client) BroadcastForm(ctx context.Context, t *tx.Tx) error {
 	at := c.webAddress()
 	if len(t.Raw) > maxForm || at == "" {

@@ -14,8 +14,8 @@ func (c *Client) Leader(ctx context.Context) (query.Leader, error) {
 	return ask[query.Leader](ctx, c, "/leader")
 }
 
-// Lead returns the draft that a participant may sign, and the draft's gradients. It verifies
-// neither draft nor gradients.
+// Lead returns the node's draft of an aggregate for a participant to sign, and the draft's
+// gradients. It verifies neither draft nor gradients.
 func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
 	answer, err := ask[query.Lead](ctx, c, "/lead/"+number(uint64(participant)))
 	if err == nil && answer.Draft == nil {
@@ -33,8 +33,8 @@ func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, [
 	return answer.Draft, gradients, nil
 }
 
-// Draft returns the draft that a participant may sign, without the gradients. It does not verify
-// the draft.
+// Draft returns the node's draft of an aggregate for a participant to sign, without the gradients.
+// It does not verify the draft.
 func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	answer, err := ask[query.Lead](ctx, c, "/lead/"+number(uint64(participant))+"/draft")
 	if err == nil && answer.Draft == nil {
@@ -63,7 +63,7 @@ func (c *Client) Reputation(ctx context.Context) ([]query.Standing, error) {
 	return ask[[]query.Standing](ctx, c, "/reputation")
 }
 
-// Membership returns the registered participants and the proposals that are not enacted yet.
+// Membership returns the registered participants and the open proposals.
 func (c *Client) Membership(ctx context.Context) (query.Membership, error) {
 	return ask[query.Membership](ctx, c, "/membership")
 }
@@ -73,7 +73,7 @@ func (c *Client) Clocks(ctx context.Context) ([]query.PeerClock, error) {
 	return ask[[]query.PeerClock](ctx, c, "/clocks")
 }
 
-// Connections returns the node's view of its peers.
+// Connections returns what the node reports about its connections to peers.
 func (c *Client) Connections(ctx context.Context) (query.Connections, error) {
 	return ask[query.Connections](ctx, c, "/connections")
 }
@@ -103,12 +103,12 @@ func (c *Client) ModelOf(ctx context.Context, epoch, round uint64) (query.ModelS
 	return ask[query.ModelState](ctx, c, "/model/"+place(epoch, round))
 }
 
-// Privacy returns the spend of every participant.
+// Privacy returns the epsilon that each participant has spent.
 func (c *Client) Privacy(ctx context.Context) ([]query.Spend, error) {
 	return ask[[]query.Spend](ctx, c, "/privacy")
 }
 
-// PrivacyOf returns the spend of one participant.
+// PrivacyOf returns the epsilon that one participant has spent.
 func (c *Client) PrivacyOf(ctx context.Context, participant uint32) (query.Spend, error) {
 	return ask[query.Spend](ctx, c, "/privacy/"+number(uint64(participant)))
 }

@@ -21,11 +21,13 @@ const MaxAnswer = types.MaxBlockSizeBytes/3*4 + 16<<20
 // ErrNoRPC means that something other than a CometBFT RPC answers at the node's address.
 var ErrNoRPC = errors.New("is no CometBFT RPC")
 
-// unasked is the text of net/http for a server that has sent bytes before a request, as a p2p port does.
+// unasked is part of the error text of net/http for a server that sends bytes before it gets a
+// request, as a p2p port does.
 const unasked = "readLoopPeekFailLocked: %!w(<nil>)"
 
-// checkAnswer rejects an answer that a CometBFT RPC never gives to this client: a web page,
-// metrics, or a status that means an unknown path or method.
+// checkAnswer returns ErrNoRPC for an answer that a CometBFT RPC never gives to this client: bytes
+// that are no HTTP, a web page, metrics, or a status that means an unknown path or method. It
+// passes on any other err of the HTTP transport.
 func checkAnswer(r *http.Request, answer *http.Response, err error) error {
 	said := ""
 	switch {

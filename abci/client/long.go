@@ -15,11 +15,12 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrPiece means that the pieces of a long answer do not belong together.
+// ErrPiece means that a piece of a long answer is malformed, or belongs to another answer than the
+// first piece.
 var ErrPiece = errors.New("pieces of the answer do not fit")
 
-// fetchLong survives failures of single requests. It requests a failed piece again after
-// faultPause, and fails only after the fifth failure without a new piece.
+// maxFaults and faultPause are the limits of fetchLong. It repeats a failed request after
+// faultPause. After maxFaults failures without a new piece it returns the last error.
 const (
 	maxFaults  = 5
 	faultPause = 200 * time.Millisecond
@@ -45,7 +46,7 @@ func (c *Client) fetchCheckpoint(ctx context.Context, path string) (query.StateA
 }
 
 // fetchLong fetches a long answer in pieces of at most query.MaxRange bytes. If the node no longer
-// has the state of the first piece, fetchLong starts again with the current state.
+// has the state to which the first piece belongs, fetchLong starts again with the current state.
 func (c *Client) fetchLong(ctx context.Context, path string) (head query.RangeInfo, data []byte, err error) {
 	var height int64
 	left, furthest := maxFaults, 0
@@ -63,8 +64,8 @@ func (c *Client) fetchLong(ctx context.Context, path string) (head query.RangeIn
 		left--
 		var refusal *Refusal
 		refused := errors.As(err, &refusal)
-		// fetchLong gives up after the last attempt, when ctx has ended, if an answer is too large,
-		// or if the first piece fails.
+		// fetchLong gives up after maxFaults failures, when ctx has ended, if an answer is too large, or
+		// if the first piece fails.
 		switch {
 		case left == 0, ctx.Err() != nil, errors.Is(err, ErrTooLarge), len(data) == 0:
 			return query.RangeInfo{}, nil, err
@@ -79,8 +80,9 @@ func (c *Client) fetchLong(ctx context.Context, path string) (head query.RangeIn
 	}
 }
 
-// fetchPiece fetches the next piece and appends it to data. It fails with ErrPiece if the piece's
-// RangeInfo differs from that of the first piece.
+// fetchPiece fetches the next piece and appends it to data. The piece is of the state at height, 0
+// for the current state. fetchPiece fails with ErrPiece if the piece's RangeInfo differs from head,
+// that of the first piece.
 func (c *Client) fetchPiece(ctx context.Context, path string, height *int64, head *query.RangeInfo,
 	data *[]byte) error {
 	asked := fmt.Sprintf("%s?from=%d", path, len(*data))
@@ -105,7 +107,8 @@ func (c *Client) fetchPiece(ctx context.Context, path string, height *int64, hea
 	case len(r.Value) == 0 || len(r.Value) > most:
 		return fmt.Errorf("%w: answer to %s has %d bytes, want 1 to %d", ErrPiece, asked, len(r.Value), most)
 	}
-	// The next pieces are requested at the height of the first, so that all are of one state.
+	// The next pieces are requested at the height of the first piece, so that all pieces belong to one
+	// state.
 	if *head = says; path == "/model" || path == "/kept" {
 		*height = r.Height
 	}

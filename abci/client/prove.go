@@ -54,9 +54,10 @@ func (c *Client) State(ctx context.Context) (query.StateAfter, error) {
 	return ask[query.StateAfter](ctx, c, "/kept")
 }
 
-// HeaderOf returns a light block whose header has the application hash of the state after a height.
-// That is the header of the next height, for which HeaderOf waits. If the block at the height
-// changed nothing, it is also that block's own header. HeaderOf does not verify the light block.
+// HeaderOf returns a light block whose header has the given application hash, the hash of the state
+// after a height. The header of the next height has this hash, and HeaderOf waits for it. The
+// header of the height itself also has the hash if its block changed nothing. HeaderOf does not
+// verify the light block.
 func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, hash [32]byte) (*types.LightBlock, error) {
 	p := c.Provider(chainID)
 	var found [2][]byte

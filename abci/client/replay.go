@@ -19,8 +19,9 @@ var ErrNotKept = errors.New("node does not keep what the model is computed from"
 
 // Recompute computes the model after a closed round. It starts from the node's last checkpoint
 // before the round, or from genesis, and executes the later blocks. It fails unless the result has
-// the hash in the record, so the caller must trust only the record. progress, which may be nil,
-// gets the height of the first state and the number of blocks to execute.
+// the hash in the record, so the caller needs to trust the record and not the node. Recompute
+// passes progress the height of the first state and the number of blocks to execute; progress may
+// be nil.
 func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
 	s, block, err := c.stateBefore(ctx, r, progress)
 	if err != nil {
@@ -29,8 +30,9 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 	return modelAfter(s, block, r)
 }
 
-// Neighbours computes the neighbours of each gradient of a closed round, in the same way as
-// Recompute. It fails unless the blocks lead to the record's model.
+// Neighbours computes for each gradient of a closed round the gradients with which the rule
+// compared or mixed it. It executes the same blocks as Recompute, and fails unless they lead to the
+// record's model.
 func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours, error) {
 	s, block, err := c.stateBefore(ctx, r, nil)
 	if err != nil {
@@ -77,8 +79,9 @@ func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	return out, err
 }
 
-// modelAfter returns the model after the round of a block. It ignores the operations after the
-// round, because an operation may start an epoch with another model.
+// modelAfter executes block b on the state s before it, and returns the model after the round that
+// b closes. It leaves out the operations in b, because an operation may start an epoch with another
+// model.
 func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	alone := *s
 	alone.Proposals = nil
@@ -96,7 +99,7 @@ func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	return out.State.Model, nil
 }
 
-// keptBefore returns the last checkpoint before a round.
+// keptBefore returns the node's last checkpoint before a round.
 func (c *Client) keptBefore(ctx context.Context, r app.Record) (query.StateAfter, error) {
 	kept, err := c.Checkpoint(ctx, r.Epoch, r.Round)
 	switch {

@@ -72,15 +72,16 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 	}
 }
 
-// Enactment is the end of a proposal: the result of a round boundary, or its discard.
+// Enactment is the end of a proposal: the proposal was enacted, could not be enacted, or was
+// discarded.
 type Enactment struct {
 	Height int64
 	Kind   string // the name of the proposal's tx.Kind
 	// Participant is the index of the participant that joined, left, rotated or was restored, or that
 	// proposed the epoch or upgrade.
 	Participant string
-	Refused     string // why the proposal could not be enacted; "" if it was enacted
-	Discarded   string // "withdrawn" or "expired"; "" if a round boundary ended the proposal
+	Refused     string // why the proposal could not be enacted; "" if it was enacted or discarded
+	Discarded   string // "withdrawn" or "expired"; "" if the proposal was not discarded
 }
 
 // EnactmentAt returns the enactment of a proposal in the block at a height. It returns nil if the
@@ -90,8 +91,9 @@ func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string)
 	return EnactmentIn(events, height, proposal), err
 }
 
-// EnactmentOf returns the last enactment of a proposal whose id begins with a prefix of hexadecimal digits. It returns
-// nil if the node's index has none.
+// EnactmentOf returns the last enactment of a proposal. The argument prefix has the first
+// hexadecimal digits of the proposal's id. It returns nil if the node's index has no such
+// enactment.
 func (c *Client) EnactmentOf(ctx context.Context, prefix string) (*Enactment, error) {
 	one, last := 1, int64(0)
 	for _, event := range []string{"enactment", "discard"} {

@@ -13,29 +13,30 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Overdue is the time without a block after which a chain counts as waiting. A chain whose round waits for gradients
-// makes an empty block a second.
+// Overdue is the time without a block after which a chain counts as waiting. While a round only
+// waits for gradients, the chain makes an empty block every second.
 const Overdue = 20 * time.Second
 
-// A validator counts as silent if it has not voted in the last recentRounds consensus rounds.
+// recentRounds is the number of consensus rounds in which a validator has to vote at least once so
+// that it does not count as silent.
 const recentRounds = 3
 
-// VotesRPC is the part of CometBFT's RPC that says who votes.
+// VotesRPC has the methods of CometBFT's RPC from which ReadVotes learns which validators vote.
 type VotesRPC interface {
 	ConsensusState(ctx context.Context) (*ctypes.ResultConsensusState, error)
 	Validators(ctx context.Context, height *int64, page, perPage *int) (*ctypes.ResultValidators, error)
 }
 
-// Votes tells which validators vote for the block that a node waits for.
+// Votes holds which validators vote for the block that a node waits for.
 type Votes struct {
-	// Silent has the validators whose votes the node lacks: index and moniker of the participant, as 2 "node2", or the
-	// address of a validator that belongs to no participant.
+	// Silent names the validators whose votes the node lacks: index and moniker of the participant, as
+	// 2 "node2", or the address of a validator that belongs to no participant.
 	Silent []string `json:"silent"`
 	All    int      `json:"all"` // the number of all validators
 }
 
-// ReadVotes asks a node for the votes of the last consensus rounds of the height that is being decided. The
-// participants name the validators.
+// ReadVotes asks a node which validators have voted in the last recentRounds consensus rounds of
+// the height that the node is deciding. In the result, participants give validators their names.
 func ReadVotes(ctx context.Context, rpc VotesRPC, participants []app.Participant) (v Votes, err error) {
 	state, err := rpc.ConsensusState(ctx)
 	if err != nil {
@@ -71,14 +72,15 @@ func ReadVotes(ctx context.Context, rpc VotesRPC, participants []app.Participant
 	}
 }
 
-// Lost reports whether the validators that vote are too few for a block, which takes more than two thirds. All
-// validators have the same power.
+// Lost reports whether too few validators vote to decide a block, which takes more than two thirds.
+// All validators have the same power.
 func (v Votes) Lost() bool { return 3*(v.All-len(v.Silent)) <= 2*v.All }
 
 // maxNames is the max number of validators that String names.
 const maxNames = 8
 
-// String says how many validators vote, and names those that do not.
+// String returns a text with the number of validators that vote, and the names of up to maxNames
+// others.
 func (v Votes) String() string {
 	text := fmt.Sprintf("%d of %d validators vote", v.All-len(v.Silent), v.All)
 	if len(v.Silent) == 0 {
