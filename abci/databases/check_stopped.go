@@ -13,9 +13,9 @@ import (
 	"github.com/spdl/spdl/abci/store"
 )
 
-// CheckStopped opens each database of the home of a stopped node, and returns the height of the last block, 0 if there
-// is none. It returns store.ErrDamage or ErrDisagree for the files and heights with which a start fails. It makes no
-// database that is missing.
+// CheckStopped checks the databases of a stopped node, and returns the height of the last block, 0
+// if there is none. It fails with store.ErrDamage if a database is damaged, and with ErrDisagree if
+// the node could not start with the heights of its databases. It does not create missing databases.
 func CheckStopped(c *config.Config) (height int64, err error) {
 	var d Set
 	defer func() {
@@ -53,7 +53,7 @@ func CheckStopped(c *config.Config) (height int64, err error) {
 	}
 	height = blocks.Height()
 	switch {
-	case height == 0 && s.LastBlockHeight == 0 && c.StateSync.Enable: // a state sync goes on
+	case height == 0 && s.LastBlockHeight == 0 && c.StateSync.Enable: // a state sync has not finished
 	case s.LastBlockHeight > height, s.LastBlockHeight < height-1, own > height, own < blocks.Base()-1:
 		return height, disagree(c, fmt.Sprintf("the blocks are %d to %d, the state is of height %d, the application of "+
 			"height %d", blocks.Base(), height, s.LastBlockHeight, own))

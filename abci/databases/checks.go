@@ -24,10 +24,10 @@ import (
 // ErrOtherGenesis means that the databases were begun with another genesis.json.
 var ErrOtherGenesis = errors.New("genesis.json is not the genesis of this home's data")
 
-// CheckGenesis rejects a genesis.json that was replaced after the chain of the home has begun.
-// CometBFT would continue with the genesis of the first start, but this program's worker would use
-// the new file. If the chain has not begun (home.StoredProgress), CheckGenesis deletes what
-// CometBFT has stored of the former genesis. The validator's last signature stays, because the
+// CheckGenesis returns ErrOtherGenesis if genesis.json was replaced after the chain of the home has
+// begun (home.StoredProgress). CometBFT would continue with the genesis of the first start, but
+// this program's worker would use the new file. If the chain has not begun, CheckGenesis deletes
+// what CometBFT has stored of the former genesis. The validator's last signature stays, because the
 // validator may already have voted for a first block.
 func (d *Set) CheckGenesis(c *config.Config, logger log.Logger) error {
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
@@ -134,8 +134,9 @@ func deleteAll(db dbm.DB) error {
 // ErrDisagree means that the databases of a home are at different heights.
 var ErrDisagree = errors.New("the databases of this home disagree")
 
-// CheckValidators returns an error if the state database does not have the validators of the last
-// height. LevelDB drops damaged records, and CometBFT would panic at the next block.
+// CheckValidators returns an error if the state database lacks the validators of the last height,
+// with which CometBFT would panic at the next block. LevelDB can lose them when it drops damaged
+// records.
 func (d *Set) CheckValidators(c *config.Config) error {
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
@@ -150,16 +151,17 @@ func (d *Set) CheckValidators(c *config.Config) error {
 	return err
 }
 
-// disagree returns an ErrDisagree with the reason and the remedy.
+// disagree returns ErrDisagree with the reason, what, and the remedy.
 func disagree(c *config.Config, what any) error {
 	return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole folder "+
 		"as it was while the node was stopped, if no block was signed since; or run spdl reset-state --yes, which keeps "+
 		"what the validator and the worker have signed, and sync again", ErrDisagree, what, c.DBDir())
 }
 
-// Build builds a node. If CometBFT panics because its databases are at different heights, Build
-// returns ErrDisagree instead, or the store.ErrDamage of a read, because the disk is at fault and not
-// the program.
+// Build returns the node that build makes. If build panics, Build returns ErrDisagree, or
+// store.ErrDamage if a read of a database caused the panic: the databases are at fault and not the
+// program. Build also returns ErrDisagree for CometBFT's errors about databases at different
+// heights.
 func Build(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
 	defer func() {
 		r := recover()

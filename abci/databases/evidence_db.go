@@ -18,7 +18,7 @@ import (
 // evidence.
 const pendingPrefix = 0x01
 
-// ErrNeedless rejects a piece of evidence against validators that the chain or another pending
+// ErrNeedless is the error for a piece of evidence whose validators the chain or another pending
 // piece already convicts.
 var ErrNeedless = errors.New("evidence that convicts nobody more")
 
@@ -51,10 +51,10 @@ func (c *evidenceDB) Set(key, value []byte) error {
 	return c.DB.Set(key, value)
 }
 
-// checkNeeded returns nil if a piece of evidence would convict at least one validator that neither
-// the state nor a pending piece convicts, and otherwise ErrNeedless. It reads the pending pieces
-// before the state: CometBFT removes a committed piece after the application has committed its
-// block, so a piece that is no longer pending is in the state already.
+// checkNeeded returns ErrNeedless unless a piece of evidence would convict at least one validator
+// that neither the state nor a pending piece convicts. It reads the pending pieces before the
+// state: CometBFT removes a committed piece only after the application has committed its block, so
+// the state already has a piece that is no longer pending.
 func (c *evidenceDB) checkNeeded(proven []app.Misbehavior) error {
 	proven, err := c.withoutPending(proven)
 	if err != nil {
@@ -70,8 +70,7 @@ func (c *evidenceDB) checkNeeded(proven []app.Misbehavior) error {
 	return nil
 }
 
-// withoutPending returns the elements of proven whose validator has no pending piece of evidence
-// against it.
+// withoutPending returns the elements of proven whose validator is in no pending piece of evidence.
 func (c *evidenceDB) withoutPending(proven []app.Misbehavior) ([]app.Misbehavior, error) {
 	its, err := dbm.IteratePrefix(c.DB, []byte{pendingPrefix})
 	if err != nil {

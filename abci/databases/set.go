@@ -85,7 +85,7 @@ func (d *Set) Close() error {
 	return errors.Join(errs...)
 }
 
-// database is a database whose reads return no value, and no error, after Close.
+// database is a database that returns no error for a read after Close: the read finds no value.
 type database struct {
 	dbm.DB
 	id     string

@@ -13,10 +13,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// txIndexDB is the database of CometBFT's transaction index. CometBFT alone would store every whole
-// transaction in it, by hash, although the block store has the transaction. LevelDB would then
-// write each byte three more times, and merge tables with random keys. txIndexDB leaves out the
-// bytes of a transaction that is larger than a block part, and reads them from the block store.
+// txIndexDB is the database of CometBFT's transaction index. CometBFT alone would store a second
+// copy of each whole transaction in it, under the transaction's hash; the block store has the
+// first. LevelDB would then write each byte three more times, because it merges tables with random
+// keys. txIndexDB leaves out the bytes of a transaction that is larger than a block part, and reads
+// them from the block store.
 type txIndexDB struct {
 	dbm.DB
 	blocks func() dbm.DB // the database of the block store
@@ -27,7 +28,8 @@ func (r *txIndexDB) NewBatch() dbm.Batch { return resultBatch{r.DB.NewBatch()} }
 
 type resultBatch struct{ dbm.Batch }
 
-// Set sets a key. It leaves the transaction's bytes out of the result of a large transaction.
+// Set adds a key to the batch. If the value is a transaction's result that is larger than a block
+// part, Set leaves out the transaction's bytes.
 func (b resultBatch) Set(key, value []byte) error {
 	if len(key) == tmhash.Size && len(value) > int(types.BlockPartSizeBytes) {
 		short, err := withoutTx(value)
@@ -65,7 +67,7 @@ func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 		return value, err
 	}
 	var t abcitypes.TxResult
-	if t.Unmarshal(value) != nil || t.Height <= 0 || len(t.Tx) > 0 { // the value of an event, or a whole transaction
+	if t.Unmarshal(value) != nil || t.Height <= 0 || len(t.Tx) > 0 { // an event's value, or a result with its transaction
 		return value, nil
 	}
 	p := &partsReader{store: cmtstore.NewBlockStore(r.blocks()), height: t.Height}
@@ -80,13 +82,14 @@ type partsReader struct {
 	store     *cmtstore.BlockStore
 	height    int64
 	offset    int64 // the offset in the block of the next byte to read
-	partIndex int   // the number of the part in memory
+	partIndex int   // the index of the part in memory
 	part      []byte
 }
 
-// transaction returns a transaction of the block, or an error if a part is missing. In protobuf a
-// block is a message of a header and data, and the data are a message of transactions. All these
-// fields have a length, so transaction can skip the fields before the index.
+// transaction returns the transaction with an index in the block, or an error if a part is missing.
+// In protobuf a block is a message of a header and data, and the data are a message of
+// transactions. All these fields have a length, so transaction skips the header and earlier
+// transactions unread.
 func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	const header, data, tx = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
 	n, err := p.readField(header)

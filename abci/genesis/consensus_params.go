@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// CheckConsensus rejects CometBFT's parameters in a genesis if a chain of this application with the
-// given number of validators would stall or halt with them.
+// CheckConsensus returns app.ErrGenesis for consensus parameters with which a chain of genesis g
+// and the given number of validators would stall or halt.
 func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) error {
 	n := len(g.Participants)
 	switch {
@@ -42,8 +42,8 @@ func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) e
 	if need := g.Params.BlockBytes(n); have < need {
 		return fmt.Errorf("%w: consensus_params.block.max_bytes is %d, a round needs %d", app.ErrGenesis, have, need)
 	}
-	// CometBFT's types.MaxDataBytes computes the same for all validators and the max evidence, but
-	// panics if the result is negative.
+	// room is the result of CometBFT's types.MaxDataBytes for all validators and the max evidence.
+	// That function panics if the result is negative.
 	room := have - types.MaxOverheadForBlock - types.MaxHeaderBytes - types.MaxCommitBytes(validators) -
 		p.Evidence.MaxBytes
 	if need := g.Params.RoundBytes(n); room < need {

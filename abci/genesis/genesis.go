@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// Read decodes and completes a genesis document from an untrusted source.
+// Read decodes a genesis document from an untrusted source, and sets its missing values (Complete).
 func Read(data []byte) (*types.GenesisDoc, error) {
 	if err := strictjson.Names(data); err != nil {
 		return nil, err
@@ -52,9 +52,10 @@ func ReadFile(path string) (*types.GenesisDoc, error) {
 	return doc, nil
 }
 
-// Complete calls CometBFT's ValidateAndComplete. It first rejects documents on which CometBFT would
-// panic, in that call or at the start of a node: a validator without an ed25519 key, a duplicate
-// key, a voting power below 1, or a total power above CometBFT's max.
+// Complete checks a document, and sets missing values, by CometBFT's ValidateAndComplete. It first
+// rejects documents on which CometBFT would panic, in that call or at the start of a node: a
+// validator without an ed25519 key, a duplicate key, a voting power below 1, or a total power above
+// CometBFT's max.
 func Complete(doc *types.GenesisDoc) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {

@@ -26,13 +26,15 @@ import (
 const AggregateChannel = byte(0x51)
 
 const (
-	// SmallMessage is the size limit of a message that holds only numbers, hashes and a signature.
+	// SmallMessage is the size limit, in bytes, of a message that holds only numbers, hashes and a
+	// signature.
 	SmallMessage = 1 << 10
-	// bitArray is the size limit of a bit array with one bit for each validator of the largest set,
-	// or for each part of the largest block. 64 bits take at most 11 bytes.
+	// bitArray is the size limit, in bytes, of a bit array with one bit for each validator of the
+	// largest set, or for each part of the largest block: 4096 bits, of which 64 take at most 11
+	// bytes.
 	bitArray = 4096 / 64 * 11
-	// minTransaction is the lowest size limit of a transaction. It leaves room for operations, and
-	// for larger gradients of a later epoch.
+	// minTransaction is the lowest size limit of a transaction, in bytes. It leaves room for
+	// operations, and for larger gradients of a later epoch.
 	minTransaction = 1 << 17
 )
 
@@ -145,8 +147,8 @@ func (b limitedConsensus) FilterMsgBytes(channel byte, from p2p.Peer, message []
 	return nil
 }
 
-// Install returns a node option that puts the limits on the node's reactors, except the exempt
-// reactors, which apply the limits themselves. It must be the last option.
+// Install returns a node option that puts the limits on the node's reactors. The exempt reactors
+// apply the limits themselves. The option must be the last one.
 func (b Messages) Install(exempt ...p2p.Reactor) cmtnode.Option {
 	return func(n *cmtnode.Node) { b.replace(n, exempt) }
 }

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxRequests is the max number of a peer's requests without an answer. An honest syncing node
-	// has at most 20 open requests, and disconnects from a peer that leaves a request unanswered.
+	// maxRequests is the max number of unanswered requests of one peer. An honest syncing node has at
+	// most 20, and disconnects from a peer that leaves a request unanswered.
 	maxRequests = 64
 	// readPause is the interval at which a node checks whether the last answer to a peer has left
 	// the send queue.
 	readPause = time.Millisecond
-	// askedKey is the key under which a peer's attributes hold the peer's requests without an
-	// answer.
+	// askedKey is the prefix of the keys under which a peer's attributes hold the queues of the peer's
+	// unanswered requests, one for each channel.
 	askedKey = "spdl.asked."
 	// maxOffers bounds the snapshots that one peer may offer a syncing node in offerPeriod.
 	// CometBFT tries the highest snapshot first and waits two minutes for a chunk, so a peer that
@@ -107,11 +107,11 @@ func (s *syncLimiter) Receive(m p2p.Envelope) {
 	}
 	select {
 	case asked <- m:
-	default: // an honest node never has that many open requests
+	default: // the request is dropped: an honest node never has that many open requests
 	}
 }
 
-// answerRequests answers the requests of a peer until the peer stops.
+// answerRequests answers the requests of a peer, one after the other, until the peer stops.
 func (s *syncLimiter) answerRequests(to p2p.Peer, asked <-chan p2p.Envelope) {
 	for {
 		select {

@@ -15,14 +15,15 @@ import (
 var errUnfinished = errors.New("the messages that it began and has not ended take too much memory")
 
 const (
-	// unfinishedTick is the interval of the check. CometBFT counts the bytes of a connection in
-	// samples of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is at most two
-	// checks old.
+	// unfinishedTick is the interval at which Watch checks the peers. CometBFT counts the bytes of a
+	// connection in samples of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is at
+	// most two checks old.
 	unfinishedTick = 100 * time.Millisecond
-	// maxUnfinished is the number of unfinished bytes that all peers together may have on any
-	// chain. NewMessages adds the bytes of a round and of two blocks.
+	// maxUnfinished is the base of the limit on the unfinished bytes of all peers together.
+	// NewMessages adds the bytes of a round and of two blocks, which depend on the chain.
 	maxUnfinished = 4 << 20
-	// toleratedUnfinished is the max number of unfinished bytes that add no weight to a peer.
+	// toleratedUnfinished is the max number of unfinished bytes with which a peer's weight starts
+	// again at 0.
 	toleratedUnfinished = 4 << 10
 	// peerBytesKey is the key under which a peer's attributes hold its peerBytes.
 	peerBytesKey = "spdl.unfinished"
@@ -33,8 +34,12 @@ const (
 type peerBytes struct {
 	wholeBytes     atomic.Int64 // the bytes of whole messages, with packet headers
 	lastWholeBytes [2]int64     // the values of wholeBytes at the last two checks
-	credit         int64        // the bytes of pings, minus the bytes by which wholeBytes is too high
-	weight         int64        // the sum of the unfinished bytes over all checks
+	// credit is the part of the received bytes minus wholeBytes that belongs to no unfinished message:
+	// the bytes of pings, minus the bytes by which wholeBytes is too high.
+	credit int64
+	// weight is the sum of the unfinished bytes over all checks since the last check that found at
+	// most toleratedUnfinished bytes.
+	weight int64
 }
 
 // unfinishedLimiter bounds the bytes of unfinished messages of all peers together. CometBFT buffers
@@ -61,8 +66,8 @@ func (u *unfinishedLimiter) Finished(from p2p.Peer, channel byte, bytes int) {
 }
 
 // packetPayload is CometBFT's default for the payload of a packet, in bytes. onWire assumes this
-// payload for every peer. This program sends larger and therefore fewer packets, so the result of
-// onWire for its messages is too high, never too low.
+// payload for every peer. This program sends larger and therefore fewer packets, so for its
+// messages the result of onWire is too high, never too low.
 const packetPayload = 1024
 
 // onWire returns the bytes of a message on the wire, in packets of packetPayload.
@@ -93,8 +98,8 @@ func varint(x int) (n int) {
 	return n
 }
 
-// minUnfinished returns a lower bound on a peer's unfinished bytes, and updates the peer's weight.
-// received is the number of bytes received from the peer.
+// minUnfinished returns a lower bound on the bytes of a peer's unfinished messages, and updates the
+// peer's weight. received is the number of bytes received from the peer.
 func (t *peerBytes) minUnfinished(received int64) int64 {
 	finished, long := t.wholeBytes.Load(), t.lastWholeBytes[0]
 	t.lastWholeBytes[0], t.lastWholeBytes[1] = t.lastWholeBytes[1], finished
@@ -110,7 +115,7 @@ func (t *peerBytes) minUnfinished(received int64) int64 {
 }
 
 // peersOverLimit returns the peers to disconnect, so that the remaining peers are within the limit.
-// It picks the peers of the largest weight. Weight is the sum of a peer's unfinished bytes over time.
+// It picks the peers of the largest weight, the sum of a peer's unfinished bytes over time.
 func (u *unfinishedLimiter) peersOverLimit(peers []p2p.Peer) (end []p2p.Peer) {
 	u.ticks++
 	type load struct {
@@ -126,7 +131,7 @@ func (u *unfinishedLimiter) peersOverLimit(peers []p2p.Peer) (end []p2p.Peer) {
 			continue
 		}
 		if u.ticks%int64(time.Minute/unfinishedTick) == 0 {
-			t.credit += 64 // a ping and a pong of 3 bytes each
+			t.credit += 64 // more than enough for a minute's ping and pong, of 3 bytes each
 		}
 		bytes := t.minUnfinished(p.Status().RecvMonitor.Bytes)
 		loads = append(loads, load{p, bytes, t.weight})

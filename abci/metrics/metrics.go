@@ -21,7 +21,7 @@ const (
 	VerbProcessProposal = "process_proposal"
 )
 
-// These are the stages of a round.
+// These are the values of the label stage: the stages of a round.
 const (
 	stageLGC = "lgc" // local gradient computation
 	stageGE  = "ge"  // gradient exchange
@@ -112,7 +112,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.silent = gauge("blocks_since_vote", "Blocks since the last commit with a vote of this node's validator, since this "+
 		"node started; absent without a validator.")
 	for _, verb := range []string{VerbCheckTx, VerbProcessProposal} {
-		m.rejected.WithLabelValues(chainID, verb, "0", "none") // so that a rate exists before the first rejection
+		m.rejected.WithLabelValues(chainID, verb, "0", "none") // creates the counter before the first rejection
 	}
 	m.received = counter("gossip_received_bytes_total", "Bytes of transactions that peers sent: new, known before, "+
 		"rejected; and of announcements.", "what")
@@ -161,20 +161,21 @@ func (m *Metrics) DiskFree(free func() uint64) {
 		func() float64 { return float64(free()) })
 }
 
-// WorkerStopped registers a gauge of whether the validator goes on without its worker.
+// WorkerStopped registers a gauge that is 1 once the worker has stopped and the validator
+// continues.
 func (m *Metrics) WorkerStopped(stopped func() bool) {
 	m.truth("worker_stopped", "1 after the worker has stopped and the validator goes on without it, else 0; absent "+
 		"without a worker in the node.", stopped)
 }
 
-// ConsentAwaited registers a gauge of whether the running epoch awaits the consent of this home.
+// ConsentAwaited registers a gauge that is 1 while the running epoch awaits this home's consent.
 func (m *Metrics) ConsentAwaited(awaited func() bool) {
 	m.truth("consent_awaited", "1 while the running epoch awaits the consent of this home, else 0; absent unless "+
 		"worker.consent asks.", awaited)
 }
 
-// PeersRejected registers counters of the connections that the node has rejected: of strangers, after the handshake,
-// and of unknown addresses that want too many handshakes.
+// PeersRejected registers two counters of rejected connections: strangers, rejected after the
+// handshake, and handshakes, rejected before it because unknown addresses began too many.
 func (m *Metrics) PeersRejected(strangers, handshakes func() int64) {
 	if m == nil {
 		return
@@ -211,7 +212,8 @@ func (m *Metrics) gaugeFunc(name, help string, value func() float64) {
 		Name: name, Help: help, ConstLabels: prometheus.Labels{"chain_id": m.chainID}}, value))
 }
 
-// These are the kinds of bytes that gossip receives.
+// These are the values of the label what for the bytes that gossip receives: transactions that are
+// new to this node, known to it or refused by it, and announcements of transactions.
 const (
 	ReceivedNew          = "new"
 	ReceivedKnown        = "known"
@@ -226,7 +228,8 @@ func (m *Metrics) AddReceived(what string, bytes int) {
 	}
 }
 
-// These are the ways in which a node gets the parts of a proposed block.
+// These are the values of the label how: the ways in which a node gets the parts of a proposed
+// block.
 const (
 	PartsRebuilt   = "rebuilt"
 	PartsRequested = "requested"
@@ -267,9 +270,9 @@ type Chain struct {
 	Height, Epoch, Round, Planned uint64
 	Finished                      bool
 	Participants, Byzantine       int
-	Inactive                      int // of the participants
+	Inactive                      int // the number of active participants for which rounds do not wait
 	Offences                      int
-	Proposals                     int    // open ones
+	Proposals                     int    // the number of open proposals
 	Upgrade                       uint64 // the first height of the planned upgrade, 0 for none
 	Budget                        float64
 	Standings                     []Standing
@@ -376,8 +379,8 @@ func (m *Metrics) SetActive(active bool) {
 	}
 }
 
-// OwnRound counts a closed round. The argument tells whether this node's participant has a gradient
-// in the round.
+// OwnRound updates, after a closed round, the number of rounds since the last gradient of this
+// node's participant. hasGradient tells whether the closed round has one.
 func (m *Metrics) OwnRound(hasGradient bool) {
 	if m == nil {
 		return
@@ -428,7 +431,7 @@ func (m *Metrics) ObserveAggregation(d time.Duration) {
 	m.rule.WithLabelValues(m.chainID).Observe(d.Seconds())
 }
 
-// Pool records the number and the bytes of the transactions in the pool.
+// Pool records the number of transactions in the pool, and their total size in bytes.
 func (m *Metrics) Pool(transactions int, bytes int64) {
 	if m == nil {
 		return
