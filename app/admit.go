@@ -17,8 +17,10 @@ import (
 //   - It accepts a gradient or a commitment of the next round, because a faster peer may already
 //     have reached that round. The VRF proof of such a gradient depends on a seed that this state
 //     does not know yet: the caller must admit the gradient again when its round is open.
-//   - It accepts an aggregate of the open round at any height, because its view may yet open.
-//   - It accepts a second commitment of a participant, because that can be evidence.
+//   - It accepts an aggregate of the open round at any height, because the aggregate's view may open
+//     at a later height.
+//   - It accepts a second commitment of a participant, because two different commitments are
+//     evidence against the participant.
 func (s *State) Admit(t *tx.Tx) error {
 	switch t.Kind() {
 	case tx.KindGradient:
@@ -44,7 +46,8 @@ func (s *State) admitGradient(t *tx.Tx) error {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round,
 			s.Progress.Epoch, open, last)
 	}
-	if n := len(g.VrfProof); n != leader.ProofSize { // the seed of the next round is not known yet
+	// This checks the size alone: without the seed of the next round, its proofs cannot be verified.
+	if n := len(g.VrfProof); n != leader.ProofSize {
 		return fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof, g.Participant, g.Epoch,
 			g.Round, n, leader.ProofSize)
 	}
@@ -60,8 +63,8 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	return err
 }
 
-// checkGradient checks sender, payload, norm, budget and signature of a gradient (G2 to G4, G6,
-// G7), for the open round or the next one. It returns the decoded vector.
+// checkGradient checks sender, payload, norm, budget and signature of a gradient for the open round
+// or the next round (G2 to G4, G6, G7). It returns the decoded vector.
 func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	g := t.Gradient
 	p := s.participant(g.Participant)
@@ -224,9 +227,9 @@ func (s *State) OpenView(height uint64) uint64 {
 	return (max(height, closes) - closes) / e.ViewBlocks
 }
 
-// mayCloseWith returns ErrTooFewIncluded if a round may not close at a height with these
-// participants (A5). A round may close at once if all required participants are included; if not,
-// it may close only after quorum_blocks heights.
+// mayCloseWith returns ErrTooFewIncluded if the open round may not close at a height with the
+// gradients of the included participants (A5). With the gradients of all required participants
+// (isRequired) a round may close at once. With fewer it may close only after quorum_blocks heights.
 func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	quorum := s.Progress.Opened + s.Params.Election.QuorumBlocks
 	if height >= quorum {

@@ -12,15 +12,15 @@ type Applied struct {
 	Participants []uint32           // the included participants, ascending
 	Vectors      []gradients.Vector // the decoded gradients of Participants, in the same order
 	Delta        gradients.Fraction // the Delta that the model update used
-	// Coasted is the model that momentum and weight decay alone would have made, with a Delta of
-	// zero.
+	// Coasted is the model that the update would have made with Delta zero: only momentum and
+	// weight decay change it.
 	Coasted []float64
 }
 
-// Applied returns the change that the round of a block makes to the model of s, the state before
-// that block. Applied does not verify signatures: the caller has executed the block on s, or trusts
-// the block for another reason. Applied fails if the block closes no round, or if the gradients or
-// Delta contradict the aggregate.
+// Applied returns the change that the round of a block makes to the model of s. s is the state
+// before that block, and round is the aggregate followed by its gradients. Applied does not verify
+// signatures: the caller must have executed the block, or trust it. Applied fails if round does not
+// begin with an aggregate, or if the gradients or Delta contradict the aggregate.
 func (s *State) Applied(round []*tx.Tx) (Applied, error) {
 	if len(round) == 0 || round[0].Aggregate == nil {
 		return Applied{}, fmt.Errorf("%w: the block closes no round", ErrMismatch)

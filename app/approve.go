@@ -17,10 +17,9 @@ type approveOp struct {
 
 func (a approveOp) sender() sender { return voterSender(a.Participant, a.Proposal) }
 
-// check rejects a vote that was signed before a revocation of its sender (M9). It also rejects (M5)
-// a vote for an accepted proposal, a second vote of the same participant, and a vote for a proposal
-// that is not in the state. A vote for an unknown proposal is allowed if the vote carries the Join
-// with that proposal's id.
+// check rejects a vote that was signed before one of its sender's votes was revoked (M9). It also
+// rejects (M5) a vote for an accepted proposal, a second vote of the same participant, and a vote
+// for a proposal that is not in the state, unless the vote carries the Join that makes the proposal.
 func (a approveOp) check(s *State) error {
 	if err := s.checkRevocations(a.Participant, a.Revocations); err != nil {
 		return err

@@ -18,7 +18,7 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 	if s.Finished() {
 		return nil
 	}
-	var byParticipant map[uint32][]*tx.Tx // nil until an aggregate that may close the round is found
+	var byParticipant map[uint32][]*tx.Tx // nil until the loop finds an aggregate that may close the round
 	var best []*tx.Tx
 	for _, t := range pending {
 		a := t.Aggregate

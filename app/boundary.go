@@ -6,31 +6,31 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Enactment is the result of a round boundary for one accepted proposal.
+// Enactment is the result of the attempt to enact one accepted proposal at a round boundary (O5).
 type Enactment struct {
 	Kind tx.Kind
-	// the participant that joined, left, rotated its keys or was restored, or the proposer of the
-	// epoch or upgrade
+	// Participant is the participant that joined, left, rotated its keys or was restored, or the
+	// proposer of the epoch or upgrade.
 	Participant uint32
-	Proposal    []byte
-	Refused     error // the reason why the proposal was not enacted; nil if the proposal was enacted
+	Proposal    []byte // the proposal's id
+	Refused     error  // the reason why the proposal was not enacted; nil if the proposal was enacted
 }
 
-// stallViews is the number of view lengths after the last view until an open round counts as
-// stalled. A stalled round has a boundary although the round is open, because the round may be able
-// to close only after the accepted proposals are enacted.
+// stallViews sets when an open round counts as stalled: stallViews*view_blocks heights after the end
+// of its last view. A block then enacts accepted proposals although the round is open, because the
+// round may be unable to close without them.
 const stallViews = 4
 
-// isStalled reports whether, at a height, stallViews view lengths have passed since the last view
-// of the open round.
+// isStalled reports whether the open round is stalled at a height: stallViews*view_blocks heights
+// have passed since the end of its last view.
 func (s *State) isStalled(height uint64) bool {
 	e := s.Params.Election
 	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+
 		stallViews)
 }
 
-// isBoundaryDue reports whether a boundary would change the state: it would remove a validator or
-// execute a waiting proposal.
+// isBoundaryDue reports whether a round boundary would change the state: it would remove a validator
+// or enact a proposal.
 func (s *State) isBoundaryDue() bool {
 	return len(s.toJail()) > 0 || slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
 		s.count(&p)
@@ -40,8 +40,8 @@ func (s *State) isBoundaryDue() bool {
 
 // crossBoundary does the work of a round boundary: between two rounds, in any block after training
 // has finished, and in a block of a stalled round. It removes the validators that toJail names,
-// enacts the accepted proposals, and drops the expired proposals. Proposals are enacted in the
-// order of their arrival, each on the state that the previous proposal left.
+// enacts the accepted proposals, and drops the proposals that can no longer be enacted. Proposals
+// are enacted in the order of their arrival, each on the state that the previous proposal left.
 func (s *State) crossBoundary() []Enactment {
 	for _, index := range s.toJail() {
 		s.Participants[index] = s.Participants[index].withoutValidator(s.Height)
@@ -69,14 +69,15 @@ func (s *State) crossBoundary() []Enactment {
 	return enacted
 }
 
-// isObsolete reports whether no later boundary can enact a proposal that this boundary has not enacted.
+// isObsolete reports whether a proposal can no longer be enacted: it has lost its support
+// (isDeserted), or its operation has become impossible.
 func (s *State) isObsolete(p Proposal) bool {
 	op := p.operation()
 	return !p.Accepted && s.isDeserted(p, op.sender()) || op.isObsolete(s)
 }
 
-// isDeserted reports whether a proposal has lost its support: the proposer has left, or all
-// approvers have left.
+// isDeserted reports whether a proposal has lost its support: the member that proposed it has left,
+// or all approvers have left.
 func (s *State) isDeserted(p Proposal, proposer sender) bool {
 	gone := func(index uint32) bool { return s.participant(index) == nil }
 	return proposer.auth == authMember && gone(proposer.index) ||

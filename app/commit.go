@@ -20,8 +20,8 @@ func (s *State) Committing() bool {
 	return s.Params.Election.CommitReveal && !s.Progress.Revealing
 }
 
-// Commitment returns the hash to which an active participant has committed itself in the open
-// round, or nil.
+// Commitment returns the hash of the gradient to which an active participant has committed itself
+// in the open round, or nil without a commitment.
 func (s *State) Commitment(participant uint32) []byte {
 	all := s.Progress.Commitments
 	i, ok := slices.BinarySearchFunc(all, participant, func(c Commitment, p uint32) int {
@@ -49,8 +49,8 @@ func (s *State) Overdue(height uint64) bool {
 	return height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)
 }
 
-// admitCommit checks round, hash, sender and signature of a commitment (C1 to C4), for the open
-// round or the next one.
+// admitCommit checks round, hash, sender and signature of a commitment for the open round or the
+// next round (C1 to C4).
 func (s *State) admitCommit(t *tx.Tx) error {
 	c, open := t.Commit, s.Progress.Round
 	switch {
@@ -105,9 +105,9 @@ func (s *State) checkRevealed(included []tx.Included) error {
 	return nil
 }
 
-// takeCommits checks a block's commitments (C1 to C6) and adds them to s.Progress. It leaves one
-// part of C5 to executeTxs: that the block closes no round. s must be a clone that only the caller
-// uses, with the block's height.
+// takeCommits checks a block's commitments (C1 to C6) and adds them to s.Progress. It does not check
+// that the block closes no round (C5): executeTxs does. s must be a clone that only the caller uses,
+// with the block's height.
 func (s *State) takeCommits(commits []*tx.Tx) error {
 	if len(commits) == 0 {
 		return nil
@@ -134,9 +134,9 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 	return nil
 }
 
-// endsCommitPhase reports whether a block at a height ends the commit phase. A block does so if at
-// least N-f participants have a commitment, and either all required participants have a commitment
-// or quorum_blocks heights have passed.
+// endsCommitPhase reports whether a block at a height ends the commit phase: at least N-f
+// participants have a commitment, and either all required participants have one or quorum_blocks
+// heights have passed.
 func (s *State) endsCommitPhase(height uint64) bool {
 	if !s.Committing() || s.isOver() {
 		return false

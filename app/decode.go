@@ -8,24 +8,25 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
+// These are the min sizes of the list entries in messages from untrusted sources, by field number.
 var (
-	leastParticipant = tx.MinSizes{13: {Bytes: 32}, 22: {Bytes: 32}} // former keys of 32 bytes
+	leastParticipant = tx.MinSizes{13: {Bytes: 32}, 22: {Bytes: 32}} // former keys: each entry holds a key
 	leastProgress    = tx.MinSizes{
-		9:  {Bytes: 7},  // upgrades: a name, a height and a version
-		10: {Bytes: 32}, // commitments: a hash
+		9:  {Bytes: 7},  // upgrades: each entry holds a name, a height and a version
+		10: {Bytes: 32}, // commitments: each entry holds a hash
 	}
 	leastDocument = tx.MinSizes{
 		3:  {Inner: leastProgress},
-		4:  {Bytes: 96, Inner: leastParticipant}, // participants: two keys of 32 bytes and an id
-		8:  {Bytes: 32},                          // history
-		9:  {Bytes: 32},                          // proposals: an id
-		10: {Bytes: 32},                          // offences: a hash or a key
-		11: {Bytes: 64},                          // epochs: a hash and parameters
+		4:  {Bytes: 96, Inner: leastParticipant}, // participants: each entry holds two keys and an id, 32 bytes each
+		8:  {Bytes: 32},                          // history: each entry is a hash
+		9:  {Bytes: 32},                          // proposals: each entry holds an id
+		10: {Bytes: 32},                          // offences: each entry holds a hash or a key
+		11: {Bytes: 64},                          // epochs: each entry holds a hash and parameters
 	}
-	leastRecord = tx.MinSizes{7: {Bytes: 64}} // contributions: a VRF output
+	leastRecord = tx.MinSizes{7: {Bytes: 64}} // contributions: each entry holds a VRF output
 )
 
-// leastElement is the min size in bytes of an element of a list.
+// leastElement is the min size in bytes of an element that SplitList accepts.
 const leastElement = 32
 
 // DecodeRecord decodes a round's record from an untrusted source.

@@ -9,8 +9,8 @@ import (
 
 // resultCache caches the last result of the rule over a state's gradients. A leader drafts,
 // verifies and executes the same round, and the rule is most of the cost of each of these steps.
-// The key of the cache is an aggregate's list: the list has the hashes of the gradients, so it
-// determines the result.
+// The key of the cache is an aggregate's list of gradients. The list has the gradients' hashes, so
+// it determines the result.
 type resultCache struct {
 	mu       sync.Mutex
 	included []tx.Included // the gradients of the cached result; nil while the cache is empty

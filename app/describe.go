@@ -12,12 +12,12 @@ import (
 type Description struct {
 	Participant uint32      // the sender, or the accused participant of evidence; 0 for an outsider
 	Sent        bool        // whether Participant is the sender of the operation
-	Summary     string      // one line
-	Attributes  []Attribute // shown to people; also in events, through which tx_search finds the operation
-	Details     []Attribute // for display only
+	Summary     string      // the operation in one line of text
+	Attributes  []Attribute // values for display and for events; tx_search finds the operation by them
+	Details     []Attribute // values for display only
 }
 
-// Attribute is a name and a value.
+// Attribute is a named value in a Description.
 type Attribute struct{ Key, Value string }
 
 // Describe describes an operation. It returns an error that wraps ErrOrder for

@@ -9,8 +9,8 @@ import (
 // Encode returns the encoded state without its height, because the height changes with every block.
 func (s *State) Encode() []byte { return s.encode(s.Model) }
 
-// EncodeRest returns the encoded state without height and model. The store keeps the model in a
-// separate entry.
+// EncodeRest returns the encoded state without its height and its model, because the store keeps
+// the model in a separate entry.
 func (s *State) EncodeRest() []byte { return s.encode(nil) }
 
 func (s *State) encode(model []float64) []byte {

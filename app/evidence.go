@@ -19,8 +19,8 @@ func (e evidence) sender() sender {
 // check accepts only evidence that proves a new offence of an active participant (E1 to E3):
 //
 //   - The participant signed two different statements for one tx.Place.
-//   - The round of that place is not before the participant's last restore, and not after the round
-//     that follows the open round.
+//   - The round of that place is at or after the round of the participant's last restore, and at
+//     most one round after the open round.
 //   - The participant has no offence for that place, and no offence since its last restore.
 func (e evidence) check(s *State) error {
 	at, err := e.Conflict()
@@ -52,8 +52,8 @@ func (e evidence) check(s *State) error {
 	return nil
 }
 
-// isEarlier reports whether a round of an epoch comes before a round of another epoch or of the
-// same epoch.
+// isEarlier reports whether round comes before thanRound. The rounds belong to the epochs epoch and
+// thanEpoch, which may be equal.
 func isEarlier(epoch, round, thanEpoch, thanRound uint64) bool {
 	return epoch < thanEpoch || epoch == thanEpoch && round < thanRound
 }

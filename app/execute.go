@@ -49,8 +49,8 @@ type Outcome struct {
 }
 
 // Closed is the result of closing the open round. The result depends only on the block's aggregate
-// and gradients, so blocks of one height that begin with the same aggregate and gradients share one Closed. The rule
-// is most of the cost of such a block.
+// and gradients, so blocks of one height that begin with the same aggregate and gradients share one
+// Closed. The rule is most of the cost of such a block.
 type Closed struct {
 	state      *State // the state after the round and before the operations; immutable
 	record     *Record
@@ -117,8 +117,8 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 }
 
 // finish executes the part of a block after its round: commitments, operations, CometBFT's
-// evidence, the boundary, the election and the change of phase. The receiver is the state after the
-// round, or the state before the block if the block closes none.
+// evidence, the boundary, the election and the change of phase. The receiver is the state before
+// the block. If the block closes a round, finish continues from the state in b.Closed.
 func (s *State) finish(b Block) (*Outcome, error) {
 	stalled := s.isStalled(b.Height)
 	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.endsCommitPhase(b.Height) && !s.hasExpired(b.Height) &&
@@ -272,7 +272,7 @@ func (s *State) growBlocks() int64 {
 }
 
 // DigestError is the error of an aggregate whose digest is not the digest of the recomputed Delta.
-// It wraps ErrTolerance. Both digests have 32 bytes.
+// It wraps ErrTolerance. Digest and Recomputed are these two digests, of 32 bytes each.
 type DigestError struct{ Digest, Recomputed []byte }
 
 func (e *DigestError) Error() string {

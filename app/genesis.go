@@ -12,13 +12,13 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// HexBytes are bytes that are hexadecimal digits in JSON.
+// HexBytes holds bytes that JSON represents as a string of hexadecimal digits.
 type HexBytes []byte
 
 // MarshalText encodes b as lower-case hexadecimal.
 func (b HexBytes) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(b)), nil }
 
-// UnmarshalText decodes hexadecimal.
+// UnmarshalText decodes hexadecimal digits. It fails for any other text.
 func (b *HexBytes) UnmarshalText(text []byte) (err error) {
 	*b, err = hex.DecodeString(string(text))
 	return err

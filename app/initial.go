@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// initialModel returns x^(0), with the same bits on every machine:
+// initialModel returns the initial parameters x^(0) of a model, with the same bits on every machine:
 //
 //   - for softmax regression, zeros;
 //   - for the MLP, the weights of each layer uniform in +-sqrt(6/(in+out)) (Glorot and Bengio
@@ -46,9 +46,9 @@ func (u *uniform) fillTensor(dst []float64, t params.Tensor) {
 	}
 }
 
-// fillNormal sets dst to approximately normal numbers with standard deviation std. A number is std
-// times the centred sum of twelve uniform 32-bit fractions, a sum of variance 1. The usual methods
-// need a logarithm or a cosine, which differ between machines.
+// fillNormal sets dst to approximately normal numbers with mean 0 and standard deviation std. Each
+// number is std times a sum of variance 1: twelve uniform 32-bit fractions in [0, 1), minus 6. The
+// usual methods need a logarithm or a cosine, which differ between machines.
 func (u *uniform) fillNormal(dst []float64, std float64) {
 	var block [32]byte
 	word := len(block)
@@ -66,7 +66,7 @@ func (u *uniform) fillNormal(dst []float64, std float64) {
 	}
 }
 
-// uniform expands a seed with SHA-256 in counter mode.
+// uniform is a pseudorandom generator: it expands a seed with SHA-256 in counter mode.
 type uniform struct {
 	seed    []byte
 	counter uint64
@@ -84,7 +84,7 @@ func (u *uniform) fill(dst []float64, bound float64) {
 	}
 }
 
-// hashBlock sets block to the next 32 bytes.
+// hashBlock sets block to the next 32 pseudorandom bytes.
 func (u *uniform) hashBlock(block *[32]byte) {
 	h := sha256.New()
 	h.Write([]byte("spdl/init/v1"))

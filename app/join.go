@@ -33,7 +33,7 @@ func (j joinOp) checkIdentity(chainID string) error {
 func (j joinOp) check(s *State) error { return j.checkPossible(s) }
 
 // checkPossible rejects a join if one of its keys is taken (M2), or if the consortium cannot have
-// another participant (M6).
+// another participant (M6). It also rejects a validator without node ids if nodes reject outsiders.
 func (j joinOp) checkPossible(s *State) error {
 	if err := s.checkKeysFree(nil, j.keys()); err != nil {
 		return err

@@ -10,14 +10,14 @@ import (
 )
 
 // DraftAggregate drafts the aggregate with which the participant may close the open round at a
-// height, in the lowest view in which it may lead. Admit has accepted the pending gradients.
-// DraftAggregate fails with
+// height, in the lowest view in which the participant may lead. The caller has already passed the
+// pending gradients to Admit. DraftAggregate fails with
 //
 //   - ErrNotLeader while the participant may not lead;
 //   - ErrNotClosing while gradients are missing;
 //   - ErrFinished when training is finished;
-//   - ErrVersion if the next block needs another version of the state machine: a draft by this
-//     version's rules might be invalid there, and the leader would lose its view.
+//   - ErrVersion if the next block needs another version of the state machine: under the rules of
+//     that version the draft might be invalid, and the leader would waste its view.
 func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
 	a, included, err := s.DraftIncluded(height, participant, pending)
 	if err != nil {
@@ -59,7 +59,8 @@ func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.T
 		Included: listed}, included, nil
 }
 
-// entriesOf returns the entries of an aggregate for its included gradients.
+// entriesOf returns an aggregate's list for the included gradients: the participant and the content
+// hash of each gradient.
 func entriesOf(included []*tx.Tx) []tx.Included {
 	listed := make([]tx.Included, len(included))
 	for i, t := range included {
@@ -68,8 +69,8 @@ func entriesOf(included []*tx.Tx) []tx.Included {
 	return listed
 }
 
-// Precompute runs the rule over all pending gradients of the open round and caches the result.
-// Drafting, proposing and verifying an aggregate of exactly these gradients then reuse the result.
+// Precompute runs the rule over all pending gradients of the open round and caches the result. Steps
+// that later draft, propose or verify an aggregate of exactly these gradients reuse the result.
 func (s *State) Precompute(pending []*tx.Tx) error {
 	included := s.ofOpenRound(pending)
 	if least := s.Active() - s.F(); len(included) < least {
@@ -158,8 +159,8 @@ func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
 	return 0, err
 }
 
-// ofOpenRound returns the pending gradients of the open round in participant order, at most one
-// gradient, the first, of each active participant.
+// ofOpenRound returns the pending gradients of the open round in participant order. Of each active
+// participant it returns only the first gradient.
 func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 	slots := make([]*tx.Tx, len(s.Participants))
 	for _, t := range pending {
@@ -211,7 +212,7 @@ func (s *State) withZeros(included []tx.Included, vectors []gradients.Vector) []
 	return all
 }
 
-// inputs returns the index of the participant behind each vector of the rule's input.
+// inputs returns, for each vector of the rule's input, the index of the participant that sent it.
 func (s *State) inputs(included []tx.Included) []uint32 {
 	if !s.Params.Rule.Zeros {
 		return participantsOf(included)

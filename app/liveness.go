@@ -2,18 +2,19 @@ package app
 
 import "github.com/spdl/spdl/app/tx"
 
-// A participant's absence is a score. A closed round without the participant's gradient adds
-// absentCost, and a round with it subtracts presentGain. From inactiveFrom on the participant is
-// inactive. So a dead host is inactive after three rounds, and a participant that misses more than
-// two of five rounds stays inactive. Stricter values would hit honest participants, because f
-// Byzantine leaders can leave any one participant out of a third of the rounds.
+// A participant's absence is a score from 0 to maxAbsence. Each closed round without the
+// participant's gradient adds absentCost, and each round with it subtracts presentGain. While the
+// score is at least inactiveFrom, the participant is inactive. So a dead host becomes inactive after
+// three rounds, and a participant that misses more than two of five rounds stays inactive. Stricter
+// values would hit honest participants, because f Byzantine leaders can leave any one participant
+// out of a third of the rounds.
 const (
 	absentCost, presentGain = 3, 2
 
 	inactiveFrom = 3 * absentCost
-	maxAbsence   = inactiveFrom + presentGain // so that two gradients make a participant active again
+	maxAbsence   = inactiveFrom + presentGain // max score; after it, two gradients end a participant's inactivity
 	probeEvery   = 8                          // an inactive participant has one probe round in 8 * 2^lapses rounds
-	maxLapses    = 4
+	maxLapses    = 4                          // max number of lapses: times that it became inactive or missed a probe
 )
 
 // isInactive reports whether the participant is inactive: rounds close without waiting for it.
@@ -30,8 +31,9 @@ func (s *State) isProbed(p *Participant) bool {
 	return s.isInactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
-// NextProbe returns the next probe round of an inactive participant, at the earliest the open round. It counts on if
-// the epoch ends before. ok is false if the participant with the index is not inactive.
+// NextProbe returns the next round that waits for an inactive participant: the open round or a later
+// round. The result may exceed the epoch's number of rounds. ok is false unless the participant with
+// the index is inactive.
 func (s *State) NextProbe(index uint32) (round uint64, ok bool) {
 	if !s.IsInactive(index) {
 		return 0, false
@@ -60,8 +62,8 @@ func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.required)) && s.required[index]
 }
 
-// MissingRequired returns the number of required participants that a list lacks. The list names the
-// participants whose gradient the caller has, or in the commit phase whose commitment the caller has.
+// MissingRequired returns the number of required participants that are not in present. present lists
+// the participants whose gradient the caller has, or in the commit phase, whose commitment it has.
 func (s *State) MissingRequired(present []uint32) int {
 	if len(present) == 0 {
 		return s.requiredCount
@@ -90,14 +92,14 @@ func participantsOf(included []tx.Included) []uint32 {
 	return out
 }
 
-// markAbsence updates the absence of the active participants in newState, the state after a closed
-// round. Its history already holds that round. The listed participants were present, all others
-// absent.
+// markAbsence updates the absence of the active participants after a closed round. newState is the
+// state after the round, and its history already holds the round. listed has the gradients of the
+// round in participant order; participants without an entry were absent.
 //
-//   - A gradient in a probe round ends the participant's inactivity. After a failed probe, the next
-//     probes are rarer.
-//   - A participant that was inactive contends only from the next round on: the leader chose
-//     whether to wait for the participant, and that choice must not affect the seed.
+//   - A gradient in a probe round ends the participant's inactivity. After a probe round without
+//     its gradient, the participant's next probe rounds are further apart.
+//   - An inactive participant that sent a gradient contends only from the next round on: the leader
+//     chose whether to wait for the gradient, and that choice must not affect the seed.
 func (s *State) markAbsence(newState *State, listed []tx.Included) {
 	for i := range s.Participants {
 		before, p := &s.Participants[i], &newState.Participants[i]

@@ -31,8 +31,8 @@ type ValidatorUpdate struct {
 	Power        int64 // 0 removes the validator
 }
 
-// validatorUpdates returns the changes between the validator set of oldMembers and the
-// validator set of newMembers.
+// validatorUpdates returns the changes that turn the validator set of oldMembers into the validator
+// set of newMembers.
 func validatorUpdates(oldMembers, newMembers []Participant) []ValidatorUpdate {
 	holds := func(all []Participant, key []byte) bool {
 		return slices.ContainsFunc(all, func(p Participant) bool { return p.Active && bytes.Equal(p.ConsensusKey, key) })

@@ -8,8 +8,8 @@ import (
 )
 
 // The Merkle trees follow RFC 6962, section 2.1. Their leaves are key-value pairs in the encoding
-// of CometBFT's crypto/merkle, so that its merkle.ValueOp proves a value under its key. Tests of
-// abci/proof compare the two implementations.
+// of CometBFT's package crypto/merkle, so that merkle.ValueOp of that package proves a value under
+// its key. Tests of abci/proof compare the two implementations.
 
 // Pair is a leaf of a tree. No two leaves of a tree have the same key, so a key determines the
 // leaf's position.
@@ -62,16 +62,16 @@ func innerHash(left, right [32]byte) [32]byte {
 	return sha256.Sum256(b[:])
 }
 
-// frontier is an append-only Merkle tree of which only the peaks are stored: the roots of its full
-// subtrees, largest first, one for each bit that is set in size. It takes O(log size) bytes, so
-// that a state can carry the root of the whole history.
+// frontier is an append-only Merkle tree of size leaves. It stores only the peaks: the roots of the
+// full subtrees, largest subtree first, one for each bit that is set in size. It takes O(log size)
+// bytes, so that a state can carry the root of the whole history.
 type frontier struct {
 	size  uint64
 	peaks [][32]byte
 }
 
-// push appends a leaf. Like the carry of a binary counter, it merges two peaks of equal size until
-// no two are equal.
+// push appends a leaf. It merges the peaks of equal subtrees, as a binary counter carries, until all
+// subtrees differ in size.
 func (f *frontier) push(leaf []byte) {
 	h := leafHash(leaf)
 	merges := bits.TrailingZeros64(^f.size)

@@ -27,7 +27,7 @@ func misbehaviorName(kind uint32) string {
 	return "unknown"
 }
 
-// Cause names the proof of the offence: the kind of the two contradicting statements, or CometBFT's
+// Cause returns the name of the offence: the kind of the two contradicting statements, or CometBFT's
 // type of misbehaviour.
 func (o Offence) Cause() string {
 	if o.Misbehavior != 0 {
@@ -36,8 +36,8 @@ func (o Offence) Cause() string {
 	return tx.Kind(o.Kind).String()
 }
 
-// Conviction describes the last of the offences that is on record against the participant since its last restore, as
-// "duplicate vote at height 9, proven at height 11". It is "" if there is none.
+// Conviction describes the participant's latest offence that no restore has settled, for example
+// "duplicate vote at height 9, proven at height 11". It returns "" without such an offence.
 func Conviction(offences []Offence, p *Participant) string {
 	for _, o := range slices.Backward(offences) {
 		switch {
@@ -80,7 +80,7 @@ func (s *State) Convicts(m Misbehavior) bool {
 // offender returns the participant that m convicts, and the consensus key of its validator. The
 // participant is nil if
 //
-//   - the validator belongs to no participant;
+//   - the validator belongs to no participant, or m has no type;
 //   - the height of the misbehaviour is not above the height of the participant's last restore;
 //   - the participant already has a recorded misbehaviour since that restore: a validator can sign
 //     any amount of evidence against itself.
@@ -92,10 +92,10 @@ func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 	return p, key
 }
 
-// validatorAt finds the owner of the validator that had an address at a height. It returns the
-// owner, an active or former participant, and the validator's consensus key. A key can pass from
-// one participant to another. So the owner is the participant that first gave up the key after the
-// height or, if none did, the participant that has the key now.
+// validatorAt returns the owner of the validator that had an address at a height, and the
+// validator's consensus key. The owner may have left the consortium. A key can pass from one
+// participant to another. So the owner is the participant that first gave up the key after the
+// height. If no participant did, the owner is the participant that has the key now.
 func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
 	is := func(key []byte) bool {
 		sum := sha256.Sum256(key)

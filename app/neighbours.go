@@ -2,17 +2,18 @@ package app
 
 import "fmt"
 
-// Neighbours lists the participants with whose gradients the rule compared or mixed the gradient of
-// one participant.
+// Neighbours lists the neighbours of one participant: the participants whose gradients the rule
+// compared or mixed with the participant's own.
 type Neighbours struct {
 	Participant uint32   `json:"participant"`
 	Of          []uint32 `json:"neighbours"` // ordered as in rules.Output; empty if the rule reports no neighbours
 }
 
-// Neighbours returns the neighbours of each input of the rule, in participant order, for the round
-// that a block closes. The receiver is the state before that block. The inputs are the gradients
-// and, with rule.zeros, the zero vectors of absent participants. Records leave the neighbours out,
-// because a gradient may have N neighbours.
+// Neighbours runs the rule again for the round that a block closes, and returns the neighbours of
+// each input of the rule, in participant order. The receiver is the state before that block. The
+// inputs are the gradients and, with rule.zeros, the zero vectors of absent participants. The
+// round's Record has no neighbours, because a gradient may have N of them. Neighbours fails if the
+// block closes no round.
 func (s *State) Neighbours(b Block) (list []Neighbours, err error) {
 	round, _ := b.Round()
 	if round == nil {

@@ -15,9 +15,10 @@ const (
 	maxJoins      = 2
 )
 
-// operation is a transaction that is not part of a round. Each kind of operation has one type, in a
-// file of its own, and one entry in the map operations. checkOperation has the rules that hold for
-// all kinds: the authentication of the sender, and the nonce.
+// operation is a transaction other than a gradient, a commitment or an aggregate: for example a vote
+// or evidence. Each kind of operation has one type, in a file of its own, and one entry in the map
+// operations. checkOperation has the rules that hold for all kinds: the authentication of the
+// sender, and the nonce.
 type operation interface {
 	// sender returns the declared sender and its authentication. The zero sender is rejected.
 	sender() sender
@@ -35,7 +36,7 @@ type operation interface {
 
 // registration is an operation that registers keys. checkIdentity checks that the keys and names
 // are valid (M1). The check is expensive and does not depend on the state, so the transaction
-// remembers that it has passed.
+// caches a success.
 type registration interface {
 	checkIdentity(chainID string) error
 }
@@ -50,7 +51,7 @@ type enactable interface {
 	// changed since the operation arrived. It returns the participant that the change concerns, and
 	// an error if a check fails.
 	execute(s *State) (participant uint32, err error)
-	// isObsolete reports whether execute can no longer succeed, whatever approvals arrive.
+	// isObsolete reports whether execute can no longer succeed, even with more approvals.
 	isObsolete(s *State) bool
 }
 
@@ -104,10 +105,11 @@ const (
 type sender struct {
 	auth  authMethod
 	index uint32            // the sending participant; with authProof the accused participant
-	nonce uint64            // only with authMember
-	key   ed25519.PublicKey // only with authOutsider: the key that the operation registers
-	// subject is what the operation is about: a participant, a proposal or a key. It may be empty.
-	// The pool holds one operation of each sender, kind and subject.
+	nonce uint64            // the operation's nonce with authMember; 0 with other methods
+	key   ed25519.PublicKey // with authOutsider the signing key that the operation registers; nil with other methods
+	// subject names the participant (in decimal digits), the proposal (by its id) or the key that
+	// the operation concerns. It may be empty. The pool holds one operation of each sender, kind and
+	// subject.
 	subject string
 }
 

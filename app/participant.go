@@ -13,9 +13,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// These limits are in bytes.
+// These are the max lengths of the texts in an Identity, in bytes.
 const (
-	MaxMoniker = 70 // CometBFT's bound
+	MaxMoniker = 70 // equal to CometBFT's max length of a moniker
 	maxAddress = 256
 )
 
@@ -30,12 +30,12 @@ const Power = 10
 
 // Identity holds the public keys, names and node ids that a participant registers.
 type Identity struct {
-	PubKey       []byte // ed25519
-	VrfKey       []byte // edwards25519
-	ConsensusKey []byte // ed25519 key of the participant's validator; empty without a validator
+	PubKey       []byte // the ed25519 public key for transactions, 32 bytes
+	VrfKey       []byte // the public key of the VRF, a point of edwards25519 in 32 bytes
+	ConsensusKey []byte // the ed25519 public key of the participant's validator; empty without a validator
 	Moniker      string
 	Address      string
-	NodeIDs      []string // hexadecimal, in increasing order; may be empty
+	NodeIDs      []string // CometBFT node ids in hexadecimal, in increasing order; may be empty
 }
 
 // ParticipantID returns a participant's 256-bit id, as in the paper: SHA-256 of the participant's
@@ -110,7 +110,7 @@ func isClosed(all []Participant) bool {
 
 // Nodes returns the node ids, unsorted, of all active participants. It adds the node ids of each
 // former participant whose validator still votes on the block after height: without these votes the
-// chain could halt. If exclusive is true, a node must admit no nodes with other ids.
+// chain could halt. exclusive reports whether a node must reject connections from all other nodes.
 func Nodes(all []Participant, height uint64) (ids []string, exclusive bool) {
 	for i := range all {
 		votes := func(v FormerValidator) bool { return height < v.Height }
@@ -121,8 +121,8 @@ func Nodes(all []Participant, height uint64) (ids []string, exclusive bool) {
 	return ids, isClosed(all)
 }
 
-// HolderOf returns the participant, active or not, that has or had a signing key, nil if there is
-// none.
+// HolderOf returns the participant whose current or former signing key is pub, or nil if there is
+// none. The participant may have left the consortium.
 func (s *State) HolderOf(pub []byte) *Participant {
 	for i := range s.Participants {
 		p := &s.Participants[i]
@@ -147,9 +147,9 @@ func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	return keys
 }
 
-// withoutValidator returns the participant after a boundary at the given height has removed its
-// validator. The validator still signs at height boundary+1, because CometBFT applies a change two
-// heights later.
+// withoutValidator returns a copy of the participant without its validator. boundary is the height
+// of the block that removes the validator. CometBFT applies the removal two heights later, so the
+// validator still signs at height boundary+1.
 func (p Participant) withoutValidator(boundary uint64) Participant {
 	if len(p.ConsensusKey) > 0 {
 		p.FormerValidators = append(slices.Clone(p.FormerValidators), FormerValidator{ConsensusKey: p.ConsensusKey,

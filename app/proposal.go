@@ -88,7 +88,8 @@ func (s *State) proposal(id []byte) *Proposal {
 	return nil
 }
 
-// standing returns the number of approvals that count: those of participants that are still active.
+// standing returns the number of a proposal's approvals by participants that are still active. Only
+// these approvals count.
 func (s *State) standing(p *Proposal) int {
 	standing := 0
 	for _, index := range p.Approvals {
@@ -99,7 +100,7 @@ func (s *State) standing(p *Proposal) int {
 	return standing
 }
 
-// count marks a proposal as accepted if the approvals that count are enough.
+// count marks a proposal as accepted if enough active participants have approved it.
 func (s *State) count(p *Proposal) {
 	standing := s.standing(p)
 	p.Accepted = p.Accepted || standing > 0 && s.hasMajority(standing)
@@ -128,7 +129,7 @@ func (s *State) isWeak(p Proposal, index uint32) bool {
 	return !p.Accepted && len(p.Approvals) > 0 && len(p.Approvals) <= max(1, s.F()) && p.Approvals[0] == index
 }
 
-// weak returns the number of proposals for which isWeak holds with a participant.
+// weak returns the number of weak proposals (isWeak) whose first approver is the participant.
 func (s *State) weak(index uint32) int {
 	n := 0
 	for _, p := range s.Proposals {
@@ -140,7 +141,7 @@ func (s *State) weak(index uint32) int {
 }
 
 // evict drops one proposal if isSelected holds for at least limit proposals. It drops the selected
-// proposal with the fewest approvals, and the oldest of several with equally few.
+// proposal with the fewest approvals. If several have equally few, it drops the oldest of them.
 func (s *State) evict(limit int, isSelected func(Proposal) bool) {
 	waiting, out := 0, -1
 	for i, p := range s.Proposals {

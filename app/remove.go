@@ -51,8 +51,8 @@ func (r removeOp) describe() Description {
 	return Description{Summary: fmt.Sprintf("%d proposes to remove %d", r.Participant, r.Subject)}
 }
 
-// departingIndices returns the indices of the participants whose removal is accepted but not yet
-// enacted. A round boundary (O5) enacts it.
+// departingIndices returns the set of the participants whose removal is accepted but not yet
+// enacted. A round boundary (O5) enacts the removal.
 func (s *State) departingIndices() map[uint32]bool {
 	out := map[uint32]bool{}
 	forEachProposal(s, func(p *Proposal, r removeOp) bool {

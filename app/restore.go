@@ -27,7 +27,8 @@ func (r restoreOp) apply(s *State, t *tx.Tx) { s.propose(r, t) }
 
 func (r restoreOp) isReady(*State) bool { return true }
 
-// execute sets the initial reputation, and settles all earlier offences.
+// execute sets the participant's reputation to the initial value, and settles all its earlier
+// offences.
 func (r restoreOp) execute(s *State) (uint32, error) {
 	if err := r.check(s); err != nil {
 		return r.Subject, err

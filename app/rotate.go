@@ -90,8 +90,8 @@ func (r rotateOp) checkFormer(next Participant) error {
 	return nil
 }
 
-// withNewKeys returns the participant with its new keys. Signing and VRF keys are in force from the
-// state's open round on, the consensus key from two heights later on.
+// withNewKeys returns a copy of the participant with its new keys and node ids. New signing and VRF
+// keys are in force from the open round on, a new consensus key from two heights later on.
 func (r rotateOp) withNewKeys(p *Participant, s *State) Participant {
 	next := *p
 	if len(r.PubKey) > 0 {
@@ -115,9 +115,9 @@ func (r rotateOp) withNewKeys(p *Participant, s *State) Participant {
 func (r rotateOp) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
 // isReady reports whether a boundary may execute the rotation now. A rotation of a signing or VRF
-// key is not executed while a round is open, because a round keeps the keys with which it opened.
-// That holds at the boundary of a stalled round too. The owner may already have sent a gradient
-// under the old keys, and a second gradient under the new keys would be evidence against the owner.
+// key is not executed while a round is open, not even while the round is stalled. The participant
+// may already have sent a gradient under the old keys, and a second gradient under the new keys
+// would be evidence against the participant.
 func (r rotateOp) isReady(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.isOver()
 }

@@ -44,9 +44,9 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	return r
 }
 
-// updateReputations updates the reputations of the round's participants, and of the leaders whose
-// views passed without an aggregate. It also writes the new reputations of the included
-// participants into the record.
+// updateReputations updates the reputations in next: those of the participants with a gradient in
+// the round, and those of the leaders whose views passed without an aggregate. It also writes the
+// results of the included participants into the record.
 func (s *State) updateReputations(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector) {
 	typical := typicalNorm(vectors)
 	for i := range record.Contributions {
@@ -74,8 +74,9 @@ func typicalNorm(vectors []gradients.Vector) int64 {
 	return squares[(len(squares)-1)/2]
 }
 
-// reputationAfter returns a participant's reputation after a round, within [0, 1]. A gradient that
-// opposed Delta costs the penalty, any other earns the reward. A reputation of zero stays zero.
+// reputationAfter returns a participant's reputation after a round, in parts per million, from 0 to
+// params.One. A gradient that opposed Delta costs the penalty; any other gradient earns the reward.
+// A reputation of zero stays zero.
 func reputationAfter(r params.Reputation, reputation int64, isOpposed bool) int64 {
 	switch {
 	case reputation == 0:
@@ -88,18 +89,19 @@ func reputationAfter(r params.Reputation, reputation int64, isOpposed bool) int6
 
 // These constants limit the penalty of a leader that was passed over.
 const (
-	// minByPassing is the lowest reputation to which this penalty can reduce a leader. A leader at
-	// or below minByPassing loses no more, because it may only have been disconnected.
+	// minByPassing is the lowest reputation, in parts per million, to which this penalty can reduce
+	// a leader. A leader at or below minByPassing loses no more, because it may only have been
+	// disconnected.
 	minByPassing = params.One / 10
-	maxPause     = 10 // a leader pauses at most 2^maxPause rounds
+	maxPause     = 10 // such a leader does not contend for at most 2^maxPause rounds
 )
 
 // passOver penalises the leaders that were passed over: their views ended before the view in which
 // the round was closed. Such a leader loses some of its reputation, never all, and does not contend
-// for 2^k rounds. k, at most maxPause, is the number of views in which the leader was passed over,
-// minus the number of rounds that the leader closed. So a leader that stays silent costs about
-// log2(T) views in T rounds, until k reaches maxPause. If all leaders of the ranking were passed
-// over, no leader is penalised: the round itself was late, and no leader could have closed it.
+// for 2^k rounds. k rises by 1, up to maxPause, whenever the leader is passed over, and falls by 1
+// whenever the leader closes a round. So a leader that stays silent costs about log2(T) views in T
+// rounds, until k reaches maxPause. If all leaders of the ranking were passed over, no leader is
+// penalised: the round itself was late, and no leader could have closed it.
 func (s *State) passOver(next *State, record *Record) {
 	if s.Params.Reputation.PassedOver == 0 || int(record.View) >= len(record.Ranking) {
 		return
@@ -118,11 +120,11 @@ func (s *State) passOver(next *State, record *Record) {
 	}
 }
 
-// elect derives the next seed from the VRF outputs of the contenders that are still active, have a
-// reputation above 0, and may contend in this round (Contends). At the end of a term elect also
-// ranks these contenders. If two contenders tie for the lead, the old ranking remains, and elect
-// ranks again after the next round. A participant that was absent or has just joined has no VRF
-// output, and so no rank.
+// elect derives the next seed from the contenders' VRF outputs. It ignores a contender that is no
+// longer active, has reputation 0, or may not contend yet (Participant.Contends). At the end of a
+// term elect also ranks the other contenders. If two of them tie for the lead, the old ranking
+// remains, and elect ranks again after the next round. A participant without a gradient in the round
+// has no VRF output, and so no rank.
 func (s *State) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
 		p := s.participant(c.Participant)

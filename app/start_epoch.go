@@ -8,7 +8,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// NewStartEpoch returns the proposal of an epoch with parameters p.
+// NewStartEpoch returns a participant's proposal of an epoch with parameters p. With keepModel the
+// epoch begins with the current model. With now the running epoch ends before its training does.
 func NewStartEpoch(participant uint32, nonce, epoch uint64, p params.Params, keepModel, now bool) *tx.StartEpoch {
 	return &tx.StartEpoch{Participant: participant, Nonce: nonce, Epoch: epoch, Params: mustMarshal(&p),
 		KeepModel: keepModel, Now: now}
@@ -26,8 +27,8 @@ func (e startEpochOp) check(s *State) error {
 
 func (e startEpochOp) apply(s *State, t *tx.Tx) { s.propose(e, t) }
 
-// isReady reports whether a boundary may end the running epoch: with Now at any time, without Now
-// only after the end of training.
+// isReady reports whether a boundary may end the running epoch now. With Now it may do so at any
+// time, without Now only after the end of training.
 func (e startEpochOp) isReady(s *State) bool { return e.Now || s.isOver() }
 
 func (e startEpochOp) isObsolete(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
@@ -114,7 +115,7 @@ func (e startEpochOp) describe() Description {
 	return d
 }
 
-// guarantee describes the privacy guarantee of parameters.
+// guarantee describes in words the privacy guarantee of an epoch with parameters p.
 func guarantee(p params.Params) string {
 	switch {
 	case len(p.Privacy.Cost) == 0:

@@ -11,10 +11,9 @@ import (
 // State is the whole state of the chain after a height. It is immutable once a function has
 // returned it, so any number of goroutines may read it.
 //
-// Document is the stored form of a state. It is a separate type: a document may come from an
-// untrusted source and is not checked yet. A state is valid, and also holds its height and derived
-// fields. If State were the message itself, the generated methods could change or encode a state
-// without its height and derived fields.
+// Document is the stored form of a state. The types differ for two reasons. A Document may come from
+// an untrusted source, unchecked, while a State is always valid. And a State has a height and
+// derived fields, which the generated methods of a message would neither encode nor keep up to date.
 type State struct {
 	ChainID      string
 	Height       uint64
@@ -22,22 +21,22 @@ type State struct {
 	Progress     Progress
 	Participants []Participant // by the participant's index
 	Model        []float64
-	Velocity     []float64  // nil while momentum is 0
-	Proposals    []Proposal // the waiting proposals, in the order of their arrival
-	Offences     []Offence  // in the order in which they were proven
+	Velocity     []float64  // the momentum term of the model update, as long as Model; nil while training.momentum is 0
+	Proposals    []Proposal // the proposals that are not yet enacted, in the order of their arrival
+	Offences     []Offence  // all proven offences of participants, in the order of their proofs
 	Epochs       []Epoch    // the ended epochs
 
-	version       uint64 // the version of the state machine that executes the next block; Version except in tests
-	required      []bool // whether the current phase of the round requires the participant, by index
-	requiredCount int    // the number of these participants
-	isFinished    bool   // no round can close any more
-	history       frontier
-	rule          rules.Rule
-	model         [32]byte // Merkle root of Model
-	velocity      [32]byte
-	hash          [32]byte
+	version       uint64     // the version of the state machine that executes the next block; Version except in tests
+	required      []bool     // by participant index: whether the open round waits for the participant
+	requiredCount int        // the number of true elements of required
+	isFinished    bool       // whether the running epoch can close no further round
+	history       frontier   // the Merkle tree over the records of all closed rounds
+	rule          rules.Rule // the aggregation rule of the running epoch
+	model         [32]byte   // Merkle root of Model
+	velocity      [32]byte   // Merkle root of Velocity
+	hash          [32]byte   // the application hash
 
-	aggregated *resultCache // the rule's cached result; a clone of the state shares it until finalize
+	aggregated *resultCache // caches the rule's result; a clone shares the cache until finalize replaces it
 	discarded  []Discard    // the proposals that the block of this height has discarded so far
 }
 
@@ -68,8 +67,8 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 	return s, s.finalize()
 }
 
-// finalize computes the derived fields of a state, such as the rule and the hash. The caller has
-// set all other fields, and the Merkle roots of Model and Velocity.
+// finalize computes the derived fields of a state, such as the rule and the hash. Before the call,
+// all other fields must be set, including the Merkle roots of Model and Velocity.
 func (s *State) finalize() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
@@ -106,7 +105,7 @@ func (s *State) Active() int {
 	return n
 }
 
-// F returns the number of Byzantine participants that the rule withstands now.
+// F returns f, the number of Byzantine participants that the rule withstands among the active ones.
 func (s *State) F() int { return s.Params.Rule.F(s.Active()) }
 
 // IsClosed reports whether a round of an epoch comes before the open round: the round is closed, or

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Tree returns the leaves of the state's tree, by increasing key. The values for the lists, the
-// model, the velocity and the history are the roots of their own trees. The leaf "closed" holds the
-// number of records, which the root of the history does not determine. The root and the number
-// together determine the peaks of the frontier.
+// Tree returns the leaves of the state's Merkle tree, by increasing key. The values for the lists,
+// the model, the velocity and the history are the roots of trees of their own. The leaf "closed"
+// holds the number of records in the history, which the root of the history does not determine.
+// Together, root and number determine the peaks of the frontier.
 func (s *State) Tree() []Pair {
 	history := s.history.root()
 	return []Pair{
@@ -51,7 +51,8 @@ func (s *State) List(key string) (elements [][]byte, ok bool) {
 	return nil, false
 }
 
-// Pair returns the record's leaf in the tree of the history. Its key is the epoch and the round.
+// Pair returns the record's leaf in the tree of the history. The key is "epoch/round" in decimal
+// digits.
 func (r *Record) Pair() Pair {
 	return Pair{fmt.Sprintf("%d/%d", r.Epoch, r.Round), mustMarshal(r)}
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// update returns the parameters and velocity after Delta:
+// update returns the model's parameters x1 and velocity v1 after a step by Delta:
 //
 //	g = step*Delta + weight_decay*x;  v' = momentum*v + g;  x' = x - learning_rate*v'
 //
 // The computation is elementwise. Every product is converted to float64: the conversion forbids the
-// compiler to fuse product and sum, so that all CPUs round alike. Velocity is nil while momentum is
-// 0.
+// compiler to fuse product and sum, so that all CPUs round alike. While momentum is 0, v and v1 are
+// nil, and g takes the place of v'.
 func update(t params.Training, x, v []float64, delta gradients.Fraction, step float64) (x1, v1 []float64) {
 	x1 = make([]float64, len(x))
 	if t.Momentum != 0 {
@@ -31,8 +31,8 @@ func update(t params.Training, x, v []float64, delta gradients.Fraction, step fl
 	return x1, v1
 }
 
-// canonicalNaN returns x, and the same bits for every NaN, because CPUs differ in the bits of a
-// NaN, and all nodes must agree even on a model that has overflowed.
+// canonicalNaN returns x, or one fixed NaN if x is any NaN. CPUs differ in the bits of a NaN, and
+// all nodes must agree even on a model that has overflowed.
 func canonicalNaN(x float64) float64 {
 	if math.IsNaN(x) {
 		return math.NaN()

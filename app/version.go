@@ -20,8 +20,8 @@ var Version = func() uint64 {
 	return v
 }()
 
-// As returns the state with another version of the state machine, for testnets that run several
-// versions in one process.
+// As returns a copy of the state that the given version of the state machine executes. Testnets use
+// it to run several versions in one process.
 func (s *State) As(version uint64) *State {
 	as := *s
 	as.version = version
@@ -37,7 +37,7 @@ func (s *State) Plan() (Upgrade, bool) {
 	return Upgrade{}, false
 }
 
-// Upgraded returns the last upgrade that is in force for the block after the state. The second
+// Upgraded returns the latest upgrade that is in force at the height of the next block. The second
 // result is false if no upgrade is in force.
 func (s *State) Upgraded() (Upgrade, bool) {
 	for _, u := range slices.Backward(s.Progress.Upgrades) {
@@ -48,8 +48,8 @@ func (s *State) Upgraded() (Upgrade, bool) {
 	return Upgrade{}, false
 }
 
-// Executable returns ErrVersion if the block after the state needs another version of the state
-// machine than this program has (B7).
+// Executable returns ErrVersion if the next block needs another version of the state machine than
+// this program has (B7).
 func (s *State) Executable() error {
 	if u, ok := s.Upgraded(); ok && u.Version != s.version {
 		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, this program executes version %d",

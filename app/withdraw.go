@@ -13,10 +13,10 @@ import (
 // second, 12 days. Accepted proposals do not expire.
 const Lifetime = 1 << 20
 
-// Discard is the end of a proposal that a withdrawal or the expiry removed.
+// Discard describes a proposal that was removed from the state, withdrawn or expired.
 type Discard struct {
 	Kind     tx.Kind
-	Proposal []byte
+	Proposal []byte // the proposal's id
 	By       *tx.Tx // the Withdraw that ended the proposal, nil if the proposal has expired
 }
 
@@ -28,14 +28,14 @@ func (d Discard) Cause() string {
 	return "withdrawn"
 }
 
-// withdrawOp takes back the approval of an active participant.
+// withdrawOp takes back its sender's approval of a proposal.
 type withdrawOp struct{ *tx.Withdraw }
 
 func (w withdrawOp) sender() sender { return voterSender(w.Participant, w.Proposal) }
 
-// check rejects a withdrawal that was signed before a revocation of its sender (M9). It also
-// rejects (M5) a withdrawal from a proposal that is not in the state, is accepted, or does not have
-// the sender's approval.
+// check rejects a withdrawal that was signed before one of its sender's votes was revoked (M9). It
+// also rejects (M5) a withdrawal from a proposal that is not in the state, is accepted, or does not
+// have the sender's approval.
 func (w withdrawOp) check(s *State) error {
 	if err := s.checkRevocations(w.Participant, w.Revocations); err != nil {
 		return err
@@ -55,10 +55,10 @@ func (w withdrawOp) check(s *State) error {
 	return nil
 }
 
-// apply removes the approval. A proposal without an approval of an active participant leaves the
-// state. So does a weak proposal whose first approver has as many other weak proposals as it may
-// have. If such a proposal stayed, two participants could approve and withdraw in turns, and fill
-// the state.
+// apply removes the approval. It discards a proposal that has no other approval of an active
+// participant. It also discards a weak proposal (isWeak) if its first approver then has more than
+// maxProposals weak proposals: otherwise two participants could approve and withdraw in turns, and
+// fill the state.
 func (w withdrawOp) apply(s *State, t *tx.Tx) {
 	at := slices.IndexFunc(s.Proposals, func(p Proposal) bool { return bytes.Equal(p.Id, w.Proposal) })
 	p := &s.Proposals[at]
@@ -76,8 +76,9 @@ func (w withdrawOp) describe() Description {
 	}
 }
 
-// checkRevocations returns ErrRevoked if a vote does not state the revocations of its sender, an
-// active participant. So nobody can send a vote again whose approval was taken back.
+// checkRevocations returns ErrRevoked unless a vote states the number of its sender's revocations.
+// The number rises when an approval is taken back, so nobody can send the old vote again. The sender
+// must be an active participant.
 func (s *State) checkRevocations(index uint32, revocations uint64) error {
 	if have := s.Participants[index].Revocations; revocations != have {
 		return fmt.Errorf("%w: %d, participant %d has %d at height %d: sign again", ErrRevoked, revocations, index, have,
@@ -104,8 +105,8 @@ func (s *State) discard(selects func(Proposal) bool, by *tx.Tx) {
 	})
 }
 
-// Expires returns the height whose block discards the proposal, unless the proposal is accepted
-// before.
+// Expires returns the height whose block discards the proposal if the proposal is not accepted by
+// then.
 func (p *Proposal) Expires() uint64 { return p.Height + Lifetime }
 
 func (p *Proposal) isExpired(height uint64) bool { return !p.Accepted && height >= p.Expires() }

@@ -74,8 +74,8 @@ func Params(n int, mutate ...func(*params.Params)) params.Params {
 	return p
 }
 
-// Noisy changes the parameters: vectors have d = 1970 coordinates, and the final noise has a
-// standard deviation of 8 grid steps.
+// Noisy changes the parameters to those of a larger model with noise: vectors have d = 1970
+// coordinates, and the final noise has a standard deviation of 8 grid steps.
 func Noisy(p *params.Params) {
 	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 	p.Privacy = params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1,
@@ -213,7 +213,7 @@ func Approve(i int, proposal *tx.Tx) *tx.Tx {
 	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:]})
 }
 
-// Opens returns the first height at which a view may close the open round (A3).
+// Opens returns the first height at which the leader of a view may close the open round (A3).
 func Opens(s *app.State, view uint64) uint64 {
 	if view == 0 {
 		return s.Progress.Opened

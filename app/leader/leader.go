@@ -14,9 +14,9 @@ type Contender struct {
 	Output      Output
 }
 
-// Rank orders the contenders by decreasing output, so that the first is the leader. tie reports
-// whether the two largest outputs are equal: the paper then repeats the election with NextSeed.
-// Equal outputs further down are ordered by participant.
+// Rank returns the participants of the contenders by decreasing output, so that the first is the
+// leader. Participants with equal outputs are in increasing order. tie reports whether the two
+// largest outputs are equal: the paper then repeats the election with the seed of NextSeed.
 func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 	sorted := slices.Clone(contenders)
 	slices.SortFunc(sorted, func(a, b Contender) int {
@@ -33,7 +33,7 @@ func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 }
 
 // NextSeed returns the seed of the next round: SHA-256(seed, largest output of the contenders).
-// Without contenders zeros take the place of the output.
+// Without contenders, an output of zeros is hashed.
 func NextSeed(seed []byte, contenders []Contender) []byte {
 	var largest Output
 	for _, c := range contenders {

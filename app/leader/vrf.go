@@ -18,7 +18,7 @@ const (
 	OutputSize = ecvrf.OutputSize
 )
 
-// Every error about a key or a proof wraps one of these errors.
+// ErrKey is wrapped by every error about a key, and ErrProof by every error about a VRF proof.
 var (
 	ErrKey   = errors.New("invalid key")
 	ErrProof = errors.New("invalid VRF proof")
@@ -56,8 +56,8 @@ func Prove(key ed25519.PrivateKey, input []byte) []byte {
 	return ecvrf.Prove(voi.PrivateKey(key), input)
 }
 
-// OutputOf returns the VRF output of a proof without verifying the proof, for a caller that has
-// made the proof. ok is false if the proof is not well-formed.
+// OutputOf returns the VRF output of a proof without verifying the proof. Only the maker of the
+// proof may rely on it. ok is false if the proof is not well-formed.
 func OutputOf(proof []byte) (out Output, ok bool) {
 	beta, err := ecvrf.ProofToHash(proof)
 	if err != nil {
@@ -81,10 +81,10 @@ func Verify(key, input, proof []byte) (out Output, err error) {
 	return Output(beta), nil
 }
 
-// CheckKey rejects a key unless it is the canonical encoding of a point of the prime-order group
-// other than the neutral element. The check is stricter than RFC 9381, section 5.4.5. Two keys that
-// differ by a point of small order have equal outputs whenever the challenge is a multiple of 8.
-// Without the check, their owners could force a tie after a few tries.
+// CheckKey accepts only the canonical encoding of a point of the prime-order group other than the
+// neutral element. The error wraps ErrKey. The check is stricter than RFC 9381, section 5.4.5,
+// because two keys that differ by a point of small order have equal outputs whenever the challenge
+// is a multiple of 8. Without the check, their owners could force a tie after a few tries.
 func CheckKey(key []byte) error {
 	var compressed curve.CompressedEdwardsY
 	if _, err := compressed.SetBytes(key); err != nil {
