@@ -92,7 +92,8 @@ func (m *Model) backward() {
 	}
 }
 
-// accumulate adds the gradient of one example. The caller has computed the deltas of all layers.
+// accumulate adds the gradient of one example to m.sum. The caller has computed the deltas of all
+// layers.
 func (m *Model) accumulate(fed, x []float32) {
 	m.output.accumulate(m.sum, m.logits, fed)
 	if m.spec.Hidden > 0 {
@@ -100,9 +101,10 @@ func (m *Model) accumulate(fed, x []float32) {
 	}
 }
 
-// Gradient sets dst to the gradient of a function of each example's logits and label, summed over
-// the examples without clipping. deltas replaces the logits by the derivatives of that function by
-// the logits. Gradient panics under the same conditions as ClippedSum.
+// Gradient sets dst to the gradient of a loss at params, summed over the examples without clipping.
+// The loss is a function of an example's logits and label. The callback deltas defines it: deltas
+// replaces the logits by the derivatives of the loss with respect to them. Gradient panics under the
+// same conditions as ClippedSum.
 func (m *Model) Gradient(dst, params []float64, x []float32, labels []uint8,
 	deltas func(logits []float32, label uint8)) {
 	if len(dst) != m.Dim() {

@@ -17,7 +17,7 @@ type layer struct {
 
 func (l layer) bias(c int) int { return l.offset + l.in*l.out + c }
 
-// size returns the number of parameters.
+// size returns the number of parameters of the layer.
 func (l layer) size() int {
 	if l.noBias {
 		return l.in * l.out
@@ -49,8 +49,8 @@ func (l layer) forward(dst, params, x []float32) {
 	}
 }
 
-// backward sets dst[j] = Σ delta[c]*W[c][j]. The result is the deltas of the layer below, without
-// the factor of that layer's activation derivative.
+// backward sets dst[j] = Σ delta[c]*W[c][j]: the deltas of the layer below before their
+// multiplication by the derivative of that layer's activation.
 func (l layer) backward(dst, params, delta []float32) {
 	clear(dst)
 	for c, v := range delta {

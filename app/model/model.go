@@ -95,8 +95,8 @@ func residual(logits []float32, label uint8) (loss float64) {
 	return loss + math.Log(total)
 }
 
-// load panics if the lengths do not fit the spec or a label is not below Classes. It then copies
-// the parameters, rounded to float32.
+// load checks the arguments and copies the parameters, rounded to float32, to m.params. It panics if
+// the lengths do not fit the spec or a label is not below Classes.
 func (m *Model) load(params []float64, x []float32, labels []uint8) {
 	if len(params) != m.Dim() {
 		panic(fmt.Sprintf("model: %d parameters, want %d", len(params), m.Dim()))

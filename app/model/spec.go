@@ -14,7 +14,7 @@ var ErrSpec = errors.New("model: bad spec")
 // These are the bounds on a spec, which may come from a genesis file.
 const (
 	MaxWidth   = 1 << 16          // the max number of inputs, and of hidden units
-	MaxClasses = 1 << 8           // a label is a byte
+	MaxClasses = 1 << 8           // the max number of classes, because a label is a byte
 	MaxDim     = gradients.MaxDim // the max number of parameters
 )
 

@@ -23,10 +23,10 @@ const (
 // These limits hold for an external model, in addition to gradients.MaxDim parameters.
 const (
 	maxTensors    = 1024
-	maxTensorName = 128
+	maxTensorName = 128 // in bytes
 	maxTensorRank = 8
-	maxConfig     = 1 << 14
-	maxModel      = 1 << 15 // bytes of the encoded model: a StartEpoch that holds it must fit into a block after a round
+	maxConfig     = 1 << 14 // in bytes
+	maxModel      = 1 << 15 // in bytes, encoded: a block with a round must have space for a StartEpoch with the model
 )
 
 // Len returns the number of a tensor's parameters, or gradients.MaxDim+1 if the number is above
@@ -109,7 +109,8 @@ func (m Model) validateTensors() error {
 	return nil
 }
 
-// reserved holds the names of the entries in exported files that are not tensors.
+// reserved holds the names that a tensor must not have, because exported model files use them for
+// entries that are not tensors.
 var reserved = map[string]bool{"card": true, "__metadata__": true}
 
 func (t Tensor) validate() error {

@@ -6,7 +6,8 @@ import "fmt"
 // the orders (app/SPEC.md lists them); the chain adds and compares integers.
 const LedgerOrders = 47
 
-// maxLedger bounds each entry of Cost and Budget, so that sums do not overflow.
+// maxLedger is the max value of an entry of Cost or Budget, in 1e-9 nats. It is low enough that sums
+// do not overflow.
 const maxLedger = 1 << 62
 
 // ValidateLedger rejects a budget that is incomplete or pays for no participation.
@@ -62,8 +63,8 @@ func (p Privacy) Participations(spent []uint64) uint64 {
 	return most
 }
 
-// Pay returns the spent costs after one more participation. Without a ledger it returns spent as it
-// is.
+// Pay returns the spent costs after one more participation, in a new slice. Without a ledger it
+// returns spent itself.
 func (p Privacy) Pay(spent []uint64) []uint64 {
 	if len(p.Cost) == 0 {
 		return spent

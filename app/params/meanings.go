@@ -1,7 +1,8 @@
 package params
 
-// Meaning describes a parameter of the chain, and its unit. Settings are in that unit: parts per
-// million as percent, and the ledger's billionths of nats as nats.
+// Meaning describes a parameter of the chain. Unit is the unit in which Settings shows the
+// parameter: Settings converts parts per million to percent, and the ledger's billionths of nats to
+// nats.
 type Meaning struct{ Unit, Text string }
 
 // Meanings maps a parameter's path in genesis to its meaning.

@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// The kinds of model.
+// These are the values of Model.Kind.
 const (
 	ModelSoftmax  = "softmax"
 	ModelMLP      = "mlp"

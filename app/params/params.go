@@ -63,8 +63,8 @@ func (p Params) Validate(n int) (warnings []string, err error) {
 	return p.warnings(n), nil
 }
 
-// Lattice returns the grid on which vectors are quantised. Grid is a separate type because it is a
-// protobuf message, and package gradients imports no protobuf.
+// Lattice returns the grid as a gradients.Grid, on which vectors are quantised. The two types are
+// separate because Grid is a protobuf message, and package gradients imports no protobuf.
 func (g Grid) Lattice() gradients.Grid {
 	return gradients.Grid{Width: gradients.Width(g.Width), Step: g.Step}
 }
@@ -106,8 +106,8 @@ func (r Reputation) validate() error {
 	return nil
 }
 
-// Validate rejects a Term, ViewBlocks or QuorumBlocks that is too large, and a Term or ViewBlocks
-// of 0.
+// Validate rejects a Term, ViewBlocks or QuorumBlocks above maxBlocks, and a Term or ViewBlocks of
+// 0.
 func (e Election) Validate() error {
 	if e.Term == 0 || e.ViewBlocks == 0 {
 		return fmt.Errorf("election.term is %d and view_blocks %d, want at least 1", e.Term, e.ViewBlocks)
@@ -141,9 +141,9 @@ func (p Params) warnings(n int) (out []string) {
 	return slices.Concat(out, p.Election.warnings(f), p.Privacy.warnings(p.Training.Rounds))
 }
 
-// warnings reports a quorum_blocks or view_blocks that is too high or too low. If the value is too
-// high, one silent participant or leader can hold a round open for long. If the value is not above
-// f, f Byzantine proposers in succession can decide how the round closes.
+// warnings returns warnings about a quorum_blocks or view_blocks that is too high or too low. If the
+// value is too high, one silent participant or leader can hold a round open for a long time. If the
+// value is at most f, f Byzantine proposers in succession can decide how the round closes.
 func (e Election) warnings(f int) (out []string) {
 	if e.QuorumBlocks > warnBlocks || e.ViewBlocks > warnBlocks {
 		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and "+
@@ -158,11 +158,12 @@ func (e Election) warnings(f int) (out []string) {
 	return out
 }
 
-// WeakEpsilon is the epsilon above which a guarantee means little: at epsilon 8 the odds of an
-// observer's guess may grow by a factor of e^8.
+// WeakEpsilon is the epsilon above which a guarantee means little: at epsilon 8, what participants
+// send may raise the odds of an observer's guess about an example by a factor of e^8.
 const WeakEpsilon = 8
 
-// warnings names the settings that weaken the privacy of a training over a number of rounds.
+// warnings returns warnings about settings that weaken the privacy of a training of the given number
+// of rounds.
 func (p Privacy) warnings(rounds uint64) (out []string) {
 	if affordable := p.Participations(nil); affordable < rounds {
 		out = append(out, fmt.Sprintf("privacy.budget pays for %d of training.rounds %d", affordable, rounds))

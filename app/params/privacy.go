@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/privacy/floor"
 )
 
-// These are the names of the mechanisms.
+// These are the values of Privacy.Mechanism.
 const (
 	MechanismGaussian  = "gaussian"
 	MechanismPrototype = "prototype"
@@ -19,7 +19,8 @@ const (
 // size.
 const batchSlack = 8
 
-// Noise returns what the parameters determine about the noise in an honest vector.
+// Noise returns the properties of the noise in an honest vector, from which package floor bounds the
+// vector's norm.
 func (p Params) Noise() floor.Noise {
 	batch := float64(p.Privacy.Batch)
 	return floor.Noise{
@@ -31,9 +32,9 @@ func (p Params) Noise() floor.Noise {
 	}
 }
 
-// Fits returns the number of examples for which the batch size is meant, Batch/SamplingRate, and
-// whether the given number of examples is at least half and at most twice that number. A batch of
-// fixed size is meant for any number of examples.
+// Fits returns the number of examples for which the batch size is meant: Batch/SamplingRate. ok
+// reports whether the given number of examples is at least half and at most twice that number. A
+// batch of fixed size is meant for any number of examples.
 func (p Privacy) Fits(examples int) (intended int, ok bool) {
 	if p.SamplingRate == 0 {
 		return examples, true
@@ -102,17 +103,17 @@ func (p Privacy) validateRelease() error {
 	return nil
 }
 
-// These are the bounds on the noise that a grid can carry, in grid steps. Below the min, most
-// coordinates of a first release round to 0, and the chain rejects the norm of that release (G6).
-// Above the max, coordinates are clipped at the end of the grid.
+// These are the bounds on the noise that a grid can carry. Below the min, most coordinates of a
+// participant's first vector round to 0, and the chain rejects the vector's norm (G6). Above the
+// max, coordinates are clipped at the end of the grid.
 const (
-	leastNoiseSteps    = 0.3 // min std of the noise of a first release, which with momentum is the smallest noise
+	leastNoiseSteps    = 0.3 // min std of the noise in a participant's first vector, in grid steps; momentum raises it later
 	noiseStdsOnTheGrid = 3   // min distance from 0 to the grid's end, in stds of the final noise
 )
 
 // validateStep rejects a grid step that is too coarse or too fine for the noise. With a step that
-// is too coarse, the noise of a first release rounds to 0. With a step that is too fine,
-// coordinates reach the end of the grid and are clipped.
+// is too coarse, the noise of a participant's first vector rounds to 0. With a step that is too
+// fine, coordinates reach the end of the grid and are clipped.
 func (p Params) validateStep() error {
 	if p.Privacy.Mechanism != MechanismGaussian {
 		return nil

@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// NotSet is the text of a parameter that Settings leaves out.
+// NotSet is the text of Changes for a value that is 0, false or empty.
 const NotSet = "not set"
 
 // maxRunes is the max number of characters of a setting's text.
 const maxRunes = 300
 
-// Change is a parameter that two sets of parameters give different values.
+// Change describes a parameter that has different values in two sets of parameters.
 type Change struct {
 	Name   string `json:"name"` // path in genesis
 	Before string `json:"before"`
@@ -39,8 +39,8 @@ func (c Change) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s -> %s %s", c.Name, plain(c.Before), plain(c.After), c.Unit), " ")
 }
 
-// Settings returns the texts of parameters by their path in genesis. Each text is in the unit that
-// Meanings has for the path. It leaves out values that are 0, false or empty.
+// Settings returns the values of parameters as texts, by their path in genesis. Each text is a value
+// in the unit that Meanings has for the path. Settings leaves out values that are 0, false or empty.
 func Settings(p Params) (map[string]string, error) {
 	values, err := valuesOf(p)
 	if err != nil {
@@ -85,13 +85,14 @@ func Changes(before, after Params) ([]Change, error) {
 	return out, nil
 }
 
-// hashOf returns the first bytes of the hash of a value, which distinguish the value from other
-// values with the same text.
+// hashOf returns a text with the first bytes of the hash of a value. Changes appends it to texts of
+// different values that would be equal.
 func hashOf(value any) string {
 	return fmt.Sprintf(" (SHA-256 %.8x)", sha256.Sum256(fmt.Appendf(nil, "%#v", value)))
 }
 
-// valuesOf returns the JSON values of parameters by their path. A list is one value.
+// valuesOf returns the JSON values of parameters by their path in genesis. It does not look inside
+// lists: a list is one value.
 func valuesOf(p Params) (map[string]any, error) {
 	raw, err := json.Marshal(p)
 	if err != nil {

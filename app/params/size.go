@@ -6,10 +6,10 @@ import "fmt"
 // (app/SPEC.md).
 const (
 	envelopeBytes   = 512     // a gradient or an aggregate without payload: signature, proof and header
-	includedBytes   = 48      // an aggregate's entry: a hash and an index
-	commitBytes     = 3400    // the max bytes of a commit for each validator
-	operationBytes  = 1 << 16 // the bytes of all operations in a block
-	leastBlockBytes = 1 << 20
+	includedBytes   = 48      // an entry in an aggregate's list: a hash and an index
+	commitBytes     = 3400    // the part of each validator in CometBFT's commit
+	operationBytes  = 1 << 16 // the space for all operations in a block
+	leastBlockBytes = 1 << 20 // the min block size
 	// blockBytesPercent is the space for a round's transactions, in percent of their bytes. BlockBytes
 	// also adds CometBFT's commit, the evidence and the operations.
 	blockBytesPercent = 130

@@ -2,11 +2,12 @@ package params
 
 import "fmt"
 
-// UnitGroup is the unit of privacy of a chain whose examples have groups. An empty unit means one
-// example.
+// UnitGroup is the value of Privacy.Unit if the guarantee hides a whole group of examples. An empty
+// unit means one example.
 const UnitGroup = "group"
 
-// Neighbours says in one sentence which data sets count as neighbours in the guarantee.
+// Neighbours returns a sentence that says which pairs of data sets count as neighbours in the
+// privacy guarantee.
 func (p Privacy) Neighbours() string {
 	switch {
 	case p.Unit == UnitGroup:

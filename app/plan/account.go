@@ -37,14 +37,15 @@ type Calibration struct {
 	NoiseMultiplier float64 `json:"noise_multiplier"` // the multiplier that the lemma requires
 	RDPEpsilon      float64 `json:"rdp_epsilon"`      // the epsilon by RDP of the lemma's noise, if batches are secret
 	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the epsilon by RDP of the lemma's noise, if batches are not secret
-	WithoutRate     float64 `json:"noise_multiplier_without_rate"`
-	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate divided by RDP's multiplier at the same epsilon
+	// WithoutRate is the multiplier that the lemma requires at learning rate 1.
+	WithoutRate float64 `json:"noise_multiplier_without_rate"`
+	TimesRDP    float64 `json:"without_rate_times_rdp"` // WithoutRate divided by RDP's multiplier at the same epsilon
 }
 
-// privacyCost is an accountant's result for a plan.
+// privacyCost is an accountant's result for a plan: epsilon and the noise multiplier.
 type privacyCost struct {
 	epsilon, multiplier float64
-	rdp                 float64 // epsilon by RDP at this multiplier
+	rdp                 float64 // the epsilon by the RDP accountant at the same multiplier
 }
 
 func (in Input) step(multiplier float64) accountant.Step {
@@ -84,8 +85,8 @@ func (in Input) account() (s privacyCost, err error) {
 	return s, err
 }
 
-// lemma1 returns the calibration by Lemma 1 for the target epsilon, or for the epsilon that the
-// lemma claims for the given noise.
+// lemma1 returns the calibration by Lemma 1 for the target epsilon. If the input gives the noise
+// instead, it returns the calibration for the epsilon that the lemma claims for that noise.
 func (in Input) lemma1() (Calibration, error) {
 	claim := in.Epsilon
 	if claim == 0 {

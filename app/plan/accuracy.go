@@ -29,8 +29,9 @@ type Band struct {
 	High float64 `json:"high"`
 }
 
-// point holds the accuracies, without and with attackers, that were measured at one noise
-// multiplier. attacked and committed, which is attacked with commitments, are 0 without such a run.
+// point holds the accuracies that were measured at one noise multiplier: clean without attackers,
+// attacked with attackers, and committed with attackers on a chain with commitments. An accuracy is
+// 0 if it was not measured.
 type point struct{ multiplier, clean, attacked, committed float64 }
 
 // series holds measurements that differ only in noise, by increasing noise multiplier.

@@ -25,8 +25,8 @@ func Wrong(err error) bool {
 // Input describes the training to plan. All participants have the same number of examples and the
 // same mechanism.
 type Input struct {
-	Participants int // N
-	Byzantine    int // f
+	Participants int // N, the number of participants
+	Byzantine    int // f, the number of Byzantine participants
 	Rule         string
 	Model        model.Spec
 	External     int             // the number of parameters of an external model, which has no Spec; 0 for other models
@@ -39,20 +39,20 @@ type Input struct {
 	Units        string  // the noun for what Samples counts: "examples" or "groups"; empty means examples
 	Neighbours   string  // a sentence that says which pairs of data sets are neighbours
 	Samples      int     // the number of examples, or of groups, of one participant
-	SamplingRate float64 // q; 0 means Batch/Samples
+	SamplingRate float64 // q, the share of the samples in a batch; 0 means Batch/Samples
 	// Batch is B, the expected batch size; 0 means q*Samples. Exactly one of q and B is set. The
 	// exception is a batch of fixed size: q is 1, and B is the size.
 	Batch int
 	// Fits is the number of samples for which the preset's batch size is meant. It is 0 if Samples
 	// is within a factor of two of that number.
 	Fits     int
-	Clip     float64 // C
+	Clip     float64 // C, the clip norm of one sample's gradient
 	Momentum float64 // beta, the workers' momentum
-	Rounds   int     // T
+	Rounds   int     // T, the number of rounds
 
 	Accountant      Accountant
 	Epsilon         float64 // the target epsilon; exactly one of Epsilon and NoiseMultiplier is above 0
-	NoiseMultiplier float64 // z; 0 if Epsilon is given
+	NoiseMultiplier float64 // z, the noise's std divided by Clip; 0 if Epsilon is given
 	Delta           float64
 	LearningRate    float64 // gamma, for Lemma 1 only; 0 means the prototype's 0.01, because the paper states none
 }
@@ -134,7 +134,7 @@ func (in Input) check() error {
 }
 
 // rule returns the rule that the input names. It fails unless the rule can aggregate N-f gradients,
-// the min of a round.
+// the min number with which a round closes.
 func (in Input) rule() (rules.Rule, error) {
 	rule, err := rules.Lookup(in.Rule)
 	if err != nil {
@@ -145,7 +145,7 @@ func (in Input) rule() (rules.Rule, error) {
 		in.Rule, in.Participants, in.Byzantine, err)
 }
 
-// check returns nil if ok is true, and otherwise an error that wraps ErrInput.
+// check returns nil if ok is true. If not, it returns the formatted error, which wraps ErrInput.
 func check(ok bool, format string, args ...any) error {
 	if ok {
 		return nil

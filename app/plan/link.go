@@ -66,7 +66,7 @@ type Link struct {
 // the plan does not compare a round with the timeouts.
 type Config struct {
 	BlockBytes int64         `json:"block_max_bytes"`
-	MostBytes  int64         `json:"block_max_bytes_bound"` // CometBFT's upper bound
+	MostBytes  int64         `json:"block_max_bytes_bound"` // CometBFT's upper bound on block.max_bytes
 	TxBytes    int64         `json:"mempool_max_tx_bytes"`
 	Wait       time.Duration `json:"-"` // proposal.wait
 	Propose    time.Duration `json:"-"` // consensus.timeout_propose
@@ -77,15 +77,15 @@ type Config struct {
 }
 
 // Round is the time of a round, part by part, and the bytes that a node receives in a round to
-// which all participants contribute.
+// which all participants contribute. All times are in seconds.
 type Round struct {
-	Step      float64 `json:"step_seconds"`      // until the gradients are computed
-	Gradients float64 `json:"gradients_seconds"` // until the gradients have reached all nodes
-	Block     float64 `json:"block_seconds"`     // from the proposal until the block has reached all nodes
-	Votes     float64 `json:"votes_seconds"`     // for prevotes and precommits
-	Node      float64 `json:"node_seconds"`      // the node's computation in all stages
-	Seconds   float64 `json:"seconds"`
-	BoundBy   string  `json:"bound_by"` // the name of the longest part
+	Step      float64 `json:"step_seconds"`      // the time of a participant's training step
+	Gradients float64 `json:"gradients_seconds"` // the time until all nodes have received all gradients
+	Block     float64 `json:"block_seconds"`     // the time from the proposal until all nodes have received the block
+	Votes     float64 `json:"votes_seconds"`     // the time of the prevotes and precommits
+	Node      float64 `json:"node_seconds"`      // the time of a node's computation for the whole round
+	Seconds   float64 `json:"seconds"`           // the sum of the five parts
+	BoundBy   string  `json:"bound_by"`          // the name of the longest part
 
 	NodeBytes int64 `json:"node_bytes"`     // the bytes that a node receives in a round; on average it sends as many
 	DayBytes  int64 `json:"node_day_bytes"` // the bytes that a node receives in a day if every round takes Seconds
@@ -120,7 +120,7 @@ func (l Link) check() error {
 	)
 }
 
-// nodes returns the number of nodes.
+// nodes returns the number of nodes: Link.Nodes, or one for each participant if that is 0.
 func (in Input) nodes() float64 {
 	if in.Link.Nodes > 0 {
 		return float64(min(in.Link.Nodes, in.Participants))
@@ -128,7 +128,7 @@ func (in Input) nodes() float64 {
 	return float64(in.Participants)
 }
 
-// peers returns the number of a node's peers.
+// peers returns the number of a node's peers: Link.Peers or usualPeers, and at most all other nodes.
 func (in Input) peers() float64 {
 	others := int(in.nodes()) - 1
 	if in.Link.Peers > 0 {
@@ -144,13 +144,14 @@ func (in Input) receivedBytes(t Traffic) float64 {
 		2*in.nodes()*voteBytes*peers
 }
 
-// work returns the CPU seconds that a node spends on a round, without the training step.
+// work returns the CPU seconds that a node spends on a round of a model with d parameters, without
+// the training step.
 func (in Input) work(d int, t Traffic) float64 {
 	members := memberWork*in.nodes() + workerWork*(float64(in.Participants)-in.nodes())
 	return roundWork + members + byteWork*float64(t.Round) + modelWork*float64(d)
 }
 
-// stepWork returns the CPU seconds of a built-in model's training step.
+// stepWork returns the CPU seconds of a training step of a built-in model with d parameters.
 func (in Input) stepWork(d int) float64 { return stepWork * float64(in.Batch) * float64(d) }
 
 // round returns the time and the bytes of one round, or nil if the plan has no link.

@@ -8,15 +8,15 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Plan is the plan for an [Input].
+// Plan predicts the cost and the result of the training that an [Input] describes.
 type Plan struct {
 	Participants int     `json:"participants"`
 	Byzantine    int     `json:"byzantine"`
 	Model        string  `json:"model"`
 	Parameters   int     `json:"parameters"`
 	Samples      int     `json:"samples"`
-	Units        string  `json:"units"`      // the noun for what Samples counts
-	Neighbours   string  `json:"neighbours"` // a sentence: the data sets between which epsilon holds
+	Units        string  `json:"units"`      // the noun for what Samples counts: "examples" or "groups"
+	Neighbours   string  `json:"neighbours"` // a sentence that says which data sets count as neighbours for Epsilon
 	SamplingRate float64 `json:"sampling_rate"`
 	Batch        int     `json:"batch"`
 	Clip         float64 `json:"clip"`
@@ -24,8 +24,8 @@ type Plan struct {
 	Rounds       int     `json:"rounds"`
 
 	Accountant Accountant `json:"accountant"`
-	// Epsilon is what Accountant computes for one participant, over all rounds, between data sets
-	// as Neighbours describes them. It is a guarantee unless Accountant is lemma1.
+	// Epsilon is the epsilon that Accountant computes for one participant over all rounds. It is a
+	// guarantee unless Accountant is lemma1.
 	Epsilon         float64 `json:"epsilon"`
 	Delta           float64 `json:"delta"`
 	NoiseMultiplier float64 `json:"noise_multiplier"`
@@ -57,8 +57,8 @@ type Rule struct {
 	Why   string `json:"why,omitempty"` // why the theorem does not cover the consortium; empty if Holds
 }
 
-// Make returns the plan for an input. It fails with ErrInput, or with accountant.ErrParameter if
-// the accountant cannot compute a result.
+// Make returns the plan for an input. It fails with ErrInput for an invalid input, and with
+// accountant.ErrParameter if the accountant cannot compute a result.
 func Make(in Input) (Plan, error) {
 	in, rule, err := in.fillIn()
 	if err != nil {

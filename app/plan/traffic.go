@@ -26,8 +26,8 @@ func (in Input) traffic(d int) Traffic {
 	return Traffic{Gradient: gradient, Round: round, Total: round * int64(in.Rounds)}
 }
 
-// inRounds returns the traffic for rounds that take a number of seconds each and follow without a
-// pause.
+// inRounds returns t with the fields that depend on time: each round takes the given seconds, and
+// rounds follow each other without a pause.
 func (t Traffic) inRounds(seconds float64, rounds int) Traffic {
 	t.Seconds, t.Duration = seconds, seconds*float64(rounds)
 	t.Day = int64(float64(t.Round) * (24 * time.Hour).Seconds() / seconds)

@@ -15,7 +15,7 @@ import (
 // ratio of 0.16 cost 2 percentage points of accuracy, 0.30 cost 4, and 1.35 cost 14.
 const largeNoise = 0.25
 
-// warnings lists the settings that do not suit the training, each with a remedy.
+// warnings returns warnings about the settings that do not suit the training, each with a remedy.
 func (in Input) warnings(p Plan) []string {
 	out := []string{} // never null in JSON
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

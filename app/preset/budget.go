@@ -59,7 +59,7 @@ func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	return EpsilonWith(p, nil, participations)
 }
 
-// EpsilonWith is EpsilonAfter for a participant that has spent costs before.
+// EpsilonWith is like EpsilonAfter, for a participant whose ledger already holds the spent costs.
 func EpsilonWith(p params.Privacy, spent []uint64, participations uint64) (float64, error) {
 	if len(p.Cost) == 0 || participations == 0 && len(spent) == 0 {
 		return 0, nil
@@ -76,9 +76,9 @@ func EpsilonWith(p params.Privacy, spent []uint64, participations uint64) (float
 	return accountant.ChainEpsilon(all, p.Delta)
 }
 
-// OwnLedger returns p with the ledger of one participant in place of the chain's. The cost of a
-// round at each order of RDP is the higher of the cost that this program computes and the cost in
-// p. The budget follows from epsilon and delta, which the participant chooses.
+// OwnLedger returns p with a participant's own ledger in place of the chain's. At each order of RDP,
+// the cost of a round is the cost that this program computes, or the cost in p if that is higher.
+// The budget follows from epsilon and delta, which the participant chooses.
 func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error) {
 	cost, err := accountant.ChainCosts(MechanismOf(p))
 	if err != nil {

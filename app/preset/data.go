@@ -94,7 +94,7 @@ func (d Data) fitModel(m *params.Model) error {
 	if m.Features.Name == params.FeaturesStrokes {
 		return nil
 	}
-	const large = 28 // a smaller image keeps all its pixels
+	const large = 28 // images with a shorter side, in pixels, are not pooled
 	if min(d.Rows, d.Cols) < large || d.Rows%int(m.Pool) != 0 || d.Cols%int(m.Pool) != 0 {
 		m.Pool = 1
 	}
@@ -103,21 +103,22 @@ func (d Data) fitModel(m *params.Model) error {
 	return err
 }
 
-// smallRate is the sampling rate of a participant that has fewer examples than a participant's
-// share of MNIST. With noise multiplier z, sampling rate q and T rounds, the noise of the whole
-// training is proportional to z/(q sqrt(T)). At the same epsilon that noise is lower at this rate
-// than at 0.1.
+// smallRate is the min sampling rate if each participant has fewer examples than its share of MNIST
+// would be. With noise multiplier z, sampling rate q and T rounds, the noise of the whole training
+// is proportional to z/(q sqrt(T)). At the same epsilon that noise is lower at smallRate than at
+// 0.1.
 const smallRate = 0.3
 
-// scale adapts p to a participant with the given number of examples. measured is the number of
-// examples of a participant in the runs that the presets were measured on (its share of MNIST).
-// With batches of a fixed size scale only bounds the batch by examples. With Poisson sampling:
+// scale adapts a preset's parameters p to participants with the given number of examples each.
+// measured is the number of examples of a participant in the runs that measured the preset: its
+// share of MNIST. With batches of a fixed size, scale only bounds the batch by examples. With
+// Poisson sampling:
 //
 //   - The batch is the sampling rate times examples.
 //   - If examples < measured, the sampling rate is at least smallRate, and the noise multiplier is
 //     the smallest at which the ledger pays for all rounds.
 //   - The learning rate falls with the batch-to-noise ratio, so that one step adds no more noise to
-//     the model than in those runs.
+//     the model than in the measured runs.
 func scale(p *params.Params, own Own, examples, measured int) error {
 	if p.Privacy.SamplingRate == 0 { // the batches have a fixed size
 		p.Privacy.Batch = min(p.Privacy.Batch, uint32(examples))

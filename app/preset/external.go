@@ -17,7 +17,7 @@ const NameExternal = "external"
 // Study holds the settings on which the parameters of an external model depend.
 type Study struct {
 	Model        params.Model
-	Examples     int // the examples of one participant
+	Examples     int // the number of examples of one participant
 	Rounds       uint64
 	Epsilon      float64
 	Clip         float64
@@ -92,8 +92,8 @@ func SetBatch(p *params.Params, batch int) error {
 	return nil
 }
 
-// maxMultiplier bounds the search of leastNoise. The ledger rounds costs up, so that below some
-// epsilon no noise pays for all rounds.
+// maxMultiplier is the max noise multiplier that leastNoise tries. The ledger rounds costs up, so a
+// very small epsilon may not pay for all rounds at any noise.
 const maxMultiplier = 1e5
 
 // leastNoise sets the noise multiplier to the smallest multiple of 0.001 with which the ledger pays

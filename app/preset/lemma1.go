@@ -9,22 +9,23 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// lemma1Clip is the clip norm for the noise of Lemma 1. The lemma's C bounds a gradient only if
-// gradients are clipped. At the initial model the norms of the examples' gradients are about 42. Of
-// the clip norms 1, 10, 40 and 100, the clip norm 10 gives an error close to the lowest
-// (docs/REPRODUCTION.md).
+// lemma1Clip is the clip norm for the noise of Lemma 1. The lemma assumes that a gradient's norm is
+// at most C, which holds only if gradients are clipped. At the initial model the norms of the
+// examples' gradients are about 42. Of the clip norms 1, 10, 40 and 100, the clip norm 10 gives an
+// error close to the lowest (docs/REPRODUCTION.md).
 const lemma1Clip = 10
 
-// lemma1 returns the preset paper-literal with the noise of Lemma 1 at the paper's epsilon.
+// lemma1 returns the preset paper-lemma1: the preset paper-literal with the noise of Lemma 1 for the
+// paper's epsilon.
 func lemma1(n, f int) params.Params {
 	p := literalPreset(n, f)
 	WithLemma1(&p, 0.02)
 	return p
 }
 
-// WithLemma1 changes parameters of the preset paper or paper-literal to the noise of the paper's
-// Lemma 1. claim is the epsilon that the lemma claims for this noise. [Account] later computes the
-// noise multiplier.
+// WithLemma1 gives parameters of the preset paper or paper-literal the noise of the paper's Lemma 1.
+// claim is the epsilon that the lemma claims for this noise. The caller must then call [Account],
+// which computes the noise multiplier.
 func WithLemma1(p *params.Params, claim float64) {
 	p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = params.MechanismGaussian, 0
 	p.Privacy.Clip, p.Privacy.Lemma1Epsilon, p.Privacy.Epsilon = lemma1Clip, claim, 0

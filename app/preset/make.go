@@ -15,7 +15,7 @@ type Own struct {
 	Model    *params.Model // a model of the kind external, only for the preset external
 	Examples int           // the number of examples of one participant
 	Rounds   uint64
-	Epsilon  float64 // the target; used by the preset external, and by scale if a participant has few examples
+	Epsilon  float64 // the target epsilon, for the preset external and for scale with few examples; others ignore it
 }
 
 // AllNames lists the names that Make accepts: the presets and external.
@@ -51,8 +51,9 @@ func Make(name string, n int, own Own) (params.Params, error) {
 	return p, err
 }
 
-// fitParams returns a preset's parameters with model and unit adapted to the data. For data without
-// strokes it starts from the preset pixels.
+// fitParams returns a preset's parameters with model and unit adapted to the data. If the preset
+// needs the public feature map and the map does not apply to the data, fitParams adapts the preset
+// pixels instead.
 func (d Data) fitParams(p params.Params, n int) (_ params.Params, err error) {
 	if p.Model.Features.Name == params.FeaturesStrokes && !d.fitsStrokes() {
 		if p, err = New("pixels", n); err != nil {

@@ -111,7 +111,7 @@ func privateSettings(n, f int) params.Params {
 	}
 	p.Election.CommitReveal = f > 0
 	switch {
-	case f > 1: // with more attackers gradients stand out from noise for fewer rounds, so reputations move faster
+	case f > 1: // with more attackers, gradients stand out from the noise in fewer rounds, so reputations move faster
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
 	case n < 4: // with too few participants the rule cannot leave a neighbour out
@@ -152,7 +152,7 @@ func paperPreset(n, f int) params.Params {
 var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000,
 	PassedOver: 100_000}
 
-// election returns the election of the presets.
+// election returns the presets' election settings for f Byzantine participants.
 func election(f int) params.Election {
 	e := params.Election{Term: 1}
 	SetProposers(&e, f)

@@ -21,10 +21,11 @@ const maxTableNoise = 1
 // They are too small if the noise in a submitted vector, after the worker's momentum, is longer
 // than the clip norm, which bounds the gradient in the vector. Attackers that hide in such noise
 // decide the result. With f = 0 there are no attackers, and CheckTable considers the noise in the
-// mean of n vectors. The error names examples, the number of a participant's examples or groups,
-// and a number of rows and an epsilon that are enough. If examples is 0, the error names the number
-// for which batch and sampling rate are meant. CheckTable accepts every chain without a table or
-// without noise.
+// mean of n vectors. CheckTable accepts every chain without a table or without noise.
+//
+// examples is the number of a participant's examples or groups, for the error's text. If it is 0,
+// the text has the number for which batch and sampling rate are meant. The text also names a number
+// of examples or groups, and an epsilon, that are enough.
 func CheckTable(p params.Params, n, examples int) error {
 	if p.Model.Table == nil || p.Privacy.Mechanism != params.MechanismGaussian {
 		return nil

@@ -48,10 +48,11 @@ type Tx struct {
 	carriedJoin  atomic.Pointer[Tx]               // the result of CarriedJoin; nil before
 }
 
-// signer is a public key, with the id of the chain for which its signature is valid.
+// signer holds a public key for which a signature was verified, and the chain id of that signature.
 type signer struct{ chainID, pub string }
 
-// vrfProof is a verified VRF output, with its question: the VRF key and the input of its proof.
+// vrfProof holds the output of a verified VRF proof. question is the VRF key followed by the input
+// for which the proof was verified.
 type vrfProof struct {
 	question string
 	output   leader.Output
@@ -62,7 +63,7 @@ func (t *Tx) Kind() Kind { return t.kind }
 
 // Decode decodes a transaction from an untrusted source. It checks only the form: the canonical
 // encoding, a known kind, and the length of the signature (64 bytes, 0 for evidence). The returned
-// transaction keeps raw, and a gradient's payload is a slice of raw.
+// transaction shares the memory of raw, so the caller must not change raw later.
 func Decode(raw []byte) (*Tx, error) {
 	var e Envelope
 	content, rest, ok := extractField(raw, envelopeContent)

@@ -17,7 +17,8 @@ type Place struct {
 	View        uint32 // the view of an aggregate; 0 for a gradient or a commit
 }
 
-// PlaceOf returns the place of a gradient, an aggregate or a commit.
+// PlaceOf returns the place of a gradient, an aggregate or a commit. The second result is false for
+// any other kind.
 func PlaceOf(t *Tx) (Place, bool) {
 	switch b := t.Body.(type) {
 	case *Gradient:
@@ -30,9 +31,9 @@ func PlaceOf(t *Tx) (Place, bool) {
 	return Place{}, false
 }
 
-// NewEvidence returns the transaction that proves that two statements contradict each other. The
-// bytes of the transaction do not depend on the order of a and b. NewEvidence fails with
-// ErrNoConflict if the statements do not contradict each other.
+// NewEvidence returns the transaction that proves an equivocation: a and b are different statements
+// for one place. The bytes of the transaction do not depend on the order of a and b. NewEvidence
+// fails with ErrNoConflict if the statements are equal or for different places.
 func NewEvidence(a, b *Tx) (*Tx, error) {
 	first, second := header(a.Body, mustMarshal(a.Body)), header(b.Body, mustMarshal(b.Body))
 	if bytes.Compare(first, second) > 0 {
@@ -49,9 +50,9 @@ func NewEvidence(a, b *Tx) (*Tx, error) {
 	return Sign("", e, nil)
 }
 
-// Conflict returns the place of both statements. It fails unless both are canonical headers for the
-// same place, and the first is smaller than the second in the order of bytes. VerifyBy checks the
-// signatures.
+// Conflict returns the place that both statements share. It fails unless both are canonical headers
+// for the same place, and the first is smaller than the second in the order of bytes. It does not
+// check the signatures; VerifyBy does.
 func (e *Evidence) Conflict() (Place, error) {
 	first, err := placeOfHeader(Kind(e.Kind), e.First)
 	if err != nil {
@@ -97,7 +98,7 @@ func placeOfHeader(k Kind, data []byte) (Place, error) {
 		var h AggregateHeader
 		err := decodeCanonical(&h, data)
 		return Place{k, h.Epoch, h.Round, h.Leader, h.View}, err
-	case KindCommit: // a commitment is its own header
+	case KindCommit: // a commitment has no header: its whole content is signed
 		var c Commit
 		err := decodeCanonical(&c, data)
 		return Place{k, c.Epoch, c.Round, c.Participant, 0}, err

@@ -23,7 +23,7 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	return h.Sum(nil)
 }
 
-// ID returns the id by which approvals name a proposal.
+// ID returns the id of the proposal that the transaction makes. Approvals name the proposal by it.
 func (t *Tx) ID() [32]byte { return idOf(t.kind, t.Content) }
 
 // IDOf returns the id of a proposal of a kind and a content: SHA-256 of the kind, as 4 bytes in big
@@ -36,7 +36,7 @@ func idOf(kind Kind, content [32]byte) [32]byte {
 }
 
 // Sign returns the transaction of body on the chain, signed with key. For evidence, which is not
-// signed, key is nil.
+// signed, key is nil. Sign fails with ErrUnknownKind if body belongs to no kind.
 func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	kind := KindOf(body)
 	if kind == KindNone {

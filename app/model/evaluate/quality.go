@@ -57,14 +57,16 @@ func quality(chance []float64, labels []uint8) (q Quality, err error) {
 	return q, nil
 }
 
-// auc is the Mann-Whitney statistic: equal chances count half.
+// auc returns the area under the ROC curve by the Mann-Whitney statistic: the part of all pairs of a
+// positive and a negative example in which the positive example has the greater chance. A pair with
+// equal chances counts half.
 func auc(chance []float64, labels []uint8) float64 {
 	order := make([]int, len(chance))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(chance[a], chance[b]) })
-	var below, wins, positives float64 // below counts the negative examples before this group of equal chances
+	var below, wins, positives float64 // below counts the negative examples with a smaller chance than example order[from]
 	for from := 0; from < len(order); {
 		to, ones, zeros := from, 0., 0.
 		for ; to < len(order) && chance[order[to]] == chance[order[from]]; to++ {

@@ -23,12 +23,13 @@ var (
 	ErrInputs = errors.New("data and model do not fit")
 )
 
-// Keep says where the strokes of images are cached; computing them costs 0.1 to 0.2 ms an image.
-// The zero value keeps the strokes of whole sets in memory.
+// Keep says where strokes are cached. Strokes are the values of the public feature map for an image;
+// their computation takes 0.1 to 0.2 ms an image. The zero value keeps the strokes of whole sets in
+// memory.
 type Keep struct {
-	Folder string // the folder of the cache files, which must exist
-	// Progress is called with the number of images whose strokes are computed. An error from Progress ends the
-	// computation, and is returned. Progress may be nil.
+	Folder string // the folder of the cache files, which must exist; empty means in memory
+	// Progress is called during the computation with the number of finished images. An error from
+	// Progress ends the computation, and Features returns it. Progress may be nil.
 	Progress func(done int) error
 }
 
@@ -61,8 +62,8 @@ func Features(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Featu
 	return f, err
 }
 
-// Check returns the error of Features for a set and a model, except the error of a cache file. It
-// converts only one example.
+// Check returns the error with which Features would fail for a set and a model. It converts only one
+// example and uses no cache file.
 func Check(set mnist.Set, m params.Model) error {
 	one := set.Subset([]int{0})
 	one.Labels[0] = uint8(set.Classes() - 1)
@@ -107,8 +108,8 @@ var cache = struct {
 	rows map[[sha256.Size]byte][]float32
 }{rows: map[[sha256.Size]byte][]float32{}}
 
-// maxCached is the max number of cached sets: a process has a training set and a test set for one
-// or two tasks.
+// maxCached is the max number of cached sets. It is enough for a process with a training set and a
+// test set for each of two tasks.
 const maxCached = 4
 
 func allFeatures(set mnist.Set, progress func(done int) error) (mnist.Features, error) {

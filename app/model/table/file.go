@@ -20,11 +20,11 @@ import (
 
 // file reads a CSV file row by row.
 type file struct {
-	name   string // the file's name in messages
+	name   string // the base name of the file, for error messages
 	file   *os.File
 	csv    *csv.Reader
 	header []string
-	at     map[string]int // the index of each column
+	at     map[string]int // the index of each column, by its name in header
 	row    []string
 	rows   int
 }
@@ -50,7 +50,7 @@ func openFile(path string) (*file, error) {
 		_, _ = in.Discard(len(mark))
 	}
 	f.csv = csv.NewReader(in)
-	f.csv.FieldsPerRecord = -1 // next checks the number of fields itself
+	f.csv.FieldsPerRecord = -1 // readRow checks the number of fields itself
 	f.csv.ReuseRecord = true
 	if err = f.readHeader(); err != nil {
 		f.close()
@@ -64,7 +64,7 @@ func startsWith(in *bufio.Reader, mark []byte) bool {
 	return bytes.Equal(head, mark)
 }
 
-func (f *file) close() { _ = f.file.Close() } // it was only read
+func (f *file) close() { _ = f.file.Close() } // the file was only read, so an error loses no data
 
 func (f *file) readHeader() error {
 	row, err := f.csv.Read()
@@ -132,7 +132,8 @@ func (f *file) readRow() (bool, error) {
 	return true, nil
 }
 
-// text returns the text in a column of the current row. It fails if the text is empty.
+// text returns the text in column at of the current row, without the spaces around it. It fails if
+// the text is empty.
 func (f *file) text(at int) (string, error) {
 	text := strings.TrimSpace(f.row[at])
 	if text == "" {
@@ -141,7 +142,7 @@ func (f *file) text(at int) (string, error) {
 	return text, nil
 }
 
-// number returns the number in a column of the current row. It fails if the text is not a finite
+// number returns the number in column at of the current row. It fails if the text is not a finite
 // number.
 func (f *file) number(at int) (float64, error) {
 	text, err := f.text(at)

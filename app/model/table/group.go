@@ -2,12 +2,12 @@ package table
 
 import "github.com/spdl/spdl/mnist"
 
-// groupNumbers holds the numbers of a file's groups, in the order of their first rows. It is nil
-// for a file without groups.
+// groupNumbers numbers the groups of a file from 0, in the order of their first rows. A nil pointer
+// stands for a file without groups.
 type groupNumbers struct {
-	column  int
-	numbers map[string]uint32
-	names   []string // the groups' names, by number
+	column  int               // the index of the column with the groups' names
+	numbers map[string]uint32 // the number of each group, by its name
+	names   []string          // the name of each group, by its number
 }
 
 // groupNumbers returns empty groupNumbers for the groups in the named column, or nil if the name is

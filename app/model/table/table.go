@@ -187,11 +187,12 @@ func isTestRow(content []byte) bool {
 	return binary.BigEndian.Uint64(hash[:])%parts == 0
 }
 
-// Examples returns the approximate number of units in the training set of a table. A unit is a row,
-// or a group if the table has groups.
+// Examples returns the approximate number of units in the training set of a table with the given
+// number of units. A unit is a row, or a group if the table has groups.
 func Examples(units int) int { return units - units/parts }
 
-// read reads all rows as images that are one pixel high.
+// read reads all rows as images that are one pixel high, with a pixel for each input of the model.
+// n numbers the groups; nil means that the table has no groups.
 func (f *file) read(t params.Table, n *groupNumbers) (set mnist.Set, err error) {
 	label, err := f.column(t.Label)
 	if err != nil {
