@@ -114,7 +114,7 @@ type P2PConfig struct {
 	Relays       string `mapstructure:"relays"`        // id@host:port, separated by commas
 }
 
-// These are the ways in which transactions spread.
+// These are the values of p2p.gossip: the ways in which transactions spread.
 const (
 	GossipAnnounce = "announce"
 	GossipFlood    = "flood"
@@ -154,7 +154,7 @@ const (
 	SandboxOff = sandbox.ModeOff
 )
 
-// These are the kinds of partition.
+// These are the values of worker.partition: the ways to divide training data among participants.
 const (
 	PartitionIID       = "iid"
 	PartitionDirichlet = "dirichlet"
@@ -289,7 +289,8 @@ func isListenable(address string) bool {
 	return err == nil
 }
 
-// InHome returns the absolute path of a path in app.toml.
+// InHome returns the absolute path of a path in app.toml, which is relative to the home unless it
+// is absolute.
 func InHome(c *config.Config, path string) string {
 	if filepath.IsAbs(path) {
 		return path

@@ -17,7 +17,7 @@ import (
 	"github.com/spdl/spdl/app/worker/signer"
 )
 
-// maxBackup bounds the total size of a backup's files in bytes.
+// maxBackup is the max total size of a backup's files, in bytes.
 const maxBackup = 64 << 20
 
 // Backup writes the keys and the configuration of a home to a tar file that is encrypted by age
@@ -49,10 +49,10 @@ func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]st
 	return names, errors.Join(archive.Close(), sealed.Close())
 }
 
-// backupFiles lists the existing files for a backup:
+// backupFiles lists the files of a home that belong into a backup and exist:
 //
-//   - the configuration, the genesis, the identity and the consent, and the files of an unfinished
-//     founding;
+//   - the configuration, the genesis, the encrypted age key (identity.age), the log of consent, the
+//     certificates and public keys for a signer, and the files of a founding that has not finished;
 //   - the keys of the node, of the validator, and of the participant or of all participants of a worker
 //     group, with the next and former keys of rotations.
 func backupFiles(c *config.Config, a AppConfig) ([]string, error) {

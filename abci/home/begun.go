@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// StoredProgress describes the chain data of a home: a block in the databases, or an entry in the
-// journal. The result is "" if there is neither, that is, if no block was decided and the
+// StoredProgress tells whether the chain of a home has begun. It describes the last block in the
+// databases or, if there is none, the journal. The result is "" if no block was decided and the
 // participant has signed nothing.
 func StoredProgress(state, blocks dbm.DB, journal string) (string, error) {
 	s, err := sm.NewStore(state, sm.StoreOptions{}).Load()
@@ -36,7 +36,7 @@ func StoredProgress(state, blocks dbm.DB, journal string) (string, error) {
 	return fmt.Sprintf("the journal %s has entries for chain %q", journal, info.ChainID), nil
 }
 
-// StoredProgressIn is StoredProgress for the home of a stopped node.
+// StoredProgressIn returns StoredProgress for the home of a stopped node.
 func StoredProgressIn(c *config.Config, a AppConfig) (begun string, err error) {
 	dbs := []dbm.DB{dbm.NewMemDB(), dbm.NewMemDB()}
 	for i, name := range []string{"state", "blockstore"} {

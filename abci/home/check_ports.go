@@ -10,8 +10,8 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// CheckPorts returns an error that names the configuration key if an address in config.toml is in
-// use, or is under two keys. CometBFT itself does not name the key. If the Prometheus port is in
+// CheckPorts returns an error, with the configuration key, if an address in config.toml is in use
+// or belongs to two keys. CometBFT's own error does not have the key. If the Prometheus port is in
 // use, CometBFT only logs that, and runs without metrics.
 func CheckPorts(c *config.Config) (err error) {
 	for _, a := range listenAddresses(c) {

@@ -18,7 +18,7 @@ import (
 // These are the values of worker.consent.
 const (
 	ConsentOff = "off" // the worker trains in every epoch whose parameters the home's policy allows
-	ConsentAsk = "ask" // the worker trains in such an epoch only after spdl consent has agreed to the epoch
+	ConsentAsk = "ask" // the policy must allow an epoch, and spdl consent must have agreed to it
 )
 
 // These are the values of query.Home.Consent.
@@ -31,7 +31,7 @@ const (
 // SignerAnswers is the value of query.Home.ValidatorSigner while the signer is connected.
 const SignerAnswers = query.SignerAnswers
 
-// ConsentLog returns the file of a home's decisions on epochs. The file is in config/, so that a
+// ConsentLog returns the log of a home's decisions on epochs. Its file is in config/, so that a
 // reset keeps it and a backup contains it.
 func ConsentLog(c *config.Config) *consent.Log { return consent.Open(consentFile(c)) }
 
@@ -53,7 +53,8 @@ func DecisionOn(log *consent.Log, chainID string, epoch uint64, p params.Params,
 	return d, r, nil
 }
 
-// consentOf returns the function worker.Config.Consent for a home, nil if worker.consent is "off".
+// consentOf returns the function for worker.Config.Consent, which asks the home's log for the
+// decision on an epoch. It returns nil if worker.consent is "off".
 func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 	if w.Consent != ConsentAsk {
 		return nil
@@ -83,7 +84,8 @@ type NodeState struct {
 	WorkerStopped   func() bool  // whether the worker has stopped and the validator continues
 }
 
-// Declaration returns a function from a state to the node's declaration about its own home.
+// Declaration returns a function that makes, from a state, the node's declaration about its own
+// home.
 func Declaration(c *config.Config, a AppConfig, p Participant, v NodeState) func(*app.State) query.Home {
 	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {
@@ -127,7 +129,7 @@ func signerState(away bool) string {
 	return query.SignerAnswers
 }
 
-// decision returns a function from a state to the home's decision on the running epoch. The
+// decision returns a function that looks up the home's decision on the running epoch of a state. The
 // decision is "" if worker.consent is "off".
 func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) string {
 	if !a.Worker.Enabled || a.Worker.Consent != ConsentAsk {

@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// EmbeddedData stands for the embedded MNIST in place of a path to data.
+// EmbeddedData is the value of worker.data that means the embedded MNIST instead of a path.
 const EmbeddedData = "embedded"
 
 // DataOf reads the data at a path for a chain's model, as LoadData does.
@@ -20,8 +20,8 @@ type DataOf func(path string, m params.Model) (mnist.Data, error)
 // PartOf reads a part of the training data at a path for a chain's model, as LoadPart does.
 type PartOf func(path string, m params.Model, part mnist.Part) (mnist.Set, error)
 
-// LoadPart reads a part of the training data that LoadData reads. It does not decode images of
-// other parts.
+// LoadPart reads a part of the training data that LoadData would return. It does not decode images
+// of other parts.
 func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && isEmbedded(path):
@@ -36,7 +36,7 @@ func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	return d.Train.Part(part)
 }
 
-// LoadTest reads only the test data that LoadData reads. It does not read training images.
+// LoadTest reads the test data that LoadData would return. It does not read training images.
 func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && isEmbedded(path):
@@ -48,8 +48,8 @@ func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	return d.Test, err
 }
 
-// CheckGroups returns inputs.ErrInputs for training data without groups if the unit of privacy is a
-// group.
+// CheckGroups returns inputs.ErrInputs if the unit of privacy is a group and the training data have
+// no groups.
 func CheckGroups(path string, train mnist.Set, p params.Params) error {
 	if p.Privacy.Unit != params.UnitGroup || train.Groups != nil {
 		return nil

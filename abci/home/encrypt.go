@@ -26,7 +26,7 @@ func CheckPassphrase(passphrase string) error {
 // second and 256 MB.
 var workFactor = 18
 
-// scryptRecipient returns the recipient of files that a passphrase decrypts.
+// scryptRecipient returns the age recipient that encrypts with a passphrase.
 func scryptRecipient(passphrase string) (*age.ScryptRecipient, error) {
 	to, err := age.NewScryptRecipient(passphrase)
 	if err == nil {
@@ -225,8 +225,8 @@ func KeyFiles(c *config.Config, a AppConfig) ([]string, error) {
 }
 
 // PlainKeys returns the plain key files of a home with config/identity.age. Such files exist if an
-// encryption was interrupted, or if a file was added later. For any other home PlainKeys returns no
-// files.
+// encryption was interrupted, or if a file was added later. For a home without config/identity.age
+// it returns none.
 func PlainKeys(c *config.Config, a AppConfig) (plain []string, err error) {
 	if encrypts, err := NewKeystore(c.RootDir, nil).hasIdentity(); err != nil || !encrypts {
 		return nil, err

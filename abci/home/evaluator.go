@@ -18,7 +18,7 @@ import (
 // model. It is safe for concurrent use, and measures one model at a time.
 type Evaluator struct {
 	data    string
-	trainer trainer.Config // has no Argv if the home has no trainer
+	trainer trainer.Config // Argv is empty if the home has no trainer
 
 	mu      sync.Mutex
 	params  params.Params

@@ -41,8 +41,8 @@ func GenesisOf(c *config.Config) (app.Genesis, error) {
 // chainIDs matches the chain ids that a new chain may have.
 var chainIDs = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9._-]{1,%d}$`, types.MaxChainIDLen))
 
-// CheckChainID rejects an id for a new chain that does not match chainIDs. An existing genesis may
-// have an id that does not match.
+// CheckChainID rejects an id for a new chain that does not match chainIDs. It is not called for
+// existing chains, whose ids need not match.
 func CheckChainID(id string) error {
 	if !chainIDs.MatchString(id) {
 		return fmt.Errorf("chain id %q has %d bytes, want 1 to %d letters, digits, ., _ and -", id, len(id),
@@ -74,9 +74,9 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TooLarge returns a warning if running nodes may reject a transaction of a round of n participants
-// under the parameters p, otherwise "". The nodes have message limits for the parameters with which
-// they were started; the argument started holds these parameters.
+// TooLarge returns a warning if nodes that were started under the parameters started may reject a
+// transaction of a round with n participants under the parameters p, otherwise "". A node derives
+// its limits on messages from the parameters at its start.
 func TooLarge(started, p params.Params, n int) string {
 	need, of := p.TxBytes(n), limit.MessageSizesOf(DefaultConfig(), started, n, 0)
 	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), started, n).Mempool.MaxTxBytes) {
@@ -88,8 +88,8 @@ func TooLarge(started, p params.Params, n int) string {
 }
 
 // CheckGenesis validates a whole genesis document: CometBFT's part, the application's part, and
-// that the two parts fit each other. The warnings name values that are valid but weaken a
-// guarantee.
+// that the two parts fit each other. It returns a warning for each value that is valid but weakens
+// a guarantee.
 func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err error) {
 	if err := genesis.Complete(doc); err != nil {
 		return g, nil, err

@@ -140,7 +140,7 @@ func Identity(keys worker.Keys, consensusKey []byte, moniker string) app.Identit
 		Moniker: moniker}
 }
 
-// WriteConfig writes the home's config.toml again.
+// WriteConfig validates h.Config, and overwrites the home's config.toml with it.
 func (h *Home) WriteConfig() error {
 	if err := h.Config.ValidateBasic(); err != nil {
 		return fmt.Errorf("config.toml: %w", err)
@@ -150,8 +150,8 @@ func (h *Home) WriteConfig() error {
 }
 
 // RestoreData makes data/ for a home without one, for example after a restore of only the keys. The
-// new folder has the state of a validator without a last signature, and a SignPause, because the
-// validator may have signed before. If a signer has the validator's key, the folder is empty.
+// new folder has the state file of a validator that has signed nothing, and a SignPause, because
+// the validator may have signed before. If a signer has the validator's key, the folder is empty.
 // RestoreData does nothing if data/ or the state file exists.
 func RestoreData(c *config.Config, logger log.Logger) error {
 	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
@@ -168,7 +168,7 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
 		return err
 	}
-	if err := beginSignPause(c); err != nil { // before the state, without which no node starts
+	if err := beginSignPause(c); err != nil { // written before the state file, without which no node starts
 		return err
 	}
 	emptyState(c.PrivValidatorStateFile())
@@ -269,7 +269,7 @@ func checkValidatorKey(c *config.Config) error {
 	return err
 }
 
-// resetRelay is Reset for a relay, which has no validator and no journal.
+// resetRelay does the work of Reset for a relay, which has no validator and no journal.
 func resetRelay(c *config.Config) error {
 	if err := checkStopped(c); err != nil {
 		return err

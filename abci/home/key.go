@@ -79,10 +79,9 @@ func (s *Keystore) newValidator(path, state string) (crypto.PubKey, error) {
 // NextKeyFile returns the path of the file in which a rotation stores the next keys of a key file.
 func NextKeyFile(path string) string { return path + ".next" }
 
-// ReplaceKeys replaces the keys in a key file by its next keys. The former keys stay in a file
-// whose name contains their public key. The key file is never missing, because a worker may read it
-// at any time: after a crash it has either the old or the new keys. backup is the path of the file
-// with the former keys.
+// ReplaceKeys replaces the keys in a key file by the keys in its NextKeyFile. The former keys stay
+// in the file backup, whose name contains their public key. The key file is never missing, because
+// a worker may read it at any time: after a crash it has either the old or the new keys.
 func (s *Keystore) ReplaceKeys(path string) (backup string, err error) {
 	old, err := s.LoadKeys(path)
 	if err != nil {
@@ -95,7 +94,7 @@ func (s *Keystore) ReplaceKeys(path string) (backup string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for n := 1; ; n++ { // the file may exist, because a rotation of only the VRF key keeps the signing key
+	for n := 1; ; n++ { // this backup may exist: a rotation of only the VRF key keeps its name
 		backup = fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4]))
 		if n > 1 {
 			backup = fmt.Sprintf("%s.%d", backup, n)
@@ -190,13 +189,14 @@ func (s *Keystore) LoadValidatorKey(path string) (stded25519.PrivateKey, error) 
 	return key.PrivKey.Bytes(), nil
 }
 
-// LostStateRemedy says what to do about a validator's state that is missing, damaged or old.
+// LostStateRemedy is the advice in errors about a validator's state that is missing, damaged or
+// old.
 const LostStateRemedy = "put its newest copy in place; if it is lost, move the data folder away: spdl start makes " +
 	"another, and its validator signs nothing at first; at a signer, spdl tx rotate --consensus gives the validator a " +
 	"new key"
 
-// LoadValidator reads a validator: the key, and the state with the last signature. The result
-// writes the state to the file before it returns a signature. It never writes the key.
+// LoadValidator reads a validator's key and its state, which has the last signature. The returned
+// validator writes the state to the file before it returns a signature. It never writes the key.
 func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	priv, err := s.LoadValidatorKey(key)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *Keystore) LoadValidator(key, state string) (*privval.FilePV, error) {
 	return pv, nil
 }
 
-// ReadValidatorState reads the state of a validator: its last signature.
+// ReadValidatorState reads a validator's state file, which has its last signature.
 func ReadValidatorState(path string) (last privval.FilePVLastSignState, err error) {
 	err = new(Keystore).readKey("validator state", path, &last)
 	return last, err

@@ -17,8 +17,8 @@ import (
 // maxCommits is the max number of commits that are searched for the last vote of a validator.
 const maxCommits = 64
 
-// LastVote returns the height of the last commit in the block store of a stopped node with a vote of a validator, 0 if
-// the last commits have none.
+// LastVote looks for a vote of the validator with an address in the last maxCommits commits of a
+// stopped node's block store. It returns the height of the newest such commit, 0 if there is none.
 func LastVote(c *config.Config, address crypto.Address) (height int64, err error) {
 	if _, err := os.Stat(filepath.Join(c.DBDir(), "blockstore.db")); errors.Is(err, os.ErrNotExist) {
 		return 0, nil

@@ -31,7 +31,8 @@ func (e configError) Unwrap() error        { return e.error }
 // value matches ErrConfig.
 func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, true) }
 
-// Within returns the homes that are subfolders of a folder, such as that of a localnet, in the order of their names.
+// Within returns the subfolders of a folder that are homes, sorted by name. A localnet has such a
+// folder.
 func Within(dir string) (homes []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -114,8 +115,8 @@ func RPCAddress(dir string) (string, error) {
 	return scheme + "://" + at, nil
 }
 
-// readTOML decodes a file of a home. Unless prefix is "", environment variables with that prefix
-// override the file (Setting.Variable).
+// readTOML decodes a file of a home into target. Environment variables with the given prefix
+// override the values of the file (Setting.Variable); with prefix "" none do.
 func readTOML(dir, name, prefix string, target any,
 	decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
 	path := filepath.Join(dir, "config", name)
@@ -123,7 +124,7 @@ func readTOML(dir, name, prefix string, target any,
 	v.SetConfigFile(path)
 	if prefix != "" {
 		for _, key := range appendSettings(nil, name, "", reflect.ValueOf(target).Elem()) {
-			if err := v.BindEnv(key.Key, key.Variable()); err != nil { // for keys that the file lacks
+			if err := v.BindEnv(key.Key, key.Variable()); err != nil { // binds keys that the file lacks, too
 				return err
 			}
 		}
@@ -158,7 +159,7 @@ func OneLine(err error, v *viper.Viper, prefix string, target any) error {
 	}
 	said := func(fault string) string {
 		if m := unknownKeys.FindStringSubmatch(fault); m != nil {
-			if strings.ContainsRune(m[1], '.') { // a Go type, because the key stands above the first section
+			if strings.ContainsRune(m[1], '.') { // a Go type: the key stands above the first section
 				m[1] = ""
 			}
 			return unknownKey(v.ConfigFileUsed(), m[1], strings.Split(m[2], ", "), target)
@@ -205,7 +206,7 @@ func SyntaxError(err error) error {
 	return fmt.Errorf(", line %d, column %d: %s", row, column, strings.TrimPrefix(at.Error(), "toml: "))
 }
 
-// unknownKeys matches the decoder's text about keys without a field.
+// unknownKeys matches the decoder's text about keys for which the target has no field.
 var unknownKeys = regexp.MustCompile(`^'([^']*)' has invalid keys: (.+)$`)
 
 // wrongType matches the decoder's text about a value that does not parse.

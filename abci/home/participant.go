@@ -77,9 +77,9 @@ func ParticipantWith(keys worker.Keys) Participant {
 		Keys: keys}
 }
 
-// OpenParticipant returns a home's participant, with the keys of the home or with the signer in
-// worker.signer. If the signer does not answer, the public keys are those of its last answer to
-// this home, or empty if it has never answered.
+// OpenParticipant returns a home's participant, with the private keys of the home or with the
+// signer at worker.signer. If the signer does not answer, the public keys are those of its last
+// answer to this home, or empty if it has never answered.
 func OpenParticipant(ctx context.Context, c *config.Config, a AppConfig, s *Keystore) (Participant, error) {
 	file := InHome(c, a.Worker.KeyFile)
 	if a.Worker.Signer == "" {
@@ -104,7 +104,7 @@ func OpenParticipant(ctx context.Context, c *config.Config, a AppConfig, s *Keys
 		return Participant{}, err
 	}
 	answered, err := client.Keys(ctx, false)
-	if err != nil { // Away returns the reason
+	if err != nil { // client.Away returns the reason
 		return Participant{PublicKeys: known, Signer: client}, nil
 	}
 	if !answered.Signing.Equal(known.Signing) || !answered.VRF.Equal(known.VRF) {
@@ -149,8 +149,8 @@ func withSignerRemedy(err error) error {
 	return err
 }
 
-// publicFile returns the path of the file with the public keys of a home whose signer has the
-// private keys.
+// publicFile returns the path of the file with the participant's public keys, for a home whose
+// private keys are at a signer.
 func publicFile(c *config.Config) string {
 	return filepath.Join(c.RootDir, "config", "participant.pub.json")
 }

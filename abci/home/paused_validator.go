@@ -19,15 +19,15 @@ import (
 // ErrPaused means that the validator signs nothing, because its earlier signatures are not known.
 var ErrPaused = errors.New("nothing is signed")
 
-// PausedValidator is a validator that signs nothing until the home's SignPause has ended, so that it
-// does not sign a second vote at the height that was open when its former host stopped. The pause
-// ends after PauseBlocks consecutive blocks that
+// PausedValidator is a validator that signs nothing until the home's SignPause has ended, so that
+// it does not sign a second vote at the height that was open when its former host stopped. The
+// pause ends after PauseBlocks consecutive blocks that
 //
-//   - consensus has decided at this node, and block sync has not fetched;
+//   - this node has decided in consensus, and not fetched by block sync;
 //   - have a time after the begin of the pause: the time of a block is the median of the times in the
 //     votes of its last commit, so old blocks from lying peers do not count;
-//   - have no vote of the validator in their last commit: a process that still signs with its key
-//     prolongs the pause.
+//   - have no vote of the validator in their last commit. Such a vote means that another process still
+//     signs with the validator's key.
 type PausedValidator struct {
 	types.PrivValidator
 	config  *config.Config
@@ -41,8 +41,8 @@ type PausedValidator struct {
 	blocks int        // the number of consecutive blocks without a vote of the validator
 }
 
-// PauseSigning returns a validator of a home that waits for the end of the home's SignPause, if the
-// home has one. syncing must return true until consensus has started.
+// PauseSigning returns the validator v of a home, which signs nothing until the end of the home's
+// SignPause, if there is one. syncing must return true until consensus has started.
 func PauseSigning(c *config.Config, v types.PrivValidator, syncing func() bool, logger log.Logger) (*PausedValidator,
 	error) {
 	pause, err := ReadSignPause(c)
@@ -64,7 +64,7 @@ func PauseSigning(c *config.Config, v types.PrivValidator, syncing func() bool, 
 // IsPaused reports whether the validator signs nothing. It is false if p is nil.
 func (p *PausedValidator) IsPaused() bool { return p.err() != nil }
 
-// err returns ErrPaused, with what the pause waits for, until the pause has ended.
+// err returns ErrPaused with the progress of the pause, or nil after the end of the pause.
 func (p *PausedValidator) err() error {
 	if p == nil {
 		return nil
@@ -79,7 +79,8 @@ func (p *PausedValidator) err() error {
 		p.pause.Since.Format(time.RFC3339), PauseBlocks, p.blocks, p.height, SignPauseFile(p.config))
 }
 
-// OnFinalized is the application's callback for a decided block. It ends the pause.
+// OnFinalized counts a decided block for the pause, and ends the pause if the block is the last that
+// it needs. The application calls OnFinalized for every decided block.
 func (p *PausedValidator) OnFinalized(b *abcitypes.RequestFinalizeBlock) {
 	if p == nil {
 		return

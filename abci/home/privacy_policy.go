@@ -30,9 +30,10 @@ func genesisPrivacy(c *config.Config) (params.Privacy, error) {
 	return g.Params.Privacy, err
 }
 
-// requiredPrivacy returns the noise multiplier, epsilon and delta that the home requires of an
-// epoch. For a later epoch, which the members accepted, only the values in app.toml are required.
-// Epsilon is for all epochs together.
+// requiredPrivacy returns the noise multiplier, epsilon and delta that the home requires for the
+// epoch of a task. The first epoch must meet the values in the home's genesis. A later epoch, which
+// the members have accepted, must meet only its own budget. The values in app.toml, where set, hold
+// for every epoch. Epsilon is the max for all epochs together.
 func requiredPrivacy(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privacy {
 	d := genesis
 	if t.Epoch > 0 {

@@ -22,7 +22,7 @@ import (
 	"github.com/spdl/spdl/internal/spelling"
 )
 
-// Setting is a key of config.toml or app.toml, as section.key, with the value.
+// Setting is a key of config.toml or app.toml, in the form section.key, and its value.
 type Setting struct {
 	Key   string `json:"key"`
 	File  string `json:"file"`
@@ -69,10 +69,10 @@ func variable(prefix, key string) string {
 	return prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }
 
-// Stray returns warnings, sorted, about the environment variables with this program's prefixes that
-// belong to no key and no flag. A warning has the nearest known names. environ has the form of
-// os.Environ, and flags lists the names of the program's flags. Stray ignores variables that begin
-// with SPDL_TEST_, which belong to the project's tests.
+// Stray returns a warning for each environment variable that has a prefix of this program's
+// variables and belongs to no key and no flag. A warning has the nearest known names. environ has
+// the form of os.Environ, and flags lists the names of the program's flags. Stray ignores variables
+// that begin with SPDL_TEST_, which belong to the project's tests. The warnings are sorted.
 func Stray(environ, flags []string) (warnings []string) {
 	var known []string
 	for _, s := range Settings(DefaultConfig(), DefaultAppConfig()) {
@@ -222,8 +222,8 @@ func listOf(text string) (list []string, err error) {
 	return list, err
 }
 
-// literal returns the TOML of a value that is given as text. The text of a list is a JSON array, or
-// texts separated by commas.
+// literal parses text as a value of the setting, and returns the value in TOML. The text of a list
+// is a JSON array, or texts separated by commas.
 func (s Setting) literal(text string) (string, error) {
 	wrong := func(want string) error {
 		return configError{fmt.Errorf("%s is %q, want %s", s.Key, text, want)}
@@ -280,7 +280,7 @@ func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	}
 	var p unstable.Parser
 	p.Reset(doc)
-	current, end := "", -1 // the section of the current expression, and where the key's section ends
+	current, end := "", -1 // current is an expression's section, end the offset of the end of key's section
 	if section == "" {
 		end = 0
 	}
@@ -329,7 +329,7 @@ func valueSpan(p *unstable.Parser, doc []byte, v *unstable.Node, keyEnd int) (be
 	return begin, valueEnd(p, doc, v, begin)
 }
 
-// valueEnd returns the offset of the end of the value v. The given offset is at or before the
+// valueEnd returns the offset of the end of the value v. The argument offset is at or before the
 // beginning of v.
 func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, offset int) int {
 	if v.Kind == unstable.Array {

@@ -15,10 +15,10 @@ import (
 // SignPause.
 const PauseBlocks = 2
 
-// SignPause is a record in the data folder of a home: the earlier signatures of the home's validator
-// are not known. While the file exists, the validator signs nothing.
+// SignPause records, in a file in the data folder of a home, that the earlier signatures of the
+// home's validator are not known. While the file exists, the validator signs nothing.
 type SignPause struct {
-	Since time.Time `json:"since"` // time of the first start without a last signature, on this host's clock
+	Since time.Time `json:"since"` // when the pause began, on this host's clock
 }
 
 // SignPauseFile returns the path of the file of a home's SignPause.
@@ -43,7 +43,7 @@ func ReadSignPause(c *config.Config) (*SignPause, error) {
 	return p, nil
 }
 
-// EndSignPause removes the file of a home's SignPause from the disk.
+// EndSignPause removes the file of a home's SignPause, and syncs the removal to the disk.
 func EndSignPause(c *config.Config) error {
 	path := SignPauseFile(c)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -52,7 +52,7 @@ func EndSignPause(c *config.Config) error {
 	return SyncFolder(path)
 }
 
-// beginSignPause writes the SignPause of a home, which begins now.
+// beginSignPause writes a SignPause for a home, with the current time.
 func beginSignPause(c *config.Config) error {
 	data, err := json.Marshal(SignPause{time.Now().UTC()})
 	if err != nil {

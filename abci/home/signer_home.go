@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app/worker/signer"
 )
 
-// partSuffix is the suffix of the folder of a signer's home until the home is complete.
+// partSuffix is the suffix of the name of a signer's home until the home is complete.
 const partSuffix = ".part"
 
 // SignerMove describes a move of a participant's keys and journal from a node's home to a signer's
@@ -26,9 +26,10 @@ type SignerMove struct {
 }
 
 // MoveToSigner moves the participant's keys and journal from a node's home to a new signer's home.
-// The node must be stopped. At no time can two homes with the keys start. The new home gets its
-// final name only after the node's app.toml has the signer's address, and a node with both an
-// address and keys does not start. If a crash interrupts MoveToSigner, another call continues.
+// The node must be stopped. At no time could both the node and the signer start with the keys: the
+// new home gets its final name only after the node's app.toml has the signer's address, and a node
+// with both an address and keys does not start. If a crash interrupts MoveToSigner, another call
+// continues.
 func MoveToSigner(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 	file, journal := InHome(c, a.Worker.KeyFile), InHome(c, a.Worker.Journal)
 	if a.IsRelay() || IsWorkerGroup(c, a) {

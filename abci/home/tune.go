@@ -11,10 +11,10 @@ import (
 )
 
 // Tune returns a home's configuration with the timeouts and size limits that the rounds of its
-// chain need. Timeouts are the values in the files plus multiples of the transfer time of a round's
-// bytes, which grows with the numbers of model parameters and participants. A timeout matters only
-// when a node is silent, so long timeouts are cheap. Size limits are at least the sizes of the
-// chain's transactions.
+// chain need. Each timeout is the value in the file plus a multiple of the transfer time of a
+// round's bytes, which grows with the numbers of model parameters and participants. A timeout
+// matters only when a node is silent, so long timeouts are cheap. Size limits are at least the
+// sizes of the chain's transactions.
 func Tune(c *config.Config, a AppConfig, g app.Genesis) (*config.Config, AppConfig) {
 	c, a = extendTimeouts(c, a, limit.TransferTime(g.Params, g.Participants))
 	return TuneSizes(c, g.Params, len(g.Participants)), a

@@ -28,8 +28,8 @@ func unknownKey(file, section string, keys []string, target any) string {
 	return strings.Join(said, "; ")
 }
 
-// keysOf returns the keys of a section in the type that a file is decoded into, nil if the type has
-// no such section.
+// keysOf returns the keys of a section in type t, into which a file is decoded, nil if t has no
+// such section.
 func keysOf(t reflect.Type, section string) (keys []string) {
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()

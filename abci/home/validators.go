@@ -9,8 +9,8 @@ import (
 	cmtstate "github.com/cometbft/cometbft/proto/tendermint/state"
 )
 
-// CountValidators returns the number of validators of a home's chain: by the state database of the stopped node or, if
-// that has no state or cannot be read, by genesis.json. It changes nothing.
+// CountValidators returns the number of validators of the chain of a stopped node. It reads the
+// state database or, if that has no state or cannot be read, genesis.json. It changes nothing.
 func CountValidators(c *config.Config) (int, error) {
 	if n, err := storedValidators(c); err == nil && n > 0 {
 		return n, nil
@@ -33,7 +33,7 @@ func storedValidators(c *config.Config) (n int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	raw, err := db.Get([]byte("stateKey")) // CometBFT's key of its state
+	raw, err := db.Get([]byte("stateKey")) // the key under which CometBFT stores its state
 	if err != nil {
 		return 0, err
 	}

@@ -69,7 +69,8 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 	return w, nil
 }
 
-// readExamples reads the worker's share of its data, for a model that this program trains.
+// readExamples reads the worker's share of the data at worker.data, for a model that this program
+// trains.
 func (w WorkerConfig) readExamples(t worker.Task, data PartOf) (mnist.Set, error) {
 	if len(w.Trainer) > 0 {
 		return mnist.Set{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program "+
@@ -95,7 +96,7 @@ func (w WorkerConfig) readExamples(t worker.Task, data PartOf) (mnist.Set, error
 	return own, err
 }
 
-// UseTrainer sets the trainer to a command line that starts in the current working directory.
+// UseTrainer sets the trainer to a command line, and its folder to the current working directory.
 func (w *WorkerConfig) UseTrainer(line string) (err error) {
 	w.Trainer = trainer.Argv(line)
 	w.TrainerDir, err = os.Getwd()
@@ -164,9 +165,9 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	}, nil
 }
 
-// keepIn returns the settings that cache the features of images in a folder, log the progress of
-// the computation, and end the computation when ctx ends. Features that are read from the cache are
-// not logged.
+// keepIn returns the settings with which the worker caches the features of its images in a folder,
+// logs the progress of computing them, and stops computing when ctx ends. Reading features from the
+// cache is not logged.
 func keepIn(ctx context.Context, folder string, images int, log func(string, ...any)) (inputs.Keep, error) {
 	if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
 		return inputs.Keep{}, err

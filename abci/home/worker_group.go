@@ -117,8 +117,8 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 			return nil, err
 		}
 		w.Turns, w.GroupSync = turns, group
-		// The pause grows with the number of workers, so that a worker does not send its gradient
-		// again before the first copy has been sent.
+		// The pause after a failed call grows with the number of workers, so that a worker does not send
+		// its gradient again before the first copy has been sent.
 		w.Retry = groupRetry(len(files))
 		all = append(all, w)
 	}
@@ -128,7 +128,7 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 	return all, nil
 }
 
-// groupRetry returns the pause after a failed call for each of n workers.
+// groupRetry returns the pause of each worker in a group of n after a failed call.
 func groupRetry(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
 
 // cacheData returns a PartOf that keeps the last data set in memory, because all workers of a group

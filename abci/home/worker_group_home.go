@@ -13,8 +13,8 @@ import (
 )
 
 // LockWorkerGroup locks the journals of a worker group's home for this process until the result is
-// closed. Without this lock a second process would start, and would fail only later, at the lock of
-// each worker's journal.
+// closed. Without this lock a second process would start, and would fail only later, at the lock
+// of each worker's journal.
 func LockWorkerGroup(c *config.Config, a AppConfig) (io.Closer, error) {
 	return worker.Lock(journalsOf(c, a))
 }
@@ -37,8 +37,8 @@ func ReadJournal(c *config.Config, a AppConfig) (worker.JournalInfo, error) {
 // KeptHeader returns the path of the file with the last header that a home's worker has verified.
 func KeptHeader(c *config.Config) string { return filepath.Join(c.DBDir(), "worker_header.json") }
 
-// resetWorkerGroup is Reset for the home of a worker group, which has no node and no validator. It
-// makes a new journal for each key.
+// resetWorkerGroup does the work of Reset for the home of a worker group, which has no node and no
+// validator. It makes a new journal for each key.
 func resetWorkerGroup(c *config.Config, a AppConfig) error {
 	held, err := LockWorkerGroup(c, a)
 	if err != nil {

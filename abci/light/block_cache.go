@@ -15,10 +15,10 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// execution returns the block of a verified header in the form that a state executes. If the
-// header's hash shows that the block consists of cached transactions, execution takes the block
-// from the cache. Fetching a block with a thousand gradients takes longer than computing the next
-// thousand gradients.
+// execution returns the block of a verified header in the form that a state executes. It takes the
+// block from the cache if the header's hashes show that the block consists of cached transactions.
+// Otherwise it fetches the block; with a thousand gradients that takes longer than computing the
+// next thousand gradients.
 func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
 	if txs := f.cache.blockFromCache(b.Header); txs != nil {
@@ -61,7 +61,8 @@ func (o *sentCache) blockFromCache(h *types.Header) []*tx.Tx {
 	return nil
 }
 
-// byContent returns the cached gradient with a content hash, or nil. The caller holds the lock.
+// byContent returns the cached gradient whose content has the given hash, or nil. The caller holds
+// the lock.
 func (o *sentCache) byContent(content []byte) *tx.Tx {
 	if len(content) != 32 {
 		return nil

@@ -17,12 +17,12 @@ import (
 
 const defaultPoll = 50 * time.Millisecond
 
-// Chain returns the access to the chain for workers outside of the node's process. Parameters,
-// round, model and seed come from a state that is verified from the home's genesis on, and every
-// draft is recomputed before it is returned for signing. Any number of workers may share the
-// result: for each block the result makes one request for all workers, when the node announces the
-// block. The result queries the first node until that node fails, then the next node, and so on. It
-// sends transactions to all nodes.
+// Chain returns a worker.Chain for workers outside of the node's process. Parameters, round, model
+// and seed come from a state that is verified from the home's genesis on, and every draft is
+// recomputed before it is returned for signing. Any number of workers may share the result: for
+// each block that the node announces, it makes one request for all of them. It queries the first
+// node until that node fails, then the next node, and so on. It distributes transactions over all
+// nodes.
 func Chain(clients []*client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll
@@ -83,7 +83,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 	for {
 		s, err := c.await(ctx, func(s *app.State) bool {
 			_, _, err := s.DraftIncluded(s.Height+1, participant, nil)
-			return err == nil || errors.Is(err, app.ErrNotClosing) // expected, because the call passes no gradients
+			return err == nil || errors.Is(err, app.ErrNotClosing) // ErrNotClosing: the call passes no gradients
 		})
 		if err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 				c.cache.addDraft(draft, gradients)
 				return draft, nil
 			}
-			if !errors.Is(err, app.ErrAggregateRound) { // with this error, the round has closed
+			if !errors.Is(err, app.ErrAggregateRound) { // ErrAggregateRound means that the round has closed
 				return nil, err
 			}
 		case !errors.As(err, &refusal):

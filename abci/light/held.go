@@ -12,8 +12,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Genesis returns a Trust in the first header of the genesis's chain. It checks that the given
-// first block fits the genesis; HeldHeaders or PinnedHeader then checks the signatures.
+// Genesis returns a Trust in the first header of a genesis's chain. It returns an error unless
+// first is the first block of that chain, signed by the validators of the genesis.
 func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	s, err := genesisState(doc)
 	if err != nil {
@@ -25,7 +25,7 @@ func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	return Trust{ChainID: doc.ChainID, Height: first.Height, Hash: first.Hash()}, checkFirst(doc, s, first)
 }
 
-// HeldHeaders returns the headers of the blocks in a file, and makes no requests. By the rules of
+// HeldHeaders returns Headers with the blocks in a file, and makes no requests. By the rules of
 // CometBFT's light client each header must follow from the previous header, beginning with the
 // trusted header. A step to the next height needs signatures of the validators that the previous
 // header names. A longer step needs signatures of more than two thirds of the previous header's
@@ -60,7 +60,7 @@ func HeldHeaders(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	return h, nil
 }
 
-// checkFollows returns an error unless header b follows from the trusted header a.
+// checkFollows returns an error unless header b follows from header a, which is trusted.
 func checkFollows(a, b *types.LightBlock) error {
 	if b.Height <= a.Height {
 		return fmt.Errorf("%w: the header of height %d comes after that of %d", ErrNotTrusted, b.Height, a.Height)

@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/abci/client"
 )
 
-// patience is the time in which a node must answer a request for its status. It applies only if the
-// workers know another node.
+// patience is the max time that a node may take to answer a request for its status. It applies only
+// if the workers know another node.
 const patience = 1500 * time.Millisecond
 
 // node is a node that workers query and send transactions to.
@@ -23,10 +23,10 @@ type node struct {
 	*client.Client
 	provider provider.Provider
 
-	// The outbox guards these fields.
+	// The mutex of chain.outbox guards these fields.
 	senders int       // the number of goroutines that send to the node
 	failed  int       // the number of unanswered requests since the node's last answer
-	rests   time.Time // until this time no transaction is sent to the node
+	rests   time.Time // no transaction is sent to the node before this time
 }
 
 // checkAlive returns nil if the node answers within patience.
@@ -40,7 +40,7 @@ func (n *node) checkAlive(ctx context.Context) error {
 }
 
 // nodes are the nodes that workers know. The workers query one of them, the current node, until it
-// fails, and send transactions to all of them.
+// fails. They distribute transactions over all of them.
 type nodes struct {
 	all   []*node
 	moves atomic.Uint64
@@ -56,10 +56,10 @@ func newNodes(clients []*client.Client, chainID string) *nodes {
 
 func (s *nodes) current() *node { return s.all[s.moves.Load()%uint64(len(s.all))] }
 
-// ask calls f, which queries the current node. If f fails, except with a Refusal, the next node
-// becomes the current node. While f runs, ask checks whether the node is alive, and ends f's
-// context if it is not, because a hanging node may accept connections and never answer. If only one
-// node is known, ask only calls f.
+// ask calls f, which queries the current node. If f fails, except with a *client.Refusal, the next
+// node becomes the current node. While f runs, ask checks whether the node is alive, and cancels
+// f's context if it is not, because a hanging node may accept connections and never answer. If only
+// one node is known, ask only calls f.
 func (s *nodes) ask(ctx context.Context, f func(context.Context) error) error {
 	if len(s.all) == 1 {
 		return f(ctx)

@@ -18,15 +18,16 @@ const (
 	// maxSending is the max number of concurrent requests with transactions if only one node is
 	// known. If several nodes are known, each node gets one request at a time.
 	maxSending = 2
-	// batchBytes bounds the bytes of the transactions in a request with several transactions.
+	// batchBytes is the max total size, in bytes, of the transactions in a request with several
+	// transactions.
 	batchBytes = 64 << 10
-	// If more than manyCallers callers wait for a state, a sender pauses for linger before each
-	// request, to collect more transactions. The workers of a group submit their commitments one by
-	// one.
+	// linger is the pause of a sender before each request, in which it collects more transactions. A
+	// sender pauses only if more than manyCallers callers wait for a state, as in a large worker
+	// group, whose workers submit their commitments one by one.
 	linger      = 5 * time.Millisecond
 	manyCallers = 64
-	// sendPatience is the time in which a node must answer a request with transactions, in addition to
-	// the transfer time. It applies only if the workers know another node. A shorter time would move
+	// sendPatience is the max time, beside the transfer time, that a node may take to answer a request
+	// with transactions. It applies only if the workers know another node. A shorter time would move
 	// transactions from one busy node to another busy node.
 	sendPatience = 2 * time.Second
 	// slowest is the lowest accepted transfer rate, in bytes a second. If a node is slower, its
@@ -34,20 +35,20 @@ const (
 	slowest = 256 << 10
 )
 
-// outbox holds the transactions that wait to be sent. Each node takes transactions as fast as it
-// answers. A hanging node keeps the transactions of one request until the request times out. Then
-// another node takes them.
+// outbox holds the transactions that wait to be sent. Each node takes the next ones when it has
+// answered its last request. A hanging node keeps the transactions of one request until the request
+// times out. Then another node takes them.
 type outbox struct {
 	mu      sync.Mutex
 	waiting []*submission
 }
 
-// submission is a transaction whose sender waits for the verdict.
+// submission is a transaction whose sender waits for the result of CheckTx.
 type submission struct {
 	ctx   context.Context
 	tx    *tx.Tx
 	tried int        // the number of nodes that did not answer
-	done  chan error // receives the verdict
+	done  chan error // receives nil or the error of CheckTx
 }
 
 // Submit broadcasts the transaction and returns the verdict of CheckTx.
@@ -63,8 +64,9 @@ func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
 	}
 }
 
-// put adds submissions to the outbox, drops those whose callers have gone, and starts senders for all
-// nodes that do not rest. If all nodes rest, it starts senders for all.
+// put adds submissions to the outbox, drops those whose callers have gone, and starts senders for
+// all nodes that do not rest. A node rests for some time after a failure. If all nodes rest, put
+// starts senders for all.
 func (c *chain) put(added ...*submission) {
 	o := &c.outbox
 	o.mu.Lock()
@@ -87,8 +89,8 @@ func (c *chain) put(added ...*submission) {
 	}
 }
 
-// take returns the submissions of the next request to a node. If no submission waits, it returns
-// nil, and the sender must end.
+// take returns the submissions of the next request to a node, and the total size of their
+// transactions in bytes. If no submission waits, it returns nil, and the sender must end.
 func (o *outbox) take(n *node) (batch []*submission, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -148,9 +150,9 @@ func (c *chain) send(n *node) {
 	}
 }
 
-// mayTake reports whether a node may take transactions. A node that failed must answer first, so that
-// a node that hangs gets transactions only once. If the node does not answer, its sender ends, and the
-// waiting submissions are offered again.
+// mayTake reports whether a node may take transactions. A node whose last request failed must first
+// answer a request for its status, so that a hanging node gets transactions only once. If it does
+// not answer, its sender ends, and put offers the waiting submissions to all nodes again.
 func (c *chain) mayTake(n *node) bool {
 	c.outbox.mu.Lock()
 	failed := n.failed > 0 && len(c.nodes.all) > 1
@@ -164,9 +166,9 @@ func (c *chain) mayTake(n *node) bool {
 	return false
 }
 
-// rest records whether a node failed to answer. After a failure the node rests: its sender must
-// end, and the node gets no transaction for 1 s. The time doubles with each further failure, up to
-// 8 s.
+// rest records whether the last request to a node failed, and returns failed. After a failure the
+// node rests: its sender must end, and the node gets no transaction for 1 s. The time doubles with
+// each further failure, up to 8 s.
 func (c *chain) rest(n *node, failed bool) bool {
 	c.outbox.mu.Lock()
 	defer c.outbox.mu.Unlock()
@@ -180,8 +182,9 @@ func (c *chain) rest(n *node, failed bool) bool {
 	return true
 }
 
-// verdict returns a worker's error for a node's answer. A refusal counts only if the current node
-// also refuses the transaction, because another node may be behind and not know the round yet.
+// verdict turns a node's answer into the worker's error. If a node other than the current node
+// refuses the transaction, verdict submits it to the current node and uses that answer, because the
+// other node may be behind and not know the round yet.
 func (c *chain) verdict(n *node, s *submission, err error) error {
 	var refusal *client.Refusal
 	if followed := c.nodes.current(); errors.As(err, &refusal) && n != followed {

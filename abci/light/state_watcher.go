@@ -14,8 +14,8 @@ import (
 // node's new blocks is alive. Each announcement also triggers a request.
 const pollInterval = 500 * time.Millisecond
 
-// stateWatcher polls the node for all callers that wait for a state, and only while a caller waits.
-// So all workers that share the chain cause one request for each block.
+// stateWatcher polls the node for all callers that wait for a state, and polls only while a caller
+// waits. So all workers that share the chain cause one request for each block.
 type stateWatcher struct {
 	mu      sync.Mutex
 	callers int
@@ -73,8 +73,8 @@ func (w *stateWatcher) leave() {
 	}
 }
 
-// ask fetches the state and wakes all waiting callers, and repeats that whenever the current node
-// announces a block, or after the poll interval, until ctx ends.
+// ask fetches the state and wakes all waiting callers. It repeats this whenever the current node
+// announces a block, and after the poll interval, until ctx ends.
 func (c *chain) ask(ctx context.Context, news chan struct{}) {
 	for failed := 0; c.askNode(ctx, c.nodes.current(), &news, &failed); {
 	}
@@ -116,7 +116,7 @@ func (c *chain) askNode(ctx context.Context, n *node, news *chan struct{}, faile
 }
 
 // tell gives the state, or the error, to the waiting callers and wakes them. It returns false if
-// another ask has taken over.
+// another goroutine has begun to poll since, so that this one must end.
 func (w *stateWatcher) tell(news *chan struct{}, s *app.State, err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -56,14 +56,14 @@ func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error 
 	return nil
 }
 
-// keptHeader is the content of the file with the last header that a home has verified.
+// keptHeader is the content of the file in which a home keeps the last header that it has verified.
 type keptHeader struct {
 	ChainID string            `json:"chain_id"`
 	Height  int64             `json:"height"`
 	Hash    cmtbytes.HexBytes `json:"hash"`
 }
 
-// readKept returns the header in a file. The height is 0 if the file does not exist.
+// readKept returns the header in a file, with height 0 if the file does not exist.
 func readKept(path string) (k keptHeader, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

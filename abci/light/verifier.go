@@ -146,8 +146,8 @@ func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock,
 	return f.lastHeader, nil
 }
 
-// jump fetches the node's whole state, and accepts the state when the header with the state's hash
-// exists.
+// jump fetches the node's whole state. It accepts the state after it has verified the next header,
+// which has the state's hash.
 func (f *verifier) jump(ctx context.Context) error {
 	answer, err := f.nodes.current().State(ctx)
 	if err != nil {
@@ -199,8 +199,8 @@ func (f *verifier) step(ctx context.Context) error {
 	return nil
 }
 
-// checkBlock returns an error unless block, from an untrusted source, has the transactions and the
-// evidence of the verified header b.
+// checkBlock returns an error unless block, from an untrusted source, is valid and has the hash of
+// the verified header b.
 func checkBlock(block *types.Block, b *types.LightBlock) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
