@@ -46,7 +46,8 @@ func (s *State) admitGradient(t *tx.Tx) error {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round,
 			s.Progress.Epoch, open, last)
 	}
-	// This checks the size alone: without the seed of the next round, its proofs cannot be verified.
+	// Only the size is checked here. The VRF proof of a gradient of the next round cannot be verified
+	// yet, because the seed of that round is not known.
 	if n := len(g.VrfProof); n != leader.ProofSize {
 		return fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof, g.Participant, g.Epoch,
 			g.Round, n, leader.ProofSize)

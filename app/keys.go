@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// contendAfter is the number of rounds between the boundary that registers a VRF key and the first
-// round in which the key contends for the lead. A participant that knew the seed of that round at
-// the registration could try keys until one wins. To know the seed contendAfter rounds ahead, the
+// contendAfter is the number of rounds between the registration of a VRF key and the first round in
+// which the key contends for the lead. A participant that knew the seed of that first round when it
+// registers the key could try keys until one wins. To know the seed contendAfter rounds ahead, the
 // participant would need the largest VRF output in each of these rounds.
 const contendAfter = 16
 

@@ -14,7 +14,7 @@ const (
 	inactiveFrom = 3 * absentCost
 	maxAbsence   = inactiveFrom + presentGain // max score; after it, two gradients end a participant's inactivity
 	probeEvery   = 8                          // an inactive participant has one probe round in 8 * 2^lapses rounds
-	maxLapses    = 4                          // max number of lapses: times that it became inactive or missed a probe
+	maxLapses    = 4                          // max lapses; a start of inactivity and a missed probe round add one each
 )
 
 // isInactive reports whether the participant is inactive: rounds close without waiting for it.

@@ -37,8 +37,8 @@ func Root(tree []Pair) [32]byte {
 	return f.root()
 }
 
-// Indexed returns the tree of a list. The key of each element is its position, from 0, in decimal
-// digits.
+// Indexed returns the leaves of the tree over a list. The key of each element is its position, from
+// 0, in decimal digits.
 func Indexed(elements [][]byte) []Pair {
 	out := make([]Pair, len(elements))
 	for i, e := range elements {

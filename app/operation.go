@@ -20,7 +20,8 @@ const (
 // operations. checkOperation has the rules that hold for all kinds: the authentication of the
 // sender, and the nonce.
 type operation interface {
-	// sender returns the declared sender and its authentication. The zero sender is rejected.
+	// sender returns the declared sender, and how checkSender authenticates it. The zero sender is
+	// rejected.
 	sender() sender
 	// check applies the rules of the kind, except the rules on the sender. An operation that check
 	// accepts in the state before a block's round must also be valid in the state after the round,
@@ -41,7 +42,7 @@ type registration interface {
 	checkIdentity(chainID string) error
 }
 
-// enactable is an operation whose apply adds a proposal to the state. A boundary enacts the
+// enactable is an operation whose apply adds a proposal to the state. A round boundary enacts the
 // proposal after it is accepted.
 type enactable interface {
 	operation
@@ -117,8 +118,7 @@ func memberSender(index uint32, nonce uint64) sender {
 	return sender{auth: authMember, index: index, nonce: nonce}
 }
 
-// memberAbout returns the sender of an operation that a member signs and that concerns a
-// participant.
+// memberAbout returns the sender of a member's operation that concerns the participant subject.
 func memberAbout(subject, index uint32, nonce uint64) sender {
 	return sender{auth: authMember, index: index, nonce: nonce, subject: strconv.FormatUint(uint64(subject), 10)}
 }

@@ -20,8 +20,8 @@ var Version = func() uint64 {
 	return v
 }()
 
-// As returns a copy of the state that the given version of the state machine executes. Testnets use
-// it to run several versions in one process.
+// As returns a copy of the state for a program that executes the given version of the state machine.
+// Testnets use it to run several versions in one process.
 func (s *State) As(version uint64) *State {
 	as := *s
 	as.version = version

@@ -11,7 +11,7 @@ import (
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519/extra/ecvrf"
 )
 
-// These sizes are in bytes.
+// These are the sizes of a public key, a VRF proof and a VRF output, in bytes.
 const (
 	KeySize    = ed25519.PublicKeySize
 	ProofSize  = ecvrf.ProofSize

@@ -85,7 +85,8 @@ func (m Model) validateLayers() error {
 }
 
 // validateFeatures checks the feature map's name and hash. If the map reads whole images, the
-// settings for pixels must be neutral. The worker checks that the map in its program has that hash.
+// settings for pixels must have their neutral values. The worker checks that the map in its program
+// has the hash.
 func (m Model) validateFeatures() error {
 	name, hash := m.Features.Name, m.Features.Hash
 	switch {

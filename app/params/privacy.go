@@ -107,7 +107,7 @@ func (p Privacy) validateRelease() error {
 // participant's first vector round to 0, and the chain rejects the vector's norm (G6). Above the
 // max, coordinates are clipped at the end of the grid.
 const (
-	leastNoiseSteps    = 0.3 // min std of the noise in a participant's first vector, in grid steps; momentum raises it later
+	leastNoiseSteps    = 0.3 // min std of the noise in a first vector, in grid steps; momentum raises it later
 	noiseStdsOnTheGrid = 3   // min distance from 0 to the grid's end, in stds of the final noise
 )
 
@@ -144,7 +144,8 @@ func (p Params) validateFloor() error {
 			MechanismGaussian)
 	}
 	end := p.Grid.Lattice().Width.Max()
-	rounds := int(min(p.Training.Rounds, math.MaxInt32)) // the norm of the noise rises with the rounds and converges
+	// The norm of the noise rises with the rounds and converges, so the limit on rounds does no harm.
+	rounds := int(min(p.Training.Rounds, math.MaxInt32))
 	if least, _ := p.Noise().Bounds(rounds, rounds); least > int64(p.Model.Dim())*end*end {
 		return fmt.Errorf("privacy.noise_floor asks for a squared norm of at least %d grid steps, a vector of %d "+
 			"coordinates up to %d has %d: grid.step %g is too small for the noise",

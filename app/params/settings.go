@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// NotSet is the text of Changes for a value that is 0, false or empty.
+// NotSet is the text that Changes has for a value that is 0, false or empty.
 const NotSet = "not set"
 
 // maxRunes is the max number of characters of a setting's text.

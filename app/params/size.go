@@ -7,7 +7,7 @@ import "fmt"
 const (
 	envelopeBytes   = 512     // a gradient or an aggregate without payload: signature, proof and header
 	includedBytes   = 48      // an entry in an aggregate's list: a hash and an index
-	commitBytes     = 3400    // the part of each validator in CometBFT's commit
+	commitBytes     = 3400    // the space for each validator in CometBFT's commit
 	operationBytes  = 1 << 16 // the space for all operations in a block
 	leastBlockBytes = 1 << 20 // the min block size
 	// blockBytesPercent is the space for a round's transactions, in percent of their bytes. BlockBytes

@@ -26,8 +26,8 @@ func (p Privacy) Units() string {
 	return "examples"
 }
 
-// GroupsImages reports whether the unit is a group of images. Older programs, which cannot read
-// files of groups, reject such parameters.
+// GroupsImages reports whether the unit of privacy is a group of images. Older programs, which
+// cannot read files of groups, reject such parameters.
 func (p Params) GroupsImages() bool {
 	return p.Privacy.Unit == UnitGroup && p.Model.Table == nil && p.Model.Kind != ModelExternal
 }

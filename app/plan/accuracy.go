@@ -16,8 +16,9 @@ type Accuracy struct {
 	// Attacked is the accuracy with f Byzantine participants under the worst measured attack. It is
 	// null if no attack was measured, or if the plan has no noise floor.
 	Attacked *Band `json:"attacked"`
-	// Committed is Attacked for a net with commitments (election.commit_reveal), in which attackers see no
-	// honest gradient of the round. It is null if it was not measured.
+	// Committed is the accuracy under the worst measured attack on a chain with commitments
+	// (election.commit_reveal), where attackers see no honest gradient of the round. It is null if it
+	// was not measured.
 	Committed *Band `json:"attacked_with_commitments"`
 	// Source describes the measurement, or says why there is none.
 	Source string `json:"source"`

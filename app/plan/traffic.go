@@ -10,7 +10,7 @@ const (
 	includedBytes = 48
 )
 
-// Traffic holds the bytes of transactions that every node stores.
+// Traffic holds the bytes of transactions that every node stores, and the time of the rounds.
 type Traffic struct {
 	Gradient int64   `json:"gradient_bytes"`        // the bytes of one gradient's transaction
 	Round    int64   `json:"round_bytes"`           // the bytes of N gradients and the aggregate
