@@ -24,7 +24,7 @@ import (
 type Options struct {
 	DB     dbm.DB
 	Logger log.Logger
-	// Retain bounds the past blocks that the node keeps. By default the node keeps all blocks.
+	// Retain sets how many past blocks the node keeps. By default the node keeps all blocks.
 	Retain store.Retain
 	// ProposalWait bounds the time that PrepareProposal waits for the round's gradients and
 	// aggregate. It must be below timeout_propose. The default is 1 s.
@@ -103,8 +103,8 @@ type Application struct {
 
 	snapshotter *store.Snapshotter // only Commit uses it
 
-	// offerTime is the time of the last accepted offer of a snapshot, and chunkTime the time of the
-	// last correct chunk. Each is nil before the first.
+	// offerTime is the time of the last accepted offer of a snapshot, nil before the first offer.
+	// chunkTime is the time of the last correct chunk, nil before the first chunk.
 	offerTime, chunkTime atomic.Pointer[time.Time]
 
 	// restoration holds the chunks of the snapshot that state sync is receiving. It needs no lock,

@@ -14,8 +14,8 @@ import (
 )
 
 // Draft returns the unsigned aggregate with which the participant can close the open round. If
-// required gradients are missing, Draft fails with app.ErrNotClosing until no gradient has arrived
-// for StragglerWait.
+// required gradients are missing, Draft fails with app.ErrNotClosing until StragglerWait has passed
+// since the last gradient arrived.
 func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 	return a.draft(participant, a.pool.Load().Snapshot())
 }

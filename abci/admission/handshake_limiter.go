@@ -20,9 +20,9 @@ var errTooManyHandshakes = errors.New("too many connections from addresses at wh
 const (
 	// handshakeRate is the max number of handshakes per second with unknown addresses, on average, and
 	// handshakeBurst the max number at once. CometBFT waits six seconds for a silent connection, so
-	// such connections occupy at most 6*10+50 = 110 of at least minInbound places. The limit is needed
-	// because a handshake costs half a millisecond of a core, and CometBFT allocates a peer's buffers
-	// before it asks the application whether to admit the peer.
+	// such connections occupy at most 6*10+50 = 110 of the inbound places, of which there are at least
+	// minInbound. The limit is needed because a handshake costs half a millisecond of a core, and
+	// CometBFT allocates a peer's buffers before it asks the application whether to admit the peer.
 	handshakeRate, handshakeBurst = 10, 50
 	// addressPause is the min time between two handshakes from one unknown IPv4 address or IPv6 /64
 	// network, so that a few addresses cannot use up all handshakes.
@@ -57,8 +57,8 @@ func newHandshakeLimiter() *handshakeLimiter {
 		strangerLimiter: rate.NewLimiter(handshakeRate, handshakeBurst)}
 }
 
-// add records that an address is known. At maxAddresses known addresses it first drops those that
-// are older than addressMemory, and ignores the address if none is.
+// add records that an address is known. If there are maxAddresses known addresses, add first drops
+// those that are older than addressMemory; if none is, it ignores the new address.
 func (d *handshakeLimiter) add(ip string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -113,7 +113,7 @@ func CheckAddresses(key, list string) error {
 }
 
 // Addresses returns the registered addresses of the nodes of active members, except this node's. A
-// member may register any text as its address. Addresses leaves out a text unless it has the form
+// member can register any text as its address. Addresses leaves out a text unless it has the form
 // id@host:port, with the id of a registered node of the member.
 func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	for i := range all {

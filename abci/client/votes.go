@@ -27,7 +27,7 @@ type VotesRPC interface {
 	Validators(ctx context.Context, height *int64, page, perPage *int) (*ctypes.ResultValidators, error)
 }
 
-// Votes holds which validators vote for the block that a node waits for.
+// Votes tells which validators have not voted for the block that a node waits for.
 type Votes struct {
 	// Silent names the validators whose votes the node lacks: index and moniker of the participant, as
 	// 2 "node2", or the address of a validator that belongs to no participant.
@@ -36,7 +36,7 @@ type Votes struct {
 }
 
 // ReadVotes asks a node which validators have voted in the last recentRounds consensus rounds of
-// the height that the node is deciding. In the result, participants give validators their names.
+// the height that the node is deciding. It names a validator after its participant in participants.
 func ReadVotes(ctx context.Context, rpc VotesRPC, participants []app.Participant) (v Votes, err error) {
 	state, err := rpc.ConsensusState(ctx)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/spdl/spdl/abci/store"
 )
 
-// ErrOtherGenesis means that the databases were begun with another genesis.json.
+// ErrOtherGenesis means that the databases were created with another genesis.json.
 var ErrOtherGenesis = errors.New("genesis.json is not the genesis of this home's data")
 
 // CheckGenesis returns ErrOtherGenesis if genesis.json was replaced after the chain of the home has
@@ -134,9 +134,8 @@ func deleteAll(db dbm.DB) error {
 // ErrDisagree means that the databases of a home are at different heights.
 var ErrDisagree = errors.New("the databases of this home disagree")
 
-// CheckValidators returns an error if the state database lacks the validators of the last height,
-// with which CometBFT would panic at the next block. LevelDB can lose them when it drops damaged
-// records.
+// CheckValidators returns an error if the state database lacks the validators of the last height:
+// CometBFT would panic at the next block. LevelDB can lose them when it drops damaged records.
 func (d *Set) CheckValidators(c *config.Config) error {
 	db, err := d.Provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
@@ -151,7 +150,7 @@ func (d *Set) CheckValidators(c *config.Config) error {
 	return err
 }
 
-// disagree returns ErrDisagree with the reason, what, and the remedy.
+// disagree returns ErrDisagree with the given reason and a remedy.
 func disagree(c *config.Config, what any) error {
 	return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole folder "+
 		"as it was while the node was stopped, if no block was signed since; or run spdl reset-state --yes, which keeps "+

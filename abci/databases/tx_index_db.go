@@ -15,9 +15,9 @@ import (
 
 // txIndexDB is the database of CometBFT's transaction index. CometBFT alone would store a second
 // copy of each whole transaction in it, under the transaction's hash; the block store has the
-// first. LevelDB would then write each byte three more times, because it merges tables with random
-// keys. txIndexDB leaves out the bytes of a transaction that is larger than a block part, and reads
-// them from the block store.
+// first. LevelDB would then write each byte three more times, and merge tables with random keys.
+// txIndexDB leaves out the bytes of a transaction that is larger than a block part, and reads them
+// from the block store.
 type txIndexDB struct {
 	dbm.DB
 	blocks func() dbm.DB // the database of the block store
@@ -59,8 +59,8 @@ func withoutTx(result []byte) (short []byte, err error) {
 }
 
 // Get reads a key, and adds the bytes of a transaction that Set left out. If the transaction's
-// block was dropped, the result has no bytes. Get returns no error in that case, because CometBFT's
-// index would panic on an error.
+// block was dropped, the result lacks these bytes. Get returns no error in that case, because
+// CometBFT's index would panic on an error.
 func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {

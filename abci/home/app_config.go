@@ -47,7 +47,8 @@ const (
 // IsRelay reports whether the node is a relay.
 func (c AppConfig) IsRelay() bool { return c.Node.Role == RoleRelay }
 
-// WorkerConfig is the section for the worker, in the node's process or in another process.
+// WorkerConfig is the section [worker] of app.toml: the settings of the worker, which runs in the
+// node's process or in another process.
 type WorkerConfig struct {
 	Enabled       bool          `mapstructure:"enabled"`
 	KeyFile       string        `mapstructure:"key_file"`
@@ -88,8 +89,8 @@ type WorkerConfig struct {
 	MaxAge      time.Duration `mapstructure:"max_age"`
 }
 
-// SignerConfig is the section of spdl signer, a process that holds the keys of this home for a node
-// in another home.
+// SignerConfig is the section [signer] of app.toml: the settings of spdl signer, a process that
+// holds the keys of this home for a node in another home.
 type SignerConfig struct {
 	Connect      string   `mapstructure:"connect"`
 	NodeID       string   `mapstructure:"node_id"`
@@ -110,7 +111,7 @@ type ProposalConfig struct {
 type P2PConfig struct {
 	Gossip       string `mapstructure:"gossip"`
 	MembersOnly  bool   `mapstructure:"members_only"`
-	AllowedPeers string `mapstructure:"allowed_peers"` // separated by commas
+	AllowedPeers string `mapstructure:"allowed_peers"` // node ids, separated by commas
 	Relays       string `mapstructure:"relays"`        // id@host:port, separated by commas
 }
 
@@ -130,8 +131,8 @@ type SnapshotConfig struct {
 	Interval uint64 `mapstructure:"interval"`
 }
 
-// ExplorerConfig is the section of the explorer. The explorer runs in the node's process, and
-// serves web pages, and JSON under /v1.
+// ExplorerConfig is the section [explorer] of app.toml. The explorer runs in the node's process,
+// and serves web pages, and JSON under /v1.
 type ExplorerConfig struct {
 	Enabled bool   `mapstructure:"enabled"`
 	Laddr   string `mapstructure:"laddr"`
@@ -140,7 +141,7 @@ type ExplorerConfig struct {
 
 // APIConfig limits the host names, requests and connections of the explorer's listener.
 type APIConfig struct {
-	Hosts            string  `mapstructure:"hosts"` // separated by commas
+	Hosts            string  `mapstructure:"hosts"` // host names, separated by commas
 	Rate             float64 `mapstructure:"rate"`
 	Burst            int     `mapstructure:"burst"`
 	MaxConnections   int     `mapstructure:"max_connections"`
@@ -240,7 +241,8 @@ func (w WorkerConfig) validate() error {
 	return cmp.Or(w.validateTrainer(), w.validateTrust())
 }
 
-// validateTrainer checks the settings of the trainer, its containment and the participant's signer.
+// validateTrainer checks the settings of the trainer, its sandbox, the consent and the
+// participant's signer.
 func (w WorkerConfig) validateTrainer() error {
 	if w.Sandbox != sandbox.ModeOn && w.Sandbox != sandbox.ModeOff {
 		return fmt.Errorf("worker.sandbox is %q, want %q or %q", w.Sandbox, sandbox.ModeOn, sandbox.ModeOff)

@@ -178,7 +178,7 @@ max_streams = {{ .API.MaxStreams }}
 streams_per_client = {{ .API.StreamsPerClient }}
 `))
 
-// tomlList returns a list of texts in TOML.
+// tomlList returns a list of texts as a TOML array.
 func tomlList(all []string) string {
 	quoted := make([]string, len(all))
 	for i, s := range all {

@@ -49,7 +49,7 @@ func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]st
 	return names, errors.Join(archive.Close(), sealed.Close())
 }
 
-// backupFiles lists the files of a home that belong into a backup and exist:
+// backupFiles lists those files of a home that exist and belong in a backup:
 //
 //   - the configuration, the genesis, the encrypted age key (identity.age), the log of consent, the
 //     certificates and public keys for a signer, and the files of a founding that has not finished;

@@ -79,7 +79,7 @@ func consentOf(c *config.Config, w WorkerConfig) func(worker.Task) error {
 // NodeState holds functions that return the state of a node's validator and worker.
 type NodeState struct {
 	SignerAway      func() bool  // whether the signer at priv_validator_laddr is not connected
-	BlocksSinceVote func() int64 // query.Home.BlocksSinceVote
+	BlocksSinceVote func() int64 // the value of query.Home.BlocksSinceVote
 	SignsNothing    func() bool  // whether the validator waits for the end of the home's SignPause
 	WorkerStopped   func() bool  // whether the worker has stopped and the validator continues
 }
@@ -148,8 +148,8 @@ func decision(log *consent.Log, a AppConfig, p Participant) func(*app.State) str
 	}
 }
 
-// Containment returns the mechanisms that contain a trainer on this system. The error says why this
-// system cannot contain a trainer.
+// Containment describes the mechanisms that contain a trainer on this system. It returns an error,
+// with the reason, if this system cannot contain a trainer.
 func Containment() (means string, err error) {
 	means, _ = sandbox.Describe()
 	return means, sandbox.Supported()

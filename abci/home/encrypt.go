@@ -14,7 +14,7 @@ import (
 // MinPassphrase is the min length in bytes of a passphrase for a backup or for a home's keys.
 const MinPassphrase = 12
 
-// CheckPassphrase rejects a new passphrase that is too short.
+// CheckPassphrase rejects a new passphrase that is shorter than MinPassphrase.
 func CheckPassphrase(passphrase string) error {
 	if len(passphrase) < MinPassphrase {
 		return fmt.Errorf("the passphrase has %d bytes, want at least %d", len(passphrase), MinPassphrase)

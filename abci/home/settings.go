@@ -48,7 +48,7 @@ func (s Setting) String() string {
 	return fmt.Sprint(s.Value)
 }
 
-// Variable returns the name of the environment variable that overrides the key, as
+// Variable returns the name of the environment variable that overrides the key, such as
 // SPDL_WORKER_ENABLED.
 func (s Setting) Variable() string {
 	if s.File == "app.toml" {
@@ -280,7 +280,9 @@ func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	}
 	var p unstable.Parser
 	p.Reset(doc)
-	current, end := "", -1 // current is an expression's section, end the offset of the end of key's section
+	// current is the section of the expression that the parser has read last. end is the offset of the
+	// end of the key's section, -1 if the parser has not found that section.
+	current, end := "", -1
 	if section == "" {
 		end = 0
 	}

@@ -94,8 +94,8 @@ func beginMove(c *config.Config, a AppConfig, s *Keystore, m SignerMove) error {
 	return err
 }
 
-// copyParticipant copies a participant's current, next and former keys, the journal, and the other
-// files that commands on keys read.
+// copyParticipant copies to the folder part a participant's current, next and former keys, the
+// journal, and the other files that commands on keys read.
 func copyParticipant(c *config.Config, a AppConfig, to WorkerConfig, part string) error {
 	files, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*")
 	if err != nil {

@@ -17,12 +17,11 @@ import (
 
 const defaultPoll = 50 * time.Millisecond
 
-// Chain returns a worker.Chain for workers outside of the node's process. Parameters, round, model
-// and seed come from a state that is verified from the home's genesis on, and every draft is
-// recomputed before it is returned for signing. Any number of workers may share the result: for
-// each block that the node announces, it makes one request for all of them. It queries the first
-// node until that node fails, then the next node, and so on. It distributes transactions over all
-// nodes.
+// Chain returns a worker.Chain for workers outside of the node's process. It takes parameters,
+// round, model and seed from a state that it has verified from the home's genesis on, and it
+// recomputes a draft before it returns the draft for signing. Any number of workers can share one
+// Chain, which makes one request for each block that the node announces. It queries the first node
+// until that node fails, then the next node, and so on. It distributes transactions over all nodes.
 func Chain(clients []*client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll
@@ -77,8 +76,8 @@ func (c *chain) Await(ctx context.Context, pub []byte, lastTask *worker.Task) (*
 	return worker.NewTask(s, pub)
 }
 
-// Lead requests the node's draft while the participant may lead, and checks the draft by running
-// the rule over the draft's gradients.
+// Lead waits until the participant may lead, requests the node's draft, and checks the draft by
+// running the rule over the draft's gradients.
 func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		s, err := c.await(ctx, func(s *app.State) bool {

@@ -79,7 +79,8 @@ func readKept(path string) (k keptHeader, err error) {
 	return k, err
 }
 
-// keep writes a verified header to the file. The next start continues from that header.
+// keep writes a verified header to the file h.Kept, if there is one. The next start continues from
+// that header.
 func (h Home) keep(b *types.LightBlock) error {
 	if h.Kept == "" {
 		return nil

@@ -70,7 +70,7 @@ func newVerifier(clients []*client.Client, h Home) (*verifier, error) {
 }
 
 // advance returns the verified state after a height. It fails with ErrStale if the height is below
-// the current state's, or if the last header is older than MaxAge.
+// that of the verifier's state, or if the last header is older than MaxAge.
 func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -24,7 +24,7 @@ const (
 	// askedKey is the prefix of the keys under which a peer's attributes hold the queues of the peer's
 	// unanswered requests, one for each channel.
 	askedKey = "spdl.asked."
-	// maxOffers bounds the snapshots that one peer may offer a syncing node in offerPeriod.
+	// maxOffers is the max number of snapshots that one peer may offer a syncing node in offerPeriod.
 	// CometBFT tries the highest snapshot first and waits two minutes for a chunk, so a peer that
 	// makes offers and sends no chunks could keep the node busy without end.
 	maxOffers, offerPeriod = 2, 10 * time.Minute

@@ -19,11 +19,11 @@ const (
 	// connection in samples of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is at
 	// most two checks old.
 	unfinishedTick = 100 * time.Millisecond
-	// maxUnfinished is the base of the limit on the unfinished bytes of all peers together.
+	// maxUnfinished is the max number of bytes of unfinished messages of all peers together, before
 	// NewMessages adds the bytes of a round and of two blocks, which depend on the chain.
 	maxUnfinished = 4 << 20
-	// toleratedUnfinished is the max number of unfinished bytes with which a peer's weight starts
-	// again at 0.
+	// toleratedUnfinished is the max number of bytes of a peer's unfinished messages with which a
+	// check resets the peer's weight.
 	toleratedUnfinished = 4 << 10
 	// peerBytesKey is the key under which a peer's attributes hold its peerBytes.
 	peerBytesKey = "spdl.unfinished"
@@ -70,7 +70,8 @@ func (u *unfinishedLimiter) Finished(from p2p.Peer, channel byte, bytes int) {
 // messages the result of onWire is too high, never too low.
 const packetPayload = 1024
 
-// onWire returns the bytes of a message on the wire, in packets of packetPayload.
+// onWire returns the size of a message on the wire, in bytes, if the peer sends it in packets of
+// packetPayload.
 func onWire(channel byte, bytes int) (total int) {
 	packet := func(data int, last bool) int {
 		inner := 0
