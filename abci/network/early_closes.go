@@ -14,18 +14,18 @@ import (
 // after the handshake.
 const earlyClose = 3 * time.Second
 
-// maxEarlyCloses bounds the number of nodes that earlyCloses remembers.
+// maxEarlyCloses is the max number of nodes whose early closes are recorded.
 const maxEarlyCloses = 64
 
-// earlyCloses is a p2p reactor without messages, which remembers the nodes that closed their last connection
-// with this node during or right after the handshake.
+// earlyCloses is a p2p reactor without messages. It records the nodes that closed their last
+// connection with this node during or right after the handshake.
 type earlyCloses struct {
 	p2p.BaseReactor
 	now func() time.Time
 
 	mu           sync.Mutex
 	connectTimes map[p2p.ID]time.Time // when each connected peer was added
-	closeTimes   map[p2p.ID]time.Time // when each remembered node closed the connection
+	closeTimes   map[p2p.ID]time.Time // when each recorded node last closed a connection early
 }
 
 func newEarlyCloses() *earlyCloses {

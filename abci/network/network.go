@@ -99,7 +99,8 @@ func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
 	}
 	a.SetExpress(n.aggregates.Send)
 	a.SetReport(func(raw []byte) {
-		// CheckTx rejects this copy if evidence of the same equivocation is already pending.
+		// raw is evidence of an equivocation. CheckTx rejects it if evidence of the same
+		// equivocation is already pending.
 		go func() { _ = node.Mempool().CheckTx(raw, nil, mempool.TxInfo{}) }()
 	})
 	local := rpclocal.New(node)

@@ -42,7 +42,7 @@ func redial(ctx context.Context, sw dialer, persistent string, closes *earlyClos
 	}
 }
 
-// addressesOf returns the valid addresses of a list.
+// addressesOf returns the valid addresses of a comma-separated list.
 func addressesOf(list string) (all []*p2p.NetAddress) {
 	for peer := range strings.SplitSeq(list, ",") {
 		if address, err := p2p.NewNetAddressString(strings.TrimSpace(peer)); err == nil {

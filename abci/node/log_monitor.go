@@ -60,7 +60,7 @@ func (h logMonitor) With(keyvals ...any) log.Logger {
 func (r *Running) onError(message string, cause any) {
 	reason := fmt.Sprint(cause)
 	switch message {
-	case saidUnsigned: // CometBFT also logs this while no remote signer is connected
+	case saidUnsigned: // CometBFT logs the same message while no remote signer is connected
 		if err, ok := cause.(error); ok && errors.As(err, new(*fs.PathError)) {
 			r.fail(fmt.Errorf("%w: %w", errNoLog, err))
 		}
@@ -69,7 +69,7 @@ func (r *Running) onError(message string, cause any) {
 		if signed, ok := strings.CutPrefix(reason, saidCommittedInvalid); ok {
 			r.onDivergence(signed)
 		}
-	case saidInvalid: // block sync logs it, after it has verified the commit's signatures
+	case saidInvalid: // block sync logs this message, after it has verified the commit's signatures
 		r.onDivergence(reason)
 	case saidSyncFailed:
 		r.fail(fmt.Errorf("%w: %s; %s", errSync, reason, syncRemedy))

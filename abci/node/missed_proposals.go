@@ -19,7 +19,7 @@ import (
 type missedProposals struct {
 	height     int64    // the height of the last observed block
 	proposer   string   // the proposer's address in the header of the last observed block
-	validators []string // the validators' addresses, in the order of commits
+	validators []string // the validators' addresses, in the order of the votes in a commit
 	missed     []bool   // missed[h%n]: whether the first proposer of height h missed its last turn; n is len(validators)
 	proposers  []string // proposers[h%n]: the address of the first proposer of height h; "" while unknown
 }
@@ -38,7 +38,7 @@ func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, gradientSen
 		}
 	}
 	n := int64(len(validators))
-	if !slices.Equal(validators, t.validators) || b.Height != t.height+1 { // the rotation has changed
+	if !slices.Equal(validators, t.validators) || b.Height != t.height+1 { // the order of proposers is unknown again
 		t.validators, t.missed, t.proposers = validators, make([]bool, n), make([]string, n)
 	} else if n > 0 {
 		t.recordDecision(int64(b.DecidedLastCommit.Round), n)

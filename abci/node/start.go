@@ -291,7 +291,7 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	}
 	if r.remote != nil {
 		local := *c
-		local.PrivValidatorListenAddr = "" // CometBFT would listen for the signer itself
+		local.PrivValidatorListenAddr = "" // if it were set, CometBFT would listen for the signer too
 		c = &local
 	}
 	if err := r.connect(c, a, validator, h.Keys, options.Metrics, logger); err != nil {
@@ -311,7 +311,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 		IsDecided: r.isDecided, PoolBytes: a.Pool.MaxBytes,
 		SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain, GossipRefused: h.GossipRefused,
 	}
-	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT's listener serves the default registry
+	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT serves Prometheus's default registry
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
 		options.Metrics.Build(version.Version, app.Version, version.CometBFT())
 	}

@@ -13,8 +13,9 @@ import (
 )
 
 // History proves the records of closed rounds. A state holds only the frontier of the history's
-// tree. History holds about two hashes for each round, and a proof needs O(log rounds) hashes. The
-// zero value is an empty history. It is safe for concurrent use.
+// Merkle tree, which is not enough for a proof. History holds about two hashes for each round, and
+// a proof needs O(log rounds) hashes. The zero value is an empty history. It is safe for concurrent
+// use.
 type History struct {
 	mu     sync.Mutex
 	last   *app.Record      // the last added record; nil if the history is empty

@@ -17,8 +17,9 @@ const (
 	OpRecord = "spdl:record" // an operator from the root over the parameters to the record that has this root
 )
 
-// These are the keys of the operators above. No leaf has such a key, so a proof cannot contain an
-// operator that the verifier did not request.
+// These are the keys of the operators: keyModelHash for OpRecord, and keyWhole for OpList and
+// OpChunks. No leaf has such a key, so a proof cannot contain an operator that the verifier did not
+// request.
 const (
 	keyWhole     = "*"
 	keyModelHash = "model_hash"

@@ -61,7 +61,7 @@ type Election struct {
 // Output is the VRF output of one participant in a closed round.
 type Output struct {
 	Participant uint32 `json:"participant"`
-	Output      string `json:"output"`     // h, 64 bytes in hexadecimal
+	Output      string `json:"output"`     // 64 bytes in hexadecimal
 	Reputation  int64  `json:"reputation"` // after the round, in parts per million; a participant with 0 gets no rank
 }
 

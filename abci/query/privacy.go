@@ -12,7 +12,7 @@ import (
 type Spend struct {
 	Participant    uint32   `json:"participant"`
 	Moniker        string   `json:"moniker"`
-	Participations uint64   `json:"participations"` // the number of these gradients, in all epochs
+	Participations uint64   `json:"participations"` // the number of its gradients in closed rounds, in all epochs
 	Epsilon        *float64 `json:"epsilon"`        // null if an epoch of the chain has no ledger
 	Delta          float64  `json:"delta"`
 	Budget         float64  `json:"budget"` // the epsilon that the participant may spend

@@ -54,7 +54,7 @@ type Status struct {
 	Committed    int      `json:"committed,omitempty"` // the number of the open round's commitments that are in blocks
 	Preset       string   `json:"preset,omitempty"`
 	Rule         string   `json:"rule"`
-	TestChain    bool     `json:"test_chain,omitempty"` // whether the noise may be known, so that nothing is private
+	TestChain    bool     `json:"test_chain,omitempty"` // whether noise may come from public seeds, so nothing is private
 	// Epsilon is the largest epsilon that a participant has spent; null if an epoch has no ledger.
 	Epsilon *float64 `json:"epsilon"`
 	// Home is this node's declaration about its own home. Nobody can check it, and other nodes
@@ -295,7 +295,7 @@ func (q *Queries) record(s *app.State, epoch, t uint64) (r *app.Record, err erro
 	return r, err
 }
 
-// openRound tells an operator which round is open.
+// openRound returns a text that tells an operator which round is open.
 func openRound(s *app.State) string {
 	if s.Finished() {
 		return fmt.Sprintf("epoch %d is finished: it has the rounds 0 to %d", s.Progress.Epoch, s.Progress.Round-1)

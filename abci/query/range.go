@@ -23,7 +23,7 @@ const MaxRange = 1 << 20
 type RangeInfo struct {
 	Epoch  uint64 `json:"epoch"`
 	Round  uint64 `json:"round"`
-	Height uint64 `json:"height"`         // the height of the state with these bytes
+	Height uint64 `json:"height"`         // the height of the state that the answer is about
 	Hash   string `json:"hash,omitempty"` // the root over the chunks of a model or a velocity; empty for a state
 	Bytes  int    `json:"bytes"`          // the length of the whole answer in bytes
 }

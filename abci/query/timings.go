@@ -52,7 +52,7 @@ type Timings struct {
 	ownIndex uint32
 	hasOwn   bool
 	byRound  map[params.RoundID]*Moments
-	rounds   []params.RoundID // the keys of byRound, in the order of their first moments
+	rounds   []params.RoundID // the keys of byRound, in the order in which the rounds were added
 }
 
 func NewTimings(now func() time.Time) *Timings {

@@ -56,7 +56,7 @@ func (e *AggregateReactor) Receive(m p2p.Envelope) {
 		err = e.Pool.CheckTx(raw, nil, mempool.TxInfo{SenderP2PID: m.Src.ID()})
 	}
 	if err != nil {
-		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // usually a repetition
+		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // usually, the mempool already has it
 	}
 }
 

@@ -32,8 +32,8 @@ type offer struct {
 	peer  p2p.Peer
 	block *compactBlock
 
-	parts     *types.PartSet // the part set of consensus to which the fields missingTx and rebuilt refer
-	missingTx *hash          // a missing transaction without which no further part can be rebuilt; nil if none is missing
+	parts     *types.PartSet // the part set of consensus that missingTx and rebuilt refer to
+	missingTx *hash          // the first missing transaction at the last attempt, which the next one waits for; or nil
 	rebuilt   int            // the number of parts that were rebuilt from this offer
 }
 

@@ -33,7 +33,7 @@ const (
 	// blockTick is the interval at which a node checks whether parts or transactions have arrived.
 	// CometBFT's gossip has the same interval.
 	blockTick = 5 * time.Millisecond
-	// peerKey is the key under which a peer's attributes hold its blockPeer.
+	// peerKey is the key under which a p2p.Peer holds its blockPeer (Peer.Set).
 	peerKey = "spdl.blocks"
 )
 
@@ -59,7 +59,7 @@ type BlockReactor struct {
 	flood      bool // whether blocks are sent as CometBFT sends them
 	pool       BlockPool
 	isTrusted  func(p2p.ID) bool // whether a peer is a known node; nil means that every peer is known
-	isExpected func(hash) bool   // reports whether a transaction is about to arrive
+	isExpected func(hash) bool   // whether a transaction is about to arrive at this node
 	round      func() *cstypes.RoundState
 	deliver    func(p2p.Envelope) // hands a message to consensus
 	offers     offers

@@ -104,7 +104,7 @@ func merkleTree(leaves [][]byte) (root []byte, aunts [][][]byte) {
 	return tmhash.Sum(slices.Concat([]byte{1}, left, right)), append(aunts, others...)
 }
 
-// hash returns the hash of the block's i-th referred transaction.
+// hash returns the hash of the i-th transaction that the compact block replaces by a hash.
 func (b *compactBlock) hash(i int) hash { return hash(b.Hashes[i*len(hash{}):]) }
 
 // hasPart reports whether a part belongs to the block.

@@ -23,8 +23,8 @@ const (
 	announcePause = 20 * time.Millisecond
 	// behindPause is the interval at which the queue checks a peer that is behind this node.
 	behindPause = 100 * time.Millisecond
-	// minFlags is the number of flags (or of announcements) from which on a queue drops those of
-	// transactions that have left the pool.
+	// minFlags is the number of flags, or of announcements, at which a queue first drops the
+	// entries of transactions that have left the pool.
 	minFlags = 1024
 )
 

@@ -13,9 +13,9 @@ const (
 	// maxAnnounced is the max number of transactions that one peer has announced and that have not
 	// arrived. It is enough for the gradients of two rounds of the largest chains, and operations.
 	maxAnnounced = 1 << 13
-	// maxAllAnnounced is the max number of such transactions for all peers together. Beyond that
-	// number each peer may still announce fairAnnounced transactions (a round of 512 participants),
-	// so that many peers together cannot shut out another peer.
+	// maxAllAnnounced is the max number of announced transactions that have not arrived, for all
+	// peers together. Beyond that number each peer may still announce fairAnnounced transactions (a
+	// round of 512 participants), so that many peers together cannot shut out another peer.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
 	// requestTimeout is the time after which a request without a delivery fails. After the first
 	// failure two peers are asked, after three failures four. So k peers that withhold a transaction

@@ -196,7 +196,7 @@ func (g *TxReactor) Receive(m p2p.Envelope) {
 	case *Gossip:
 		g.onGossip(m.Src, message)
 	default:
-		g.mempoolReactor.Receive(m) // CometBFT's reactor rejects it
+		g.mempoolReactor.Receive(m) // CometBFT's reactor rejects the message
 	}
 }
 

@@ -14,7 +14,8 @@ type Checkpoint struct {
 }
 
 // LatestCheckpoint loads the last checkpoint at or before a round, or nil if there is none. The
-// checkpoint may belong to an earlier epoch: the blocks after it lead to the round all the same.
+// checkpoint may belong to an earlier epoch, because a replay of the later blocks also leads from
+// there to the round.
 func (s *Store) LatestCheckpoint(epoch, round uint64) (*Checkpoint, error) {
 	it, err := s.db.ReverseIterator([]byte{prefixCheckpoint}, append(key(prefixCheckpoint, epoch, round), 0))
 	if err != nil {

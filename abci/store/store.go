@@ -101,7 +101,7 @@ func (w batch) put(k, v []byte) {
 
 func (w batch) drop(k []byte) {
 	if err := w.Delete(k); err != nil {
-		panic(err) // see put
+		panic(err) // as in put, only an empty key or a closed batch is an error
 	}
 }
 

@@ -31,11 +31,11 @@ type Task struct {
 // phase is always Reveal.
 type Phase int
 
-// The phases.
+// These are the phases of a round for a participant.
 const (
-	Reveal Phase = iota // the participant's gradient
-	Commit              // only the participant's commitment: the gradient stays secret
-	Missed              // no transaction: the commit phase ended without the participant's commitment
+	Reveal Phase = iota // the round takes the participant's gradient
+	Commit              // the round takes only the participant's commitment, and the gradient stays secret
+	Missed              // the round takes no transaction: its commit phase ended without the participant's commitment
 )
 
 // Chain is a worker's access to the chain: in the process of its node, or over the RPC of a node.

@@ -128,7 +128,7 @@ func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uin
 	if err == nil && w.task.Params.Election.CommitReveal {
 		err = w.refreshTask(ctx)
 	}
-	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // other workers may compute in that time
+	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others may compute during delayInactive
 		w.releaseTurn()
 		w.logInactive()
 		if err := w.delayInactive(ctx); err != nil {

@@ -45,9 +45,11 @@ type entry struct {
 	ChainID  string    `json:"chain_id,omitempty"`
 	ID       []byte    `json:"participant_id,omitempty"`
 	Gradient *signedTx `json:"gradient,omitempty"`
-	// Aggregates holds the aggregates for one round, one for each view.
+	// Aggregates holds the aggregates for the last round in which the participant led, one for each
+	// view.
 	Aggregates []*signedTx `json:"aggregates,omitempty"`
-	// Mechanism, Spent and Signed are set with the gradient.
+	// Mechanism is the state of the privacy mechanism after Gradient. Mechanism, Spent and Signed
+	// are set together with Gradient.
 	Mechanism *mechanism `json:"mechanism,omitempty"`
 	// Spent is the worker's own ledger. It counts every signed gradient, while the chain's ledger
 	// counts only the gradients of closed rounds.
@@ -101,7 +103,7 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	_ = os.Remove(path + begunSuffix) // a process that was killed may have left it behind
+	_ = os.Remove(path + begunSuffix) // a killed process may have left this file behind
 	j, err := readJournal(path, chainID, id)
 	if err != nil {
 		return nil, errors.Join(err, held.Close())

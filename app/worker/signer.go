@@ -68,7 +68,7 @@ type GradientRequest struct {
 	Payload     []byte     `json:"payload"`
 	Mechanism   *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient; nil without momentum
 	Spent       []uint64   `json:"spent"`               // the total privacy cost at each RDP order, with this gradient
-	Counted     uint64     `json:"counted"`             // the number of gradients that the chain has counted
+	Counted     uint64     `json:"counted"`             // the number of its gradients that the chain has counted
 }
 
 // check rejects a request whose payload, momentum or ledger is larger than any model needs. With a

@@ -34,7 +34,7 @@ type Examples interface {
 	// ClippedSum sets dst to the sum of the gradients, at x, of the examples in picked, each
 	// clipped to the chain's clip norm. After an error the content of dst is undefined.
 	ClippedSum(ctx context.Context, dst, x []float64, picked []int) error
-	// Close ends the other program.
+	// Close ends the program that computes the gradients.
 	Close()
 }
 

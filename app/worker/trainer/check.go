@@ -85,7 +85,7 @@ func unstartedReport(err error, m params.Model) Report {
 // as equal. The rounding of float32 can cause such a distance.
 const (
 	tolerance  = 1e-3
-	maxChecked = 8 // the number of examples that are checked one by one
+	maxChecked = 8 // the max number of examples that are checked one by one
 	numCopies  = 5 // the number of copies of one example in each group that equalRows sends
 	// answerPause is the time after an answer in which the check waits for a second answer, which
 	// is a fault.
@@ -166,7 +166,7 @@ func (i *inspection) demands() []demand {
 		return all
 	}
 	groups := strings.NewReplacer("an example", "a group", "example", "group")
-	for k := range all { // the batch consists of groups
+	for k := range all { // the demands are on groups, not on examples
 		all[k].demand = groups.Replace(all[k].demand)
 	}
 	return append(all, demand{"a group is the sum of its examples, clipped once", i.compareLargestGroups},

@@ -68,7 +68,8 @@ func HashCode(folder string) (Code, error) { return copyCode(folder, "") }
 func copyCode(folder, copyFolder string) (c Code, err error) {
 	hash, total := sha256.New(), int64(0)
 	hash.Write([]byte(codeFormat))
-	// WalkDir visits a folder by file name, so the order is the same on every machine.
+	// WalkDir visits the files of a folder in the order of their names, so the order is the same on
+	// every machine.
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == folder {
 			return err

@@ -21,10 +21,10 @@ const (
 // These are the types of frames. A frame consists of its type, the length of its body as four bytes
 // in little endian, and the body.
 const (
-	frameHello    = 'H' // both ways
+	frameHello    = 'H' // in both directions
 	frameGradient = 'G' // to the trainer
-	frameEvaluate = 'E' // both ways
-	frameGroups   = 'U' // both ways, from version 2
+	frameEvaluate = 'E' // in both directions
+	frameGroups   = 'U' // in both directions, from version 2
 	frameBye      = 'B' // to the trainer
 	frameRows     = 'R' // from the trainer
 	frameSum      = 'S' // from the trainer

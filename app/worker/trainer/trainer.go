@@ -41,8 +41,8 @@ type Config struct {
 	Pause   time.Duration // the pause before the first restart, which doubles with each failure; default 1 s
 	Share   Share
 	Sandbox sandbox.Settings
-	// Approved lists the hashes of code that may run, in addition to the hash in the chain's model.
-	// If Approved is empty and the model has no hash, any code may run.
+	// Approved lists the hashes of code that is allowed to run, in addition to the hash in the
+	// chain's model. If Approved is empty and the model has no hash, any code is allowed.
 	Approved []string
 	Log      func(message string, keyvals ...any) // gets the lines of the trainer's standard error; may be nil
 }

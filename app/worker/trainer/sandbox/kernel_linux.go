@@ -11,7 +11,7 @@ import (
 // landlockVersions lists Landlock's rule sets by ABI version, beginning with version 1.
 var landlockVersions = []landlock.Config{landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6}
 
-// scopes is the first ABI version that confines signals.
+// scopes is the first Landlock ABI version that confines signals.
 const scopes = 6
 
 // abi returns the latest Landlock ABI version that the kernel and this package both support fully,
