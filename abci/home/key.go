@@ -277,7 +277,7 @@ func (s *Keystore) readKey(what, path string, into any) error {
 }
 
 // checkEd25519 rejects a key that is not a complete ed25519 private key, because the methods of
-// such a key would panic.
+// an incomplete key would panic.
 func checkEd25519(key crypto.PrivKey) error {
 	priv, ok := key.(ed25519.PrivKey)
 	if !ok || len(priv) != stded25519.PrivateKeySize {
