@@ -72,9 +72,11 @@ type Pool struct {
 	byHash      map[[32]byte]*tx.Tx     // the transactions in the slots, by hash
 	bySignature map[signatureKey]*tx.Tx // the latest transaction with each signature
 	order       []slot                  // the slots in order of arrival
-	// pending and operations are the transactions for snapshots, in order of arrival. The pool only
-	// appends to these slices, so that snapshots share their memory.
+	// pending and operations are the transactions for snapshots, in order of arrival, and senders are
+	// the participants that Snapshot.Senders lists. The pool only appends to these slices, so that
+	// snapshots share their memory.
 	pending, operations []*tx.Tx
+	senders             []uint32
 	bytes               int64              // the total size of the transactions in the slots
 	limit               int64              // the max value of bytes; 0 means no limit
 	rejected            map[slot]Aggregate // the open round's aggregates that failed execution
@@ -85,9 +87,11 @@ type Pool struct {
 }
 
 func New(state *app.State, limit int64, now func() time.Time) *Pool {
-	return &Pool{state: state, slots: map[slot]*tx.Tx{}, byHash: map[[32]byte]*tx.Tx{},
+	p := &Pool{state: state, slots: map[slot]*tx.Tx{}, byHash: map[[32]byte]*tx.Tx{},
 		bySignature: map[signatureKey]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst),
 		checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]Aggregate{}, changed: make(chan struct{})}
+	p.exposeAll()
+	return p
 }
 
 // Add admits a transaction, or returns the reason for the rejection. If the transaction contradicts
@@ -362,20 +366,37 @@ func (p *Pool) notify() {
 	p.changed = make(chan struct{})
 }
 
-// expose adds the transaction in a slot to pending or operations, unless the transaction belongs to
-// the next round.
+// expose adds the transaction in a slot to pending or operations, and its sender to senders. It
+// ignores a transaction of the next round.
 func (p *Pool) expose(at slot) {
 	switch {
 	case !at.ofRound():
 		p.operations = append(p.operations, p.slots[at])
 	case at.Epoch == p.state.Progress.Epoch && at.Round == p.state.Progress.Round:
 		p.pending = append(p.pending, p.slots[at])
+		if p.isAwaited(at) {
+			p.senders = append(p.senders, at.Participant)
+		}
 	}
 }
 
-// exposeAll rebuilds pending and operations from the slots.
+// isAwaited reports whether the open phase of the round waits for the kind of a slot: for gradients,
+// or in the commit phase for commitments of participants without one.
+func (p *Pool) isAwaited(at slot) bool {
+	if p.state.Committing() {
+		return at.Kind == tx.KindCommit && p.state.Commitment(at.Participant) == nil
+	}
+	return at.Kind == tx.KindGradient
+}
+
+// exposeAll rebuilds pending, operations and senders from the state and the slots.
 func (p *Pool) exposeAll() {
-	p.pending, p.operations = nil, nil
+	p.pending, p.operations, p.senders = nil, nil, nil
+	if p.state.Committing() {
+		for _, c := range p.state.Progress.Commitments {
+			p.senders = append(p.senders, c.Participant)
+		}
+	}
 	for _, at := range p.order {
 		p.expose(at)
 	}

@@ -15,6 +15,8 @@ type Snapshot struct {
 	Operations []*tx.Tx        // the operations, in order of arrival
 	LastGrowth time.Time       // the time when the last gradient or commitment arrived
 	Changed    <-chan struct{} // closed at the pool's next change
+
+	senders []uint32 // what Senders returns
 }
 
 // Snapshot returns a snapshot of the open round's transactions and the operations.
@@ -23,30 +25,14 @@ func (p *Pool) Snapshot() Snapshot {
 	defer p.mu.Unlock()
 	return Snapshot{
 		State: p.state, LastGrowth: p.lastGrowth, Changed: p.changed,
-		Pending: slices.Clip(p.pending), Operations: slices.Clip(p.operations),
+		Pending: slices.Clip(p.pending), Operations: slices.Clip(p.operations), senders: slices.Clip(p.senders),
 	}
 }
 
 // Senders lists the participants with a pending gradient for the open round. In the commit phase it
-// lists the participants whose commitment is pending or in the state.
-func (v Snapshot) Senders() []uint32 {
-	all := make([]uint32, 0, len(v.Pending)+len(v.State.Progress.Commitments))
-	committing := v.State.Committing()
-	if committing {
-		for _, c := range v.State.Progress.Commitments {
-			all = append(all, c.Participant)
-		}
-	}
-	for _, t := range v.Pending {
-		switch {
-		case t.Gradient != nil && !committing:
-			all = append(all, t.Gradient.Participant)
-		case t.Commit != nil && committing && v.State.Commitment(t.Commit.Participant) == nil:
-			all = append(all, t.Commit.Participant)
-		}
-	}
-	return all
-}
+// lists the participants whose commitment is pending or in the state. The caller must not modify the
+// slice.
+func (v Snapshot) Senders() []uint32 { return v.senders }
 
 // Holds reports whether the snapshot has an aggregate with the leader and the view of a.
 func (v Snapshot) Holds(a *tx.Aggregate) bool {
@@ -59,15 +45,12 @@ func (v Snapshot) Holds(a *tx.Aggregate) bool {
 }
 
 // HasQuorum reports whether N-f gradients have arrived, or in the commit phase N-f commitments.
-func (v Snapshot) HasQuorum() bool {
-	least := v.State.Active() - v.State.F()
-	return len(v.Pending)+len(v.State.Progress.Commitments) >= least && len(v.Senders()) >= least
-}
+func (v Snapshot) HasQuorum() bool { return len(v.senders) >= v.State.Active()-v.State.F() }
 
 // Complete reports whether all required gradients have arrived, or in the commit phase all required
 // commitments.
 func (v Snapshot) Complete() bool {
-	return len(v.Pending) >= v.State.MissingRequired(nil) && v.State.MissingRequired(v.Senders()) == 0
+	return len(v.senders) >= v.State.MissingRequired(nil) && v.State.MissingRequired(v.senders) == 0
 }
 
 // MayCloseShort reports whether a block at the given height is allowed to close the round although
