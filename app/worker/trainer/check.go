@@ -105,7 +105,7 @@ type inspection struct {
 }
 
 // Inspect starts a trainer, sends it requests that reveal a breach of the guarantee, and returns a
-// report on its answers. It fails only if the configuration is not valid or ctx ends; the trainer's
+// report on its answers, which ends with the first answer that is late. It fails only if the configuration is not valid or ctx ends; the trainer's
 // faults are in the report.
 func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, batch int, seed uint64) (Report,
 	error) {
@@ -138,6 +138,9 @@ func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, ba
 			return i.report, ctx.Err()
 		}
 		i.note(look.demand, err, note)
+		if errors.Is(err, errLate) { // the other demands would wait as long, each of them
+			break
+		}
 	}
 	return i.report, nil
 }

@@ -114,6 +114,9 @@ func launch(c Config) (k *child, err error) {
 	return k, nil
 }
 
+// errLate means that a child's answer was not complete in time.
+var errLate = errors.New("no answer in time")
+
 // ask writes a frame, and calls answer to read the reply. Write and read fail when ctx ends. From
 // protocol version 2 on the frame's body begins with a unique number, which the reply repeats.
 func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*reply) error) error {
@@ -136,7 +139,7 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*re
 	case err == nil:
 		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no answer in time")
+		return fmt.Errorf("%w%s", errLate, r.partial)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) ||

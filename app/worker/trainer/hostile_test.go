@@ -37,6 +37,21 @@ func TestSecondAnswer(t *testing.T) {
 	require.ErrorContains(t, err, "nothing asked for")
 }
 
+// TestMissingRows: of a trainer that answers a batch with one row, the error says how many rows came,
+// and the check ends there: with each further demand it would wait as long.
+func TestMissingRows(t *testing.T) {
+	t.Parallel()
+	c, _ := study(t, "one-row")
+	c.Argv[1], c.Timeout = "testdata/hostile.py", 5*time.Second // python3 must start within it
+	report, err := Inspect(t.Context(), c, linear(params.ClippingRows), params.Privacy{Clip: 1}, 20, 1)
+	require.NoError(t, err)
+	require.True(t, report.Refuted)
+	last := report.Findings[len(report.Findings)-1]
+	require.Equal(t, "a batch is answered in time", last.Demand)
+	require.Equal(t, "trainer failed: no answer in time: 1 of 20 rows came, want one for each example, no mean over the "+
+		"batch", last.Note)
+}
+
 // TestPipesHeldOpen: the worker does not wait for a trainer that has ended, even if a process that
 // it started holds its standard input and output open.
 func TestPipesHeldOpen(t *testing.T) {

@@ -286,6 +286,9 @@ func (t *Trainer) sumRows(r *reply, dst []float64, n int) error {
 func (t *Trainer) eachRow(r *reply, d, n int, visit func(row []float64, norm float64)) error {
 	row := make([]float64, d)
 	for got, first := 0, true; got < n || first; first = false {
+		if got > 0 {
+			r.partial = fmt.Sprintf(": %d of %d rows came, want one for each example, no mean over the batch", got, n)
+		}
 		body, err := r.frame(frameRows, max(maxRows, 4*d))
 		if err != nil {
 			return err

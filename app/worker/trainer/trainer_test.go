@@ -251,6 +251,7 @@ func TestInspect(t *testing.T) {
 		{"clip", "sum", "an example alone is within the clip norm", "does not clip"},
 		{"length", "rows", "a batch is answered in time", "want whole rows of 24 bytes"},
 		{"sum-length", "sum", "a batch is answered in time", "at most 48"},
+		{"batch-mean", "rows", "a batch is answered in time", "returned 1 row of 6 numbers for 20 examples, want shape [20, 6]"},
 		{"nan", "rows", "a batch is answered in time", "no finite number"},
 		{"slow-once", "rows", "a batch is answered in time", "no answer in time"},
 		{"crash", "rows", "a batch is answered in time", "ended by itself"},

@@ -69,6 +69,8 @@ while True:
             sys.stderr.flush()
             os._exit(7)
         answer = b"".join(row(i) for i in struct.unpack_from("<%dI" % n, body, 4))
+        if MODE == "one-row":  # a mean over the batch
+            answer = answer[:4 * D]
         tell(b"R", answer, number)
         if MODE == "twice" and n:
             tell(b"R", answer)

@@ -68,6 +68,8 @@ class Study:
             rows[0][0] = float("nan")
         if MODE == "length":
             rows = [r[:-1] for r in rows]
+        if MODE == "batch-mean" and rows:
+            return [sum(c) / len(rows) for c in zip(*rows)]
         if MODE == "order":
             rows = [[v * (1 + k) for v in r] for k, r in enumerate(rows)]
         if MODE == "random":

@@ -24,7 +24,7 @@ import json
 import os
 import struct
 import sys
-from typing import Any, BinaryIO, Callable, Dict, Optional
+from typing import Any, BinaryIO, Callable, Dict, List, Optional
 
 from .floats import decode, encode
 from .groups import numbered
@@ -133,8 +133,18 @@ class _Session:
             return
         step = max(1, MAX_ROWS // (4 * self.hello.dimension))
         for at in range(0, max(n, 1), step):
-            rows = encode(self.study.gradients(x, indices[at:at + step]), "f") if n else b""
-            self.send(b"R", rows)
+            self.send(b"R", self.rows(x, indices[at:at + step]) if n else b"")
+
+    def rows(self, x: Any, indices: List[int]) -> bytes:
+        """The rows of some examples. Rows may come in several frames, so SPDL would wait for those that are missing:
+        another number of whole rows is an error here."""
+        assert self.hello is not None
+        rows, d, n = encode(self.study.gradients(x, indices), "f"), self.hello.dimension, len(indices)
+        if len(rows) % (4 * d) == 0 and len(rows) != 4 * d * n:
+            raise ValueError("gradients returned %d row%s of %d numbers for %d examples, want shape [%d, %d]: one gradient "
+                             "for each example, not a mean or a sum over the batch"
+                             % (len(rows) // (4 * d), "" if len(rows) == 4 * d else "s", d, n, n, d))
+        return rows
 
     def group_sum(self, body: bytes) -> None:
         assert self.hello is not None

@@ -95,6 +95,17 @@ class TestProtocol(unittest.TestCase):
         s.answer(b"G", question())
         self.assertEqual(list(decode(taken(s.out)[1])), [0.0] * 6)
 
+    def test_a_mean_over_the_batch_is_an_error_at_once(self):
+        class Mean(Study):
+            def gradients(self, parameters, indices):
+                return [float(i) for i in range(6)]
+
+        s, _ = session(None, made=lambda shapes: Mean(shapes))
+        s.answer(b"G", question(1))
+        self.assertEqual(taken(s.out), (b"R", encode(range(6), "f")))
+        with self.assertRaisesRegex(ValueError, r"returned 1 row of 6 numbers for 3 examples, want shape \[3, 6\]"):
+            s.answer(b"G", question(1, 3, 4))
+
     def test_the_best_version_is_spoken(self):
         self.assertEqual(session(None)[1]["protocol"], 1)
         self.assertEqual(session(None, protocols=[1])[1]["protocol"], 1)
