@@ -94,6 +94,31 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 	require.NotContains(t, stdout, "batch is for")
 }
 
+// TestLabelsOfTemplates: a label of a template's table that is no class of the chain keeps a net from
+// being made. The error has the row and the bound, and not the label, which is private.
+func TestLabelsOfTemplates(t *testing.T) {
+	python := stage.Python(t, "numpy")
+	for _, name := range []string{"numpy-csv", "sklearn"} {
+		for _, label := range []string{"77", "-77", "0.77", "nan"} {
+			dir, net := filepath.Join(t.TempDir(), "study"), filepath.Join(t.TempDir(), "net")
+			_, stderr, code := spdl(t, "new", dir, "--template", name, "--python", python)
+			require.Zero(t, code, stderr)
+			file := filepath.Join(dir, "data.csv")
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			lines := strings.Split(string(text), "\n")
+			lines[3] = lines[3][:strings.LastIndex(lines[3], ",")+1] + label
+			require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
+			_, stderr, code = spdl(t, "testnet", "init", "--manifest", filepath.Join(dir, "net.toml"), "--home", net)
+			require.Equal(t, 1, code)
+			require.Contains(t, stderr, "data.csv: the label of row 3 below the header is no whole number from 0 to 2, as "+
+				"the chain has 3 classes; 1 of 5000 labels are outside")
+			require.NotContains(t, stderr, "77")
+			require.NoDirExists(t, net)
+		}
+	}
+}
+
 // TestWrongStudy: a trainer that breaks its promise is refused with exit code 1 and the reason,
 // wrong use with 2.
 func TestWrongStudy(t *testing.T) {

@@ -8,26 +8,28 @@ from typing import Any, Sequence, Tuple
 import numpy as np
 
 from spdl_trainer import Hello, for_testing, serve
+from spdl_trainer.loaded import classes_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def load(path: str, label: str) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+def load(path: str, label: str, classes: int) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of a CSV file with a header the numbers, the column of labels, 0 to classes-1, and whether a row
-    is for testing."""
+    is for testing. Another label is an error at the start."""
     with open(path) as f:
         names = f.readline().strip().split(",")
         rows = np.array([line.split(",") for line in f], dtype=float)
     at = names.index(label)
     tested = np.array([for_testing(row) for row in rows], dtype=bool)
-    return np.delete(rows, at, axis=1), rows[:, at].astype(int), tested
+    return np.delete(rows, at, axis=1), classes_of(os.path.basename(path), rows[:, at], classes), tested
 
 
 class Study:
     def __init__(self, hello: Hello) -> None:
         self.hello = hello
         path = os.path.join(HERE, hello.config["file"])
-        x, y, tested = load(path, hello.config["label"])
+        classes = next(t["shape"][0] for t in hello.tensors if t["name"] == "weight")
+        x, y, tested = load(path, hello.config["label"], classes)
         # About a fifth is the test set of all; the rest is dealt out.
         self.test = x[tested], y[tested]
         x, y = x[~tested], y[~tested]

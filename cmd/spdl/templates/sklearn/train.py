@@ -9,6 +9,7 @@ from typing import Any, Sequence, Tuple
 import numpy as np
 
 from spdl_trainer import Hello, for_testing, serve
+from spdl_trainer.loaded import classes_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -37,7 +38,8 @@ class Study:
         self.hello = hello
         rows = np.loadtxt(os.path.join(HERE, hello.config["file"]), delimiter=",", skiprows=1)
         # Bounds from the configuration and not from the data: a mean of the data is not private.
-        x, y = rows[:, :-1] / hello.config["scale"], rows[:, -1].astype(int)
+        classes = next(t["shape"][0] for t in hello.tensors if t["name"] == "coef_")
+        x, y = rows[:, :-1] / hello.config["scale"], classes_of(hello.config["file"], rows[:, -1], classes)
         tested = np.array([for_testing(row) for row in rows], dtype=bool)
         self.x_test, self.y_test = x[tested], y[tested]
         x, y = x[~tested], y[~tested]

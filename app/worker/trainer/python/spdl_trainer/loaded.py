@@ -12,6 +12,18 @@ NAMES = ("x", "y", "x_test", "y_test", "groups")
 ROWS = 4096  # that are searched at once, which bounds the memory
 
 
+def classes_of(source: str, labels: Array, classes: int) -> Array:
+    """The column of labels of a whole table as whole numbers. Raises Unsuitable unless each is one from 0 to
+    classes-1; the error names the first wrong row, counted from 1 below the header, and no label: labels are
+    private."""
+    bad = np.flatnonzero(~((labels >= 0) & (labels < classes) & (labels == np.floor(labels))))
+    if len(bad):
+        raise Unsuitable("%s: the label of row %d below the header is no whole number from 0 to %d, as the chain has %d "
+                         "classes; %d of %d labels are outside"
+                         % (source, bad[0] + 1, classes - 1, classes, len(bad), len(labels)))
+    return labels.astype(np.int64)
+
+
 class Loaded:
     """The arrays that load returned, in NumPy, of which each row has been checked. Every error is Unsuitable
     and names the source, as "load of my.py", the array, the row and the bound, but no label: labels are private,
