@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-func grouped(*exec.Cmd) {}
+func setProcessGroup(*exec.Cmd) {}
 
 func terminate(*os.Process) {}
 func kill(p *os.Process)    { _ = p.Kill() }
