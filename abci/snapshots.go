@@ -45,8 +45,12 @@ func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnaps
 	r := &abcitypes.ResponseListSnapshots{}
 	for _, h := range heights {
 		hashes, err := a.store.Snapshot(h)
-		if err != nil || hashes == nil {
-			continue // the snapshot has been dropped
+		if err != nil {
+			a.log.Error("snapshot not offered to peers: it cannot be read", "height", h, "err", err)
+			continue
+		}
+		if hashes == nil {
+			continue // the snapshot has been dropped since the call of Snapshots
 		}
 		hash := sha256.Sum256(hashes)
 		r.Snapshots = append(r.Snapshots, &abcitypes.Snapshot{
