@@ -59,7 +59,7 @@ func ListenAt(external string) string {
 // DefaultConfig returns CometBFT's configuration with settings that made a measured difference: one
 // block a round (an empty block only after an idle second), no commit timeout, high rate limits and
 // short gossip sleeps. timeout_propose leaves time for the proposer's wait, the aggregation and the
-// transfer of the block.
+// transfer of the block. Metrics, if enabled, are served on the loopback interface.
 func DefaultConfig() *config.Config {
 	c := config.DefaultConfig()
 	c.Consensus.TimeoutCommit = 0
@@ -77,6 +77,7 @@ func DefaultConfig() *config.Config {
 	c.RPC.MaxBodyBytes = 9 << 20 // enough for max_tx_bytes in base64 in a JSON request
 	c.Mempool.MaxTxBytes = 6 << 20
 	c.Mempool.Size = 10_000
+	c.Instrumentation.PrometheusListenAddr = "127.0.0.1:26660" // CometBFT's default is all interfaces
 	c.LogLevel = "app:info,worker:info,*:error"
 	return c
 }

@@ -2,6 +2,7 @@ package home_test
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,6 +53,26 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte("[worker\n"), 0o600))
 	_, _, err = home.Load(dir)
 	require.Error(t, err)
+}
+
+// TestListenersOfANewHome: only p2p, for which init has a flag, and what its user changes can listen to other hosts.
+func TestListenersOfANewHome(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	_, err = home.Set(dir, "instrumentation.prometheus", "true")
+	require.NoError(t, err)
+	c, a, err := home.Load(dir)
+	require.NoError(t, err)
+	require.True(t, c.Instrumentation.IsPrometheusEnabled())
+	for key, laddr := range map[string]string{
+		"rpc.laddr": c.RPC.ListenAddress, "explorer.laddr": a.Explorer.Laddr,
+		"instrumentation.prometheus_listen_addr": c.Instrumentation.PrometheusListenAddr,
+	} {
+		host, _, err := net.SplitHostPort(strings.TrimPrefix(laddr, "tcp://"))
+		require.NoError(t, err, key)
+		require.True(t, net.ParseIP(host).IsLoopback(), "%s is %s", key, laddr)
+	}
 }
 
 // TestVariableWithoutKey: an environment variable also sets a key that the file does not have.
