@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/cmd/internal/cli/figures"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -23,12 +25,15 @@ func TestExperimentUsage(t *testing.T) {
 		"N >= 4f+1":                  {"experiment", "attacks", "--rules", "bulyan"},
 		"tolerates f = 0 attackers":  {"experiment", "attacks", "--nodes", "3"},
 		"accepts 1 arg":              {"report"},
-		"--file is x.csv, want":      {"report", ".", "--file", "x.csv"},
+		"--out is x.csv, want":       {"report", ".", "--out", "x.csv"},
 	} {
 		_, stderr, code := spdl(t, args...)
 		require.Equal(t, 2, code, "%v", args)
 		require.Contains(t, stderr, text)
 	}
+	var out, errs bytes.Buffer
+	require.Equal(t, 2, figures.Main(t.Context(), []string{"report", ".", "--file", "x.csv"}, &out, &errs))
+	require.Regexp(t, "^spdl-figures: --out is x.csv, want", errs.String(), "release 0.1 had --file")
 	_, stderr, code := spdl(t, "report", t.TempDir())
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "spdl-figures experiment")

@@ -56,12 +56,12 @@ func Exit(err error) int {
 	return Failure
 }
 
-// PrintError writes an error to standard error: as a line, or with -o json as a line with a JSON
-// object.
-func PrintError(w io.Writer, args []string, err error) {
+// printError writes an error of a program to standard error: as a line, or with -o json as a line
+// with a JSON object.
+func printError(w io.Writer, program string, args []string, err error) {
 	text := Plain(TextOf(err))
 	if !wantsJSON(args) {
-		fmt.Fprintln(w, "spdl:", text)
+		fmt.Fprintf(w, "%s: %s\n", program, text)
 		return
 	}
 	said := struct {

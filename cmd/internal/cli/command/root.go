@@ -17,7 +17,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return 0
 	}
-	PrintError(root.ErrOrStderr(), args, err)
+	printError(root.ErrOrStderr(), root.Name(), args, err)
 	return Exit(err)
 }
 

@@ -35,14 +35,16 @@ func Command() *cobra.Command {
 		Example: "  spdl-figures report build/figures\n  spdl testnet start --home ./net && spdl-figures report ./net",
 		Args:    cobra.ExactArgs(1),
 	}, o.run)
-	command.Flag(cmd, &o.file, "file", "", "where the page goes (default: DIR/report.html)")
+	command.Flag(cmd, &o.out, "out", "", "where the page goes (default: DIR/report.html)")
+	command.Flag(cmd, &o.out, "file", "", "the name of --out in release 0.1")
+	cobra.CheckErr(cmd.Flags().MarkHidden("file"))
 	return cmd
 }
 
-type options struct{ file string }
+type options struct{ out string }
 
 func (o *options) run(r *command.Run, args []string) error {
-	if err := command.CheckEnding("file", o.file, "it is an HTML page", ".html", ".htm"); err != nil {
+	if err := command.CheckEnding("out", o.out, "it is an HTML page", ".html", ".htm"); err != nil {
 		return err
 	}
 	var text []byte
@@ -55,7 +57,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	path := o.file
+	path := o.out
 	if path == "" {
 		path = filepath.Join(args[0], "report.html")
 	}
