@@ -44,9 +44,9 @@ type Options struct {
 	// ChainID is the chain id in the node's genesis. A snapshot of another chain is rejected.
 	ChainID string
 	Program string // the version of the program, as Info returns it
-	// GenesisVersion is the state machine version in the node's genesis. The default is StateMachine.
-	// State sync takes it for the version of a received state that records no upgrade, and rejects
-	// such a state if GenesisVersion and StateMachine differ.
+	// GenesisVersion is the state machine version in the node's genesis. The default is
+	// StateMachine. A received state that records no upgrade has this version. So if GenesisVersion
+	// and StateMachine differ, state sync rejects such a state.
 	GenesisVersion uint64
 	// OwnKey is the public key of the participant whose worker runs with this node. Timings and
 	// metrics use it. It may be nil.
@@ -54,10 +54,10 @@ type Options struct {
 	// OnFinalized is called by every successful FinalizeBlock, in CometBFT's goroutine, with the
 	// decided block and the outcome. It may be nil.
 	OnFinalized func(*abcitypes.RequestFinalizeBlock, *app.Outcome)
-	// IsDecided reports whether at least one honest validator has decided the block of a height.
-	// PrepareProposal does not wait at such a height: CometBFT processes the decided block only after
-	// PrepareProposal has returned, so a node that waited would never catch up with a fast chain. By
-	// default IsDecided returns false.
+	// IsDecided reports whether at least one honest validator has decided the block of the given
+	// height. PrepareProposal does not wait at such a height: CometBFT processes the decided block
+	// only after PrepareProposal has returned, so a node that waited would never catch up with a
+	// fast chain. By default IsDecided returns false.
 	IsDecided func(height int64) bool
 	// Admits returns an error if the node with the given id may not connect. CometBFT's peer filter
 	// calls it. By default every node may connect.

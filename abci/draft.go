@@ -66,7 +66,7 @@ func (a *Application) Pending() (raws [][]byte, round uint64) {
 	return raws, v.State.Progress.Round
 }
 
-// PoolTx returns the pending transaction with a hash, or nil.
+// PoolTx returns the pending transaction with the given hash, or nil.
 func (a *Application) PoolTx(hash [32]byte) *tx.Tx { return a.pool.Load().Find(hash) }
 
 // HashOf returns the hash of a transaction. For a pending transaction it need not compute the hash.

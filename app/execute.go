@@ -67,8 +67,8 @@ func (b Block) Round() (round, operations []*tx.Tx) {
 	return b.Txs[:end:end], b.Txs[end:]
 }
 
-// Commits splits a block's transactions after the round into the commitments and the operations
-// after them.
+// Commits returns the transactions of a block that follow those of the round, in two parts: first
+// the commitments, and then the operations.
 func (b Block) Commits() (commits, operations []*tx.Tx) {
 	_, rest := b.Round()
 	n := 0

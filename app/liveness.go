@@ -12,7 +12,7 @@ const (
 	absentCost, presentGain = 3, 2
 
 	inactiveFrom = 3 * absentCost
-	maxAbsence   = inactiveFrom + presentGain // max score; after it, two gradients end a participant's inactivity
+	maxAbsence   = inactiveFrom + presentGain // the max score; a participant with this score is active again after two gradients
 	probeEvery   = 8                          // an inactive participant has one probe round in 8 * 2^lapses rounds
 	maxLapses    = 4                          // max lapses; a start of inactivity and a missed probe round add one each
 )
@@ -20,7 +20,8 @@ const (
 // isInactive reports whether the participant is inactive: rounds close without waiting for it.
 func (s *State) isInactive(p *Participant) bool { return p.Absence >= inactiveFrom }
 
-// IsInactive reports whether the participant with an index is inactive; false if there is none.
+// IsInactive reports whether the participant with the given index is inactive. It returns false if
+// there is no such participant.
 func (s *State) IsInactive(index uint32) bool {
 	return uint64(index) < uint64(len(s.Participants)) && s.isInactive(&s.Participants[index])
 }
@@ -31,9 +32,9 @@ func (s *State) isProbed(p *Participant) bool {
 	return s.isInactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
-// NextProbe returns the next round that waits for an inactive participant: the open round or a later
-// round. The result may exceed the epoch's number of rounds. ok is false unless the participant with
-// the index is inactive.
+// NextProbe returns the next round that waits for an inactive participant: the open round or a
+// later round. The result may exceed the epoch's number of rounds. ok reports whether the
+// participant with the given index is inactive.
 func (s *State) NextProbe(index uint32) (round uint64, ok bool) {
 	if !s.IsInactive(index) {
 		return 0, false
@@ -62,8 +63,9 @@ func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.required)) && s.required[index]
 }
 
-// MissingRequired returns the number of required participants that are not in present. present lists
-// the participants whose gradient the caller has, or in the commit phase, whose commitment it has.
+// MissingRequired returns the number of required participants that are not in present. present
+// lists the participants whose gradients the caller has. In the commit phase it lists the
+// participants whose commitments the caller has.
 func (s *State) MissingRequired(present []uint32) int {
 	if len(present) == 0 {
 		return s.requiredCount

@@ -108,18 +108,19 @@ func (s *State) Active() int {
 // F returns f, the number of Byzantine participants that the rule withstands among the active ones.
 func (s *State) F() int { return s.Params.Rule.F(s.Active()) }
 
-// IsClosed reports whether a round of an epoch comes before the open round: the round is closed, or
-// was never opened because its epoch ended.
+// IsClosed reports whether the given round comes before the open round: the round is closed, or was
+// never opened because its epoch ended.
 func (s *State) IsClosed(epoch, round uint64) bool {
 	return isEarlier(epoch, round, s.Progress.Epoch, s.Progress.Round)
 }
 
-// isOpen reports whether a round of an epoch is the open round.
+// isOpen reports whether the given round of the given epoch is the open round.
 func (s *State) isOpen(epoch, round uint64) bool {
 	return epoch == s.Progress.Epoch && round == s.Progress.Round
 }
 
-// participant returns the active participant with an index, or nil.
+// participant returns the participant with the given index, or nil if there is no such participant
+// or if it is not active.
 func (s *State) participant(index uint32) *Participant {
 	if uint64(index) >= uint64(len(s.Participants)) || !s.Participants[index].Active {
 		return nil
@@ -127,7 +128,7 @@ func (s *State) participant(index uint32) *Participant {
 	return &s.Participants[index]
 }
 
-// Find returns the active participant with the ed25519 public key.
+// Find returns the active participant whose current signing key is pub, an ed25519 public key.
 func (s *State) Find(pub []byte) (Participant, bool) {
 	for _, p := range s.Participants {
 		if p.Active && string(p.PubKey) == string(pub) {

@@ -142,7 +142,7 @@ func (ad *Control) Trusts(id p2p.ID) bool {
 	return ad.persistentIDs[id] || ad.allowed[id] || ad.members[id]
 }
 
-// Admit returns nil if the node with an id may connect, and errStranger if not.
+// Admit returns nil if the node with the given id may connect, and errStranger if not.
 func (ad *Control) Admit(id string) error {
 	if ad.isClosed() && !ad.Trusts(p2p.ID(strings.ToLower(id))) {
 		return fmt.Errorf("%w: %s (p2p.allowed_peers of app.toml lets in others)", errStranger, id)
@@ -150,8 +150,9 @@ func (ad *Control) Admit(id string) error {
 	return nil
 }
 
-// AdmitAddress returns errTooManyHandshakes if a connection from an address must not begin its
-// handshake, because too many unknown addresses connect. It returns nil if strangers may connect.
+// AdmitAddress returns errTooManyHandshakes if a connection from the given address must not begin
+// its handshake, because too many unknown addresses connect. It returns nil if strangers may
+// connect.
 func (ad *Control) AdmitAddress(address string) error {
 	if !ad.isClosed() {
 		return nil

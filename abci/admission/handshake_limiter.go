@@ -18,11 +18,12 @@ import (
 var errTooManyHandshakes = errors.New("too many connections from addresses at which no member's node was")
 
 const (
-	// handshakeRate is the max number of handshakes per second with unknown addresses, on average, and
-	// handshakeBurst the max number at once. CometBFT waits six seconds for a silent connection, so
-	// such connections occupy at most 6*10+50 = 110 of the inbound places, of which there are at least
-	// minInbound. The limit is needed because a handshake costs half a millisecond of a core, and
-	// CometBFT allocates a peer's buffers before it asks the application whether to admit the peer.
+	// handshakeRate is the max number of handshakes per second with unknown addresses, on average,
+	// and handshakeBurst the max number at once. CometBFT waits six seconds for a silent
+	// connection, so such connections occupy at most 6*10+50 = 110 inbound places. A node has at
+	// least minInbound of them. The limit is needed because a handshake costs half a millisecond of
+	// a core, and CometBFT allocates a peer's buffers before it asks the application whether to
+	// admit the peer.
 	handshakeRate, handshakeBurst = 10, 50
 	// addressPause is the min time between two handshakes from one unknown IPv4 address or IPv6 /64
 	// network, so that a few addresses cannot use up all handshakes.
@@ -57,8 +58,8 @@ func newHandshakeLimiter() *handshakeLimiter {
 		strangerLimiter: rate.NewLimiter(handshakeRate, handshakeBurst)}
 }
 
-// add records that an address is known. If there are maxAddresses known addresses, add first drops
-// those that are older than addressMemory; if none is, it ignores the new address.
+// add records that the address ip is known. If there are maxAddresses known addresses, add first
+// drops those that are older than addressMemory; if none is, it ignores the new address.
 func (d *handshakeLimiter) add(ip string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,7 +77,7 @@ func (d *handshakeLimiter) add(ip string) {
 	d.trustedTimes[ip] = now
 }
 
-// admit returns nil if a connection from an address (host:port) may begin its handshake, and
+// admit returns nil if a connection from the given address (host:port) may begin its handshake, and
 // errTooManyHandshakes if not.
 func (d *handshakeLimiter) admit(address string) error {
 	host, _, err := net.SplitHostPort(address)
@@ -119,7 +120,7 @@ func (d *handshakeLimiter) addTrusted(peers []p2p.Peer, trusts func(p2p.ID) bool
 	}
 }
 
-// resolve looks up the hosts in a list of peers, at once and then every resolvePause, until quit is
+// resolve looks up the hosts in the list peers, at once and then every resolvePause, until quit is
 // closed. It repeats the look-up because a member's node may get another address.
 func (d *handshakeLimiter) resolve(peers string, quit <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -69,8 +69,9 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	return &fitted
 }
 
-// AddRelays returns the list peers with the relays appended, except relays that the list already
-// has and this node. Both lists have entries id@host:port, separated by commas.
+// AddRelays returns the entries of the list peers, followed by the entries of the list relays. It
+// leaves out relays that peers already has, and the relay whose id is own, this node's id. The
+// entries of both lists have the form id@host:port and are separated by commas.
 func AddRelays(peers, relays string, own p2p.ID) string {
 	all := SplitList(peers)
 	named := PersistentPeers(&config.P2PConfig{PersistentPeers: peers})
@@ -92,12 +93,12 @@ func SplitList(list string) (entries []string) {
 	return entries
 }
 
-// CheckRelays rejects a list of relays, separated by commas, unless each relay has the form
-// id@host:port. It does not resolve the host.
+// CheckRelays returns an error if an entry of list, a comma-separated list of relays, does not have
+// the form id@host:port. It does not resolve the hosts.
 func CheckRelays(list string) error { return CheckAddresses("p2p.relays", list) }
 
-// CheckAddresses rejects the list of nodes under a configuration key, separated by commas, unless
-// each node has the form id@host:port.
+// CheckAddresses checks list, a comma-separated list of nodes that is the value of the given
+// configuration key. It returns an error if a node does not have the form id@host:port.
 func CheckAddresses(key, list string) error {
 	for _, node := range SplitList(list) {
 		id, at, ok := strings.Cut(node, "@")
@@ -113,8 +114,8 @@ func CheckAddresses(key, list string) error {
 }
 
 // Addresses returns the registered addresses of the nodes of active members, except this node's. A
-// member can register any text as its address. Addresses leaves out a text unless it has the form
-// id@host:port, with the id of a registered node of the member.
+// member can register any text as its address. Addresses returns only texts of the form
+// id@host:port in which id is a registered node of the member.
 func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	for i := range all {
 		p := &all[i]
@@ -131,8 +132,8 @@ func Addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	return peers
 }
 
-// CheckPeerIDs rejects a list of node ids, separated by commas, if CometBFT cannot parse an id in
-// the list.
+// CheckPeerIDs returns an error if CometBFT cannot parse an entry of list, a comma-separated list
+// of node ids.
 func CheckPeerIDs(list string) error {
 	for id := range peerIDs(list) {
 		if checkPeerID(string(id)) != nil {

@@ -54,7 +54,8 @@ type Client struct {
 const requestTimeout = time.Minute
 
 // idleConnections is the max number of connections that stay open between requests. An explorer
-// makes this number of requests at once; the standard library by default keeps only 2 connections.
+// makes up to idleConnections requests at once, and the standard library keeps only 2 open
+// connections by default.
 const idleConnections = 16
 
 // New returns a client for a node's RPC address, without connecting. The address is
@@ -111,9 +112,9 @@ func check(address string) error {
 // RPC returns CometBFT's RPC client for the node, with all methods of CometBFT's RPC.
 func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
 
-// Query queries a path of the application and decodes the JSON answer. It fetches models and states
-// in pieces. The error is a *Refusal if the node answers with a result code other than 0, and wraps
-// ErrUnreachable if the node does not answer.
+// Query sends a query with the given path to the application, and decodes the JSON answer into
+// answer. It fetches models and states in pieces. The error is a *Refusal if the node answers with
+// a result code other than 0, and wraps ErrUnreachable if the node does not answer.
 func (c *Client) Query(ctx context.Context, path string, answer any) (err error) {
 	switch answer := answer.(type) {
 	case *query.ModelState:

@@ -13,15 +13,15 @@ import (
 )
 
 // EpsilonAt returns the largest epsilon that any participant has spent up to the round that the
-// block at a height closed. It returns nil if the ledger is incomplete, if the block closed no
-// round, or if the node does not have the block's results.
+// block at the given height closed. It returns nil if the ledger is incomplete, if the block closed
+// no round, or if the node does not have the block's results.
 func (c *Client) EpsilonAt(ctx context.Context, height uint64) (*float64, error) {
 	events, err := c.events(ctx, int64(height))
 	return EpsilonIn(events), err
 }
 
-// events returns the events of the block at a height, nil if the node does not have the block's
-// results.
+// events returns the events of the block at the given height, nil if the node does not have the
+// block's results.
 func (c *Client) events(ctx context.Context, height int64) ([]abcitypes.Event, error) {
 	r, err := c.rpc.BlockResults(ctx, &height)
 	var answer *rpctypes.RPCError

@@ -27,10 +27,11 @@ const maxForm = 64 << 10
 // in a request (rpc.max_request_batch_size).
 const MaxBatch = 10
 
-// BroadcastAll submits transactions as Broadcast does, and returns an error or nil for each. It
-// sends 2 to MaxBatch transactions with a total of at most maxForm bytes in one request: ten
-// transactions then cost client and node less than a third of ten requests. It sends more or larger
-// transactions one by one, and also all transactions to a node that does not accept batches.
+// BroadcastAll submits transactions as Broadcast does, and returns an error or nil for each. If
+// there are 2 to MaxBatch transactions with a total of at most maxForm bytes, it sends them in one
+// request. For ten transactions, that costs the client and the node less than a third of what ten
+// requests cost. In all other cases, and if the node does not accept batches, it sends one request
+// for each transaction.
 func (c *Client) BroadcastAll(ctx context.Context, txs []*tx.Tx) []error {
 	errs := make([]error, len(txs))
 	at, size := c.webAddress(), 0
@@ -117,9 +118,10 @@ func (c *Client) webAddress() string {
 	return at
 }
 
-// BroadcastForm submits a transaction as Broadcast does, at less than half of the cost to client
-// and node: it posts a form, which the node reads without JSON. For a transaction above maxForm,
-// and for a Unix socket, it calls Broadcast.
+// BroadcastForm submits a transaction as Broadcast does, but posts it as a form, which the node
+// reads without JSON. That costs the client and the node less than half of what Broadcast costs.
+// BroadcastForm calls Broadcast if the transaction has more than maxForm bytes, or if the node's
+// address is a Unix socket.
 func (c *Client) BroadcastForm(ctx context.Context, t *tx.Tx) error {
 	at := c.webAddress()
 	if len(t.Raw) > maxForm || at == "" {

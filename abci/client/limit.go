@@ -27,7 +27,7 @@ const unasked = "readLoopPeekFailLocked: %!w(<nil>)"
 
 // checkAnswer returns ErrNoRPC for an answer that a CometBFT RPC never gives to this client: bytes
 // that are no HTTP, a web page, metrics, or a status that means an unknown path or method. It
-// passes on any other err of the HTTP transport.
+// returns any other err of the HTTP transport unchanged.
 func checkAnswer(r *http.Request, answer *http.Response, err error) error {
 	said := ""
 	switch {

@@ -80,9 +80,9 @@ func (c *Client) fetchLong(ctx context.Context, path string) (head query.RangeIn
 	}
 }
 
-// fetchPiece fetches the next piece and appends it to data. The piece is of the state at height, 0
-// for the current state. fetchPiece fails with ErrPiece if the piece's RangeInfo differs from head,
-// that of the first piece.
+// fetchPiece fetches the next piece and appends it to data. The piece belongs to the state at
+// height; 0 means the current state. fetchPiece fails with ErrPiece if the piece's RangeInfo
+// differs from head, the RangeInfo of the first piece.
 func (c *Client) fetchPiece(ctx context.Context, path string, height *int64, head *query.RangeInfo,
 	data *[]byte) error {
 	asked := fmt.Sprintf("%s?from=%d", path, len(*data))

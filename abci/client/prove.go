@@ -39,12 +39,12 @@ func (c *Client) Prove(ctx context.Context, path string) (ProvenAnswer, error) {
 	return ProvenAnswer{Height: r.Height, Key: string(r.Key), Proven: proof.Proven{Value: r.Value, Ops: r.ProofOps}}, nil
 }
 
-// Bundle returns the proofs for the model after a round.
+// Bundle returns the proofs for the model after the given round.
 func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (query.Bundle, error) {
 	return ask[query.Bundle](ctx, c, "/bundle/"+place(epoch, round))
 }
 
-// Checkpoint returns the node's last checkpoint at or before a round.
+// Checkpoint returns the node's last checkpoint at or before the given round.
 func (c *Client) Checkpoint(ctx context.Context, epoch, round uint64) (query.StateAfter, error) {
 	return ask[query.StateAfter](ctx, c, "/kept/"+place(epoch, round))
 }
@@ -55,8 +55,8 @@ func (c *Client) State(ctx context.Context) (query.StateAfter, error) {
 }
 
 // HeaderOf returns a light block whose header has the given application hash, the hash of the state
-// after a height. The header of the next height has this hash, and HeaderOf waits for it. The
-// header of the height itself also has the hash if its block changed nothing. HeaderOf does not
+// after the given height. The header of height+1 has this hash, and HeaderOf waits for that header.
+// If the block at height changed nothing, the header of height has the hash too. HeaderOf does not
 // verify the light block.
 func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, hash [32]byte) (*types.LightBlock, error) {
 	p := c.Provider(chainID)

@@ -18,10 +18,10 @@ import (
 var ErrNotKept = errors.New("node does not keep what the model is computed from")
 
 // Recompute computes the model after a closed round. It starts from the node's last checkpoint
-// before the round, or from genesis, and executes the later blocks. It fails unless the result has
-// the hash in the record, so the caller needs to trust the record and not the node. Recompute
-// passes progress the height of the first state and the number of blocks to execute; progress may
-// be nil.
+// before the round, or from genesis, and executes the later blocks. It fails if the result does not
+// have the hash in the record r. So the caller needs to trust r and not the node. Before the
+// execution Recompute calls progress with the height of the first state and the number of blocks to
+// execute. If progress is nil, it is not called.
 func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
 	s, block, err := c.stateBefore(ctx, r, progress)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours
 	return s.Neighbours(block)
 }
 
-// stateBefore returns the block that closed a round, and the state before that block.
+// stateBefore returns the block that closed the round of r, and the state before that block.
 func (c *Client) stateBefore(ctx context.Context, r app.Record, progress func(from, blocks uint64)) (s *app.State,
 	block app.Block, err error) {
 	if s, err = c.start(ctx, r); err != nil {
@@ -99,7 +99,7 @@ func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	return out.State.Model, nil
 }
 
-// keptBefore returns the node's last checkpoint before a round.
+// keptBefore returns the node's last checkpoint before the round of r.
 func (c *Client) keptBefore(ctx context.Context, r app.Record) (query.StateAfter, error) {
 	kept, err := c.Checkpoint(ctx, r.Epoch, r.Round)
 	switch {
@@ -142,7 +142,7 @@ func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	return app.NewState(g.Genesis.ChainID, uint64(g.Genesis.InitialHeight), blockBytes, genesis)
 }
 
-// decodedBlock fetches the block at a height and decodes its transactions.
+// decodedBlock fetches the block at the given height and decodes its transactions.
 func (c *Client) decodedBlock(ctx context.Context, height uint64) (app.Block, error) {
 	b, err := c.Block(ctx, height)
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *Client) decodedBlock(ctx context.Context, height uint64) (app.Block, er
 	return Execution(b)
 }
 
-// Block fetches the block at a height, without verifying it.
+// Block fetches the block at the height at, without verifying the block.
 func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 	height := int64(at)
 	b, err := c.rpc.Block(ctx, &height)

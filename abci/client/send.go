@@ -84,8 +84,9 @@ type Enactment struct {
 	Discarded   string // "withdrawn" or "expired"; "" if the proposal was not discarded
 }
 
-// EnactmentAt returns the enactment of a proposal in the block at a height. It returns nil if the
-// block has no enactment of the proposal, or if the node does not have the block's results.
+// EnactmentAt returns the enactment of the given proposal in the block at the given height. It
+// returns nil if the block has no enactment of the proposal, or if the node does not have the
+// block's results.
 func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string) (*Enactment, error) {
 	events, err := c.events(ctx, height)
 	return EnactmentIn(events, height, proposal), err
@@ -111,8 +112,9 @@ func (c *Client) EnactmentOf(ctx context.Context, prefix string) (*Enactment, er
 	return c.EnactmentAt(ctx, last, prefix)
 }
 
-// EnactmentIn returns the enactment of a proposal from the events of the block at a height. It returns nil if the
-// events have none. The argument proposal is the proposal's id or a prefix of the id.
+// EnactmentIn returns the enactment of a proposal. It searches events, the events of the block at
+// the given height, and returns nil if they have no such enactment. The argument proposal is the
+// proposal's id or a prefix of the id.
 func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enactment {
 	for _, e := range events {
 		if e.Type != "enactment" && e.Type != "discard" {

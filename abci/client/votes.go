@@ -80,7 +80,7 @@ func (v Votes) Lost() bool { return 3*(v.All-len(v.Silent)) <= 2*v.All }
 const maxNames = 8
 
 // String returns a text with the number of validators that vote, and the names of up to maxNames
-// others.
+// validators that do not vote.
 func (v Votes) String() string {
 	text := fmt.Sprintf("%d of %d validators vote", v.All-len(v.Silent), v.All)
 	if len(v.Silent) == 0 {
@@ -101,7 +101,8 @@ func (v Votes) Standstill() string {
 	return "The chain waits: " + v.String()
 }
 
-// voters returns the indices of the validators with a vote in the recent rounds of a round state.
+// voters returns the indices of the validators that have a vote in the last recentRounds rounds of
+// the given round state.
 func voters(roundState json.RawMessage) (map[int]bool, error) {
 	var s struct {
 		Rounds []struct {

@@ -93,8 +93,9 @@ func identify(doc *types.GenesisDoc) (genesisID, error) {
 	return genesisID{doc.ChainID, sha256.Sum256(data)}, err
 }
 
-// genesisIDs returns the ids of the genesis that CometBFT has stored in its state database and of
-// genesis.json. If CometBFT has stored none, both ids are zero.
+// genesisIDs returns two ids. The id first is that of the genesis that CometBFT has stored in its
+// state database, and the id file is that of genesis.json. If CometBFT has stored no genesis, both
+// ids are zero.
 func genesisIDs(state dbm.DB, c *config.Config) (first, file genesisID, err error) {
 	raw, err := state.Get([]byte(genesisKey))
 	if err != nil || len(raw) == 0 {
@@ -157,10 +158,10 @@ func disagree(c *config.Config, what any) error {
 		"what the validator and the worker have signed, and sync again", ErrDisagree, what, c.DBDir())
 }
 
-// Build returns the node that build makes. If build panics, Build returns ErrDisagree, or
-// store.ErrDamage if a read of a database caused the panic: the databases are at fault and not the
-// program. Build also returns ErrDisagree for CometBFT's errors about databases at different
-// heights.
+// Build returns the node that build makes. If build panics, the databases are at fault and not the
+// program. Build then returns store.ErrDamage if a read of a database caused the panic, and
+// ErrDisagree for any other panic. Build also returns ErrDisagree for CometBFT's errors about
+// databases at different heights.
 func Build(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
 	defer func() {
 		r := recover()

@@ -51,10 +51,11 @@ func (c *evidenceDB) Set(key, value []byte) error {
 	return c.DB.Set(key, value)
 }
 
-// checkNeeded returns ErrNeedless unless a piece of evidence would convict at least one validator
-// that neither the state nor a pending piece convicts. It reads the pending pieces before the
-// state: CometBFT removes a committed piece only after the application has committed its block, so
-// the state already has a piece that is no longer pending.
+// checkNeeded returns ErrNeedless if each validator in proven is in a pending piece of evidence, or
+// is one that the state would not convict (app.State.Convicts). It reads the pending pieces first
+// and the state second. CometBFT removes a committed piece from the pending pieces only after the
+// application has committed the piece's block. So each piece is found in at least one of the two
+// places.
 func (c *evidenceDB) checkNeeded(proven []app.Misbehavior) error {
 	proven, err := c.withoutPending(proven)
 	if err != nil {

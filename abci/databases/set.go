@@ -42,8 +42,8 @@ func (d *Set) Provide(ctx *config.DBContext) (dbm.DB, error) {
 	return db, nil
 }
 
-// open returns the database with an id. It opens each database only once, because a database that
-// is open cannot be opened again.
+// open returns the database with the id ctx.ID. It opens each database only once, because a
+// database that is open cannot be opened again.
 func (d *Set) open(ctx *config.DBContext) (dbm.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,8 +61,8 @@ func (d *Set) open(ctx *config.DBContext) (dbm.DB, error) {
 	return wrapped, nil
 }
 
-// lastOpened returns the latest database that was opened with an id, even if it has been closed
-// since. If none was opened, it returns an empty database.
+// lastOpened returns the latest database that was opened with the given id, even if it has been
+// closed since. If none was opened, it returns an empty database.
 func (d *Set) lastOpened(id string) dbm.DB {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,8 +100,8 @@ func (d *database) Close() error {
 	return d.DB.Close()
 }
 
-// Get returns the value of a key, nil if the database is closed. It returns store.ErrDamage if LevelDB
-// finds its files damaged.
+// Get returns the value of the given key, nil if the database is closed. It returns store.ErrDamage
+// if LevelDB finds its files damaged.
 func (d *database) Get(key []byte) ([]byte, error) {
 	value, err := d.DB.Get(key)
 	if err != nil && d.closed.Load() {

@@ -13,11 +13,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// txIndexDB is the database of CometBFT's transaction index. CometBFT alone would store a second
-// copy of each whole transaction in it, under the transaction's hash; the block store has the
-// first. LevelDB would then write each byte three more times, and merge tables with random keys.
-// txIndexDB leaves out the bytes of a transaction that is larger than a block part, and reads them
-// from the block store.
+// txIndexDB is the database of CometBFT's transaction index. Without txIndexDB, CometBFT would
+// store a second copy of each whole transaction in the index, under the transaction's hash. The
+// first copy is in the block store. LevelDB would then write each byte three more times, and merge
+// tables with random keys. txIndexDB leaves out the bytes of a transaction that is larger than a
+// block part, and reads them from the block store.
 type txIndexDB struct {
 	dbm.DB
 	blocks func() dbm.DB // the database of the block store
@@ -86,8 +86,8 @@ type partsReader struct {
 	part      []byte
 }
 
-// transaction returns the transaction with an index in the block, or an error if a part is missing.
-// In protobuf a block is a message of a header and data, and the data are a message of
+// transaction returns the transaction with the given index in the block, or an error if a part is
+// missing. In protobuf a block is a message of a header and data, and the data are a message of
 // transactions. All these fields have a length, so transaction skips the header and earlier
 // transactions unread.
 func (p *partsReader) transaction(index uint32) ([]byte, error) {

@@ -291,8 +291,8 @@ func isListenable(address string) bool {
 	return err == nil
 }
 
-// InHome returns the absolute path of a path in app.toml, which is relative to the home unless it
-// is absolute.
+// InHome returns path, a path in app.toml, as an absolute path. If path is relative, it begins in
+// the home.
 func InHome(c *config.Config, path string) string {
 	if filepath.IsAbs(path) {
 		return path

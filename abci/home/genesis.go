@@ -74,9 +74,9 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TooLarge returns a warning if nodes that were started under the parameters started may reject a
-// transaction of a round with n participants under the parameters p, otherwise "". A node derives
-// its limits on messages from the parameters at its start.
+// TooLarge returns a warning if a transaction of a round with n participants under the parameters p
+// may be too large for nodes that were started under the parameters started. If not, it returns "".
+// A node derives its limits on messages from the parameters at its start.
 func TooLarge(started, p params.Params, n int) string {
 	need, of := p.TxBytes(n), limit.MessageSizesOf(DefaultConfig(), started, n, 0)
 	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), started, n).Mempool.MaxTxBytes) {

@@ -116,7 +116,7 @@ func RPCAddress(dir string) (string, error) {
 }
 
 // readTOML decodes a file of a home into target. Environment variables with the given prefix
-// override the values of the file (Setting.Variable); with prefix "" none do.
+// override the values of the file (Setting.Variable). If prefix is "", no variable does.
 func readTOML(dir, name, prefix string, target any,
 	decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
 	path := filepath.Join(dir, "config", name)

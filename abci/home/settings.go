@@ -112,7 +112,8 @@ func appendSettings(all []Setting, file, section string, value reflect.Value) []
 	return all
 }
 
-// Find returns the setting with a key. The error for an unknown key matches ErrConfig.
+// Find returns the setting that has the given key. If no setting in all has the key, Find fails
+// with an error that matches ErrConfig.
 func Find(all []Setting, key string) (Setting, error) {
 	i := slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })
 	if i < 0 {
@@ -122,10 +123,10 @@ func Find(all []Setting, key string) (Setting, error) {
 	return all[i], nil
 }
 
-// Set changes the value of a key in config.toml or app.toml of a home. The rest of the file stays
-// as it is, including comments and order. If Load would reject the new value, Set writes nothing
-// and returns an error that matches ErrConfig. It ignores the environment, because the files must
-// be valid without it.
+// Set changes the value of the given key in config.toml or app.toml of the home in dir. The rest of
+// the file stays as it is, including comments and order. If Load would reject the new value, Set
+// writes nothing and returns an error that matches ErrConfig. It ignores the environment, because
+// the files must be valid without it.
 func Set(dir, key, text string) (Setting, error) {
 	s, err := Find(Settings(DefaultConfig(), DefaultAppConfig()), key)
 	if err != nil {
@@ -271,8 +272,8 @@ func quote(v any) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// replaceValue returns a TOML document with another value for a key. If the document does not have
-// the key, replaceValue adds the key at the end of the key's section.
+// replaceValue returns a copy of the TOML document doc in which the given key has the value
+// literal. If doc does not have the key, replaceValue adds the key at the end of the key's section.
 func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	section, name := "", key
 	if dot := strings.LastIndex(key, "."); dot >= 0 {

@@ -53,8 +53,9 @@ func keysOf(t reflect.Type, section string) (keys []string) {
 	return keys
 }
 
-// lineOf returns the number of the line of a TOML file with a key of a section, 0 if it finds none.
-// It ignores case, because the decoder returns keys in lower case.
+// lineOf returns the number of the line in a TOML file that sets the given key of the given
+// section. If it finds no such line, it returns 0. It ignores case, because the decoder returns
+// keys in lower case.
 func lineOf(file, section, key string) int {
 	text, err := os.ReadFile(file)
 	if err != nil {

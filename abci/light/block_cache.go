@@ -17,8 +17,8 @@ import (
 
 // execution returns the block of a verified header in the form that a state executes. It takes the
 // block from the cache if the header's hashes show that the block consists of cached transactions.
-// Otherwise it fetches the block; with a thousand gradients that takes longer than computing the
-// next thousand gradients.
+// Otherwise it fetches the block. Fetching a block with a thousand gradients takes longer than the
+// workers need to compute the thousand gradients of the next round.
 func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
 	if txs := f.cache.blockFromCache(b.Header); txs != nil {

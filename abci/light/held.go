@@ -12,8 +12,9 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Genesis returns a Trust in the first header of a genesis's chain. It returns an error unless
-// first is the first block of that chain, signed by the validators of the genesis.
+// Genesis returns a Trust in the header of first, the first block of the chain of the genesis doc.
+// It returns an error if first is not that block, or is not signed by the validators of the
+// genesis.
 func Genesis(doc *types.GenesisDoc, first *types.LightBlock) (Trust, error) {
 	s, err := genesisState(doc)
 	if err != nil {
@@ -60,7 +61,7 @@ func HeldHeaders(t Trust, blocks []*types.LightBlock) (Headers, error) {
 	return h, nil
 }
 
-// checkFollows returns an error unless header b follows from header a, which is trusted.
+// checkFollows returns an error if header b does not follow from header a, which is trusted.
 func checkFollows(a, b *types.LightBlock) error {
 	if b.Height <= a.Height {
 		return fmt.Errorf("%w: the header of height %d comes after that of %d", ErrNotTrusted, b.Height, a.Height)

@@ -150,9 +150,11 @@ func (c *chain) send(n *node) {
 	}
 }
 
-// mayTake reports whether a node may take transactions. A node whose last request failed must first
-// answer a request for its status, so that a hanging node gets transactions only once. If it does
-// not answer, its sender ends, and put offers the waiting submissions to all nodes again.
+// mayTake reports whether a node may take transactions. If the last request to the node failed and
+// other nodes are known, the node must first answer a request for its status. So a hanging node
+// gets transactions only once. If the node does not answer, mayTake returns false, and the node's
+// sender must end. Before that, mayTake calls put, which starts senders for the nodes that do not
+// rest.
 func (c *chain) mayTake(n *node) bool {
 	c.outbox.mu.Lock()
 	failed := n.failed > 0 && len(c.nodes.all) > 1

@@ -10,9 +10,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// pollInterval is the min time from one request for the state to the next without an announcement,
-// while the subscription to the node's new blocks is alive. An announcement triggers a request at
-// once.
+// pollInterval is the min time between two requests for the state if the node announces no block
+// between them. It holds while the subscription to the node's new blocks is alive. An announcement
+// triggers a request at once.
 const pollInterval = 500 * time.Millisecond
 
 // stateWatcher polls the node for all callers that wait for a state, and polls only while a caller

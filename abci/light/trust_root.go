@@ -27,7 +27,7 @@ func genesisState(doc *types.GenesisDoc) (*app.State, error) {
 	return app.NewState(doc.ChainID, uint64(doc.InitialHeight), doc.ConsensusParams.Block.MaxBytes, g)
 }
 
-// checkFirst returns an error unless b is the first block of the genesis's chain. That block has
+// checkFirst returns an error if b is not the first block of the genesis's chain. That block has
 // the initial height, the genesis validators, the application hash of s, and signatures of the
 // genesis validators.
 func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error {

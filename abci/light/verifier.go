@@ -69,8 +69,8 @@ func newVerifier(clients []*client.Client, h Home) (*verifier, error) {
 	return &verifier{Home: h, nodes: newNodes(clients, h.Genesis.ChainID), now: time.Now, state: s}, nil
 }
 
-// advance returns the verified state after a height. It fails with ErrStale if the height is below
-// that of the verifier's state, or if the last header is older than MaxAge.
+// advance returns the verified state after the given height. It fails with ErrStale if that height
+// is below the height of the verifier's state, or if the last header is older than MaxAge.
 func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,9 +121,9 @@ func (f *verifier) save() error {
 	return f.keep(f.lastHeader)
 }
 
-// header verifies and returns the header at a height, by the rules of CometBFT's light client. The
-// height must not be below the height of the last verified header, the only header that the
-// verifier stores.
+// header verifies and returns the header at the given height, by the rules of CometBFT's light
+// client. That height must not be below the height of the last verified header, the only header
+// that the verifier stores.
 func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	for at := height; f.lastHeader.Height < height; {
 		b, err := f.nodes.current().provider.LightBlock(ctx, at)
@@ -199,8 +199,8 @@ func (f *verifier) step(ctx context.Context) error {
 	return nil
 }
 
-// checkBlock returns an error unless block, from an untrusted source, is valid and has the hash of
-// the verified header b.
+// checkBlock returns an error if block, which comes from an untrusted source, is not valid or does
+// not have the hash of the verified header b.
 func checkBlock(block *types.Block, b *types.LightBlock) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -60,8 +60,8 @@ func (g *evidenceLimiter) Receive(m p2p.Envelope) {
 	g.Reactor.Receive(m)
 }
 
-// admit reports whether a number of pieces from a peer is within the limits, and in that case
-// counts them.
+// admit reports whether the given number of pieces from the peer is within the limits. If it is,
+// admit counts the pieces.
 func (g *evidenceLimiter) admit(peer p2p.ID, pieces int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -33,7 +33,7 @@ const (
 // syncLimiter wraps CometBFT's reactor for blocks or for snapshots, and limits requests. A request
 // of ten bytes has an answer of megabytes. CometBFT itself reads each answer from the disk at once,
 // and holds up to a thousand answers in memory for a peer that does not read them. syncLimiter
-// sends a peer the next answer only after the last answer has left the node, and all answers
+// sends the next answer to a peer only after the last answer has left the node. All answers
 // together take at most half of a core.
 //
 // If a syncing node has persistent peers, it accepts offers of snapshots only from them, because an

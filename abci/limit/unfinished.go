@@ -50,7 +50,8 @@ type unfinishedLimiter struct {
 	ticks int64
 }
 
-// Track gives a peer its counter. It is called before the peer's connection starts.
+// Track adds the counter peerBytes to the attributes of a peer. It is called before the peer's
+// connection starts.
 func (u *unfinishedLimiter) Track(peer p2p.Peer) p2p.Peer {
 	if _, ok := peer.Get(peerBytesKey).(*peerBytes); !ok {
 		peer.Set(peerBytesKey, new(peerBytes))

@@ -349,8 +349,8 @@ func (m *Metrics) ClockOffset(ahead time.Duration) {
 }
 
 // RecordRoundClosing records a closed round: the number of leaders that were passed over, the
-// number of included gradients, and three times in milliseconds, 0 if unknown. lgc is local
-// gradient computation, ge gradient exchange and bc consensus.
+// number of included gradients, and three times in milliseconds, 0 if unknown. lgc is the time of
+// local gradient computation, ge the time of the gradient exchange, and bc the time of consensus.
 func (m *Metrics) RecordRoundClosing(passedOver, included int, lgc, ge, bc float64) {
 	if m == nil {
 		return

@@ -57,8 +57,8 @@ func checkOwnVersion(c *config.Config, own *app.State) error {
 	return sameVersion(doc.ConsensusParams.Version.App, own.Height)
 }
 
-// sameVersion returns ErrVersion unless chainVersion, the version of a chain after a height, is this
-// program's version.
+// sameVersion returns ErrVersion if chainVersion, the chain's version after the given height, is
+// not this program's version.
 func sameVersion(chainVersion, height uint64) error {
 	if chainVersion == app.Version {
 		return nil

@@ -44,8 +44,8 @@ func (t *proposeTimeout) adapt(isSilent bool) {
 	t.consensus.TimeoutPropose, t.consensus.TimeoutProposeDelta = t.baseTimeout-short, t.delta+short
 }
 
-// isDecided reports whether a height is decided, judged by the heights that the connected nodes of
-// members report.
+// isDecided reports whether the given height is decided, judged by the heights that the connected
+// nodes of members report.
 func (r *Running) isDecided(height int64) bool {
 	s := r.Application.State()
 	return s != nil && decidedHeight(s.Participants, r.peerHeights()) >= height

@@ -137,9 +137,9 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 	return nil
 }
 
-// waitForPeers waits until all connected peers have reached a height. If this node stopped at once,
-// a peer that lacks the last block might find no node that sends it. Such a peer would never reach
-// the height of the upgrade.
+// waitForPeers waits until all connected peers have reached the given height. If this node stopped
+// at once, a peer that lacks the last block might find no node that sends it. Such a peer would
+// never reach the upgrade's height.
 func (r *Running) waitForPeers(height int64) {
 	least, most := time.Now().Add(minPeerWait), time.After(maxPeerWait)
 	for time.Now().Before(least) || r.isPeerBelow(height) {
@@ -154,7 +154,7 @@ func (r *Running) waitForPeers(height int64) {
 	}
 }
 
-// isPeerBelow reports whether a connected peer is below a height.
+// isPeerBelow reports whether a connected peer is below the given height.
 func (r *Running) isPeerBelow(height int64) bool {
 	for _, at := range r.peerHeights() {
 		if at < height {

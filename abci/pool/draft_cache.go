@@ -10,7 +10,7 @@ import (
 // Drafts caches, for the current content of the pool, each participant's draft of an aggregate, or
 // its error. It has the drafts of all participants, because any client may query any draft. It also
 // caches the last Delta. So the rule runs only once for a state and a set of gradients, even if
-// several participants may lead or if other transactions change the pool.
+// several participants may lead, and even if other transactions change the pool.
 type Drafts struct {
 	mu        sync.Mutex
 	changed   <-chan struct{} // the channel Changed of the snapshot that the cached drafts were made from

@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// LocalChain gives a worker in the node's process access to the chain. It implements worker.Chain.
+// LocalChain is the worker.Chain of a worker that runs in the node's process.
 type LocalChain struct {
 	Ready <-chan struct{}                                 // closed once the application has a pool
 	Pool  func() *Pool                                    // returns the pool, nil before Ready is closed

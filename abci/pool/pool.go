@@ -55,10 +55,10 @@ const (
 	// epoch with an external model of 32 KiB and a ledger. Without the bound, approvals that are
 	// padded to the size of a block would crowd out gradients.
 	maxOperationBytes = 40 << 10
-	// A node verifies joinRate Joins of outsiders a second, with a burst of joinBurst. The limit is for
-	// all outsiders together. A Join costs the node three signatures and a VRF proof, and costs its sender
-	// nothing. If a flood of Joins keeps a newcomer's Join out, a member can send it inside an
-	// approval.
+	// A node verifies at most joinRate Joins of outsiders a second, and at most joinBurst at once.
+	// All outsiders share this limit. To verify a Join, the node must check three signatures and a
+	// VRF proof, while a Join costs its sender nothing. If a flood of Joins keeps out the Join of a
+	// newcomer, a member can send that Join inside an approval.
 	joinRate, joinBurst = 1, 8
 )
 
@@ -166,8 +166,8 @@ func (p *Pool) CommittedState() *app.State {
 	return p.state
 }
 
-// txAt returns the transaction in a slot, or the aggregate that was dropped from the slot because
-// its execution failed.
+// txAt returns the transaction in the slot at, or the aggregate that was dropped from that slot
+// because its execution failed.
 func (p *Pool) txAt(at slot) *tx.Tx {
 	if held := p.slots[at]; held != nil {
 		return held
@@ -222,7 +222,8 @@ func (p *Pool) checkVacant(at slot, t *tx.Tx) error {
 	return nil
 }
 
-// count returns the number of filled slots with the kind and the participant of a slot.
+// count returns the number of filled slots that have the same kind and the same participant as the
+// slot like.
 func (p *Pool) count(like slot) int {
 	n := 0
 	for held := range p.slots {
@@ -251,7 +252,7 @@ func (p *Pool) Decode(raws [][]byte) ([]*tx.Tx, error) {
 	return txs, nil
 }
 
-// Find returns the pending transaction with a hash, or nil. The pool may be nil.
+// Find returns the pending transaction that has the given hash, or nil. The pool may be nil.
 func (p *Pool) Find(hash [32]byte) *tx.Tx {
 	if p == nil {
 		return nil
@@ -349,7 +350,7 @@ func (p *Pool) Reject(t *tx.Tx, err error) {
 	}
 }
 
-// drop empties a slot.
+// drop empties the slot at.
 func (p *Pool) drop(at slot) {
 	t := p.slots[at]
 	p.bytes -= int64(len(t.Raw))
@@ -366,8 +367,8 @@ func (p *Pool) notify() {
 	p.changed = make(chan struct{})
 }
 
-// expose adds the transaction in a slot to pending or operations, and its sender to senders. It
-// ignores a transaction of the next round.
+// expose adds the transaction in the slot at to pending or operations, and its sender to senders.
+// It ignores a transaction of the next round.
 func (p *Pool) expose(at slot) {
 	switch {
 	case !at.ofRound():
@@ -380,8 +381,9 @@ func (p *Pool) expose(at slot) {
 	}
 }
 
-// isAwaited reports whether the open phase of the round waits for the kind of a slot: for gradients,
-// or in the commit phase for commitments of participants without one.
+// isAwaited reports whether the open round waits for the transaction in the slot at. In the commit
+// phase the round waits for commitments of participants that have no commitment in the state yet.
+// In the reveal phase, and without commit_reveal, it waits for gradients.
 func (p *Pool) isAwaited(at slot) bool {
 	if p.state.Committing() {
 		return at.Kind == tx.KindCommit && p.state.Commitment(at.Participant) == nil

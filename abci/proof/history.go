@@ -36,9 +36,9 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 }
 
 // Grow adds new records until the history has size records. It reads them through the function
-// records, which visits stored records in the order in which their rounds closed. The visit begins
-// after the record after, or with the first record if after is nil. It ends when each returns
-// false.
+// records, which calls each for the stored records, in the order in which their rounds closed. The
+// first call is for the record that follows after, or for the first record if after is nil. The
+// last call is the one that returns false.
 func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 
 // These are the types of the operators, in addition to CometBFT's merkle.ProofOpValue.
 const (
-	OpList   = "spdl:list"   // an operator from a whole list to the Merkle root over its elements
-	OpChunks = "spdl:chunks" // an operator from all parameters to the Merkle root over their chunks
-	OpRecord = "spdl:record" // an operator from the root over the parameters to the record that has this root
+	OpList   = "spdl:list"   // its input is a whole list, its output the Merkle root over the list's elements
+	OpChunks = "spdl:chunks" // its input is all parameters, its output the Merkle root over their chunks
+	OpRecord = "spdl:record" // its input is the root over the parameters, its output the record with that root
 )
 
 // These are the keys of the operators: keyModelHash for OpRecord, and keyWhole for OpList and
@@ -25,8 +25,8 @@ const (
 	keyModelHash = "model_hash"
 )
 
-// wholeOperators maps the type of an operator to two functions: join makes one value of the
-// elements of a tree, and split is its inverse.
+// wholeOperators maps the type of an operator to two functions: join joins the elements of a tree
+// into one value, and split cuts such a value into the elements.
 var wholeOperators = map[string]struct {
 	join  func([][]byte) []byte
 	split func([]byte) ([][]byte, error)

@@ -55,8 +55,9 @@ func KeyPath(key string) string {
 	return path.String()
 }
 
-// Verify returns an error unless the state with the application hash has the value under the key.
-// The caller must pass the key that it requested, not a key from the answer.
+// Verify returns an error if the operators do not prove that the state with the application hash
+// appHash has the value under the given key. The caller must pass the key that it requested, not a
+// key from the answer.
 func (p Proven) Verify(key string, appHash []byte) error {
 	if p.Ops == nil || len(p.Ops.Ops) != len(operatorKeys(key)) {
 		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(operatorKeys(key)),
@@ -90,8 +91,8 @@ func (p Proven) Root() (root [32]byte, err error) {
 	return [32]byte(args[0]), nil
 }
 
-// State proves the value under a key of a state. It fails with ErrNoValue for any other key. The
-// keys are
+// State proves the value under the given key in the state s. It fails with ErrNoValue if the state
+// has no such key. The keys are
 //
 //   - params, progress, chain_id, closed and history for single values;
 //   - epochs, offences, participants, proposals, model and velocity for whole lists;
@@ -126,7 +127,7 @@ func extend(s *app.State, key string, base Proven) (Proven, error) {
 	return base, err
 }
 
-// proveLeaf proves the value under a key of a tree.
+// proveLeaf proves the value under the given key of the tree.
 func proveLeaf(tree []app.Pair, key string) (Proven, error) {
 	leaves := make([][]byte, len(tree))
 	at := -1

@@ -46,8 +46,8 @@ func (m Membership) nameAt(digits string) string {
 	return m.NameOf(uint32(index))
 }
 
-// NameOf returns the moniker and the index of a member, as "alice (#0)", or the index alone if there is
-// no such member.
+// NameOf returns the moniker and the index of the member with the given index, as "alice (#0)". If
+// there is no such member, it returns only the index.
 func (m Membership) NameOf(index uint32) string {
 	for _, q := range m.Members {
 		if q.Index == index && q.Moniker != "" {

@@ -122,8 +122,8 @@ func (q *Queries) queryKept(s *app.State, arg string) (any, error) {
 	return k, nil
 }
 
-// stateAfter returns the current state for an empty argument, and otherwise the last checkpoint at
-// or before a round.
+// stateAfter returns the current state if arg is empty. If arg names a round, it returns the last
+// checkpoint at or before that round.
 func (q *Queries) stateAfter(s *app.State, arg string) (after StateAfter, err error) {
 	if arg == "" {
 		return StateAfter{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Height: s.Height, Document: s.Encode()}, nil
@@ -147,7 +147,8 @@ func (q *Queries) stateAfter(s *app.State, arg string) (after StateAfter, err er
 	return StateAfter{Epoch: k.Epoch, Round: k.Round, Height: r.Height, Document: k.Document}, nil
 }
 
-// queryParticipants returns all participants, or the participant with an index.
+// queryParticipants returns all participants if arg is empty. If arg is an index, it returns the
+// participant with that index.
 func queryParticipants(_ *Queries, s *app.State, arg string) (any, error) {
 	if arg == "" {
 		return s.Participants, nil

@@ -336,7 +336,8 @@ func (q *Queries) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) 
 	return ModelState{Epoch: epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, err
 }
 
-// keptModel returns the model in the checkpoint after a round, or nil.
+// keptModel returns the model in the checkpoint after the round of r. If the checkpoint is missing,
+// or has another model, keptModel returns nil.
 func (q *Queries) keptModel(r *app.Record) ([]byte, error) {
 	k, err := q.Store.LatestCheckpoint(r.Epoch, r.Round)
 	if err != nil || k == nil || k.Epoch != r.Epoch || k.Round != r.Round {

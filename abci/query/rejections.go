@@ -121,8 +121,8 @@ func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejec
 	return *x
 }
 
-// list returns the remembered rejections of a round, or with nil the rejections of all rounds,
-// ordered by round, participant and reason.
+// list returns the remembered rejections of the given round, or of all rounds if round is nil. They
+// are ordered by round, participant and reason.
 func (r *Rejections) list(round *params.RoundID) []Rejection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +142,8 @@ func (r *Rejections) list(round *params.RoundID) []Rejection {
 	return out
 }
 
-// queryRefusals returns the remembered rejections of a round, or for an empty argument the
-// rejections of all rounds.
+// queryRefusals returns the remembered rejections of the round that arg names, or of all rounds if
+// arg is empty.
 func (q *Queries) queryRefusals(s *app.State, arg string) (any, error) {
 	if arg == "" {
 		return q.Rejections.list(nil), nil

@@ -66,9 +66,9 @@ func (o *offers) remove(peer p2p.Peer) {
 	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.peer.ID() == peer.ID() })
 }
 
-// offersOf returns the offers of the block with the given parts at a height, and whether there are
-// offers of other blocks at that height. It removes the offers of other heights, because consensus
-// needs only the blocks of its own height.
+// offersOf returns the offers of the block with the given parts at the given height. others reports
+// whether there are offers of other blocks at that height. It removes the offers of other heights,
+// because consensus needs only the blocks of its own height.
 func (o *offers) offersOf(height int64, parts *types.PartSet) (list []*offer, others bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -125,8 +125,8 @@ func (r *BlockReactor) Start() error {
 	return err
 }
 
-// InitPeer implements p2p.Reactor. It gives consensus a blockPeer in place of the peer, so that all
-// messages from consensus to the peer pass through blockPeer.Send.
+// InitPeer implements p2p.Reactor. It passes a blockPeer to consensus in place of the peer, so that
+// all messages from consensus to the peer pass through blockPeer.Send.
 func (r *BlockReactor) InitPeer(peer p2p.Peer) p2p.Peer {
 	info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo)
 	b := &blockPeer{Peer: peer, reactor: r, compact: ok && info.HasChannel(blockChannel)}
@@ -200,9 +200,9 @@ func (r *BlockReactor) onWant(from p2p.Peer, m *PartRequest) error {
 	return nil
 }
 
-// blockOf returns the compact block to which a part belongs. It returns nil if the part must be
-// sent itself: its block is neither the current block nor the last block, or is too large for a
-// compact block. isComplete is false while this node lacks parts of the block.
+// blockOf returns the compact block to which a part belongs. It returns nil if the part itself must
+// be sent, because its block is too large for a compact block, or is another block than the current
+// block and the last block. isComplete is false while this node lacks parts of the block.
 func (r *BlockReactor) blockOf(height int64, p *cmtproto.Part) (block *compactBlock, isComplete bool) {
 	if block := r.keptBlock(height, p); block != nil {
 		return block, true

@@ -166,8 +166,8 @@ func (b blockBytes) bytesBetween(start, end int) (raw []byte) {
 	return raw
 }
 
-// readField reads the tag and the length of a length-delimited field at an offset. It returns the
-// field's number, and the offsets at which the content begins and ends.
+// readField reads the tag and the length of the length-delimited field at the offset at. It returns
+// the field's number, and the offsets at which the content begins and ends.
 func (b blockBytes) readField(at, limit int) (number uint64, begin, end int, err error) {
 	head := b.bytesBetween(at, min(at+2*binary.MaxVarintLen64, limit))
 	tag, n := binary.Uvarint(head)

@@ -59,7 +59,7 @@ type queuedTx struct {
 // peerFlags is the state of one transaction between this node and a peer.
 type peerFlags struct {
 	hasTx       bool // whether the peer has announced or sent the transaction
-	isSent      bool // whether this node has sent the transaction (a syncing peer drops it)
+	isSent      bool // whether this node has sent the transaction; a syncing peer may have dropped it
 	isAnnounced bool // whether this node has announced the transaction; the peer may then request it once
 }
 

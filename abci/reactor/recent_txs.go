@@ -43,8 +43,9 @@ func (v *recentTxs) add(h hash, status txStatus) {
 	v.statuses[h] = status
 }
 
-// isSettled reports whether this node, at a height, needs no further copy of a transaction that is
-// not pending. A transaction that was rejected at one height may be admitted at the next height.
+// isSettled reports whether this node, at the given height, needs no further copy of a transaction
+// that is not pending. A transaction that was rejected at one height may be admitted at the next
+// height.
 func (v *recentTxs) isSettled(h hash, height int64) bool {
 	said, ok := v.statuses[h]
 	return ok && (said.final || said.height == height)

@@ -18,9 +18,9 @@ const (
 	// round of 512 participants), so that many peers together cannot shut out another peer.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
 	// requestTimeout is the time after which a request without a delivery fails. After the first
-	// failure two peers are asked, after three failures four. So k peers that withhold a transaction
-	// delay it by at most log2(k)+1 timeouts. For a peer that is delivering other transactions at
-	// that time the timeout is maxRequestTimeout.
+	// failure the node asks two peers, and after the third failure four peers. So k peers that
+	// withhold a transaction delay it by at most log2(k)+1 timeouts. For a peer that is delivering
+	// other transactions at that time the timeout is maxRequestTimeout.
 	requestTimeout, maxRequestTimeout = 500 * time.Millisecond, 8 * time.Second
 	// failureDebt is the number of deliveries with which a peer compensates for one failure, and
 	// maxDebt the max number of deliveries that a peer owes.

@@ -78,7 +78,7 @@ func (x *Store) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 }
 
 // checkpointBefore returns the record of the last round that has a checkpoint and closed at or
-// below a height. It returns nil if there is none.
+// below the given height. It returns nil if there is none.
 func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {
 		var failed error

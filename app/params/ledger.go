@@ -3,7 +3,8 @@ package params
 import "fmt"
 
 // LedgerOrders is the number of orders of Renyi divergence in the ledger. The accountant chooses
-// the orders (app/SPEC.md lists them); the chain adds and compares integers.
+// the orders (app/SPEC.md lists them). The chain computes no divergence: it only adds the integer
+// costs in the ledger, and compares the sums with the budget.
 const LedgerOrders = 47
 
 // maxLedger is the max value of an entry of Cost or Budget, in 1e-9 nats. It is low enough that sums

@@ -15,7 +15,10 @@ type Own struct {
 	Model    *params.Model // a model of the kind external, only for the preset external
 	Examples int           // the number of examples of one participant
 	Rounds   uint64
-	Epsilon  float64 // the target epsilon, for the preset external and for scale with few examples; others ignore it
+	// Epsilon is the target epsilon. Make uses it for the preset external. It also uses it for the
+	// other presets with Poisson sampling, if a participant has fewer examples than in the runs that
+	// measured the preset.
+	Epsilon float64
 }
 
 // AllNames lists the names that Make accepts: the presets and external.

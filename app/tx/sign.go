@@ -35,8 +35,9 @@ func idOf(kind Kind, content [32]byte) [32]byte {
 	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(kind)), content[:]...))
 }
 
-// Sign returns the transaction of body on the chain, signed with key. For evidence, which is not
-// signed, key is nil. Sign fails with ErrUnknownKind if body belongs to no kind.
+// Sign wraps body in a transaction for the chain chainID, and signs the transaction with key.
+// Evidence is not signed; for evidence, key is nil. Sign fails with ErrUnknownKind if no kind has
+// this type of body.
 func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	kind := KindOf(body)
 	if kind == KindNone {

@@ -102,7 +102,8 @@ func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Featur
 	return some, nil
 }
 
-// cache holds the strokes of sets, by the hash of a set's images.
+// cache holds the computed strokes of image sets, the values of the public feature map. The key is
+// the hash of the set's images.
 var cache = struct {
 	sync.Mutex
 	rows map[[sha256.Size]byte][]float32

@@ -10,8 +10,8 @@ type groupNumbers struct {
 	names   []string          // the name of each group, by its number
 }
 
-// groupNumbers returns empty groupNumbers for the groups in the named column, or nil if the name is
-// empty.
+// groupNumbers returns groupNumbers without entries, for the groups in the named column. If the
+// name is empty, it returns nil.
 func (f *file) groupNumbers(column string) (*groupNumbers, error) {
 	if column == "" {
 		return nil, nil

@@ -37,7 +37,7 @@ const (
 // child is one running process of the trainer's program.
 type child struct {
 	cmd      *exec.Cmd
-	lifeline *os.File // the pipe whose close ends a contained child; nil without a sandbox
+	lifeline *os.File // closing this pipe ends a contained child; nil without a sandbox
 	stdin    *os.File // the child's standard input
 	stdout   *os.File // the child's standard output
 	reader   *bufio.Reader
