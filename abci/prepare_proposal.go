@@ -106,7 +106,8 @@ func (a *Application) awaitChange(ctx context.Context, changed <-chan struct{}, 
 	return false
 }
 
-// withOperations adds the operations to a round, unless this node would reject the block with them.
+// withOperations returns the transactions of round followed by the operations. If this node would
+// reject the block with the operations, it returns only those of round.
 func (a *Application) withOperations(p *pool.Pool, round []*tx.Tx, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	v := p.Snapshot()
 	operations := v.State.Operations(v.Operations, round, req.MaxTxBytes)

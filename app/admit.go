@@ -135,8 +135,8 @@ func (s *State) checkContent(a *tx.Aggregate) error {
 	return s.checkRevealed(a.Included)
 }
 
-// mayLead returns ErrNotLeader unless a participant may sign the aggregate of a view (A2). With a
-// ranking of k participants:
+// mayLead returns ErrNotLeader if the participant with the given index may not sign an aggregate of
+// the given view (A2). With a ranking of k participants:
 //
 //   - in view v < k, the participant of rank v may sign;
 //   - in view k, every active participant with a reputation above 0 may sign;
@@ -165,8 +165,8 @@ func (s *State) allZero() bool {
 	return !slices.ContainsFunc(s.Participants, func(p Participant) bool { return p.Active && p.Reputation > 0 })
 }
 
-// checkIncluded rejects an aggregate's list (A4) unless the list names at least N-f active
-// participants in increasing order, each with a 32-byte hash.
+// checkIncluded checks an aggregate's list (A4): the list must name at least N-f active
+// participants, in increasing order, each with a 32-byte hash.
 func (s *State) checkIncluded(included []tx.Included) error {
 	n := s.Active()
 	if least := n - s.F(); len(included) < least || len(included) > n {
@@ -187,7 +187,7 @@ func (s *State) checkIncluded(included []tx.Included) error {
 }
 
 // checkDeltaForm rejects an aggregate whose Delta has the wrong form (A7). At tolerance 0 an
-// aggregate carries the digest of Delta alone, at a higher tolerance the vector alone.
+// aggregate carries only the digest of Delta. At a higher tolerance it carries only the vector.
 func (s *State) checkDeltaForm(a *tx.Aggregate) error {
 	if s.Params.Rule.Tolerance == 0 {
 		if len(a.Digest) != sha256.Size || len(a.Delta) != 0 {
@@ -219,18 +219,20 @@ func (s *State) denominator(included int) int64 {
 	return s.rule.Denominator(n, s.F(), included)
 }
 
-// OpenView returns the highest view that may close the round at a height (A3). View 0 begins at the
-// first height at which the round can close even if f participants withhold their gradients. If
-// view 0 began earlier, f Byzantine proposers in a row could use up the view of an honest leader.
+// OpenView returns the highest view that may close the round at the given height (A3). View 0
+// begins at the first height at which the round can close even if f participants withhold their
+// gradients. If view 0 began earlier, f Byzantine proposers in a row could use up the view of an
+// honest leader.
 func (s *State) OpenView(height uint64) uint64 {
 	e := s.Params.Election
 	closes := s.Progress.Opened + e.QuorumBlocks
 	return (max(height, closes) - closes) / e.ViewBlocks
 }
 
-// mayCloseWith returns ErrTooFewIncluded if the open round may not close at a height with the
-// gradients of the included participants (A5). With the gradients of all required participants
-// (isRequired) a round may close at once. With fewer it may close only after quorum_blocks heights.
+// mayCloseWith returns ErrTooFewIncluded if the open round may not close at the given height with
+// the gradients of the included participants (A5). With the gradients of all required participants
+// (isRequired) a round may close at once. If a required participant is missing, it may close only
+// after quorum_blocks heights.
 func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	quorum := s.Progress.Opened + s.Params.Election.QuorumBlocks
 	if height >= quorum {

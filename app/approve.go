@@ -19,7 +19,8 @@ func (a approveOp) sender() sender { return voterSender(a.Participant, a.Proposa
 
 // check rejects a vote that was signed before one of its sender's votes was revoked (M9). It also
 // rejects (M5) a vote for an accepted proposal, a second vote of the same participant, and a vote
-// for a proposal that is not in the state, unless the vote carries the Join that makes the proposal.
+// for a proposal that is not in the state. A vote that carries the Join of its proposal is an
+// exception to the last rule: apply adds that proposal.
 func (a approveOp) check(s *State) error {
 	if err := s.checkRevocations(a.Participant, a.Revocations); err != nil {
 		return err

@@ -6,10 +6,10 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Assemble picks the transactions of a round for the block at a height. They are the aggregate of
-// the lowest view among the pending aggregates that can close the round, and the gradients that
-// this aggregate lists. If no aggregate can close the round, the result is nil. The result has at
-// most limit bytes as CometBFT counts them; zero means no limit.
+// Assemble picks the transactions of a round for the block at the given height. They are the
+// aggregate of the lowest view among the pending aggregates that can close the round, and the
+// gradients that this aggregate lists. If no aggregate can close the round, the result is nil. The
+// result has at most limit bytes as CometBFT counts them; zero means no limit.
 //
 // Assemble does not run the rule, so Execute rejects the result only if the aggregate's Delta is
 // wrong. In that case the caller removes the aggregate from pending and calls Assemble again.

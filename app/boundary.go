@@ -21,8 +21,8 @@ type Enactment struct {
 // round may be unable to close without them.
 const stallViews = 4
 
-// isStalled reports whether the open round is stalled at a height: stallViews*view_blocks heights
-// have passed since the end of its last view.
+// isStalled reports whether the open round is stalled at the given height: stallViews*view_blocks
+// heights have passed since the end of its last view.
 func (s *State) isStalled(height uint64) bool {
 	e := s.Params.Election
 	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+

@@ -34,16 +34,16 @@ func (s *State) Commitment(participant uint32) []byte {
 	return all[i].Hash
 }
 
-// TakesCommits reports whether a block at a height may carry commitments: in the commit phase
-// always, and in the reveal phase once the round is overdue. In an overdue round some participants
-// withhold the gradients that they committed to, so the round needs participants that missed the
-// commit phase.
+// TakesCommits reports whether a block at the given height may carry commitments: in the commit
+// phase always, and in the reveal phase once the round is overdue. In an overdue round some
+// participants withhold the gradients that they committed to, so the round needs participants that
+// missed the commit phase.
 func (s *State) TakesCommits(height uint64) bool {
 	return s.Committing() || s.Params.Election.CommitReveal && s.Overdue(height)
 }
 
-// Overdue reports whether f+1 leaders have missed their views before a height. It counts only views
-// that began when N-f gradients were enough to close the round.
+// Overdue reports whether f+1 leaders have missed their views before the given height. It counts
+// only views that began when N-f gradients were enough to close the round.
 func (s *State) Overdue(height uint64) bool {
 	e := s.Params.Election
 	return height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)
@@ -134,9 +134,9 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 	return nil
 }
 
-// endsCommitPhase reports whether a block at a height ends the commit phase: at least N-f
-// participants have a commitment, and either all required participants have one or quorum_blocks
-// heights have passed.
+// endsCommitPhase reports whether a block at the given height ends the commit phase. It does if at
+// least N-f participants have a commitment, and all required participants are among them. Once
+// quorum_blocks heights have passed, N-f commitments of any participants are enough.
 func (s *State) endsCommitPhase(height uint64) bool {
 	if !s.Committing() || s.isOver() {
 		return false

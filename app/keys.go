@@ -9,9 +9,9 @@ import (
 )
 
 // contendAfter is the number of rounds between the registration of a VRF key and the first round in
-// which the key contends for the lead. A participant that knew the seed of that first round when it
-// registers the key could try keys until one wins. To know the seed contendAfter rounds ahead, the
-// participant would need the largest VRF output in each of these rounds.
+// which the key contends for the lead. If a participant knew the seed of that first round when it
+// registered the key, it could try keys until one wins. To know the seed contendAfter rounds ahead,
+// the participant would need the largest VRF output in each of these rounds.
 const contendAfter = 16
 
 // keys holds the keys that an operation registers. A key is empty if the operation does not

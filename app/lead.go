@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// DraftAggregate drafts the aggregate with which the participant may close the open round at a
-// height, in the lowest view in which the participant may lead. The caller has already passed the
-// pending gradients to Admit. DraftAggregate fails with
+// DraftAggregate drafts the aggregate with which the participant may close the open round at the
+// given height, in the lowest view in which the participant may lead. The caller has already passed
+// the pending gradients to Admit. DraftAggregate fails with
 //
 //   - ErrNotLeader while the participant may not lead;
 //   - ErrNotClosing while gradients are missing;

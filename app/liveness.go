@@ -12,7 +12,7 @@ const (
 	absentCost, presentGain = 3, 2
 
 	inactiveFrom = 3 * absentCost
-	maxAbsence   = inactiveFrom + presentGain // the max score; a participant with this score is active again after two gradients
+	maxAbsence   = inactiveFrom + presentGain // max score; from there, two gradients make a participant active again
 	probeEvery   = 8                          // an inactive participant has one probe round in 8 * 2^lapses rounds
 	maxLapses    = 4                          // max lapses; a start of inactivity and a missed probe round add one each
 )

@@ -92,9 +92,9 @@ func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 	return p, key
 }
 
-// validatorAt returns the owner of the validator that had an address at a height, and the
-// validator's consensus key. The owner may have left the consortium. A key can pass from one
-// participant to another. So the owner is the participant that first gave up the key after the
+// validatorAt returns the owner of the validator that had the given address at the given height,
+// and the validator's consensus key. The owner may have left the consortium. A key can pass from
+// one participant to another. So the owner is the participant that first gave up the key after the
 // height. If no participant did, the owner is the participant that has the key now.
 func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
 	is := func(key []byte) bool {

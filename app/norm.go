@@ -22,8 +22,8 @@ func (e *NormError) Error() string {
 func (e *NormError) Unwrap() error { return ErrNorm }
 
 // releaseBounds returns the min and max number of vectors that a participant can have made in the
-// epoch, up to and including a round. The min counts the participant's included vectors and the
-// vector of this round. The max is one vector in each round since the participant joined.
+// epoch, up to and including the given round. The min counts the participant's included vectors and
+// the vector of this round. The max is one vector in each round since the participant joined.
 func (p *Participant) releaseBounds(round uint64) (fewest, most int) {
 	return int(p.Releases + 1), int(max(round, p.Joined) - p.Joined + 1)
 }

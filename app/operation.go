@@ -69,8 +69,8 @@ var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindWithdraw:   func(b tx.Body) operation { return withdrawOp{b.(*tx.Withdraw)} },
 }
 
-// operationOf returns the operation of a kind with a decoded body. It fails for a kind that is not
-// an operation.
+// operationOf returns the operation of kind k with the given decoded body. It fails if k is not the
+// kind of an operation.
 func operationOf(k tx.Kind, body tx.Body) (operation, error) {
 	of, ok := operations[k]
 	if !ok {

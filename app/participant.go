@@ -134,9 +134,10 @@ func (s *State) HolderOf(pub []byte) *Participant {
 	return nil
 }
 
-// signingKeys returns the keys whose signatures bind a participant in a round of an epoch: the
-// current key, and every former key that was replaced after that round. So a former key that leaks
-// cannot convict the participant of a statement for a round after the key's rotation.
+// signingKeys returns the keys whose signatures bind the participant in the given round of the
+// given epoch: the current key, and every former key that was replaced after that round. So a
+// former key that leaks cannot convict the participant of a statement for a round after the key's
+// rotation.
 func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	keys := []ed25519.PublicKey{p.PubKey}
 	for _, k := range p.FormerKeys {

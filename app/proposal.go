@@ -78,7 +78,7 @@ func (p *Proposal) operation() enactable {
 	return op
 }
 
-// proposal returns the proposal with an id, or nil if the state has no such proposal.
+// proposal returns the proposal with the given id, or nil if the state has no such proposal.
 func (s *State) proposal(id []byte) *Proposal {
 	for i := range s.Proposals {
 		if bytes.Equal(s.Proposals[i].Id, id) {
@@ -123,8 +123,8 @@ func (s *State) evictProposal(index uint32) {
 	s.evict(maxProposals, func(p Proposal) bool { return s.isWeak(p, index) })
 }
 
-// isWeak reports whether a proposal is not accepted, has at most max(1, f) approvals, and has its
-// first approval from the participant with the index.
+// isWeak reports whether the proposal p is weak for the participant with the given index: p is not
+// accepted, has at most max(1, f) approvals, and the first of them is that participant's.
 func (s *State) isWeak(p Proposal, index uint32) bool {
 	return !p.Accepted && len(p.Approvals) > 0 && len(p.Approvals) <= max(1, s.F()) && p.Approvals[0] == index
 }

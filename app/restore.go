@@ -11,8 +11,8 @@ type restoreOp struct{ *tx.Restore }
 
 func (r restoreOp) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
-// check rejects a Restore unless its subject is an active participant (M3) with a reputation of 0
-// (M5).
+// check rejects a Restore if its subject is not an active participant (M3), or has a reputation
+// above 0 (M5).
 func (r restoreOp) check(s *State) error {
 	switch p := s.participant(r.Subject); {
 	case p == nil:

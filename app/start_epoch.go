@@ -27,8 +27,8 @@ func (e startEpochOp) check(s *State) error {
 
 func (e startEpochOp) apply(s *State, t *tx.Tx) { s.propose(e, t) }
 
-// isReady reports whether a boundary may end the running epoch now. With Now it may do so at any
-// time, without Now only after the end of training.
+// isReady reports whether a boundary may end the running epoch now. If Now is set, it may do so at
+// any time. If not, it may do so only after the end of training.
 func (e startEpochOp) isReady(s *State) bool { return e.Now || s.isOver() }
 
 func (e startEpochOp) isObsolete(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }

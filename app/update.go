@@ -12,7 +12,7 @@ import (
 //	g = step*Delta + weight_decay*x;  v' = momentum*v + g;  x' = x - learning_rate*v'
 //
 // The computation is elementwise. Every product is converted to float64: the conversion forbids the
-// compiler to fuse product and sum, so that all CPUs round alike. While momentum is 0, v and v1 are
+// compiler to fuse product and sum, so that all CPUs round alike. If momentum is 0, v and v1 are
 // nil, and g takes the place of v'.
 func update(t params.Training, x, v []float64, delta gradients.Fraction, step float64) (x1, v1 []float64) {
 	x1 = make([]float64, len(x))

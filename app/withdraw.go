@@ -76,9 +76,9 @@ func (w withdrawOp) describe() Description {
 	}
 }
 
-// checkRevocations returns ErrRevoked unless a vote states the number of its sender's revocations.
-// The number rises when an approval is taken back, so nobody can send the old vote again. The sender
-// must be an active participant.
+// checkRevocations returns ErrRevoked if revocations, the number in a vote, is not the number in
+// the state of the voter's revocations. The number in the state rises when an approval is taken
+// back, so nobody can send the old vote again. The participant with the given index must be active.
 func (s *State) checkRevocations(index uint32, revocations uint64) error {
 	if have := s.Participants[index].Revocations; revocations != have {
 		return fmt.Errorf("%w: %d, participant %d has %d at height %d: sign again", ErrRevoked, revocations, index, have,
@@ -111,7 +111,7 @@ func (p *Proposal) Expires() uint64 { return p.Height + Lifetime }
 
 func (p *Proposal) isExpired(height uint64) bool { return !p.Accepted && height >= p.Expires() }
 
-// hasExpired reports whether a block at a height discards a proposal.
+// hasExpired reports whether a block at the given height discards a proposal.
 func (s *State) hasExpired(height uint64) bool {
 	return slices.ContainsFunc(s.Proposals, func(p Proposal) bool { return p.isExpired(height) })
 }

@@ -11,7 +11,7 @@ import (
 // Subscription is a subscription to a node's blocks. Announcements are not verified, so an
 // announcement is only a hint to query the node.
 type Subscription struct {
-	Blocks <-chan struct{} // receives a value after each block, unless one value is unread
+	Blocks <-chan struct{} // receives a value after each block; if a value is still unread, no further one
 	live   atomic.Bool
 }
 

@@ -86,8 +86,9 @@ func open(address string, maxBytes int64, timeout time.Duration) (*Client, error
 	return &Client{rpc: rpc, web: web, address: address}, nil
 }
 
-// check rejects an address that names neither a host and port nor a socket. CometBFT's client would
-// accept such an address, and every request would fail as if the node were down.
+// check returns an error if address names no socket, and no host with a port. Only with https the
+// port may be missing. CometBFT's client would accept every address, and each request to a wrong
+// one would fail as if the node were down.
 func check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {

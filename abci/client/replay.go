@@ -31,8 +31,8 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 }
 
 // Neighbours computes for each gradient of a closed round the gradients with which the rule
-// compared or mixed it. It executes the same blocks as Recompute, and fails unless they lead to the
-// record's model.
+// compared or mixed it. It executes the same blocks as Recompute, and fails if they do not lead to
+// the record's model.
 func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours, error) {
 	s, block, err := c.stateBefore(ctx, r, nil)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 //
 //   - By default a LevelDB takes three write buffers of 4 MiB (in use, being flushed, and spare)
 //     and up to 8 MiB of block cache. A node that stores 100 kB a round, and mostly reads recent
-//     writes, needs neither large buffers nor the cache.
+//     writes, needs no large buffers and no cache.
 //   - With a smaller buffer the tables are smaller, so four times as many tables are merged at a
 //     time. The number of written bytes then stays the same.
 //   - Compression is off. Gradients and models are mostly noise, so compressing them at each merge

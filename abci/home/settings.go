@@ -64,7 +64,8 @@ const (
 	cometPrefix = "CMT"
 )
 
-// variable returns the name of the environment variable for a key.
+// variable returns the name of the environment variable for the given key: the prefix, and the key
+// in upper case.
 func variable(prefix, key string) string {
 	return prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }

@@ -26,7 +26,7 @@ type node struct {
 	// The mutex of chain.outbox guards these fields.
 	senders int       // the number of goroutines that send to the node
 	failed  int       // the number of unanswered requests since the node's last answer
-	rests   time.Time // the node gets no transaction before this time, unless all nodes rest
+	rests   time.Time // before this time the node gets transactions only if all nodes rest
 }
 
 // checkAlive returns nil if the node answers within patience.

@@ -169,8 +169,8 @@ func (c *chain) mayTake(n *node) bool {
 }
 
 // rest records whether the last request to a node failed, and returns failed. After a failure the
-// node rests for 1 s: its sender must end, and the node gets no transactions, unless all nodes rest.
-// The time doubles with each further failure, up to 8 s.
+// node rests for 1 s: its sender must end. During the rest, the node gets transactions only if all
+// nodes rest. The time doubles with each further failure, up to 8 s.
 func (c *chain) rest(n *node, failed bool) bool {
 	c.outbox.mu.Lock()
 	defer c.outbox.mu.Unlock()

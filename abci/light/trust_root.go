@@ -95,9 +95,9 @@ func (h Home) keep(b *types.LightBlock) error {
 	return err
 }
 
-// trustRoot returns the header at which a home's trust begins: the last header that the home
-// verified or the header that its operator trusts, whichever is higher. If the home has neither,
-// trustRoot returns the first header of the genesis's chain.
+// trustRoot returns the header at which a home's trust begins. It is the higher of two headers: the
+// last header that the home verified, and the header that its operator trusts. If both are missing,
+// it is the first header of the genesis's chain.
 func (f *verifier) trustRoot(ctx context.Context) (*types.LightBlock, error) {
 	trust := Trust{Height: f.Trust.Height, Hash: f.Trust.Hash}
 	last, err := readKept(f.Kept)

@@ -18,8 +18,8 @@ var ErrVersion = errors.New("the chain is of another application version")
 
 // checkVersion rejects a home whose next height needs another version of the state machine than
 // this program has. Otherwise the node would diverge at the first block on which the two versions
-// differ. checkVersion reads the needed version from the application's state, and also from
-// CometBFT's state unless the application is already one height ahead.
+// differ. checkVersion reads the needed version from the application's state. If the application is
+// not one height ahead of CometBFT's state, checkVersion also reads the version from that state.
 func checkVersion(c *config.Config, d *databases.Set, own *app.State) error {
 	if err := checkOwnVersion(c, own); err != nil {
 		return err

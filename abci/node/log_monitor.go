@@ -23,8 +23,8 @@ type logMonitor struct {
 	stopping <-chan struct{} // closed when the node must stop
 }
 
-// Error logs a message. It also passes the message to onError, with the value that keyvals has for
-// "err", unless it lowers the message's level to Debug or Info.
+// Error logs a message. If it lowers the message's level to Debug or Info, it does nothing more. If
+// not, it also passes the message to onError, with the value that keyvals has for "err".
 func (h logMonitor) Error(message string, keyvals ...any) {
 	needless := func(v any) bool { err, ok := v.(error); return ok && errors.Is(err, databases.ErrNeedless) }
 	if slices.ContainsFunc(keyvals, needless) {

@@ -26,8 +26,8 @@ type missedProposals struct {
 
 // observe records a decided block. gradientSenders has the addresses of the validators whose
 // participants have a gradient in the block. isSilent is true if the first proposer of the next
-// height missed its last turn and has since sent neither a committed vote nor a gradient. Gradients
-// count, because a commit can be complete without the votes of the slowest validator.
+// height missed its last turn, and since then no commit has its vote and no block has its gradient.
+// Gradients count, because a commit can be complete without the votes of the slowest validator.
 func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, gradientSenders []string,
 ) (isSilent bool) {
 	heard, validators := gradientSenders, make([]string, len(b.DecidedLastCommit.Votes))

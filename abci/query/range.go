@@ -117,8 +117,8 @@ func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, te
 }
 
 // rangeKey returns the cache key of the requested answer, and the argument in the form
-// {epoch}/{round}. The key has a height, unless the answer belongs to a closed round and so never
-// changes.
+// {epoch}/{round}. If the answer belongs to a closed round, it never changes, and the key has no
+// height. Any other key has a height.
 func rangeKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, full string, err error) {
 	if arg == "" {
 		height := s.Height

@@ -75,7 +75,7 @@ func (t *Timings) moments(p params.RoundID) *Moments {
 }
 
 // RecordOpening records that the round of the state s is open. own is the index of this node's
-// participant; it is ignored unless found is set.
+// participant; if found is false, own is ignored.
 func (t *Timings) RecordOpening(s *app.State, own uint32, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -68,7 +68,8 @@ func newPeerQueue(peer p2p.Peer, poolTx func(hash) *tx.Tx) *peerQueue {
 		sweepFlags: minFlags, sweepAnnouncements: minFlags}
 }
 
-// push queues a transaction, unless the peer has it or this node has sent it.
+// push queues a transaction. If the peer has the transaction, or this node has sent it, push does
+// nothing.
 func (b *peerQueue) push(p queuedTx) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,7 +216,7 @@ func (b *peerQueue) nextMessage() (message *p2p.Envelope, done func(), wait time
 }
 
 // nextTx returns the first transaction that is ready to be sent. It drops transactions that have
-// left the pool. It also drops transactions that the peer has, unless the peer has requested them.
+// left the pool. It also drops transactions that the peer has and has not requested.
 func (b *peerQueue) nextTx(ready func(queuedTx) bool) (of hash, raw []byte) {
 	kept := b.queue[:0]
 	for i, p := range b.queue {

@@ -50,7 +50,7 @@ type Pool interface {
 
 // TxReactor is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends
 // each transaction to all peers that have not sent it first, so a node receives a transaction from
-// most of its peers. Here only the node to which a client submits a transaction sends it to its
+// most of its peers. Here only one node, to which a client submits the transaction, sends it to its
 // peers unasked. Every other node that admits the transaction announces the hash, and sends the
 // transaction on request. If a peer does not have the channel of announcements, this node and the
 // peer send transactions as CometBFT does. Only the transport changes: the application decides what

@@ -17,7 +17,8 @@ const ChunkBytes = 8 << 20
 // and the participants. It bounds the memory that a node allocates for an offered snapshot.
 const MaxChunks = 2*8*gradients.MaxDim/ChunkBytes + 8
 
-// snapshotKey returns the key of the hashes of a snapshot's chunks.
+// snapshotKey returns the key under which the hashes of the chunks are stored, for the snapshot at
+// the given height.
 func snapshotKey(height uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixSnap}, height)
 }
@@ -41,7 +42,7 @@ func (s *Store) takeSnapshot(state *app.State) error {
 	return b.Write()
 }
 
-// dropSnapshot deletes a height's snapshot.
+// dropSnapshot deletes the snapshot at the given height.
 func (s *Store) dropSnapshot(height uint64) error {
 	hashes, err := s.Snapshot(height)
 	if err != nil {
@@ -72,8 +73,8 @@ func (s *Store) Snapshots() ([]uint64, error) {
 	return heights, it.Error()
 }
 
-// Snapshot loads the concatenated SHA-256 hashes of the chunks of a height's snapshot, nil if the
-// store does not have the snapshot.
+// Snapshot loads the concatenated SHA-256 hashes of the chunks of the snapshot at the given height.
+// It returns nil if the store does not have that snapshot.
 func (s *Store) Snapshot(height uint64) ([]byte, error) { return s.db.Get(snapshotKey(height)) }
 
 // SnapshotChunk loads a chunk of a snapshot, nil if the store does not have the chunk.

@@ -41,8 +41,8 @@ func consensusKey(i int) ed25519.PrivateKey {
 // key of participant owner.
 func ConsensusProof(i, owner int) []byte { return ProveConsensusKey(i, Identity(owner).PubKey) }
 
-// ProveConsensusKey returns the proof of possession of participant i's consensus key, for a signing
-// key.
+// ProveConsensusKey returns the proof of possession of participant i's consensus key, for the
+// signing key pub.
 func ProveConsensusKey(i int, pub []byte) []byte {
 	return app.ProveConsensusKey(ChainID, pub, consensusKey(i))
 }
@@ -213,7 +213,8 @@ func Approve(i int, proposal *tx.Tx) *tx.Tx {
 	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:]})
 }
 
-// Opens returns the first height at which the leader of a view may close the open round (A3).
+// Opens returns the first height at which the leader of the given view may close the open round
+// (A3).
 func Opens(s *app.State, view uint64) uint64 {
 	if view == 0 {
 		return s.Progress.Opened
@@ -222,8 +223,8 @@ func Opens(s *app.State, view uint64) uint64 {
 	return s.Progress.Opened + e.QuorumBlocks + view*e.ViewBlocks
 }
 
-// Close returns the transactions of a valid block that closes the open round at a height. The
-// leader is the first participant in the ranking that may lead. The aggregate includes the
+// Close returns the transactions of a valid block that closes the open round at the given height.
+// The leader is the first participant in the ranking that may lead. The aggregate includes the
 // gradients of the given participants, or of all active participants if none are given.
 func Close(s *app.State, height uint64, participants ...int) []*tx.Tx {
 	if participants == nil {

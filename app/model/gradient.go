@@ -28,8 +28,9 @@ const (
 
 // ClippedSum sets dst to the sum over examples of w_i*g_i*min(1, clip/‖w_i*g_i‖). g_i is the
 // gradient of example i's cross-entropy loss at params, and w_i is the weight of the example's
-// class, 1 unless [Model.Weigh] has set it. dst and params have length Dim. With clip <= 0 nothing
-// is clipped. The batch x is row-major, with Inputs values for each of the labels; it may be empty.
+// class: the weight that [Model.Weigh] has set, or 1. dst and params have length Dim. With clip <=
+// 0 nothing is clipped. The batch x is row-major, with Inputs values for each of the labels; it may
+// be empty.
 //
 // The sum changes by at most clip when one example is added or removed, whatever params and x are:
 // an example whose gradient is not finite adds nothing. ClippedSum panics if shapes do not match or

@@ -45,8 +45,8 @@ func New(s Spec) (*Model, error) {
 
 // Weigh sets the weight of each class. [Model.ClippedSum] multiplies the gradient of an example by
 // the weight of the example's class before it clips, so clip still bounds the contribution of one
-// example. Nil resets all weights to 1. Weigh panics if the number of weights is neither 0 nor
-// Classes.
+// example. Nil resets all weights to 1. The number of weights must be 0 or Classes; if not, Weigh
+// panics.
 func (m *Model) Weigh(weights []float64) {
 	if n := len(weights); n != 0 && n != m.spec.Classes {
 		panic(fmt.Sprintf("model: %d weights, want one for each of %d classes", n, m.spec.Classes))

@@ -10,7 +10,7 @@ import (
 // These are the ways of clipping the gradients of an external model's examples.
 const (
 	ClippingRows = "rows" // SPDL clips each example's gradient, a row of the trainer's answer
-	ClippingSum  = "sum"  // the trainer clips, and gives SPDL only the sum of the clipped gradients
+	ClippingSum  = "sum"  // the trainer clips, and sends only the sum of the clipped gradients to SPDL
 )
 
 // These are the names of the ways to set a tensor's initial values.

@@ -35,8 +35,8 @@ type Calibration struct {
 	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
 	LearningRate    float64 `json:"learning_rate"`    // gamma; the noise of a correct lemma would not depend on it
 	NoiseMultiplier float64 `json:"noise_multiplier"` // the multiplier that the lemma requires
-	RDPEpsilon      float64 `json:"rdp_epsilon"`      // the epsilon by RDP of the lemma's noise, if batches are secret
-	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the epsilon by RDP of the lemma's noise, if batches are not secret
+	RDPEpsilon      float64 `json:"rdp_epsilon"`      // RDP's epsilon for the lemma's noise, if batches are secret
+	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // RDP's epsilon for the lemma's noise, if batches are not secret
 	// WithoutRate is the multiplier that the lemma requires at learning rate 1.
 	WithoutRate float64 `json:"noise_multiplier_without_rate"`
 	TimesRDP    float64 `json:"without_rate_times_rdp"` // WithoutRate divided by RDP's multiplier at the same epsilon
@@ -45,7 +45,7 @@ type Calibration struct {
 // privacyCost is an accountant's result for a plan: epsilon and the noise multiplier.
 type privacyCost struct {
 	epsilon, multiplier float64
-	rdp                 float64 // the epsilon by the RDP accountant at the same multiplier
+	rdp                 float64 // the epsilon that the RDP accountant gives at the same multiplier
 }
 
 func (in Input) step(multiplier float64) accountant.Step {
@@ -124,8 +124,8 @@ func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibra
 }
 
 // Ledger holds what a plan costs on the chain's ledger. The ledger adds up RDP in integer
-// arithmetic, at a fixed list of orders, so its epsilon can be higher than that of the other
-// accountants.
+// arithmetic, at a fixed list of orders. So the ledger's epsilon can be higher than the epsilon of
+// the other accountants.
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // the epsilon after all rounds
 	Rounds  *uint64 `json:"rounds,omitempty"` // the rounds that the target epsilon pays for; null without a target epsilon

@@ -144,8 +144,9 @@ func (s series) isFor(in Input) bool {
 		in.Momentum == s.origin.momentum
 }
 
-// accuracyAt returns the accuracy of the point with a noise multiplier, or the range between the
-// points with the next lower and the next higher multiplier.
+// accuracyAt returns the accuracy of the point with the given noise multiplier. If there is no such
+// point, it returns the range between the points with the next lower and the next higher
+// multiplier.
 func (s series) accuracyAt(multiplier float64, floor bool) Accuracy {
 	for i, p := range s.points {
 		if math.Abs(multiplier/p.multiplier-1) < closeNoise {

@@ -133,7 +133,7 @@ func (in Input) check() error {
 	)
 }
 
-// rule returns the rule that the input names. It fails unless the rule can aggregate N-f gradients,
+// rule returns the rule that the input names. It fails if the rule cannot aggregate N-f gradients,
 // the min number with which a round closes.
 func (in Input) rule() (rules.Rule, error) {
 	rule, err := rules.Lookup(in.Rule)

@@ -14,7 +14,7 @@ const (
 type Traffic struct {
 	Gradient int64   `json:"gradient_bytes"`        // the bytes of one gradient's transaction
 	Round    int64   `json:"round_bytes"`           // the bytes of N gradients and the aggregate
-	Day      int64   `json:"day_bytes"`             // the bytes of one day, if each round starts right after the round before it
+	Day      int64   `json:"day_bytes"`             // the bytes of one day, if rounds follow each other without a pause
 	Total    int64   `json:"total_bytes"`           // the bytes of all rounds
 	Seconds  float64 `json:"round_seconds"`         // the time of one round
 	Duration float64 `json:"training_time_seconds"` // the time of all rounds

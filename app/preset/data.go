@@ -105,8 +105,8 @@ func (d Data) fitModel(m *params.Model) error {
 
 // smallRate is the min sampling rate if each participant has fewer examples than its share of MNIST
 // would be. With noise multiplier z, sampling rate q and T rounds, the noise of the whole training
-// is proportional to z/(q sqrt(T)). At the same epsilon that noise is lower at smallRate than at
-// 0.1.
+// is proportional to z/(q sqrt(T)). At the same epsilon, the noise with sampling rate smallRate is
+// lower than the noise with sampling rate 0.1.
 const smallRate = 0.3
 
 // scale adapts a preset's parameters p to participants with the given number of examples each.

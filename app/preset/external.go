@@ -50,8 +50,8 @@ func External(n int, s Study) (params.Params, error) {
 
 // SetEpsilon sets the budget of every participant to epsilon, and the noise multiplier to the
 // smallest with which that budget pays for all rounds. It lowers the learning rate in proportion to
-// the noise, so that a step adds no more noise to the model than with the old epsilon. SetEpsilon
-// fails without the gaussian mechanism.
+// the noise, so that a step with the new epsilon adds no more noise to the model than a step with
+// the old epsilon. SetEpsilon fails without the gaussian mechanism.
 func SetEpsilon(p *params.Params, epsilon float64) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		return fmt.Errorf("epsilon %g with mechanism %q, which guarantees none", epsilon, p.Privacy.Mechanism)
@@ -68,9 +68,9 @@ func SetEpsilon(p *params.Params, epsilon float64) error {
 
 // SetBatch sets the expected batch. It changes the sampling rate in proportion, so that the number
 // of examples stays the same, and sets the smallest noise multiplier with which the budget pays for
-// all rounds. It lowers the learning rate so that a step adds no more noise to the model than with
-// the old batch. It fails without the gaussian mechanism, and for a batch above the number of
-// examples.
+// all rounds. It lowers the learning rate so that a step with the new batch adds no more noise to
+// the model than a step with the old batch. It fails without the gaussian mechanism, and for a
+// batch above the number of examples.
 func SetBatch(p *params.Params, batch int) error {
 	was := float64(p.Privacy.Batch)
 	rate := p.Privacy.SamplingRate * float64(batch) / was

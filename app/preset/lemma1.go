@@ -23,9 +23,9 @@ func lemma1(n, f int) params.Params {
 	return p
 }
 
-// WithLemma1 gives parameters of the preset paper or paper-literal the noise of the paper's Lemma 1.
-// claim is the epsilon that the lemma claims for this noise. The caller must then call [Account],
-// which computes the noise multiplier.
+// WithLemma1 sets the noise of the paper's Lemma 1 in p, parameters of the preset paper or
+// paper-literal. claim is the epsilon that the lemma claims for this noise. The caller must then
+// call [Account], which computes the noise multiplier.
 func WithLemma1(p *params.Params, claim float64) {
 	p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = params.MechanismGaussian, 0
 	p.Privacy.Clip, p.Privacy.Lemma1Epsilon, p.Privacy.Epsilon = lemma1Clip, claim, 0

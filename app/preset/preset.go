@@ -68,8 +68,8 @@ func strokesPreset(n, f int) params.Params {
 		Kind: params.ModelSoftmax, Inputs: params.StrokesInputs, Classes: 10, Pool: 1, PixelScale: 255, NoBias: true,
 		Features: inputs.Strokes(),
 	}
-	// The momentum is lower than for pixels, so that gradients of later rounds lag less behind the
-	// model.
+	// The momentum is lower than in the preset "pixels", so that gradients of later rounds lag less
+	// behind the model.
 	p.Training.LearningRate, p.Privacy.WorkerMomentum = 30, 0.8
 	p.Grid.Step = worker.GridStep(p.Privacy)
 	if f > 1 {

@@ -50,9 +50,9 @@ func NewEvidence(a, b *Tx) (*Tx, error) {
 	return Sign("", e, nil)
 }
 
-// Conflict returns the place that both statements share. It fails unless both are canonical headers
-// for the same place, and the first is smaller than the second in the order of bytes. It does not
-// check the signatures; VerifyBy does.
+// Conflict returns the place that both statements share. Both must be canonical headers for the
+// same place, and the first must be smaller than the second in the order of bytes. If not, Conflict
+// fails. It does not check the signatures; VerifyBy does.
 func (e *Evidence) Conflict() (Place, error) {
 	first, err := placeOfHeader(Kind(e.Kind), e.First)
 	if err != nil {

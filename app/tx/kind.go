@@ -64,8 +64,8 @@ func Kinds() []Kind { return slices.Sorted(maps.Keys(registry().messages)) }
 // signature: its content has the signatures of two statements.
 func (k Kind) Signed() bool { return k != KindEvidence }
 
-// DecodeBody decodes the content of a transaction of a kind. It fails if the kind is unknown or the
-// content is not canonical.
+// DecodeBody decodes the content of a transaction of the kind k. It fails if the kind is unknown or
+// the content is not canonical.
 func DecodeBody(k Kind, content []byte) (Body, error) {
 	message, ok := registry().messages[k]
 	if !ok {

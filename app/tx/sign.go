@@ -23,12 +23,13 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	return h.Sum(nil)
 }
 
-// ID returns the id of the proposal that the transaction makes. Approvals name the proposal by it.
+// ID returns the id of the proposal that the transaction makes. Approvals name the proposal by this
+// id.
 func (t *Tx) ID() [32]byte { return idOf(t.kind, t.Content) }
 
-// IDOf returns the id of a proposal of a kind and a content: SHA-256 of the kind, as 4 bytes in big
-// endian, and the content hash. Because the kind is part of the input, equal contents of two kinds
-// have different ids.
+// IDOf returns the id of a proposal with the given kind and content: SHA-256 of the kind, as 4
+// bytes in big endian, and the content hash. Because the kind is part of the input, equal contents
+// of two kinds have different ids.
 func IDOf(kind Kind, content []byte) [32]byte { return idOf(kind, sha256.Sum256(content)) }
 
 func idOf(kind Kind, content [32]byte) [32]byte {

@@ -90,11 +90,11 @@ func NewJournal(path string) error {
 	return j.Close()
 }
 
-// OpenJournal reads the journal at path, for the participant with an id on a chain. If the file is
-// missing, OpenJournal begins a new journal. A file that holds {} also begins a journal: with {}
-// the operator declares that nothing is signed for the open round. With an empty path the journal
-// is only in memory, for simulations. The file stays locked until Close. Errors: ErrBusy,
-// ErrDamaged, ErrJournal, or an error of the file system.
+// OpenJournal reads the journal at path, for the participant with the given id on the given chain.
+// If the file is missing, OpenJournal begins a new journal. A file that holds {} also begins a
+// journal: with {} the operator declares that nothing is signed for the open round. With an empty
+// path the journal is only in memory, for simulations. The file stays locked until Close. Errors:
+// ErrBusy, ErrDamaged, ErrJournal, or an error of the file system.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
 		return &Journal{Record: Record{Entry: entry{ChainID: chainID, ID: id}, NewHome: true}}, nil

@@ -16,8 +16,8 @@ type JournalInfo struct {
 	New     bool   // whether nothing is signed: the journal of a new home, or {} from the operator
 }
 
-// ReadJournalInfo returns the summary of the journal at a path, without the journal's lock. It
-// fails with ErrDamaged if the file cannot be decoded.
+// ReadJournalInfo returns the summary of the journal at the given path. It does not take the
+// journal's lock. It fails with ErrDamaged if the file cannot be decoded.
 func ReadJournalInfo(path string) (JournalInfo, error) {
 	data, err := os.ReadFile(path)
 	switch {

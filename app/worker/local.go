@@ -22,8 +22,8 @@ type Local struct {
 	journal *Journal // nil until Open
 }
 
-// NewLocal returns a signer with keys and with the journal at a path. reload reads the keys again,
-// and group syncs the journals of a process together; both may be nil.
+// NewLocal returns a signer with keys and with the journal at the path journal. reload reads the
+// keys again, and group syncs the journals of a process together; both may be nil.
 func NewLocal(keys Keys, reload func() (Keys, error), journal string, group *GroupSync) *Local {
 	return &Local{path: journal, reload: reload, group: group, keys: keys}
 }
@@ -51,8 +51,8 @@ func (l *Local) Open(_ context.Context, chainID string, id []byte) (*Record, err
 	return &record, nil
 }
 
-// open opens the journal for a chain and a participant. If the journal is open already, it must
-// belong to both; otherwise the error is ErrForeign.
+// open opens the journal for the given chain and for the participant with the given id. If a
+// journal is open already and belongs to another chain or participant, open fails with ErrForeign.
 func (l *Local) open(chainID string, id []byte) error {
 	if l.journal == nil {
 		journal, err := OpenJournal(l.path, chainID, id)
@@ -69,7 +69,8 @@ func (l *Local) open(chainID string, id []byte) error {
 	return nil
 }
 
-// checkOpen rejects a request unless the journal is open for its chain.
+// checkOpen returns an error if the journal is not open, or belongs to another chain than the given
+// one.
 func (l *Local) checkOpen(chainID string) error {
 	if l.journal == nil {
 		return fmt.Errorf("%w: its journal is not open", ErrSigner) // the client then calls Open again

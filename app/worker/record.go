@@ -27,16 +27,17 @@ func (r *Record) mayLackGradients(counted uint64) bool {
 	return !r.DeclaredEmpty && (r.Missing || r.Truncated || counted > r.Entry.Signed)
 }
 
-// isCertain reports whether the journal determines what was signed for a round: the journal has the
-// round's gradient, or nothing was signed (DeclaredEmpty, NewHome). Any other journal without the
-// round's gradient may be an old copy.
+// isCertain reports whether the journal determines what was signed for the given round: the journal
+// has the round's gradient, or nothing was signed (DeclaredEmpty, NewHome). Any other journal
+// without the round's gradient may be an old copy.
 func (r *Record) isCertain(epoch, round uint64) bool {
 	g := r.Entry.Gradient
 	return r.DeclaredEmpty || r.NewHome || g != nil && g.Epoch == epoch && g.Round == round
 }
 
-// gradient returns the gradient that was signed for a round, or nil. It fails with ErrJournal if a
-// gradient for a later round was signed, because the chain is then behind the journal.
+// gradient returns the gradient that was signed for the given round, or nil. It fails with
+// ErrJournal if a gradient for a later round was signed, because the chain is then behind the
+// journal.
 func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 	g := r.Entry.Gradient
 	switch {
@@ -49,8 +50,8 @@ func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 		g.Epoch, g.Round, epoch, round)
 }
 
-// maxCosts returns, at each RDP order, the larger of two costs: that in the chain's ledger and that
-// in the worker's own ledger.
+// maxCosts returns, at each RDP order, the larger of two costs: the cost in the chain's ledger and
+// the cost in the worker's own ledger.
 func (r *Record) maxCosts(chain []uint64) []uint64 {
 	out := slices.Clone(chain)
 	for i, own := range r.Entry.Spent {
@@ -103,7 +104,7 @@ func (r *Record) checkRoom(a *tx.Aggregate) error {
 }
 
 // decode decodes a stored transaction. It fails with ErrDamaged if the transaction is not of the
-// kind.
+// given kind.
 func (r *Record) decode(s *signedTx, kind tx.Kind) (*tx.Tx, error) {
 	t, err := tx.Decode(s.Raw)
 	if err == nil && t.Kind() != kind {

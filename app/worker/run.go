@@ -105,7 +105,7 @@ func (w *worker) skipOpenRound() {
 		"participations", w.task.Participant.Participations)
 }
 
-// isSkipped reports whether the worker skips a round.
+// isSkipped reports whether the worker skips the given round.
 func (w *worker) isSkipped(epoch, round uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -33,8 +33,8 @@ type Signer interface {
 	// Keys returns the public keys. With reload, the signer first reads the key file, which a
 	// rotation may have changed.
 	Keys(ctx context.Context, reload bool) (PublicKeys, error)
-	// Open opens the journal for the participant with an id on a chain, unless the journal is open
-	// already, and returns the journal's record.
+	// Open opens the journal for the participant with the given id on the given chain, and returns
+	// the journal's record. If that journal is open already, Open only returns its record.
 	Open(ctx context.Context, chainID string, id []byte) (*Record, error)
 	// Gradient signs the gradient of a round.
 	Gradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error)

@@ -85,8 +85,8 @@ func (f *file) readHeader() error {
 	return nil
 }
 
-// column returns the index of the column with a name, or ErrTable if the header does not have the
-// name.
+// column returns the index of the column with the given name, or ErrTable if the header does not
+// have that name.
 func (f *file) column(name string) (int, error) {
 	if at, ok := f.at[name]; ok {
 		return at, nil
@@ -132,8 +132,8 @@ func (f *file) readRow() (bool, error) {
 	return true, nil
 }
 
-// text returns the text in column at of the current row, without the spaces around it. It fails if
-// the text is empty.
+// text returns the text of the current row in the column with the index at, without the spaces
+// around the text. It fails if the text is empty.
 func (f *file) text(at int) (string, error) {
 	text := strings.TrimSpace(f.row[at])
 	if text == "" {
@@ -142,8 +142,8 @@ func (f *file) text(at int) (string, error) {
 	return text, nil
 }
 
-// number returns the number in column at of the current row. It fails if the text is not a finite
-// number.
+// number returns the number of the current row in the column with the index at. It fails if the
+// text is not a finite number.
 func (f *file) number(at int) (float64, error) {
 	text, err := f.text(at)
 	if err != nil {
@@ -156,8 +156,8 @@ func (f *file) number(at int) (float64, error) {
 	return x, nil
 }
 
-// errorf returns an error about the value in a column of the current row. The error does not quote
-// the value: the row is private, and errors reach logs.
+// errorf returns an error about the value of the current row in the column with the index at. The
+// error does not quote the value: the row is private, and errors reach logs.
 func (f *file) errorf(at int, format string, args ...any) error {
 	line, _ := f.csv.FieldPos(at)
 	return fmt.Errorf("%w: %s line %d, column %q: %s", ErrTable, f.name, line, f.header[at], fmt.Sprintf(format, args...))

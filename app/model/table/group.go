@@ -38,8 +38,8 @@ func (n *groupNumbers) numberOf(f *file) (uint32, error) {
 	return number, nil
 }
 
-// units returns the number of groups in the rows read so far, or for a file without groups the
-// number of these rows.
+// units returns the number of groups in the rows read so far. For a file without groups it returns
+// the number of these rows.
 func (n *groupNumbers) units(f *file) int {
 	if n == nil {
 		return f.rows

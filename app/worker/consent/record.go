@@ -34,7 +34,8 @@ type Subject struct {
 	Params  string `json:"params_hash"` // SHA-256 of the epoch's parameters in protobuf, in hexadecimal
 }
 
-// SubjectOf returns the subject of an epoch of a chain.
+// SubjectOf returns the subject of a decision on the given epoch of the given chain, with the
+// parameters p.
 func SubjectOf(chainID string, epoch uint64, p params.Params) (Subject, error) {
 	encoded, err := p.Marshal()
 	if err != nil {
@@ -64,8 +65,8 @@ func (r Record) signBytes() ([]byte, error) {
 	return append([]byte(domain), text...), err
 }
 
-// Sign returns a signed record, with the time truncated to seconds. It fails if d is neither
-// Consented nor Rejected.
+// Sign returns a signed record, with the time truncated to seconds. d must be Consented or
+// Rejected; if not, Sign fails.
 func Sign(about Subject, d Decision, at time.Time, key ed25519.PrivateKey) (Record, error) {
 	r := Record{Subject: about, Decision: d, Time: at.UTC().Truncate(time.Second),
 		PubKey: key.Public().(ed25519.PublicKey)}

@@ -31,7 +31,7 @@ type Client struct {
 	lastError atomic.Pointer[string] // the error text of the last request, if that failed with ErrSigner; nil if not
 }
 
-// New returns a client of the signer at an address, such as unix:///run/spdl/signer.sock or
+// New returns a client of the signer at the given address, such as unix:///run/spdl/signer.sock or
 // tcp://host:port. For TCP, certificates is the folder of the certificates. New does not connect.
 // It fails if the address or the certificates are not valid.
 func New(address, certificates string) (*Client, error) {
@@ -115,7 +115,7 @@ func (c *Client) exchange(ctx context.Context, path string, request, into any) e
 }
 
 // requestTx sends a request by call, and returns the signed transaction in the answer. It fails
-// with ErrSigner if the transaction is not of the kind.
+// with ErrSigner if the transaction is not of the given kind.
 func (c *Client) requestTx(ctx context.Context, path string, kind tx.Kind, request any) (*tx.Tx, error) {
 	var a answer
 	if err := c.call(ctx, path, request, &a); err != nil {
@@ -169,14 +169,15 @@ func (c *Client) Aggregate(ctx context.Context, chainID string, a *tx.Aggregate)
 	return c.requestContent(ctx, pathAggregate, chainID, tx.KindAggregate, a)
 }
 
-// Operation asks the signer to sign an operation. It fails with ErrDenied unless the signer's
-// configuration allows operations of this kind.
+// Operation asks the signer to sign an operation. It fails with ErrDenied if the signer's
+// configuration does not allow operations of this kind.
 func (c *Client) Operation(ctx context.Context, chainID string, body tx.Body) (*tx.Tx, error) {
 	return c.requestContent(ctx, pathOperation, chainID, tx.KindOf(body), body)
 }
 
-// Consent asks the signer to sign a record of consent. It fails with ErrDenied unless the signer's
-// configuration allows records of consent. The time in the record is from the signer's clock.
+// Consent asks the signer to sign a record of consent. It fails with ErrDenied if the signer's
+// configuration does not allow records of consent. The time in the record is from the signer's
+// clock.
 func (c *Client) Consent(ctx context.Context, s consent.Subject, d consent.Decision) (r consent.Record, err error) {
 	return r, c.call(ctx, pathConsent, consentRequest{s, d}, &r)
 }

@@ -50,13 +50,14 @@ func splitAddress(address string) (scheme, rest string, err error) {
 	return "", "", fmt.Errorf("signer's address is %q, want unix:///run/spdl/signer.sock or tcp://host:port", address)
 }
 
-// CheckAddress rejects an address that is neither unix://PATH nor tcp://HOST:PORT.
+// CheckAddress accepts only an address of the form unix://PATH or tcp://HOST:PORT.
 func CheckAddress(address string) error {
 	_, _, err := splitAddress(address)
 	return err
 }
 
-// NeedsCertificates reports whether connections to an address use TLS. Connections over TCP do.
+// NeedsCertificates reports whether connections to the given address use TLS. Connections over TCP
+// do.
 func NeedsCertificates(address string) bool { return strings.HasPrefix(address, "tcp://") }
 
 // dialer returns a function that connects to an address, over a Unix socket or by TLS over TCP.
@@ -77,9 +78,9 @@ func dialer(address, certificates string) (func(context.Context) (net.Conn, erro
 	return func(ctx context.Context) (net.Conn, error) { return over.DialContext(ctx, "tcp", at) }, nil
 }
 
-// Listen listens at an address. A Unix socket accepts only processes of this user and of the listed
-// user ids. TCP with TLS accepts only the peer whose certificate is in the folder certificates.
-// The function log gets the rejected connections of a Unix socket.
+// Listen listens at the given address. A Unix socket accepts only processes of this user and of the
+// listed user ids. TCP with TLS accepts only the peer whose certificate is in the folder
+// certificates. The function log gets the rejected connections of a Unix socket.
 func Listen(address, certificates string, users []uint32, log func(string, ...any)) (net.Listener, error) {
 	scheme, at, err := splitAddress(address)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // approvedCopy returns a configuration that runs a copy of the trainer's code, and the folder of
 // that copy, which the caller removes. The copy ensures that the executed bytes are the hashed
-// bytes. approvedCopy fails with ErrCode unless the hash of the code is in c.Approved. If
+// bytes. approvedCopy fails with ErrCode if the hash of the code is not in c.Approved. If
 // c.Approved is empty, any code is allowed, and approvedCopy returns c and no folder.
 func (c Config) approvedCopy() (Config, string, error) {
 	if len(c.Approved) == 0 {

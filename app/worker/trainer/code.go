@@ -50,8 +50,9 @@ func isCode(name string, mode fs.FileMode) bool {
 	return mode&0o111 != 0 || slices.Contains(suffixes, filepath.Ext(name)) || strings.Contains(name, ".so.")
 }
 
-// isSkipped reports whether a folder or a file is neither code nor data: a cache, a hidden folder
-// such as .git, or a virtual environment, which belongs to the interpreter.
+// isSkipped reports whether a folder or a file is left out, because it is no code and no data of
+// the trainer: a cache, a hidden folder such as .git, or a virtual environment, which belongs to
+// the interpreter.
 func isSkipped(path string, d fs.DirEntry) bool {
 	if !d.IsDir() {
 		return strings.HasSuffix(d.Name(), ".pyc")
@@ -63,8 +64,8 @@ func isSkipped(path string, d fs.DirEntry) bool {
 // HashCode returns the code in a folder, with its hash.
 func HashCode(folder string) (Code, error) { return copyCode(folder, "") }
 
-// copyCode hashes the code of a folder and, unless copyFolder is empty, copies the hashed bytes to
-// that folder. Files of data become symbolic links there.
+// copyCode hashes the code in folder. If copyFolder is not empty, it also copies the hashed bytes
+// to copyFolder, where data files become symbolic links.
 func copyCode(folder, copyFolder string) (c Code, err error) {
 	hash, total := sha256.New(), int64(0)
 	hash.Write([]byte(codeFormat))

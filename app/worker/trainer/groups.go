@@ -27,7 +27,7 @@ func (t *Trainer) IgnoresGroups() bool {
 }
 
 // askGroups asks the running child for the group of each example, because the worker draws batches
-// of groups. It fails if the groups are not the same as before a restart.
+// of groups. It fails if the groups after a restart differ from the groups before it.
 func (t *Trainer) askGroups(ctx context.Context) error {
 	return t.child.ask(ctx, frameGroups, nil, func(r *reply) error {
 		body, err := r.frame(frameGroups, 4*t.answer.Examples)

@@ -150,8 +150,8 @@ func instructions(here *arch.Info) []bpf.Instruction {
 	return append(program, bpf.RetConstant{Val: retAbsent})
 }
 
-// ofCall returns a program for the system call with a number. If the accumulator holds that number,
-// the program executes the instructions of then, the last of which must return a result.
+// ofCall returns a program for the system call with the given number. If the accumulator holds that
+// number, the program executes the instructions of then, the last of which must return a result.
 func ofCall(number uint32, then []bpf.Instruction) []bpf.Instruction {
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: uint8(len(then))}}, then...)
 }

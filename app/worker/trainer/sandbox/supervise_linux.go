@@ -125,8 +125,8 @@ func (s *supervisor) reap() {
 }
 
 // exitCode returns the exit code of the trainer's process. If a signal killed the process, the code
-// is 128 plus the signal, as in a shell, and exitCode prints the signal unless the supervisor sent
-// it.
+// is 128 plus the signal, as in a shell. If the supervisor did not send that signal, exitCode also
+// prints it.
 func (s *supervisor) exitCode(status syscall.WaitStatus) int {
 	if status.Signaled() && !s.isEnding.Load() {
 		fmt.Fprintf(os.Stderr, "sandbox: the trainer was killed by the signal %q\n", status.Signal())

@@ -141,8 +141,8 @@ func proportionalMemory(pid int) int64 {
 	return 1024 * (field(rollup, "Pss_Anon:") + field(rollup, "Pss_Shmem:") + field(rollup, "SwapPss:"))
 }
 
-// field returns the number after a name at the start of a line, or 0 if no line begins with the
-// name.
+// field returns the number that follows the given name at the start of a line of text. If no line
+// begins with the name, it returns 0.
 func field(text []byte, name string) int64 {
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
