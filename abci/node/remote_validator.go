@@ -49,7 +49,9 @@ func awaitSigner(ctx context.Context, at, chainID string, key *p2p.NodeKey, logg
 	if err != nil {
 		return nil, err
 	}
-	logger.Info("waiting for the signer of the validator's key", "priv_validator_laddr", at)
+	start := signerCommand(at, key.ID())
+	logger.With("module", "app").Info("waiting for the signer of the validator's key", "priv_validator_laddr", at,
+		"seconds", signerPatience.Seconds(), "start_it", start)
 	for deadline := time.Now().Add(signerPatience); ; {
 		var key crypto.PubKey
 		if err = client.WaitForConnection(time.Second); err == nil {
@@ -61,10 +63,24 @@ func awaitSigner(ctx context.Context, at, chainID string, key *p2p.NodeKey, logg
 			return nil, errors.Join(ctx.Err(), endpoint.Stop())
 		}
 		if time.Now().After(deadline) {
-			return nil, errors.Join(fmt.Errorf("%w to %s after %v: start it (spdl signer), and see that it reaches this "+
-				"address and knows this node's id: %w", errNoSigner, at, signerPatience, err), endpoint.Stop())
+			return nil, errors.Join(fmt.Errorf("%w to %s after %v: start it (%s), and see that it reaches this "+
+				"address and knows this node's id: %w", errNoSigner, at, signerPatience, start, err), endpoint.Stop())
 		}
 	}
+}
+
+// signerCommand returns the command that starts the remote signer of the node with the given id,
+// which listens at an address.
+func signerCommand(at string, id p2p.ID) string {
+	protocol, address := cmtnet.ProtocolAndAddress(at)
+	if protocol != "tcp" {
+		return "spdl signer --home SIGNER --connect " + at
+	}
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		address = net.JoinHostPort("HOST", port) // the node does not know by which name the signer reaches it
+	}
+	return fmt.Sprintf("spdl signer --home SIGNER --connect %s --node-id %s", address, id)
 }
 
 // isAway reports whether no remote signer is connected. A nil v counts as not connected.

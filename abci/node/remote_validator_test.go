@@ -1,0 +1,40 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+)
+
+// TestWaitForSignerIsLogged: at the default log level a node says that it waits for its signer, where, and
+// which command starts it.
+func TestWaitForSignerIsLogged(t *testing.T) {
+	key := &p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
+	var out bytes.Buffer
+	logger, err := cmtflags.ParseLogLevel(home.DefaultConfig().LogLevel, log.NewTMLogger(&out), "error")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = awaitSigner(ctx, "tcp://127.0.0.1:0", "chain", key, logger)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Contains(t, out.String(), "waiting for the signer of the validator's key")
+	require.Contains(t, out.String(), "priv_validator_laddr=tcp://127.0.0.1:0")
+	for at, want := range map[string]string{
+		"tcp://127.0.0.1:0": "spdl signer --home SIGNER --connect 127.0.0.1:0 --node-id " + string(key.ID()),
+		"tcp://0.0.0.0:9":   "spdl signer --home SIGNER --connect HOST:9 --node-id " + string(key.ID()),
+		":9":                "spdl signer --home SIGNER --connect HOST:9 --node-id " + string(key.ID()),
+		"unix:///run/s":     "spdl signer --home SIGNER --connect unix:///run/s",
+	} {
+		require.Equal(t, want, signerCommand(at, key.ID()))
+	}
+	require.Contains(t, out.String(), signerCommand("tcp://127.0.0.1:0", key.ID()))
+}
