@@ -90,7 +90,7 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	}
 	b.Offences = slices.DeleteFunc(slices.Clone(offences),
 		func(o app.Offence) bool { return uint64(o.Participant) != index })
-	if b.Rounds, err = s.results(r.Context(), people, closed, whole, uint32(index)); err != nil {
+	if b.Rounds, err = s.results(r.Context(), people, closed, whole, uint32(index), offences); err != nil {
 		return content{}, err
 	}
 	for i := range b.Rounds {
@@ -113,7 +113,7 @@ func (b *participantPage) summarise(page string) {
 	for _, f := range b.Rounds {
 		points = append(points, f.Point)
 		if f.Verdict.Reputation != nil {
-			x := reputationAt(f.Height, b.Who.Index, *f.Verdict.Reputation, b.Offences)
+			x := float64(*f.Verdict.Reputation) / params.One
 			reputation[f.Round] = &x
 		}
 		if f.Epsilon != nil && *f.Epsilon > 0 {
@@ -139,7 +139,7 @@ const resultRounds, askedTurns = 100, 10
 // The parameter ledger is the participant's ledger after the closed rounds. If whole is false, the
 // results omit the spent privacy.
 func (s *Server) results(ctx context.Context, people []app.Participant, closed params.RoundID, whole bool,
-	index uint32) ([]result, error) {
+	index uint32, offences []app.Offence) ([]result, error) {
 	status, running, _, err := s.tail.now()
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 	var out []result
 	var records []*app.Record
 	first := closed.Round - min(closed.Round, resultRounds)
-	before, err := s.before(ctx, params.RoundID{Epoch: closed.Epoch, Round: first}, people)
+	before, err := s.before(ctx, params.RoundID{Epoch: closed.Epoch, Round: first}, people, offences)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 		for _, v := range verdicts(record, people[index:index+1], before, &index) {
 			f.Verdict = v
 		}
-		before = reputationsOf(record)
+		before = reputationsOf(record, offences)
 		out, records = append(out, f), append(records, record)
 	}
 	if whole && status.Epsilon != nil {
@@ -180,13 +180,14 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 
 // before returns the reputations before a round, as far as they are known: those after the previous
 // round, or at the start of a chain that is in its first epoch the initial one.
-func (s *Server) before(ctx context.Context, at params.RoundID, people []app.Participant) (map[uint32]int64, error) {
+func (s *Server) before(ctx context.Context, at params.RoundID, people []app.Participant,
+	offences []app.Offence) (map[uint32]int64, error) {
 	if at.Round > 0 {
 		record, err := s.source.record(ctx, params.RoundID{Epoch: at.Epoch, Round: at.Round - 1})
 		if err != nil {
 			return nil, err
 		}
-		return reputationsOf(record), nil
+		return reputationsOf(record, offences), nil
 	}
 	status, running, _, err := s.tail.now()
 	out := map[uint32]int64{}
@@ -198,11 +199,11 @@ func (s *Server) before(ctx context.Context, at params.RoundID, people []app.Par
 	return out, err
 }
 
-// reputationsOf returns the reputations after a round.
-func reputationsOf(r *app.Record) map[uint32]int64 {
+// reputationsOf returns the reputations after a round's block.
+func reputationsOf(r *app.Record, offences []app.Offence) map[uint32]int64 {
 	out := map[uint32]int64{}
 	for _, c := range r.Contributions {
-		out[c.Participant] = c.Reputation
+		out[c.Participant] = reputationAfter(r, c, offences)
 	}
 	return out
 }

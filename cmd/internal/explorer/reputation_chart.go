@@ -26,15 +26,15 @@ func (c *chart) name(l *line) {
 	}
 }
 
-// reputationAt returns the reputation after a round's block, from 0 to 1. The record's reputation
-// is that before evidence in the same block.
-func reputationAt(height uint64, participant uint32, recorded int64, offences []app.Offence) float64 {
+// reputationAfter returns the participant's reputation after a round's block, in parts per million. The
+// record has the reputation before evidence in the same block.
+func reputationAfter(r *app.Record, c app.Contribution, offences []app.Offence) int64 {
 	for _, o := range offences {
-		if o.Participant == participant && o.Height == height {
+		if o.Participant == c.Participant && o.Height == r.Height {
 			return 0
 		}
 	}
-	return float64(recorded) / params.One
+	return c.Reputation
 }
 
 // reputationChart draws the reputations of participants by round, one line each. The rounds are
@@ -57,7 +57,7 @@ func (s *Server) reputationChart(ctx context.Context, points []Point, all []Stan
 		}
 		for _, x := range record.Contributions {
 			dots[x.Participant] = append(dots[x.Participant], dot{p.Round,
-				reputationAt(record.Height, x.Participant, x.Reputation, offences)})
+				float64(reputationAfter(record, x, offences)) / params.One})
 		}
 	}
 	lowest, full := math.Inf(1), 0

@@ -35,18 +35,18 @@ type Verdict struct {
 	// equal part of Delta, from 0 to 1. They are null if the rule gives none.
 	Times      *float64 `json:"times"`
 	Weight     *float64 `json:"weight"`
-	Reputation *int64   `json:"reputation"` // parts per million, after the round; null if absent
+	Reputation *int64   `json:"reputation"` // parts per million, after the round's block; null if absent
 	Change     *int64   `json:"change"`     // by the round; null if the reputation before it is unknown
 	VRFOutput  string   `json:"vrf_output"`
 	Why        string   `json:"why"`
 
 	Offence   bool `json:"-"` // two different statements of it for the round are proven
-	convicted bool // evidence took its reputation between the round before and this one
+	convicted bool // evidence took its reputation since the block of the previous round
 }
 
 // convict adds proven offences to the verdict: whether one is for the round, and whether the
-// reputation after the round is that of a conviction between the previous round and this one. An
-// offence in the block that closes a round counts from the next round on.
+// reputation after the round's block is that of a conviction after the block of the previous round,
+// at height before.
 func (v *Verdict) convict(p Point, before uint64, offences []app.Offence) {
 	for _, o := range offences {
 		if o.Participant != v.Participant {
@@ -57,11 +57,24 @@ func (v *Verdict) convict(p Point, before uint64, offences []app.Offence) {
 			v.Why += fmt.Sprintf(" Two different statements of it for this round (%s) are proven in block %d.", o.Cause(),
 				o.Height)
 		}
-		if v.Reputation != nil && before <= o.Height && o.Height < p.Height {
+		if v.Reputation != nil && before < o.Height && o.Height <= p.Height {
 			v.convicted = true
+			if o.Height == p.Height {
+				v.loseReputation()
+			}
 			v.Why += fmt.Sprintf(" Its reputation is that of a conviction: the evidence in block %d set it to 0.", o.Height)
 		}
 	}
+}
+
+// loseReputation sets the reputation to 0. The record of a round has the reputation before evidence in
+// the same block.
+func (v *Verdict) loseReputation() {
+	if v.Change != nil {
+		change := *v.Change - *v.Reputation
+		v.Change = &change
+	}
+	v.Reputation = new(int64)
 }
 
 // A Story is a closed round with the verdict on every participant.
@@ -106,7 +119,7 @@ func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 		}
 		since = last.Height
 	}
-	before, err := s.before(ctx, at, people)
+	before, err := s.before(ctx, at, people, offences)
 	if err != nil {
 		return nil, err
 	}
