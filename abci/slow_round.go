@@ -29,10 +29,11 @@ const (
 		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
 )
 
-// warnSlowRound logs an error if gradients of the closed round r came too late: after all ranked
-// participants could lead, or, for this node's own gradient, after the round could close without
-// it. previous is the state before the block that closed r, and m has the times of r. The first
-// round that a node sees gives no warning, because its time includes the start of the node.
+// warnSlowRound logs an error if gradients of the closed round r came too late. They did if the
+// views of all ranked participants had ended before N-f gradients arrived. This node's own gradient
+// was also too late if the round could close without it before it arrived. previous is the state
+// before the block that closed r, and m has the times of r. The first round that a node sees gives
+// no warning, because its time includes the start of the node.
 func (a *Application) warnSlowRound(previous *app.State, r *app.Record, m query.Moments) {
 	l := &a.lateness
 	l.rounds++

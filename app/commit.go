@@ -35,9 +35,9 @@ func (s *State) Commitment(participant uint32) []byte {
 }
 
 // TakesCommits reports whether a block at the given height may carry commitments: in the commit
-// phase always, and in the reveal phase once the round is overdue. In an overdue round some
-// participants withhold the gradients that they committed to, so the round needs participants that
-// missed the commit phase.
+// phase every block, and in the reveal phase every block once the round is overdue. In an overdue
+// round some participants withhold the gradients that they committed to, so the round needs
+// participants that missed the commit phase.
 func (s *State) TakesCommits(height uint64) bool {
 	return s.Committing() || s.Params.Election.CommitReveal && s.Overdue(height)
 }

@@ -20,8 +20,8 @@ type Description struct {
 // Attribute is a named value in a Description.
 type Attribute struct{ Key, Value string }
 
-// Describe describes an operation. It returns an error that wraps ErrOrder for
-// a gradient, a commitment and an aggregate.
+// Describe describes an operation. For a gradient, a commitment or an aggregate it returns an error
+// that wraps ErrOrder.
 func Describe(t *tx.Tx) (Description, error) {
 	op, err := operationOf(t.Kind(), t.Body)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// NewStartEpoch returns a participant's proposal of an epoch with parameters p. With keepModel the
-// epoch begins with the current model. With now the running epoch ends before its training does.
+// NewStartEpoch returns a participant's proposal of an epoch with parameters p. If keepModel is
+// set, the epoch begins with the current model. If now is set, the running epoch ends without
+// waiting for the end of its training.
 func NewStartEpoch(participant uint32, nonce, epoch uint64, p params.Params, keepModel, now bool) *tx.StartEpoch {
 	return &tx.StartEpoch{Participant: participant, Nonce: nonce, Epoch: epoch, Params: mustMarshal(&p),
 		KeepModel: keepModel, Now: now}

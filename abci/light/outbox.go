@@ -185,8 +185,8 @@ func (c *chain) rest(n *node, failed bool) bool {
 }
 
 // verdict turns a node's answer into the worker's error. If a node other than the current node
-// refuses the transaction, verdict submits it to the current node and uses that answer, because the
-// other node may be behind and not know the round yet.
+// refuses the transaction, verdict submits it to the current node and uses that node's answer. The
+// other node may be behind, and may not know the round yet.
 func (c *chain) verdict(n *node, s *submission, err error) error {
 	var refusal *client.Refusal
 	if followed := c.nodes.current(); errors.As(err, &refusal) && n != followed {

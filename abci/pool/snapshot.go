@@ -44,11 +44,12 @@ func (v Snapshot) Holds(a *tx.Aggregate) bool {
 	return false
 }
 
-// HasQuorum reports whether N-f gradients have arrived, or in the commit phase N-f commitments.
+// HasQuorum reports whether N-f gradients have arrived. In the commit phase it reports whether N-f
+// commitments have arrived or are in the state.
 func (v Snapshot) HasQuorum() bool { return len(v.senders) >= v.State.Active()-v.State.F() }
 
-// Complete reports whether all required gradients have arrived, or in the commit phase all required
-// commitments.
+// Complete reports whether all required gradients have arrived. In the commit phase it reports
+// whether all required commitments have arrived or are in the state.
 func (v Snapshot) Complete() bool {
 	return len(v.senders) >= v.State.MissingRequired(nil) && v.State.MissingRequired(v.senders) == 0
 }

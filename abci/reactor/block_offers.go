@@ -33,7 +33,7 @@ type offer struct {
 	block *compactBlock
 
 	parts     *types.PartSet // the part set of consensus that missingTx and rebuilt refer to
-	missingTx *hash          // the first missing transaction at the last attempt, which the next one waits for; or nil
+	missingTx *hash          // the first transaction that the last attempt lacked; the next attempt waits for it; or nil
 	rebuilt   int            // the number of parts that were rebuilt from this offer
 }
 
@@ -85,7 +85,7 @@ func (o *offers) offersOf(height int64, parts *types.PartSet) (list []*offer, ot
 type assembly struct {
 	parts       *types.PartSet
 	handed      *bits.BitArray // the parts that step has handed to consensus
-	count       int            // how many parts consensus had stored or been handed at the last call of requestParts
+	count       int            // the number of parts stored in consensus or handed to it, at the last call of requestParts
 	requestTime time.Time
 	requests    int // the number of calls of requestParts that sent requests
 }

@@ -45,11 +45,11 @@ type BlockPool interface {
 }
 
 // BlockReactor is CometBFT's consensus reactor with another way to send blocks. CometBFT itself
-// sends a peer every part of a block that the peer lacks. Here a node that has all parts sends a
-// compact block: the hashes of the block's transactions, which the peer has in its pool, and the
-// bytes between the transactions. The peer rebuilds the parts, and requests the parts that it
-// cannot rebuild. CometBFT sends the requested parts. It also sends all parts to a peer that does
-// not have the channel or is at an earlier height.
+// sends to each peer every part of a block that the peer lacks. Here a node that has all parts
+// sends a compact block: the hashes of the block's transactions, which the peer has in its pool,
+// and the bytes between the transactions. The peer rebuilds the parts, and requests the parts that
+// it cannot rebuild. CometBFT sends the requested parts. It also sends all parts to a peer that
+// does not have the channel or is at an earlier height.
 //
 // Only the transport changes: CometBFT verifies each part, and sends proposals and votes itself.
 type BlockReactor struct {

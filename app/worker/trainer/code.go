@@ -106,7 +106,7 @@ func copyCode(folder, copyFolder string) (c Code, err error) {
 }
 
 // codeOrData opens path if it is a code file. If path is a folder or a data file, it returns a nil
-// file; if withCopy is also set, it creates at copyPath the same folder, or a symbolic link to the
+// file. If withCopy is set, it also creates at copyPath the same folder, or a symbolic link to the
 // data file. It fails with ErrCode if path is a symbolic link to code or to a folder.
 func codeOrData(path, copyPath string, d fs.DirEntry, withCopy bool) (*os.File, fs.FileMode, error) {
 	if d.IsDir() {

@@ -62,7 +62,7 @@ type reply struct {
 	*bufio.Reader
 	hasNumber bool   // whether each frame's body begins with the number of its question
 	question  uint32 // the number of the question
-	partial   string // what has come of an answer in several frames, for the error of a late rest; "" before the first
+	partial   string // an error text with the number of received rows, for a late rest; "" if there are none
 }
 
 // frame reads a frame of the wanted type, and returns its body without the number of the question.

@@ -65,8 +65,8 @@ func dropCapabilities() error {
 	return unix.Capset(&header, &none[0])
 }
 
-// scratchRights holds the rights on the scratch folder. The trainer may neither execute files in it
-// nor make devices or sockets.
+// scratchRights holds the rights on the scratch folder. The trainer may not execute files in it,
+// and may not make devices or sockets in it.
 const scratchRights = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir | landlocksys.AccessFSWriteFile |
 	landlocksys.AccessFSRemoveDir | landlocksys.AccessFSRemoveFile | landlocksys.AccessFSMakeDir |
 	landlocksys.AccessFSMakeReg | landlocksys.AccessFSMakeSym | landlocksys.AccessFSMakeFifo
