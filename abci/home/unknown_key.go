@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/internal/spelling"
 )
 
-// unknownKey returns the message about unknown keys in a section; section "" is the top of the
-// file. The message has the line of each key, and the nearest known keys.
+// unknownKey returns the message about the given unknown keys in the given section. The section ""
+// is the top of the file. The message has the line of each key, and the nearest known keys.
 func unknownKey(file, section string, keys []string, target any) string {
 	name, _, list := strings.Cut(section, "[")
 	where := ""
@@ -28,8 +28,8 @@ func unknownKey(file, section string, keys []string, target any) string {
 	return strings.Join(said, "; ")
 }
 
-// keysOf returns the keys of a section in type t, into which a file is decoded, nil if t has no
-// such section.
+// keysOf returns the keys of the given section in type t, into which a file is decoded. It returns
+// nil if t has no such section.
 func keysOf(t reflect.Type, section string) (keys []string) {
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()

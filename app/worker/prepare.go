@@ -93,8 +93,7 @@ func (w *worker) startExternal(ctx context.Context) (*Trainer, error) {
 	}
 }
 
-// resume sets the momentum of a trainer to the momentum after the last signed gradient of the
-// epoch.
+// resume sets the trainer's momentum to the momentum after the last signed gradient of the epoch.
 func (w *worker) resume(trainer *Trainer) error {
 	s, ok, err := w.record.snapshot(w.task.Epoch)
 	if err == nil && ok {

@@ -133,9 +133,9 @@ func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
 	return t.release(), stats
 }
 
-// compute computes the sum of the clipped gradients for a round. After a failure the round keeps
-// its batch: if a failure led to a new batch, an external trainer could fail on purpose and so
-// choose among batches.
+// compute computes the sum of the clipped gradients for the round at. After a failure the round
+// keeps its batch: if a failure led to a new batch, an external trainer could fail on purpose and
+// so choose among batches.
 func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (model.Stats, error) {
 	if t.batchRound == nil || *t.batchRound != at {
 		t.draw()

@@ -226,7 +226,7 @@ func (s *Server) signConsent(_ context.Context, r *consentRequest) (out consent.
 	return out, err
 }
 
-// checkAllowed returns ErrDenied for a word that is not in Policy.Allow.
+// checkAllowed returns ErrDenied if the given word is not in Policy.Allow.
 func (s *Server) checkAllowed(word string) error {
 	if !slices.Contains(s.policy.Allow, word) {
 		return fmt.Errorf("%w: signer.allow of its app.toml has no %q", ErrDenied, word)
@@ -234,7 +234,7 @@ func (s *Server) checkAllowed(word string) error {
 	return nil
 }
 
-// admitMessage admits a request and decodes the request's content as a message of a kind.
+// admitMessage admits a request, and decodes the request's content as a message of the given kind.
 func admitMessage[B tx.Body](s *Server, r *contentRequest, kind tx.Kind) (b B, err error) {
 	if err := s.admit(r.ChainID); err != nil {
 		return b, err

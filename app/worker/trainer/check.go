@@ -105,8 +105,8 @@ type inspection struct {
 }
 
 // Inspect starts a trainer, sends it requests that reveal a breach of the guarantee, and returns a
-// report on its answers, which ends with the first answer that is late. It fails only if the configuration is not valid or ctx ends; the trainer's
-// faults are in the report.
+// report on its answers. After the first late answer it makes no further checks. It fails only if
+// the configuration is not valid or ctx ends; the trainer's faults are in the report.
 func Inspect(ctx context.Context, c Config, m params.Model, p params.Privacy, batch int, seed uint64) (Report,
 	error) {
 	if err := c.Check(); err != nil {

@@ -51,8 +51,8 @@ func (w watch) check() string {
 	return ""
 }
 
-// sizeOf returns the total size of the files in a folder, in bytes. It stops when the size exceeds
-// maxSize.
+// sizeOf returns the total size of the files in the given folder, in bytes. It stops when the size
+// exceeds maxSize.
 func sizeOf(folder string, maxSize int64) (size int64) {
 	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
