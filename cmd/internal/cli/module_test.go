@@ -292,6 +292,8 @@ def build():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 2000), nn.ReLU(), nn.Linear(2000, 10))
 def normalised():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 16), nn.BatchNorm1d(16), nn.Linear(16, 10))
+def softmax():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 10), nn.Softmax(1))
 def large():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 3000), nn.Linear(3000, 10))
 `)
@@ -302,8 +304,17 @@ def large():
 	_, stderr, code = spdl(t, "new", dir, "--module", my+":large", "--python", python)
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "the model has 2385010 parameters, at most 2097152: the largest tensor is 1.weight")
+	const doubt = "warning: the outputs of the module for each of 8 examples are from 0 to 1 and sum to 1"
+	twice := filepath.Join(t.TempDir(), "softmax")
+	_, stderr, code = spdl(t, "new", twice, "--module", my+":softmax", "--python", python, "--validators", "1")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, doubt)
+	_, stderr, code = spdl(t, "trainer", "check", filepath.Join(twice, "train.py"), "--python", python)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, doubt)
 	stdout, stderr, code := spdl(t, "new", dir, "--module", my+":build", "--python", python)
 	require.Zero(t, code, stderr)
+	require.NotContains(t, stderr, doubt)
 	require.Contains(t, stdout, "the trainer clips each example's gradient")
 	p, err := preset.Load(filepath.Join(dir, "params.json"))
 	require.NoError(t, err)

@@ -24,6 +24,7 @@ type description struct {
 	Groups   bool            `json:"groups"`   // the examples have groups, which Examples then counts
 	Reads    bool            `json:"reads"`    // the model reads the data of the configuration
 	Files    []string        `json:"files"`    // the files that the study needs, in the folder of the model's file
+	Warnings []string        `json:"warnings"` // what is probably wrong with the model
 }
 
 // unsuitable is the exit code of spdl_trainer.describe for a model that SPDL cannot train.

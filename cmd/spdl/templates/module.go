@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -115,6 +116,9 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	}
 	if p, err = d.params(config, o); err != nil {
 		return p, err
+	}
+	for _, text := range d.Warnings {
+		fmt.Fprintln(o.Log, "warning:", printable.Text(text))
 	}
 	if d.Groups && !m.grouped() {
 		fmt.Fprintln(o.Log, "load returns groups: the unit is a group")

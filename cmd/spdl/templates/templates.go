@@ -72,7 +72,7 @@ type Options struct {
 	Epsilon    float64   // 0 stands for the template's
 	Clipping   string    // "" stands for the template's
 	Python     string    // the interpreter
-	Log        io.Writer // gets the output of a model's file that fails, and where its groups are the unit
+	Log        io.Writer // gets the output of a model's file that fails, warnings, and where its groups are the unit
 }
 
 // Write writes a study to a folder, which must not exist or be empty. It returns the parameters.

@@ -23,7 +23,8 @@ UNSUITABLE = 3  # exit code
 def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]:
     """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, or of their
     groups if they have some, whether they have groups, whether they come from the data of the
-    configuration, and the files beside it that it imports. most bounds the parameters."""
+    configuration, the files beside it that it imports, and what is probably wrong with the model.
+    most bounds the parameters."""
     path, _, name = source.rpartition(":")
     path = os.path.abspath(path)
     sys.path.insert(0, os.path.dirname(path))
@@ -44,7 +45,7 @@ def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]
     groups = getattr(study, "groups", None)
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
-            "files": _beside(path)}
+            "files": _beside(path), "warnings": getattr(study, "warnings", [])}
 
 
 def _load(path: str) -> Any:

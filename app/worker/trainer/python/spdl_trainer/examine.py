@@ -112,6 +112,18 @@ def outputs(module: nn.Module, x: torch.Tensor) -> int:
     return out.shape[1]
 
 
+def doubts(module: nn.Module, x: torch.Tensor) -> List[str]:
+    """What is probably wrong with a module that can be trained: a softmax at its end, by its outputs."""
+    with torch.no_grad():
+        out = _forward(module, x)
+    sums = torch.allclose(out.sum(1), out.new_ones(len(out)), atol=1e-3)
+    if out.shape[1] > 1 and bool((out >= 0).all()) and sums:
+        return ["the outputs of the module for each of %d examples are from 0 to 1 and sum to 1, as those of a "
+                "softmax: cross-entropy wants logits and takes their softmax itself, and learns little from a second one; leave "
+                "the module's last softmax out" % len(out)]
+    return []
+
+
 def mixes(module: nn.Module, x: torch.Tensor) -> None:
     """Raises Unsuitable if outputs for a batch are not finite, if forward changes a buffer, or if an
     example's output depends on the others."""

@@ -18,8 +18,8 @@ def classes_of(source: str, labels: Array, classes: int) -> Array:
     private."""
     bad = np.flatnonzero(~((labels >= 0) & (labels < classes) & (labels == np.floor(labels))))
     if len(bad):
-        raise Unsuitable("%s: the label of row %d below the header is no whole number from 0 to %d, as the chain has %d "
-                         "classes; %d of %d labels are outside"
+        raise Unsuitable("%s: the label of row %d below the header is no whole number from 0 to %d, as the chain has "
+                         "%d classes; %d of %d labels are outside"
                          % (source, bad[0] + 1, classes - 1, classes, len(bad), len(labels)))
     return labels.astype(np.int64)
 

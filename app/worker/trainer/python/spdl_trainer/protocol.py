@@ -8,6 +8,7 @@ A study is made of what HELLO says, and has
     evaluate(parameters)                  optional: (loss, accuracy, examples of the test set)
     shapes                                optional: the shapes of the model's tensors by name, which
                                           are compared with those of HELLO
+    warnings                              optional: texts for the log, as of a module that ends in a softmax
     groups                                where the unit of privacy is a group: the group of each
                                           example, by any name that can be a key
     clipped_group_sum(parameters, groups, clip)   the same with clipping "sum": of each group, a list
@@ -92,6 +93,8 @@ class _Session:
         self.hello = Hello(said)
         self.study = self.make(self.hello)
         self.grouped()
+        for text in getattr(self.study, "warnings", []):
+            print("warning: " + text, file=sys.stderr, flush=True)
         answer = {"protocol": self.protocol, "examples": self.study.examples, "evaluates": hasattr(self.study, "evaluate")}
         if getattr(self.study, "groups", None) is not None:
             answer["groups"] = True
@@ -141,8 +144,8 @@ class _Session:
         assert self.hello is not None
         rows, d, n = encode(self.study.gradients(x, indices), "f"), self.hello.dimension, len(indices)
         if len(rows) % (4 * d) == 0 and len(rows) != 4 * d * n:
-            raise ValueError("gradients returned %d row%s of %d numbers for %d examples, want shape [%d, %d]: one gradient "
-                             "for each example, not a mean or a sum over the batch"
+            raise ValueError("gradients returned %d row%s of %d numbers for %d examples, want shape [%d, %d]: one "
+                             "gradient for each example, not a mean or a sum over the batch"
                              % (len(rows) // (4 * d), "" if len(rows) == 4 * d else "s", d, n, n, d))
         return rows
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from .data import Data
-from .examine import RANDOM, examine, initial, mixes, outputs, shapes_of
+from .examine import RANDOM, doubts, examine, initial, mixes, outputs, shapes_of
 from .hello import Hello
 from .loaded import Loaded
 from .tensors import Tensor, Unsuitable
@@ -44,6 +44,7 @@ class ModuleStudy:
         torch.set_num_threads(1)  # several trainers may share the machine
         self.hello, self.module, self.loss = hello, module, loss
         self.shapes = shapes_of(module)
+        self.warnings: List[str] = []
         self.types = {name: p.dtype for name, p in module.named_parameters()}
         floating = next(iter(self.types.values()))
         x, y, x_test, y_test = (torch.as_tensor(a) for a in (loaded.x, loaded.y, loaded.x_test, loaded.y_test))
@@ -53,6 +54,7 @@ class ModuleStudy:
         if loss is nn.functional.cross_entropy:
             classes = outputs(module, _as(x[:1], floating))
             loaded.within(classes, "the module has %d outputs" % classes)
+            self.warnings = doubts(module, _as(x[:8], floating))
         mine = torch.tensor(part, dtype=torch.long)
         self.x, self.y = _as(x[mine], floating), y[mine]
         self.x_test, self.y_test = _as(x_test, floating), y_test

@@ -1,4 +1,5 @@
 """The protocol, with the standard library alone."""
+import contextlib
 import io
 import json
 import struct
@@ -105,6 +106,15 @@ class TestProtocol(unittest.TestCase):
         self.assertEqual(taken(s.out), (b"R", encode(range(6), "f")))
         with self.assertRaisesRegex(ValueError, r"returned 1 row of 6 numbers for 3 examples, want shape \[3, 6\]"):
             s.answer(b"G", question(1, 3, 4))
+
+    def test_warnings_go_to_the_log(self):
+        class Warned(Study):
+            warnings = ["two softmax"]
+
+        log = io.StringIO()
+        with contextlib.redirect_stderr(log):
+            session(None, made=lambda shapes: Warned(shapes))
+        self.assertEqual(log.getvalue(), "warning: two softmax\n")
 
     def test_the_best_version_is_spoken(self):
         self.assertEqual(session(None)[1]["protocol"], 1)

@@ -132,6 +132,12 @@ class TestPyTorch(unittest.TestCase):
             with self.subTest(want), self.assertRaisesRegex(Unsuitable, want):
                 study(module).trial()
 
+    def test_a_softmax_at_the_end_is_a_warning(self):
+        for last, many in ((nn.Softmax(1), 1), (nn.LogSoftmax(1), 0), (nn.Sigmoid(), 0), (nn.Identity(), 0)):
+            s = study(nn.Sequential(network(), last))
+            self.assertEqual(len(s.warnings), many, last)
+        self.assertIn("cross-entropy wants logits", study(nn.Sequential(network(), nn.Softmax(1))).warnings[0])
+
     def test_data_are_checked_before_the_module_is_tried(self):
         x, y = torch.randn(20, 4), torch.arange(20) % 3
         of_nan, negative = x.clone(), y.clone()
