@@ -56,7 +56,7 @@ func SubjectOf(t *tx.Tx) (participant uint32, subject string) {
 	return from.index, from.subject
 }
 
-// Value returns the value of the attribute with the key, "" if the description has no such
+// Value returns the value of the attribute with the given key, "" if the description has no such
 // attribute.
 func (d Description) Value(key string) string {
 	for _, a := range d.Attributes {

@@ -51,7 +51,7 @@ func Conviction(offences []Offence, p *Participant) string {
 	return ""
 }
 
-// weighsOn reports whether the offence is the participant's, and no restore has settled it.
+// weighsOn reports whether the offence is one of the given participant that no restore has settled.
 func (o Offence) weighsOn(p *Participant) bool {
 	return o.Participant == p.Index && o.Height > p.SettledHeight
 }

@@ -21,9 +21,9 @@ const (
 	// handshakeRate is the max number of handshakes per second with unknown addresses, on average,
 	// and handshakeBurst the max number at once. CometBFT waits six seconds for a silent
 	// connection, so such connections occupy at most 6*10+50 = 110 inbound places. A node has at
-	// least minInbound of them. The limit is needed because a handshake costs half a millisecond of
-	// a core, and CometBFT allocates a peer's buffers before it asks the application whether to
-	// admit the peer.
+	// least minInbound inbound places. The limit is needed because a handshake costs half a
+	// millisecond of a core, and CometBFT allocates a peer's buffers before it asks the application
+	// whether to admit the peer.
 	handshakeRate, handshakeBurst = 10, 50
 	// addressPause is the min time between two handshakes from one unknown IPv4 address or IPv6 /64
 	// network, so that a few addresses cannot use up all handshakes.

@@ -27,7 +27,7 @@ var (
 // their computation takes 0.1 to 0.2 ms an image. The zero value keeps the strokes of whole sets in
 // memory.
 type Keep struct {
-	Folder string // the folder of the cache files, which must exist; empty means in memory
+	Folder string // the folder of the cache files; the folder must exist. Empty means a cache in memory
 	// Progress is called during the computation with the number of finished images. An error from
 	// Progress ends the computation, and Features returns it. Progress may be nil.
 	Progress func(done int) error

@@ -53,7 +53,8 @@ const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
 // the lower half of each argument that is checked.
 const fullMask = math.MaxUint32
 
-// check requires that the bits in mask of an argument of a system call are one of the values.
+// check is a condition on one argument of a system call: the bits of the argument that are in mask
+// must equal one of the values.
 type check struct {
 	argument uint32
 	mask     uint32
