@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -196,7 +195,7 @@ func TestLateAnswers(t *testing.T) {
 		default:
 			t.Fatal("it runs on")
 		}
-		require.ErrorIs(t, syscall.Kill(child.cmd.Process.Pid, 0), syscall.ESRCH)
+		require.ErrorIs(t, child.cmd.Process.Signal(os.Kill), os.ErrProcessDone)
 		require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "it starts again after a pause")
 	}
 }
