@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Commit stores the result of the decided block in one synced write, and publishes the new state.
+// Commit gives the result of the decided block to the store, and publishes the new state.
 func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcitypes.ResponseCommit, error) {
 	out := a.outcome
 	if out == nil {
@@ -60,6 +60,10 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	}
 	return &abcitypes.ResponseCommit{RetainHeight: retain}, nil
 }
+
+// Flush writes the state that the store has deferred. The caller must call it after CometBFT has stopped
+// and before it closes the database.
+func (a *Application) Flush() error { return a.store.Flush() }
 
 // logEnactment logs that an accepted proposal took effect at the end of a round, or why it was
 // dropped.

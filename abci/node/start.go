@@ -409,7 +409,7 @@ func (r *Running) Stop() error {
 	if r.validatorLock != nil {
 		err = errors.Join(err, r.validatorLock.Close())
 	}
-	err = errors.Join(err, r.databases.Close(), r.db.Close())
+	err = errors.Join(err, r.Application.Flush(), r.databases.Close(), r.db.Close())
 	if ran {
 		r.logStop(time.Since(began))
 	}

@@ -316,29 +316,35 @@ func (q *Queries) queryModel(s *app.State, arg string) (any, error) {
 	return q.modelAfter(s, epoch, t)
 }
 
-// modelAfter returns the model after a closed round, or ErrNotFound if the store does not have the
-// model. The store keeps the models after the last rounds, the final model of each epoch, and the
-// models of checkpoints.
+// modelAfter returns the model after a closed round, or ErrNotFound if this node does not have the
+// model. A node has the models after the last rounds, the final model of each epoch, and the models
+// of checkpoints.
 func (q *Queries) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
 	r, err := q.record(s, epoch, t)
 	if err != nil {
 		return ModelState{}, err
 	}
-	data, err := q.Store.Model(epoch, t)
-	if err == nil && data == nil {
-		data, err = q.keptModel(r)
+	var data []byte
+	if epoch == s.Progress.Epoch && t+1 == s.Progress.Round {
+		data = app.EncodeParameters(s.Model)
+	} else {
+		data, err = q.storedModel(r)
 	}
 	if err == nil && data == nil {
 		err = fmt.Errorf("%w: model after epoch %d round %d, %s; kept are the last %d of the running epoch, the final "+
 			"one of each, and one of every %d",
-			ErrNotFound, epoch, t, openRound(s), store.MaxModels, q.Store.CheckpointEvery)
+			ErrNotFound, epoch, t, openRound(s), q.Store.KeptModels(s), q.Store.CheckpointEvery)
 	}
 	return ModelState{Epoch: epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, err
 }
 
-// keptModel returns the model in the checkpoint after the round of r. If the checkpoint is missing,
-// or has another model, keptModel returns nil.
-func (q *Queries) keptModel(r *app.Record) ([]byte, error) {
+// storedModel returns the model after the round of r, from the store or from the checkpoint after that
+// round. If neither has the model, storedModel returns nil.
+func (q *Queries) storedModel(r *app.Record) ([]byte, error) {
+	data, err := q.Store.Model(r.Epoch, r.Round)
+	if err != nil || data != nil {
+		return data, err
+	}
 	k, err := q.Store.LatestCheckpoint(r.Epoch, r.Round)
 	if err != nil || k == nil || k.Epoch != r.Epoch || k.Round != r.Round {
 		return nil, err

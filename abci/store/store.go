@@ -1,11 +1,10 @@
 // Package store keeps the application's state in a cometbft-db database: the state document, the
 // height, the record of every closed round, the models after the last rounds, and checkpoints. Save
-// writes all data of a height in one synced batch, so after a crash the store has either the
-// previous height or this one.
+// writes all data of a height in one synced batch, so after a crash the store has the state of this
+// height or of an earlier one, from which CometBFT replays the later blocks.
 package store
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -14,13 +13,16 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// MaxModels is the number of the most recent rounds whose models are stored.
-const MaxModels = 64
+// maxModels is the number of the most recent rounds whose models are stored.
+const maxModels = 64
 
 // DefaultCheckpointEvery is the default of Store.CheckpointEvery. After every 16th round the state
 // is kept for good, as a checkpoint. From a checkpoint and the blocks after it a node can recompute
 // the later models.
 const DefaultCheckpointEvery = 16
+
+// DefaultDeferAbove is the default of Store.DeferAbove, 131,072 coordinates of 8 bytes.
+const DefaultDeferAbove = 1 << 20
 
 // The first byte of a key says which kind of entry the key has. Epochs, rounds and heights follow
 // in big endian, so that the keys are ordered by epoch, round or height.
@@ -35,13 +37,19 @@ const (
 	prefixCheckpoint   = 'k'
 )
 
-// Store is the application's database. It is safe for concurrent use.
+// Store is the application's database. It is safe for concurrent use, except that only one goroutine
+// at a time may call State, Save and Flush.
 type Store struct {
 	// CheckpointEvery makes the store keep a checkpoint after each round whose number plus 1 is a
 	// multiple of CheckpointEvery; 0 means no checkpoints. It must be set before the first Save.
 	CheckpointEvery uint64
+	// DeferAbove is the size in bytes of model and velocity above which Save defers the state. It must
+	// be set before the first Save.
+	DeferAbove int
 
-	db dbm.DB
+	db       dbm.DB
+	written  uint64       // the height of the state in the database
+	deferred *app.Outcome // the latest outcome whose state is not in the database, nil if there is none
 }
 
 // New returns a store in a database; nil stands for a new database in memory.
@@ -49,7 +57,7 @@ func New(db dbm.DB) *Store {
 	if db == nil {
 		db = dbm.NewMemDB()
 	}
-	return &Store{CheckpointEvery: DefaultCheckpointEvery, db: db}
+	return &Store{CheckpointEvery: DefaultCheckpointEvery, DeferAbove: DefaultDeferAbove, db: db}
 }
 
 func key(prefix byte, epoch, round uint64) []byte {
@@ -58,7 +66,7 @@ func key(prefix byte, epoch, round uint64) []byte {
 	return binary.BigEndian.AppendUint64(k, round)
 }
 
-// State loads the last committed state, or nil before the first commit.
+// State loads the last written state, or nil before the first commit.
 func (s *Store) State() (*app.State, error) {
 	height, err := s.db.Get([]byte{prefixHeight})
 	if err != nil || height == nil {
@@ -72,6 +80,7 @@ func (s *Store) State() (*app.State, error) {
 		return nil, err
 	}
 	at := binary.BigEndian.Uint64(height)
+	s.written = at
 	beside, err := s.db.Get([]byte{prefixModelOfState})
 	switch {
 	case err != nil:
@@ -88,90 +97,6 @@ func (s *Store) State() (*app.State, error) {
 		return nil, fmt.Errorf("stored model %X: %w", beside, err)
 	}
 	return app.DecodeRest(at, document, model)
-}
-
-// batch is a batch of writes with this package's keys, which are never empty.
-type batch struct{ dbm.Batch }
-
-func (w batch) put(k, v []byte) {
-	if err := w.Set(k, v); err != nil {
-		panic(err) // only an empty key or a closed batch is an error
-	}
-}
-
-func (w batch) drop(k []byte) {
-	if err := w.Delete(k); err != nil {
-		panic(err) // as in put, only an empty key or a closed batch is an error
-	}
-}
-
-// Save stores the outcome of a height in one synced write. It writes the state's document only if
-// out.Changed or withDocument is set.
-func (s *Store) Save(out *app.Outcome, withDocument bool) error {
-	b := batch{s.db.NewBatch()}
-	defer b.Close()
-	b.put([]byte{prefixHeight}, binary.BigEndian.AppendUint64(nil, out.State.Height))
-	b.putState(out, withDocument || out.Changed)
-	if r := out.Record; r != nil {
-		record, err := r.Marshal()
-		if err != nil {
-			return err
-		}
-		b.put(key(prefixRecord, r.Epoch, r.Round), record)
-		if s.CheckpointEvery > 0 && (r.Round+1)%s.CheckpointEvery == 0 {
-			b.put(key(prefixCheckpoint, r.Epoch, r.Round), out.State.Encode())
-		}
-		if r.Round >= MaxModels {
-			b.drop(key(prefixModel, r.Epoch, r.Round-MaxModels))
-		}
-	}
-	b.dropModels(out.State)
-	return b.WriteSync()
-}
-
-// putState writes the model of a closed round. If withDocument is set, it also writes the state's
-// document. A model is written only once: the document leaves out the model of a closed round, and
-// the entry under prefixModelOfState has the key of that model.
-func (w batch) putState(out *app.Outcome, withDocument bool) {
-	var beside []byte
-	if r := out.Record; r != nil && (!endedEpoch(out.State) || hasModel(out.State, r.ModelHash)) {
-		beside = key(prefixModel, r.Epoch, r.Round)
-		w.put(beside, app.EncodeParameters(out.State.Model))
-	}
-	switch {
-	case withDocument && beside != nil:
-		w.put([]byte{prefixState}, out.State.EncodeRest())
-		w.put([]byte{prefixModelOfState}, beside)
-	case withDocument:
-		w.put([]byte{prefixState}, out.State.Encode())
-		w.drop([]byte{prefixModelOfState})
-	}
-}
-
-// hasModel reports whether the state's model has the hash of the closed round's model. It is false
-// if an epoch began with a new model.
-func hasModel(s *app.State, hash []byte) bool {
-	own := app.ModelHash(s.Model)
-	return bytes.Equal(own[:], hash)
-}
-
-// endedEpoch reports whether the state's height ended an epoch.
-func endedEpoch(s *app.State) bool {
-	return len(s.Epochs) > 0 && s.Epochs[len(s.Epochs)-1].Closed == s.Height
-}
-
-// dropModels drops all models of an epoch that has just ended, except the last.
-func (w batch) dropModels(s *app.State) {
-	if !endedEpoch(s) {
-		return
-	}
-	last := s.Epochs[len(s.Epochs)-1]
-	if last.Rounds == 0 {
-		return
-	}
-	for round := last.Rounds - min(last.Rounds, MaxModels); round < last.Rounds-1; round++ {
-		w.drop(key(prefixModel, last.Epoch, round))
-	}
 }
 
 // Record loads the record of a closed round, nil if the store does not have the record.

@@ -33,7 +33,7 @@ func occurrences(t *testing.T, db dbm.DB, model []float64) (n int) {
 func TestStateIsLoadedAsItWasSaved(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
 		db := dbm.NewMemDB()
-		s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 2 * MaxModels })
+		s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 2 * maxModels })
 		store := New(db)
 		store.CheckpointEvery = 0
 		step := func(txs ...*tx.Tx) *app.Outcome {
@@ -51,7 +51,7 @@ func TestStateIsLoadedAsItWasSaved(t *testing.T) {
 			return step(append(apptest.Close(s, s.Height+1, apptest.Indices(4)...), operations...)...)
 		}
 		step() // nothing
-		for range MaxModels + 2 {
+		for range maxModels + 2 {
 			closeRound()
 			require.Equal(t, 1, occurrences(t, db, s.Model), "height %d", s.Height)
 		}

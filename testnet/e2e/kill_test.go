@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
@@ -21,8 +22,31 @@ import (
 // seed, and starts it again: it rejoins, the training goes on without it, and
 // all nodes agree on the application hash at every height.
 func TestKill(t *testing.T) {
-	kills := stage.Pick(5, 5, 30)
 	n := start(t, testnet.Manifest{Validators: 4})
+	n.killSometimes(stage.Pick(5, 5, 30), func(int) {})
+}
+
+// TestKillWithLargeState does the same with a model of 203,530 parameters, whose state a node defers:
+// a killed node starts from an earlier height, and executes the blocks since then again.
+func TestKillWithLargeState(t *testing.T) {
+	n := start(t, testnet.Manifest{Validators: 4, Adjust: withHidden(256)})
+	furthest := int64(0)
+	n.killSometimes(stage.Pick(5, 5, 30), func(victim int) {
+		c, _, err := home.Load(n.Net.Nodes[victim].Home)
+		require.NoError(t, err)
+		last, err := databases.CheckStopped(c)
+		require.NoError(t, err)
+		state, err := home.State(c)
+		require.NoError(t, err)
+		furthest = max(furthest, last-int64(state.Height))
+	})
+	require.Greater(t, furthest, int64(2), "of the killed nodes some had not written the state of their last heights")
+	t.Logf("a killed node executed up to %d blocks again", furthest)
+}
+
+// killSometimes kills a node of four the given number of times, calls look with its index, and starts
+// it again. In the end all nodes agree on the application hash at every height.
+func (n *net) killSometimes(kills int, look func(victim int)) {
 	n.reach(3)
 	rng := rand.New(rand.NewPCG(20, 26))
 	long := 0 // absences of 2 s and more
@@ -31,8 +55,9 @@ func TestKill(t *testing.T) {
 		victim := rng.IntN(4)
 		other := (victim + 1) % 4
 		before := n.open(other)
-		require.NoError(t, n.Kill(victim))
+		require.NoError(n, n.Kill(victim))
 		away := time.Duration(200+rng.IntN(3000)) * time.Millisecond
+		look(victim)
 		time.Sleep(away)
 		during := n.open(other)
 		if away >= 2*time.Second { // the training goes on without it, at whatever speed the machine has
@@ -40,14 +65,14 @@ func TestKill(t *testing.T) {
 			n.eventually(func() bool { during, _ = n.round(other); return during > before },
 				"no round closes while node %d is away", victim)
 		}
-		require.NoError(t, n.Start(victim))
+		require.NoError(n, n.Start(victim))
 		// It must be back before the next one goes: two away are more than f.
 		n.reach(during + 1)
 	}
 	at := n.open(0)
 	n.reach(at + 20)
 	heights := n.sameHashes()
-	t.Logf("%d kills, rounds closed in each of %d absences of 2 s and more, %d rounds, %d heights, all hashes equal",
+	n.Logf("%d kills, rounds closed in each of %d absences of 2 s and more, %d rounds, %d heights, all hashes equal",
 		kills, long, at+20, heights)
 }
 
