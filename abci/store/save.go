@@ -31,11 +31,10 @@ const maxDeferred = 64
 // Save stores the outcome of a height in one synced write. It writes the state's document only if
 // out.Changed or withDocument is set.
 //
-// Writing a large state at every height costs a node a third of its CPU. So a state of more than
-// DeferAbove bytes is deferred: it is written with each checkpoint, at the end of an epoch, before
-// an upgrade, at the latest after maxDeferred heights, and by Flush. After a crash CometBFT replays
-// the blocks since then. The record of a round is written at once; without its state it is written
-// again by the replay.
+// Save defers a state of more than DeferAbove bytes, because writing it at every height would take a
+// third of a node's CPU. It writes such a state with each checkpoint, at the end of an epoch and of
+// the training, before an upgrade, and after at most maxDeferred heights; Flush writes it, too. After a
+// crash CometBFT replays the blocks since the last write. The record of a round is never deferred.
 func (s *Store) Save(out *app.Outcome, withDocument bool) error {
 	b := batch{s.db.NewBatch()}
 	defer b.Close()
@@ -47,7 +46,7 @@ func (s *Store) Save(out *app.Outcome, withDocument bool) error {
 		b.put(key(prefixRecord, r.Epoch, r.Round), record)
 	}
 	if !withDocument && s.defers(out) {
-		s.deferred = out
+		s.deferred = &app.Outcome{State: out.State, Record: out.Record}
 		return b.Write()
 	}
 	s.putOutcome(b, out, withDocument || out.Changed || s.deferred != nil)
@@ -96,14 +95,16 @@ func (s *Store) isCheckpoint(r *app.Record) bool {
 	return r != nil && s.CheckpointEvery > 0 && (r.Round+1)%s.CheckpointEvery == 0
 }
 
-// putOutcome writes all of an outcome but the record, and drops the models that the node no longer
-// keeps: of a large state all before the current one, otherwise that of maxModels rounds ago.
+// putOutcome writes the height of an outcome. If withDocument is set, it also writes the state, and
+// drops the models that the node no longer keeps: of a large state all models before the current one,
+// otherwise the model of maxModels rounds ago.
 func (s *Store) putOutcome(b batch, out *app.Outcome, withDocument bool) {
 	x, r := out.State, out.Record
 	b.put([]byte{prefixHeight}, binary.BigEndian.AppendUint64(nil, x.Height))
-	if withDocument {
-		b.putState(x, s.modelKey(out))
+	if !withDocument {
+		return
 	}
+	b.putState(x, s.modelKey(out))
 	if s.isCheckpoint(r) {
 		b.put(key(prefixCheckpoint, r.Epoch, r.Round), x.Encode())
 	}
@@ -119,16 +120,17 @@ func (s *Store) putOutcome(b batch, out *app.Outcome, withDocument bool) {
 	}
 }
 
-// dropModelsBefore drops the models of the maxModels rounds before a round. There are no older ones.
+// dropModelsBefore drops the models of the maxModels rounds before the round last. The database has no
+// older models.
 func (w batch) dropModelsBefore(epoch, last uint64) {
 	for round := last - min(last, maxModels); round < last; round++ {
 		w.drop(key(prefixModel, epoch, round))
 	}
 }
 
-// modelKey returns the key under which an outcome's model is written, nil if the state's document
-// includes the model: in an epoch without a closed round, and without a round in this block unless
-// the state is large.
+// modelKey returns the key under which the outcome's model is written. It returns nil if the state's
+// document includes the model: if the epoch has no closed round yet, or if the state is small and the
+// block closed no round.
 func (s *Store) modelKey(out *app.Outcome) []byte {
 	x := out.State
 	switch r := out.Record; {
