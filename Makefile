@@ -49,9 +49,10 @@ test-long: ## all cases of all tests; after make test it runs only what that lef
 cover: ## coverage of the pure packages, at least 90 %
 	@.ci/cover
 
+# The packages with the longest tests come first, so that none of them runs alone at the end.
 .PHONY: race
 race: ## the tests of the concurrent packages under the race detector
-	$(GO) test -race -short -ldflags=-w -timeout 30m ./abci/... ./app/... ./testnet
+	$(GO) test -race -short -ldflags=-w -timeout 30m ./app/worker/trainer ./app/worker ./abci/... ./app/... ./testnet
 
 .PHONY: lint
 lint: ## gofmt, vet and the linters
@@ -68,8 +69,8 @@ determinism: ## the golden hashes with and without assembly, both VNNI and AVX2,
 	@.ci/determinism
 
 .PHONY: e2e
-e2e: verify-page build ## end-to-end runs: localnets, kill -9, hostile clients, a browser, where chromium is installed (LONG=1: all cases)
-	$(if $(LONG),SPDL_TEST_LONG=1 )$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
+e2e: verify-page build ## end-to-end runs: localnets, kill -9, hostile clients, a browser, where chromium is installed (LONG=1: all cases, SKIP=regexp)
+	$(if $(LONG),SPDL_TEST_LONG=1 )$(GO) test -tags e2e -count 1 -v -timeout 60m $(if $(SKIP),-skip '$(SKIP)') ./testnet/e2e
 	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/internal/explorer
 
 .PHONY: chaos
