@@ -32,10 +32,15 @@ var BlockChannels = map[byte]proto.Message{
 // Heights claims every second to be far above the chain's height.
 var Heights = Behaviour{Name: "lies about heights", Also: BlockChannels,
 	Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
-		ok := Tell(p, consensus.StateChannel, &protocons.NewRoundStep{Height: 1 << 40, Step: 1})
+		ok := sayAhead(p)
 		time.Sleep(time.Second)
 		return ok
 	})}
+
+// sayAhead tells a node that the peer is far above the chain's height.
+func sayAhead(p p2p.Peer) bool {
+	return Tell(p, consensus.StateChannel, &protocons.NewRoundStep{Height: 1 << 40, Step: 1})
+}
 
 // LongChain claims, each time with a new id, that the chain is much longer than it is.
 var LongChain = Behaviour{Name: "says that the chain is long", Fresh: true, Also: BlockChannels,
@@ -45,8 +50,8 @@ var LongChain = Behaviour{Name: "says that the chain is long", Fresh: true, Also
 		v.Switch.StopPeerGracefully(p)
 	}}
 
-// Falsifying sends every received compact block to all nodes, with its transactions in another
-// order or with transactions that do not exist.
+// Falsifying sends every received compact block to all nodes: with transactions that do not exist, in
+// another order, or with its last two transactions, which are as long as each other, swapped.
 var Falsifying = Behaviour{Name: "falsifies the blocks that it is sent", Also: BlockChannels, OnMessage: falsify}
 
 func falsify(v *Peer, m p2p.Envelope) {
@@ -56,10 +61,13 @@ func falsify(v *Peer, m p2p.Envelope) {
 		return
 	}
 	b := *g.Block
-	if b.Height%2 == 0 {
+	switch last := len(b.Hashes) - 32; b.Hashes[0] % 3 { // by the block: the heights of gradients may all be even
+	case 0:
 		b.Hashes = Hashes(len(b.Hashes) / 32)
-	} else {
+	case 1:
 		b.Hashes = slices.Concat(b.Hashes[32:], b.Hashes[:32])
+	default:
+		b.Hashes = slices.Concat(b.Hashes[:last-32], b.Hashes[last:], b.Hashes[last-32:last])
 	}
 	for _, p := range v.Switch.Peers().Copy() {
 		p.TrySend(p2p.Envelope{ChannelID: blockChannel, Message: &reactor.BlockGossip{Block: &b}})

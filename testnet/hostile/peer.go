@@ -26,6 +26,9 @@ type Behaviour struct {
 	Name string
 	// Fresh means that the peer comes with a new id whenever a node has ended the connection.
 	Fresh bool
+	// Ahead means that the peer says to be far above the chain's height: nodes announce and send
+	// transactions only to peers that have reached their height. Also must have the channels of blocks.
+	Ahead bool
 	// Attack runs for each node that the peer is connected to.
 	Attack func(v *Peer, p p2p.Peer)
 	// OnMessage handles the messages that nodes send. If it is nil, the peer ignores them.
@@ -60,6 +63,9 @@ func (v *Peer) GetChannels() []*p2p.ChannelDescriptor { return v.channels }
 
 // AddPeer implements p2p.Reactor.
 func (v *Peer) AddPeer(p p2p.Peer) {
+	if v.Ahead {
+		sayAhead(p)
+	}
 	if v.Attack != nil {
 		go v.Attack(v, p)
 	}

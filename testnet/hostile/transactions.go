@@ -14,11 +14,12 @@ import (
 )
 
 // Withholding claims to send every transaction that a node announces, and sends none.
-var Withholding = Behaviour{Name: "says that it sends and withholds", OnMessage: func(v *Peer, m p2p.Envelope) {
-	if g, ok := m.Message.(*reactor.Gossip); ok {
-		v.Switch.Peers().ForEach(func(p p2p.Peer) { Say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
-	}
-}}
+var Withholding = Behaviour{Name: "says that it sends and withholds", Ahead: true, Also: BlockChannels,
+	OnMessage: func(v *Peer, m p2p.Envelope) {
+		if g, ok := m.Message.(*reactor.Gossip); ok {
+			v.Switch.Peers().ForEach(func(p p2p.Peer) { Say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
+		}
+	}}
 
 // IdleAnnouncements announces, ten times a second, transactions that it never sends.
 var IdleAnnouncements = Behaviour{Name: "announces now and then", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
@@ -27,7 +28,8 @@ var IdleAnnouncements = Behaviour{Name: "announces now and then", Attack: Repeat
 })}
 
 // Deaf reads nothing.
-var Deaf = Behaviour{Name: "reads nothing", OnMessage: func(v *Peer, _ p2p.Envelope) { <-v.End }}
+var Deaf = Behaviour{Name: "reads nothing", Ahead: true, Also: BlockChannels,
+	OnMessage: func(v *Peer, _ p2p.Envelope) { <-v.End }}
 
 // tooLong returns 2 MB, more than a transaction of these nets may have.
 var tooLong = sync.OnceValue(func() []byte { return Hashes(1 << 16) })
@@ -71,25 +73,25 @@ var Transactions = []Behaviour{
 		return offer(p, many...)
 	})},
 	{Name: "sends the empty transaction", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool { return give(p, nil) })},
-	{Name: "sends the same again", Attack: returned(func(raw []byte) []byte { return raw })},
-	{Name: "sends wrong signatures", Attack: returned(func(raw []byte) []byte {
-		raw = bytes.Clone(raw)
-		raw[len(raw)-1] ^= 1
-		return raw
-	})},
-	{Name: "sends foreign kinds for aggregates", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
-		return Tell(p, aggregateChannel, &tx.Envelope{Kind: 77, Content: Hashes(100)})
-	})},
-}
-
-// returned returns an attack that sends the last received transaction back after the function
-// change has changed it.
-func returned(change func(raw []byte) []byte) func(*Peer, p2p.Peer) {
-	return Repeated(func(v *Peer, p p2p.Peer) bool {
+	{Name: "sends the same again", Ahead: true, Also: BlockChannels, Attack: Repeated(func(v *Peer, p p2p.Peer) bool {
 		if raw := v.lastReceived(); raw != nil {
-			return give(p, change(raw))
+			return give(p, raw)
 		}
 		time.Sleep(time.Millisecond)
 		return true
-	})
+	})},
+	{Name: "sends wrong signatures", Ahead: true, Also: BlockChannels, OnMessage: func(v *Peer, m p2p.Envelope) {
+		x, ok := m.Message.(*protomem.Txs)
+		if !ok {
+			return
+		}
+		for _, raw := range x.Txs { // at once, to be at other nodes before the transaction itself
+			raw = bytes.Clone(raw)
+			raw[len(raw)-1] ^= 1
+			v.Switch.Peers().ForEach(func(p p2p.Peer) { give(p, raw) })
+		}
+	}},
+	{Name: "sends foreign kinds for aggregates", Attack: Repeated(func(_ *Peer, p p2p.Peer) bool {
+		return Tell(p, aggregateChannel, &tx.Envelope{Kind: 77, Content: Hashes(100)})
+	})},
 }

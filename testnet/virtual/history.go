@@ -60,8 +60,12 @@ type Bounds struct {
 type History struct {
 	Seed   uint64
 	Nodes  int
+	Plain  bool // whether participants send gradients without commitments
 	Events []Event
 }
+
+// plain is the end of the first line of a history without commitments.
+const plain = " commit_reveal=false"
 
 // field is a field of an event in its written form, NAME=VALUE.
 type field struct {
@@ -143,7 +147,11 @@ func (e Event) String() string {
 
 // String returns the history as Parse reads it, with one event in each line.
 func (h History) String() string {
-	s := fmt.Sprintf("seed=%d nodes=%d\n", h.Seed, h.Nodes)
+	s := fmt.Sprintf("seed=%d nodes=%d", h.Seed, h.Nodes)
+	if h.Plain {
+		s += plain
+	}
+	s += "\n"
 	for _, e := range h.Events {
 		s += e.String() + "\n"
 	}
@@ -159,7 +167,8 @@ func Parse(text string) (h History, err error) {
 			continue
 		}
 		if first {
-			_, err = fmt.Sscanf(line, "seed=%d nodes=%d", &h.Seed, &h.Nodes)
+			line, h.Plain = strings.CutSuffix(line, plain)
+			_, err = fmt.Sscanf(line+"\n", "seed=%d nodes=%d\n", &h.Seed, &h.Nodes)
 			first = false
 		} else {
 			var e Event

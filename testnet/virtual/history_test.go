@@ -19,6 +19,10 @@ func TestHistory(t *testing.T) {
 		again, err := Parse("# a comment\n\n" + h.String())
 		require.NoError(t, err)
 		require.Equal(t, h, again)
+		h.Plain = true
+		again, err = Parse(h.String())
+		require.NoError(t, err)
+		require.Equal(t, h, again)
 		for _, e := range h.Events {
 			seen[e.Action] = true
 		}
@@ -32,7 +36,8 @@ func TestHistory(t *testing.T) {
 		require.True(t, seen[action], "no history has %q", action)
 	}
 	for _, wrong := range []string{
-		"nodes=4", "seed=1 nodes=4\n1s", "seed=1 nodes=4\n1s dance node=1", "seed=1 nodes=4\nsoon kill node=1",
+		"nodes=4", "seed=1 nodes=4 commit_reveal=true", "seed=1 nodes=4\n1s", "seed=1 nodes=4\n1s dance node=1",
+		"seed=1 nodes=4\nsoon kill node=1",
 		"seed=1 nodes=4\n1s kill node=4", "seed=1 nodes=4\n1s kill node=1 colour=red", "seed=1 nodes=4\n1s kill node=x",
 		"seed=1 nodes=4\n1s disconnect node=1 peers=9", "seed=1 nodes=4\n1s disconnect node=1 way=up",
 		"seed=1 nodes=4\n-1s kill node=1", "seed=1 nodes=4\n1s slow node=1 loss=2",

@@ -65,6 +65,7 @@ func run(t *testing.T, h History) (o Outcome, failed error) {
 	p, err := preset.Make("pixels", h.Nodes, preset.Own{Rounds: 100_000, Data: &preset.Data{Examples: images.Len(),
 		Rows: images.Rows, Cols: images.Cols, Classes: images.Classes()}})
 	require.NoError(t, err)
+	p.Election.CommitReveal = p.Election.CommitReveal && !h.Plain
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the time at which every bubble begins
 	rng := rand.New(rand.NewPCG(h.Seed, 1))
 	delays := map[[2]int]time.Duration{}

@@ -9,7 +9,7 @@ import (
 // fails. It calls fails at most budget times.
 func Shrink(h History, fails func(History) bool, budget int) History {
 	try := func(events []Event) bool {
-		smaller := History{Seed: h.Seed, Nodes: h.Nodes, Events: events}
+		smaller := History{Seed: h.Seed, Nodes: h.Nodes, Plain: h.Plain, Events: events}
 		if budget <= 0 || smaller.Check() != nil {
 			return false
 		}
