@@ -231,6 +231,6 @@ func (a *Application) SetEnd(onEnd func(*app.State)) { a.onEnd = onEnd }
 
 // SetHold sets the callback for a decided block that needs another state machine version.
 // FinalizeBlock calls the callback, and then returns an error, on which CometBFT panics. A callback
-// that never returns stops CometBFT without a panic. It must be set before the node starts, and
-// after CometBFT has replayed its blocks.
+// that never returns stops CometBFT without a panic. SetHold must be called after CometBFT has
+// replayed its blocks and before the node starts.
 func (a *Application) SetHold(onHold func()) { a.onHold = onHold }

@@ -93,7 +93,7 @@ const (
 	// a leader. A leader at or below minByPassing loses no more, because it may only have been
 	// disconnected.
 	minByPassing = params.One / 10
-	maxPause     = 10 // such a leader does not contend for at most 2^maxPause rounds
+	maxPause     = 10 // a leader that was passed over pauses for at most 2^maxPause rounds
 )
 
 // passOver penalises the leaders that were passed over: their views ended before the view in which

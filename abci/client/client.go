@@ -86,8 +86,8 @@ func open(address string, maxBytes int64, timeout time.Duration) (*Client, error
 	return &Client{rpc: rpc, web: web, address: address}, nil
 }
 
-// check returns an error if address names no socket, and no host with a port. Only with https the
-// port may be missing. CometBFT's client would accept every address, and each request to a wrong
+// check returns an error unless address names a Unix socket or a host with a port. With https the port
+// may be missing. CometBFT's client would accept every address, and each request to a wrong
 // one would fail as if the node were down.
 func check(address string) error {
 	u, err := url.Parse(address)

@@ -19,8 +19,9 @@ const (
 	// connection in samples of 100 ms, with a clock that ticks every 20 ms, so CometBFT's count is at
 	// most two checks old.
 	unfinishedTick = 100 * time.Millisecond
-	// maxUnfinished is the max number of bytes of unfinished messages of all peers together, before
-	// NewMessages adds the bytes of a round and of two blocks, which depend on the chain.
+	// maxUnfinished is the fixed part of the limit on the bytes of all peers' unfinished messages
+	// together. NewMessages adds a part that depends on the chain: the bytes of a round and of two
+	// blocks.
 	maxUnfinished = 4 << 20
 	// toleratedUnfinished is the max number of bytes of a peer's unfinished messages with which a
 	// check resets the peer's weight.

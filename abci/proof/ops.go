@@ -36,9 +36,8 @@ var wholeOperators = map[string]struct {
 		func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
 }
 
-// wholeOp returns the type of the operator that leads from a whole list or vector to the root under
-// key in the state's tree. It returns "" if the value under key is not the root of a list or
-// vector.
+// wholeOp returns the type of the proof operator that computes the root of a whole list or vector. The
+// state's tree holds that root under key. wholeOp returns "" if the value under key is no such root.
 func wholeOp(key string) string {
 	switch key {
 	case "epochs", "offences", "participants", "proposals":

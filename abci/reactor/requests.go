@@ -198,8 +198,8 @@ func (a *peerScore) fail(now time.Time) {
 //
 //   - While only requests to peers of lower rank are open, it also asks one proven peer.
 //   - While a request to a proven peer is open, it asks no peer of lower rank.
-//   - It asks a paused peer only requestTimeout after the announcement, because another peer may
-//     announce the transaction until then.
+//   - It asks no paused peer before requestTimeout has passed since the announcement: in that time
+//     another peer may announce the transaction.
 func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Time) []wantTx {
 	for len(x.announcers) > 0 {
 		peer := slices.MinFunc(x.announcers, func(a, b p2p.ID) int { return cmp.Compare(w.rankOf(a, now), w.rankOf(b, now)) })

@@ -128,9 +128,9 @@ func (w batch) dropModelsBefore(epoch, last uint64) {
 	}
 }
 
-// modelKey returns the key under which the outcome's model is written. It returns nil if the state's
-// document includes the model: if the epoch has no closed round yet, or if the state is small and the
-// block closed no round.
+// modelKey returns the key under which the outcome's model is written, or nil if the state's document
+// includes the model. The document includes it in two cases: the epoch has no closed round yet, or the
+// state is small and the block closed no round.
 func (s *Store) modelKey(out *app.Outcome) []byte {
 	x := out.State
 	switch r := out.Record; {

@@ -51,8 +51,8 @@ func (s Spec) Validate() error {
 // Dim returns the number of parameters of a valid spec.
 func (s Spec) Dim() int { return int(s.dim()) }
 
-// dim returns the number of parameters in 64 bits, so that Validate can call it before the bounds
-// are checked.
+// dim returns the number of parameters. It does not overflow for sizes that Validate has not checked
+// yet.
 func (s Spec) dim() int64 {
 	inputs, hidden, classes, bias := int64(s.Inputs), int64(s.Hidden), int64(s.Classes), int64(1)
 	if s.NoBias {

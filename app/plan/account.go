@@ -130,8 +130,8 @@ type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // the epsilon after all rounds
 	Rounds  *uint64 `json:"rounds,omitempty"` // the rounds that the target epsilon pays for; null without a target epsilon
 	// LeastMultiplier is the smallest noise multiplier with which all rounds cost no more than the
-	// target epsilon. It is 0 if the plan's multiplier is enough, and if even twice the plan's
-	// multiplier is not enough.
+	// target epsilon. It is 0 in two cases: the plan's multiplier suffices, or even twice the plan's
+	// multiplier does not.
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 

@@ -142,8 +142,8 @@ func (f *file) text(at int) (string, error) {
 	return text, nil
 }
 
-// number returns the number of the current row in the column with the index at. It fails if the
-// text is not a finite number.
+// number parses the field of the current row in the column with index at. It fails if the field's text
+// is not a finite number.
 func (f *file) number(at int) (float64, error) {
 	text, err := f.text(at)
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 // These are the max sizes of the bodies of frames from a trainer.
 const (
 	maxText = 1 << 16  // bytes of JSON, and of a fault's text
-	maxRows = 16 << 20 // bytes of a frame of rows; one row may be longer
+	maxRows = 16 << 20 // bytes of a frame of rows; a frame of a single row may exceed it
 )
 
 const (

@@ -26,9 +26,9 @@ const (
 	confinedName   = "spdl-sandbox-exec"
 )
 
-// lifelineFD is the descriptor of the lifeline in each of the two roles. The lifeline is the pipe
-// from which the role reads its policy. Only the worker holds the other end of the supervisor's
-// lifeline. So that end closes when the worker ends, even if the worker is killed.
+// lifelineFD is the file descriptor of a role's lifeline: the pipe from which the role reads its
+// policy. Only the worker holds the other end of the supervisor's lifeline. When the worker ends, even
+// by SIGKILL, that other end closes.
 const lifelineFD = 3
 
 // Command returns a command that runs a trainer's command line in the sandbox, and the two ends of
