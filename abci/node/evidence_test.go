@@ -44,9 +44,10 @@ func TestEvidenceFloodEndsInThePool(t *testing.T) {
 	}
 	require.Equal(t, 1, taken)
 	require.Eventually(t, func() bool { return len(r.Application.State().Offences) == 1 }, time.Minute, time.Millisecond)
-	require.ErrorContains(t, pool.AddEvidence(piece()), "on the list of offences")
-	// CometBFT tells its pool of a block after the application has committed it.
+	// CometBFT tells its pool of a block after the application has committed it; until then the error
+	// names the pending piece.
 	require.Eventually(t, func() bool { return pool.Size() == 0 }, time.Minute, time.Millisecond)
+	require.ErrorContains(t, pool.AddEvidence(piece()), "on the list of offences")
 	height := r.Node.BlockStore().Height()
 	require.Eventually(t, func() bool { return r.Node.BlockStore().Height() > height+2 }, time.Minute, time.Millisecond)
 	require.NoError(t, r.Stop())
