@@ -12,6 +12,16 @@ import (
 // Codespace is the namespace of the result codes.
 const Codespace = "spdl"
 
+// A client posts 1 to MaxTxs transactions in one request to TxsPath, on the port of the RPC, as a
+// tendermint.mempool.Txs. The answer has a tendermint.abci.Response for each, in order, with its
+// length before it, as on an ABCI socket: check_tx is CheckTx's verdict, and exception is the error
+// of the mempool. Both bodies have the content type TxsType.
+const (
+	TxsPath = "/txs"
+	TxsType = "application/x-protobuf"
+	MaxTxs  = 64
+)
+
 // These are the result codes of CheckTx and Query. Zero is success. A code is never reused.
 const (
 	CodeOK             uint32 = 0

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
@@ -44,9 +45,10 @@ func (r *Refusal) Error() string {
 
 // Client queries one node. It is safe for concurrent use.
 type Client struct {
-	rpc     *rpchttp.HTTP
-	web     *http.Client
-	address string
+	rpc      *rpchttp.HTTP
+	plain    *http.Client // without the size limit and the check of answers (limitedTransport)
+	address  string
+	lacksTxs atomic.Bool // whether the node answers, and does not serve abci.TxsPath
 }
 
 // requestTimeout is the timeout of one request. Without this timeout, a node that accepts
@@ -78,12 +80,13 @@ func open(address string, maxBytes int64, timeout time.Duration) (*Client, error
 	if t, ok := web.Transport.(*http.Transport); ok {
 		t.MaxIdleConnsPerHost = idleConnections
 	}
+	plain := &http.Client{Transport: web.Transport, Timeout: timeout}
 	web.Transport, web.Timeout = limitedTransport{web.Transport, maxBytes}, timeout
 	rpc, err := rpchttp.NewWithClient(address, "/websocket", web)
 	if err != nil {
 		return nil, fmt.Errorf("node address %q: %w", address, err)
 	}
-	return &Client{rpc: rpc, web: web, address: address}, nil
+	return &Client{rpc: rpc, plain: plain, address: address}, nil
 }
 
 // check returns an error unless address names a Unix socket or a host with a port. With https the port

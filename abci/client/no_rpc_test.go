@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/tx"
 )
 
 // TestNoRPC: if a web page, an explorer, a metrics port or a p2p listener answers at an address, the error says
@@ -50,5 +52,8 @@ func TestNoRPC(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoRPC)
 		require.ErrorContains(t, err, at+" is no CometBFT RPC")
 		require.ErrorContains(t, err, "rpc.laddr")
+		err = c.BroadcastAll(t.Context(), []*tx.Tx{{}})[0]
+		require.ErrorIs(t, err, ErrNoRPC)
+		require.ErrorIs(t, err, ErrUnreachable)
 	}
 }

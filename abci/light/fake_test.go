@@ -3,9 +3,10 @@ package light_test
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -17,11 +18,13 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	cmted25519 "github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
+	protomem "github.com/cometbft/cometbft/proto/tendermint/mempool"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/query"
@@ -257,14 +260,11 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Tx     []byte `json:"tx"`
 		} `json:"params"`
 	}
-	if method := strings.Trim(r.URL.Path, "/"); method != "" { // a form
-		raw, err := hex.DecodeString(strings.TrimPrefix(r.FormValue("tx"), "0x"))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		request.ID, request.Method, request.Params.Tx = json.RawMessage("-1"), method, raw
-	} else if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+	if r.URL.Path == abci.TxsPath {
+		n.serveTxs(w, r)
+		return
+	}
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -279,6 +279,30 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(err)
 	}
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, request.ID, data)
+}
+
+func (n *node) serveTxs(w http.ResponseWriter, r *http.Request) {
+	var txs protomem.Txs
+	body, err := io.ReadAll(r.Body)
+	if err = errors.Join(err, txs.Unmarshal(body)); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", abci.TxsType)
+	for _, raw := range txs.Txs {
+		n.mu.Lock()
+		v, err := n.broadcast(raw)
+		n.mu.Unlock()
+		answer := abcitypes.ToResponseCheckTx(&abcitypes.ResponseCheckTx{})
+		if err != nil {
+			answer = abcitypes.ToResponseException(err.Error())
+		} else {
+			answer.GetCheckTx().Code, answer.GetCheckTx().Log = v.Code, v.Log
+		}
+		if err := abcitypes.WriteMessage(answer, w); err != nil {
+			panic(err)
+		}
+	}
 }
 
 // chain returns the chain of the node as seen by a worker of a home.

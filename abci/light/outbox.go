@@ -94,7 +94,7 @@ func (c *chain) put(added ...*submission) {
 func (o *outbox) take(n *node) (batch []*submission, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for len(o.waiting) > 0 && len(batch) < client.MaxBatch {
+	for len(o.waiting) > 0 && len(batch) < abci.MaxTxs {
 		next := o.waiting[0]
 		if len(batch) > 0 && size+len(next.tx.Raw) > batchBytes {
 			break
@@ -192,7 +192,7 @@ func (c *chain) verdict(n *node, s *submission, err error) error {
 	if followed := c.nodes.current(); errors.As(err, &refusal) && n != followed {
 		ctx, cancel := context.WithTimeout(s.ctx, patience)
 		defer cancel()
-		err = followed.BroadcastForm(ctx, s.tx)
+		err = followed.BroadcastAll(ctx, []*tx.Tx{s.tx})[0]
 	}
 	if errors.As(err, &refusal) {
 		return abci.Verdict(refusal.Code, refusal.Log)

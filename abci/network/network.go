@@ -1,6 +1,6 @@
-// Package network connects a node to its peers. It decides which peers may connect and what their
-// messages may cost, runs the reactors for transactions, aggregates and blocks, and dials the
-// persistent peers.
+// Package network connects a node to its peers and clients. It decides which peers may connect and
+// what their messages may cost, runs the reactors for transactions, aggregates and blocks, dials the
+// persistent peers, and serves the RPC.
 package network
 
 import (
@@ -62,6 +62,8 @@ func New(c *config.Config, s home.P2PConfig, g app.Genesis, state func() *app.St
 // genesis if s is nil. maxBlock is the genesis's block.max_bytes.
 func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, ownID p2p.ID) *config.Config {
 	c, all := admission.Configure(c, n.Control, ownID), n.genesis.Participants
+	rpc := *c.RPC
+	c.RPC = &rpc // ServeRPC changes it
 	n.Messages = limit.NewMessages(c, n.genesis.Params, len(all), maxBlock)
 	if s != nil {
 		c, all = home.TuneSizes(c, s.Params, s.Active()), s.Participants

@@ -70,6 +70,7 @@ type Running struct {
 	Application *abci.Application
 
 	network       *network.Network
+	rpc           network.RPC        // nil if the node serves no RPC
 	isUnlisted    bool               // Hooks.Unlisted: the node has no listeners; Stop stops its parts one by one
 	isWatched     bool               // whether start has called network.Watch: Stop then waits for the worker's result
 	databases     databases.Set      // the databases of CometBFT
@@ -239,9 +240,12 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	return r.startWorker(ctx, c, a, own, logger.With("module", "worker"), h)
 }
 
-// run starts the CometBFT node or, if unlisted is set, only its switch with the reactors.
-func (r *Running) run(unlisted bool) error {
+// run starts the RPC and the CometBFT node or, if unlisted is set, only its switch with the reactors.
+func (r *Running) run(unlisted bool) (err error) {
 	if !unlisted {
+		if r.rpc, err = network.ServeRPC(r.Node); err != nil {
+			return err
+		}
 		return r.Node.Start()
 	}
 	r.isUnlisted = true
@@ -384,7 +388,7 @@ func (r *Running) Stop() error {
 			<-r.servicesDone
 		}
 	}
-	var err error
+	err := r.rpc.Close()
 	if r.isUnlisted {
 		r.Node.OnStop()
 		err = r.Node.ProxyApp().Stop()
@@ -399,7 +403,8 @@ func (r *Running) Stop() error {
 			stopped <- errors.Join(err, r.Node.ProxyApp().Stop())
 		}()
 		select {
-		case err = <-stopped:
+		case failed := <-stopped:
+			err = errors.Join(err, failed)
 		case <-r.upgradeHalt.blocked: // consensus is blocked in FinalizeBlock and cannot stop; all its results are stored
 		}
 	}

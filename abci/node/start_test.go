@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,10 +18,12 @@ import (
 	"github.com/cometbft/cometbft/config"
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
 	"github.com/cometbft/cometbft/libs/log"
+	protomem "github.com/cometbft/cometbft/proto/tendermint/mempool"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
@@ -79,6 +83,55 @@ func TestCheckTxKeepsNothing(t *testing.T) {
 	_, err = rpc.BroadcastTxSync(t.Context(), rotate(1))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return nonce() == 1 }, 10*time.Second, time.Millisecond)
+}
+
+// TestRPC: the port of rpc.laddr serves CometBFT's RPC, its websocket and abci.TxsPath, until the node
+// stops. The node tells its address.
+func TestRPC(t *testing.T) {
+	c, a := alone(t, 100_000)
+	keys, err := new(home.Keystore).LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))
+	require.NoError(t, err)
+	at := c.RPC.ListenAddress
+	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err)
+	stop := sync.OnceValue(r.Stop)
+	defer func() { require.NoError(t, stop()) }()
+	require.Equal(t, at, c.RPC.ListenAddress)
+	rpc, err := client.New(at)
+	require.NoError(t, err)
+	status, err := rpc.RPC().Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, at, status.NodeInfo.Other.RPCAddress)
+	blocks := rpc.Subscribe(t.Context()).Blocks
+	select {
+	case <-blocks:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the websocket announces no block")
+	}
+	rotate := func(nonce uint64) *tx.Tx {
+		x, err := tx.Sign("alone", &tx.Rotate{Participant: 0, Nonce: nonce, NodeIds: []string{strings.Repeat("ab", 20)}},
+			keys.Signing)
+		require.NoError(t, err)
+		return x
+	}
+	body, err := (&protomem.Txs{Txs: [][]byte{rotate(1).Raw, []byte("x"), rotate(1).Raw}}).Marshal()
+	require.NoError(t, err)
+	answer, err := http.Post("http"+strings.TrimPrefix(at, "tcp")+abci.TxsPath, abci.TxsType, bytes.NewReader(body))
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	verdicts := make([]abcitypes.Response, 3)
+	for i := range verdicts {
+		require.NoError(t, abcitypes.ReadMessage(answer.Body, &verdicts[i]))
+	}
+	require.Equal(t, abci.CodeOK, verdicts[0].GetCheckTx().Code)
+	require.Equal(t, abci.CodeMalformed, verdicts[1].GetCheckTx().Code)
+	require.Equal(t, "tx already exists in cache", verdicts[2].GetException().Error)
+	require.NoError(t, rpc.BroadcastAll(t.Context(), []*tx.Tx{rotate(1)})[0], "the node has it")
+	require.Eventually(t, func() bool { return r.Application.State().Participants[0].Nonce == 1 }, 10*time.Second,
+		time.Millisecond)
+	require.NoError(t, stop())
+	_, err = net.Dial("tcp", strings.TrimPrefix(at, "tcp://"))
+	require.Error(t, err)
 }
 
 // TestStart: a node with its worker trains, stops, and continues in the same process from its

@@ -25,8 +25,10 @@ import (
 	"testing"
 	"time"
 
+	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
@@ -207,7 +209,8 @@ func TestFrontDoor(t *testing.T) {
 		require.Equal(t, want, code, "%.60s", path)
 	}
 	call := `{"jsonrpc":"2.0","id":1,"method":"broadcast_tx_sync","params":{"tx":"AQ=="}}`
-	for path, want := range map[string]int{"/": 403, "/rpc/status": 403, "/v1/status": 403, "/send": 403} {
+	for path, want := range map[string]int{"/": 403, "/rpc/status": 403, "/v1/status": 403, "/send": 403, "/txs": 403,
+		"/send/txs": 403} {
 		code, _ := ask(reader, "POST", path, strings.NewReader(call))
 		require.Equal(t, want, code, "POST %s", path)
 	}
@@ -222,6 +225,22 @@ func TestFrontDoor(t *testing.T) {
 	require.Equal(t, 200, code, text)
 	code, _ = ask(sender, "POST", "/send", strings.NewReader(strings.Repeat("x", 10<<20)))
 	require.Equal(t, 413, code)
+
+	for path, want := range map[string]int{"/txs": 200, "/send/txs": 200, "/rpc/txs": 404, "/send/status": 404} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, door+path, strings.NewReader("\n\x01x"))
+		require.NoError(t, err)
+		req.Host = "localhost"
+		req.Header.Set("Content-Type", abci.TxsType)
+		answer, err := sender.Do(req)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		require.Equal(t, want, answer.StatusCode, path)
+		if want == 200 {
+			var verdict abcitypes.Response
+			require.NoError(t, abcitypes.ReadMessage(answer.Body, &verdict), path)
+			require.Equal(t, abci.CodeMalformed, verdict.GetCheckTx().Code, path)
+		}
+	}
 
 	limited := 0
 	for range 60 { // a burst of 10, and 5 a second

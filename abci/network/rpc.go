@@ -1,0 +1,216 @@
+package network
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/libs/pubsub"
+	cmtnode "github.com/cometbft/cometbft/node"
+	coretypes "github.com/cometbft/cometbft/rpc/core/types"
+	grpccore "github.com/cometbft/cometbft/rpc/grpc"
+	rpcserver "github.com/cometbft/cometbft/rpc/jsonrpc/server"
+	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
+	"github.com/cometbft/cometbft/types"
+	"github.com/rs/cors"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/spdl/spdl/abci"
+)
+
+// RPC is the listeners of a node's RPC.
+type RPC []net.Listener
+
+// Close closes the listeners. Open connections stay open, as with CometBFT's own RPC.
+func (l RPC) Close() (err error) {
+	for _, one := range l {
+		err = errors.Join(err, one.Close())
+	}
+	return err
+}
+
+// ServeRPC serves the RPC of a node that is built and not yet started: CometBFT's routes, as
+// CometBFT's startRPC does, and abci.TxsPath on the same listeners. It sets rpc.laddr in the node's
+// configuration to "", because CometBFT would listen there too. If rpc.laddr is empty, ServeRPC does
+// nothing. The caller must close the result after an error of the node's start, too.
+func ServeRPC(node *cmtnode.Node) (RPC, error) {
+	c := *node.Config().RPC
+	if c.ListenAddress == "" {
+		return nil, nil
+	}
+	env, err := node.ConfigureRPC()
+	if err != nil {
+		return nil, err
+	}
+	node.Config().RPC.ListenAddress = ""
+	routes := env.GetRoutes()
+	if c.Unsafe {
+		env.AddUnsafeRoutes(routes)
+	}
+	s := rpcService{&c, routes, env.BroadcastTxSync, func(remote string) error {
+		return node.EventBus().UnsubscribeAll(context.Background(), remote)
+	}, node.Logger.With("module", "rpc-server")}
+	all, err := s.serve()
+	if err != nil || c.GRPCListenAddress == "" {
+		return all, err
+	}
+	l, err := rpcserver.Listen(c.GRPCListenAddress, c.GRPCMaxOpenConnections)
+	if err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	go func() {
+		//nolint:staticcheck // SA1019: CometBFT has no other gRPC service yet
+		s.logEnd(grpccore.StartGRPCServer(env, l))
+	}()
+	return append(all, l), nil
+}
+
+// rpcService is what the listeners of rpc.laddr serve.
+type rpcService struct {
+	conf         *config.RPCConfig
+	routes       map[string]*rpcserver.RPCFunc
+	broadcast    func(*rpctypes.Context, types.Tx) (*coretypes.ResultBroadcastTx, error)
+	onDisconnect func(remote string) error // ends the subscriptions of a websocket
+	log          log.Logger
+}
+
+// serve listens and serves on each address of rpc.laddr.
+func (s rpcService) serve() (all RPC, err error) {
+	limits := rpcserver.DefaultConfig()
+	limits.MaxRequestBatchSize, limits.MaxOpenConnections = s.conf.MaxRequestBatchSize, s.conf.MaxOpenConnections
+	limits.MaxBodyBytes, limits.MaxHeaderBytes = s.conf.MaxBodyBytes, s.conf.MaxHeaderBytes
+	if limits.WriteTimeout <= s.conf.TimeoutBroadcastTxCommit {
+		limits.WriteTimeout = s.conf.TimeoutBroadcastTxCommit + time.Second
+	}
+	handler, outer := s.handler(limits), *limits
+	outer.MaxRequestBatchSize = 0 // counted by the handler, for JSON-RPC alone
+	for _, at := range strings.FieldsFunc(s.conf.ListenAddress, func(r rune) bool { return r == ',' || r == ' ' }) {
+		l, err := rpcserver.Listen(at, limits.MaxOpenConnections)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		all = append(all, l)
+	}
+	for _, l := range all {
+		go func() {
+			if s.conf.IsTLSEnabled() {
+				s.logEnd(rpcserver.ServeTLS(l, handler, s.conf.CertFile(), s.conf.KeyFile(), s.log, &outer))
+			} else {
+				s.logEnd(rpcserver.Serve(l, handler, s.log, &outer))
+			}
+		}()
+	}
+	return all, nil
+}
+
+// logEnd logs the error with which a server ended, unless its listener was closed.
+func (s rpcService) logEnd(err error) {
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		s.log.Error("the RPC has ended", "err", err)
+	}
+}
+
+// handler returns the handler of all paths. CometBFT's server, which calls it, limits the bodies and
+// recovers from panics.
+func (s rpcService) handler(limits *rpcserver.Config) http.Handler {
+	mux, wsLog := http.NewServeMux(), s.log.With("protocol", "websocket")
+	ws := rpcserver.NewWebsocketManager(s.routes, rpcserver.OnDisconnect(func(remote string) {
+		if err := s.onDisconnect(remote); err != nil && !errors.Is(err, pubsub.ErrSubscriptionNotFound) {
+			wsLog.Error("the subscriptions of a websocket did not end", "addr", remote, "err", err)
+		}
+	}), rpcserver.ReadLimit(limits.MaxBodyBytes), rpcserver.WriteChanCapacity(s.conf.WebSocketWriteBufferSize))
+	ws.SetLogger(wsLog)
+	mux.HandleFunc("/websocket", ws.WebsocketHandler)
+	rpcserver.RegisterRPCFuncs(mux, s.routes, s.log)
+	rpc := http.Handler(mux)
+	if s.conf.IsCorsEnabled() {
+		rpc = cors.New(cors.Options{AllowedOrigins: s.conf.CORSAllowedOrigins, AllowedMethods: s.conf.CORSAllowedMethods,
+			AllowedHeaders: s.conf.CORSAllowedHeaders}).Handler(mux)
+	}
+	rpc = rpcserver.PreChecksHandler(rpc, limits)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == abci.TxsPath {
+			s.serveTxs(w, r)
+			return
+		}
+		rpc.ServeHTTP(w, r)
+	})
+}
+
+// serveTxs passes each transaction of a request to CheckTx, and answers with the verdicts, in order.
+func (s rpcService) serveTxs(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, fmt.Sprintf("method %.16q, want POST", r.Method), http.StatusMethodNotAllowed)
+		return
+	}
+	if kind := r.Header.Get("Content-Type"); kind != abci.TxsType {
+		// A web page of another origin can post other types without a preflight.
+		http.Error(w, fmt.Sprintf("content type %.64q, want %s", kind, abci.TxsType), http.StatusUnsupportedMediaType)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		http.Error(w, fmt.Sprintf("body of more than %d bytes (rpc.max_body_bytes)", tooLarge.Limit),
+			http.StatusRequestEntityTooLarge)
+		return
+	}
+	var txs [][]byte
+	if err == nil {
+		txs, err = decodeTxs(body)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var answer bytes.Buffer
+	for _, raw := range txs {
+		if err := abcitypes.WriteMessage(s.verdict(r, raw), &answer); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
+	w.Header().Set("Content-Type", abci.TxsType)
+	_, _ = w.Write(answer.Bytes()) // an error means that the client has gone
+}
+
+// verdict returns CheckTx's verdict on a transaction or, as an exception, the error of the mempool.
+func (s rpcService) verdict(r *http.Request, raw []byte) *abcitypes.Response {
+	v, err := s.broadcast(&rpctypes.Context{HTTPReq: r}, raw)
+	if err != nil {
+		return abcitypes.ToResponseException(err.Error())
+	}
+	return abcitypes.ToResponseCheckTx(&abcitypes.ResponseCheckTx{Code: v.Code, Log: v.Log})
+}
+
+// decodeTxs decodes the 1 to abci.MaxTxs transactions of a tendermint.mempool.Txs. The generated
+// decoder would first allocate memory for any number of empty transactions.
+func decodeTxs(body []byte) (txs [][]byte, err error) {
+	for len(body) > 0 {
+		field, kind, n := protowire.ConsumeTag(body)
+		if n < 0 || field != 1 || kind != protowire.BytesType {
+			return nil, fmt.Errorf("transaction %d of the body is no field 1 of tendermint.mempool.Txs", len(txs))
+		}
+		raw, m := protowire.ConsumeBytes(body[n:])
+		if m < 0 {
+			return nil, fmt.Errorf("transaction %d of the body: %w", len(txs), protowire.ParseError(m))
+		}
+		if len(txs) == abci.MaxTxs {
+			return nil, fmt.Errorf("more than %d transactions in a request", abci.MaxTxs)
+		}
+		txs, body = append(txs, bytes.Clone(raw)), body[n+m:]
+	}
+	if len(txs) == 0 {
+		return nil, fmt.Errorf("0 transactions in a request, want 1 to %d", abci.MaxTxs)
+	}
+	return txs, nil
+}
