@@ -62,13 +62,8 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 }
 
 // Flush writes the state that the store has deferred. The caller must call it after CometBFT has stopped
-// and before it closes the database. A nil application, of a node whose start failed early, has none.
-func (a *Application) Flush() error {
-	if a == nil {
-		return nil
-	}
-	return a.store.Flush()
-}
+// and before it closes the database.
+func (a *Application) Flush() error { return a.store.Flush() }
 
 // logEnactment logs that an accepted proposal took effect at the end of a round, or why it was
 // dropped.

@@ -414,7 +414,10 @@ func (r *Running) Stop() error {
 	if r.validatorLock != nil {
 		err = errors.Join(err, r.validatorLock.Close())
 	}
-	err = errors.Join(err, r.Application.Flush(), r.databases.Close(), r.db.Close())
+	if r.Node != nil { // after a replay that failed, the state in the database stays as it was
+		err = errors.Join(err, r.Application.Flush())
+	}
+	err = errors.Join(err, r.databases.Close(), r.db.Close())
 	if ran {
 		r.logStop(time.Since(began))
 	}

@@ -7,6 +7,7 @@ import (
 	dbm "github.com/cometbft/cometbft-db"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // batch is a batch of writes with this package's keys, which are never empty.
@@ -34,27 +35,50 @@ const maxDeferred = 64
 // Save defers a state of more than DeferAbove bytes, because writing it at every height would take a
 // third of a node's CPU. It writes such a state with each checkpoint, at the end of an epoch and of
 // the training, before an upgrade, and after at most maxDeferred heights; Flush writes it, too. After a
-// crash CometBFT replays the blocks since the last write. The record of a round is never deferred.
+// crash CometBFT replays the blocks since the last write. The record of a round is never deferred, and
+// the models of the last rounds are in memory.
 func (s *Store) Save(out *app.Outcome, withDocument bool) error {
+	x, r := out.State, out.Record
+	if r == nil && endedEpoch(x) { // a stalled round: the last model of the ended epoch is in no later state
+		if err := s.Flush(); err != nil {
+			return err
+		}
+	}
 	b := batch{s.db.NewBatch()}
 	defer b.Close()
-	if r := out.Record; r != nil {
+	if r != nil {
 		record, err := r.Marshal()
 		if err != nil {
 			return err
 		}
 		b.put(key(prefixRecord, r.Epoch, r.Round), record)
 	}
-	if !withDocument && s.defers(out) {
-		s.deferred = &app.Outcome{State: out.State, Record: out.Record}
-		return b.Write()
+	isDeferred := !withDocument && s.defers(out)
+	if !isDeferred {
+		s.putOutcome(b, out, withDocument || out.Changed || s.deferred != nil)
 	}
-	s.putOutcome(b, out, withDocument || out.Changed || s.deferred != nil)
-	if err := b.WriteSync(); err != nil {
-		return err
+	if !isDeferred || r != nil { // synced: LevelDB may lose an unsynced record and keep a later state
+		if err := b.WriteSync(); err != nil {
+			return err
+		}
 	}
-	s.written, s.deferred = out.State.Height, nil
+	s.remember(out)
+	if isDeferred {
+		s.deferred = &app.Outcome{State: x, Record: r}
+		return nil
+	}
+	s.written, s.deferred = x.Height, nil
 	return nil
+}
+
+// remember keeps the model of a closed round in memory if the state is large.
+func (s *Store) remember(out *app.Outcome) {
+	switch r := out.Record; {
+	case endedEpoch(out.State):
+		s.recent.drop()
+	case r != nil && s.isLarge(out.State):
+		s.recent.add(params.RoundID{Epoch: r.Epoch, Round: r.Round}, out.State.Model)
+	}
 }
 
 // Flush writes a deferred state. The caller must call it before it closes the database.
@@ -81,11 +105,11 @@ func (s *Store) defers(out *app.Outcome) bool {
 // isLarge reports whether model and velocity have more than DeferAbove bytes.
 func (s *Store) isLarge(x *app.State) bool { return 8*(len(x.Model)+len(x.Velocity)) > s.DeferAbove }
 
-// KeptModels returns the number of the most recent rounds of the running epoch whose models a node
-// with the state x has.
+// KeptModels returns the number of the most recent rounds of the running epoch whose models the store
+// keeps while the node runs.
 func (s *Store) KeptModels(x *app.State) int {
 	if s.isLarge(x) {
-		return 1
+		return numRecent(len(x.Model))
 	}
 	return maxModels
 }
@@ -120,10 +144,10 @@ func (s *Store) putOutcome(b batch, out *app.Outcome, withDocument bool) {
 	}
 }
 
-// dropModelsBefore drops the models of the maxModels rounds before the round last. The database has no
-// older models.
+// dropModelsBefore drops all models before the round last. The oldest is less than 2 maxModels rounds
+// older: a database that release 0.1 wrote has maxModels models when the first large state is deferred.
 func (w batch) dropModelsBefore(epoch, last uint64) {
-	for round := last - min(last, maxModels); round < last; round++ {
+	for round := last - min(last, 2*maxModels); round < last; round++ {
 		w.drop(key(prefixModel, epoch, round))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	dbm "github.com/cometbft/cometbft-db"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // maxModels is the number of the most recent rounds whose models are stored.
@@ -48,6 +49,7 @@ type Store struct {
 	DeferAbove int
 
 	db       dbm.DB
+	recent   recentModels // the models after the last rounds, if the state is large
 	written  uint64       // the height of the state in the database
 	deferred *app.Outcome // the latest outcome whose state is not in the database, nil if there is none
 }
@@ -111,6 +113,9 @@ func (s *Store) Record(epoch, round uint64) (*app.Record, error) {
 
 // Model loads the encoded parameters after a closed round, or nil if the store has dropped them.
 func (s *Store) Model(epoch, round uint64) ([]byte, error) {
+	if model := s.recent.get(params.RoundID{Epoch: epoch, Round: round}); model != nil {
+		return app.EncodeParameters(model), nil
+	}
 	return s.db.Get(key(prefixModel, epoch, round))
 }
 
