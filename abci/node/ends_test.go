@@ -16,6 +16,7 @@ import (
 	dbm "github.com/cometbft/cometbft-db"
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
+	cmted25519 "github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/libs/log"
 	cmtnode "github.com/cometbft/cometbft/node"
 	sm "github.com/cometbft/cometbft/state"
@@ -188,8 +189,14 @@ func TestGenesisThatNeverBegan(t *testing.T) {
 	wrong := right
 	wrong.Params, err = preset.New("pixels", 2)
 	require.NoError(t, err)
-	absent := app.NewParticipant(1, apptest.Identity(1), wrong.Params.Reputation)
-	absent.VrfProof = app.ProveGenesis("alone", wrong.Seed, apptest.VRFKey(1))
+	// The absent validator has the lower address, and so the first turn to propose: this one votes for
+	// nil, where a vote for its own block would be the last that it can sign in round 0 of the right chain.
+	own, key := cmted25519.PubKey(right.Participants[0].ConsensusKey).Address(), 1
+	for bytes.Compare(cmted25519.PubKey(apptest.ConsensusKey(key)).Address(), own) > 0 {
+		key++
+	}
+	absent := app.NewParticipant(1, apptest.Identity(key), wrong.Params.Reputation)
+	absent.VrfProof = app.ProveGenesis("alone", wrong.Seed, apptest.VRFKey(key))
 	wrong.Participants = append(slices.Clone(right.Participants), absent)
 	other, err := home.NewGenesis("alone", time.Now(), wrong)
 	require.NoError(t, err)
