@@ -1,8 +1,9 @@
 package node
 
 import (
-	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,15 +20,20 @@ import (
 // which command starts it.
 func TestWaitForSignerIsLogged(t *testing.T) {
 	key := &p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
-	var out bytes.Buffer
-	logger, err := cmtflags.ParseLogLevel(home.DefaultConfig().LogLevel, log.NewTMLogger(&out), "error")
+	out, err := os.Create(filepath.Join(t.TempDir(), "log")) // CometBFT's endpoint also writes, at any time
+	require.NoError(t, err)
+	defer out.Close()
+	logger, err := cmtflags.ParseLogLevel(home.DefaultConfig().LogLevel, log.NewTMLogger(out), "error")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	_, err = awaitSigner(ctx, "tcp://127.0.0.1:0", "chain", key, logger)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Contains(t, out.String(), "waiting for the signer of the validator's key")
-	require.Contains(t, out.String(), "priv_validator_laddr=tcp://127.0.0.1:0")
+	data, err := os.ReadFile(out.Name())
+	require.NoError(t, err)
+	text := string(data)
+	require.Contains(t, text, "waiting for the signer of the validator's key")
+	require.Contains(t, text, "priv_validator_laddr=tcp://127.0.0.1:0")
 	for at, want := range map[string]string{
 		"tcp://127.0.0.1:0": "spdl signer --home SIGNER --connect 127.0.0.1:0 --node-id " + string(key.ID()),
 		"tcp://0.0.0.0:9":   "spdl signer --home SIGNER --connect HOST:9 --node-id " + string(key.ID()),
@@ -36,5 +42,5 @@ func TestWaitForSignerIsLogged(t *testing.T) {
 	} {
 		require.Equal(t, want, signerCommand(at, key.ID()))
 	}
-	require.Contains(t, out.String(), signerCommand("tcp://127.0.0.1:0", key.ID()))
+	require.Contains(t, text, signerCommand("tcp://127.0.0.1:0", key.ID()))
 }
