@@ -68,7 +68,7 @@ func ServeRPC(node *cmtnode.Node) (RPC, error) {
 		return nil, errors.Join(err, all.Close())
 	}
 	go func() {
-		//nolint:staticcheck // SA1019: CometBFT has no other gRPC service yet
+		//nolint:staticcheck // SA1019: deprecated, and still what CometBFT serves at rpc.grpc_laddr
 		s.logEnd(grpccore.StartGRPCServer(env, l))
 	}()
 	return append(all, l), nil

@@ -187,10 +187,14 @@ func FuzzTxs(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{10, 0}, 1000))
 	f.Add([]byte{11, 10, 0, 12})
 	s := service("", 1<<20)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		if bytes.Contains(body, []byte("panic")) {
-			t.Skip()
+	judge := s.broadcast
+	s.broadcast = func(c *rpctypes.Context, raw types.Tx) (*coretypes.ResultBroadcastTx, error) {
+		if string(raw) == "panic" { // CometBFT's server recovers, which this test does not run
+			return nil, errors.New("panic")
 		}
+		return judge(c, raw)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, abci.TxsPath, bytes.NewReader(body))
 		r.Header.Set("Content-Type", abci.TxsType)
 		w := httptest.NewRecorder()

@@ -367,43 +367,6 @@ func (p *Pool) notify() {
 	p.changed = make(chan struct{})
 }
 
-// expose adds the transaction in the slot at to pending or operations, and its sender to senders.
-// It ignores a transaction of the next round.
-func (p *Pool) expose(at slot) {
-	switch {
-	case !at.ofRound():
-		p.operations = append(p.operations, p.slots[at])
-	case at.Epoch == p.state.Progress.Epoch && at.Round == p.state.Progress.Round:
-		p.pending = append(p.pending, p.slots[at])
-		if p.isAwaited(at) {
-			p.senders = append(p.senders, at.Participant)
-		}
-	}
-}
-
-// isAwaited reports whether the open round waits for the transaction in the slot at. In the commit
-// phase the round waits for commitments of participants that have no commitment in the state yet.
-// In the reveal phase, and without commit_reveal, it waits for gradients.
-func (p *Pool) isAwaited(at slot) bool {
-	if p.state.Committing() {
-		return at.Kind == tx.KindCommit && p.state.Commitment(at.Participant) == nil
-	}
-	return at.Kind == tx.KindGradient
-}
-
-// exposeAll rebuilds pending, operations and senders from the state and the slots.
-func (p *Pool) exposeAll() {
-	p.pending, p.operations, p.senders = nil, nil, nil
-	if p.state.Committing() {
-		for _, c := range p.state.Progress.Commitments {
-			p.senders = append(p.senders, c.Participant)
-		}
-	}
-	for _, at := range p.order {
-		p.expose(at)
-	}
-}
-
 // Txs returns the pool's transactions in the order of their arrival. The pool may be nil.
 func (p *Pool) Txs() []*tx.Tx {
 	if p == nil {
