@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -27,14 +28,22 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
-// RPC is the listeners of a node's RPC.
-type RPC []net.Listener
+// RPC is the running RPC of a node.
+type RPC struct {
+	listeners []net.Listener
+	servers   sync.WaitGroup // waits for the goroutines that accept connections
+}
 
-// Close closes the listeners. Open connections stay open, as with CometBFT's own RPC.
-func (l RPC) Close() (err error) {
-	for _, one := range l {
-		err = errors.Join(err, one.Close())
+// Close closes the listeners, and returns when no further connection is accepted. Open connections
+// stay open, as with CometBFT's own RPC. r may be nil.
+func (r *RPC) Close() (err error) {
+	if r == nil {
+		return nil
 	}
+	for _, l := range r.listeners {
+		err = errors.Join(err, l.Close())
+	}
+	r.servers.Wait()
 	return err
 }
 
@@ -42,7 +51,7 @@ func (l RPC) Close() (err error) {
 // CometBFT's startRPC does, and abci.TxsPath on the same listeners. It sets rpc.laddr in the node's
 // configuration to "", because CometBFT would listen there too. If rpc.laddr is empty, ServeRPC does
 // nothing. The caller must close the result after an error of the node's start, too.
-func ServeRPC(node *cmtnode.Node) (RPC, error) {
+func ServeRPC(node *cmtnode.Node) (*RPC, error) {
 	c := *node.Config().RPC
 	if c.ListenAddress == "" {
 		return nil, nil
@@ -67,11 +76,12 @@ func ServeRPC(node *cmtnode.Node) (RPC, error) {
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
-	go func() {
+	all.listeners = append(all.listeners, l)
+	all.servers.Go(func() {
 		//nolint:staticcheck // SA1019: deprecated, and still what CometBFT serves at rpc.grpc_laddr
 		s.logEnd(grpccore.StartGRPCServer(env, l))
-	}()
-	return append(all, l), nil
+	})
+	return all, nil
 }
 
 // rpcService is what the listeners of rpc.laddr serve.
@@ -84,7 +94,7 @@ type rpcService struct {
 }
 
 // serve listens and serves on each address of rpc.laddr.
-func (s rpcService) serve() (all RPC, err error) {
+func (s rpcService) serve() (*RPC, error) {
 	limits := rpcserver.DefaultConfig()
 	limits.MaxRequestBatchSize, limits.MaxOpenConnections = s.conf.MaxRequestBatchSize, s.conf.MaxOpenConnections
 	limits.MaxBodyBytes, limits.MaxHeaderBytes = s.conf.MaxBodyBytes, s.conf.MaxHeaderBytes
@@ -93,21 +103,22 @@ func (s rpcService) serve() (all RPC, err error) {
 	}
 	handler, outer := s.handler(limits), *limits
 	outer.MaxRequestBatchSize = 0 // counted by the handler, for JSON-RPC alone
+	all := new(RPC)
 	for _, at := range strings.FieldsFunc(s.conf.ListenAddress, func(r rune) bool { return r == ',' || r == ' ' }) {
 		l, err := rpcserver.Listen(at, limits.MaxOpenConnections)
 		if err != nil {
 			return nil, errors.Join(err, all.Close())
 		}
-		all = append(all, l)
+		all.listeners = append(all.listeners, l)
 	}
-	for _, l := range all {
-		go func() {
+	for _, l := range all.listeners {
+		all.servers.Go(func() {
 			if s.conf.IsTLSEnabled() {
 				s.logEnd(rpcserver.ServeTLS(l, handler, s.conf.CertFile(), s.conf.KeyFile(), s.log, &outer))
 			} else {
 				s.logEnd(rpcserver.Serve(l, handler, s.log, &outer))
 			}
-		}()
+		})
 	}
 	return all, nil
 }

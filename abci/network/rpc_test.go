@@ -80,7 +80,7 @@ func TestServe(t *testing.T) {
 	all, err := service(tcp+", "+socket, 1000).serve()
 	require.NoError(t, err)
 	defer func() { _ = all.Close() }()
-	require.Len(t, all, 2)
+	require.Len(t, all.listeners, 2)
 	for _, at := range []string{tcp, socket} {
 		c, err := client.New(at)
 		require.NoError(t, err)

@@ -70,7 +70,7 @@ type Running struct {
 	Application *abci.Application
 
 	network       *network.Network
-	rpc           network.RPC        // nil if the node serves no RPC
+	rpc           *network.RPC       // nil if the node serves no RPC
 	isUnlisted    bool               // Hooks.Unlisted: the node has no listeners; Stop stops its parts one by one
 	isWatched     bool               // whether start has called network.Watch: Stop then waits for the worker's result
 	databases     databases.Set      // the databases of CometBFT

@@ -163,6 +163,10 @@ func TestTestnetCutShort(t *testing.T) {
 func TestTestnetStays(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	cmd := process(t, "testnet", "start", "--preset", "pixels", "--rounds", "2", "--stay", "--explorer", "-o", "json")
+	errs, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer errs.Close()
+	cmd.Stderr = errs
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -173,7 +177,9 @@ func TestTestnetStays(t *testing.T) {
 	for last.Type != "summary" && lines.Scan() {
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &last))
 	}
-	require.Equal(t, 2, last.Rounds)
+	said, err := os.ReadFile(errs.Name())
+	require.NoError(t, err)
+	require.Equal(t, 2, last.Rounds, string(said))
 	page := func() bool { // the explorer's node may be a block behind the one that the summary was read from
 		answer, err := http.Get(net.Explorer + "/round/0/1")
 		return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
