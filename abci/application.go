@@ -162,22 +162,24 @@ func New(o Options) (*Application, error) {
 		return nil, fmt.Errorf("application database: %w", store.DamageOf("application", err))
 	}
 	if s != nil {
-		a.publish(s)
+		a.publish(s, nil)
 	}
 	return a, nil
 }
 
-// publish makes s the committed state. The first call creates the pool; later calls update it.
-func (a *Application) publish(s *app.State) {
+// publish makes s the committed state. The first call creates the pool; later calls update it. record
+// is that of the round that the block of s closed, nil if it closed none.
+func (a *Application) publish(s *app.State, record *app.Record) {
 	if a.options.StateMachine != app.Version {
 		s = s.As(a.options.StateMachine)
 	}
 	before := a.state.Swap(s)
 	a.queries.Prune()
 	if p := a.pool.Load(); p != nil {
-		p.Advance(s)
+		p.Advance(s, record)
 	} else {
-		a.pool.Store(pool.New(s, a.options.PoolBytes, a.options.Now))
+		a.pool.Store(pool.New(s, a.options.PoolBytes, pool.Patience{Straggler: a.options.StragglerWait, Whole: a.options.ProposalWait},
+			a.options.Now))
 		a.once.Do(func() { close(a.ready) })
 	}
 	own, found := s.Find(a.options.OwnKey)

@@ -33,7 +33,7 @@ func BenchmarkAdvance(b *testing.B) {
 		}
 		for name, to := range map[string]*app.State{"empty": after(s), "join": after(s, apptest.Join(n))} {
 			b.Run(fmt.Sprintf("n=%d/d=%d/%s", n, len(s.Model), name), func(b *testing.B) {
-				p := pool.New(s, 0, time.Now)
+				p := pool.New(s, 0, pool.Patience{}, time.Now)
 				for _, t := range append(open[:n:n], next...) {
 					if _, err := p.Add(t); err != nil {
 						b.Fatal(err)
@@ -41,7 +41,7 @@ func BenchmarkAdvance(b *testing.B) {
 				}
 				b.ResetTimer()
 				for i := range b.N {
-					p.Advance([]*app.State{to, s}[i%2])
+					p.Advance([]*app.State{to, s}[i%2], nil)
 				}
 				if k, _ := p.Size(); k != 2*n {
 					b.Fatal(k)

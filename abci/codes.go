@@ -95,6 +95,8 @@ var codeOf = []struct {
 	{app.ErrNoPlan, CodeUpgrade},
 	{app.ErrVersion, CodeUpgrade},
 	{app.ErrNotCommitted, CodeCommit},
+	{app.ErrObservations, CodeMalformed},
+	{app.ErrCommitProof, CodeProof},
 	{app.ErrUnrevealed, CodeCommit},
 	{app.ErrCommit, CodeCommit},
 	{app.ErrCommitHash, CodeCommit},

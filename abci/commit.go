@@ -53,7 +53,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	if err := out.State.Executable(); err != nil && a.onEnd != nil {
 		a.onEnd(out.State) // called before the worker sees the state, so that the worker signs nothing more
 	}
-	a.publish(out.State)
+	a.publish(out.State, out.Record)
 	retain, err := a.store.RetainHeight(out, a.options.Retain)
 	if err != nil {
 		a.log.Error("blocks not pruned", "height", out.State.Height, "err", err)

@@ -46,7 +46,7 @@ func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitCha
 		return nil, fmt.Errorf("init chain: %w", err)
 	}
 	a.beforeCommit.Store(true)
-	a.publish(s)
+	a.publish(s, nil)
 	hash := s.Hash()
 	return &abcitypes.ResponseInitChain{AppHash: hash[:]}, nil
 }

@@ -3,7 +3,7 @@ package abci
 import "github.com/spdl/spdl/app"
 
 // logChanges logs the changes that a block made in addition to closing a round: an epoch that begins or is
-// finished, participants that become inactive or active again, and proven offences. An offence of this node's own
+// finished, participants that begin or end a rest, and proven offences. An offence of this node's own
 // participant is logged as an error.
 func (a *Application) logChanges(before, s *app.State) {
 	at := []any{"epoch", s.Progress.Epoch, "round", s.Progress.Round, "height", s.Height}
@@ -27,15 +27,15 @@ func (a *Application) logChanges(before, s *app.State) {
 	}
 	for i := range before.Participants {
 		index := before.Participants[i].Index
-		inactive := s.IsInactive(index)
-		if inactive == before.IsInactive(index) {
+		rests := s.IsResting(index)
+		if rests == before.IsResting(index) {
 			continue
 		}
-		text := "participant is active again: rounds wait for it"
-		if inactive {
-			text = "participant is inactive: it missed rounds, and rounds no longer wait for it"
+		text := "rounds wait for a participant again"
+		if rests {
+			text = "a participant was late, and rounds do not wait for it for a while"
 		}
 		a.log.Info(text, append(at, "participant", index, "moniker", before.Participants[i].Moniker,
-			"own", own != nil && own.Index == index)...)
+			"strikes", s.Participants[i].Strikes, "own", own != nil && own.Index == index)...)
 	}
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestLogChanges: the log names a participant that becomes inactive and one that is active again, and
+// TestLogChanges: the log names a participant that begins to rest and one that ends its rest, and
 // the beginning of an epoch, and each convicted participant once; a block that changes none of these adds no line.
 func TestLogChanges(t *testing.T) {
 	var out bytes.Buffer
 	a := &Application{log: log.NewTMLogger(&out), options: Options{OwnKey: []byte{7}}}
-	state := func(epoch, round uint64, absence ...uint32) *app.State {
+	state := func(epoch, round uint64, rests ...uint64) *app.State {
 		s := &app.State{Height: 9, Params: params.Params{Training: params.Training{Rounds: 5}},
 			Progress: app.Progress{Epoch: epoch, Round: round}}
-		for i, score := range absence {
+		for i, until := range rests {
 			s.Participants = append(s.Participants, app.Participant{Index: uint32(i), Moniker: string(rune('a' + i)),
-				PubKey: []byte{byte(6 + i)}, Active: true, Absence: score})
+				PubKey: []byte{byte(6 + i)}, Active: true, Rests: until})
 		}
 		return s
 	}
@@ -34,10 +34,10 @@ func TestLogChanges(t *testing.T) {
 			require.Regexp(t, line, out.String())
 		}
 	}
-	says(state(0, 1, 0, 0), state(0, 2, 3, 6))
-	says(state(0, 2, 0, 6), state(0, 3, 0, 9),
-		`participant is inactive.* round=3 height=9 participant=1 moniker=b own=true`)
-	says(state(0, 3, 11, 0), state(0, 4, 8, 0), `participant is active again.* participant=0 moniker=a own=false`)
+	says(state(0, 1, 0, 0), state(0, 2, 0, 0))
+	says(state(0, 2, 0, 0), state(0, 3, 0, 2),
+		`a participant was late.* round=3 height=9 participant=1 moniker=b own=true`)
+	says(state(0, 3, 2, 0), state(0, 4, 0, 0), `rounds wait for a participant again.* participant=0 moniker=a own=false`)
 	convicted := state(0, 4, 0, 0)
 	convicted.Offences = []app.Offence{{Participant: 1, Misbehavior: 1, Voted: 7, Height: 9},
 		{Kind: 1, Round: 3, Height: 9}}

@@ -167,6 +167,6 @@ func (a *Application) restore(r *store.Restoration) (err error) {
 	if err := a.store.Save(&app.Outcome{State: s}, true); err != nil {
 		return err
 	}
-	a.publish(s)
+	a.publish(s, nil)
 	return nil
 }

@@ -39,8 +39,8 @@ func (a *Application) measure(before, s *app.State) {
 		if !p.Active {
 			continue
 		}
-		if s.IsInactive(p.Index) {
-			c.Inactive++
+		if s.IsResting(p.Index) {
+			c.Resting++
 		}
 		st := metrics.Standing{Participant: p.Index, Reputation: float64(p.Reputation) / params.One}
 		if spend, err := query.SpendOf(s, p); err == nil {

@@ -46,12 +46,6 @@ func (s *State) admitGradient(t *tx.Tx) error {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round,
 			s.Progress.Epoch, open, last)
 	}
-	// Only the size is checked here. The VRF proof of a gradient of the next round cannot be verified
-	// yet, because the seed of that round is not known.
-	if n := len(g.VrfProof); n != leader.ProofSize {
-		return fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof, g.Participant, g.Epoch,
-			g.Round, n, leader.ProofSize)
-	}
 	if g.Round == open {
 		if err := s.checkCommitted(t); err != nil {
 			return err
@@ -64,8 +58,9 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	return err
 }
 
-// checkGradient checks sender, payload, norm, budget and signature of a gradient for the open round
-// or the next round (G2 to G4, G6, G7). It returns the decoded vector.
+// checkGradient checks sender, payload, observations, norm, budget and signature of a gradient for the
+// open round or the next round (G2 to G4, G6, G7, G9), and the size of its VRF proof. It returns the
+// decoded vector.
 func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	g := t.Gradient
 	p := s.participant(g.Participant)
@@ -76,6 +71,15 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	v, err := t.Vector(s.Grid().Width, len(s.Model))
 	if err != nil {
 		return gradients.Vector{}, fmt.Errorf("%w: %w", ErrPayload, err)
+	}
+	if err := s.checkObservations(g); err != nil {
+		return gradients.Vector{}, err
+	}
+	// Only the size of the VRF proof is checked here. The proof of a gradient of the next round cannot be
+	// verified yet, because the seed of that round is not known.
+	if n, want := len(g.VrfProof), s.proofSize(); n != want {
+		return gradients.Vector{}, fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof,
+			g.Participant, g.Epoch, g.Round, n, want)
 	}
 	if err := s.checkNorm(p, g.Round, v); err != nil {
 		return gradients.Vector{}, err
@@ -89,15 +93,42 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	return v, nil
 }
 
+// proofSize returns the size of a gradient's VRF proof: with commit_reveal the commitment has the
+// proof, and the gradient has none.
+func (s *State) proofSize() int {
+	if s.Params.Election.CommitReveal {
+		return 0
+	}
+	return leader.ProofSize
+}
+
+// checkObservations rejects a gradient whose observations do not name registered participants in
+// increasing order (G9).
+func (s *State) checkObservations(g *tx.Gradient) error {
+	for _, list := range [][]uint32{g.Late, g.Failed} {
+		for i, index := range list {
+			if uint64(index) >= uint64(len(s.Participants)) || i > 0 && index <= list[i-1] {
+				return fmt.Errorf("%w: late %v, failed %v, %d are registered", ErrObservations, g.Late, g.Failed,
+					len(s.Participants))
+			}
+		}
+	}
+	return nil
+}
+
 // VRFInput returns the VRF input of the open round.
 func (s *State) VRFInput() []byte {
 	return leader.Input(s.ChainID, s.Progress.Epoch, s.Progress.Round, s.Progress.Seed)
 }
 
-// checkProof verifies the VRF proof of a gradient (G5). The caller must have checked that the
-// gradient is for the open round, and that its sender is active.
+// checkProof verifies the VRF proof of a gradient (G5). With commit_reveal it returns the output of
+// the commitment, which may be empty. The caller must have checked that the gradient is for the open
+// round, and that its sender is active.
 func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	index := t.Gradient.Participant
+	if s.Params.Election.CommitReveal {
+		return leader.Contender{Participant: index}, nil
+	}
 	out, err := t.VerifyVRF(s.Participants[index].VrfKey, s.VRFInput())
 	if err != nil {
 		err = fmt.Errorf("%w: participant %d in epoch %d round %d: %w", ErrProof, index, s.Progress.Epoch, s.Progress.Round,

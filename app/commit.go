@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -23,23 +24,30 @@ func (s *State) Committing() bool {
 // Commitment returns the hash of the gradient to which an active participant has committed itself
 // in the open round, or nil without a commitment.
 func (s *State) Commitment(participant uint32) []byte {
+	if c := s.commitment(participant); c != nil {
+		return c.Hash
+	}
+	return nil
+}
+
+// commitment returns the commitment of an active participant in the open round, or nil.
+func (s *State) commitment(participant uint32) *Commitment {
 	all := s.Progress.Commitments
 	i, ok := slices.BinarySearchFunc(all, participant, func(c Commitment, p uint32) int {
-		return cmp.Compare(c.Participant,
-			p)
+		return cmp.Compare(c.Participant, p)
 	})
 	if !ok || s.participant(participant) == nil {
 		return nil
 	}
-	return all[i].Hash
+	return &all[i]
 }
 
 // TakesCommits reports whether a block at the given height may carry commitments: in the commit
-// phase every block, and in the reveal phase every block once the round is overdue. In an overdue
-// round some participants withhold the gradients that they committed to, so the round needs
-// participants that missed the commit phase.
+// phase every block, and in the reveal phase every block from the quorum height on. At that height
+// the round could close, unless participants withhold gradients that they committed to and that it
+// needs. So it needs participants that missed the commit phase, if there are any.
 func (s *State) TakesCommits(height uint64) bool {
-	return s.Committing() || s.Params.Election.CommitReveal && s.Overdue(height)
+	return s.Committing() || s.Params.Election.CommitReveal && height >= s.Progress.Opened+s.Params.Election.QuorumBlocks
 }
 
 // Overdue reports whether f+1 leaders have missed their views before the given height. It counts
@@ -49,8 +57,8 @@ func (s *State) Overdue(height uint64) bool {
 	return height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)
 }
 
-// admitCommit checks round, hash, sender and signature of a commitment for the open round or the
-// next round (C1 to C4).
+// admitCommit checks round, hash, sender, signature and VRF proof of a commitment for the open round
+// or the next round (C1 to C4, C7).
 func (s *State) admitCommit(t *tx.Tx) error {
 	c, open := t.Commit, s.Progress.Round
 	switch {
@@ -70,6 +78,17 @@ func (s *State) admitCommit(t *tx.Tx) error {
 	}
 	if err := t.Verify(s.ChainID, p.PubKey); err != nil {
 		return fmt.Errorf("%w: %w", ErrCommitSigned, err)
+	}
+	// The VRF proof of a commitment for the next round cannot be verified yet, because the seed of that
+	// round is not known.
+	if n := len(c.VrfProof); n != leader.ProofSize {
+		return fmt.Errorf("%w: participant %d: %d bytes, want %d", ErrCommitProof, c.Participant, n, leader.ProofSize)
+	}
+	if c.Round > open {
+		return nil
+	}
+	if _, err := t.VerifyVRF(p.VrfKey, s.VRFInput()); err != nil {
+		return fmt.Errorf("%w: participant %d in epoch %d round %d: %w", ErrCommitProof, c.Participant, c.Epoch, c.Round, err)
 	}
 	return nil
 }
@@ -105,7 +124,7 @@ func (s *State) checkRevealed(included []tx.Included) error {
 	return nil
 }
 
-// takeCommits checks a block's commitments (C1 to C6) and adds them to s.Progress. It does not check
+// takeCommits checks a block's commitments (C1 to C7) and adds them to s.Progress. It does not check
 // that the block closes no round (C5): executeTxs does. s must be a clone that only the caller uses,
 // with the block's height.
 func (s *State) takeCommits(commits []*tx.Tx) error {
@@ -115,6 +134,7 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 	if !s.TakesCommits(s.Height) {
 		return fmt.Errorf("%w: height %d, the phase is of height %d", ErrCommitPhase, s.Height, s.Progress.Opened)
 	}
+	s.verifyAll(commits)
 	taken := slices.Clone(s.Progress.Commitments)
 	for i, t := range commits {
 		if err := s.admitCommit(t); err != nil {
@@ -127,7 +147,12 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 		if i > 0 && c.Participant <= commits[i-1].Commit.Participant || s.Commitment(c.Participant) != nil {
 			return fmt.Errorf("%w: participant %d", ErrCommits, c.Participant)
 		}
-		taken = append(taken, Commitment{Participant: c.Participant, Hash: c.Hash})
+		entry := Commitment{Participant: c.Participant, Hash: c.Hash, Height: s.Height}
+		if !s.Progress.Revealing {
+			out, _ := t.VerifyVRF(s.Participants[c.Participant].VrfKey, s.VRFInput()) // admitCommit has verified it
+			entry.VrfOutput = out[:]
+		}
+		taken = append(taken, entry)
 	}
 	slices.SortFunc(taken, func(a, b Commitment) int { return cmp.Compare(a.Participant, b.Participant) })
 	s.Progress.Commitments = taken
@@ -136,22 +161,27 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 
 // endsCommitPhase reports whether a block at the given height ends the commit phase. It does if at
 // least N-f participants have a commitment, and all required participants are among them. Once
-// quorum_blocks heights have passed, N-f commitments of any participants are enough.
+// quorum_blocks heights have passed since N-f had one, N-f commitments of any participants are enough.
 func (s *State) endsCommitPhase(height uint64) bool {
 	if !s.Committing() || s.isOver() {
 		return false
 	}
-	have, missing := 0, 0
+	var since []uint64 // the heights of the commitments
+	missing := 0
 	for i := range s.Participants {
 		p := &s.Participants[i]
-		switch {
-		case s.Commitment(p.Index) != nil:
-			have++
-		case s.isRequired(p):
+		if c := s.commitment(p.Index); c != nil {
+			since = append(since, c.Height)
+		} else if s.isRequired(p) {
 			missing++
 		}
 	}
-	return have >= s.Active()-s.F() && (missing == 0 || height >= s.Progress.Opened+s.Params.Election.QuorumBlocks)
+	least := s.Active() - s.F()
+	if len(since) < least {
+		return false
+	}
+	slices.Sort(since)
+	return missing == 0 || height >= since[least-1]+s.Params.Election.QuorumBlocks
 }
 
 // beginReveal begins the reveal phase of the open round if the block at s.Height ends the commit

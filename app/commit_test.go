@@ -75,7 +75,12 @@ func TestCommitPhase(t *testing.T) {
 		s = next(t, s).State
 		require.True(t, s.Committing())
 	}
-	require.True(t, next(t, s, apptest.Commit(s, 3)).Revealing)
+	s = next(t, s, apptest.Commit(s, 3)).State
+	for range 2 {
+		require.True(t, s.Committing(), "the others have quorum_blocks heights from N-f on")
+		s = next(t, s).State
+	}
+	require.False(t, s.Committing())
 }
 
 // TestCommitsRefused: blocks that break C1 to C6, and transactions that do not belong in the phase,
@@ -144,7 +149,7 @@ func TestCommitmentBinds(t *testing.T) {
 }
 
 // TestWithheld: a round waits quorum_blocks heights for a committed gradient. A participant that
-// withholds it is absent, keeps its reputation, and pays as if the gradient had been included.
+// withholds it keeps its reputation, and pays as if the gradient had been included.
 func TestWithheld(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2, 3)
 	require.Equal(t, 1, s.MissingRequired([]uint32{0, 1, 2}))
@@ -157,7 +162,7 @@ func TestWithheld(t *testing.T) {
 	require.Equal(t, out.State.Participants[0].Spent, p.Spent)
 	require.Equal(t, []any{before.Participations, before.Releases, before.Reputation}, []any{p.Participations, p.Releases,
 		p.Reputation})
-	require.Greater(t, p.Absence, before.Absence)
+	require.Equal(t, before.Strikes, p.Strikes, "only observations convict it")
 }
 
 // TestUncommitted: a round does not wait for a participant without a commitment, and that
@@ -170,12 +175,12 @@ func TestUncommitted(t *testing.T) {
 	require.Empty(t, out.State.Participants[3].Spent)
 }
 
-// TestLateCommit: if too few gradients arrive, the round takes commitments again after the views of
-// f+1 leaders, and then closes.
+// TestLateCommit: a reveal phase takes commitments of participants that missed the commit phase from
+// its quorum height on. They do not count in the election, and do not spare a strike.
 func TestLateCommit(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2)
 	e := s.Params.Election
-	for s.Height+1 < s.Progress.Opened+e.QuorumBlocks+2*e.ViewBlocks {
+	for s.Height+1 < s.Progress.Opened+e.QuorumBlocks {
 		_, err := s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Commits(s, 3)})
 		require.ErrorIs(t, err, app.ErrCommitPhase)
 		require.Empty(t, s.Commits(s.Height+1, apptest.Commits(s, 3), 0))
@@ -187,6 +192,10 @@ func TestLateCommit(t *testing.T) {
 	require.True(t, s.Required(3))
 	out := next(t, s, apptest.Close(s, s.Height+1, 0, 1, 3)...)
 	require.Equal(t, []uint32{2}, out.Record.Withheld)
+	require.Empty(t, out.Record.Contributions[2].VrfOutput)
+	require.NotContains(t, out.State.Progress.Ranking, uint32(3))
+	require.Contains(t, out.State.Progress.Ranking, uint32(2), "it is not the leader that decides who contends")
+	require.EqualValues(t, 1, out.State.Participants[3].Strikes)
 }
 
 // TestCommitWithoutBudget: a participant without budget left cannot commit itself.

@@ -27,6 +27,7 @@ var (
 	ErrUnrevealed      = errors.New("A8: round takes no aggregate before its commitments, and no gradients beside them")
 
 	ErrNotCommitted = errors.New("G8: gradient is not the one that its sender committed itself to")
+	ErrObservations = errors.New("G9: observations do not name registered participants in increasing order")
 
 	ErrCommit       = errors.New("C1: no commitment can be made for this round")
 	ErrCommitHash   = errors.New("C2: commitment has no hash")
@@ -34,6 +35,7 @@ var (
 	ErrCommitSigned = errors.New("C4: commitment is not signed by its sender")
 	ErrCommitPhase  = errors.New("C5: block may not carry commitments")
 	ErrCommits      = errors.New("C6: commitments of the block are not in order, or made already")
+	ErrCommitProof  = errors.New("C7: VRF proof of the commitment is not valid")
 
 	ErrIdentity        = errors.New("M1: keys or names are not well-formed or not proven")
 	ErrKeyTaken        = errors.New("M2: key is taken")

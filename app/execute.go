@@ -2,7 +2,9 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
@@ -52,9 +54,9 @@ type Outcome struct {
 // and gradients, so blocks of one height that begin with the same aggregate and gradients share one
 // Closed. The rule is most of the cost of such a block.
 type Closed struct {
-	state      *State // the state after the round and before the operations; immutable
-	record     *Record
-	contenders []leader.Contender // the verified VRF outputs
+	state   *State // the state after the round and before the operations; immutable
+	record  *Record
+	outputs []leader.Contender // the verified VRF outputs
 }
 
 // Round splits a block's transactions into the round (the aggregate and its gradients, nil if the
@@ -107,13 +109,13 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 	if err != nil {
 		return nil, err
 	}
-	contenders, err := s.verifyContenders(round[1:])
+	outputs, err := s.outputs(round[1:])
 	if err != nil {
 		return nil, err
 	}
 	next := s.clone(b.Height)
-	record, err := s.closeRound(next, round[0].Aggregate, vectors, contenders)
-	return &Closed{state: next, record: record, contenders: contenders}, err
+	record, err := s.closeRound(next, round, vectors, outputs)
+	return &Closed{state: next, record: record, outputs: outputs}, err
 }
 
 // finish executes the part of a block after its round: commitments, operations, CometBFT's
@@ -127,7 +129,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	}
 	after, record, contenders := s, (*Record)(nil), []leader.Contender(nil)
 	if c := b.Closed; c != nil {
-		after, record, contenders = c.state, c.record, c.contenders
+		after, record, contenders = c.state, c.record, c.outputs
 	}
 	next := after.clone(b.Height)
 	committed, err := next.executeTxs(b)
@@ -235,29 +237,40 @@ func (s *State) checkListed(i int, entry tx.Included, t *tx.Tx) error {
 // additions.
 const verifyCost = 1 << 16
 
-// verifyAll verifies the signatures and VRF proofs of gradients on all cores. Each transaction
-// caches a success. verifyAll reports no failure: the caller checks the transactions again in
-// order, so the verdict does not depend on the scheduling.
-func (s *State) verifyAll(round []*tx.Tx) {
-	gradients.InParallel(len(round), verifyCost, func(i int) {
-		t := round[i]
-		if p := s.participant(t.Gradient.Participant); p != nil && t.Verify(s.ChainID, p.PubKey) == nil {
-			_, _ = s.checkProof(t)
+// verifyAll verifies the signatures and VRF proofs of gradients or commitments of the open round on
+// all cores. Each transaction caches a success. verifyAll reports no failure: the caller checks the
+// transactions again in order, so the verdict does not depend on the scheduling.
+func (s *State) verifyAll(txs []*tx.Tx) {
+	gradients.InParallel(len(txs), verifyCost, func(i int) {
+		t := txs[i]
+		place, _ := tx.PlaceOf(t)
+		p := s.participant(place.Participant)
+		if p != nil && t.Verify(s.ChainID, p.PubKey) == nil && (t.Commit != nil || s.proofSize() > 0) {
+			_, _ = t.VerifyVRF(p.VrfKey, s.VRFInput())
 		}
 	})
 }
 
-// verifyContenders verifies the VRF proofs of a round's gradients (G5) and returns their outputs.
-func (s *State) verifyContenders(round []*tx.Tx) ([]leader.Contender, error) {
-	contenders := make([]leader.Contender, len(round))
-	for i, t := range round {
+// outputs returns the VRF outputs that decide the election after the open round, by participant.
+// With commit_reveal they are those of the commitments of the commit phase, which no leader chooses.
+// Otherwise they are those of the round's gradients, whose proofs outputs verifies (G5).
+func (s *State) outputs(listed []*tx.Tx) (out []leader.Contender, err error) {
+	if s.Params.Election.CommitReveal {
+		for _, c := range s.Progress.Commitments {
+			if len(c.VrfOutput) > 0 {
+				out = append(out, leader.Contender{Participant: c.Participant, Output: leader.Output(c.VrfOutput)})
+			}
+		}
+		return out, nil
+	}
+	for _, t := range listed {
 		c, err := s.checkProof(t)
 		if err != nil {
 			return nil, err
 		}
-		contenders[i] = c
+		out = append(out, c)
 	}
-	return contenders, nil
+	return out, nil
 }
 
 // growBlocks raises CometBFT's block.max_bytes if the active participants need larger blocks. It
@@ -305,9 +318,11 @@ func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (
 }
 
 // closeRound runs the rule, checks the aggregate's Delta, and writes model, reputations, budgets
-// and history into newState, the state after the round. It returns the record of the round.
-func (s *State) closeRound(newState *State, a *tx.Aggregate, vectors []gradients.Vector,
-	contenders []leader.Contender) (*Record, error) {
+// and history into newState, the state after the round. round has the aggregate and its gradients,
+// and outputs the VRF outputs by participant. It returns the record of the round.
+func (s *State) closeRound(newState *State, round []*tx.Tx, vectors []gradients.Vector,
+	outputs []leader.Contender) (*Record, error) {
+	a := round[0].Aggregate
 	out, err := s.aggregate(a.Included, vectors)
 	if err != nil {
 		return nil, err
@@ -318,13 +333,17 @@ func (s *State) closeRound(newState *State, a *tx.Aggregate, vectors []gradients
 	newState.Model, newState.Velocity = update(s.Params.Training, s.Model, s.Velocity, out.Delta, s.Params.Grid.Step)
 	newState.model, newState.velocity = ModelHash(newState.Model), ModelHash(newState.Velocity)
 	record := s.record(newState.Height, a, out)
-	s.updateReputations(newState, record, out.Delta, vectors)
+	s.updateReputations(newState, record, out.Delta, vectors, round[1:])
 	for i, in := range a.Included {
 		p := &newState.Participants[in.Participant]
 		p.Participations++
 		p.Releases++
 		p.Spent = s.Params.Privacy.Pay(p.Spent)
-		record.Contributions[i].VrfOutput = contenders[i].Output[:]
+		at, ok := slices.BinarySearchFunc(outputs, in.Participant,
+			func(c leader.Contender, p uint32) int { return cmp.Compare(c.Participant, p) })
+		if ok {
+			record.Contributions[i].VrfOutput = slices.Clone(outputs[at].Output[:])
+		}
 	}
 	for _, index := range record.Withheld {
 		newState.Participants[index].Spent = s.Params.Privacy.Pay(newState.Participants[index].Spent)
@@ -332,7 +351,6 @@ func (s *State) closeRound(newState *State, a *tx.Aggregate, vectors []gradients
 	model := newState.model // the boundary in this block may replace newState.model
 	record.ModelHash = model[:]
 	newState.history.push(record.Pair().Leaf())
-	s.markAbsence(newState, a.Included)
 	newState.openRound(s.Progress.Round + 1)
 	return record, nil
 }

@@ -139,8 +139,8 @@ func (p Participant) checkUntouched() error {
 		return fmt.Errorf("former_keys, former_validators and nonce are for a chain that runs")
 	case params.RoundID{Epoch: p.SettledEpoch, Round: p.SettledRound} != params.RoundID{} || p.SettledHeight != 0:
 		return fmt.Errorf("settled_epoch, settled_round and settled_height are for a chain that runs")
-	case p.Contends != 0 || p.Absence != 0 || p.Lapses != 0 || p.PassedOver != 0:
-		return fmt.Errorf("contends, absence, lapses and passed_over are for a chain that runs")
+	case p.Contends != 0 || p.Strikes != 0 || p.Rests != 0 || p.Presented != 0 || p.PassedOver != 0:
+		return fmt.Errorf("contends, strikes, rests, presented and passed_over are for a chain that runs")
 	}
 	return nil
 }

@@ -2,52 +2,44 @@ package app
 
 import "github.com/spdl/spdl/app/tx"
 
-// A participant's absence is a score from 0 to maxAbsence. Each closed round without the
-// participant's gradient adds absentCost, and each round with it subtracts presentGain. While the
-// score is at least inactiveFrom, the participant is inactive. So a dead host becomes inactive after
-// three rounds, and a participant that misses more than two of five rounds stays inactive. Stricter
-// values would hit honest participants, because f Byzantine leaders can leave any one participant
-// out of a third of the rounds.
-const (
-	absentCost, presentGain = 3, 2
+// Rounds wait for every participant that is not resting (A5). A participant for which a round waited
+// in vain has a strike, and rests: the next 2^strikes rounds do not wait for it. So in T rounds of
+// an epoch f participants cost at most f log2(T) waits, in whatever rounds they are late, and until
+// strikes reaches maxStrikes.
+//
+// A strike needs a reason that no coalition of f can make up: the participant has no commitment
+// although quorum_blocks heights, with an honest proposer among them, passed since N-f participants
+// had one; or f+1 participants, one of which is honest, observed that it was late (judgePrevious).
+const maxStrikes = 10
 
-	inactiveFrom = 3 * absentCost
-	maxAbsence   = inactiveFrom + presentGain // max score; from there, two gradients make a participant active again
-	probeEvery   = 8                          // an inactive participant has one probe round in 8 * 2^lapses rounds
-	maxLapses    = 4                          // max lapses; a start of inactivity and a missed probe round add one each
-)
+// isResting reports whether rounds close without waiting for the participant.
+func (s *State) isResting(p *Participant) bool { return p.Rests > s.history.size }
 
-// isInactive reports whether the participant is inactive: rounds close without waiting for it.
-func (s *State) isInactive(p *Participant) bool { return p.Absence >= inactiveFrom }
-
-// IsInactive reports whether the participant with the given index is inactive. It returns false if
+// IsResting reports whether the participant with the given index is resting. It returns false if
 // there is no such participant.
-func (s *State) IsInactive(index uint32) bool {
-	return uint64(index) < uint64(len(s.Participants)) && s.isInactive(&s.Participants[index])
+func (s *State) IsResting(index uint32) bool {
+	return uint64(index) < uint64(len(s.Participants)) && s.isResting(&s.Participants[index])
 }
 
-// isProbed reports whether the open round is a probe round of an inactive participant: a round that
-// waits for the participant although it is inactive.
-func (s *State) isProbed(p *Participant) bool {
-	return s.isInactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
-}
-
-// NextProbe returns the next round that waits for an inactive participant: the open round or a
-// later round. The result may exceed the epoch's number of rounds. ok reports whether the
-// participant with the given index is inactive.
-func (s *State) NextProbe(index uint32) (round uint64, ok bool) {
-	if !s.IsInactive(index) {
+// RestEnds returns the first round of the epoch that waits again for a resting participant. The
+// result may exceed the epoch's number of rounds. ok reports whether the participant rests.
+func (s *State) RestEnds(index uint32) (round uint64, ok bool) {
+	if !s.IsResting(index) {
 		return 0, false
 	}
-	every := uint64(probeEvery) << s.Participants[index].Lapses
-	return s.Progress.Round + (every-s.history.size%every)%every, true
+	return s.Progress.Round + s.Participants[index].Rests - s.history.size, true
+}
+
+// strike adds a strike to the participant, for the open round or the one before. s is the state
+// before the open round closes.
+func (s *State) strike(p *Participant) {
+	p.Strikes = min(p.Strikes+1, maxStrikes)
+	p.Rests = s.history.size + 1 + 1<<p.Strikes
 }
 
 // isRequired reports whether the open round needs the participant's gradient to close before its
 // quorum height (A5). It ignores commitments; isRequiredNow considers them.
-func (s *State) isRequired(p *Participant) bool {
-	return s.isContributor(p) && (!s.isInactive(p) || s.isProbed(p))
-}
+func (s *State) isRequired(p *Participant) bool { return s.isContributor(p) && !s.isResting(p) }
 
 // isRequiredNow reports whether the current phase of the round waits for the participant: the
 // commit phase for its commitment, the reveal phase for the gradient that it committed to.
@@ -94,35 +86,45 @@ func participantsOf(included []tx.Included) []uint32 {
 	return out
 }
 
-// markAbsence updates the absence of the active participants after a closed round. newState is the
-// state after the round, and its history already holds the round. listed has the gradients of the
-// round in participant order; participants without an entry were absent.
-//
-//   - A gradient in a probe round ends the participant's inactivity. After a probe round without
-//     its gradient, the participant's next probe rounds are further apart.
-//   - An inactive participant that sent a gradient contends only from the next round on: the leader
-//     chose whether to wait for the gradient, and that choice must not affect the seed.
-func (s *State) markAbsence(newState *State, listed []tx.Included) {
+// judgePrevious judges the round before the open one by what the senders of the open round's
+// gradients observed. next is the state after the open round. An observation that F+1 of the
+// gradients share is that of an honest participant, so f Byzantine participants convict nobody. And
+// the honest ones among N-f gradients are at least f+1, so a leader that leaves out others saves
+// nobody.
+func (s *State) judgePrevious(next *State, listed []*tx.Tx) {
+	if s.Progress.Round == 0 {
+		return
+	}
+	late, failed := make([]int, len(s.Participants)), make([]int, len(s.Participants))
+	for _, t := range listed {
+		for _, index := range t.Gradient.Late {
+			late[index]++
+		}
+		for _, index := range t.Gradient.Failed {
+			failed[index]++
+		}
+	}
+	for i, f := 0, s.F(); i < len(s.Participants); i++ {
+		p := &next.Participants[i]
+		if late[i] > f && s.isRequired(&s.Participants[i]) {
+			s.strike(p)
+		}
+		if failed[i] > f && p.Active {
+			s.penaliseLeader(p)
+		}
+	}
+}
+
+// strikeUncommitted gives a strike to each participant whose commitment the round awaited, and whose
+// commitment did not come in the commit phase. next is the state after the round.
+func (s *State) strikeUncommitted(next *State) {
+	if !s.Params.Election.CommitReveal {
+		return
+	}
 	for i := range s.Participants {
-		before, p := &s.Participants[i], &newState.Participants[i]
-		switch {
-		case len(listed) > 0 && listed[0].Participant == p.Index:
-			listed = listed[1:]
-			p.Absence -= min(p.Absence, presentGain)
-			if s.isProbed(before) {
-				p.Absence = min(p.Absence, inactiveFrom-1)
-			}
-			if s.isInactive(before) {
-				p.Contends = max(p.Contends, newState.history.size+1)
-			}
-			if p.Absence == 0 {
-				p.Lapses = 0
-			}
-		case p.Active:
-			p.Absence = min(p.Absence+absentCost, maxAbsence)
-			if s.isRequired(before) && s.isInactive(p) {
-				p.Lapses = min(p.Lapses+1, maxLapses)
-			}
+		p := &s.Participants[i]
+		if c := s.commitment(p.Index); s.isRequired(p) && (c == nil || len(c.VrfOutput) == 0) {
+			s.strike(&next.Participants[i])
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,121 +8,180 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
 )
 
-// closes executes the next block, which closes the round with the given participants' gradients.
-func closes(s *app.State, participants ...int) (*app.Outcome, error) {
-	return s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1, participants...)})
-}
+// long lets a chain have many rounds, and penalises leaders.
+func long(p *params.Params) { p.Training.Rounds, p.Reputation.PassedOver = 400, 100_000 }
 
-// without closes a round without participant 3, after the empty blocks that this takes, and returns
-// the number of blocks.
-func without(t *testing.T, s *app.State) (*app.State, int) {
+// closeAfterCommits closes the open round of a chain with commit_reveal with the given participants'
+// gradients, changed by the mutations, after the empty blocks that this takes.
+func closeAfterCommits(t *testing.T, s *app.State, participants []int, mutate ...func(*tx.Gradient)) (out *app.Outcome) {
 	t.Helper()
-	for blocks := 1; ; blocks++ {
-		require.LessOrEqual(t, blocks, 10)
-		out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: ring{}.closes(s, s.Height+1, 0, 1, 2)})
+	var gradients, commits []*tx.Tx
+	for _, i := range participants {
+		g := *apptest.Gradient(s, i).Gradient
+		for _, m := range mutate {
+			m(&g)
+		}
+		gradients = append(gradients, apptest.Sign(i, &g))
+		commits = append(commits, apptest.CommitTo(s, i, gradients[len(gradients)-1]))
+	}
+	for range 20 {
+		height := s.Height + 1
+		txs := s.Commits(height, commits, 0)
+		for _, lead := range s.Progress.Ranking {
+			if a, err := s.DraftAggregate(height, lead, gradients); err == nil {
+				txs = s.Assemble(height, append(gradients, apptest.Sign(int(lead), a)), 0)
+				break
+			}
+		}
+		var err error
+		out, err = s.Execute(app.Block{Height: height, Txs: txs})
 		require.NoError(t, err)
-		s = out.State
-		if out.Record != nil {
-			return s, blocks
+		if s = out.State; out.Record != nil {
+			return out
+		}
+	}
+	require.Fail(t, "the round is not closed after 20 heights")
+	return nil
+}
+
+// observing returns a mutation by which the given participants state what they observed.
+func observing(late, failed []uint32, by ...uint32) func(*tx.Gradient) {
+	return func(g *tx.Gradient) {
+		for _, i := range by {
+			if g.Participant == i {
+				g.Late, g.Failed = late, failed
+			}
 		}
 	}
 }
 
-// TestWhoIsAwayIsNotAwaited: after a participant missed three rounds in a row, rounds close in one
-// block without it, except for the probe rounds, which become rarer. After two of its gradients
-// rounds wait for it again.
-func TestWhoIsAwayIsNotAwaited(t *testing.T) {
-	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 400 })
-	var blocks []int
-	probes := []uint64{16, 32, 64, 128, 256, 384}
-	for round := range uint64(290) {
-		var n int
-		if next, inactive := s.NextProbe(3); round < 3 {
-			require.False(t, inactive)
-		} else {
-			require.True(t, inactive)
-			i, _ := slices.BinarySearch(probes, round)
-			require.Equal(t, probes[i], next, "round %d", round)
+// TestAbsentParticipantRests: rounds wait for an absent participant in one round of 2, 4, 8, ... and
+// so about log2(T) times in T rounds.
+func TestAbsentParticipantRests(t *testing.T) {
+	s := apptest.State(4, apptest.CommitReveal, long)
+	var waited []uint64
+	for s.Progress.Round < 300 {
+		round, opened := s.Progress.Round, s.Height
+		_, resting := s.RestEnds(3)
+		s = closeAfterCommits(t, s, []int{0, 1, 2}).State
+		if s.Height-opened > 2 {
+			waited = append(waited, round)
 		}
-		s, n = without(t, s)
-		blocks = append(blocks, n)
+		require.Equal(t, !resting, s.Height-opened > 2, "round %d", round)
 	}
-	for round, n := range blocks {
-		want := 1
-		if round < 3 || slices.Contains(probes, uint64(round)) {
-			want = 3 // quorum_blocks is 2
-		}
-		require.Equal(t, want, n, "round %d", round)
-	}
-
-	require.Zero(t, s.MissingRequired([]uint32{0, 1, 2}))
-	require.Equal(t, 1, s.MissingRequired([]uint32{0, 1, 3}), "who is away stands in for nobody")
-	require.Nil(t, ring{}.closes(s, s.Height+1, 0, 1, 3))
-	out, err := closes(s, 0, 1, 2, 3)
-	require.NoError(t, err)
-	require.Len(t, out.Record.Contributions, 4)
-	s = out.State
-	require.NotContains(t, s.Progress.Ranking, uint32(3), "the leader could have left it out")
-	require.Zero(t, s.MissingRequired([]uint32{0, 1, 2}), "one gradient does not end the longest absence")
-	out, err = closes(s, 0, 1, 2, 3)
-	require.NoError(t, err)
-	s = out.State
-	require.Equal(t, 1, s.MissingRequired([]uint32{0, 1, 2}))
-	out, err = closes(s, 0, 1, 2, 3)
-	require.NoError(t, err)
-	require.Contains(t, out.State.Progress.Ranking, uint32(3))
+	require.Equal(t, []uint64{0, 3, 8, 17, 34, 67, 132, 261}, waited)
+	end, resting := s.RestEnds(3)
+	require.True(t, resting)
+	require.EqualValues(t, 261+1+256, end)
 }
 
-// TestAbsenceIsARate: a participant that takes part in one round of three is inactive, and only
-// probe rounds wait for it. A participant that is left out of each third round is not inactive.
-func TestAbsenceIsARate(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		takes  func(round int) bool
-		waited int // maximum, of 96 rounds in steady state
-	}{
-		{"one of three", func(round int) bool { return round%3 == 0 }, 4},
-		{"one of two", func(round int) bool { return round%2 == 0 }, 4},
-		{"two of three", func(round int) bool { return round%3 != 0 }, 32},
-	} {
-		s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 200 })
-		waited, away := 0, 0
-		for round := range 128 {
-			if round >= 32 && s.MissingRequired([]uint32{0, 1, 2}) == 0 {
-				away++
-			}
-			if c.takes(round) {
-				out, err := closes(s, 0, 1, 2, 3)
-				require.NoError(t, err)
-				s = out.State
-				continue
-			}
-			var blocks int
-			if s, blocks = without(t, s); round >= 32 && blocks > 1 {
-				waited++
-			}
-		}
-		t.Logf("%s: %d of 96 rounds waited, away in %d", c.name, waited, away)
-		require.LessOrEqual(t, waited, c.waited, c.name)
-		if c.name == "two of three" {
-			require.Zero(t, away)
-		}
+// TestObservations: F+1 gradients that state the same convict a participant or leader of the round
+// before, and F gradients do not. What the last gradients of an epoch state counts for nothing.
+func TestObservations(t *testing.T) {
+	s := closeAfterCommits(t, apptest.State(4, apptest.CommitReveal, long), apptest.Indices(4)).State
+	all, lead := apptest.Indices(4), s.Progress.Ranking[0]
+	for name, c := range map[string]struct {
+		by      []uint32
+		convict bool
+	}{"one": {[]uint32{0}, false}, "two": {[]uint32{0, 2}, true}, "all": {[]uint32{0, 1, 2, 3}, true}} {
+		next := closeAfterCommits(t, s, all, observing([]uint32{3}, []uint32{lead}, c.by...)).State
+		p, leader := next.Participants[3], next.Participants[lead]
+		require.Equal(t, c.convict, next.IsResting(3), name)
+		require.Equal(t, c.convict, p.Strikes == 1, name)
+		require.Equal(t, c.convict, leader.PassedOver == 1 && leader.Reputation == params.One-100_000, name)
+		require.Equal(t, c.convict, leader.Contends == next.Closed()+2, name)
+	}
+	first := apptest.State(4, apptest.CommitReveal, long)
+	require.False(t, closeAfterCommits(t, first, all, observing([]uint32{3}, nil, 0, 1, 2, 3)).State.IsResting(3),
+		"no round is before round 0")
+}
+
+// TestLeaderLosesNoMoreThanItsShare: the penalty of a leader leaves a tenth of the reputation, and
+// its pauses double.
+func TestLeaderLosesNoMoreThanItsShare(t *testing.T) {
+	s := closeAfterCommits(t, apptest.State(4, apptest.CommitReveal, long), apptest.Indices(4)).State
+	for k := range 14 {
+		s = closeAfterCommits(t, s, apptest.Indices(4), observing(nil, []uint32{2}, 0, 1, 2, 3)).State
+		require.Equal(t, s.Closed()+1<<min(k+1, 10), s.Participants[2].Contends)
+		require.GreaterOrEqual(t, s.Participants[2].Reputation, int64(params.One/10))
 	}
 }
 
-// TestLotOfWhoWasAwayDoesNotMoveTheSeed: a leader may include an inactive participant or not,
-// without a wait, and that choice has no effect on the election.
-func TestLotOfWhoWasAwayDoesNotMoveTheSeed(t *testing.T) {
+// TestObservationsAreRegistered: a gradient's observations are registered participants in increasing
+// order (G9).
+func TestObservationsAreRegistered(t *testing.T) {
 	s := apptest.State(4)
-	for range 5 {
-		s, _ = without(t, s)
+	for name, list := range map[string][]uint32{"not registered": {4}, "twice": {1, 1}, "not in order": {2, 1}} {
+		for _, g := range []*tx.Gradient{{Late: list}, {Failed: list}} {
+			g.Payload, g.VrfProof = apptest.Gradient(s, 0).Gradient.Payload, apptest.Proof(s, 0)
+			require.ErrorIs(t, s.Admit(apptest.Sign(0, g)), app.ErrObservations, name)
+		}
 	}
-	with, err := closes(s, 0, 1, 2, 3)
-	require.NoError(t, err)
-	alone, err := closes(s, 0, 1, 2)
-	require.NoError(t, err)
-	require.Equal(t, alone.State.Progress.Seed, with.State.Progress.Seed)
-	require.Equal(t, alone.State.Progress.Ranking, with.State.Progress.Ranking)
+}
+
+// TestPresent: a Present ends a rest after the open round, once in 2^strikes rounds, and has no
+// effect at another time or for an old round.
+func TestPresent(t *testing.T) {
+	s := apptest.State(4, apptest.CommitReveal, long)
+	nonce := uint64(0)
+	present := func(round uint64) *tx.Tx {
+		nonce++
+		return apptest.Sign(3, &tx.Present{Participant: 3, Round: round, Nonce: nonce})
+	}
+	require.Equal(t, s.Progress, next(t, s, present(0)).State.Progress, "nothing to end")
+	for range 40 { // two waits at rounds 0 and 3, and so on
+		s = closeAfterCommits(t, s, []int{0, 1, 2}).State
+	}
+	p := s.Participants[3]
+	require.EqualValues(t, 5, p.Strikes) // of rounds 0, 3, 8, 17 and 34
+	require.True(t, s.IsResting(3))
+	stale := next(t, s, present(s.Progress.Round-2)).State
+	require.Equal(t, p.Rests, stale.Participants[3].Rests, "of an old round")
+
+	s = next(t, s, present(s.Progress.Round)).State
+	require.True(t, s.IsResting(3), "the open round does not wait for it")
+	s = closeAfterCommits(t, s, []int{0, 1, 2}).State
+	require.True(t, s.Required(3), "the next one does")
+	s = closeAfterCommits(t, s, []int{0, 1, 2}).State // a liar
+	require.EqualValues(t, 6, s.Participants[3].Strikes)
+	s = next(t, s, present(s.Progress.Round)).State
+	for range 62 {
+		s = closeAfterCommits(t, s, []int{0, 1, 2}).State
+		require.True(t, s.IsResting(3), "one Present in 64 rounds")
+	}
+}
+
+// TestLeaderChoosesNoSeed: with commit_reveal the seed and the ranking follow from the commitments,
+// whatever gradients the leader includes.
+func TestLeaderChoosesNoSeed(t *testing.T) {
+	s := apptest.State(4, apptest.CommitReveal, long)
+	commits := apptest.Commits(s, 0, 1, 2, 3)
+	s = next(t, s, commits...).State
+	for range s.Params.Election.QuorumBlocks {
+		s = next(t, s).State
+	}
+	whole := next(t, s, apptest.Close(s, s.Height+1)...).State.Progress
+	for _, some := range [][]int{{0, 1, 2}, {0, 1, 3}, {0, 2, 3}, {1, 2, 3}} {
+		part := next(t, s, apptest.Close(s, s.Height+1, some...)...).State.Progress
+		require.Equal(t, whole.Seed, part.Seed)
+		require.Equal(t, whole.Ranking, part.Ranking)
+	}
+}
+
+// TestEpochEndsRests: an epoch begins without strikes, rests and faults.
+func TestEpochEndsRests(t *testing.T) {
+	s := closeAfterCommits(t, apptest.State(4, apptest.CommitReveal, long), []int{0, 1, 2}).State
+	s = closeAfterCommits(t, s, []int{0, 1, 2}, observing(nil, []uint32{1}, 0, 1, 2)).State
+	require.True(t, s.IsResting(3))
+	require.EqualValues(t, 1, s.Participants[1].PassedOver)
+	x := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true))
+	s = next(t, s, x, ring{}.approve(1, x), ring{}.approve(2, x)).State
+	s = closeAfterCommits(t, s, []int{0, 1, 2}).State
+	require.EqualValues(t, 1, s.Progress.Epoch)
+	for _, p := range s.Participants {
+		require.Zero(t, uint64(p.Strikes)+p.Rests+p.Presented+uint64(p.PassedOver))
+	}
 }

@@ -67,6 +67,7 @@ var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindStartEpoch: func(b tx.Body) operation { return startEpochOp{b.(*tx.StartEpoch)} },
 	tx.KindUpgrade:    func(b tx.Body) operation { return upgrade{b.(*tx.Upgrade)} },
 	tx.KindWithdraw:   func(b tx.Body) operation { return withdrawOp{b.(*tx.Withdraw)} },
+	tx.KindPresent:    func(b tx.Body) operation { return presentOp{b.(*tx.Present)} },
 }
 
 // operationOf returns the operation of kind k with the given decoded body. It fails if k is not the

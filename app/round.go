@@ -44,10 +44,10 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	return r
 }
 
-// updateReputations updates the reputations in next: those of the participants with a gradient in
-// the round, and those of the leaders whose views passed without an aggregate. It also writes the
-// results of the included participants into the record.
-func (s *State) updateReputations(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector) {
+// updateReputations updates the reputations and strikes in next. It also writes the results of the
+// round's participants into the record. listed are the gradients of vectors.
+func (s *State) updateReputations(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector,
+	listed []*tx.Tx) {
 	typical := typicalNorm(vectors)
 	for i := range record.Contributions {
 		c := &record.Contributions[i]
@@ -55,7 +55,8 @@ func (s *State) updateReputations(next *State, record *Record, delta gradients.F
 		c.Opposed = delta.Opposes(vectors[i], s.Params.Reputation.Margin, typical)
 		p.Reputation = reputationAfter(s.Params.Reputation, p.Reputation, c.Opposed)
 	}
-	s.passOver(next, record)
+	s.judgePrevious(next, listed)
+	s.strikeUncommitted(next)
 	for i := range record.Contributions {
 		c := &record.Contributions[i]
 		c.Reputation = next.Participants[c.Participant].Reputation
@@ -87,37 +88,28 @@ func reputationAfter(r params.Reputation, reputation int64, isOpposed bool) int6
 	return min(params.One, reputation+r.Reward)
 }
 
-// These constants limit the penalty of a leader that was passed over.
+// These constants limit the penalty of a leader that failed.
 const (
-	// minByPassing is the lowest reputation, in parts per million, to which this penalty can reduce
-	// a leader. A leader at or below minByPassing loses no more, because it may only have been
+	// minByFailing is the lowest reputation, in parts per million, to which this penalty can reduce
+	// a leader. A leader at or below minByFailing loses no more, because it may only have been
 	// disconnected.
-	minByPassing = params.One / 10
-	maxPause     = 10 // a leader that was passed over pauses for at most 2^maxPause rounds
+	minByFailing = params.One / 10
+	maxPause     = 10 // a leader that failed pauses for at most 2^maxPause rounds
 )
 
-// passOver penalises the leaders that were passed over: their views ended before the view in which
-// the round was closed. Such a leader loses some of its reputation, never all, and does not contend
-// for 2^k rounds. k rises by 1, up to maxPause, whenever the leader is passed over, and falls by 1
-// whenever the leader closes a round. So a leader that stays silent costs about log2(T) views in T
-// rounds, until k reaches maxPause. If all leaders of the ranking were passed over, no leader is
-// penalised: the round itself was late, and no leader could have closed it.
-func (s *State) passOver(next *State, record *Record) {
-	if s.Params.Reputation.PassedOver == 0 || int(record.View) >= len(record.Ranking) {
+// penaliseLeader penalises a leader that let its view pass, or left out a gradient that was there in
+// time. Such a leader loses some of its reputation, never all, and does not contend for 2^k rounds,
+// where k is the number of such faults in the epoch, at most maxPause. So a leader costs about
+// log2(T) views in T rounds, until k reaches maxPause. s is the state before the round.
+func (s *State) penaliseLeader(p *Participant) {
+	if s.Params.Reputation.PassedOver == 0 {
 		return
 	}
-	for _, index := range record.Ranking[:record.View] {
-		p := &next.Participants[index]
-		if p.Reputation > minByPassing {
-			p.Reputation = max(minByPassing, p.Reputation-s.Params.Reputation.PassedOver)
-		}
-		p.PassedOver = min(p.PassedOver+1, maxPause)
-		// the 1 counts this round, which is not in the history yet
-		p.Contends = max(p.Contends, next.history.size+1+1<<p.PassedOver)
+	if p.Reputation > minByFailing {
+		p.Reputation = max(minByFailing, p.Reputation-s.Params.Reputation.PassedOver)
 	}
-	if p := &next.Participants[record.Leader]; p.PassedOver > 0 {
-		p.PassedOver--
-	}
+	p.PassedOver = min(p.PassedOver+1, maxPause)
+	p.Contends = max(p.Contends, s.history.size+1+1<<p.PassedOver)
 }
 
 // elect derives the next seed from the contenders' VRF outputs. It ignores a contender that is no

@@ -94,7 +94,8 @@ func (e startEpochOp) execute(s *State) (uint32, error) {
 	s.Progress.Epoch, s.Progress.Began = e.Epoch, s.Height+1
 	s.openRound(0)
 	for i := range s.Participants {
-		s.Participants[i].Joined, s.Participants[i].Releases = 0, 0
+		p := &s.Participants[i]
+		p.Joined, p.Releases, p.Strikes, p.Rests, p.Presented, p.PassedOver = 0, 0, 0, 0, 0, 0
 	}
 	return e.Participant, nil
 }

@@ -108,10 +108,10 @@ func Declaration(c *config.Config, a AppConfig, p Participant, v NodeState) func
 		}
 		if own := s.HolderOf(p.Signing); own != nil {
 			h.Convicted = app.Conviction(s.Offences, own)
-			if probe, inactive := s.NextProbe(own.Index); inactive && own.Active && !s.Finished() {
-				h.Inactive = true
-				if probe < s.Params.Training.Rounds {
-					h.NextProbe = &probe
+			if end, rests := s.RestEnds(own.Index); rests && own.Active && !s.Finished() {
+				h.Resting = true
+				if end < s.Params.Training.Rounds {
+					h.RestEnds = &end
 				}
 			}
 		}

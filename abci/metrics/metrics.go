@@ -33,7 +33,7 @@ const (
 type Metrics struct {
 	height, epoch, round, planned, finished, opened *prometheus.GaugeVec
 	participants, byzantine, offences, budget       *prometheus.GaugeVec
-	proposals, upgrade, inactive                    *prometheus.GaugeVec
+	proposals, upgrade, resting                    *prometheus.GaugeVec
 	rounds, views, included                         *prometheus.CounterVec
 	rejected                                        *prometheus.CounterVec
 	stage, execute, rule                            *prometheus.HistogramVec
@@ -78,7 +78,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.clock = gauge("clock_offset_seconds", "How far this host's clock is ahead of the median of its peers', "+
 		"below 0 behind.")
 	m.participants = gauge("participants", "Active participants, N.")
-	m.inactive = gauge("participants_inactive", "Active participants for which rounds do not wait, because they missed "+
+	m.resting = gauge("participants_resting", "Active participants for which rounds do not wait, because they missed "+
 		"rounds.")
 	m.byzantine = gauge("byzantine", "Byzantine participants that the rule withstands now, f.")
 	m.offences = gauge("offences", "Equivocations that are proven on the chain.")
@@ -270,7 +270,7 @@ type Chain struct {
 	Height, Epoch, Round, Planned uint64
 	Finished                      bool
 	Participants, Byzantine       int
-	Inactive                      int // the number of active participants for which rounds do not wait
+	Resting                       int // the number of active participants for which rounds do not wait
 	Offences                      int
 	Proposals                     int    // the number of open proposals
 	Upgrade                       uint64 // the first height of the planned upgrade, 0 for none
@@ -301,7 +301,7 @@ func (m *Metrics) State(c Chain) {
 		set(m.finished, 1)
 	}
 	set(m.participants, float64(c.Participants))
-	set(m.inactive, float64(c.Inactive))
+	set(m.resting, float64(c.Resting))
 	set(m.byzantine, float64(c.Byzantine))
 	set(m.offences, float64(c.Offences))
 	set(m.proposals, float64(c.Proposals))

@@ -21,7 +21,7 @@ func TestAdvanceInARound(t *testing.T) {
 	require.NoError(t, err)
 	early := *pending[1].Gradient
 	early.Round++
-	p := New(s, 0, time.Now)
+	p := New(s, 0, Patience{}, time.Now)
 	for _, x := range append(pending, apptest.Sign(leader, draft), apptest.Sign(1, &early), apptest.Join(4)) {
 		_, err := p.Add(x)
 		require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestAdvanceInARound(t *testing.T) {
 	advance := func(x *tx.Tx) {
 		out, err := p.state.Execute(app.Block{Height: p.state.Height + 1, Txs: []*tx.Tx{x}})
 		require.NoError(t, err)
-		p.Advance(out.State)
+		p.Advance(out.State, nil)
 	}
 	advance(apptest.Join(4))
 	v := p.Snapshot()

@@ -32,7 +32,11 @@ func (l LocalChain) Await(ctx context.Context, pub []byte, lastTask *worker.Task
 		v := l.Pool().Snapshot()
 		s := v.State
 		if worker.HasMoved(s, lastTask) {
-			return worker.NewTask(s, pub)
+			task, err := worker.NewTask(s, pub)
+			if err == nil {
+				task.Observed = l.Pool().Observed(task.Epoch, task.Round)
+			}
+			return task, err
 		}
 		select {
 		case <-v.Changed:

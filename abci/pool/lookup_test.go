@@ -14,7 +14,7 @@ import (
 // TestSameIsByAllBytes: two transactions that end with the same bytes are distinguished, and a
 // dropped transaction is not found.
 func TestSameIsByAllBytes(t *testing.T) {
-	p := New(apptest.State(4), 0, time.Now)
+	p := New(apptest.State(4), 0, Patience{}, time.Now)
 	a := &tx.Tx{Raw: append([]byte{1}, make([]byte, 64)...)}
 	b := &tx.Tx{Raw: append([]byte{2}, make([]byte, 64)...)}
 	for i, x := range []*tx.Tx{a, b} {

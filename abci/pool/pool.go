@@ -81,16 +81,19 @@ type Pool struct {
 	limit               int64              // the max value of bytes; 0 means no limit
 	rejected            map[slot]Aggregate // the open round's aggregates that failed execution
 	lastGrowth          time.Time          // the time when the last gradient or commitment arrived
+	observer            observer
 	now                 func() time.Time
 	joins, checkedJoins *rate.Limiter // rate limits of Joins, one for Add and one for Check
 	changed             chan struct{} // closed and replaced at every change of the pool
 }
 
-func New(state *app.State, limit int64, now func() time.Time) *Pool {
+func New(state *app.State, limit int64, wait Patience, now func() time.Time) *Pool {
 	p := &Pool{state: state, slots: map[slot]*tx.Tx{}, byHash: map[[32]byte]*tx.Tx{},
 		bySignature: map[signatureKey]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst),
 		checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]Aggregate{}, changed: make(chan struct{})}
 	p.exposeAll()
+	p.observer = observer{patience: wait, now: now}
+	p.observer.begin(state)
 	return p
 }
 
@@ -132,6 +135,12 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	if t.Gradient != nil || t.Commit != nil {
 		p.lastGrowth = p.now()
 	}
+	if a := t.Aggregate; a != nil {
+		if _, ok := p.observer.led[a.View]; !ok {
+			p.observer.led[a.View] = p.now()
+		}
+	}
+	p.observer.look(p.snapshot())
 	p.notify()
 	return nil, nil
 }
@@ -270,10 +279,12 @@ const admitCost = 1 << 16
 // transaction is stale. After any other block Advance checks the operations again. It checks
 // gradients, commitments and aggregates again only if the block closed the round, ended the commit
 // phase or changed a participant. A change of a participant matters because, for example, a
-// gradient that is signed with a former key makes its aggregate invalid.
-func (p *Pool) Advance(s *app.State) {
+// gradient that is signed with a former key makes its aggregate invalid. record is that of the round
+// that the block closed, nil if it closed none.
+func (p *Pool) Advance(s *app.State, record *app.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer func() { p.observer.look(p.snapshot()) }()
 	from := p.state
 	closed := from.Progress.Epoch != s.Progress.Epoch || from.Progress.Round != s.Progress.Round
 	moved := closed || from.Progress.Revealing != s.Progress.Revealing || !slices.EqualFunc(from.Participants,
@@ -281,6 +292,11 @@ func (p *Pool) Advance(s *app.State) {
 	p.state = s
 	if closed {
 		clear(p.rejected)
+		p.observer.close(from, record)
+		p.observer.begin(s)
+	} else if from.Progress.Revealing != s.Progress.Revealing {
+		p.observer.end(from)
+		p.observer.begin(s)
 	}
 	if from.Hash() == s.Hash() { // the block was empty
 		p.notify()

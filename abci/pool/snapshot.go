@@ -23,6 +23,11 @@ type Snapshot struct {
 func (p *Pool) Snapshot() Snapshot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.snapshot()
+}
+
+// snapshot returns a snapshot. The caller holds the lock.
+func (p *Pool) snapshot() Snapshot {
 	return Snapshot{
 		State: p.state, LastGrowth: p.lastGrowth, Changed: p.changed,
 		Pending: slices.Clip(p.pending), Operations: slices.Clip(p.operations), senders: slices.Clip(p.senders),

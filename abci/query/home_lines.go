@@ -23,9 +23,9 @@ func (h *Home) Lines() (all []HomeLine) {
 		add(true, "convicted", "%s: the reputation of this home's participant is 0 (spdl doctor)",
 			h.Convicted)
 	}
-	if h.Inactive {
-		add(true, "inactive", "since its absence: rounds close without waiting for the gradient of this home's participant; "+
-			"%s", h.Probe())
+	if h.Resting {
+		add(true, "resting", "rounds close without waiting for the gradient of this home's participant, which was late; "+
+			"%s", h.Rest())
 	}
 	if h.Trainer == TrainerFree {
 		add(false, "trainer", `%s: it can read the node's keys and send the data away (worker.sandbox is "off")`, h.Trainer)
@@ -55,10 +55,10 @@ func (h *Home) Lines() (all []HomeLine) {
 	return all
 }
 
-// Probe returns a text that says which probe round waits for the inactive participant next.
-func (h *Home) Probe() string {
-	if h.NextProbe == nil {
-		return "no later round of this epoch is its probe round, which waits for it"
+// Rest returns a text that says which round waits for the resting participant again.
+func (h *Home) Rest() string {
+	if h.RestEnds == nil {
+		return "no later round of this epoch waits for it, unless its worker says that it is back"
 	}
-	return fmt.Sprintf("its next probe round, which waits for it, is %d", *h.NextProbe)
+	return fmt.Sprintf("from round %d on they wait again, or sooner if its worker says that it is back", *h.RestEnds)
 }

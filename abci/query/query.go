@@ -100,11 +100,11 @@ type Home struct {
 	// Convicted is the offence that is on record against the participant (app.Conviction), empty if
 	// there is none.
 	Convicted string `json:"convicted,omitempty"`
-	// Inactive is whether rounds close without waiting for the participant, because of its absence.
-	Inactive bool `json:"inactive,omitempty"`
-	// NextProbe is the round that waits for the inactive participant next; nil if it is active, or if the epoch ends
+	// Resting is whether rounds close without waiting for the participant, because it was late.
+	Resting bool `json:"resting,omitempty"`
+	// RestEnds is the first round that waits again for the resting participant; nil if it does not rest, or if the epoch ends
 	// before that round.
-	NextProbe *uint64 `json:"next_probe,omitempty"`
+	RestEnds *uint64 `json:"rest_ends,omitempty"`
 }
 
 // IsSilent reports whether the node's validator counts as silent (MaxSilentBlocks).

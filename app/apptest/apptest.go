@@ -147,7 +147,15 @@ func splitmix(s *uint64) uint64 {
 func Gradient(s *app.State, i int) *tx.Tx {
 	v := Vector(s.Grid().Width, len(s.Model), s.Progress.Round, uint64(i))
 	return Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i),
-		Payload: v.Encode(), VrfProof: Proof(s, i)})
+		Payload: v.Encode(), VrfProof: gradientProof(s, i)})
+}
+
+// gradientProof returns the VRF proof in participant i's gradient: none with commit_reveal.
+func gradientProof(s *app.State, i int) []byte {
+	if s.Params.Election.CommitReveal {
+		return nil
+	}
+	return Proof(s, i)
 }
 
 // Proof returns participant i's VRF proof for the open round of the state.
@@ -163,12 +171,12 @@ func Gradients(s *app.State, participants ...int) []*tx.Tx {
 }
 
 // Commit returns participant i's signed commitment to its gradient for the open round of the state.
-func Commit(s *app.State, i int) *tx.Tx { return CommitTo(i, Gradient(s, i)) }
+func Commit(s *app.State, i int) *tx.Tx { return CommitTo(s, i, Gradient(s, i)) }
 
-// CommitTo returns participant i's signed commitment to a gradient.
-func CommitTo(i int, t *tx.Tx) *tx.Tx {
+// CommitTo returns participant i's signed commitment to a gradient for the open round of the state.
+func CommitTo(s *app.State, i int, t *tx.Tx) *tx.Tx {
 	return Sign(i, &tx.Commit{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Participant: uint32(i),
-		Hash: t.Content[:]})
+		Hash: t.Content[:], VrfProof: Proof(s, i)})
 }
 
 // Commits returns the participants' signed commitments for the open round of the state.

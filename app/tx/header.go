@@ -11,7 +11,7 @@ import (
 func (g *Gradient) Header() GradientHeader {
 	payload := sha256.Sum256(g.Payload)
 	return GradientHeader{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, PayloadHash: payload[:],
-		VrfProof: g.VrfProof}
+		VrfProof: g.VrfProof, Late: g.Late, Failed: g.Failed}
 }
 
 // Header returns the aggregate's header: epoch, round, leader, view, and the hash of the encoded

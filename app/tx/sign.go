@@ -118,24 +118,32 @@ func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, sig
 	return nil
 }
 
-// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output. The transaction caches
-// a success.
+// vrfProofOf returns the VRF proof of a gradient or a commitment.
+func (t *Tx) vrfProofOf() []byte {
+	if t.Commit != nil {
+		return t.Commit.VrfProof
+	}
+	return t.Gradient.VrfProof
+}
+
+// VerifyVRF verifies the VRF proof of a gradient or a commitment and returns the VRF output. The
+// transaction caches a success.
 func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	asked := string(vrfKey) + string(input)
 	if known := t.vrfProof.Load(); known != nil && known.question == asked {
 		return known.output, nil
 	}
-	out, err := leader.Verify(vrfKey, input, t.Gradient.VrfProof)
+	out, err := leader.Verify(vrfKey, input, t.vrfProofOf())
 	if err == nil {
 		t.vrfProof.Store(&vrfProof{asked, out})
 	}
 	return out, err
 }
 
-// Vouch caches the VRF output of a gradient without verifying the proof, for a caller that has made
-// the proof with the key.
+// Vouch caches the VRF output of a gradient or a commitment without verifying the proof, for a caller
+// that has made the proof with the key.
 func (t *Tx) Vouch(vrfKey, input []byte) {
-	if out, ok := leader.OutputOf(t.Gradient.VrfProof); ok {
+	if out, ok := leader.OutputOf(t.vrfProofOf()); ok {
 		t.vrfProof.Store(&vrfProof{string(vrfKey) + string(input), out})
 	}
 }

@@ -21,10 +21,18 @@ type Task struct {
 	Participant app.Participant
 	Active      int       // N, the number of active participants
 	Unawaited   bool      // whether the round does not wait for the participant's gradient (A5)
-	Probe       *uint64   // an inactive participant's next probe round (app.State.NextProbe); nil if it is active
+	Rest        *uint64   // the round that ends the participant's rest (app.State.RestEnds); nil without a rest
+	MayPresent  bool      // whether a Present ends the rest sooner
+	Observed    Observed  // what the participant's node observed in the previous round
 	Overdue     bool      // whether the round had time to close with N-f gradients (app.State.Overdue)
 	Phase       Phase     // the transaction that the round takes from the participant
 	Model       []float64 // the parameters before the round, x^(t)
+}
+
+// Observed is what a node observed, by its own clock, in the round before the open one.
+type Observed struct {
+	Late   []uint32 `json:"late,omitempty"`   // participants whose commitment or gradient came late
+	Failed []uint32 `json:"failed,omitempty"` // leaders that let their view pass, or left out a gradient that was there in time
 }
 
 // Phase says which transaction an open round takes from a participant. Without commit_reveal the
@@ -59,8 +67,9 @@ type Chain interface {
 // sends no gradient.
 type Forger interface {
 	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
-	// Sign signs the commitment to the gradient from Forge, which no honest signer would sign.
-	Sign(chainID string, body tx.Body) (*tx.Tx, error)
+	// Sign signs the commitment to the gradient from Forge, which no honest signer would sign, with its
+	// VRF proof.
+	Sign(task *Task, c *tx.Commit) (*tx.Tx, error)
 }
 
 // ErrRejected means that a transaction reached the chain and the chain rejected it.

@@ -34,5 +34,5 @@ func (t *Trainer) Sum(ctx context.Context, coins privacy.UniformSource, x []floa
 func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, counted uint64) error {
 	r := &GradientRequest{Place: Place{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round}, Spent: spent, Counted: counted}
 	r.setMechanism(after)
-	return j.add(r.addition(t, j.Entry))
+	return j.add(r.addition(t, nil, j.Entry))
 }

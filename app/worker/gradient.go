@@ -20,12 +20,11 @@ var errNoGradient = errors.New("no gradient")
 // errUnawaited means that the round closed without this participant's gradient.
 var errUnawaited = errors.New("the round closed without this participant")
 
-// delayInactive waits up to four times Retry before the signature of an inactive participant's
+// delayResting waits up to four times Retry before the signature of a resting participant's
 // gradient. It returns errUnawaited if the round closes in that time. Without this delay, the first
-// gradient after each absence would be too late, and would spend epsilon for nothing. If the round
-// is still open after the delay, it is a probe round, which waits for inactive participants (A5).
-// In phase Missed delayInactive waits until the round takes commitments again.
-func (w *worker) delayInactive(ctx context.Context) error {
+// gradient after each rest would be too late, and would spend epsilon for nothing.
+// In phase Missed delayResting waits until the round takes commitments again.
+func (w *worker) delayResting(ctx context.Context) error {
 	at := w.roundID()
 	if w.task.Phase == Missed {
 		w.logOnce("the gradient came after the commitments of its round: nothing is signed, unless the round takes more "+
@@ -43,13 +42,25 @@ func (w *worker) delayInactive(ctx context.Context) error {
 	return nil
 }
 
-// logInactive logs that the participant is inactive, once for each coming probe round.
-func (w *worker) logInactive() {
-	if next := w.task.Probe; next != nil && *next != w.probe {
-		w.probe = *next
-		w.Log("inactive since its absence: rounds close without waiting for this participant's gradient until a probe round",
-			"round", w.task.Round, "rounds", w.task.Params.Training.Rounds, "probe_round", *next)
+// present says that the participant is back from a rest, if that ends the rest sooner. The round after
+// the open one then waits for its gradient.
+func (w *worker) present(ctx context.Context) error {
+	end := w.task.Rest
+	if end == nil || !w.task.MayPresent || *end == w.rest {
+		return nil
 	}
+	w.rest = *end
+	w.Log("rounds do not wait for this participant, which was late: it says that it is back", "round", w.task.Round,
+		"rounds", w.task.Params.Training.Rounds, "strikes", w.task.Participant.Strikes, "rest_ends", *end)
+	t, err := w.signer.Present(ctx, w.task.ChainID, &tx.Present{Participant: w.task.Participant.Index,
+		Epoch: w.task.Epoch, Round: w.task.Round, Nonce: w.task.Participant.Nonce + 1})
+	if err == nil {
+		err = w.chain.Submit(ctx, t)
+	}
+	if err != nil {
+		w.Log("present not delivered", "round", w.task.Round, "err", err)
+	}
+	return ctx.Err()
 }
 
 // refreshTask gets the current task after a computation. A gradient that is too late for its
@@ -128,10 +139,9 @@ func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uin
 	if err == nil && w.task.Params.Election.CommitReveal {
 		err = w.refreshTask(ctx)
 	}
-	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others may compute during delayInactive
+	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others may compute during delayResting
 		w.releaseTurn()
-		w.logInactive()
-		if err := w.delayInactive(ctx); err != nil {
+		if err := w.delayResting(ctx); err != nil {
 			return nil, stats, err
 		}
 		if err := w.acquireTurn(ctx); err != nil {
@@ -150,7 +160,7 @@ func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uin
 	request := &GradientRequest{
 		Place: Place{w.task.ChainID, w.task.Participant.Id, w.task.Epoch, w.task.Round}, Seed: w.task.Seed,
 		Participant: w.task.Participant.Index, Payload: v.Encode(), Spent: w.policyPrivacy.Pay(costs),
-		Counted: w.task.Participant.Participations,
+		Counted: w.task.Participant.Participations, CommitFirst: w.task.Params.Election.CommitReveal, Observed: w.task.Observed,
 	}
 	if w.task.Params.Privacy.WorkerMomentum > 0 { // without momentum the mechanism has no state
 		request.setMechanism(trainer.mechanism.Snapshot())

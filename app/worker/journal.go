@@ -75,6 +75,8 @@ type signedTx struct {
 	Round uint64 `json:"round"`
 	View  uint32 `json:"view,omitempty"`
 	Raw   []byte `json:"raw"`
+	// VRFProof is the round's VRF proof of a gradient that has none, for the commitment to it.
+	VRFProof []byte `json:"vrf_proof,omitempty"`
 }
 
 // NewJournal writes the journal of a new home if the path has no journal. From that journal the

@@ -100,14 +100,19 @@ func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) 
 			return nil, fmt.Errorf("%w: the request's ledger is below the journal's at order %d", ErrSigned, i)
 		}
 	}
-	t, err := tx.Sign(r.ChainID, &tx.Gradient{
-		Epoch: r.Epoch, Round: r.Round, Participant: r.Participant, Payload: r.Payload,
-		VrfProof: leader.Prove(l.keys.VRF, r.input()),
-	}, l.keys.Signing)
+	g := &tx.Gradient{Epoch: r.Epoch, Round: r.Round, Participant: r.Participant, Payload: r.Payload, Late: r.Late,
+		Failed: r.Failed}
+	proof, kept := leader.Prove(l.keys.VRF, r.input()), []byte(nil)
+	if r.CommitFirst {
+		kept = proof
+	} else {
+		g.VrfProof = proof
+	}
+	t, err := tx.Sign(r.ChainID, g, l.keys.Signing)
 	if err != nil {
 		return nil, err
 	}
-	return t, l.journal.add(r.addition(t, l.journal.Entry))
+	return t, l.journal.add(r.addition(t, kept, l.journal.Entry))
 }
 
 // Commit implements Signer. It writes no entry, because the gradient's entry determines the
@@ -126,7 +131,18 @@ func (l *Local) Commit(_ context.Context, chainID string, c *tx.Commit) (*tx.Tx,
 		return nil, fmt.Errorf("%w: the commitment for epoch %d round %d is to no gradient that is signed", ErrSigned,
 			c.Epoch, c.Round)
 	}
+	c.VrfProof = l.journal.Entry.Gradient.VRFProof
 	return tx.Sign(chainID, c, l.keys.Signing)
+}
+
+// Present implements Signer.
+func (l *Local) Present(_ context.Context, chainID string, p *tx.Present) (*tx.Tx, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.checkOpen(chainID); err != nil {
+		return nil, err
+	}
+	return tx.Sign(chainID, p, l.keys.Signing)
 }
 
 // Aggregate implements Signer. The entry is on the disk before the signature is returned. If an

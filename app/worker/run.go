@@ -20,7 +20,7 @@ type worker struct {
 	chain         Chain
 	task          *Task
 	lastLog       string         // the last message of logOnce
-	probe         uint64         // the last probe round that logInactive logged
+	rest          uint64         // the end of the last rest that present tried to end
 	policyPrivacy params.Privacy // the privacy parameters that Policy returned for the epoch
 
 	signer  Signer
@@ -281,6 +281,9 @@ func (w *worker) train(ctx context.Context) error {
 // participant's budget is spent and the worker does not follow later epochs.
 func (w *worker) trainRounds(ctx context.Context, trainer *Trainer, epoch uint64) (isSpent bool, err error) {
 	for !w.task.Finished && w.task.Epoch == epoch {
+		if err := w.present(ctx); err != nil {
+			return false, err
+		}
 		t, err := w.gradient(ctx, trainer)
 		switch {
 		case errors.Is(err, errNoGradient):

@@ -38,8 +38,11 @@ type Signer interface {
 	Open(ctx context.Context, chainID string, id []byte) (*Record, error)
 	// Gradient signs the gradient of a round.
 	Gradient(ctx context.Context, r *GradientRequest) (*tx.Tx, error)
-	// Commit signs the commitment to the round's signed gradient.
+	// Commit signs the commitment to the round's signed gradient, with the VRF proof of that gradient's
+	// request.
 	Commit(ctx context.Context, chainID string, c *tx.Commit) (*tx.Tx, error)
+	// Present signs the message that ends the participant's rest.
+	Present(ctx context.Context, chainID string, p *tx.Present) (*tx.Tx, error)
 	// Aggregate signs the aggregate for a view of a round.
 	Aggregate(ctx context.Context, chainID string, a *tx.Aggregate) (*tx.Tx, error)
 	Close() error
@@ -60,15 +63,17 @@ type Place struct {
 }
 
 // GradientRequest asks for the signature of a gradient. The signer itself makes the VRF proof, so
-// that it reveals only one proof for each round, inside the signed gradient.
+// that it reveals only one proof for each round, in the signed gradient or in its commitment.
 type GradientRequest struct {
 	Place
-	Seed        []byte     `json:"seed"` // the seed in the input of the VRF proof
-	Participant uint32     `json:"participant"`
-	Payload     []byte     `json:"payload"`
-	Mechanism   *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient; nil without momentum
-	Spent       []uint64   `json:"spent"`               // the total privacy cost at each RDP order, with this gradient
-	Counted     uint64     `json:"counted"`             // the number of its gradients that the chain has counted
+	Seed        []byte `json:"seed"` // the seed in the input of the VRF proof
+	Participant uint32 `json:"participant"`
+	Payload     []byte `json:"payload"`
+	CommitFirst bool   `json:"commit_first,omitempty"` // whether the commitment has the VRF proof, and the gradient none
+	Observed
+	Mechanism *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient; nil without momentum
+	Spent     []uint64   `json:"spent"`               // the total privacy cost at each RDP order, with this gradient
+	Counted   uint64     `json:"counted"`             // the number of its gradients that the chain has counted
 }
 
 // check rejects a request whose payload, momentum or ledger is larger than any model needs. With a
@@ -85,6 +90,9 @@ func (r *GradientRequest) check() error {
 		return fmt.Errorf("%w: a momentum of %d bytes, want at most %d", ErrSigned, momentum, maxMomentum)
 	case len(r.Spent) > params.LedgerOrders:
 		return fmt.Errorf("%w: a ledger of %d orders, want at most %d", ErrSigned, len(r.Spent), params.LedgerOrders)
+	case max(len(r.Late), len(r.Failed)) > gradients.MaxParticipants:
+		return fmt.Errorf("%w: %d late and %d failed participants, want at most %d", ErrSigned, len(r.Late), len(r.Failed),
+			gradients.MaxParticipants)
 	case r.Counted > math.MaxInt64:
 		return fmt.Errorf("%w: %d gradients counted, want at most %d", ErrSigned, r.Counted, math.MaxInt64)
 	}
@@ -98,16 +106,16 @@ func (r *GradientRequest) setMechanism(s privacy.Snapshot) {
 // input returns the input of the round's VRF proof.
 func (r *GradientRequest) input() []byte { return leader.Input(r.ChainID, r.Epoch, r.Round, r.Seed) }
 
-// addition returns the addition to the journal for the signed gradient t. previous is the journal's
-// entry so far.
-func (r *GradientRequest) addition(t *tx.Tx, previous entry) entry {
+// addition returns the addition to the journal for the signed gradient t, with the VRF proof for its
+// commitment. previous is the journal's entry so far.
+func (r *GradientRequest) addition(t *tx.Tx, vrfProof []byte, previous entry) entry {
 	kept := r.Mechanism
 	if kept == nil {
 		kept = &mechanism{Momentum: app.EncodeParameters(nil)}
 	}
 	return entry{
 		Spent: r.Spent, Signed: max(previous.Signed, r.Counted) + 1,
-		Gradient:  &signedTx{Epoch: r.Epoch, Round: r.Round, Raw: t.Raw},
+		Gradient:  &signedTx{Epoch: r.Epoch, Round: r.Round, Raw: t.Raw, VRFProof: vrfProof},
 		Mechanism: kept,
 	}
 }
@@ -197,10 +205,12 @@ func (w *worker) signGradient(ctx context.Context, r *GradientRequest) (*tx.Tx, 
 	case err != nil:
 		return nil, err
 	}
-	w.record.Entry = w.record.Entry.merge(r.addition(t, w.record.Entry))
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	t.Vouch(w.keys.VRF, r.input())
+	w.record.Entry = w.record.Entry.merge(r.addition(t, nil, w.record.Entry))
+	if !r.CommitFirst {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		t.Vouch(w.keys.VRF, r.input())
+	}
 	return t, nil
 }
 
@@ -227,7 +237,13 @@ func (w *worker) signCommitment(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	g := t.Gradient
 	c := &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]}
 	if f, ok := w.chain.(Forger); ok {
-		return f.Sign(w.task.ChainID, c)
+		return f.Sign(w.task, c)
 	}
-	return w.signer.Commit(ctx, w.task.ChainID, c)
+	signed, err := w.signer.Commit(ctx, w.task.ChainID, c)
+	if err == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		signed.Vouch(w.keys.VRF, leader.Input(w.task.ChainID, g.Epoch, g.Round, w.task.Seed))
+	}
+	return signed, err
 }

@@ -50,13 +50,13 @@ func NewTask(s *app.State, pub []byte) (*Task, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %X", unknownKey(s, pub), pub)
 	}
-	var probe *uint64
-	if next, inactive := s.NextProbe(p.Index); inactive {
-		probe = &next
+	var rest *uint64
+	if end, resting := s.RestEnds(p.Index); resting {
+		rest = &end
 	}
 	return &Task{
 		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed,
-		Params: s.Params, Participant: p, Active: s.Active(), Unawaited: !s.Required(p.Index), Probe: probe,
-		Overdue: s.Overdue(s.Height + 1), Phase: phaseOf(s, p.Index), Model: s.Model,
+		Params: s.Params, Participant: p, Active: s.Active(), Unawaited: !s.Required(p.Index), Rest: rest,
+		MayPresent: s.MayPresent(&p), Overdue: s.Overdue(s.Height + 1), Phase: phaseOf(s, p.Index), Model: s.Model,
 	}, nil
 }

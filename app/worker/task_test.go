@@ -10,9 +10,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// TestNewTaskOfInactiveKey: the error says whether a key was rotated, its participant has left, or no
+// TestNewTaskOfFormerKey: the error says whether a key was rotated, its participant has left, or no
 // participant ever had it.
-func TestNewTaskOfInactiveKey(t *testing.T) {
+func TestNewTaskOfFormerKey(t *testing.T) {
 	pub := apptest.Identity(0).PubKey
 	for _, c := range []struct {
 		says   string

@@ -29,8 +29,8 @@ func (u *unawaited) Await(ctx context.Context, pub []byte, last *worker.Task) (*
 	task, err := u.chain.Await(ctx, pub, last)
 	if err == nil {
 		task.Unawaited = true
-		task.Probe = new(uint64)
-		*task.Probe = 16
+		task.Rest, task.MayPresent = new(uint64), true
+		*task.Rest = 16
 	}
 	return task, err
 }
@@ -43,9 +43,9 @@ func TestUnawaited(t *testing.T) {
 	own.Log = func(text string, keyvals ...any) { said = append(said, fmt.Sprint(text, keyvals)) }
 	require.NoError(t, worker.Run(within(t), &unawaited{chain: c, hurry: func() {}}, own))
 	require.Len(t, c.gradients(), 2, "the rounds stay open until it signs")
-	inactive := slices.DeleteFunc(said, func(line string) bool { return !strings.HasPrefix(line, "inactive since") })
-	require.Len(t, inactive, 1, "once for a probe round")
-	require.Contains(t, inactive[0], "probe_round 16")
+	back := slices.DeleteFunc(said, func(line string) bool { return !strings.HasPrefix(line, "rounds do not wait") })
+	require.Len(t, back, 1, "once for a rest")
+	require.Contains(t, back[0], "rest_ends 16")
 
 	c = newChain(2)
 	other := config(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
@@ -43,9 +44,15 @@ func (d scriptedChain) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	return replace(d.keys, task.ChainID, *t.Gradient, v)
 }
 
-// Sign signs with the participant's key.
-func (d scriptedChain) Sign(chainID string, body tx.Body) (*tx.Tx, error) {
-	return tx.Sign(chainID, body, d.keys.Signing)
+// Sign signs with the participant's keys.
+func (d scriptedChain) Sign(task *worker.Task, c *tx.Commit) (*tx.Tx, error) {
+	return commitment(d.keys, task, c)
+}
+
+// commitment signs a commitment with its VRF proof.
+func commitment(keys worker.Keys, task *worker.Task, c *tx.Commit) (*tx.Tx, error) {
+	c.VrfProof = leader.Prove(keys.VRF, leader.Input(task.ChainID, task.Epoch, task.Round, task.Seed))
+	return tx.Sign(task.ChainID, c, keys.Signing)
 }
 
 // replace returns a gradient with another vector, signed again.

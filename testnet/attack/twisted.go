@@ -56,7 +56,7 @@ func (a twisted) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	return replace(a.keys, task.ChainID, *t.Gradient, a.twist(own))
 }
 
-// Sign signs with the participant's key.
-func (a twisted) Sign(chainID string, body tx.Body) (*tx.Tx, error) {
-	return tx.Sign(chainID, body, a.keys.Signing)
+// Sign signs with the participant's keys.
+func (a twisted) Sign(task *worker.Task, c *tx.Commit) (*tx.Tx, error) {
+	return commitment(a.keys, task, c)
 }

@@ -193,7 +193,8 @@ func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
 		case at.Kind == tx.KindGradient:
 			_ = node.net.broadcast(node, t.Raw)
 		case i == 0 || node.Faults.TwoCommits:
-			_, err = node.send(&tx.Commit{Epoch: at.Epoch, Round: at.Round, Participant: at.Participant, Hash: t.Content[:]})
+			_, err = node.send(&tx.Commit{Epoch: at.Epoch, Round: at.Round, Participant: at.Participant, Hash: t.Content[:],
+				VrfProof: proof(node, s)})
 		}
 		if err != nil {
 			return true, err
@@ -240,8 +241,10 @@ func (node *Node) make(s *app.State, p app.Participant) error {
 // vector.
 func (node *Node) sign(s *app.State, p app.Participant, v gradients.Vector) error {
 	for twice := node.Faults.TwoGradients || node.Faults.TwoCommits; ; twice = false {
-		g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode(),
-			VrfProof: proof(node, s)}
+		g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode()}
+		if !s.Params.Election.CommitReveal {
+			g.VrfProof = proof(node, s)
+		}
 		t, err := tx.Sign(ChainID, g, node.keys.Signing)
 		if err != nil {
 			return err

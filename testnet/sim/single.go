@@ -49,10 +49,12 @@ func (o *Single) Round() (Closed, error) {
 		if v.Len() == 0 {
 			continue
 		}
-		t, err := tx.Sign(ChainID, &tx.Gradient{
-			Epoch: o.state.Progress.Epoch, Round: o.state.Progress.Round, Participant: uint32(node.Index),
-			Payload: v.Encode(), VrfProof: proof(node, o.state),
-		}, node.keys.Signing)
+		g := &tx.Gradient{Epoch: o.state.Progress.Epoch, Round: o.state.Progress.Round, Participant: uint32(node.Index),
+			Payload: v.Encode()}
+		if !o.state.Params.Election.CommitReveal {
+			g.VrfProof = proof(node, o.state)
+		}
+		t, err := tx.Sign(ChainID, g, node.keys.Signing)
 		if err != nil {
 			return closed, err
 		}
@@ -90,8 +92,9 @@ func (o *Single) commit(gradients []*tx.Tx) error {
 	var commits []*tx.Tx
 	for _, t := range gradients {
 		g := t.Gradient
-		c, err := tx.Sign(ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]},
-			o.net.Nodes[g.Participant].keys.Signing)
+		node := o.net.Nodes[g.Participant]
+		c, err := tx.Sign(ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:],
+			VrfProof: proof(node, o.state)}, node.keys.Signing)
 		if err != nil {
 			return err
 		}

@@ -164,6 +164,11 @@ func (c *Client) Commit(ctx context.Context, chainID string, b *tx.Commit) (*tx.
 	return c.requestContent(ctx, pathCommit, chainID, tx.KindCommit, b)
 }
 
+// Present implements worker.Signer.
+func (c *Client) Present(ctx context.Context, chainID string, p *tx.Present) (*tx.Tx, error) {
+	return c.Operation(ctx, chainID, p)
+}
+
 // Aggregate implements worker.Signer.
 func (c *Client) Aggregate(ctx context.Context, chainID string, a *tx.Aggregate) (*tx.Tx, error) {
 	return c.requestContent(ctx, pathAggregate, chainID, tx.KindAggregate, a)

@@ -25,11 +25,11 @@ const Consent = "consent"
 
 // Kinds returns the entries that Policy.Allow may have. A rotation is not among them: with a
 // rotation, a node could replace the participant's keys by the node's own keys. An operator rotates
-// keys with the signer's home.
+// keys with the signer's home. A Present needs no entry: the worker sends it as it sends gradients.
 func Kinds() []string {
 	all := []string{Consent}
 	for _, k := range tx.Kinds() {
-		if k.Signed() && !ofRound(k) && k != tx.KindRotate {
+		if k.Signed() && !ofRound(k) && k != tx.KindRotate && k != tx.KindPresent {
 			all = append(all, k.String())
 		}
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// After silentRounds rounds without a gradient of a participant the chain counts it as inactive: rounds close
-// without waiting for it. maxRounds is the max number of rounds that are searched for its last gradient.
+// After silentRounds rounds without a gradient of a participant doctor looks for the reason. maxRounds is the max number of rounds that are searched for its last gradient.
 const (
 	silentRounds = 3
 	maxRounds    = 64
@@ -157,10 +156,9 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 	if s.Home != nil && s.Home.Signer != "" {
 		found += ", signer " + s.Home.Signer
 	}
-	if s.Home != nil && s.Home.Inactive {
-		return warn("once its gradient comes in time in a probe round, or in two others, rounds wait for it again; until "+
-			"then leave the node running (docs/CONFIGURATION.md, Inactive hosts)", "%s; inactive since its absence, so rounds "+
-			"close without waiting for it; %s", found, s.Home.Probe())
+	if s.Home != nil && s.Home.Resting {
+		return warn("leave the node running: its worker says that it is back (docs/CONFIGURATION.md, Late and absent hosts)",
+			"%s; it was late, so rounds close without waiting for it; %s", found, s.Home.Rest())
 	}
 	if ago > silentRounds && !s.Done {
 		return warn("the worker's log says what it waits for; see the checks signer and consent, and spdl query privacy",

@@ -110,7 +110,7 @@ func TestConvicted(t *testing.T) {
 }
 
 // TestTakesPart: the check finds the last round with the participant's gradient, and warns if an
-// active participant has sent none in silentRounds rounds, or is inactive.
+// active participant has sent none in silentRounds rounds, or is resting.
 func TestTakesPart(t *testing.T) {
 	h, _ := stopped(t)
 	h.Node = new(coretypes.ResultStatus)
@@ -127,12 +127,12 @@ func TestTakesPart(t *testing.T) {
 		require.Contains(t, f.Found, c.says)
 	}
 	next := uint64(16)
-	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{Home: &query.Home{Inactive: true,
-		NextProbe: &next}})})
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Status{Home: &query.Home{Resting: true,
+		RestEnds: &next}})})
 	f := h.takesPart(context.Background(), &app.Participant{Index: 3, Active: true})
 	require.Equal(t, Warn, f.Level, f)
-	require.Contains(t, f.Found, "inactive since its absence")
-	require.Contains(t, f.Found, "its next probe round, which waits for it, is 16")
+	require.Contains(t, f.Found, "it was late")
+	require.Contains(t, f.Found, "from round 16 on they wait again")
 }
 
 // TestAlone: a running node without peers fails if the chain has other validators.

@@ -86,8 +86,8 @@ func (x seen) earlier(participant uint32, r *app.Record) string {
 	if len(rounds) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" This node rejected its gradients of %s; rounds wait for an inactive participant in one of 16 "+
-		"only.", roundsText(rounds))
+	return fmt.Sprintf(" This node rejected its gradients of %s; after such rounds the next ones do "+
+		"not wait for it.", roundsText(rounds))
 }
 
 // turn says why a leader that was passed over did not close the round.

@@ -32,9 +32,9 @@ func TestStatusText(t *testing.T) {
 
 	s.Home = &query.Home{Convicted: "duplicate vote at height 7, proven at height 9"}
 	require.Contains(t, text(s), "convicted     duplicate vote at height 7, proven at height 9: the reputation of")
-	s.Home = &query.Home{Inactive: true}
-	require.Contains(t, text(s), "inactive      since its absence: rounds close without waiting")
-	require.Contains(t, text(s), "no later round of this epoch is its probe round")
+	s.Home = &query.Home{Resting: true}
+	require.Contains(t, text(s), "resting       rounds close without waiting")
+	require.Contains(t, text(s), "no later round of this epoch waits for it")
 
 	s = chainStatus{Status: s.Status}
 	require.NotContains(t, text(s), "last block")
