@@ -77,9 +77,9 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	}
 	// Only the size of the VRF proof is checked here. The proof of a gradient of the next round cannot be
 	// verified yet, because the seed of that round is not known.
-	if n, want := len(g.VrfProof), s.proofSize(); n != want {
+	if n := len(g.VrfProof); n != leader.ProofSize && !s.mayLackProof(g) {
 		return gradients.Vector{}, fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof,
-			g.Participant, g.Epoch, g.Round, n, want)
+			g.Participant, g.Epoch, g.Round, n, leader.ProofSize)
 	}
 	if err := s.checkNorm(p, g.Round, v); err != nil {
 		return gradients.Vector{}, err
@@ -93,13 +93,10 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	return v, nil
 }
 
-// proofSize returns the size of a gradient's VRF proof: with commit_reveal the commitment has the
-// proof, and the gradient has none.
-func (s *State) proofSize() int {
-	if s.Params.Election.CommitReveal {
-		return 0
-	}
-	return leader.ProofSize
+// mayLackProof reports whether a gradient needs no VRF proof: with commit_reveal the commitment has
+// the proof. A gradient that was signed before state machine 7 has one all the same.
+func (s *State) mayLackProof(g *tx.Gradient) bool {
+	return s.Params.Election.CommitReveal && len(g.VrfProof) == 0
 }
 
 // checkObservations rejects a gradient whose observations do not name registered participants in
@@ -121,12 +118,11 @@ func (s *State) VRFInput() []byte {
 	return leader.Input(s.ChainID, s.Progress.Epoch, s.Progress.Round, s.Progress.Seed)
 }
 
-// checkProof verifies the VRF proof of a gradient (G5). With commit_reveal it returns the output of
-// the commitment, which may be empty. The caller must have checked that the gradient is for the open
+// checkProof verifies the VRF proof of a gradient (G5), if it needs or has one. The caller must have checked that the gradient is for the open
 // round, and that its sender is active.
 func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	index := t.Gradient.Participant
-	if s.Params.Election.CommitReveal {
+	if s.mayLackProof(t.Gradient) {
 		return leader.Contender{Participant: index}, nil
 	}
 	out, err := t.VerifyVRF(s.Participants[index].VrfKey, s.VRFInput())

@@ -245,7 +245,7 @@ func (s *State) verifyAll(txs []*tx.Tx) {
 		t := txs[i]
 		place, _ := tx.PlaceOf(t)
 		p := s.participant(place.Participant)
-		if p != nil && t.Verify(s.ChainID, p.PubKey) == nil && (t.Commit != nil || s.proofSize() > 0) {
+		if p != nil && t.Verify(s.ChainID, p.PubKey) == nil && (t.Commit != nil || len(t.Gradient.VrfProof) > 0) {
 			_, _ = t.VerifyVRF(p.VrfKey, s.VRFInput())
 		}
 	})
@@ -253,22 +253,22 @@ func (s *State) verifyAll(txs []*tx.Tx) {
 
 // outputs returns the VRF outputs that decide the election after the open round, by participant.
 // With commit_reveal they are those of the commitments of the commit phase, which no leader chooses.
-// Otherwise they are those of the round's gradients, whose proofs outputs verifies (G5).
+// Otherwise they are those of the round's gradients. outputs verifies the gradients' proofs (G5).
 func (s *State) outputs(listed []*tx.Tx) (out []leader.Contender, err error) {
-	if s.Params.Election.CommitReveal {
-		for _, c := range s.Progress.Commitments {
-			if len(c.VrfOutput) > 0 {
-				out = append(out, leader.Contender{Participant: c.Participant, Output: leader.Output(c.VrfOutput)})
-			}
-		}
-		return out, nil
-	}
 	for _, t := range listed {
 		c, err := s.checkProof(t)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, c)
+	}
+	if s.Params.Election.CommitReveal {
+		out = nil
+		for _, c := range s.Progress.Commitments {
+			if len(c.VrfOutput) > 0 {
+				out = append(out, leader.Contender{Participant: c.Participant, Output: leader.Output(c.VrfOutput)})
+			}
+		}
 	}
 	return out, nil
 }
@@ -351,6 +351,9 @@ func (s *State) closeRound(newState *State, round []*tx.Tx, vectors []gradients.
 	model := newState.model // the boundary in this block may replace newState.model
 	record.ModelHash = model[:]
 	newState.history.push(record.Pair().Leaf())
+	for i := range newState.Participants {
+		newState.Participants[i].Absence, newState.Participants[i].Lapses = 0, 0
+	}
 	newState.openRound(s.Progress.Round + 1)
 	return record, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // stateMachine is Version in decimal digits. Only tests of upgrades set another value, through the
-// linker, as in -X github.com/spdl/spdl/app.stateMachine=7.
+// linker, as in -X github.com/spdl/spdl/app.stateMachine=8.
 var stateMachine = "7"
 
 // Version is the version of the state machine that this program executes. Every state-breaking

@@ -112,6 +112,9 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 			"signed; this worker sends no more",
 			ErrBudget, w.policyPrivacy.Epsilon, w.policyPrivacy.Delta)
 	}
+	if err := w.present(ctx); err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	if err := sleep(ctx, w.StepDelay); err != nil {
 		return nil, err

@@ -131,7 +131,9 @@ func (l *Local) Commit(_ context.Context, chainID string, c *tx.Commit) (*tx.Tx,
 		return nil, fmt.Errorf("%w: the commitment for epoch %d round %d is to no gradient that is signed", ErrSigned,
 			c.Epoch, c.Round)
 	}
-	c.VrfProof = l.journal.Entry.Gradient.VRFProof
+	if c.VrfProof = l.journal.Entry.Gradient.VRFProof; c.VrfProof == nil { // signed before state machine 7
+		c.VrfProof = t.Gradient.VrfProof
+	}
 	return tx.Sign(chainID, c, l.keys.Signing)
 }
 

@@ -281,9 +281,6 @@ func (w *worker) train(ctx context.Context) error {
 // participant's budget is spent and the worker does not follow later epochs.
 func (w *worker) trainRounds(ctx context.Context, trainer *Trainer, epoch uint64) (isSpent bool, err error) {
 	for !w.task.Finished && w.task.Epoch == epoch {
-		if err := w.present(ctx); err != nil {
-			return false, err
-		}
 		t, err := w.gradient(ctx, trainer)
 		switch {
 		case errors.Is(err, errNoGradient):
