@@ -72,7 +72,7 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	if err != nil {
 		return gradients.Vector{}, fmt.Errorf("%w: %w", ErrPayload, err)
 	}
-	if err := s.checkObservations(g); err != nil {
+	if err := s.CheckObservations(g.Late, g.Failed); err != nil {
 		return gradients.Vector{}, err
 	}
 	// Only the size of the VRF proof is checked here. The proof of a gradient of the next round cannot be
@@ -99,14 +99,13 @@ func (s *State) mayLackProof(g *tx.Gradient) bool {
 	return s.Params.Election.CommitReveal && len(g.VrfProof) == 0
 }
 
-// checkObservations rejects a gradient whose observations do not name registered participants in
-// increasing order (G9).
-func (s *State) checkObservations(g *tx.Gradient) error {
-	for _, list := range [][]uint32{g.Late, g.Failed} {
+// CheckObservations rejects observations that do not name registered participants in increasing order
+// (G9).
+func (s *State) CheckObservations(late, failed []uint32) error {
+	for _, list := range [][]uint32{late, failed} {
 		for i, index := range list {
 			if uint64(index) >= uint64(len(s.Participants)) || i > 0 && index <= list[i-1] {
-				return fmt.Errorf("%w: late %v, failed %v, %d are registered", ErrObservations, g.Late, g.Failed,
-					len(s.Participants))
+				return fmt.Errorf("%w: late %v, failed %v, %d are registered", ErrObservations, late, failed, len(s.Participants))
 			}
 		}
 	}

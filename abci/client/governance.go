@@ -7,6 +7,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
 )
 
 // Leader returns the participants that may close the open round at the next height.
@@ -116,6 +117,11 @@ func (c *Client) PrivacyOf(ctx context.Context, participant uint32) (query.Spend
 // TimingOf returns the timing of a closed round in any epoch, on the node's clock.
 func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (query.Timing, error) {
 	return ask[query.Timing](ctx, c, "/timing/"+place(epoch, round))
+}
+
+// Observed returns what the node observed in the round before the open one.
+func (c *Client) Observed(ctx context.Context) (worker.Observed, error) {
+	return ask[worker.Observed](ctx, c, "/observed")
 }
 
 // Refusals returns the node's rejections of gradients in the last rounds.

@@ -11,8 +11,10 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/internal/memo"
 )
 
 const defaultPoll = 50 * time.Millisecond
@@ -30,7 +32,7 @@ func Chain(clients []*client.Client, h Home, poll time.Duration) (worker.Chain, 
 	if err != nil {
 		return nil, err
 	}
-	return &chain{verifier: f, poll: poll}, nil
+	return &chain{verifier: f, poll: poll, observed: memo.New[params.RoundID, worker.Observed](1)}, nil
 }
 
 type chain struct {
@@ -38,6 +40,8 @@ type chain struct {
 	poll   time.Duration
 	watch  stateWatcher
 	outbox outbox
+	// observed has what the node observed, by the open round.
+	observed *memo.Bounded[params.RoundID, worker.Observed]
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -73,7 +77,18 @@ func (c *chain) Await(ctx context.Context, pub []byte, lastTask *worker.Task) (*
 	if err != nil {
 		return nil, err
 	}
-	return worker.NewTask(s, pub)
+	task, err := worker.NewTask(s, pub)
+	if err != nil || task.Round == 0 {
+		return task, err
+	}
+	// An answer that is missing or not valid states nothing. It must not cost the participant its gradient.
+	observed, err := c.observed.Get(params.RoundID{Epoch: task.Epoch, Round: task.Round}, func() (worker.Observed, error) {
+		return c.nodes.current().Observed(ctx)
+	})
+	if err == nil && s.CheckObservations(observed.Late, observed.Failed) == nil {
+		task.Observed = observed
+	}
+	return task, nil
 }
 
 // Lead waits until the participant may lead, requests the node's draft, and checks the draft by

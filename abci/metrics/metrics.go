@@ -33,7 +33,7 @@ const (
 type Metrics struct {
 	height, epoch, round, planned, finished, opened *prometheus.GaugeVec
 	participants, byzantine, offences, budget       *prometheus.GaugeVec
-	proposals, upgrade, resting                    *prometheus.GaugeVec
+	proposals, upgrade, resting                     *prometheus.GaugeVec
 	rounds, views, included                         *prometheus.CounterVec
 	rejected                                        *prometheus.CounterVec
 	stage, execute, rule                            *prometheus.HistogramVec

@@ -34,7 +34,7 @@ func (l LocalChain) Await(ctx context.Context, pub []byte, lastTask *worker.Task
 		if worker.HasMoved(s, lastTask) {
 			task, err := worker.NewTask(s, pub)
 			if err == nil {
-				task.Observed = l.Pool().Observed(task.Epoch, task.Round)
+				task.Observed = v.Observed
 			}
 			return task, err
 		}

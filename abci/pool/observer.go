@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 )
 
@@ -31,8 +30,7 @@ type observer struct {
 	led      map[uint32]time.Time // when the first aggregate of a view was there
 	late     []uint32             // the late participants of the open round's ended phases
 
-	closed params.RoundID // the round that last describes
-	last   worker.Observed
+	last worker.Observed // of the round before the open one; empty if this node has not seen all of it
 }
 
 // begin begins a phase of the open round.
@@ -103,7 +101,7 @@ func (o *observer) end(s *app.State) {
 // close ends the open round, which r closed. s is the state before r.
 func (o *observer) close(s *app.State, r *app.Record) {
 	o.end(s)
-	o.closed, o.last = params.RoundID{Epoch: s.Progress.Epoch, Round: s.Progress.Round}, worker.Observed{}
+	o.last = worker.Observed{}
 	if o.seesAll && r != nil {
 		slices.Sort(o.late)
 		o.last = worker.Observed{Late: slices.Compact(o.late), Failed: o.failed(r)}
@@ -145,14 +143,4 @@ func (o *observer) failed(r *app.Record) (out []uint32) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// Observed returns what this node observed in the round before the given one.
-func (p *Pool) Observed(epoch, round uint64) worker.Observed {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.observer.closed != (params.RoundID{Epoch: epoch, Round: round - 1}) {
-		return worker.Observed{}
-	}
-	return p.observer.last
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
 )
 
 // Snapshot is a copy of the pool's content at one moment.
@@ -15,6 +16,7 @@ type Snapshot struct {
 	Operations []*tx.Tx        // the operations, in order of arrival
 	LastGrowth time.Time       // the time when the last gradient or commitment arrived
 	Changed    <-chan struct{} // closed at the pool's next change
+	Observed   worker.Observed // what this node observed in the round before the open one
 
 	senders []uint32 // what Senders returns
 }
@@ -29,7 +31,7 @@ func (p *Pool) Snapshot() Snapshot {
 // snapshot returns a snapshot. The caller holds the lock.
 func (p *Pool) snapshot() Snapshot {
 	return Snapshot{
-		State: p.state, LastGrowth: p.lastGrowth, Changed: p.changed,
+		State: p.state, LastGrowth: p.lastGrowth, Changed: p.changed, Observed: p.observer.last,
 		Pending: slices.Clip(p.pending), Operations: slices.Clip(p.operations), senders: slices.Clip(p.senders),
 	}
 }

@@ -133,6 +133,7 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"timing":       (*Queries).queryTiming,
 	"refusals":     (*Queries).queryRefusals,
 	"attempts":     (*Queries).queryAttempts,
+	"observed":     func(q *Queries, _ *app.State, _ string) (any, error) { return q.Pool().Observed, nil },
 	"lead":         (*Queries).queryLead,
 	"pending":      (*Queries).queryPending,
 	"leader":       queryLeader,
