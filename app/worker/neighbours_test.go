@@ -54,7 +54,35 @@ func (r rowsAsExamples) ClippedSum(ctx context.Context, dst, x []float64, picked
 // for built-in and external models. The coins are one word for each example in order, so the other
 // examples keep theirs if the last one is removed.
 func TestOneExampleMovesTheSumByOneClip(t *testing.T) {
+	for _, rate := range []float64{0.1, 1} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) { moveSums(t, rate) })
+	}
+}
+
+// TestManyRowsAreAdmitted: where a round takes all rows, the vector of a participant that has many times
+// the declared number, and whose gradients agree, keeps to the bound that validators check (G6), which
+// is that of the clip norm.
+func TestManyRowsAreAdmitted(t *testing.T) {
 	p := neighbourParams()
+	p.Privacy.SamplingRate, p.Privacy.Batch, p.Privacy.WorkerMomentum = 1, 100, 0
+	p.Privacy.NoiseMultiplier = 0.1 // so that the noise hides no excess
+	p.Grid.Step = p.Privacy.Clip / 100
+	require.Equal(t, p.Privacy.Clip, p.Noise().Signal)
+	for _, rows := range []int{50, 100, 1000} {
+		trainer, err := NewTrainer(p, agreeing(rows), privacy.NewTestSource(uint64(rows)))
+		require.NoError(t, err)
+		v, _ := trainer.Step(make([]float64, p.Model.Dim()))
+		require.Len(t, trainer.batch, rows)
+		norm := math.Sqrt(float64(v.SquaredNorm())) * p.Grid.Step
+		require.InDelta(t, min(1, float64(rows)/100), norm, 0.05, "%d rows", rows)
+		_, greatest := p.Noise().Bounds(1, 1)
+		require.LessOrEqual(t, v.SquaredNorm(), greatest)
+	}
+}
+
+func moveSums(t *testing.T, rate float64) {
+	p := neighbourParams()
+	p.Privacy.SamplingRate, p.Privacy.Batch = rate, uint32(rate*15_000)
 	largest := stage.Pick(20_000, 60_000, 60_000)
 	data := agreeing(60_000)
 	for _, n := range []int{100, 14_000, 15_000, 15_100, 16_000, 20_000, 60_000} {
