@@ -11,9 +11,9 @@ import (
 
 func TestLedgerRefuses(t *testing.T) {
 	for says, mutate := range map[string]func(*params.Params){
-		"pay for one":          apptest.Budgeted(0),
-		"want above 0":         func(p *params.Params) { apptest.Budgeted(3)(p); p.Privacy.Delta = 0 },
-		"entries":              func(p *params.Params) { apptest.Budgeted(3)(p); p.Privacy.Cost = p.Privacy.Cost[1:] },
+		"pay for one":  apptest.Budgeted(0),
+		"want above 0": func(p *params.Params) { apptest.Budgeted(3)(p); p.Privacy.Delta = 0 },
+		"entries":      func(p *params.Params) { apptest.Budgeted(3)(p); p.Privacy.Cost = p.Privacy.Cost[1:] },
 		"budget 46 entries, want 48, or 47": func(p *params.Params) {
 			apptest.Budgeted(3)(p)
 			p.Privacy.Cost, p.Privacy.Budget = p.Privacy.Cost[2:], p.Privacy.Budget[2:]
