@@ -89,7 +89,7 @@ func (p Privacy) PayFor(spent []uint64, participations uint64) []uint64 {
 	if len(p.Cost) == 0 {
 		return spent
 	}
-	after := make([]uint64, LedgerColumns)
+	after := make([]uint64, max(len(p.Cost), len(spent)))
 	for i := range after {
 		over, cost := bits.Mul64(Entry(p.Cost, i), participations)
 		sum, carry := bits.Add64(Entry(spent, i), cost, 0)

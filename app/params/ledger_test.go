@@ -48,7 +48,8 @@ func TestLedgerOfAnEarlierVersion(t *testing.T) {
 	require.Equal(t, uint64(3), old.Participations(nil))
 
 	require.Equal(t, uint64(3), p.Participations(make([]uint64, 47)), "of a column that was not counted nothing is left")
-	for _, spent := range [][]uint64{p.Pay(make([]uint64, 47)), old.Pay(nil), old.Pay(p.Pay(nil)), p.Pay(old.Pay(nil))} {
+	require.Equal(t, old.Cost, old.Pay(nil), "the states of a chain that stays as it was are what they were")
+	for _, spent := range [][]uint64{p.Pay(make([]uint64, 47)), old.Pay(p.Pay(nil)), p.Pay(old.Pay(nil))} {
 		require.Len(t, spent, params.LedgerColumns)
 		require.GreaterOrEqual(t, spent[47], uint64(1)<<62)
 		require.Less(t, p.Participations(spent), uint64(3))

@@ -61,7 +61,7 @@ func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 
 // EpsilonWith is like EpsilonAfter, for a participant whose ledger already holds the spent costs.
 func EpsilonWith(p params.Privacy, spent []uint64, participations uint64) (float64, error) {
-	if len(p.Cost) == 0 {
+	if len(p.Cost) == 0 || participations == 0 && len(spent) == 0 {
 		return 0, nil
 	}
 	return accountant.ChainEpsilon(p.PayFor(spent, participations), p.Delta)
