@@ -110,8 +110,7 @@ func Honest(s Spec, epsilon float64, secret bool) (Spec, error) {
 		p.Privacy.SamplingRate = float64(p.Privacy.Batch) * float64(s.Nodes) / examples
 	}
 	rate := preset.MechanismOf(p.Privacy).SamplingRate
-	z, err := accountant.NoiseMultiplier(accountant.ChainMethod(rate), rate, int(p.Training.Rounds), epsilon*0.995,
-		preset.Delta)
+	z, err := accountant.NoiseMultiplier(accountant.RDP, rate, int(p.Training.Rounds), epsilon*0.995, preset.Delta)
 	if err != nil {
 		return s, err
 	}
