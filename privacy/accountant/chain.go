@@ -80,7 +80,7 @@ func ChainBudget(epsilon, delta float64) ([]uint64, error) {
 	budget := make([]uint64, chainColumns)
 	for i, alpha := range ChainOrders {
 		if room := (epsilon - orderEpsilon(alpha, 0, delta)) * (1 - slack) / nano; room > 0 {
-			budget[i] = uint64(math.Min(math.Floor(room), ChainMost))
+			budget[i] = min(uint64(math.Min(room, unaffordable)), ChainMost)
 		}
 	}
 	// The largest number whose mu keeps to delta, bit by bit: delta rises with mu.

@@ -126,6 +126,7 @@ func TestChainLedgerOfMixedRounds(t *testing.T) {
 	least, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.5, NoiseMultiplier: 1e-6})
 	require.NoError(t, err)
 	for i := range least {
+		require.Equal(t, uint64(accountant.ChainMost), budget[i])
 		require.Less(t, budget[i], least[i], "no epsilon pays for what a column cannot hold")
 	}
 	all, err := accountant.ChainEpsilon(least, 1e-6)
