@@ -7,9 +7,9 @@ import (
 
 // ChainOrders are the orders at which a chain keeps divergences in its ledger: a fifth apart in
 // alpha-1. At the rates and noises of the presets the best of them gives the epsilon of the best of
-// all within 0.5 %. Elsewhere up to a fifth more was seen, and with much noise more than that, because no order is
-// above the last: twice at rate 0.01 and noise 40, for example; never less. Their number and order
-// are consensus: params.LedgerColumns, app/SPEC.md.
+// all within 0.5 %. Elsewhere up to a fifth more was seen, and with much noise more than that,
+// because no order is above the last: twice at rate 0.01 and noise 40, for example; never less. Their
+// number and order are consensus: params.LedgerColumns, app/SPEC.md.
 var ChainOrders = [...]float64{
 	1.1, 1.12, 1.14, 1.17, 1.21, 1.25, 1.3, 1.36, 1.43, 1.52, 1.62, 1.74, 1.89, 2.07, 2.28, 2.54, 2.85, 3.22, 3.66, 4.19,
 	4.83, 5.6, 6.52, 7.62, 8.95, 11, 12, 15, 17, 21, 25, 29, 35, 42, 50, 60, 72, 86, 103, 123, 148, 177, 213, 255, 306,
