@@ -35,7 +35,7 @@ func TestSpends(t *testing.T) {
 	require.NoError(t, err)
 	claimed := spend(func(s *app.State) { s.Params, s.Participants[0].Spent = lemma, lemma.Privacy.Pay(nil) })
 	require.Equal(t, 0.02, claimed.Lemma1Epsilon, "the claim, beside what is true")
-	require.Equal(t, 0.16, claimed.Budget)
+	require.Equal(t, 0.15, claimed.Budget)
 	require.Zero(t, holds.Lemma1Epsilon)
 
 	for _, s := range []query.Spend{

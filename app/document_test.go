@@ -36,8 +36,8 @@ func TestDocument(t *testing.T) {
 		},
 		"privacy.cost[0] is 0": func(d *app.Document) {
 			d.Params.Privacy.Epsilon, d.Params.Privacy.Delta = 1, 1e-6
-			d.Params.Privacy.Cost, d.Params.Privacy.Budget = make([]uint64, params.LedgerOrders),
-				make([]uint64, params.LedgerOrders)
+			d.Params.Privacy.Cost, d.Params.Privacy.Budget = make([]uint64, params.LedgerColumns),
+				make([]uint64, params.LedgerColumns)
 		},
 	} {
 		var d app.Document

@@ -1,22 +1,35 @@
 package app_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/privacy/floor"
 )
 
 // TestNormFloor: G6 rejects vectors without noise, and vectors that are too long, in the pool. The
-// bounds depend on the number of the participant's releases.
+// bounds depend on the number of the participant's releases, and on whether a batch is sampled: one that
+// is not has a known size.
 func TestNormFloor(t *testing.T) {
-	s := apptest.State(4, apptest.Noisy)
-	noise := floor.Noise{Std: 2.67 / 1500, Momentum: 0.9, Signal: 1 + 8/38.72983346207417, Step: 5.1e-5, Dim: 1970}
+	const sampled = 1 + 8/38.72983346207417
+	for rate, signal := range map[float64]float64{0.1: sampled, 0.999: sampled, 1: 1, 0: 1} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) { checkNorms(t, rate, signal) })
+	}
+}
+
+func checkNorms(t *testing.T, rate, signal float64) {
+	const step = 0.002 // so that the bounds of the signals lie several q apart
+	s := apptest.State(4, apptest.Noisy, func(p *params.Params) {
+		p.Privacy.SamplingRate, p.Privacy.NoiseMultiplier, p.Grid.Step = rate, 60, step
+	})
+	noise := floor.Noise{Std: 60.0 / 1500, Momentum: 0.9, Signal: signal, Step: step, Dim: 1970}
 	least, greatest := noise.Bounds(1, 1)
 	send := func(q int64) error {
 		v := gradients.NewVector(gradients.Int8, 1970)

@@ -26,8 +26,18 @@
 // computes the divergence of the Poisson-subsampled Gaussian hold unchanged, the sums being over
 // integers and the shifts integer vectors; at orders between they differ by less than float64
 // shows. So the accountant's epsilon for z is that of the discrete mechanism. All that follows, the
-// division by B included, is post-processing. Neither kind of noise mends a sum whose float64 value
-// is off: that the sum of clipped gradients is exact to far below h is the model's part.
+// division by B included, is post-processing.
+//
+// Where every round takes all records, the mu of the continuous mechanism holds as well. Draw x from
+// N(m, sigma²(1-1e-9)) around an integer m, and then an integer y from the discrete Gaussian around x
+// of the remaining variance s² = 1e-9 sigma². That is post-processing of x, and y has the discrete
+// Gaussian of sigma around m up to a factor of 1 ± 5 exp(-2π²s²) (Peikert, "An efficient and parallel
+// Gaussian sampler for lattices", 2010): sigma being 2^26 steps or more, a factor of 1 ±
+// exp(-10^7) in every coordinate of every round. The accountant rounds mu² up by 1e-8 of it, which is
+// more than the 1e-9 and these factors together.
+//
+// Neither kind of noise mends a sum whose float64 value is off: that the sum of clipped gradients is
+// exact to far below h is the model's part.
 //
 // The guarantee holds per release. Each call of Release spends budget, whether its result is used
 // or not: a vector once broadcast is sent again unchanged, never released again. [Snapshot] carries

@@ -37,7 +37,7 @@ func TestHomePolicy(t *testing.T) {
 
 	// Costs of zero and an unlimited budget in the parameters have no effect.
 	q := p.Privacy
-	q.Cost, q.Budget = make([]uint64, params.LedgerOrders), make([]uint64, params.LedgerOrders)
+	q.Cost, q.Budget = make([]uint64, params.LedgerColumns), make([]uint64, params.LedgerColumns)
 	for i := range q.Cost {
 		q.Cost[i], q.Budget[i] = 1, 1<<60
 	}

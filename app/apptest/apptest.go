@@ -90,8 +90,8 @@ func CommitReveal(p *params.Params) { p.Election.CommitReveal = true }
 func Budgeted(rounds uint64) func(*params.Params) {
 	return func(p *params.Params) {
 		p.Privacy.Epsilon, p.Privacy.Delta = 1, 1e-6
-		p.Privacy.Cost = make([]uint64, params.LedgerOrders)
-		p.Privacy.Budget = make([]uint64, params.LedgerOrders)
+		p.Privacy.Cost = make([]uint64, params.LedgerColumns)
+		p.Privacy.Budget = make([]uint64, params.LedgerColumns)
 		for i := range p.Privacy.Cost {
 			p.Privacy.Cost[i] = uint64(1000 * (i + 1))
 			p.Privacy.Budget[i] = 5 // at all other orders the budget pays for no gradient

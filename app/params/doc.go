@@ -4,6 +4,6 @@
 // and the noise in an honest vector.
 //
 // Every node must accept the same parameters, so nothing here depends on the machine. Units:
-// reputations in parts per million, the ledger in 1e-9 nats of Renyi divergence, sizes in bytes,
+// reputations in parts per million, the ledger in 1e-9 nats of Renyi divergence and 1e-12 of mu², sizes in bytes,
 // the tolerance in grid steps.
 package params

@@ -1,14 +1,20 @@
 package params
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
-// LedgerOrders is the number of orders of Renyi divergence in the ledger. The accountant chooses
-// the orders (app/SPEC.md lists them). The chain computes no divergence: it only adds the integer
-// costs in the ledger, and compares the sums with the budget.
-const LedgerOrders = 47
+// LedgerColumns is the number of columns of the ledger: 47 orders of Renyi divergence, and mu² of
+// Gaussian differential privacy. The accountant chooses the orders and the units (app/SPEC.md lists
+// them). The chain computes no divergence: it only adds the integer costs in the ledger, and compares
+// the sums with the budget. Before version 7 of the state machine the column of mu² did not exist.
+const LedgerColumns = ledgerOrders + 1
 
-// maxLedger is the max value of an entry of Cost or Budget, in 1e-9 nats. It is low enough that sums
-// do not overflow.
+const ledgerOrders = 47
+
+// maxLedger is the max value of an entry of Cost or Budget. It is low enough that sums do not
+// overflow. As a cost it says that a column knows no bound.
 const maxLedger = 1 << 62
 
 // ValidateLedger rejects a budget that is incomplete or pays for no participation.
@@ -24,13 +30,14 @@ func (p Privacy) ValidateLedger() error {
 			MechanismGaussian)
 	case !positive(p.Epsilon) || !(p.Delta > 0 && p.Delta < 1):
 		return fmt.Errorf("privacy.epsilon is %g and delta %g, want above 0 and within (0, 1)", p.Epsilon, p.Delta)
-	case len(p.Cost) != LedgerOrders || len(p.Budget) != LedgerOrders:
-		return fmt.Errorf("privacy.cost has %d and budget %d entries, want %d", len(p.Cost), len(p.Budget), LedgerOrders)
+	case len(p.Cost) != len(p.Budget) || len(p.Cost) != LedgerColumns && len(p.Cost) != ledgerOrders:
+		return fmt.Errorf("privacy.cost has %d and budget %d entries, want %d, or %d as before version 7", len(p.Cost),
+			len(p.Budget), LedgerColumns, ledgerOrders)
 	}
 	return p.validateEntries()
 }
 
-// validateEntries checks the entries of Cost and Budget, each of which belongs to one order of RDP.
+// validateEntries checks the entries of Cost and Budget, each of which belongs to one column.
 func (p Privacy) validateEntries() error {
 	for i := range p.Cost {
 		if p.Cost[i] == 0 || p.Cost[i] > maxLedger || p.Budget[i] > maxLedger {
@@ -44,8 +51,20 @@ func (p Privacy) validateEntries() error {
 	return nil
 }
 
+// Entry returns an entry of a ledger. An empty ledger stands for zeros. An entry that another ledger
+// lacks was not counted, so it is the largest cost.
+func Entry(ledger []uint64, column int) uint64 {
+	switch {
+	case column < len(ledger):
+		return ledger[column]
+	case len(ledger) == 0:
+		return 0
+	}
+	return maxLedger
+}
+
 // Participations returns the number of further gradients that the budget pays for after the spent
-// costs, at the order that allows the most gradients. Without a budget the number is the max of
+// costs, in the column that allows the most gradients. Without a budget the number is the max of
 // uint64.
 func (p Privacy) Participations(spent []uint64) uint64 {
 	if len(p.Cost) == 0 {
@@ -53,11 +72,7 @@ func (p Privacy) Participations(spent []uint64) uint64 {
 	}
 	var most uint64
 	for i, cost := range p.Cost {
-		var used uint64
-		if i < len(spent) {
-			used = spent[i]
-		}
-		if budget := p.Budget[i]; used < budget {
+		if used, budget := Entry(spent, i), p.Budget[i]; used < budget {
 			most = max(most, (budget-used)/cost)
 		}
 	}
@@ -66,14 +81,21 @@ func (p Privacy) Participations(spent []uint64) uint64 {
 
 // Pay returns the spent costs after one more participation, in a new slice. Without a ledger it
 // returns spent itself.
-func (p Privacy) Pay(spent []uint64) []uint64 {
+func (p Privacy) Pay(spent []uint64) []uint64 { return p.PayFor(spent, 1) }
+
+// PayFor is like Pay, for a number of participations. An entry stays at twice the largest cost at
+// most.
+func (p Privacy) PayFor(spent []uint64, participations uint64) []uint64 {
 	if len(p.Cost) == 0 {
 		return spent
 	}
-	after := make([]uint64, LedgerOrders)
-	copy(after, spent)
+	after := make([]uint64, max(len(p.Cost), len(spent)))
 	for i := range after {
-		after[i] = min(after[i]+p.Cost[i], maxLedger*2)
+		over, cost := bits.Mul64(Entry(p.Cost, i), participations)
+		sum, carry := bits.Add64(Entry(spent, i), cost, 0)
+		if after[i] = min(sum, maxLedger*2); over+carry > 0 {
+			after[i] = maxLedger * 2
+		}
 	}
 	return after
 }

@@ -831,9 +831,10 @@ type Privacy struct {
 	Epsilon          float64 `protobuf:"fixed64,8,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
 	Delta            float64 `protobuf:"fixed64,9,opt,name=delta,proto3" json:"delta,omitempty"`
 	// The ledger: what one participation costs, and what a participant may spend
-	// in all, in 1e-9 nats of Renyi divergence at the ledger's orders, in order. A
-	// gradient is within the budget if it is so at any order. Both follow from the
-	// numbers above by the accountant; the chain compares integers.
+	// in all, in 1e-9 nats of Renyi divergence at the ledger's orders, in order, and
+	// behind them in 1e-12 of mu^2. A gradient is within the budget if it is so in
+	// any column. Both follow from the numbers above by the accountant; the chain
+	// compares integers.
 	Cost   []uint64 `protobuf:"varint,10,rep,packed,name=cost,proto3" json:"cost,omitempty"`
 	Budget []uint64 `protobuf:"varint,11,rep,packed,name=budget,proto3" json:"budget,omitempty"`
 	// noise_floor rejects vectors whose norm no honest one has, and

@@ -20,17 +20,25 @@ const (
 const batchSlack = 8
 
 // Noise returns the properties of the noise in an honest vector, from which package floor bounds the
-// vector's norm.
+// vector's norm. A sum over a batch of fixed size is at most batch times the clip norm. So is one over
+// all of a participant's rows, because its worker projects the sum of more rows.
 func (p Params) Noise() floor.Noise {
-	batch := float64(p.Privacy.Batch)
+	batch, slack := float64(p.Privacy.Batch), 0.0
+	if p.Privacy.Samples() {
+		slack = float64(p.Privacy.Clip*batchSlack) / math.Sqrt(batch)
+	}
 	return floor.Noise{
 		Std:      float64(p.Privacy.NoiseMultiplier*p.Privacy.Clip) / batch,
 		Momentum: p.Privacy.WorkerMomentum,
-		Signal:   p.Privacy.Clip + float64(p.Privacy.Clip*batchSlack)/math.Sqrt(batch),
+		Signal:   p.Privacy.Clip + slack,
 		Step:     p.Grid.Step,
 		Dim:      p.Model.Dim(),
 	}
 }
+
+// Samples reports whether a round draws a batch of unknown size. At rate 1 a round takes all rows, and
+// at rate 0 a batch of fixed size.
+func (p Privacy) Samples() bool { return p.SamplingRate > 0 && p.SamplingRate < 1 }
 
 // Fits returns the number of examples for which the batch size is meant: Batch/SamplingRate. ok
 // reports whether the given number of examples is at least half and at most twice that number. A

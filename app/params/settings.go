@@ -127,12 +127,17 @@ func textOf(name string, value any) string {
 	if value == nil {
 		return NotSet
 	}
+	unit := Meanings[name].Unit
 	if x, ok := value.([]any); ok && len(x) > 8 {
-		return fmt.Sprintf("%d values, from %s to %s", len(x), textOf(name, x[0]), textOf(name, x[len(x)-1]))
+		last := len(x) - 1
+		if unit == "nats" { // the ledger's last column has another unit
+			last = min(last, ledgerOrders-1)
+		}
+		return fmt.Sprintf("%d values, from %s to %s", len(x), textOf(name, x[0]), textOf(name, x[last]))
 	}
 	n, ok := value.(json.Number)
 	x, err := n.Float64()
-	switch unit := Meanings[name].Unit; {
+	switch {
 	case !ok || err != nil:
 		return cmp.Or(shorten(fmt.Sprint(value)), `""`)
 	case unit == "%":

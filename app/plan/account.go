@@ -3,8 +3,8 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"math"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -53,6 +53,9 @@ func (in Input) step(multiplier float64) accountant.Step {
 		Mechanism: accountant.Mechanism{SamplingRate: in.SamplingRate, NoiseMultiplier: multiplier}, Rounds: in.Rounds,
 	}
 }
+
+// nearest returns the accountant that comes closest to the chain's ledger.
+func (in Input) nearest() Accountant { return Accountant(accountant.ChainMethod(in.SamplingRate)) }
 
 // account computes the noise multiplier for the target epsilon, or the epsilon for the given noise
 // multiplier, with the input's accountant.
@@ -123,9 +126,9 @@ func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibra
 	}.Calibrate(samplingRate)
 }
 
-// Ledger holds what a plan costs on the chain's ledger. The ledger adds up RDP in integer
-// arithmetic, at a fixed list of orders. So the ledger's epsilon can be higher than the epsilon of
-// the other accountants.
+// Ledger holds what a plan costs on the chain's ledger. The ledger adds up integers: RDP at a fixed
+// list of orders, and mu² where a round takes all samples. So the ledger's epsilon can be higher than
+// the epsilon of the other accountants.
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // the epsilon after all rounds
 	Rounds  *uint64 `json:"rounds,omitempty"` // the rounds that the target epsilon pays for; null without a target epsilon
@@ -142,42 +145,26 @@ func (in Input) ledger(multiplier, targetEpsilon float64) (Ledger, error) {
 	if err != nil {
 		return Ledger{}, err
 	}
-	total := make([]uint64, len(costs))
-	for i, cost := range costs {
-		total[i] = math.MaxUint64
-		if cost <= math.MaxUint64/uint64(in.Rounds) {
-			total[i] = cost * uint64(in.Rounds)
-		}
-	}
+	chain := params.Privacy{Cost: costs}
 	var l Ledger
-	if l.Epsilon, err = accountant.ChainEpsilon(total, in.Delta); err != nil || targetEpsilon == 0 {
+	l.Epsilon, err = accountant.ChainEpsilon(chain.PayFor(nil, uint64(in.Rounds)), in.Delta)
+	if err != nil || targetEpsilon == 0 {
 		return l, err
 	}
-	budget, err := accountant.ChainBudget(targetEpsilon, in.Delta)
-	if err != nil {
+	if chain.Budget, err = accountant.ChainBudget(targetEpsilon, in.Delta); err != nil {
 		return l, err
 	}
-	pays := maxRounds(costs, budget)
+	pays := chain.Participations(nil)
 	l.Rounds = &pays
 	for z := multiplier; pays < uint64(in.Rounds) && z < 2*multiplier; {
 		z *= 1.001
-		costs, err := accountant.ChainCosts(in.step(z).Mechanism)
-		if err != nil {
+		if chain.Cost, err = accountant.ChainCosts(in.step(z).Mechanism); err != nil {
 			return l, nil // the accountant accepts no larger noise: LeastMultiplier stays 0
 		}
-		if maxRounds(costs, budget) >= uint64(in.Rounds) {
+		if chain.Participations(nil) >= uint64(in.Rounds) {
 			l.LeastMultiplier = z
 			break
 		}
 	}
 	return l, nil
-}
-
-// maxRounds returns the number of rounds that a budget pays for, at the order that allows the most
-// rounds.
-func maxRounds(costs, budget []uint64) (rounds uint64) {
-	for i, cost := range costs {
-		rounds = max(rounds, budget[i]/cost)
-	}
-	return rounds
 }

@@ -50,9 +50,9 @@ type Input struct {
 	Momentum float64 // beta, the workers' momentum
 	Rounds   int     // T, the number of rounds
 
-	Accountant      Accountant
-	Epsilon         float64 // the target epsilon; exactly one of Epsilon and NoiseMultiplier is above 0
-	NoiseMultiplier float64 // z, the noise's std divided by Clip; 0 if Epsilon is given
+	Accountant      Accountant // empty means the one that comes closest to the chain's ledger
+	Epsilon         float64    // the target epsilon; exactly one of Epsilon and NoiseMultiplier is above 0
+	NoiseMultiplier float64    // z, the noise's std divided by Clip; 0 if Epsilon is given
 	Delta           float64
 	LearningRate    float64 // gamma, for Lemma 1 only; 0 means the prototype's 0.01, because the paper states none
 }
@@ -95,6 +95,7 @@ func (in Input) fillIn() (Input, rules.Rule, error) {
 	if in.Batch == 0 {
 		in.Batch = max(1, int(math.Round(in.SamplingRate*float64(in.Samples))))
 	}
+	in.Accountant = cmp.Or(in.Accountant, in.nearest())
 	if in.LearningRate == 0 {
 		in.LearningRate = prototypeLearningRate
 	}

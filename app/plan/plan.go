@@ -109,10 +109,10 @@ func Make(in Input) (Plan, error) {
 	return p, nil
 }
 
-// spend returns the accountant's result and the chain's ledger. The ledger is an RDP accountant
-// too, but has fewer orders and rounds each cost up, so the ledger's epsilon is higher. For a
-// target epsilon and the RDP accountant, spend therefore raises the noise until the target epsilon
-// pays for all rounds in the ledger. It does so only if less than twice the noise is enough.
+// spend returns the accountant's result and the chain's ledger. The ledger has fewer orders than the
+// RDP accountant and rounds each cost up, so the ledger's epsilon is higher. For a target epsilon and
+// the accountant that comes closest to the ledger, spend therefore raises the noise until the target
+// epsilon pays for all rounds in the ledger. It does so only if less than twice the noise is enough.
 func (in Input) spend() (privacyCost, Ledger, error) {
 	s, err := in.account()
 	if err != nil {
@@ -123,7 +123,7 @@ func (in Input) spend() (privacyCost, Ledger, error) {
 		target = 0
 	}
 	ledger, err := in.ledger(s.multiplier, target)
-	if err != nil || in.Accountant != RDP || ledger.LeastMultiplier == 0 {
+	if err != nil || in.Accountant != in.nearest() || ledger.LeastMultiplier == 0 {
 		return s, ledger, err
 	}
 	raised := in

@@ -52,8 +52,8 @@ func (in Input) warnings(p Plan) []string {
 		if l.LeastMultiplier > 0 {
 			cure += fmt.Sprintf(" or a noise multiplier of %.4g", math.Ceil(l.LeastMultiplier*1e3)/1e3)
 		}
-		add("the chain's ledger (RDP at 47 orders) pays for %d of %d rounds with a budget of epsilon %v: %s", *l.Rounds,
-			in.Rounds, in.Epsilon, cure)
+		add("the chain's ledger pays for %d of %d rounds with a budget of epsilon %v: %s", *l.Rounds, in.Rounds,
+			in.Epsilon, cure)
 	}
 	if in.Fits != 0 {
 		cure := fmt.Sprintf("--examples %d", in.Samples)

@@ -64,21 +64,12 @@ func EpsilonWith(p params.Privacy, spent []uint64, participations uint64) (float
 	if len(p.Cost) == 0 || participations == 0 && len(spent) == 0 {
 		return 0, nil
 	}
-	all := make([]uint64, len(p.Cost))
-	copy(all, spent)
-	for i, c := range p.Cost {
-		if participations > 0 && c > (math.MaxUint64-all[i])/participations {
-			all[i] = math.MaxUint64
-			continue
-		}
-		all[i] += c * participations
-	}
-	return accountant.ChainEpsilon(all, p.Delta)
+	return accountant.ChainEpsilon(p.PayFor(spent, participations), p.Delta)
 }
 
-// OwnLedger returns p with a participant's own ledger in place of the chain's. At each order of RDP,
-// the cost of a round is the cost that this program computes, or the cost in p if that is higher.
-// The budget follows from epsilon and delta, which the participant chooses.
+// OwnLedger returns p with a participant's own ledger in place of the chain's. In each column, the
+// cost of a round is the cost that this program computes, or the cost in p if that is higher. The
+// budget follows from epsilon and delta, which the participant chooses.
 func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error) {
 	cost, err := accountant.ChainCosts(MechanismOf(p))
 	if err != nil {
@@ -111,7 +102,7 @@ func CheckLedger(all params.Params) error {
 	if err != nil {
 		return err
 	}
-	for i := range costs {
+	for i := range p.Cost {
 		// Another machine's exp and log may differ in the last bit.
 		if near := costs[i] - costs[i]/1e12; p.Cost[i] < near {
 			return fmt.Errorf("privacy.cost[%d] is %d, by the accountant it is %d", i, p.Cost[i], costs[i])

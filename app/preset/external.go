@@ -100,7 +100,8 @@ const maxMultiplier = 1e5
 // for all rounds. The search starts at the accountant's multiplier, which may be too small, because
 // the ledger rounds costs up. More noise never costs more.
 func leastNoise(p *params.Params) error {
-	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon,
+	rate := p.Privacy.SamplingRate
+	z, err := accountant.NoiseMultiplier(accountant.ChainMethod(rate), rate, int(p.Training.Rounds), p.Privacy.Epsilon,
 		p.Privacy.Delta)
 	if err != nil {
 		return err

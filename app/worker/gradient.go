@@ -132,7 +132,7 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 }
 
 // makeGradient waits until the worker may compute (acquireTurn), computes the round's gradient, and
-// lets the signer sign it. costs has the participant's privacy cost at each RDP order, without this
+// lets the signer sign it. costs has the participant's privacy cost in each column, without this
 // gradient.
 func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uint64) (*tx.Tx, model.Stats, error) {
 	if err := w.acquireTurn(ctx); err != nil {

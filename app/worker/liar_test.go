@@ -89,8 +89,8 @@ func TestOwnBudgetBoundsGradients(t *testing.T) {
 	}}
 	conf := config(t)
 	conf.Policy = func(worker.Task) (params.Privacy, error) {
-		own := params.Privacy{Epsilon: 1, Delta: 1e-6, Cost: make([]uint64, params.LedgerOrders),
-			Budget: make([]uint64, params.LedgerOrders)}
+		own := params.Privacy{Epsilon: 1, Delta: 1e-6, Cost: make([]uint64, params.LedgerColumns),
+			Budget: make([]uint64, params.LedgerColumns)}
 		for i := range own.Cost {
 			own.Cost[i], own.Budget[i] = 10, 44
 		}

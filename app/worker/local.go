@@ -97,7 +97,7 @@ func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) 
 	}
 	for i, spent := range l.journal.Entry.Spent {
 		if i >= len(r.Spent) || r.Spent[i] < spent {
-			return nil, fmt.Errorf("%w: the request's ledger is below the journal's at order %d", ErrSigned, i)
+			return nil, fmt.Errorf("%w: the request's ledger is below the journal's in column %d", ErrSigned, i)
 		}
 	}
 	g := &tx.Gradient{Epoch: r.Epoch, Round: r.Round, Participant: r.Participant, Payload: r.Payload, Late: r.Late,

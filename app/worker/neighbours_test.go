@@ -54,13 +54,43 @@ func (r rowsAsExamples) ClippedSum(ctx context.Context, dst, x []float64, picked
 // for built-in and external models. The coins are one word for each example in order, so the other
 // examples keep theirs if the last one is removed.
 func TestOneExampleMovesTheSumByOneClip(t *testing.T) {
+	for _, rate := range []float64{0.1, 1} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) { moveSums(t, rate) })
+	}
+}
+
+// TestManyRowsAreAdmitted: where a round takes all rows, the vector of a participant that has many times
+// the declared number, and whose gradients agree, keeps to the bound that validators check (G6), which
+// is that of the clip norm.
+func TestManyRowsAreAdmitted(t *testing.T) {
 	p := neighbourParams()
+	p.Privacy.SamplingRate, p.Privacy.Batch, p.Privacy.WorkerMomentum = 1, 100, 0
+	p.Privacy.NoiseMultiplier = 0.1 // so that the noise hides no excess
+	p.Grid.Step = p.Privacy.Clip / 100
+	require.Equal(t, p.Privacy.Clip, p.Noise().Signal)
+	for _, rows := range []int{50, 100, 1000} {
+		trainer, err := NewTrainer(p, agreeing(rows), privacy.NewTestSource(uint64(rows)))
+		require.NoError(t, err)
+		v, _ := trainer.Step(make([]float64, p.Model.Dim()))
+		require.Len(t, trainer.batch, rows)
+		norm := math.Sqrt(float64(v.SquaredNorm())) * p.Grid.Step
+		require.InDelta(t, min(1, float64(rows)/100), norm, 0.05, "%d rows", rows)
+		_, greatest := p.Noise().Bounds(1, 1)
+		require.LessOrEqual(t, v.SquaredNorm(), greatest)
+	}
+}
+
+func moveSums(t *testing.T, rate float64) {
+	p := neighbourParams()
+	p.Privacy.SamplingRate = rate
 	largest := stage.Pick(20_000, 60_000, 60_000)
 	data := agreeing(60_000)
 	for _, n := range []int{100, 14_000, 15_000, 15_100, 16_000, 20_000, 60_000} {
 		if n > largest {
 			continue
 		}
+		many := n == 60_000 // four times the examples for which the batch is meant, so that the bound applies
+		n = int(math.Round(float64(n) * 0.1 / rate))
 		sums := map[string][][]float64{}
 		for _, rows := range []int{n, n - 1} {
 			part := mnist.Features{X: data.X[:rows*data.Inputs], Labels: data.Labels[:rows], Inputs: data.Inputs}
@@ -89,7 +119,7 @@ func TestOneExampleMovesTheSumByOneClip(t *testing.T) {
 				}
 				require.LessOrEqual(t, math.Sqrt(apart), p.Privacy.Clip+1e-9, fmt.Sprintf("%s, %d examples", kind, n))
 				require.LessOrEqual(t, math.Sqrt(norm), radius(p)+1e-9)
-				if n == 60_000 { // four times the examples for which the batch is meant, so that the bound applies
+				if many {
 					require.Greater(t, math.Sqrt(norm), 0.999*radius(p))
 				}
 			}

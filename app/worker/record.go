@@ -2,9 +2,9 @@ package worker
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/privacy"
 )
@@ -50,16 +50,12 @@ func (r *Record) gradient(epoch, round uint64) (*tx.Tx, error) {
 		g.Epoch, g.Round, epoch, round)
 }
 
-// maxCosts returns, at each RDP order, the larger of two costs: the cost in the chain's ledger and
-// the cost in the worker's own ledger.
+// maxCosts returns, in each column, the larger of two costs: the cost in the chain's ledger and the
+// cost in the worker's own ledger.
 func (r *Record) maxCosts(chain []uint64) []uint64 {
-	out := slices.Clone(chain)
-	for i, own := range r.Entry.Spent {
-		if i < len(out) {
-			out[i] = max(out[i], own)
-		} else {
-			out = append(out, own)
-		}
+	out := make([]uint64, max(len(chain), len(r.Entry.Spent)))
+	for i := range out {
+		out[i] = max(params.Entry(chain, i), params.Entry(r.Entry.Spent, i))
 	}
 	return out
 }

@@ -72,7 +72,7 @@ type GradientRequest struct {
 	CommitFirst bool   `json:"commit_first,omitempty"` // whether the commitment has the VRF proof, and the gradient none
 	Observed
 	Mechanism *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient; nil without momentum
-	Spent     []uint64   `json:"spent"`               // the total privacy cost at each RDP order, with this gradient
+	Spent     []uint64   `json:"spent"`               // the total privacy cost in each column, with this gradient
 	Counted   uint64     `json:"counted"`             // the number of its gradients that the chain has counted
 }
 
@@ -88,11 +88,11 @@ func (r *GradientRequest) check() error {
 		return fmt.Errorf("%w: a payload of %d bytes, want at most %d", ErrSigned, len(r.Payload), maxPayload)
 	case momentum > maxMomentum:
 		return fmt.Errorf("%w: a momentum of %d bytes, want at most %d", ErrSigned, momentum, maxMomentum)
-	case len(r.Spent) > params.LedgerOrders:
-		return fmt.Errorf("%w: a ledger of %d orders, want at most %d", ErrSigned, len(r.Spent), params.LedgerOrders)
 	case max(len(r.Late), len(r.Failed)) > gradients.MaxParticipants:
 		return fmt.Errorf("%w: %d late and %d failed participants, want at most %d", ErrSigned, len(r.Late), len(r.Failed),
 			gradients.MaxParticipants)
+	case len(r.Spent) > params.LedgerColumns:
+		return fmt.Errorf("%w: a ledger of %d columns, want at most %d", ErrSigned, len(r.Spent), params.LedgerColumns)
 	case r.Counted > math.MaxInt64:
 		return fmt.Errorf("%w: %d gradients counted, want at most %d", ErrSigned, r.Counted, math.MaxInt64)
 	}

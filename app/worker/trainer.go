@@ -116,11 +116,11 @@ func newTrainer(p params.Params, units int, source *privacy.Source) (*Trainer, e
 }
 
 // radius returns the max norm of a sum of clipped gradients. Validators may reject a vector that is
-// made of a longer sum (SPEC, G6). The bound allows for a batch eight standard deviations above the
-// expected size. If a participant has the number of examples that the parameters assume,
+// made of a longer sum (SPEC, G6). The bound allows for a sampled batch eight standard deviations above
+// the expected size. If a participant has the number of examples that the parameters assume,
 // batch/sampling_rate, its sums stay within the bound. With more examples a sum may reach the bound.
 func radius(p params.Params) float64 {
-	if !p.Privacy.NoiseFloor || p.Privacy.SamplingRate == 0 {
+	if !p.Privacy.NoiseFloor {
 		return math.Inf(1)
 	}
 	return float64(p.Privacy.Batch) * p.Noise().Signal

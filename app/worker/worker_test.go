@@ -314,11 +314,11 @@ func (c spender) Await(ctx context.Context, pub []byte, last *worker.Task) (*wor
 	}
 	p := &task.Params.Privacy
 	p.Epsilon, p.Delta = 2, 1e-6
-	p.Cost, p.Budget = make([]uint64, params.LedgerOrders), make([]uint64, params.LedgerOrders)
+	p.Cost, p.Budget = make([]uint64, params.LedgerColumns), make([]uint64, params.LedgerColumns)
 	for i := range p.Cost {
 		p.Cost[i], p.Budget[i] = 10, 50
 	}
-	task.Participant.Spent = make([]uint64, params.LedgerOrders)
+	task.Participant.Spent = make([]uint64, params.LedgerColumns)
 	for i := range task.Participant.Spent {
 		task.Participant.Spent[i] = 10 * c.counted
 	}

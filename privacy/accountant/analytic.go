@@ -38,7 +38,7 @@ func analyticDelta(mu, epsilon float64) float64 {
 
 // analyticEpsilon returns the smallest epsilon at delta, by bisection to the last bits, from above.
 func analyticEpsilon(mu, delta float64) float64 {
-	if analyticDelta(mu, 0) <= delta {
+	if mu == 0 || analyticDelta(mu, 0) <= delta {
 		return 0
 	}
 	// The tail of the loss N(mu²/2, mu²) alone bounds delta, so this is large enough.

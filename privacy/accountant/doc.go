@@ -40,10 +40,11 @@
 //     Epsilon is within 0.01 % above the truth, delta within 1 %, unless that takes too large a
 //     grid: with a million rounds, or where large losses are rare. Milliseconds for 100 rounds, a
 //     second or so at worst. Never above RDP. Monotone up to the grid's error.
-//   - [Analytic]: exact, for q = 1.
+//   - [Analytic]: exact, for q = 1: rounds that take all records are together one Gaussian, whose mu²
+//     is the sum of theirs (Gaussian differential privacy).
 //
-// No method is the central limit theorem ("Gaussian differential privacy"), which reports less than
-// what is spent. All arithmetic is in float64; PLD carries a bound on its own rounding errors. The
+// No method is the central limit theorem, which takes sampled rounds for such a Gaussian and reports
+// less than what is spent. All arithmetic is in float64; PLD carries a bound on its own rounding errors. The
 // functions of exp, log and erfc may differ in the last bit between machines: nothing here belongs
 // on a consensus path. Agree on the integers that [ChainCosts] and [ChainBudget] return.
 //
@@ -58,6 +59,7 @@
 //     arXiv:2004.00010, proposition 12
 //   - Balle, Wang, "Improving the Gaussian mechanism for differential privacy", 2018,
 //     arXiv:1805.06530, theorem 8
+//   - Dong, Roth, Su, "Gaussian differential privacy", 2019, arXiv:1905.02383, corollary 3.3
 //   - Koskela, Jälkö, Honkela, "Computing tight differential privacy guarantees using FFT", 2020,
 //     arXiv:1906.03049
 //   - Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete

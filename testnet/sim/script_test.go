@@ -67,7 +67,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 				preset.SetProposers(&q.Election, int(q.Rule.Byzantine))
 				if pays := arg("budget", 0); pays > 0 {
 					q.Privacy.Epsilon, q.Privacy.Delta = 1, 1e-6
-					for range params.LedgerOrders {
+					for range params.LedgerColumns {
 						q.Privacy.Cost = append(q.Privacy.Cost, 1000)
 						q.Privacy.Budget = append(q.Privacy.Budget, uint64(1000*pays))
 					}

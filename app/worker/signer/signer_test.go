@@ -197,7 +197,7 @@ func TestJournalStaysReadable(t *testing.T) {
 	require.NoError(t, err)
 	for _, change := range []func(*worker.GradientRequest){
 		func(r *worker.GradientRequest) { r.Payload = make([]byte, 2*gradients.MaxDim+1) },
-		func(r *worker.GradientRequest) { r.Spent = make([]uint64, params.LedgerOrders+1) },
+		func(r *worker.GradientRequest) { r.Spent = make([]uint64, params.LedgerColumns+1) },
 		func(r *worker.GradientRequest) { r.Counted = math.MaxUint64 },
 		func(r *worker.GradientRequest) { require.NoError(t, json.Unmarshal(longMomentum(), r)) },
 	} {

@@ -23,9 +23,9 @@ func (w *writer) privacy() error {
 	w.Say(w.state("params"), "Sampling: %s.", sampling(p))
 	if app.Accounted(s.Params, s.Epochs) {
 		w.Say(w.state("params"),
-			"Privacy parameters and accountant: the chain's ledger adds up Renyi divergences at %d orders, "+
-				"and epsilon follows from them at delta %g; the budget of each participant is epsilon %g.", len(p.Cost), p.Delta,
-			p.Epsilon)
+			"Privacy parameters and accountant: the chain's ledger adds up Renyi divergences at 47 orders and, of rounds "+
+				"that take all units, mu² of Gaussian differential privacy; epsilon follows from them at delta %g, and the "+
+				"budget of each participant is epsilon %g.", p.Delta, p.Epsilon)
 	} else {
 		w.Say(w.state("params, epochs"), "Privacy parameters and accountant: NO DP GUARANTEE, an epoch has no ledger.")
 	}
@@ -103,8 +103,11 @@ func mechanism(p params.Params) string {
 }
 
 func sampling(p params.Privacy) string {
-	if p.SamplingRate == 0 {
+	switch p.SamplingRate {
+	case 0:
 		return fmt.Sprintf("batches of %d examples, for which no amplification is counted", p.Batch)
+	case 1:
+		return "none, every round takes all units of a participant"
 	}
 	return fmt.Sprintf("Poisson, each unit at rate %g in every round; which units a round drew is "+
 		"secret and never leaves "+

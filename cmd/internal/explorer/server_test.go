@@ -203,35 +203,38 @@ func TestAttackerAtAGlance(t *testing.T) {
 	require.Contains(t, get(s, "/participant/3").Body.String(), "⚠ suspect")
 }
 
-// TestSpentBy: the ledger less the costs since is what the ledger was.
+// TestSpentBy: the ledger less the costs since is what the ledger was, where batches are sampled, where
+// they are full, and where they are full after an epoch of sampled ones.
 func TestSpentBy(t *testing.T) {
-	mechanism := accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: 1.5}
-	cost, err := accountant.ChainCosts(mechanism)
+	sampled, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: 1.5})
 	require.NoError(t, err)
-	priv := params.Privacy{Cost: cost, Delta: 1e-6}
-	people := []app.Participant{{Index: 0, Spent: make([]uint64, len(cost))}, {Index: 1, Spent: make([]uint64, len(cost))}}
-	var records []*app.Record
-	var want []float64
-	for round := range uint64(20) {
-		r := &app.Record{Round: round}
-		for i := range people {
-			if i == 1 && round%3 == 0 { // absent
-				continue
+	full, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 1, NoiseMultiplier: 15})
+	require.NoError(t, err)
+	for _, c := range []struct{ before, cost []uint64 }{{nil, sampled}, {nil, full}, {sampled, full}, {full, sampled}} {
+		priv := params.Privacy{Cost: c.cost, Delta: 1e-6}
+		before := params.Privacy{Cost: c.before}.PayFor(nil, 3)
+		people := []app.Participant{{Index: 0, Spent: before}, {Index: 1, Spent: before}}
+		var records []*app.Record
+		var want []float64
+		for round := range uint64(20) {
+			r := &app.Record{Round: round}
+			for i := range people {
+				if i == 1 && round%3 == 0 { // absent
+					continue
+				}
+				r.Contributions = append(r.Contributions, app.Contribution{Participant: uint32(i)})
+				people[i].Spent = priv.Pay(people[i].Spent)
 			}
-			r.Contributions = append(r.Contributions, app.Contribution{Participant: uint32(i)})
-			for k := range cost {
-				people[i].Spent[k] += cost[k]
-			}
+			records = append(records, r)
+			epsilon, err := accountant.ChainEpsilon(people[0].Spent, priv.Delta)
+			require.NoError(t, err)
+			want = append(want, epsilon)
 		}
-		records = append(records, r)
-		epsilon, err := accountant.ChainEpsilon(people[0].Spent, priv.Delta)
-		require.NoError(t, err)
-		want = append(want, epsilon)
+		for i, got := range spentBy(priv, people, records) {
+			require.Equal(t, want[i], *got)
+		}
+		require.Nil(t, spentBy(params.Privacy{}, people, records)[3])
 	}
-	for i, got := range spentBy(priv, people, records) {
-		require.Equal(t, want[i], *got)
-	}
-	require.Nil(t, spentBy(params.Privacy{}, people, records)[3])
 }
 
 // TestSearch goes to what there is.

@@ -45,7 +45,9 @@ func spentBy(priv params.Privacy, people []app.Participant, records []*app.Recor
 			}
 			s := spent[at]
 			for k := range min(len(s), len(priv.Cost)) {
-				s[k] -= min(s[k], priv.Cost[k])
+				if s[k] <= accountant.ChainMost { // above it sums are cut off
+					s[k] -= min(s[k], priv.Cost[k])
+				}
 			}
 		}
 	}

@@ -79,7 +79,8 @@ func Private(rule string, n int, epsilon float64) (Spec, error) {
 		return Spec{}, err
 	}
 	p.Rule.Name = rule
-	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), epsilon*0.995,
+	rate := p.Privacy.SamplingRate
+	z, err := accountant.NoiseMultiplier(accountant.ChainMethod(rate), rate, int(p.Training.Rounds), epsilon*0.995,
 		preset.Delta)
 	if err != nil {
 		return Spec{}, err

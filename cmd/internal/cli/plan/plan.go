@@ -115,7 +115,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	command.Flag(cmd, &o.NoiseMultiplier, "noise-multiplier", 0, "noise over clip norm, instead of --epsilon").Positive()
 	command.Flag(cmd, &o.Delta, "delta", 1e-6, "delta of the guarantee")
 	command.Flag(cmd, (*string)(&o.Accountant), "accountant", "", "method that turns noise into epsilon: "+
-		strings.Join(plan.Accountants(), ", ")+" (default: rdp, or lemma1 where the preset's noise is Lemma 1's)").
+		strings.Join(plan.Accountants(), ", ")+" (default: rdp, analytic where a round takes all examples, or lemma1 where "+
+		"the preset's noise is Lemma 1's)").
 		Values(plan.Accountants()...)
 	command.Flag(cmd, &o.LearningRate, "learning-rate", 0, "learning rate in Lemma 1, which uses one (default: 0.01, the "+
 		"prototype's: the paper states none)")
@@ -202,7 +203,6 @@ func (o *options) take(p params.Params, examples int) {
 	o.Byzantine, o.Rule, o.Rounds = int(p.Rule.Byzantine), p.Rule.Name, int(p.Training.Rounds)
 	o.Width, o.Samples = gradients.Width(p.Grid.Width), max(1, examples/o.Participants)
 	o.NoiseFloor, o.Clip, o.Momentum = p.Privacy.NoiseFloor, p.Privacy.Clip, p.Privacy.WorkerMomentum
-	o.Accountant = plan.RDP
 	if p.Privacy.Lemma1Epsilon != 0 { // the plan then shows the lemma's claim beside the true epsilon
 		o.Accountant = plan.Lemma1
 	}

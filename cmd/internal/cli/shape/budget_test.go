@@ -29,12 +29,7 @@ func TestCheckBudgets(t *testing.T) {
 	p, err := preset.New("default", 4)
 	require.NoError(t, err)
 	rounds := p.Training.Rounds
-	spent := func(rounds uint64) (all []uint64) {
-		for _, cost := range p.Privacy.Cost {
-			all = append(all, cost*rounds)
-		}
-		return all
-	}
+	spent := func(rounds uint64) []uint64 { return p.Privacy.PayFor(nil, rounds) }
 	members := []app.Participant{{Index: 0, Active: true}, {Index: 1, Active: true, Spent: spent(rounds / 2)},
 		{Index: 2, Spent: spent(rounds)}, {Index: 3, Active: true, Spent: spent(rounds / 4)}}
 	warning, broke, err := CheckBudgets(members[:1], p)
