@@ -26,8 +26,8 @@
 // computes the divergence of the Poisson-subsampled Gaussian hold unchanged, the sums being over
 // integers and the shifts integer vectors; at orders between they differ by less than float64
 // shows. So the accountant's epsilon for z is that of the discrete mechanism. All that follows, the
-// division by B included, is post-processing. Neither kind of noise mends a sum whose float64 value
-// is off: that the sum of clipped gradients is exact to far below h is the model's part.
+// division by B included, is post-processing. Neither kind of noise mends a sum that one example
+// moves by more than C in float64: the margin of [ClipScale] rules that out.
 //
 // The guarantee holds per release. Each call of Release spends budget, whether its result is used
 // or not: a vector once broadcast is sent again unchanged, never released again. [Snapshot] carries
