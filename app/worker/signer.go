@@ -16,11 +16,13 @@ import (
 )
 
 // These constants bound, in bytes, a gradient's payload (two bytes a coordinate), a momentum (8
-// bytes a parameter), and an aggregate (Delta, and an index and a hash for each participant).
+// bytes a parameter), an aggregate (Delta, and an index and a hash for each participant), and the
+// name of a unit of privacy.
 const (
 	maxPayload   = 2 * gradients.MaxDim
 	maxMomentum  = 8 * gradients.MaxDim
 	maxAggregate = 8*gradients.MaxDim + 48*gradients.MaxParticipants + 512
+	maxUnit      = 256 // a column's name has at most 128
 )
 
 // Signer holds a participant's keys, and the journal of the gradients and aggregates that it has
@@ -68,6 +70,7 @@ type GradientRequest struct {
 	Payload     []byte     `json:"payload"`
 	Mechanism   *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient; nil without momentum
 	Spent       []uint64   `json:"spent"`               // the total privacy cost at each RDP order, with this gradient
+	Unit        string     `json:"unit"`                // the unit of privacy for which Spent counts
 	Counted     uint64     `json:"counted"`             // the number of its gradients that the chain has counted
 }
 
@@ -85,6 +88,8 @@ func (r *GradientRequest) check() error {
 		return fmt.Errorf("%w: a momentum of %d bytes, want at most %d", ErrSigned, momentum, maxMomentum)
 	case len(r.Spent) > params.LedgerOrders:
 		return fmt.Errorf("%w: a ledger of %d orders, want at most %d", ErrSigned, len(r.Spent), params.LedgerOrders)
+	case len(r.Unit) > maxUnit:
+		return fmt.Errorf("%w: a unit of %d bytes, want at most %d", ErrSigned, len(r.Unit), maxUnit)
 	case r.Counted > math.MaxInt64:
 		return fmt.Errorf("%w: %d gradients counted, want at most %d", ErrSigned, r.Counted, math.MaxInt64)
 	}
@@ -106,7 +111,7 @@ func (r *GradientRequest) addition(t *tx.Tx, previous entry) entry {
 		kept = &mechanism{Momentum: app.EncodeParameters(nil)}
 	}
 	return entry{
-		Spent: r.Spent, Signed: max(previous.Signed, r.Counted) + 1,
+		Spent: r.Spent, Unit: r.Unit, Signed: max(previous.Signed, r.Counted) + 1,
 		Gradient:  &signedTx{Epoch: r.Epoch, Round: r.Round, Raw: t.Raw},
 		Mechanism: kept,
 	}

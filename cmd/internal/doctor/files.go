@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,11 +177,16 @@ func journal(ctx context.Context, h *Home) Finding {
 	}
 	path := home.Journals(h.Config, h.App)
 	info, err := home.ReadJournal(h.Config, h.App)
+	g, noParams := home.GenesisOf(h.Config)
+	pinned, unit := cmp.Or(h.App.Worker.Unit, info.Unit), g.Params.UnitName()
 	switch {
 	case errors.Is(err, worker.ErrDamaged):
 		return fail("move the file away and start again: the worker begins a new one", "%v", err)
 	case err != nil:
 		return fail("make it readable for the node's user", "%v", err)
+	case noParams == nil && pinned != "" && pinned != unit:
+		return fail("spdl config set worker.unit, if this home agrees to the chain's unit and has signed nothing for another",
+			"this home counts epsilon for the unit of privacy %q, and the chain's is %q: the worker takes no part", pinned, unit)
 	case info.New:
 		return ok("%s: nothing is signed yet", path)
 	case info.Missing && h.hasData():
