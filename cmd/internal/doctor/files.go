@@ -177,16 +177,15 @@ func journal(ctx context.Context, h *Home) Finding {
 	}
 	path := home.Journals(h.Config, h.App)
 	info, err := home.ReadJournal(h.Config, h.App)
-	g, noParams := home.GenesisOf(h.Config)
-	pinned, unit := cmp.Or(h.App.Worker.Unit, info.Unit), g.Params.UnitName()
+	if err := otherUnit(h, info); err != nil {
+		return fail("spdl config set worker.unit, if this home agrees to the chain's unit and has signed nothing for another",
+			"%v", err)
+	}
 	switch {
 	case errors.Is(err, worker.ErrDamaged):
 		return fail("move the file away and start again: the worker begins a new one", "%v", err)
 	case err != nil:
 		return fail("make it readable for the node's user", "%v", err)
-	case noParams == nil && pinned != "" && pinned != unit:
-		return fail("spdl config set worker.unit, if this home agrees to the chain's unit and has signed nothing for another",
-			"this home counts epsilon for the unit of privacy %q, and the chain's is %q: the worker takes no part", pinned, unit)
 	case info.New:
 		return ok("%s: nothing is signed yet", path)
 	case info.Missing && h.hasData():
@@ -203,6 +202,17 @@ func journal(ctx context.Context, h *Home) Finding {
 		return skip("the chain's participants cannot be read: %v", err)
 	}
 	return journalOf(all, path, info)
+}
+
+// otherUnit returns an error if the home's unit of privacy is not the chain's.
+func otherUnit(h *Home, info worker.JournalInfo) error {
+	g, err := home.GenesisOf(h.Config)
+	pinned, unit := cmp.Or(h.App.Worker.Unit, info.Unit), g.Params.UnitName()
+	if err != nil || pinned == "" || pinned == unit {
+		return err
+	}
+	return fmt.Errorf("this home counts epsilon for the unit of privacy %q, and the chain's is %q: the worker takes no part",
+		pinned, unit)
 }
 
 // journalOf compares a journal with the chain's record of its participant.
