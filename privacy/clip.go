@@ -10,9 +10,10 @@ const (
 	MaxRows = 1 << 20
 	// clipMargin keeps the influence of a row on a sum within the clip norm C in spite of every
 	// float64 rounding. Let u be 2^-53. A partial sum of k rows has a norm of at most kC, and one more
-	// addition is off by at most u of that, so a sum of n rows is off by u n^2/2 C at most. Two sums, with
-	// and without a row, are off by 2^-13 C together at MaxRows. The roundings within a row, among
-	// them its norm of up to 2^21 squares, are below 2^-22 C. The next power of two is the margin.
+	// addition is off by at most u of that, so a sum of n rows is off by u n^2/2 C at most. Two sums,
+	// with and without a row, are off by 2^-13 C together at MaxRows. The roundings within a row,
+	// among them its norm of up to 2^21 squares, are below 2^-22 C. The next power of two is the
+	// margin.
 	clipMargin = 1.0 / (1 << 12)
 )
 

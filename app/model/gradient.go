@@ -25,8 +25,8 @@ type Stats struct {
 //
 // The sum changes by at most clip when one example is added or removed, whatever params and x are,
 // in a batch of at most [privacy.MaxRows]: the margin of [privacy.ClipScale] pays for all rounding,
-// and an example whose gradient is not finite adds nothing. ClippedSum panics if shapes do not match or
-// a label is not below Classes.
+// and an example whose gradient is not finite adds nothing. ClippedSum panics if shapes do not match
+// or a label is not below Classes.
 func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, clip float64) Stats {
 	if len(dst) != m.Dim() {
 		panic(fmt.Sprintf("model: destination of %d, want %d", len(dst), m.Dim()))

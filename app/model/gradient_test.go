@@ -93,9 +93,9 @@ func TestNormIsThatOfTheGradient(t *testing.T) {
 	}
 }
 
-// TestAccumulation: rows are added to the sum in blocks. No row is lost or counted twice at the end of
-// a block, and the sum is off by at most n²/2 roundings of 2^-53 clip norms, as privacy.ClipScale says,
-// in either order of addition.
+// TestAccumulation: rows are added to the sum in blocks. No row is lost or counted twice at the end
+// of a block, and each of both sums is off by at most n²/2 times 2^-53 clip norms, as
+// privacy.ClipScale says.
 func TestAccumulation(t *testing.T) {
 	spec := model.Spec{Inputs: 196, Classes: 10}
 	m, err := model.New(spec)

@@ -7,9 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// kernels are gonum's float32 loops, which are assembly on amd64. Package model calls the kernels
-// row by row, because for a product with only 10 columns the blocking of Sgemm costs more than it
-// saves.
+// kernels are gonum's loops, which are assembly on amd64. Package model calls the float32 kernels row
+// by row, because for a product with only 10 columns the blocking of Sgemm costs more than it saves.
 var kernels gonum.Implementation
 
 // blockRows is the number of rows that a layer's gradient takes at a time: gonum's kernel reads and
@@ -69,8 +68,8 @@ func (l layer) backward(dst, params, delta []float32) {
 	}
 }
 
-// accumulate adds a row's gradient, factor*delta ⊗ (x, 1), or factor*delta ⊗ x without biases. It is
-// in sum after the next flush at the latest.
+// accumulate adds a row's gradient, factor*delta ⊗ (x, 1), or factor*delta ⊗ x without biases. It
+// is in sum after the next flush at the latest.
 func (l *layer) accumulate(sum []float64, factor float64, delta, x []float32) {
 	l.deltas, l.x = appendScaled(l.deltas, factor, delta), appendScaled(l.x, 1, x)
 	if len(l.deltas) == blockRows*l.out {

@@ -29,9 +29,9 @@ func (p Privacy) Units() string {
 	return "examples"
 }
 
-// UnitName returns what the unit of privacy is: "example", "group:COLUMN" of a table, "group" if a file
-// of each participant has the groups of its images, or "group-by-config:HASH" of an external model.
-// There the trainer names the groups, as config tells it, and the SHA-256 hash of config stands for
+// UnitName returns what the unit of privacy is: "example", "group:COLUMN" of a table, "group" if a
+// file of each participant has the groups of its images, or "group-by-config:HASH" of an external
+// model. There the trainer names the groups, as config tells it, and the SHA-256 hash of config stands for
 // what the chain cannot read. Spends of units with different names cannot be added.
 func (p Params) UnitName() string {
 	switch {

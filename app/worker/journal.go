@@ -55,7 +55,7 @@ type entry struct {
 	// counts only the gradients of closed rounds.
 	Spent []uint64 `json:"spent,omitempty"`
 	// Unit is the unit of privacy of all gradients in Spent, as params.Params.UnitName names it. It is
-	// empty in a journal of a program older than 0.2.
+	// empty in the journal of a program with an older state machine than 7.
 	Unit string `json:"unit,omitempty"`
 	// Signed is the number of gradients that the participant has signed. If the chain counts more
 	// gradients, this journal is an old copy.

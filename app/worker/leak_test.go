@@ -24,8 +24,8 @@ func leaky(d, batch int) params.Params {
 	return p
 }
 
-// codeword is a malicious trainer: each of its rows has the clip norm and the signs of one word, which
-// clipping cannot see.
+// codeword is a malicious trainer: each of its rows has the clip norm and the signs of one word,
+// which clipping cannot see.
 type codeword struct {
 	units int
 	word  []float64

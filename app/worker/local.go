@@ -96,7 +96,8 @@ func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) 
 		return before, nil
 	}
 	if own := l.journal.Entry.Unit; own != "" && own != r.Unit {
-		return nil, fmt.Errorf("%w: the request's unit of privacy is %q, the journal's ledger is for %q", ErrSigned, r.Unit, own)
+		return nil, fmt.Errorf("%w: the request's unit of privacy is %q, the journal's ledger is for %q", ErrSigned,
+			r.Unit, own)
 	}
 	for i, spent := range l.journal.Entry.Spent {
 		if i >= len(r.Spent) || r.Spent[i] < spent {

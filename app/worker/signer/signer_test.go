@@ -81,7 +81,8 @@ func dial(t *testing.T, address, certificates string) *signer.Client {
 }
 
 func request(round uint64, payload byte) *worker.GradientRequest {
-	return &worker.GradientRequest{Place: worker.Place{ChainID: apptest.ChainID, ID: id, Round: round}, Seed: []byte{1}, Unit: "example",
+	return &worker.GradientRequest{Place: worker.Place{ChainID: apptest.ChainID, ID: id, Round: round}, Seed: []byte{1},
+		Unit:    "example",
 		Payload: []byte{payload}}
 }
 
