@@ -109,7 +109,7 @@ func TestAccumulation(t *testing.T) {
 			want[j] += v
 		}
 		switch n := i + 1; n {
-		case 1, 7, 8, 9, 16, 17, 1500:
+		case 1, 3, 4, 5, 8, 9, 1500:
 			m.ClippedSum(got, params, x[:n*spec.Inputs], labels[:n], 1)
 			for j := range got {
 				got[j] -= want[j]
