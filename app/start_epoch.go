@@ -47,17 +47,13 @@ func (e startEpochOp) checkPossible(s *State) (params.Params, error) {
 	if err != nil {
 		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
 	}
-	if p.Privacy.Unit != s.Params.Privacy.Unit { // spends of different units cannot be added
-		return p, fmt.Errorf("%w: privacy.unit is %.64q, running %q: it is the same in all epochs", ErrEpochParams,
-			p.Privacy.Unit, s.Params.Privacy.Unit)
+	if next, running := p.UnitName(), s.Params.UnitName(); next != running { // their spends cannot be added
+		return p, fmt.Errorf("%w: the unit of privacy is %.160q, running %q: it is the same in all epochs", ErrEpochParams,
+			next, running)
 	}
 	if p.Model.Table.Prepares() && !s.Params.Model.Table.Prepares() { // older programs cannot read such a table
 		return p, fmt.Errorf("%w: model.table has values, missing or weights, and the running epoch's has none: only "+
 			"a new chain can begin with them", ErrEpochParams)
-	}
-	if p.GroupsImages() && !s.Params.GroupsImages() { // older programs cannot read such groups
-		return p, fmt.Errorf("%w: the unit is a group of images, and the running epoch's is not: only a new chain can "+
-			"begin with it", ErrEpochParams)
 	}
 	if e.KeepModel && !p.Model.Equal(s.Params.Model) {
 		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model,
@@ -125,8 +121,8 @@ func guarantee(p params.Params) string {
 	case p.TestChain:
 		return "TEST CHAIN: noise may be known, nothing is private"
 	}
-	said := fmt.Sprintf("noise multiplier %g, epsilon %g at delta %g over all epochs", p.Privacy.NoiseMultiplier,
-		p.Privacy.Epsilon, p.Privacy.Delta)
+	said := fmt.Sprintf("noise multiplier %g, epsilon %g at delta %g over all epochs for the unit %s",
+		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.Delta, p.UnitName())
 	if claim := p.Privacy.Lemma1Epsilon; claim != 0 {
 		said += fmt.Sprintf(", of which Lemma 1 claims epsilon %g with NO GUARANTEE", claim)
 	}

@@ -234,36 +234,56 @@ func TestEpochRules(t *testing.T) {
 	require.NoError(t, many.Admit(another(many, false, true, func(p *params.Params) { p.Model.Inputs = 1_000_000 })))
 }
 
-// TestEpochKeepsTheUnit: the next epoch must have the unit of privacy of the running epoch, also
-// with a new model that suits the other unit.
+// TestEpochKeepsTheUnit: the next epoch must have the unit of privacy of the running epoch, and the
+// same definition of it, also with a new model that suits another one.
 func TestEpochKeepsTheUnit(t *testing.T) {
-	example := func(p *params.Params) {
-		p.Privacy.Unit = ""
-		p.Model.Table = &params.Table{Label: "y", Classes: []string{"no", "yes"},
-			Columns: []params.Column{{Name: "a", High: 1}, {Name: "b", High: 1}, {Name: "c", High: 1}}}
-	}
-	group := func(p *params.Params) {
-		example(p)
-		p.Privacy.Unit, p.Model.Table.Group = params.UnitGroup, "patient"
-	}
-	for _, c := range []struct {
-		name                 string
-		running, same, other func(*params.Params)
-	}{
-		{"example", example, example, group},
-		{"group", group, group, example},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := round(t, apptest.State(4, c.running)).State
-			for _, keep := range []bool{false, true} {
-				x := another(s, keep, true, c.other)
-				refused(t, s, app.ErrEpochParams, x)
-				require.ErrorContains(t, s.Admit(x), "privacy.unit")
+	type change = func(*params.Params)
+	table := func(group string) change {
+		return func(p *params.Params) {
+			p.Privacy.Unit, p.Model = "", apptest.Params(4).Model
+			p.Model.Table = &params.Table{Label: "y", Group: group, Classes: []string{"no", "yes"},
+				Columns: []params.Column{{Name: "a", High: 1}, {Name: "b", High: 1}, {Name: "c", High: 1}}}
+			if group != "" {
+				p.Privacy.Unit = params.UnitGroup
 			}
-			x := another(s, true, true, c.same)
-			out := round(t, s, agreed(x)...)
-			require.Equal(t, []app.Enactment{{Kind: tx.KindStartEpoch, Participant: 0, Proposal: id(x)}}, out.Enacted)
-			require.Equal(t, s.Params.Privacy.Unit, out.State.Params.Privacy.Unit)
+		}
+	}
+	images := func(p *params.Params) { p.Privacy.Unit, p.Model = params.UnitGroup, apptest.Params(4).Model }
+	external := func(unit, clipping, trainer, config string) change {
+		return func(p *params.Params) {
+			p.Privacy.Unit = unit
+			p.Model = params.Model{Kind: params.ModelExternal, Clipping: clipping, Trainer: trainer, Config: config,
+				Tensors: []params.Tensor{{Name: "w", Shape: []uint32{2}, Init: params.InitZeros}}}
+		}
+	}
+	const rows, sum, code, group = params.ClippingRows, params.ClippingSum, "5f", params.UnitGroup
+	for name, c := range map[string]struct {
+		running      change
+		same, others []change
+	}{
+		"example": {table(""), []change{table("")}, []change{table("patient"), images, external(group, rows, "", "")}},
+		"table": {table("patient"), []change{table("patient")},
+			[]change{table("row"), table(""), images, external(group, rows, "", "patient")}},
+		"images": {images, []change{images}, []change{table("patient"), external(group, rows, "", "")}},
+		"trainer": {external(group, rows, "", "patient"),
+			[]change{external(group, sum, strings.Repeat(code, 32), "patient")},
+			[]change{external(group, rows, "", "row"), external("", rows, "", "patient"), table("patient"), images}},
+		"trainer's examples": {external("", rows, "", "a"), []change{external("", sum, "", "b"), table("")},
+			[]change{external(group, rows, "", "a")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := round(t, apptest.State(4, c.running)).State
+			for _, other := range c.others {
+				x := another(s, false, true, other)
+				refused(t, s, app.ErrEpochParams, x)
+				require.ErrorContains(t, s.Admit(x), "the unit of privacy is")
+			}
+			for _, same := range c.same {
+				x := another(s, false, true, same)
+				out := round(t, s, agreed(x)...)
+				require.Equal(t, []app.Enactment{{Kind: tx.KindStartEpoch, Participant: 0, Proposal: id(x)}}, out.Enacted)
+				require.Equal(t, s.Params.UnitName(), out.State.Params.UnitName())
+			}
 		})
 	}
 }
@@ -285,23 +305,6 @@ func TestEpochHasNoNewSchema(t *testing.T) {
 	s = round(t, apptest.State(4, schema)).State
 	require.NoError(t, s.Admit(another(s, false, true, schema)))
 	require.NoError(t, s.Admit(another(s, false, true, plain)))
-}
-
-// TestEpochHasNoNewGroupsOfImages: only a chain that began with groups of images takes an epoch with them.
-func TestEpochHasNoNewGroupsOfImages(t *testing.T) {
-	images := func(p *params.Params) { p.Privacy.Unit, p.Model.Table = params.UnitGroup, nil }
-	table := func(p *params.Params) {
-		images(p)
-		p.Model.Table = &params.Table{Label: "y", Group: "patient", Classes: []string{"no", "yes"},
-			Columns: []params.Column{{Name: "a", High: 1}, {Name: "b", High: 1}, {Name: "c", High: 1}}}
-	}
-	s := round(t, apptest.State(4, table)).State
-	x := another(s, false, true, images)
-	refused(t, s, app.ErrEpochParams, x)
-	require.ErrorContains(t, s.Admit(x), "the unit is a group of images")
-	s = round(t, apptest.State(4, images)).State
-	require.NoError(t, s.Admit(another(s, false, true, images)))
-	require.NoError(t, s.Admit(another(s, false, true, table)))
 }
 
 // TestEpochGrowsBlocks: block.max_bytes rises if N or the model needs it.

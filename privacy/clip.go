@@ -5,11 +5,25 @@ import (
 	"math"
 )
 
-// ClipScale returns the factor min(1, clip/norm) that brings a gradient of the given Euclidean norm
-// inside the ball of radius clip. A clip of 0 or less does not clip. A norm that is not finite
-// gives 0: the caller must then leave the gradient out rather than multiply, as 0 times infinity is
-// not 0.
+const (
+	// MaxRows is the max number of gradients in a sum for which clipMargin is enough.
+	MaxRows = 1 << 20
+	// clipMargin keeps the influence of a row on a sum within the clip norm C in spite of every
+	// float64 rounding. Let u be 2^-53. A partial sum of k rows has a norm of at most kC, and one more
+	// addition is off by at most u of that, so a sum of n rows is off by u n^2/2 C at most. Two sums,
+	// with and without a row, are off by 2^-13 C together at MaxRows. The roundings within a row,
+	// among them its norm of up to 2^21 squares, are below 2^-22 C. The next power of two is the
+	// margin.
+	clipMargin = 1.0 / (1 << 12)
+)
+
+// ClipScale returns the factor min(1, (1-2^-12) clip/norm), which brings a gradient of the given
+// Euclidean norm so far inside the ball of radius clip that a float64 sum of at most MaxRows such
+// gradients moves by at most clip with one of them. A clip of 0 or less does not clip. A norm that is
+// not finite gives 0: the caller must then leave the gradient out rather than multiply, as 0 times
+// infinity is not 0.
 func ClipScale(norm, clip float64) float64 {
+	clip *= 1 - clipMargin
 	switch {
 	case math.IsNaN(norm) || math.IsInf(norm, 0):
 		return 0
@@ -41,10 +55,6 @@ func Project(sum []float64, radius float64) {
 	}
 }
 
-// groupMargin keeps a clipped sum within the clip norm after the float64 roundings of at most 2^21
-// squares and coordinates.
-const groupMargin = 1.0 / (1 << 30)
-
 // AddClipped adds v, scaled to a Euclidean norm of at most clip, to sum. A v that is not finite adds
 // nothing. It panics if the lengths differ.
 func AddClipped(sum, v []float64, clip float64) {
@@ -55,7 +65,7 @@ func AddClipped(sum, v []float64, clip float64) {
 	for _, x := range v {
 		square += x * x
 	}
-	factor := ClipScale(math.Sqrt(square), clip*(1-groupMargin))
+	factor := ClipScale(math.Sqrt(square), clip)
 	if factor == 0 { // 0 times infinity is not 0
 		return
 	}

@@ -36,8 +36,8 @@
 // exp(-10^7) in every coordinate of every round. The accountant rounds mu² up by 1e-8 of it, which is
 // more than the 1e-9 and these factors together.
 //
-// Neither kind of noise mends a sum whose float64 value is off: that the sum of clipped gradients is
-// exact to far below h is the model's part.
+// Neither kind of noise mends a sum that one example moves by more than C in float64: the margin of
+// [ClipScale] rules that out.
 //
 // The guarantee holds per release. Each call of Release spends budget, whether its result is used
 // or not: a vector once broadcast is sent again unchanged, never released again. [Snapshot] carries

@@ -80,6 +80,7 @@ type WorkerConfig struct {
 	Devices          []string `mapstructure:"devices"`
 
 	Consent            string  `mapstructure:"consent"`
+	Unit               string  `mapstructure:"unit"`
 	MaxEpsilon         float64 `mapstructure:"max_epsilon"`
 	MinNoiseMultiplier float64 `mapstructure:"min_noise_multiplier"`
 

@@ -37,6 +37,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 			Alpha: 0.25, Part: 3, Parts: 7, PartitionSeed: 11, TestSeed: 1<<63 - 1, StepDelay: 90 * time.Second,
 			PollInterval: 70 * time.Millisecond,
 			Trainer:      []string{"python3", `my "trainer".py`}, TrainerDir: "/study", TrainerTimeout: 3 * time.Minute,
+			Unit:       "group:patient \"id\"",
 			MaxEpsilon: 1.5, MinNoiseMultiplier: 2.25, TrustHeight: 8, TrustHash: strings.Repeat("0aB1", 16),
 			TrustPeriod: 9 * time.Hour, MaxAge: 10 * time.Second,
 			Sandbox: "off", TrainerMemory: 1 << 30, TrainerScratch: 1 << 20, TrainerProcesses: 9,

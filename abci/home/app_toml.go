@@ -87,6 +87,10 @@ consent = {{ printf "%q" .Worker.Consent }}
 # epoch. 0: config/genesis.json decides for the first epoch, the members for later ones.
 max_epsilon = {{ .Worker.MaxEpsilon }}
 min_noise_multiplier = {{ .Worker.MinNoiseMultiplier }}
+# For what they count: "example", "group:COLUMN" of a table, "group" of images, or
+# "group-by-config:HASH" of an external model. An epoch with another unit of privacy is
+# not trained in. "": that of the first gradient, which the journal records.
+unit = {{ printf "%q" .Worker.Unit }}
 # How often a worker in another process asks a node that announces no blocks.
 poll_interval = "{{ .Worker.PollInterval }}"
 # Where the trust of a worker in another process begins: a header by height and hash,

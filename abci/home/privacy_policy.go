@@ -20,6 +20,10 @@ func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Pri
 
 func policyOf(genesis params.Privacy, w WorkerConfig) func(worker.Task) (params.Privacy, error) {
 	return func(t worker.Task) (params.Privacy, error) {
+		if name := t.Params.UnitName(); w.Unit != "" && w.Unit != name {
+			return params.Privacy{}, fmt.Errorf("%w: the unit of privacy is %q, want %q (worker.unit of app.toml)",
+				worker.ErrPolicy, name, w.Unit)
+		}
 		return checkPolicy(requiredPrivacy(genesis, w, t), t.Params.Privacy)
 	}
 }

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -63,6 +64,19 @@ func TestHomePolicy(t *testing.T) {
 	_, err = checkPolicy(requiredPrivacy(genesis, WorkerConfig{MinNoiseMultiplier: 2 * genesis.NoiseMultiplier},
 		worker.Task{Params: p}), p.Privacy)
 	require.ErrorIs(t, err, worker.ErrPolicy, "of the first epoch too")
+
+	// What epsilon counts for is pinned, too: a column of rows in place of patients protects nobody.
+	table := params.Params{Model: params.Model{Table: &params.Table{Group: "row_id"}}, Privacy: p.Privacy}
+	table.Privacy.Unit = params.UnitGroup
+	for _, unit := range []string{"group:patient_id", "group", "example"} {
+		_, err = policyOf(genesis, WorkerConfig{MaxEpsilon: 2, Unit: unit})(worker.Task{Epoch: 1, Params: table})
+		require.ErrorIs(t, err, worker.ErrPolicy)
+		require.ErrorContains(t, err, fmt.Sprintf("the unit of privacy is \"group:row_id\", want %q", unit))
+	}
+	for _, unit := range []string{"", "group:row_id"} {
+		_, err = policyOf(genesis, WorkerConfig{MaxEpsilon: 2, Unit: unit})(worker.Task{Epoch: 1, Params: table})
+		require.NoError(t, err)
+	}
 
 	half := genesis
 	half.Epsilon = genesis.Epsilon / 2

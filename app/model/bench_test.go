@@ -21,10 +21,15 @@ func BenchmarkClippedSum(b *testing.B) {
 	}{
 		{"softmax", 2, model.Spec{Inputs: 196, Classes: 10}, 1500},
 		{"softmax", 1, model.Spec{Inputs: 784, Classes: 10}, 100},
+		{"softmax", 1, model.Spec{Inputs: 784, Classes: 10}, 4500},
+		{"softmax", 0, model.Spec{Inputs: 160, Classes: 10, NoBias: true}, 4500}, // the default preset's, on random inputs
 		{"mlp", 2, model.Spec{Inputs: 196, Hidden: 32, Classes: 10}, 1500},
 	} {
 		b.Run(fmt.Sprintf("%s/d=%d/batch=%d", c.name, c.spec.Dim(), c.batch), func(b *testing.B) {
-			x, labels := digits(b, c.pool, c.batch)
+			x, labels := batch(c.spec, c.batch, 1)
+			if c.pool > 0 {
+				x, labels = digits(b, c.pool, c.batch)
+			}
 			m, err := model.New(c.spec)
 			require.NoError(b, err)
 			params := uniform(c.spec.Dim(), 0.1, 1)

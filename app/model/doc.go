@@ -18,21 +18,20 @@
 // and its inputs, so its squared norm is ‖delta‖²(‖input‖²+1). The 1 is the part of the bias;
 // without bias the factor is ‖input‖². The norm is therefore known before any gradient of a single
 // example is written down (Goodfellow, "Efficient per-example gradient computations", 2015). The
-// package scales the deltas by the clipping factor and accumulates the outer products with gonum's
-// float32 kernels.
+// package scales the deltas by the clipping factor and accumulates the outer products of a few rows
+// at a time with gonum's kernels.
 //
 // # Precision
 //
-// Parameters are rounded to float32, and all computation is in float32 except norms, losses and the
-// running sum. Two machines may compute different bits. That does no harm: a gradient is private to
-// its worker, and other nodes compute only with its quantised form.
+// Parameters are rounded to float32, and logits and deltas are computed in float32. Norms, losses,
+// and everything from the clipping factor to the sum are in float64. Two machines may compute
+// different bits. That does no harm: a gradient is private to its worker, and other nodes compute
+// only with its quantised form.
 //
-// The norm of a gradient is computed in float64 from the same float32 numbers that are summed. A
-// gradient is clipped to (1 - 2^-15) times the clip norm; 2^-15 is 3e-5. This margin covers two
-// errors. The two roundings of each product take 2^-22 clip norms. The rounding of the
-// accumulation, which depends on the other examples of the batch, takes the rest: at a batch of
-// 1,500 the sum is off by 1.5e-5 clip norms. Without the margin, adding one example was seen to
-// move the sum by 1.0000008 clip norms.
+// The norm of a gradient is computed from the same numbers that are summed, so float64 rounding
+// alone can make one example move the sum by more than the clip norm, and the margin of
+// [privacy.ClipScale] covers it at any batch of up to [privacy.MaxRows]. A sum in float32 has no such
+// margin: one row in front of blocks of 256 rows was seen to move it by 1.98 clip norms.
 //
 // # Initial parameters
 //

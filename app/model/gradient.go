@@ -17,38 +17,27 @@ type Stats struct {
 	NonFinite int     // number of examples whose gradients overflow float32; the sum and the other fields leave them out
 }
 
-const (
-	// clipMargin keeps an example's contribution to a sum within the clip norm in spite of the
-	// float32 roundings. The package comment derives the value.
-	clipMargin = 1.0 / (1 << 15)
-	// flushRows is the max number of rows that accumulate in float32 before they are added to the
-	// float64 result.
-	flushRows = 256
-)
-
-// ClippedSum sets dst to the sum over examples of w_i*g_i*min(1, clip/‖w_i*g_i‖). g_i is the
+// ClippedSum sets dst to the sum over examples of w_i*g_i*ClipScale(‖w_i*g_i‖, clip). g_i is the
 // gradient of example i's cross-entropy loss at params, and w_i is the weight of the example's
 // class: the weight that [Model.Weigh] has set, or 1. dst and params have length Dim. With clip <=
 // 0 nothing is clipped. The batch x is row-major, with Inputs values for each of the labels; it may
 // be empty.
 //
-// The sum changes by at most clip when one example is added or removed, whatever params and x are:
-// an example whose gradient is not finite adds nothing. ClippedSum panics if shapes do not match or
-// a label is not below Classes.
+// The sum changes by at most clip when one example is added or removed, whatever params and x are,
+// in a batch of at most [privacy.MaxRows]: the margin of [privacy.ClipScale] pays for all rounding,
+// and an example whose gradient is not finite adds nothing. ClippedSum panics if shapes do not match
+// or a label is not below Classes.
 func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, clip float64) Stats {
 	if len(dst) != m.Dim() {
 		panic(fmt.Sprintf("model: destination of %d, want %d", len(dst), m.Dim()))
 	}
 	m.load(params, x, labels)
 	clear(dst)
-	clear(m.sum)
 	var stats Stats
 	for i, label := range labels {
-		m.add(&stats, m.row(x, i), label, clip)
-		if (i+1)%flushRows == 0 || i+1 == len(labels) {
-			m.flush(dst)
-		}
+		m.add(dst, &stats, m.row(x, i), label, clip)
 	}
+	m.flush(dst)
 	if n := float64(len(labels) - stats.NonFinite); n > 0 {
 		stats.Loss /= n
 		stats.MeanNorm /= n
@@ -57,7 +46,7 @@ func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, c
 }
 
 // add accumulates one example's clipped gradient, and records its loss and norm in stats.
-func (m *Model) add(stats *Stats, x []float32, label uint8, clip float64) {
+func (m *Model) add(dst []float64, stats *Stats, x []float32, label uint8, clip float64) {
 	fed := m.forward(x)
 	loss := residual(m.logits, label)
 	if len(m.weights) > 0 {
@@ -77,12 +66,11 @@ func (m *Model) add(stats *Stats, x []float32, label uint8, clip float64) {
 	stats.MeanNorm += norm
 	stats.MaxNorm = max(stats.MaxNorm, norm)
 
-	if factor := privacy.ClipScale(norm, clip*(1-clipMargin)); factor < 1 {
+	factor := privacy.ClipScale(norm, clip)
+	if factor < 1 {
 		stats.Clipped++
-		scale(m.logits, factor)
-		scale(m.delta, factor)
 	}
-	m.accumulate(fed, x)
+	m.accumulate(dst, factor, fed, x)
 }
 
 // backward computes the hidden layer's deltas from the output deltas, which are in m.logits.
@@ -93,12 +81,20 @@ func (m *Model) backward() {
 	}
 }
 
-// accumulate adds the gradient of one example to m.sum. The caller has computed the deltas of all
-// layers.
-func (m *Model) accumulate(fed, x []float32) {
-	m.output.accumulate(m.sum, m.logits, fed)
+// accumulate adds the gradient of one example, multiplied by factor, to dst. The caller has computed
+// the deltas of all layers, and flushes after the last example.
+func (m *Model) accumulate(dst []float64, factor float64, fed, x []float32) {
+	m.output.accumulate(dst, factor, m.logits, fed)
 	if m.spec.Hidden > 0 {
-		m.hidden.accumulate(m.sum, m.delta, x)
+		m.hidden.accumulate(dst, factor, m.delta, x)
+	}
+}
+
+// flush adds the gradients of the last examples to dst.
+func (m *Model) flush(dst []float64) {
+	m.output.flush(dst)
+	if m.spec.Hidden > 0 {
+		m.hidden.flush(dst)
 	}
 }
 
@@ -113,28 +109,16 @@ func (m *Model) Gradient(dst, params []float64, x []float32, labels []uint8,
 	}
 	m.load(params, x, labels)
 	clear(dst)
-	clear(m.sum)
 	for i, label := range labels {
-		if i%flushRows == 0 {
-			m.flush(dst)
-		}
 		row := m.row(x, i)
 		fed := m.forward(row)
 		deltas(m.logits, label)
 		if m.spec.Hidden > 0 {
 			m.backward()
 		}
-		m.accumulate(fed, row)
+		m.accumulate(dst, 1, fed, row)
 	}
 	m.flush(dst)
-}
-
-// flush adds the accumulated gradients to dst.
-func (m *Model) flush(dst []float64) {
-	for j, v := range m.sum {
-		dst[j] += float64(v)
-	}
-	clear(m.sum)
 }
 
 func scale(v []float32, factor float64) {

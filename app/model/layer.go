@@ -1,11 +1,20 @@
 package model
 
-import "gonum.org/v1/gonum/blas/gonum"
+import (
+	"slices"
 
-// kernels are gonum's float32 loops, which are assembly on amd64. Package model calls the kernels
-// row by row, because for a product with only 10 columns the blocking of Sgemm costs more than it
-// saves.
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// kernels are gonum's loops, which are assembly on amd64. Package model calls the float32 kernels row
+// by row, because for a product with only 10 columns the blocking of Sgemm costs more than it saves.
 var kernels gonum.Implementation
+
+// blockRows is the number of rows that a layer's gradient takes at a time: gonum's kernel reads and
+// writes the float64 sum once for four rows, which costs about what once a row costs in float32. More
+// rows fit no better into the caches.
+const blockRows = 4
 
 // layer is an affine map, or without biases a linear map. The layer's parameters are contiguous in
 // the flat vector: weights [out][in], then biases [out].
@@ -13,6 +22,8 @@ type layer struct {
 	in, out int
 	offset  int // offset of the first weight in the flat vector
 	noBias  bool
+
+	x, deltas []float64 // of the rows that are not in the sum yet, row-major
 }
 
 func (l layer) bias(c int) int { return l.offset + l.in*l.out + c }
@@ -58,14 +69,35 @@ func (l layer) backward(dst, params, delta []float32) {
 	}
 }
 
-// accumulate adds the layer's gradient to sum: delta ⊗ (x, 1), or delta ⊗ x without biases.
-func (l layer) accumulate(sum, delta, x []float32) {
-	for c, v := range delta {
-		if !l.noBias {
-			sum[l.bias(c)] += v
-		}
-		kernels.Saxpy(l.in, v, x, 1, l.row(sum, c), 1)
+// accumulate adds a row's gradient, factor*delta ⊗ (x, 1), or factor*delta ⊗ x without biases. It
+// is in sum after the next flush at the latest.
+func (l *layer) accumulate(sum []float64, factor float64, delta, x []float32) {
+	l.deltas, l.x = appendScaled(l.deltas, factor, delta), appendScaled(l.x, 1, x)
+	if len(l.deltas) == blockRows*l.out {
+		l.flush(sum)
 	}
+}
+
+func appendScaled(dst []float64, factor float64, v []float32) []float64 {
+	n := len(dst)
+	dst = slices.Grow(dst, len(v))[:n+len(v)]
+	for i, more := range v {
+		dst[n+i] = factor * float64(more)
+	}
+	return dst
+}
+
+// flush adds the rows that are not in sum yet: dW[c] += Σ delta[c]*x.
+func (l *layer) flush(sum []float64) {
+	rows := len(l.deltas) / l.out
+	for c := 0; c < l.out && rows > 0; c++ {
+		at := l.offset + c*l.in
+		kernels.Dgemv(blas.Trans, rows, l.in, 1, l.x, l.in, l.deltas[c:], l.out, 1, sum[at:at+l.in], 1)
+		for i := c; i < len(l.deltas) && !l.noBias; i += l.out {
+			sum[l.bias(c)] += l.deltas[i]
+		}
+	}
+	l.x, l.deltas = l.x[:0], l.deltas[:0]
 }
 
 // squareNorm returns ‖v‖², accumulated in float64.

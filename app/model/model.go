@@ -14,13 +14,12 @@ type Model struct {
 
 	weights    []float64 // the weight of each class; nil means that all weights are 1
 	params     []float32 // the caller's parameters, rounded to float32
-	sum        []float32 // gradient sum of the rows since the last flush
 	logits     []float32 // the logits of one example, which residual turns into the output deltas in place
 	activation []float32 // the outputs of the hidden units
 	delta      []float32 // the deltas of the hidden units
 }
 
-// New returns a model with its scratch memory, about 8 bytes per parameter. If [Spec.Validate]
+// New returns a model with its scratch memory, about 4 bytes per parameter. If [Spec.Validate]
 // rejects the spec, New fails with ErrSpec.
 func New(s Spec) (*Model, error) {
 	if err := s.Validate(); err != nil {
@@ -29,7 +28,6 @@ func New(s Spec) (*Model, error) {
 	m := &Model{
 		spec:       s,
 		params:     make([]float32, s.Dim()),
-		sum:        make([]float32, s.Dim()),
 		logits:     make([]float32, s.Classes),
 		activation: make([]float32, s.Hidden),
 		delta:      make([]float32, s.Hidden),

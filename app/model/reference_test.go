@@ -94,8 +94,8 @@ func (r reference) clippedSum(params []float64, x []float32, labels []uint8, cli
 		stats.MeanNorm += n / float64(len(labels))
 		stats.MaxNorm = max(stats.MaxNorm, n)
 		factor := 1.0
-		if clip > 0 && n > clip {
-			factor = clip / n
+		if most := clip * (1 - 0x1p-12); clip > 0 && n > most {
+			factor = most / n
 			stats.Clipped++
 		}
 		for j, v := range g {
@@ -111,6 +111,14 @@ func norm(v []float64) float64 {
 		square += a * a
 	}
 	return math.Sqrt(square)
+}
+
+// distance is ‖a-b‖, which it leaves in a.
+func distance(a, b []float64) float64 {
+	for j, v := range b {
+		a[j] -= v
+	}
+	return norm(a)
 }
 
 // uniform is n values in (-scale, scale), exact in float32 so that the model does not round them.

@@ -1,6 +1,9 @@
 package params
 
-import "fmt"
+import (
+	"crypto/sha256"
+	"fmt"
+)
 
 // UnitGroup is the value of Privacy.Unit if the guarantee hides a whole group of examples. An empty
 // unit means one example.
@@ -24,6 +27,22 @@ func (p Privacy) Units() string {
 		return "groups"
 	}
 	return "examples"
+}
+
+// UnitName returns what the unit of privacy is: "example", "group:COLUMN" of a table, "group" if a
+// file of each participant has the groups of its images, or "group-by-config:HASH" of an external
+// model. There the trainer names the groups, as config tells it, and the SHA-256 hash of config stands for
+// what the chain cannot read. Spends of units with different names cannot be added.
+func (p Params) UnitName() string {
+	switch {
+	case p.Privacy.Unit != UnitGroup:
+		return "example"
+	case p.Model.Kind == ModelExternal:
+		return fmt.Sprintf("%s-by-config:%x", UnitGroup, sha256.Sum256([]byte(p.Model.Config)))
+	case p.Model.Table != nil:
+		return UnitGroup + ":" + p.Model.Table.Group
+	}
+	return UnitGroup
 }
 
 // GroupsImages reports whether the unit of privacy is a group of images. Older programs, which

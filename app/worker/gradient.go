@@ -163,7 +163,8 @@ func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uin
 	request := &GradientRequest{
 		Place: Place{w.task.ChainID, w.task.Participant.Id, w.task.Epoch, w.task.Round}, Seed: w.task.Seed,
 		Participant: w.task.Participant.Index, Payload: v.Encode(), Spent: w.policyPrivacy.Pay(costs),
-		Counted: w.task.Participant.Participations, CommitFirst: w.task.Params.Election.CommitReveal, Observed: w.task.Observed,
+		Unit: w.task.Params.UnitName(), Counted: w.task.Participant.Participations,
+		CommitFirst: w.task.Params.Election.CommitReveal, Observed: w.task.Observed,
 	}
 	if w.task.Params.Privacy.WorkerMomentum > 0 { // without momentum the mechanism has no state
 		request.setMechanism(trainer.mechanism.Snapshot())

@@ -48,12 +48,15 @@ type entry struct {
 	// Aggregates holds the aggregates for the last round in which the participant led, one for each
 	// view.
 	Aggregates []*signedTx `json:"aggregates,omitempty"`
-	// Mechanism is the state of the privacy mechanism after Gradient. Mechanism, Spent and Signed
-	// are set together with Gradient.
+	// Mechanism is the state of the privacy mechanism after Gradient. Mechanism, Spent, Unit and
+	// Signed are set together with Gradient.
 	Mechanism *mechanism `json:"mechanism,omitempty"`
 	// Spent is the worker's own ledger. It counts every signed gradient, while the chain's ledger
 	// counts only the gradients of closed rounds.
 	Spent []uint64 `json:"spent,omitempty"`
+	// Unit is the unit of privacy of all gradients in Spent, as params.Params.UnitName names it. It is
+	// empty in the journal of a program with an older state machine than 7.
+	Unit string `json:"unit,omitempty"`
 	// Signed is the number of gradients that the participant has signed. If the chain counts more
 	// gradients, this journal is an old copy.
 	Signed uint64 `json:"signed,omitempty"`
@@ -152,7 +155,7 @@ func (j *Journal) putAggregate(t *tx.Tx) error {
 // merge returns a copy of the entry to which an addition is applied.
 func (e entry) merge(added entry) entry {
 	if g := added.Gradient; g != nil {
-		e.Gradient, e.Mechanism, e.Spent, e.Signed = g, added.Mechanism, added.Spent, added.Signed
+		e.Gradient, e.Mechanism, e.Spent, e.Unit, e.Signed = g, added.Mechanism, added.Spent, added.Unit, added.Signed
 	}
 	for _, s := range added.Aggregates {
 		if all := e.Aggregates; len(all) > 0 && (all[0].Epoch != s.Epoch || all[0].Round != s.Round) {

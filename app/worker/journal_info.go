@@ -12,6 +12,7 @@ type JournalInfo struct {
 	ChainID string
 	ID      []byte // the participant's id, as from app.ParticipantID
 	Signed  uint64 // the number of signed gradients
+	Unit    string // the unit of privacy of their ledger; empty before the first, and in older journals
 	Missing bool   // whether the file is missing
 	New     bool   // whether nothing is signed: the journal of a new home, or {} from the operator
 }
@@ -32,5 +33,5 @@ func ReadJournalInfo(path string) (JournalInfo, error) {
 	if err != nil {
 		return JournalInfo{}, damagedError(path, err)
 	}
-	return JournalInfo{ChainID: e.ChainID, ID: e.ID, Signed: e.Signed, New: e.New}, nil
+	return JournalInfo{ChainID: e.ChainID, ID: e.ID, Signed: e.Signed, Unit: e.Unit, New: e.New}, nil
 }

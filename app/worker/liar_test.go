@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/mnist"
 )
 
 // liar is a chain that reports false tasks and drafts.
@@ -77,6 +78,40 @@ func TestPolicyRefusesAnEpoch(t *testing.T) {
 		}
 		require.Empty(t, l.submitted)
 	}
+}
+
+// TestLedgerKeepsItsUnit: the journal records what its epsilon counts for. With another unit of
+// privacy, whatever members or a node say, the worker reads no data and signs nothing.
+func TestLedgerKeepsItsUnit(t *testing.T) {
+	of := func(column string) func(*worker.Task) {
+		return func(task *worker.Task) {
+			task.Params.Privacy.Unit = params.UnitGroup
+			task.Params.Model.Table = &params.Table{Group: column}
+		}
+	}
+	l := &liar{chain: newChain(1), change: of("patient_id")}
+	conf := config(t)
+	data := conf.Data
+	conf.Data = func(ctx context.Context, task worker.Task) (mnist.Features, error) {
+		f, err := data(ctx, task)
+		f.Groups = make([]uint32, f.Len())
+		for i := range f.Groups {
+			f.Groups[i] = uint32(i)
+		}
+		return f, err
+	}
+	runUntilSaid(t, l, conf, worker.Computed)
+	info, err := worker.ReadJournalInfo(conf.Journal)
+	require.NoError(t, err)
+	require.Equal(t, "group:patient_id", info.Unit)
+	signed := len(l.gradients())
+
+	l.change = of("row_id")
+	conf.Data = nil // it is not called
+	err = worker.Run(within(t), l, conf)
+	require.ErrorIs(t, err, worker.ErrPolicy)
+	require.ErrorContains(t, err, `is "group:row_id", and this home's journal counts epsilon for "group:patient_id"`)
+	require.Len(t, l.gradients(), signed)
 }
 
 // TestOwnBudgetBoundsGradients: whatever rounds and spends a node reports, the worker signs no more

@@ -95,6 +95,10 @@ func (l *Local) Gradient(_ context.Context, r *GradientRequest) (*tx.Tx, error) 
 		}
 		return before, nil
 	}
+	if own := l.journal.Entry.Unit; own != "" && own != r.Unit {
+		return nil, fmt.Errorf("%w: the request's unit of privacy is %q, the journal's ledger is for %q", ErrSigned,
+			r.Unit, own)
+	}
 	for i, spent := range l.journal.Entry.Spent {
 		if i >= len(r.Spent) || r.Spent[i] < spent {
 			return nil, fmt.Errorf("%w: the request's ledger is below the journal's in column %d", ErrSigned, i)

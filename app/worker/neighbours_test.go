@@ -117,7 +117,7 @@ func moveSums(t *testing.T, rate float64) {
 					apart += (x - s[5+round][j]) * (x - s[5+round][j])
 					norm += x * x
 				}
-				require.LessOrEqual(t, math.Sqrt(apart), p.Privacy.Clip+1e-9, fmt.Sprintf("%s, %d examples", kind, n))
+				require.LessOrEqual(t, math.Sqrt(apart), p.Privacy.Clip, fmt.Sprintf("%s, %d examples", kind, n))
 				require.LessOrEqual(t, math.Sqrt(norm), radius(p)+1e-9)
 				if many {
 					require.Greater(t, math.Sqrt(norm), 0.999*radius(p))

@@ -22,6 +22,10 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 			return nil, err
 		}
 	}
+	if own, name := w.record.Entry.Unit, w.task.Params.UnitName(); own != "" && own != name {
+		return nil, fmt.Errorf("%w: the unit of privacy is %q, and this home's journal counts epsilon for %q", ErrPolicy,
+			name, own)
+	}
 	if err := w.awaitConsent(ctx); err != nil {
 		return nil, err
 	}

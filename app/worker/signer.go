@@ -16,11 +16,13 @@ import (
 )
 
 // These constants bound, in bytes, a gradient's payload (two bytes a coordinate), a momentum (8
-// bytes a parameter), and an aggregate (Delta, and an index and a hash for each participant).
+// bytes a parameter), an aggregate (Delta, and an index and a hash for each participant), and the
+// name of a unit of privacy.
 const (
 	maxPayload   = 2 * gradients.MaxDim
 	maxMomentum  = 8 * gradients.MaxDim
 	maxAggregate = 8*gradients.MaxDim + 48*gradients.MaxParticipants + 512
+	maxUnit      = 256 // a column's name has at most 128
 )
 
 // Signer holds a participant's keys, and the journal of the gradients and aggregates that it has
@@ -73,6 +75,7 @@ type GradientRequest struct {
 	Observed
 	Mechanism *mechanism `json:"mechanism,omitempty"` // the mechanism's state after this gradient; nil without momentum
 	Spent     []uint64   `json:"spent"`               // the total privacy cost in each column, with this gradient
+	Unit      string     `json:"unit"`                // the unit of privacy for which Spent counts
 	Counted   uint64     `json:"counted"`             // the number of its gradients that the chain has counted
 }
 
@@ -93,6 +96,8 @@ func (r *GradientRequest) check() error {
 			gradients.MaxParticipants)
 	case len(r.Spent) > params.LedgerColumns:
 		return fmt.Errorf("%w: a ledger of %d columns, want at most %d", ErrSigned, len(r.Spent), params.LedgerColumns)
+	case len(r.Unit) > maxUnit:
+		return fmt.Errorf("%w: a unit of %d bytes, want at most %d", ErrSigned, len(r.Unit), maxUnit)
 	case r.Counted > math.MaxInt64:
 		return fmt.Errorf("%w: %d gradients counted, want at most %d", ErrSigned, r.Counted, math.MaxInt64)
 	}
@@ -114,7 +119,7 @@ func (r *GradientRequest) addition(t *tx.Tx, vrfProof []byte, previous entry) en
 		kept = &mechanism{Momentum: app.EncodeParameters(nil)}
 	}
 	return entry{
-		Spent: r.Spent, Signed: max(previous.Signed, r.Counted) + 1,
+		Spent: r.Spent, Unit: r.Unit, Signed: max(previous.Signed, r.Counted) + 1,
 		Gradient:  &signedTx{Epoch: r.Epoch, Round: r.Round, Raw: t.Raw, VRFProof: vrfProof},
 		Mechanism: kept,
 	}

@@ -105,6 +105,10 @@ func newTrainer(p params.Params, units int, source *privacy.Source) (*Trainer, e
 	if p.Privacy.SamplingRate == 0 && units < int(p.Privacy.Batch) {
 		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", units, p.Privacy.Batch)
 	}
+	if n := float64(units) * p.Privacy.SamplingRate; max(n, float64(p.Privacy.Batch)) > privacy.MaxRows/2 {
+		return nil, fmt.Errorf("batches of about %.0f of %d examples or groups, expected %d, want at most %d: larger sums "+
+			"round too much", n, units, p.Privacy.Batch, privacy.MaxRows/2)
+	}
 	d := p.Model.Dim()
 	mechanism, err := privacy.New(mechanismConfig(p.Privacy), p.Grid.Lattice(), d, source)
 	if err != nil {

@@ -507,6 +507,11 @@ func TestTrainerRefuses(t *testing.T) {
 	p.Privacy.SamplingRate, p.Privacy.Batch = 0, 17
 	_, err = worker.NewTrainer(p, data, privacy.NewTestSource(1))
 	require.ErrorContains(t, err, "fixed batch takes 17")
+	const many = privacy.MaxRows/2 + 1
+	p.Privacy.SamplingRate = 1
+	_, err = worker.NewTrainer(p, mnist.Features{X: make([]float32, 3*many), Labels: make([]uint8, many), Inputs: 3},
+		privacy.NewTestSource(1))
+	require.ErrorContains(t, err, "batches of about 524289")
 	_, err = worker.Shard(mnist.Set{Images: make([]byte, 4), Labels: []byte{0}, Rows: 2, Cols: 2}, []int{0},
 		params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255}, inputs.Keep{})
 	require.ErrorContains(t, err, "4 inputs")

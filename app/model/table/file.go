@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -24,9 +25,11 @@ type file struct {
 	file   *os.File
 	csv    *csv.Reader
 	header []string
+	names  []string       // the header, sorted
 	at     map[string]int // the index of each column, by its name in header
 	row    []string
 	rows   int
+	sides  []int // for each row that read has read: 1 if it belongs to the test set, 0 if not
 }
 
 // openFile opens a CSV file and reads its header.
@@ -82,6 +85,7 @@ func (f *file) readHeader() error {
 		}
 		f.header[i], f.at[name] = name, i
 	}
+	f.names = slices.Sorted(maps.Keys(f.at))
 	return nil
 }
 

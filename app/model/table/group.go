@@ -1,7 +1,5 @@
 package table
 
-import "github.com/spdl/spdl/mnist"
-
 // groupNumbers numbers the groups of a file from 0, in the order of their first rows. A nil pointer
 // stands for a file without groups.
 type groupNumbers struct {
@@ -45,13 +43,4 @@ func (n *groupNumbers) units(f *file) int {
 		return f.rows
 	}
 	return len(n.names)
-}
-
-// forTesting reports whether a row belongs to the test set. If the table has groups, the hash of
-// the group's name decides, so a group is never split. Otherwise the hash of the row decides.
-func (n *groupNumbers) forTesting(set mnist.Set, row int) bool {
-	if n == nil {
-		return forTesting(set, row)
-	}
-	return isTestRow(append([]byte("spdl/group/v1"), n.names[set.Groups[row]]...))
 }

@@ -142,9 +142,10 @@ func Units(path string, t params.Table) (int, error) {
 }
 
 // Load reads the examples in a file by a chain's table. It finds the table's columns by name and
-// ignores all other columns. About a fifth of the rows become the test set. The hash of a row
-// decides, so that adding or removing a row moves no other row between the two sets. With groups
-// the hash of the group's name decides, so that all rows of a group are in one set.
+// ignores all other columns. About a fifth of the rows become the test set. The hash of a row's
+// texts decides, so that adding or removing a row moves no other row between the two sets, and an
+// epoch with another table moves none either. With groups the hash of the group's name decides, so
+// that all rows of a group are in one set.
 func Load(path string, t params.Table) (mnist.Data, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -160,11 +161,7 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 		return mnist.Data{}, err
 	}
 	var sides [2][]int // the indices of the rows of the training set, and of the test set
-	for i := range set.Len() {
-		side := 0
-		if n.forTesting(set, i) {
-			side = 1
-		}
+	for i, side := range f.sides {
 		sides[side] = append(sides[side], i)
 	}
 	if len(sides[0]) == 0 || len(sides[1]) == 0 {
@@ -175,16 +172,25 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 	return mnist.Data{Train: set.Subset(sides[0]), Test: set.Subset(sides[1])}, nil
 }
 
-// forTesting reports whether a row belongs to the test set. The row's hash is SHA-256 over a
-// prefix, the row's class and its input bytes. The row is for testing if the first eight bytes of
-// the hash, as a big-endian number, are divisible by parts.
-func forTesting(set mnist.Set, row int) bool {
-	return isTestRow(append(append([]byte("spdl/table/v1"), set.Labels[row]), set.Image(row)...))
-}
-
-func isTestRow(content []byte) bool {
+// side returns 1 if the current row belongs to the test set, and 0 if not. The first eight bytes of a
+// SHA-256 hash, as a big-endian number, are divisible by parts in the test set. If the file has
+// groups, the hash is of the group's name, so that a group is never split. If not, it is of the names
+// and texts of all columns of the file, in the order of the names: nothing that an epoch can change.
+func (f *file) side(n *groupNumbers) int {
+	content := []byte("spdl/table/v2")
+	if n != nil {
+		content = append([]byte("spdl/group/v1"), strings.TrimSpace(f.row[n.column])...)
+	} else {
+		for _, name := range f.names {
+			content = append(append(content, name...), 0)
+			content = append(append(content, strings.TrimSpace(f.row[f.at[name]])...), 0)
+		}
+	}
 	hash := sha256.Sum256(content)
-	return binary.BigEndian.Uint64(hash[:])%parts == 0
+	if binary.BigEndian.Uint64(hash[:])%parts == 0 {
+		return 1
+	}
+	return 0
 }
 
 // Examples returns the approximate number of units in the training set of a table with the given
@@ -230,6 +236,7 @@ func (f *file) read(t params.Table, n *groupNumbers) (set mnist.Set, err error) 
 		if n != nil {
 			set.Groups = append(set.Groups, group)
 		}
+		f.sides = append(f.sides, f.side(n))
 		for i, c := range t.Columns {
 			if set.Images, err = f.appendLevels(set.Images, at[i], c); err != nil {
 				return set, err

@@ -1,6 +1,8 @@
 package table_test
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -60,7 +62,7 @@ func TestClassesAreInTheOrderOfTheirBytes(t *testing.T) {
 // TestLoad: values become 255ths of their column's range, and values beyond an end become that end.
 // Columns are found by name. About a fifth of the rows is for testing.
 func TestLoad(t *testing.T) {
-	text := "dose,unknown,diagnosis,age\n1,?,ill,90\n-1,?,well,20\n0.2,?,ill,1000\n-7,?,well,-3\n0,?,well,55\n"
+	text := "dose,unknown,diagnosis,age\n1,-,ill,90\n-1,-,well,20\n0.2,-,ill,1000\n-7,-,well,-3\n0,-,well,55\n"
 	data, err := table.Load(file(t, text), shape())
 	require.NoError(t, err)
 	require.Equal(t, 5, data.Train.Len()+data.Test.Len())
@@ -102,6 +104,44 @@ func TestOneRowMovesOneRow(t *testing.T) {
 			require.True(t, within(s[1], s[0]), "row %d", gone)
 		}
 	}
+}
+
+// testRows returns which rows are for testing. The column "row" has the number of each row, and the
+// bounds 0 and 255 in all tables.
+func testRows(t *testing.T, text string, shape params.Table) (rows []uint8) {
+	t.Helper()
+	data, err := table.Load(file(t, text), shape)
+	require.NoError(t, err)
+	at := slices.IndexFunc(shape.Columns, func(c params.Column) bool { return c.Name == "row" })
+	for i := range data.Test.Len() {
+		rows = append(rows, data.Test.Image(i)[at])
+	}
+	return rows
+}
+
+// TestSidesAreOfTheFile: which rows are for testing depends on the file alone. Bounds, classes and
+// columns of an epoch, and the order of the file's columns, move no row to the other side.
+func TestSidesAreOfTheFile(t *testing.T) {
+	row := params.Column{Name: "row", High: 255}
+	of := func(columns []params.Column, classes ...string) params.Table {
+		return params.Table{Label: "y", Classes: classes, Columns: columns}
+	}
+	text, turned, want := "row,b,c,y\n", "y,c,b,row\n", []uint8{}
+	for i := range 200 {
+		text += fmt.Sprintf("%d, %d,%d.5,%d\n", i, i*i%97, i%7, i%2)
+		turned += fmt.Sprintf("%d,%d.5,%d,%d\n", i%2, i%7, i*i%97, i)
+		said := fmt.Sprintf("spdl/table/v2b\x00%d\x00c\x00%d.5\x00row\x00%d\x00y\x00%d\x00", i*i%97, i%7, i, i%2)
+		if hash := sha256.Sum256([]byte(said)); binary.BigEndian.Uint64(hash[:])%5 == 0 {
+			want = append(want, uint8(i))
+		}
+	}
+	base := of([]params.Column{row, {Name: "b", High: 100}, {Name: "c", High: 10}}, "0", "1")
+	require.Equal(t, want, testRows(t, text, base))
+	require.Equal(t, want, testRows(t, turned, base), "the order of the file's columns")
+	require.Equal(t, want, testRows(t, text, of([]params.Column{row, {Name: "b", High: 101}, {Name: "c", Low: 1, High: 3}},
+		"0", "1")), "bounds")
+	require.Equal(t, want, testRows(t, text, of(base.Columns, "1", "0")), "the order of the classes")
+	require.Equal(t, want, testRows(t, text, of([]params.Column{{Name: "c", High: 10}, row}, "0", "1")), "columns")
 }
 
 // within reports whether part is whole without some of its rows, in the same order.

@@ -82,6 +82,7 @@ func dial(t *testing.T, address, certificates string) *signer.Client {
 
 func request(round uint64, payload byte) *worker.GradientRequest {
 	return &worker.GradientRequest{Place: worker.Place{ChainID: apptest.ChainID, ID: id, Round: round}, Seed: []byte{1},
+		Unit:    "example",
 		Payload: []byte{payload}}
 }
 
@@ -126,6 +127,10 @@ func TestOneSignatureAPlace(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, aggregate.Raw, same.Raw, "a view has one aggregate")
 
+		unit := request(4, 1)
+		unit.Unit = "group:row_id"
+		_, err = c.Gradient(ctx, unit)
+		require.ErrorIs(t, err, worker.ErrSigned, "the ledger counts for another unit")
 		_, err = c.Commit(ctx, apptest.ChainID, &tx.Commit{Round: 3, Hash: make([]byte, 32)})
 		require.ErrorIs(t, err, worker.ErrSigned)
 		_, err = c.Commit(ctx, apptest.ChainID, &tx.Commit{Round: 3, Hash: first.Content[:]})

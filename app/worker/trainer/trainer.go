@@ -268,14 +268,11 @@ func (t *Trainer) ensureRunning(ctx context.Context) (err error) {
 	return t.startError(err)
 }
 
-// clipMargin keeps a clipped row within the clip norm in spite of float64 rounding.
-const clipMargin = 1.0 / (1 << 40)
-
 // sumRows reads n rows, clips each row, and adds the clipped rows to dst. The rows are in one or
 // more frames of whole rows.
 func (t *Trainer) sumRows(r *reply, dst []float64, n int) error {
 	return t.eachRow(r, len(dst), n, func(row []float64, norm float64) {
-		factor := privacy.ClipScale(norm, t.clip*(1-clipMargin))
+		factor := privacy.ClipScale(norm, t.clip)
 		for j, v := range row {
 			dst[j] += v * factor
 		}

@@ -187,6 +187,11 @@ func TestEachCheckFails(t *testing.T) {
 		}},
 		{"journal", Fail, "damaged", func(t *testing.T, h *Home) { writeJournal(t, h, "deadbeef not a line\n") }},
 		{"journal", Fail, `of chain "other"`, func(t *testing.T, h *Home) { writeJournal(t, h, `{"chain_id":"other"}`) }},
+		{"journal", Fail, `for the unit of privacy "group:patient", and the chain's is "example"`,
+			func(_ *testing.T, h *Home) { h.App.Worker.Unit = "group:patient" }},
+		{"journal", Fail, `for the unit of privacy "group", and the chain's is "example"`, func(t *testing.T, h *Home) {
+			writeJournal(t, h, `{"chain_id":"`+h.Genesis.ChainID+`","participant_id":"AAAA","signed":3,"unit":"group"}`)
+		}},
 		{"journal", Fail, "whom the chain does not have", func(t *testing.T, h *Home) {
 			writeJournal(t, h, `{"chain_id":"`+h.Genesis.ChainID+`","participant_id":"AAAA","signed":3}`)
 		}},

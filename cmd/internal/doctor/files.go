@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,6 +177,10 @@ func journal(ctx context.Context, h *Home) Finding {
 	}
 	path := home.Journals(h.Config, h.App)
 	info, err := home.ReadJournal(h.Config, h.App)
+	if err := otherUnit(h, info); err != nil {
+		return fail("spdl config set worker.unit, if this home agrees to the chain's unit and has signed nothing for another",
+			"%v", err)
+	}
 	switch {
 	case errors.Is(err, worker.ErrDamaged):
 		return fail("move the file away and start again: the worker begins a new one", "%v", err)
@@ -197,6 +202,17 @@ func journal(ctx context.Context, h *Home) Finding {
 		return skip("the chain's participants cannot be read: %v", err)
 	}
 	return journalOf(all, path, info)
+}
+
+// otherUnit returns an error if the home's unit of privacy is not the chain's.
+func otherUnit(h *Home, info worker.JournalInfo) error {
+	g, err := home.GenesisOf(h.Config)
+	pinned, unit := cmp.Or(h.App.Worker.Unit, info.Unit), g.Params.UnitName()
+	if err != nil || pinned == "" || pinned == unit { // another check is about a genesis that cannot be read
+		return nil
+	}
+	return fmt.Errorf("this home counts epsilon for the unit of privacy %q, and the chain's is %q: the worker takes no "+
+		"part", pinned, unit)
 }
 
 // journalOf compares a journal with the chain's record of its participant.

@@ -178,7 +178,7 @@ func choose(all []offered, epoch, prefix string) (offered, error) {
 // list prints the epochs that wait for a decision.
 func list(w io.Writer, all []offered) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "EPOCH\tIT\tCONSENT\tROUNDS\tEPSILON\tNOISE\tRULE\tTRAINER\tPARAMETERS")
+	fmt.Fprintln(t, "EPOCH\tIT\tCONSENT\tROUNDS\tEPSILON\tNOISE\tUNIT\tRULE\tTRAINER\tPARAMETERS")
 	for _, f := range all {
 		decided := string(f.Decision)
 		if f.Decided != nil {
@@ -191,8 +191,8 @@ func list(w io.Writer, all []offered) error {
 		if !f.External {
 			trainer = "built in"
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%g\t%g\t%s\t%s\t%.12s\n", f.Epoch, f.State, decided, f.Rounds, f.Epsilon,
-			f.Noise, command.Plain(f.Rule), trainer, f.Params)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%g\t%g\t%.40s\t%s\t%s\t%.12s\n", f.Epoch, f.State, decided, f.Rounds,
+			f.Epsilon, f.Noise, command.Plain(f.Unit), command.Plain(f.Rule), trainer, f.Params)
 	}
 	return t.Flush()
 }

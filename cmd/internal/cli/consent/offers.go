@@ -24,6 +24,7 @@ type offered struct {
 	Rounds   uint64           `json:"rounds"`
 	Epsilon  float64          `json:"epsilon"` // the budget over all epochs
 	Noise    float64          `json:"noise_multiplier"`
+	Unit     string           `json:"unit"` // of privacy, as params.Params.UnitName names it
 	Rule     string           `json:"rule"`
 	Trainer  string           `json:"trainer,omitempty"` // the hash of the code of an external model; none for any
 	External bool             `json:"external"`
@@ -37,7 +38,7 @@ const stateBegins = "begins"
 func offer(chainID string, epoch uint64, p params.Params, state string) (offered, error) {
 	about, err := consent.SubjectOf(chainID, epoch, p)
 	return offered{Subject: about, State: state, Rounds: p.Training.Rounds, Epsilon: p.Privacy.Epsilon,
-		Noise: p.Privacy.NoiseMultiplier, Rule: p.Rule.Name, Trainer: p.Model.Trainer,
+		Noise: p.Privacy.NoiseMultiplier, Unit: p.UnitName(), Rule: p.Rule.Name, Trainer: p.Model.Trainer,
 		External: p.Model.Kind == params.ModelExternal}, err
 }
 

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 
 from .hello import Hello
-from .split import group_for_testing, level_for_testing
+from .split import group_for_testing, text_for_testing
 
 Array = Any  # numpy.ndarray, or a tensor of PyTorch
 Data = Tuple[Array, ...]  # x, y, x_test, y_test, and if there are groups that of each row of x
@@ -85,6 +85,7 @@ def table(path: str, described: Dict[str, Any]) -> Data:
     values: List[List[float]] = []
     labels: List[int] = []
     groups: List[str] = []
+    tested: List[bool] = []
     with open(path, newline="", encoding="utf-8-sig") as f:
         rows = csv.reader(f)
         header = [name.strip() for name in next(rows)]
@@ -98,6 +99,9 @@ def table(path: str, described: Dict[str, Any]) -> Data:
                     labels.append(classes[row[label].strip()])
                     if group is not None:
                         groups.append(row[group].strip())
+                        tested.append(group_for_testing(groups[-1]))
+                    else:
+                        tested.append(text_for_testing({name: row[i].strip() for i, name in enumerate(header)}))
                 except (ValueError, KeyError, IndexError):
                     raise ValueError("%s line %d: want a finite number in each column and a label of %s"
                                      % (path, rows.line_num, ", ".join(classes))) from None
@@ -105,8 +109,6 @@ def table(path: str, described: Dict[str, Any]) -> Data:
     share = (np.clip(np.array(values), low, high) - low) / (high - low)
     levels = np.floor(share * 255 + 0.5).astype(np.uint8)
     x, y = ((levels.astype(float) - 127.5) / 127.5).astype(np.float32), np.array(labels, dtype=np.int64)
-    if group is not None:
-        tested = np.array([group_for_testing(name) for name in groups], dtype=bool)
-        return x[~tested], y[~tested], x[tested], y[tested], np.array(groups)[~tested]
-    tested = np.array([level_for_testing(c, r.tobytes()) for c, r in zip(labels, levels)], dtype=bool)
-    return x[~tested], y[~tested], x[tested], y[tested]
+    test = np.array(tested, dtype=bool)
+    both = x[~test], y[~test], x[test], y[test]
+    return both if group is None else both + (np.array(groups)[~test],)

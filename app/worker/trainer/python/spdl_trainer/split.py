@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, Dict
 
 from .floats import encode
 
@@ -13,9 +13,10 @@ def for_testing(row: Any) -> bool:
     return _fifth(b"spdl/row/v1" + encode(row, "d"))
 
 
-def level_for_testing(label: int, levels: bytes) -> bool:
-    """The same for a row of a table of the chain, as the built-in models split it."""
-    return _fifth(b"spdl/table/v1" + bytes([label]) + levels)
+def text_for_testing(texts: Dict[str, str]) -> bool:
+    """The same for a row of a table of the chain, by the texts of all its columns, as the built-in
+    models split it: no epoch's bounds or classes have a part in it."""
+    return _fifth(b"spdl/table/v2" + "".join("%s\0%s\0" % column for column in sorted(texts.items())).encode())
 
 
 def group_for_testing(name: str) -> bool:

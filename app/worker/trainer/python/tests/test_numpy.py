@@ -1,5 +1,6 @@
 """Data and linear models."""
 import array
+import hashlib
 import json
 import os
 import tempfile
@@ -20,11 +21,11 @@ TABLE = {"label": "ill", "classes": ["no", "yes"],
 
 @unittest.skipUnless(has("numpy"), "no NumPy: on Debian, apt-get install python3-numpy")
 class TestNumPy(unittest.TestCase):
-    def table(self, text):
+    def table(self, text, described=TABLE):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "t.csv"), "w") as f:
                 f.write(text)
-            return data.load(hello(config=json.dumps({"data": "t.csv", "table": TABLE}), folder=folder))
+            return data.load(hello(config=json.dumps({"data": "t.csv", "table": described}), folder=folder))
 
     def test_table_is_read_by_names_and_scaled(self):
         rows = "".join("%g,x,%s, %g\n" % (a / 50 - 1, "yes" if a % 2 else "no", a) for a in range(100))
@@ -35,6 +36,14 @@ class TestNumPy(unittest.TestCase):
         self.assertEqual((x.dtype, y.dtype), (np.float32, np.int64))
         self.assertEqual((x.min(), x.max()), (-1, 1))  # values beyond an end count as that end
         self.assertEqual(y.sum(), 50)
+
+    def test_sides_are_of_the_file(self):
+        rows = ["%d,%d.5,%s" % (i, i * i % 97, "yes" if i % 2 else "no") for i in range(100)]
+        said = [b"spdl/table/v2" + b"".join(b"%s\0%s\0" % c for c in zip((b"a", b"b", b"ill"), r.encode().split(b",")))
+                for r in rows]
+        want = sum(int.from_bytes(hashlib.sha256(s).digest()[:8], "big") % 5 == 0 for s in said)
+        for classes in (["no", "yes"], ["yes", "no"]):  # an epoch may change their order, and bounds
+            self.assertEqual(len(self.table("a, b ,ill\n" + "\n".join(rows), dict(TABLE, classes=classes))[2]), want)
 
     def test_table_without_a_label(self):
         with self.assertRaisesRegex(ValueError, "give --label COLUMN"):
