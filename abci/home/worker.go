@@ -123,8 +123,11 @@ func (w WorkerConfig) sandboxSettings() sandbox.Settings {
 // keys, journal and databases secret from the trainer.
 func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
 	s := w.sandboxSettings()
-	for _, secret := range []string{"config", "data", w.KeyFile, w.Journal, w.SignerCerts} {
-		s.Secret = append(s.Secret, InHome(c, secret))
+	for _, secret := range []string{"config", "data", w.KeyFile, NextKeyFile(w.KeyFile), w.Journal, w.SignerCerts,
+		c.PrivValidatorKeyFile(), c.PrivValidatorStateFile(), c.NodeKeyFile(), c.DBDir()} {
+		if secret != "" {
+			s.Secret = append(s.Secret, InHome(c, secret))
+		}
 	}
 	return s
 }
