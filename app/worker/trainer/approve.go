@@ -80,8 +80,10 @@ func (c Config) relocate(program sandbox.Program, copyFolder string, code Code) 
 	if err != nil {
 		return c, fmt.Errorf("%w in %s, when it is copied: %w", ErrCode, program.Folder, err)
 	}
-	if err := checkCopied(runs.Path, program.Folder); err != nil {
-		return c, err
+	for _, path := range append([]string{runs.Path}, runs.Interpreter...) {
+		if err := checkCopied(path, program.Folder); err != nil {
+			return c, err
+		}
 	}
 	for _, path := range slices.Concat(runs.Interpreter, c.Sandbox.Read, []string{c.Share.Data}) {
 		if err := code.checkOutside(program.Folder, path); err != nil {

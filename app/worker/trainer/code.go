@@ -130,7 +130,7 @@ func (c *Code) codeOrData(folder, path, copyPath string, d fs.DirEntry, withCopy
 	case isCode(d.Name(), info.Mode()) && info.Mode().IsRegular():
 		in, err := os.Open(path)
 		return in, info.Mode(), err
-	case withCopy && info.Mode().IsRegular():
+	case withCopy && info.Mode().IsRegular() && !strings.HasPrefix(d.Name(), "."): // .Rprofile would be run
 		data, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			return nil, 0, err

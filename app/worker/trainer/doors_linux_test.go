@@ -241,7 +241,8 @@ for path in sys.argv[1:]:
 // link leads out of it.
 func TestDataOfTheCopy(t *testing.T) {
 	needsSandbox(t)
-	dir, other := codeIn(t, map[string]string{"train.py": reader, "data/rows.csv": "rows", "venv/pyvenv.cfg": "secret"}),
+	dir, other := codeIn(t, map[string]string{"train.py": reader, "data/rows.csv": "rows", "venv/pyvenv.cfg": "secret",
+		".Rprofile": "secret"}),
 		codeIn(t, map[string]string{"notes.txt": "secret"})
 	require.NoError(t, os.Symlink("data/rows.csv", filepath.Join(dir, "link.csv")))
 	require.NoError(t, os.Symlink(filepath.Join(other, "notes.txt"), filepath.Join(dir, "out.csv")))
@@ -249,12 +250,13 @@ func TestDataOfTheCopy(t *testing.T) {
 	require.NoError(t, err)
 	h := new(heard)
 	_, err = Start(t.Context(), Config{Argv: []string{stage.Tool(t, "python3"), "train.py", "data/rows.csv", "link.csv",
-		"out.csv", filepath.Join(dir, "data/rows.csv"), filepath.Join(dir, "venv/pyvenv.cfg")},
+		"out.csv", filepath.Join(dir, "data/rows.csv"), filepath.Join(dir, "venv/pyvenv.cfg"), filepath.Join(dir, ".Rprofile"), ".Rprofile"},
 		Dir: dir, Log: h.say, Approved: []string{code.Hash}}, linear(params.ClippingRows), params.Privacy{Clip: 1})
 	require.ErrorIs(t, err, ErrTrainer)
 	require.Equal(t, 3, strings.Count(h.String(), `'rows'`), h)
 	require.NotContains(t, h.String(), "secret")
-	require.Equal(t, 2, strings.Count(h.String(), "PermissionError"), h)
+	require.Equal(t, 3, strings.Count(h.String(), "PermissionError"), h)
+	require.Equal(t, 1, strings.Count(h.String(), "FileNotFoundError"), h)
 }
 
 // TestSecrets: a trainer starts only if each secret is known to be closed to it.
