@@ -18,11 +18,11 @@ func (c Config) approvedCopy() (Config, string, error) {
 	if len(c.Approved) == 0 {
 		return c, "", nil
 	}
-	program, err := sandbox.Find(c.Argv, c.Dir)
+	given, err := sandbox.Find(c.Argv, c.Dir)
 	if err != nil {
 		return c, "", err
 	}
-	folder := program.Folder
+	folder := given.Folder
 	to, err := os.MkdirTemp("", "spdl-code-")
 	if err != nil {
 		return c, "", err
@@ -34,7 +34,7 @@ func (c Config) approvedCopy() (Config, string, error) {
 			ErrCode, folder, code.Hash, strings.Join(c.Approved, " or "))
 	}
 	if err == nil {
-		c, err = c.relocate(program, to, code)
+		c, err = c.relocate(folder, to, code)
 	}
 	if err != nil {
 		_ = os.RemoveAll(to)
@@ -47,7 +47,7 @@ func (c Config) approvedCopy() (Config, string, error) {
 // code becomes the path of its copy, and the trainer starts in the copy. Paths of data stay the same.
 // The original of the code is not readable. Of its folder the trainer reads the data files alone.
 // relocate fails with ErrCode if the trainer would run or read something else.
-func (c Config) relocate(program sandbox.Program, copyFolder string, code Code) (Config, error) {
+func (c Config) relocate(folder, copyFolder string, code Code) (Config, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return c, err
@@ -55,7 +55,7 @@ func (c Config) relocate(program sandbox.Program, copyFolder string, code Code) 
 	ours := 0
 	c.Argv = slices.Clone(c.Argv)
 	for i, word := range c.Argv {
-		rel, path := relativeTo(program.Folder, word, dir)
+		rel, path := relativeTo(folder, word, dir)
 		switch {
 		case rel == "" || i == 0 && !strings.ContainsRune(word, filepath.Separator):
 		case code.has(rel):
@@ -67,31 +67,40 @@ func (c Config) relocate(program sandbox.Program, copyFolder string, code Code) 
 	}
 	if ours == 0 {
 		return c, fmt.Errorf("%w: no word of %q is a file of the code in %s: name the script, with a suffix of code or "+
-			"executable", ErrCode, c.Argv, program.Folder)
+			"executable", ErrCode, c.Argv, folder)
 	}
 	c.Sandbox.Read = slices.Clone(c.Sandbox.Read)
 	for i, path := range c.Sandbox.Read {
-		_, c.Sandbox.Read[i] = relativeTo(program.Folder, path, dir)
+		_, c.Sandbox.Read[i] = relativeTo(folder, path, dir)
 	}
-	if rel, _ := relativeTo(program.Folder, dir, ""); filepath.IsLocal(rel) {
+	if rel, _ := relativeTo(folder, dir, ""); filepath.IsLocal(rel) {
 		c.Dir = filepath.Join(copyFolder, rel)
 	}
-	runs, err := sandbox.Find(c.Argv, c.Dir)
-	if err != nil {
-		return c, fmt.Errorf("%w in %s, when it is copied: %w", ErrCode, program.Folder, err)
-	}
-	for _, path := range append([]string{runs.Path}, runs.Interpreter...) {
-		if err := checkCopied(path, program.Folder); err != nil {
-			return c, err
-		}
-	}
-	for _, path := range slices.Concat(runs.Interpreter, c.Sandbox.Read, []string{c.Share.Data}) {
-		if err := code.checkOutside(program.Folder, path); err != nil {
-			return c, err
-		}
+	if err := c.checkRelocated(folder, code); err != nil {
+		return c, err
 	}
 	c.Sandbox.Read = append(c.Sandbox.Read, code.data...)
 	return c, nil
+}
+
+// checkRelocated fails with ErrCode if the program or its interpreter lies in the original folder of
+// the code, or if the trainer may read the original.
+func (c Config) checkRelocated(folder string, code Code) error {
+	runs, err := sandbox.Find(c.Argv, c.Dir)
+	if err != nil {
+		return fmt.Errorf("%w in %s, when it is copied: %w", ErrCode, folder, err)
+	}
+	for _, path := range append([]string{runs.Path}, runs.Interpreter...) {
+		if err := checkCopied(path, folder); err != nil {
+			return err
+		}
+	}
+	for _, path := range slices.Concat(runs.Interpreter, c.Sandbox.Read, []string{c.Share.Data}) {
+		if err := code.checkOutside(folder, path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkCopied fails with ErrCode if the program that will run, or the file to which it leads, lies in

@@ -108,7 +108,8 @@ func copyCode(folder, copyFolder string) (c Code, err error) {
 
 // codeOrData opens path if it is a code file. If path is a folder or a data file, it returns a nil
 // file. If withCopy is set, it also creates at copyPath the same folder, or a symbolic link to the
-// data file, which it adds to c.data if that is in folder. It fails with ErrCode if path is a symbolic link to code or to a folder.
+// data file, which it adds to c.data if that is in folder. It fails with ErrCode if path is a
+// symbolic link to code or to a folder.
 func (c *Code) codeOrData(folder, path, copyPath string, d fs.DirEntry, withCopy bool) (*os.File, fs.FileMode,
 	error) {
 	if d.IsDir() {

@@ -23,7 +23,8 @@ type marked struct {
 
 // program returns a script that writes the marker, and goes on as the interpreter.
 func (m marked) program() string {
-	return fmt.Sprintf("#!/bin/sh\ngrep -q 'Seccomp:.0' /proc/self/status && echo $0 >> %s\nexec %s \"$@\"\n", m.marker, m.python)
+	return fmt.Sprintf("#!/bin/sh\ngrep -q 'Seccomp:.0' /proc/self/status && echo $0 >> %s\nexec %s \"$@\"\n", m.marker,
+		m.python)
 }
 
 // module returns lines of Python that write the marker.
@@ -55,7 +56,7 @@ func markedStudy(t *testing.T, firstLine string) marked {
 	for _, name := range []string{"python3", "python", "python-study", "env"} {
 		m.write(t, name, m.program(), 0o755)
 	}
-	for _, name := range []string{"sitecustomize.py", "usercustomize.py", "site.py.txt", "colorsys.py"} {
+	for _, name := range []string{"sitecustomize.py", "usercustomize.py", "json.py", "importlib.py"} {
 		m.write(t, name, m.module(), 0o644)
 	}
 	version, err := exec.Command(m.python, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])").Output()
@@ -104,7 +105,8 @@ func TestNothingRunsOutside(t *testing.T) {
 			}
 			code, err := HashCode(m.dir)
 			require.NoError(t, err)
-			for how, hash := range map[string]string{"any code": "", "approved": code.Hash, "rejected": strings.Repeat("0", 64)} {
+			hashes := map[string]string{"any code": "", "approved": code.Hash, "rejected": strings.Repeat("0", 64)}
+			for how, hash := range hashes {
 				external := linear(params.ClippingRows)
 				external.Trainer = hash
 				p, err := Start(t.Context(), c, external, params.Privacy{Clip: 1})
@@ -250,7 +252,8 @@ func TestDataOfTheCopy(t *testing.T) {
 	require.NoError(t, err)
 	h := new(heard)
 	_, err = Start(t.Context(), Config{Argv: []string{stage.Tool(t, "python3"), "train.py", "data/rows.csv", "link.csv",
-		"out.csv", filepath.Join(dir, "data/rows.csv"), filepath.Join(dir, "venv/pyvenv.cfg"), filepath.Join(dir, ".Rprofile"), ".Rprofile"},
+		"out.csv", filepath.Join(dir, "data/rows.csv"), filepath.Join(dir, "venv/pyvenv.cfg"),
+		filepath.Join(dir, ".Rprofile"), ".Rprofile"},
 		Dir: dir, Log: h.say, Approved: []string{code.Hash}}, linear(params.ClippingRows), params.Privacy{Clip: 1})
 	require.ErrorIs(t, err, ErrTrainer)
 	require.Equal(t, 3, strings.Count(h.String(), `'rows'`), h)

@@ -32,7 +32,8 @@ func TestWordsAreLines(t *testing.T) {
 	} {
 		require.Error(t, err, what)
 		require.LessOrEqual(t, len(err.Error()), 1200, what)
-		require.False(t, strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }), "%s: %q", what, err)
+		require.False(t, strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }), "%s: %q", what,
+			err)
 	}
 	require.ErrorContains(t, fault(hostile), `it says: ValueError:\nE[2026`)
 }
