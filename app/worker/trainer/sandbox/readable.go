@@ -37,8 +37,8 @@ func absolutePath(path, dir string) (string, error) {
 // path holds a secret or the user's home, if a secret cannot be resolved, or if the program is in
 // none of the paths. secrets are the paths of s.Secret without symbolic links.
 func (c *command) readablePaths(data string, s Settings) (paths, secrets []string, err error) {
-	paths = append([]string{c.folder}, c.interpreter...)
-	for _, path := range append([]string{data}, s.Read...) {
+	paths = []string{c.folder}
+	for _, path := range slices.Concat([]string{data}, c.interpreter, s.Read) {
 		if path == "" {
 			continue
 		}
