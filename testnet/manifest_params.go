@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/params"
@@ -87,7 +88,12 @@ func (m *Manifest) askTrainer(model params.Model) (int, error) {
 func (m *Manifest) startTrainer(model params.Model, privacy params.Privacy) (int, error) {
 	w := home.DefaultAppConfig().Worker
 	m.worker(&w, 0)
-	t, err := trainer.Start(context.Background(), home.TrainerOf(home.DefaultConfig(), w, nil), model, privacy)
+	folder, err := filepath.Abs(m.Home) // a trainer that could read the homes to come is not started
+	if err != nil {
+		return 0, err
+	}
+	c := home.DefaultConfig()
+	t, err := trainer.Start(context.Background(), home.TrainerOf(c.SetRoot(folder), w, nil), model, privacy)
 	if err != nil {
 		return 0, err
 	}

@@ -119,14 +119,23 @@ func (w WorkerConfig) sandboxSettings() sandbox.Settings {
 		Processes: w.TrainerProcesses, Read: w.TrainerRead, Devices: w.Devices, Env: w.TrainerEnv}
 }
 
-// sandboxIn returns the settings of the sandbox for a home's trainer. The sandbox keeps the home's
-// keys, journal and databases secret from the trainer.
+// sandboxIn returns the settings of the sandbox for a home's trainer.
 func (w WorkerConfig) sandboxIn(c *config.Config) sandbox.Settings {
 	s := w.sandboxSettings()
-	for _, secret := range []string{"config", "data", w.KeyFile, w.Journal, w.SignerCerts} {
-		s.Secret = append(s.Secret, InHome(c, secret))
-	}
+	s.Secret = w.Secrets(c)
 	return s
+}
+
+// Secrets returns the files and folders of a home that a trainer must not read: keys, journal and
+// databases.
+func (w WorkerConfig) Secrets(c *config.Config) (all []string) {
+	for _, secret := range []string{"config", "data", w.KeyFile, NextKeyFile(w.KeyFile), w.Journal, w.SignerCerts,
+		c.PrivValidatorKeyFile(), c.PrivValidatorStateFile(), c.NodeKeyFile(), c.DBDir()} {
+		if secret != "" {
+			all = append(all, InHome(c, secret))
+		}
+	}
+	return all
 }
 
 // sayContainment logs the mechanisms that contain a trainer, or that the trainer is not contained.

@@ -2,6 +2,7 @@
 package printable
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -15,6 +16,21 @@ func Text(text string) string {
 		}
 		return unicode.ReplacementChar
 	}, text)
+}
+
+// Line returns untrusted text as one line. It writes characters that do not print as a Go string does,
+// such as \n and \x1b.
+func Line(text string) string {
+	var line strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			line.WriteRune(r)
+		} else {
+			escaped := strconv.QuoteRune(r)
+			line.WriteString(escaped[1 : len(escaped)-1])
+		}
+	}
+	return line.String()
 }
 
 // Cell returns a text for a cell of a CSV file. It changes a text that a spreadsheet would

@@ -39,6 +39,7 @@ type CodeFile struct {
 type Code struct {
 	Hash  string     `json:"hash"` // SHA-256 in hexadecimal
 	Files []CodeFile `json:"files"`
+	data  []string   // the files in the trainer's folder to which links of the copy lead
 }
 
 // suffixes are the suffixes of files that interpreters and linkers load.
@@ -85,7 +86,7 @@ func copyCode(folder, copyFolder string) (c Code, err error) {
 		if err != nil {
 			return err
 		}
-		in, mode, err := codeOrData(path, filepath.Join(copyFolder, rel), d, copyFolder != "")
+		in, mode, err := c.codeOrData(folder, path, filepath.Join(copyFolder, rel), d, copyFolder != "")
 		if err != nil || in == nil {
 			return err
 		}
@@ -107,8 +108,10 @@ func copyCode(folder, copyFolder string) (c Code, err error) {
 
 // codeOrData opens path if it is a code file. If path is a folder or a data file, it returns a nil
 // file. If withCopy is set, it also creates at copyPath the same folder, or a symbolic link to the
-// data file. It fails with ErrCode if path is a symbolic link to code or to a folder.
-func codeOrData(path, copyPath string, d fs.DirEntry, withCopy bool) (*os.File, fs.FileMode, error) {
+// data file, which it adds to c.data if that is in folder. It fails with ErrCode if path is a
+// symbolic link to code or to a folder.
+func (c *Code) codeOrData(folder, path, copyPath string, d fs.DirEntry, withCopy bool) (*os.File, fs.FileMode,
+	error) {
 	if d.IsDir() {
 		if withCopy {
 			return nil, 0, os.Mkdir(copyPath, 0o700)
@@ -128,10 +131,13 @@ func codeOrData(path, copyPath string, d fs.DirEntry, withCopy bool) (*os.File, 
 	case isCode(d.Name(), info.Mode()) && info.Mode().IsRegular():
 		in, err := os.Open(path)
 		return in, info.Mode(), err
-	case withCopy && info.Mode().IsRegular():
+	case withCopy && info.Mode().IsRegular() && !strings.HasPrefix(d.Name(), "."): // .Rprofile would be run
 		data, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			return nil, 0, err
+		}
+		if rel, err := filepath.Rel(folder, data); err == nil && filepath.IsLocal(rel) {
+			c.data = append(c.data, data) // a link that leads out of the folder makes nothing readable
 		}
 		return nil, 0, os.Symlink(data, copyPath)
 	}

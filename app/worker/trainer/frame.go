@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/spdl/spdl/internal/printable"
 )
 
 // These are the protocol versions of docs/TRAINER.md that this package speaks. The second version
@@ -46,7 +48,10 @@ const (
 // fault is the text of a FAULT frame.
 type fault string
 
-func (f fault) Error() string { return fmt.Sprintf("it says: %.1000s", string(f)) }
+func (f fault) Error() string { return "it says: " + quote(string(f)) }
+
+// quote returns text from a trainer for an error or the log: at most 1000 characters, in one line.
+func quote(text string) string { return printable.Line(fmt.Sprintf("%.1000s", text)) }
 
 func writeFrame(w io.Writer, kind byte, body []byte) error {
 	header := binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(body)))

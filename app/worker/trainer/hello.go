@@ -52,7 +52,7 @@ type answer struct {
 
 func decodeAnswer(body []byte, unit string) (a answer, err error) {
 	if err := json.Unmarshal(body, &a); err != nil {
-		return a, fmt.Errorf("its answer to HELLO is no JSON: %w", err)
+		return a, fmt.Errorf("its answer to HELLO is no JSON: %s", quote(err.Error()))
 	}
 	switch {
 	case a.Protocol != protocolFirst && a.Protocol != protocolSecond:
@@ -75,7 +75,7 @@ type TensorError struct {
 }
 
 func (e *TensorError) Error() string {
-	return e.Difference + ": build the model that the parameters describe, or make parameters of this one " +
+	return quote(e.Difference) + ": build the model that the parameters describe, or make parameters of this one " +
 		"(spdl new --module)"
 }
 
@@ -120,7 +120,7 @@ type Eval struct {
 
 func decodeEval(body []byte) (e Eval, err error) {
 	if err := json.Unmarshal(body, &e); err != nil {
-		return e, fmt.Errorf("its answer to EVALUATE is no JSON: %w", err)
+		return e, fmt.Errorf("its answer to EVALUATE is no JSON: %s", quote(err.Error()))
 	}
 	if !(e.Accuracy >= 0 && e.Accuracy <= 1) || e.Examples < 1 || e.Examples > math.MaxInt32 {
 		return e, fmt.Errorf("it measured accuracy %g on %d examples, want 0 to 1 on 1 to %d", e.Accuracy, e.Examples,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/spdl/spdl/internal/printable"
 )
 
 // lines is a writer that calls say with each line of a program's output. It cuts lines at maxLine
@@ -40,7 +42,7 @@ func (l *lines) Write(p []byte) (int, error) {
 
 // pass hands the buffered line to the log function, or counts the line as dropped.
 func (l *lines) pass() {
-	l.lastLine = strings.ToValidUTF8(string(l.buf), "?")
+	l.lastLine = printable.Line(strings.ToValidUTF8(string(l.buf), "?"))
 	if place, _ := TracePlace(l.lastLine); place != "" {
 		l.place = place
 	}
@@ -68,7 +70,7 @@ func (l *lines) reportDropped() {
 func (l *lines) end() {
 	l.reportDropped()
 	if len(l.buf) > 0 {
-		l.lastLine = strings.ToValidUTF8(string(l.buf), "?")
+		l.lastLine = printable.Line(strings.ToValidUTF8(string(l.buf), "?"))
 		l.say(l.lastLine)
 	}
 }

@@ -131,6 +131,9 @@ func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Tr
 	for i, hash := range c.Approved {
 		c.Approved[i] = strings.ToLower(hash)
 	}
+	if len(c.Approved) > 0 {
+		c.Share.Data = existing(c.Share.Data, c.Dir)
+	}
 	t := &Trainer{config: c, model: m, clip: p.Clip, unit: p.Unit}
 	if err := t.withChild(ctx, func(context.Context, *child) error { return nil }); err != nil {
 		return nil, err

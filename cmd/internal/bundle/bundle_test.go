@@ -118,7 +118,8 @@ func mark(t *testing.T) marked {
 			fmt.Fprintf(&log, "I[2026] read %s from somewhere\n", secret)
 		}
 	}
-	log.WriteString("I[2026] the trainer says markrow,1,2,3\nAuthorization: Bearer markbearertoken\n" +
+	log.WriteString("I[2026-11-28|14:00:00.000] the trainer says markrow,1,2,3\nmarkrow of an entry with several lines\n" +
+		"I[2026-11-28|14:00:01.000] a worker waits\nAuthorization: Bearer markbearertoken\n" +
 		"passphrase=markpassphrase x\n" +
 		`{"priv_key": "markjsonkey"}` + "\nGET http://u:markurlpassword@h:1/ failed\nI[2026] committed height=7\n")
 	m.Log = strings.NewReader(log.String())
@@ -167,7 +168,8 @@ func TestBundleHasNoSecrets(t *testing.T) {
 	}
 
 	require.Contains(t, unpacked["log.txt"], "committed height=7")
-	require.Contains(t, unpacked["log.txt"], "# 1 lines of the trainer are left out")
+	require.Contains(t, unpacked["log.txt"], "a worker waits")
+	require.Contains(t, unpacked["log.txt"], "# 2 lines of the trainer are left out")
 	require.Contains(t, unpacked["config.txt"], "config.toml: moniker = ")
 	require.Contains(t, unpacked["config.txt"], "worker.trainer = "+removed)
 	require.Contains(t, unpacked["config.txt"], "worker.data = "+removed)

@@ -94,18 +94,24 @@ const (
 // they may contain the program's data.
 var ofTrainer = regexp.MustCompile(`(?i)\btrainer\b`)
 
+// entry matches the first line of a log entry, of a panic and of a goroutine's stack. Every other line
+// belongs to the entry before it, because the logs of earlier releases have entries of several lines.
+var entry = regexp.MustCompile(`^(.*: )?([A-Z]\[\d{4}-|\{"|panic: |fatal error: |goroutine \d)`)
+
 // logTail returns the last lines of the log.
 func logTail(_ context.Context, n *Node) ([]byte, error) {
 	if n.Log == nil {
 		return nil, errors.New("no log is at hand: name one with --log FILE")
 	}
 	var lines []string
-	leftOut := 0
+	leftOut, inTrainer := 0, false
 	in := bufio.NewReaderSize(n.Log, 1<<16)
 	for {
 		line, err := in.ReadString('\n')
-		switch line = strings.TrimRight(line, "\n"); {
-		case ofTrainer.MatchString(line):
+		line = strings.TrimRight(line, "\n")
+		inTrainer = ofTrainer.MatchString(line) || inTrainer && line != "" && !entry.MatchString(line)
+		switch {
+		case inTrainer:
 			leftOut++
 		case line != "":
 			if lines = append(lines, line[:min(len(line), maxLine)]); len(lines) > 2*maxLines {

@@ -13,6 +13,7 @@ type policy struct {
 	Dir       string
 	Env       []string
 	Read      []string
+	Secret    []string // files and folders that the trainer must not be able to open
 	Devices   []string
 	Scratch   string // the scratch folder, which the supervisor makes
 	MaxMemory int64
@@ -47,12 +48,12 @@ func Command(argv []string, dir, data string, s Settings) (cmd *exec.Cmd, lifeli
 		return nil, nil, nil, err
 	}
 	s = s.withDefaults()
-	read, err := c.readablePaths(data, s)
+	read, secrets, err := c.readablePaths(data, s)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	text, err := json.Marshal(policy{Argv: c.argv, Dir: c.dir, Env: c.env, Read: read, Devices: s.Devices,
-		MaxMemory: s.Memory, MaxFiles: s.Scratch, MaxTasks: s.Processes})
+	text, err := json.Marshal(policy{Argv: c.argv, Dir: c.dir, Env: c.env, Read: read, Secret: secrets,
+		Devices: s.Devices, MaxMemory: s.Memory, MaxFiles: s.Scratch, MaxTasks: s.Processes})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -2,15 +2,12 @@ package sandbox
 
 import (
 	"bufio"
-	"context"
-	"encoding/json"
-	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
-	"sync"
-	"time"
 )
 
 // command is a trainer's command line in the form that the sandbox runs.
@@ -22,39 +19,94 @@ type command struct {
 	env         []string
 }
 
-// resolve finds the program of a command line, the folder of its code, and its interpreter.
+// resolve finds the program of a command line, the folder of its code, and its interpreter. It
+// executes nothing, because the command line and the first line of a script may name a program of
+// the trainer's author.
 func (c *command) resolve(argv []string, dir string) (err error) {
-	if dir == "" {
-		dir = "."
-	}
 	if c.dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
 	c.argv = append([]string(nil), argv...)
-	if python, ok := shebang(c.argv[0], c.dir); ok {
+	byScript := false
+	if interpreter, ok := shebang(c.argv[0], c.dir); ok {
 		script := c.argv[0]
 		if !filepath.IsAbs(script) {
 			script = filepath.Join(c.dir, script)
 		}
-		c.argv = append([]string{python, script}, c.argv[1:]...)
-	}
-	if strings.HasPrefix(filepath.Base(c.argv[0]), "python") {
-		if err := c.askPython(); err != nil {
-			return err
-		}
+		c.argv = append([]string{interpreter, script}, c.argv[1:]...)
+		byScript = strings.ContainsRune(interpreter, filepath.Separator)
 	}
 	if c.argv[0], err = executablePath(c.argv[0], c.dir); err != nil {
 		return err
 	}
-	c.folder, err = c.ownFolder()
-	return err
+	if c.folder, err = c.ownFolder(); err != nil || !python.MatchString(filepath.Base(c.argv[0])) {
+		return err
+	}
+	return c.addLibraries(byScript)
 }
 
-// Folder returns the folder of a trainer's code: the folder of its script, or of its program.
-func Folder(argv []string, dir string) (string, error) {
+// python matches the name of a Python interpreter.
+var python = regexp.MustCompile(`^python[0-9.]*[a-z]?$`)
+
+// addLibraries makes a Python interpreter's own folder, its virtual environment and the packages of
+// the user readable. The author of the trainer chose an interpreter that lies in the trainer's
+// folder, and a path that a script names: these make nothing readable by where they lead.
+func (c *command) addLibraries(byScript bool) error {
+	folder, err := absolutePath(filepath.Dir(c.argv[0]), "")
+	if err != nil {
+		return err
+	}
+	program, err := absolutePath(c.argv[0], "")
+	if err != nil {
+		return err
+	}
+	if inside, err := isInside(folder, c.folder); inside || err != nil {
+		return err
+	}
+	if !byScript {
+		if inside, err := isInsideAny(program, append(system, c.folder)); err != nil {
+			return err
+		} else if !inside {
+			c.interpreter = append(c.interpreter, prefix(program))
+		}
+		environment := prefix(filepath.Join(folder, filepath.Base(c.argv[0])))
+		if _, err := os.Stat(filepath.Join(environment, "pyvenv.cfg")); err == nil {
+			c.interpreter = append(c.interpreter, environment)
+		}
+	}
+	base := os.Getenv("PYTHONUSERBASE")
+	if home, err := os.UserHomeDir(); err == nil && base == "" {
+		base = filepath.Join(home, ".local")
+	}
+	if packages, _ := filepath.Glob(filepath.Join(base, "lib", "python*", "site-packages")); filepath.IsAbs(base) {
+		c.interpreter = append(c.interpreter, packages...)
+		c.env = append(c.env, "PYTHONUSERBASE="+base)
+	}
+	return nil
+}
+
+// prefix returns the folder above bin, or above shims of a version manager, for a program in such a
+// folder, and the program's own folder for every other program.
+func prefix(program string) string {
+	folder := filepath.Dir(program)
+	if name := filepath.Base(folder); name == "bin" || name == "shims" {
+		return filepath.Dir(folder)
+	}
+	return folder
+}
+
+// Program says where the program of a trainer and the trainer's code are.
+type Program struct {
+	Path        string   // the program: the interpreter if the trainer is a Python script
+	Folder      string   // the folder of the trainer's code: of its script, or of its program
+	Interpreter []string // the folders of the interpreter, which the trainer may read
+}
+
+// Find returns the program of a command line. It executes nothing.
+func Find(argv []string, dir string) (Program, error) {
 	var c command
 	err := c.resolve(argv, dir)
-	return c.folder, err
+	return Program{Path: c.argv[0], Folder: c.folder, Interpreter: c.interpreter}, err
 }
 
 // executablePath returns the path of a program. A relative path begins in dir; a name without a
@@ -66,11 +118,17 @@ func executablePath(program, dir string) (string, error) {
 	return exec.LookPath(program)
 }
 
+// maxFirstLine is the number of bytes in which the kernel looks for a script's interpreter.
+const maxFirstLine = 256
+
 // shebang returns the Python interpreter that the first line of a script names. ok is false if the
 // program is not such a script.
-func shebang(program, dir string) (python string, ok bool) {
+func shebang(program, dir string) (interpreter string, ok bool) {
 	path, err := executablePath(program, dir)
 	if err != nil || !strings.ContainsRune(program, filepath.Separator) {
+		return "", false
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // to open a FIFO would wait for a writer
 		return "", false
 	}
 	f, err := os.Open(path)
@@ -78,7 +136,7 @@ func shebang(program, dir string) (python string, ok bool) {
 		return "", false
 	}
 	defer f.Close()
-	line, err := bufio.NewReader(f).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(f, maxFirstLine)).ReadString('\n')
 	words := strings.Fields(strings.TrimPrefix(line, "#!"))
 	if err != nil || !strings.HasPrefix(line, "#!") || len(words) == 0 {
 		return "", false
@@ -86,7 +144,7 @@ func shebang(program, dir string) (python string, ok bool) {
 	if filepath.Base(words[0]) == "env" && len(words) == 2 {
 		words = words[1:]
 	}
-	return words[0], len(words) == 1 && strings.HasPrefix(filepath.Base(words[0]), "python")
+	return words[0], len(words) == 1 && python.MatchString(filepath.Base(words[0]))
 }
 
 // ownFolder returns the folder of the trainer's code: the folder of the first argument that is a
@@ -106,67 +164,9 @@ func (c *command) ownFolder() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, folder := range append(system, c.interpreter...) {
-		if isInside(program, folder) {
-			return absolutePath(c.dir, "")
-		}
+	ofSystem, err := isInsideAny(program, system)
+	if ofSystem || python.MatchString(filepath.Base(c.argv[0])) {
+		return absolutePath(c.dir, "")
 	}
-	return filepath.Dir(program), nil
-}
-
-// interpreterInfo is an interpreter's answer about itself.
-type interpreterInfo struct {
-	Executable string
-	Base       string   // the folder of the user's packages
-	Paths      []string // the folders of the interpreter and of its packages
-}
-
-// interpreterCache holds the interpreterInfo of each interpreter by path, because a trainer may
-// restart often.
-var interpreterCache sync.Map
-
-// askPython asks the command's Python interpreter for its executable and its folders. The
-// executable replaces the command's program, which may be a wrapper of pyenv or of a virtual
-// environment.
-func (c *command) askPython() error {
-	path, err := executablePath(c.argv[0], c.dir)
-	if err != nil {
-		return err
-	}
-	known, ok := interpreterCache.Load(path)
-	if !ok {
-		if known, err = ask(path, c.env); err != nil {
-			return fmt.Errorf("%s does not say where its libraries are: %w", path, err)
-		}
-		interpreterCache.Store(path, known)
-	}
-	answer := known.(interpreterInfo)
-	c.argv[0] = answer.Executable
-	c.interpreter = append(c.interpreter, answer.Paths...)
-	c.env = append(c.env, "PYTHONUSERBASE="+answer.Base)
-	return nil
-}
-
-// ask runs an interpreter with a short script that prints its folders. The working directory is /,
-// so that the interpreter imports no module of the trainer.
-func ask(path string, env []string) (answer interpreterInfo, err error) {
-	const question = `import json, os, site, sys; print(json.dumps({"executable": sys.executable,
-"base": site.getuserbase(), "paths": [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable),
-os.path.dirname(os.path.realpath(sys.executable))] + [p for p in sys.path if p]}))`
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "-c", question)
-	cmd.Dir, cmd.Env = "/", append(append([]string(nil), env...), "HOME="+os.Getenv("HOME"))
-	said, err := cmd.Output()
-	if err == nil {
-		err = json.Unmarshal(said, &answer)
-	}
-	all := answer.Paths
-	answer.Paths = nil
-	for _, p := range all {
-		if at, err := filepath.EvalSymlinks(p); err == nil {
-			answer.Paths = append(answer.Paths, at)
-		}
-	}
-	return answer, err
+	return filepath.Dir(program), err
 }

@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 )
 
 // system lists the files and folders that every program may read: programs and libraries of the
@@ -32,10 +34,11 @@ func absolutePath(path, dir string) (string, error) {
 
 // readablePaths returns the paths that the trainer may read in addition to the paths in system: the
 // trainer's folder, interpreter and data, and the paths in s.Read. It fails with ErrSettings if a
-// path holds a secret or the user's home.
-func (c *command) readablePaths(data string, s Settings) ([]string, error) {
-	paths := append([]string{c.folder}, c.interpreter...)
-	for _, path := range append([]string{data}, s.Read...) {
+// path holds a secret or the user's home, if a secret cannot be resolved, or if the program is in
+// none of the paths. secrets are the paths of s.Secret without symbolic links.
+func (c *command) readablePaths(data string, s Settings) (paths, secrets []string, err error) {
+	paths = []string{c.folder}
+	for _, path := range slices.Concat([]string{data}, c.interpreter, s.Read) {
 		if path == "" {
 			continue
 		}
@@ -44,27 +47,84 @@ func (c *command) readablePaths(data string, s Settings) ([]string, error) {
 			continue // only the trainer knows the meaning of this name
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: trainer_read: %w", ErrSettings, err)
+			return nil, nil, fmt.Errorf("%w: trainer_read: %w", ErrSettings, err)
 		}
 		paths = append(paths, at)
 	}
-	secrets := s.Secret
 	if own, err := os.UserHomeDir(); err == nil {
-		secrets = append([]string{own}, secrets...)
-	}
-	for _, path := range paths {
-		for _, secret := range secrets {
-			if at, err := absolutePath(secret, ""); err == nil && isInside(at, path) {
-				return nil, fmt.Errorf("%w: the trainer would read all of %s, and with it %s: move the trainer, its "+
-					"interpreter or its data into a folder of their own", ErrSettings, path, at)
-			}
+		if _, err := checkSecret(own, paths); err != nil {
+			return nil, nil, err
 		}
 	}
-	return paths, nil
+	readable := slices.Concat(system, paths)
+	for _, secret := range s.Secret {
+		at, err := checkSecret(secret, readable)
+		if err != nil {
+			return nil, nil, err
+		}
+		secrets = append(secrets, at)
+	}
+	program, err := absolutePath(c.argv[0], "")
+	if err != nil {
+		return nil, nil, err
+	}
+	if inside, err := isInsideAny(program, readable); err != nil || !inside {
+		return nil, nil, errors.Join(err, fmt.Errorf("%w: the trainer's program %s is %s, which the trainer may not read: "+
+			"begin worker.trainer with an interpreter that lies outside of the trainer's folder, or name this one or its folder "+
+			"in worker.trainer_read", ErrSettings, c.argv[0], program))
+	}
+	return paths, secrets, nil
 }
 
-// isInside reports whether a path is a folder or is within it.
-func isInside(path, folder string) bool {
+// checkSecret returns the path of a secret without symbolic links. It fails with ErrSettings if one
+// of the readable paths holds the secret, or if that is not known.
+func checkSecret(secret string, readable []string) (string, error) {
+	at, err := resolveSecret(secret)
+	for _, path := range readable {
+		inside := false
+		if err == nil {
+			inside, err = isInside(at, path)
+		}
+		if inside {
+			return "", fmt.Errorf("%w: the trainer would read all of %s, and with it %s: move the trainer, its "+
+				"interpreter or its data into a folder of their own", ErrSettings, path, at)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: whether the trainer could read %q is not known: %w", ErrSettings, secret, err)
+	}
+	return at, nil
+}
+
+// resolveSecret returns the path of a secret without symbolic links. A secret that does not exist
+// may be made later, so its folder is resolved.
+func resolveSecret(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", errors.New("the path is not absolute")
+	}
+	at, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return at, err
+	}
+	if _, missing := os.Lstat(path); missing == nil {
+		return "", err // a link to a missing file
+	}
+	folder, err := resolveSecret(filepath.Dir(path))
+	return filepath.Join(folder, filepath.Base(path)), err
+}
+
+// isInside reports whether a path is a folder or is within it. Both paths are absolute.
+func isInside(path, folder string) (bool, error) {
 	rel, err := filepath.Rel(folder, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return err == nil && filepath.IsLocal(rel), err
+}
+
+// isInsideAny reports whether a path is one of the folders or is within one.
+func isInsideAny(path string, folders []string) (bool, error) {
+	for _, folder := range folders {
+		if inside, err := isInside(path, folder); inside || err != nil {
+			return inside, err
+		}
+	}
+	return false, nil
 }

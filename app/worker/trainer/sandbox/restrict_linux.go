@@ -29,6 +29,10 @@ func confine() error {
 	// If memory runs out, the kernel should kill the trainer and not the node.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("800"), 0)
 	processes := p.MaxTasks + tasksOfUser()
+	secrets, err := listSecrets(p.Secret)
+	if err != nil {
+		return err
+	}
 	if err := dropCapabilities(); err != nil {
 		return fmt.Errorf("capabilities: %w", err)
 	}
@@ -44,7 +48,10 @@ func confine() error {
 	if err := setLimits(p, processes); err != nil {
 		return err
 	}
-	err := syscall.Exec(p.Argv[0], p.Argv, os.Environ())
+	if err := checkClosed(secrets); err != nil {
+		return err
+	}
+	err = syscall.Exec(p.Argv[0], p.Argv, os.Environ())
 	return &os.PathError{Op: "exec", Path: p.Argv[0], Err: err}
 }
 

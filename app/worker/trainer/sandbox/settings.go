@@ -25,8 +25,8 @@ type Settings struct {
 	Read      []string // further files and folders that the trainer may read and execute
 	Devices   []string // devices that the trainer may use, such as /dev/nvidia0
 	Env       []string // further environment variables for the trainer, as NAME or NAME=VALUE
-	// Secret lists files and folders that must not be inside a readable folder: the home's keys and
-	// journal.
+	// Secret lists the absolute paths of files and folders that must not be inside a readable folder:
+	// the home's keys and journal.
 	Secret []string
 }
 

@@ -31,7 +31,7 @@ func Home(dir string) (folder string, ok bool) {
 // Open opens a chain and an evaluator of its models: with the data and the trainer of the options,
 // or of the home. The caller closes both.
 func Open(r *command.Run, where string, o command.Models) (src audit.Source, e *home.Evaluator, err error) {
-	c, w := config.DefaultConfig(), home.DefaultAppConfig().Worker
+	c, w := config.DefaultConfig().SetRoot(r.Home), home.DefaultAppConfig().Worker
 	info, missing := os.Stat(where)
 	switch folder, ok := Home(where); {
 	case strings.Contains(where, "://"):

@@ -2,7 +2,10 @@ package command
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
@@ -41,7 +44,7 @@ func SandboxOff(option, setting string) (bool, error) {
 // default those of the home. The default home need not exist, and is not read if --node names a
 // node. The caller closes the evaluator.
 func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
-	c, w := config.DefaultConfig(), home.DefaultAppConfig().Worker
+	c, w := config.DefaultConfig().SetRoot(r.Home), home.DefaultAppConfig().Worker
 	if r.Named || node == "" {
 		switch home, a, err := r.LoadHome(); {
 		case err == nil:
@@ -51,6 +54,35 @@ func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
 		}
 	}
 	return o.Of(c, w)
+}
+
+// Secrets returns the files that a trainer in a folder must not read: those of the home, and of the
+// homes that are in the folder, as those of a localnet.
+func (r *Run) Secrets(folder string) (secrets []string, err error) {
+	homes := r.Homes()
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && isHome(path) {
+			homes = append(homes, path)
+		}
+		if errors.Is(err, fs.ErrPermission) { // the trainer may read no more
+			return filepath.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range homes {
+		if one, err = filepath.Abs(one); err != nil {
+			return nil, err
+		}
+		c, a, err := home.Load(one)
+		if err != nil {
+			c, a = config.DefaultConfig().SetRoot(one), home.DefaultAppConfig()
+		}
+		secrets = append(secrets, a.Worker.Secrets(c)...)
+	}
+	return secrets, nil
 }
 
 // Of returns an evaluator with the data and the trainer of the options or, by default, of a home's

@@ -89,7 +89,7 @@ func logAt(w io.Writer, level, format, otherwise string) (log.Logger, error) {
 	if format == config.LogFormatJSON {
 		form = log.NewTMJSONLogger
 	}
-	logger, err := cmtflags.ParseLogLevel(level, form(log.NewSyncWriter(w)), otherwise)
+	logger, err := cmtflags.ParseLogLevel(level, OneLine(form(log.NewSyncWriter(w))), otherwise)
 	if err != nil {
 		return nil, Usage(fmt.Errorf("log level %q, want debug, info, warn, error or none, or one for each module, as "+
 			"\"app:debug,*:error\"", level))

@@ -62,7 +62,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	}
 	defer e.Close()
 	served := explorer.OptionsOf(o.app, e)
-	served.Log = log.NewFilter(log.NewTMLogger(log.NewSyncWriter(r.Err)), log.AllowInfo()).Info
+	served.Log = log.NewFilter(command.OneLine(log.NewTMLogger(log.NewSyncWriter(r.Err))), log.AllowInfo()).Info
 	address, err := r.Address(o.node)
 	if err != nil {
 		return err

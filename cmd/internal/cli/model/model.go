@@ -230,6 +230,9 @@ func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Model
 	if config.Sandbox.Off, err = command.SandboxOff(o.Sandbox, ""); err != nil {
 		return m, err
 	}
+	if config.Sandbox.Secret, err = r.Secrets("."); err != nil {
+		return m, err
+	}
 	t, err := trainer.Start(ctx, config, f.Card.Model, params.Privacy{})
 	if err != nil {
 		return m, err

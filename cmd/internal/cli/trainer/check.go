@@ -81,6 +81,9 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 		return err
 	}
 	args = withPython(o.python, args)
+	if config.Sandbox.Secret, err = r.Secrets(filepath.Dir(script(args))); err != nil {
+		return err
+	}
 	config.Argv, config.Dir, config.Share.Partition, config.Share.Alpha = args, here, "iid", 1
 	config.Log = func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) }
 	if err := found(config); err != nil {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -23,16 +21,15 @@ func hashCommand() *cobra.Command {
 		Use:   "hash DIR",
 		Short: "Print the hash of a trainer's code, which model.trainer names and workers enforce",
 		Long: "Print the hash of a trainer's code, which model.trainer names and workers enforce, and the files that it\n" +
-			"covers. docs/TRAINER.md says which those are. The interpreter's version is for information.",
+			"covers. docs/TRAINER.md says which those are. Nothing of the trainer is run.",
 		Example: "  spdl trainer hash ./study\n  spdl trainer hash ./study --params ./study/params.json",
 		Args:    cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.params, "params", "", "JSON file of parameters, into which the hash is written as model.trainer")
-	command.Flag(cmd, &o.python, "python", "python3", "the interpreter whose version is printed")
 	return cmd
 }
 
-type hashOptions struct{ params, python string }
+type hashOptions struct{ params string }
 
 func (o *hashOptions) run(r *command.Run, args []string) error {
 	code, err := trainer.HashCode(args[0])
@@ -44,14 +41,7 @@ func (o *hashOptions) run(r *command.Run, args []string) error {
 			return command.Usage(fmt.Errorf("--params: %w", err))
 		}
 	}
-	version := "" // only for readers, so a missing Python is not an error
-	if said, err := exec.CommandContext(r.Context, o.python, "--version").CombinedOutput(); err == nil {
-		version = strings.TrimSpace(string(said))
-	}
-	return r.Show(struct {
-		trainer.Code
-		Interpreter string `json:"interpreter,omitempty"`
-	}{code, version}, func(w io.Writer) error {
+	return r.Show(code, func(w io.Writer) error {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, f := range code.Files {
 			mode := ""
@@ -62,9 +52,6 @@ func (o *hashOptions) run(r *command.Run, args []string) error {
 		}
 		if err := t.Flush(); err != nil {
 			return err
-		}
-		if version != "" {
-			fmt.Fprintf(w, "interpreter, not in the hash: %s\n", command.Plain(version))
 		}
 		_, err := fmt.Fprintln(w, code.Hash)
 		return err

@@ -34,7 +34,8 @@ func imports(ctx context.Context, python, module string) bool {
 	defer cancel()
 	top, _, _ := strings.Cut(module, ".")
 	const find = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
-	return exec.CommandContext(ctx, python, "-c", find, top).Run() == nil
+	// Isolated, the interpreter imports nothing from the working directory, which may be the trainer's.
+	return exec.CommandContext(ctx, python, "-I", "-c", find, top).Run() == nil
 }
 
 // withPython returns a command line that the named interpreter runs, in place of its own
