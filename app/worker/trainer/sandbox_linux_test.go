@@ -86,6 +86,7 @@ func bait(t *testing.T) (p prey, own string) {
 	for _, file := range []string{p.Key, p.Journal, p.Other} {
 		require.NoError(t, os.WriteFile(file, []byte(secret), 0o600))
 	}
+	_ = unix.Setxattr(p.Key, "user.spdl", []byte(secret), 0) // not every file system has attributes
 	program, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, exec.Command("cp", program, filepath.Join(own, "hostile")).Run())

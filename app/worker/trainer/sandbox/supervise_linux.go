@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -40,11 +41,18 @@ func supervise() int {
 	if err == nil {
 		err = s.start()
 	}
+	defer func() {
+		if s.policy.Scratch == "" {
+			return
+		}
+		if err := removeScratch(s.policy.Scratch); err != nil {
+			fmt.Fprintln(os.Stderr, "sandbox: a part of the scratch folder stays:", err)
+		}
+	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		return exitFailed
 	}
-	defer func() { _ = os.RemoveAll(s.policy.Scratch) }()
 	orphaned := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, read) // returns when the worker ends
@@ -62,6 +70,9 @@ func (s *supervisor) start() (err error) {
 		return fmt.Errorf("PR_SET_CHILD_SUBREAPER: %w", err)
 	}
 	if s.policy.Scratch, err = os.MkdirTemp("", "spdl-trainer-"); err != nil {
+		return err
+	}
+	if s.policy.Scratch, err = filepath.EvalSymlinks(s.policy.Scratch); err != nil { // as /proc names it
 		return err
 	}
 	if abi() >= scopes {
@@ -142,9 +153,10 @@ func (s *supervisor) exitCode(status syscall.WaitStatus) int {
 func (s *supervisor) attend(orphaned <-chan struct{}) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	w := watch{policy: s.policy, root: os.Getpid()}
+	w, named := s.newWatch(), make(chan int64)
+	go w.walk(named)
 	timer := time.NewTimer(minInterval)
-	for {
+	for over := ""; over == ""; {
 		select {
 		case code := <-s.trainerExit:
 			return code
@@ -153,34 +165,41 @@ func (s *supervisor) attend(orphaned <-chan struct{}) int {
 		case <-signals:
 			s.isEnding.Store(true)
 			_ = unix.Kill(-s.main, syscall.SIGTERM)
+		case size := <-named:
+			over = w.files(size)
 		case <-timer.C:
 			begun := time.Now()
-			if over := w.check(); over != "" {
-				fmt.Fprintln(os.Stderr, "sandbox: the trainer is ended:", over)
-				return exitFailed
-			}
-			timer.Reset(max(minInterval, checkShare*time.Since(begun)))
+			over = w.processes()
+			timer.Reset(interval(begun))
+		}
+		if over != "" {
+			fmt.Fprintln(os.Stderr, "sandbox: the trainer is ended:", over)
 		}
 	}
+	return exitFailed
 }
 
 // killAll kills all descendants and returns when none is left.
 func (s *supervisor) killAll() {
 	s.isEnding.Store(true)
 	for {
-		// The supervisor may signal all processes only if the kernel confines its signals to its
-		// descendants. In that case a signal to process 1 fails with EPERM.
-		if s.hasScopes && unix.Kill(1, 0) == unix.EPERM {
-			_ = unix.Kill(-1, unix.SIGKILL)
-		} else {
-			for _, pid := range descendants(os.Getpid()) {
-				_ = unix.Kill(pid, unix.SIGKILL)
-			}
-		}
+		s.signal(unix.SIGKILL)
 		select {
 		case <-s.noDescendants:
 			return
 		case <-time.After(20 * time.Millisecond):
 		}
+	}
+}
+
+// signal sends a signal to all descendants. The supervisor may signal all processes only if the kernel
+// confines its signals to its descendants. In that case a signal to process 1 fails with EPERM.
+func (s *supervisor) signal(sig syscall.Signal) {
+	if s.hasScopes && unix.Kill(1, 0) == unix.EPERM {
+		_ = unix.Kill(-1, sig)
+		return
+	}
+	for _, pid := range descendants(os.Getpid()) {
+		_ = unix.Kill(pid, sig)
 	}
 }
