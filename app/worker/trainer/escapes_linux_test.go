@@ -266,7 +266,9 @@ var resources = []escape{
 	}},
 	{name: "shared memory bomb", try: func(p prey) error {
 		err := touch(unix.MAP_SHARED)
-		time.Sleep(p.Patience)
+		if err == nil {
+			time.Sleep(p.Patience)
+		}
 		return err
 	}},
 	{name: "huge file", try: func(prey) error {

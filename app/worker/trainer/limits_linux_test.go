@@ -71,8 +71,9 @@ var evasions = []escape{
 			return err
 		}
 		defer remove(f.Name())
-		err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 4*maxScratch)
-		time.Sleep(p.Patience)
+		if err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 4*maxScratch); err == nil {
+			time.Sleep(p.Patience)
+		}
 		return err
 	}},
 	{name: "pages in pipes", try: func(prey) error {

@@ -46,7 +46,7 @@ func (w *watch) files(named int64) string {
 	w.free = freeBytes(w.policy.Scratch) + size
 	switch {
 	case err != nil:
-		return fmt.Sprintf("its files cannot be counted: %v", err)
+		return fmt.Sprintf("its files cannot be counted: %.300q", err)
 	case size > w.policy.MaxFiles:
 		return fmt.Sprintf("its scratch folder holds %d bytes or more, worker.trainer_scratch is %d", size, w.policy.MaxFiles)
 	}

@@ -23,6 +23,7 @@ type supervisor struct {
 	main          int           // the process id of the trainer
 	trainerExit   chan int      // receives the exit code of the trainer
 	noDescendants chan struct{} // closed when no descendant is left
+	group         *os.File      // the trainer's control group, nil without one
 	hasScopes     bool          // whether the kernel confines the supervisor's signals to its descendants
 	isEnding      atomic.Bool   // whether the supervisor is ending its descendants, by itself or for the worker
 }
@@ -41,14 +42,7 @@ func supervise() int {
 	if err == nil {
 		err = s.start()
 	}
-	defer func() {
-		if s.policy.Scratch == "" {
-			return
-		}
-		if err := removeScratch(s.policy.Scratch); err != nil {
-			fmt.Fprintln(os.Stderr, "sandbox: a part of the scratch folder stays:", err)
-		}
-	}()
+	defer s.remove()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		return exitFailed
@@ -62,6 +56,20 @@ func supervise() int {
 	code := s.attend(orphaned)
 	s.killAll()
 	return code
+}
+
+// remove removes the scratch folder and the control group, after the end of all descendants.
+func (s *supervisor) remove() {
+	if removeGroup(s.group) {
+		fmt.Fprintln(os.Stderr, "sandbox: the trainer is ended: it takes more memory than worker.trainer_memory,",
+			s.policy.MaxMemory)
+	}
+	if s.policy.Scratch == "" {
+		return
+	}
+	if err := removeScratch(s.policy.Scratch); err != nil {
+		fmt.Fprintf(os.Stderr, "sandbox: a part of the scratch folder stays: %.300q\n", err)
+	}
 }
 
 // start makes the scratch folder and starts the confined process, which executes the trainer.
@@ -87,9 +95,15 @@ func (s *supervisor) start() (err error) {
 		return err
 	}
 	env := append(s.policy.Env, "HOME="+s.policy.Scratch, "TMPDIR="+s.policy.Scratch)
+	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if s.group, err = newGroup(s.policy); err != nil {
+		return fmt.Errorf("control group: %w", err)
+	}
+	if s.group != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(s.group.Fd())
+	}
 	s.main, err = syscall.ForkExec("/proc/self/exe", []string{confinedName}, &syscall.ProcAttr{
-		Env: env, Files: []uintptr{0, 1, 2, theirs.Fd()},
-		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+		Env: env, Files: []uintptr{0, 1, 2, theirs.Fd()}, Sys: attr,
 	})
 	if err != nil {
 		return err

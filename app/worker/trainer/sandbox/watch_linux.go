@@ -56,7 +56,7 @@ func (w *watch) processes() string {
 	all := descendants(w.root)
 	kernel, err := w.survey(all)
 	if err != nil {
-		return fmt.Sprintf("what it holds cannot be counted: %v", err)
+		return fmt.Sprintf("what it holds cannot be counted: %.300q", err)
 	}
 	tasks, memory := 0, kernel
 	for _, pid := range all {
@@ -76,7 +76,7 @@ func (w *watch) processes() string {
 	}
 	switch {
 	case err != nil:
-		return fmt.Sprintf("its memory cannot be counted: %v", err)
+		return fmt.Sprintf("its memory cannot be counted: %.300q", err)
 	case tasks > w.policy.MaxTasks:
 		return fmt.Sprintf("it has %d processes and threads, worker.trainer_processes is %d", tasks, w.policy.MaxTasks)
 	case memory > w.policy.MaxMemory:
