@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -300,13 +301,30 @@ func TestEscapesOfAnotherUser(t *testing.T) {
 	t.Logf("%s", out)
 }
 
+// TestLibrariesInTheSandbox: what NumPy, PyTorch and the standard library of Python need works in the sandbox.
+func TestLibrariesInTheSandbox(t *testing.T) {
+	needsSandbox(t)
+	python := stage.Python(t, "numpy")
+	if exec.Command("/usr/bin/python3", "-c", "import numpy, torch").Run() == nil {
+		python = "/usr/bin/python3"
+	}
+	h := new(heard)
+	k, err := launch(Config{Argv: []string{python, "testdata/libraries.py"}, Log: h.say, logged: new(allowance),
+		Sandbox: sandbox.Settings{Processes: 200}})
+	require.NoError(t, err)
+	require.True(t, k.endsWithin(5*time.Minute))
+	k.stop(false)
+	require.Contains(t, h.String(), "all works")
+	t.Log(h.String())
+}
+
 // TestScratchIsRemoved: whatever modes a trainer gives the folders that it makes, nothing of them
 // stays when the trainer has ended.
 func TestScratchIsRemoved(t *testing.T) {
 	needsSandbox(t)
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
-	run(t, leaving, true)
+	require.True(t, run(t, leaving, true).escaped, "the folders were made")
 	left, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.NotContains(t, fmt.Sprint(left), "spdl-trainer-")

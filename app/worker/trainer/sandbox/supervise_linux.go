@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
+	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
@@ -27,6 +28,11 @@ type supervisor struct {
 	hasScopes     bool          // whether the kernel confines the supervisor's signals to its descendants
 	isEnding      atomic.Bool   // whether the supervisor is ending its descendants, by itself or for the worker
 }
+
+// scope confines signals. A rule set of Landlock forbids to move files between folders, in the trainer's
+// scratch folder too, unless a rule allows that.
+var scope = landlock.MustConfig(landlock.ScopedSet(landlocksys.ScopeAbstractUnixSocket|landlocksys.ScopeSignal),
+	landlock.AccessFSSet(landlocksys.AccessFSRefer))
 
 // supervise runs a trainer until the trainer or the worker ends, then kills all descendants, and
 // returns the exit code.
@@ -84,7 +90,7 @@ func (s *supervisor) start() (err error) {
 		return err
 	}
 	if abi() >= scopes {
-		s.hasScopes = landlock.V6.RestrictScoped() == nil
+		s.hasScopes = scope.Restrict(landlock.PathAccess(landlocksys.AccessFSRefer, "/")) == nil
 	}
 	text, err := json.Marshal(s.policy)
 	if err != nil {
