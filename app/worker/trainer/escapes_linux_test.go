@@ -44,53 +44,53 @@ type escape struct {
 var escapes = slices.Concat(files, processes, network, kernel, resources, evasions)
 
 var files = []escape{
-	{name: "read the participant's key", try: func(p prey) error { return reads(p.Key) }},
-	{name: "read the journal", try: func(p prey) error { return reads(p.Journal) }},
-	{name: "read another home", try: func(p prey) error { return reads(p.Other) }},
-	{name: "list the home", try: func(p prey) error { _, err := os.ReadDir(p.Home); return err }},
-	{name: "follow a symbolic link out", try: func(p prey) error {
+	{"read the participant's key", func(p prey) error { return reads(p.Key) }},
+	{"read the journal", func(p prey) error { return reads(p.Journal) }},
+	{"read another home", func(p prey) error { return reads(p.Other) }},
+	{"list the home", func(p prey) error { _, err := os.ReadDir(p.Home); return err }},
+	{"follow a symbolic link out", func(p prey) error {
 		link := filepath.Join(os.TempDir(), fmt.Sprint("link", os.Getpid()))
 		defer remove(link)
 		return errors.Join(os.Symlink(p.Key, link), reads(link))
 	}},
-	{name: "link a key into the scratch folder", try: func(p prey) error {
+	{"link a key into the scratch folder", func(p prey) error {
 		link := filepath.Join(os.TempDir(), fmt.Sprint("hard", os.Getpid()))
 		defer remove(link)
 		return os.Link(p.Key, link)
 	}},
-	{name: "move a key into the scratch folder", try: func(p prey) error {
+	{"move a key into the scratch folder", func(p prey) error {
 		moved := filepath.Join(os.TempDir(), fmt.Sprint("moved", os.Getpid()))
 		defer remove(moved)
 		return os.Rename(p.Key, moved)
 	}},
-	{name: "leave the working directory", try: func(p prey) error {
+	{"leave the working directory", func(p prey) error {
 		return errors.Join(os.Chdir(p.Home), reads(filepath.Base(p.Key)))
 	}},
-	{name: "read through /proc/self/root", try: func(p prey) error { return reads("/proc/self/root" + p.Key) }},
-	{name: "write outside of the scratch folder", try: func(p prey) error { return os.WriteFile(p.Outside, nil, 0o600) }},
-	{name: "write into its own folder", try: func(p prey) error { return os.WriteFile(p.Own, nil, 0o600) }},
-	{name: "remove the journal", try: func(p prey) error { return os.Remove(p.Journal) }},
-	{name: "truncate the journal", try: func(p prey) error { return unix.Truncate(p.Journal, 0) }},
-	{name: "open the journal to write", try: func(p prey) error {
+	{"read through /proc/self/root", func(p prey) error { return reads("/proc/self/root" + p.Key) }},
+	{"write outside of the scratch folder", func(p prey) error { return os.WriteFile(p.Outside, nil, 0o600) }},
+	{"write into its own folder", func(p prey) error { return os.WriteFile(p.Own, nil, 0o600) }},
+	{"remove the journal", func(p prey) error { return os.Remove(p.Journal) }},
+	{"truncate the journal", func(p prey) error { return unix.Truncate(p.Journal, 0) }},
+	{"open the journal to write", func(p prey) error {
 		f, err := os.OpenFile(p.Journal, os.O_WRONLY|os.O_TRUNC, 0)
 		return errors.Join(err, f.Close())
 	}},
-	{name: "change the mode of a key", try: func(p prey) error { return os.Chmod(p.Key, 0o666) }},
-	{name: "change the owner of a key", try: func(p prey) error { return os.Chown(p.Key, os.Getuid(), os.Getgid()) }},
-	{name: "change the times of a key", try: func(p prey) error { return os.Chtimes(p.Key, time.Unix(1, 0), time.Unix(1, 0)) }},
-	{name: "write to /dev/shm", try: func(prey) error {
+	{"change the mode of a key", func(p prey) error { return os.Chmod(p.Key, 0o666) }},
+	{"change the owner of a key", func(p prey) error { return os.Chown(p.Key, os.Getuid(), os.Getgid()) }},
+	{"change the times of a key", func(p prey) error { return os.Chtimes(p.Key, time.Unix(1, 0), time.Unix(1, 0)) }},
+	{"write to /dev/shm", func(prey) error {
 		path := fmt.Sprint("/dev/shm/spdl-escape-", os.Getpid())
 		defer remove(path)
 		return os.WriteFile(path, nil, 0o600)
 	}},
-	{name: "watch the home", try: func(p prey) error {
+	{"watch the home", func(p prey) error {
 		fd, err := unix.InotifyInit1(0)
 		if err == nil {
 			_, err = unix.InotifyAddWatch(fd, p.Home, unix.IN_ALL_EVENTS)
 		}
 		return err
 	}},
-	{name: "open a key by its handle", try: func(p prey) error {
+	{"open a key by its handle", func(p prey) error {
 		handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, p.Key, 0)
 		if err != nil {
 			return err
@@ -101,12 +101,12 @@ var files = []escape{
 		}
 		return err
 	}},
-	{name: "make a device of the disk", try: func(prey) error {
+	{"make a device of the disk", func(prey) error {
 		path := filepath.Join(os.TempDir(), fmt.Sprint("disk", os.Getpid()))
 		defer remove(path)
 		return unix.Mknod(path, unix.S_IFBLK|0o600, int(unix.Mkdev(7, 0)))
 	}},
-	{name: "run a program that it wrote", try: func(prey) error {
+	{"run a program that it wrote", func(prey) error {
 		program := filepath.Join(os.TempDir(), fmt.Sprint("program", os.Getpid()))
 		defer remove(program)
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
@@ -117,110 +117,110 @@ var files = []escape{
 }
 
 var processes = []escape{
-	{name: "read the node's environment", try: func(p prey) error { return reads(fmt.Sprintf("/proc/%d/environ", p.Node)) }},
-	{name: "read the node's command line", try: func(p prey) error { return reads(fmt.Sprintf("/proc/%d/cmdline", p.Node)) }},
-	{name: "read the node's memory", try: func(p prey) error {
+	{"read the node's environment", func(p prey) error { return reads(fmt.Sprintf("/proc/%d/environ", p.Node)) }},
+	{"read the node's command line", func(p prey) error { return reads(fmt.Sprintf("/proc/%d/cmdline", p.Node)) }},
+	{"read the node's memory", func(p prey) error {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/mem", p.Node))
 		if err != nil {
 			return err
 		}
 		return found(f.ReadAt(make([]byte, len(secret)), int64(p.Secret)))
 	}},
-	{name: "list the node's descriptors", try: func(p prey) error {
+	{"list the node's descriptors", func(p prey) error {
 		_, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Node))
 		return err
 	}},
-	{name: "copy the node's memory", try: func(p prey) error {
+	{"copy the node's memory", func(p prey) error {
 		local := unix.Iovec{Base: new(byte)}
 		local.SetLen(1)
 		return found(unix.ProcessVMReadv(p.Node, []unix.Iovec{local}, []unix.RemoteIovec{{Base: p.Secret, Len: 1}}, 0))
 	}},
-	{name: "trace the node", try: func(p prey) error { return call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(p.Node), 0, 0) }},
-	{name: "take a descriptor of the node", try: func(p prey) error {
+	{"trace the node", func(p prey) error { return call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(p.Node), 0, 0) }},
+	{"take a descriptor of the node", func(p prey) error {
 		fd, err := unix.PidfdOpen(p.Node, 0)
 		if err == nil {
 			_, err = unix.PidfdGetfd(fd, p.FD, 0)
 		}
 		return err
 	}},
-	{name: "signal the node", try: func(p prey) error { return unix.Kill(p.Node, unix.SIGUSR1) }},
-	{name: "change the node's limits", try: func(p prey) error {
+	{"signal the node", func(p prey) error { return unix.Kill(p.Node, unix.SIGUSR1) }},
+	{"change the node's limits", func(p prey) error {
 		var now unix.Rlimit
 		return errors.Join(unix.Prlimit(p.Node, unix.RLIMIT_CORE, nil, &now),
 			unix.Prlimit(p.Node, unix.RLIMIT_CORE, &now, nil))
 	}},
-	{name: "change the node's priority", try: func(p prey) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Node, 0) }},
-	{name: "move the node to a core", try: func(p prey) error {
+	{"change the node's priority", func(p prey) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Node, 0) }},
+	{"move the node to a core", func(p prey) error {
 		var now unix.CPUSet
 		return errors.Join(unix.SchedGetaffinity(p.Node, &now), unix.SchedSetaffinity(p.Node, &now))
 	}},
-	{name: "read a descriptor that the node left open", try: func(p prey) error {
+	{"read a descriptor that the node left open", func(p prey) error {
 		return found(unix.Pread(p.FD, make([]byte, len(secret)), 0))
 	}},
-	{name: "read a secret of the environment", try: func(prey) error {
+	{"read a secret of the environment", func(prey) error {
 		if os.Getenv("SPDL_SECRET") == "" {
 			return errors.New("there is no such variable")
 		}
 		return nil
 	}},
-	{name: "become another user by a program", try: func(p prey) error {
+	{"become another user by a program", func(p prey) error {
 		out, err := exec.Command(p.Setuid, "act", "user").Output()
 		if err == nil && string(out) == fmt.Sprint(os.Geteuid()) {
 			err = errors.New("the user is the same")
 		}
 		return err
 	}},
-	{name: "raise its limits", try: func(prey) error {
+	{"raise its limits", func(prey) error {
 		return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1 << 40, Max: 1 << 40})
 	}},
 }
 
 var network = []escape{
-	{name: "TCP", try: func(p prey) error { return sends("tcp", p.TCP) }},
-	{name: "UDP", try: func(p prey) error { return sends("udp", p.UDP) }},
-	{name: "DNS", try: func(p prey) error {
+	{"TCP", func(p prey) error { return sends("tcp", p.TCP) }},
+	{"UDP", func(p prey) error { return sends("udp", p.UDP) }},
+	{"DNS", func(p prey) error {
 		c, err := net.Dial("udp", p.UDP)
 		if err == nil {
 			_, err = c.Write([]byte("\x00\x01\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x03key\x07example\x00\x00\x01\x00\x01"))
 		}
 		return err
 	}},
-	{name: "Unix", try: func(p prey) error { return sends("unix", p.Unix) }},
-	{name: "abstract Unix", try: func(p prey) error { return sends("unix", p.Abstract) }},
-	{name: "Unix datagrams from a pair", try: func(p prey) error {
+	{"Unix", func(p prey) error { return sends("unix", p.Unix) }},
+	{"abstract Unix", func(p prey) error { return sends("unix", p.Abstract) }},
+	{"Unix datagrams from a pair", func(p prey) error {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 		if err == nil {
 			err = unix.Sendto(fds[0], []byte(secret), 0, &unix.SockaddrUnix{Name: p.Datagram})
 		}
 		return err
 	}},
-	{name: "listen", try: func(prey) error { _, err := net.Listen("tcp", "127.0.0.1:0"); return err }},
-	{name: "netlink", try: func(prey) error { return socket(unix.AF_NETLINK, unix.NETLINK_ROUTE) }},
-	{name: "raw", try: func(prey) error { return socket(unix.AF_INET, unix.IPPROTO_ICMP) }},
-	{name: "packets", try: func(prey) error { return socket(unix.AF_PACKET, 0) }},
+	{"listen", func(prey) error { _, err := net.Listen("tcp", "127.0.0.1:0"); return err }},
+	{"netlink", func(prey) error { return socket(unix.AF_NETLINK, unix.NETLINK_ROUTE) }},
+	{"raw", func(prey) error { return socket(unix.AF_INET, unix.IPPROTO_ICMP) }},
+	{"packets", func(prey) error { return socket(unix.AF_PACKET, 0) }},
 }
 
 var kernel = []escape{
-	{name: "io_uring", try: func(prey) error {
+	{"io_uring", func(prey) error {
 		var parameters [120]byte
 		return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&parameters)))
 	}},
-	{name: "userfaultfd", try: func(prey) error { return call(unix.SYS_USERFAULTFD, 1) }},
-	{name: "bpf", try: func(prey) error {
+	{"userfaultfd", func(prey) error { return call(unix.SYS_USERFAULTFD, 1) }},
+	{"bpf", func(prey) error {
 		array := [18]uint32{2, 4, 4, 1} // type, bytes of a key, bytes of a value, entries
 		return call(unix.SYS_BPF, unix.BPF_MAP_CREATE, uintptr(unsafe.Pointer(&array)), unsafe.Sizeof(array))
 	}},
-	{name: "keyctl", try: func(prey) error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); return err }},
-	{name: "perf_event_open", try: func(prey) error {
+	{"keyctl", func(prey) error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); return err }},
+	{"perf_event_open", func(prey) error {
 		attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
 		_, err := unix.PerfEventOpen(&attr, 0, -1, -1, 0)
 		return err
 	}},
-	{name: "namespaces", try: func(prey) error {
+	{"namespaces", func(prey) error {
 		return (&exec.Cmd{Path: "/proc/self/exe", Args: []string{os.Args[0], "act", "user"},
 			SysProcAttr: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}}).Run()
 	}},
-	{name: "mount", try: func(prey) error {
+	{"mount", func(prey) error {
 		folder, err := os.MkdirTemp("", "mount")
 		defer remove(folder)
 		if err == nil {
@@ -231,16 +231,16 @@ var kernel = []escape{
 		}
 		return err
 	}},
-	{name: "chroot", try: func(prey) error { return unix.Chroot("/") }},
-	{name: "memory that no limit counts", try: func(prey) error { _, err := unix.MemfdCreate("x", 0); return err }},
-	{name: "System V shared memory", try: func(prey) error {
+	{"chroot", func(prey) error { return unix.Chroot("/") }},
+	{"memory that no limit counts", func(prey) error { _, err := unix.MemfdCreate("x", 0); return err }},
+	{"System V shared memory", func(prey) error {
 		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
 		if err == nil {
 			_, err = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
 		}
 		return err
 	}},
-	{name: "System V messages", try: func(prey) error {
+	{"System V messages", func(prey) error {
 		id, _, e := unix.Syscall(unix.SYS_MSGGET, unix.IPC_PRIVATE, 0o600, 0)
 		if e != 0 {
 			return e
@@ -250,7 +250,7 @@ var kernel = []escape{
 }
 
 var resources = []escape{
-	{name: "fork bomb", try: func(p prey) error {
+	{"fork bomb", func(p prey) error {
 		for range 3 * maxProcesses {
 			cmd := exec.Command("/proc/self/exe", "act", "sleep")
 			if err := cmd.Start(); err != nil {
@@ -261,23 +261,23 @@ var resources = []escape{
 		time.Sleep(p.Patience)
 		return nil
 	}},
-	{name: "memory bomb", try: func(prey) error {
+	{"memory bomb", func(prey) error {
 		return touch(unix.MAP_PRIVATE)
 	}},
-	{name: "shared memory bomb", try: func(p prey) error {
+	{"shared memory bomb", func(p prey) error {
 		err := touch(unix.MAP_SHARED)
 		if err == nil {
 			time.Sleep(p.Patience)
 		}
 		return err
 	}},
-	{name: "huge file", try: func(prey) error {
+	{"huge file", func(prey) error {
 		signal.Ignore(unix.SIGXFSZ)
 		path := filepath.Join(os.TempDir(), fmt.Sprint("huge", os.Getpid()))
 		defer remove(path)
 		return os.WriteFile(path, make([]byte, 2*maxScratch), 0o600)
 	}},
-	{name: "many files", try: func(p prey) error {
+	{"many files", func(p prey) error {
 		folder, err := os.MkdirTemp("", "many")
 		defer remove(folder)
 		for i := range 4 {
@@ -286,7 +286,7 @@ var resources = []escape{
 		time.Sleep(p.Patience)
 		return err
 	}},
-	{name: "leave a daemon behind", try: func(prey) error {
+	{"leave a daemon behind", func(prey) error {
 		cmd := exec.Command("/proc/self/exe", "act", "fork")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		pid, err := cmd.Output()

@@ -23,28 +23,28 @@ import (
 // evasions holds attempts to take memory or disk in a form that a limit may not count. Each attempt
 // takes at most a few times the limit.
 var evasions = []escape{
-	{name: "shared memory that nothing maps", try: func(p prey) error { return touchShared(-1, unix.MAP_ANONYMOUS, p) }},
-	{name: "shared memory of /dev/zero", try: func(p prey) error {
+	{"shared memory that nothing maps", func(p prey) error { return touchShared(-1, unix.MAP_ANONYMOUS, p) }},
+	{"shared memory of /dev/zero", func(p prey) error {
 		fd, err := unix.Open("/dev/zero", unix.O_RDWR, 0)
 		if err != nil {
 			return err
 		}
 		return touchShared(fd, 0, p)
 	}},
-	{name: "bytes in sockets", try: func(p prey) error { return helpers(p, "sockets", 8) }},
-	{name: "memory of processes without a main thread", try: func(p prey) error { return helpers(p, "leaderless", 5) }},
-	{name: "memory of processes that nobody may read", try: func(p prey) error { return helpers(p, "undumpable", 5) }},
-	{name: "page tables", try: func(p prey) error { return helpers(p, "tables", 6) }},
-	{name: "files without a name", try: func(p prey) error {
+	{"bytes in sockets", func(p prey) error { return helpers(p, "sockets", 8) }},
+	{"memory of processes without a main thread", func(p prey) error { return helpers(p, "leaderless", 5) }},
+	{"memory of processes that nobody may read", func(p prey) error { return helpers(p, "undumpable", 5) }},
+	{"page tables", func(p prey) error { return helpers(p, "tables", 6) }},
+	{"files without a name", func(p prey) error {
 		return write(p, os.TempDir(), func(f *os.File) error { return os.Remove(f.Name()) })
 	}},
-	{name: "mapped files without a name", try: func(p prey) error {
+	{"mapped files without a name", func(p prey) error {
 		return write(p, os.TempDir(), func(f *os.File) error {
 			_, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_SHARED)
 			return errors.Join(err, os.Remove(f.Name()), f.Close())
 		})
 	}},
-	{name: "files behind a long path", try: func(p prey) error {
+	{"files behind a long path", func(p prey) error {
 		top := filepath.Join(os.TempDir(), fmt.Sprint("long", os.Getpid()))
 		defer remove(top)
 		if err := errors.Join(os.Mkdir(top, 0o700), os.Chdir(top)); err != nil {
@@ -58,7 +58,7 @@ var evasions = []escape{
 		}
 		return write(p, ".", (*os.File).Close)
 	}},
-	{name: "files in a folder that nobody may list", try: func(p prey) error {
+	{"files in a folder that nobody may list", func(p prey) error {
 		folder := filepath.Join(os.TempDir(), fmt.Sprint("hidden", os.Getpid()))
 		defer func() { _ = os.Chmod(folder, 0o700); remove(folder) }()
 		if err := os.Mkdir(folder, 0o300); err != nil {
@@ -66,7 +66,7 @@ var evasions = []escape{
 		}
 		return write(p, folder, (*os.File).Close)
 	}},
-	{name: "blocks behind the end of a file", try: func(p prey) error {
+	{"blocks behind the end of a file", func(p prey) error {
 		f, err := os.CreateTemp("", "blocks")
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ var evasions = []escape{
 		}
 		return err
 	}},
-	{name: "pages in pipes", try: func(prey) error {
+	{"pages in pipes", func(prey) error {
 		r, w, err := os.Pipe()
 		if err != nil {
 			return err
@@ -89,13 +89,13 @@ var evasions = []escape{
 		_, err = unix.Vmsplice(int(w.Fd()), []unix.Iovec{part}, 0)
 		return err
 	}},
-	{name: "a file on its way through a socket", try: func(prey) error {
+	{"a file on its way through a socket", func(prey) error {
 		return onPair(func(fd int) error { return unix.Sendmsg(fd, []byte("x"), unix.UnixRights(0), nil, 0) })
 	}},
-	{name: "larger sockets", try: func(prey) error {
+	{"larger sockets", func(prey) error {
 		return onPair(func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, 1<<20) })
 	}},
-	{name: "larger pipes", try: func(prey) error {
+	{"larger pipes", func(prey) error {
 		r, w, err := os.Pipe()
 		if err != nil {
 			return err
@@ -104,10 +104,10 @@ var evasions = []escape{
 		_, err = unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 1<<20)
 		return err
 	}},
-	{name: "the host's sockets", try: func(prey) error { return reads("/proc/self/net/unix") }},
-	{name: "the host's sockets by a thread", try: func(prey) error { return reads("/proc/thread-self/net/unix") }},
-	{name: "the host's mounts", try: func(prey) error { return reads("/proc/self/mountinfo") }},
-	{name: "the address of a network card", try: func(prey) error {
+	{"the host's sockets", func(prey) error { return reads("/proc/self/net/unix") }},
+	{"the host's sockets by a thread", func(prey) error { return reads("/proc/thread-self/net/unix") }},
+	{"the host's mounts", func(prey) error { return reads("/proc/self/mountinfo") }},
+	{"the address of a network card", func(prey) error {
 		return onPair(func(fd int) error {
 			card, err := unix.NewIfreq("lo")
 			if err == nil {
@@ -116,10 +116,10 @@ var evasions = []escape{
 			return err
 		})
 	}},
-	{name: "attributes of a key", try: func(p prey) error {
+	{"attributes of a key", func(p prey) error {
 		return found(unix.Getxattr(p.Key, "user.spdl", make([]byte, 99)))
 	}},
-	{name: "a lease on its own program", try: func(prey) error {
+	{"a lease on its own program", func(prey) error {
 		f, err := os.Open(os.Args[0])
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ var evasions = []escape{
 		_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 		return err
 	}},
-	{name: "notices of a folder", try: func(prey) error {
+	{"notices of a folder", func(prey) error {
 		f, err := os.Open(filepath.Dir(os.Args[0]))
 		if err != nil {
 			return err
@@ -270,9 +270,6 @@ func holdSockets(size int) {
 	}
 }
 
-// asNobody says in the environment of a test that it runs as a user without privileges.
-const asNobody = "SPDL_TEST_AS_NOBODY"
-
 // TestEscapesOfAnotherUser tries the escapes and tests the scratch folder as a user without
 // privileges, who cannot list or remove every folder.
 func TestEscapesOfAnotherUser(t *testing.T) {
@@ -292,7 +289,7 @@ func TestEscapesOfAnotherUser(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "tmp"), 0o700))
 	require.NoError(t, os.Chown(filepath.Join(folder, "tmp"), 65534, 65534))
 	cmd := exec.CommandContext(t.Context(), copied, "-test.v", "-test.run", "TestEscapes$|TestScratchIsRemoved")
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "TMPDIR="+filepath.Join(folder, "tmp"), "HOME="+folder, asNobody+"=1")
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "TMPDIR="+filepath.Join(folder, "tmp"), "HOME="+folder)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

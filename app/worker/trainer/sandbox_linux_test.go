@@ -76,7 +76,8 @@ func bait(t *testing.T) (p prey, own string) {
 	t.Helper()
 	root := t.TempDir()
 	p = prey{Home: filepath.Join(root, "home"), Node: os.Getpid(), Secret: uintptr(unsafe.Pointer(&atLarge[0])),
-		Outside: filepath.Join(root, "outside"), Abstract: fmt.Sprintf("@spdl-%d-%s", os.Getpid(), filepath.Base(root))} // two runs of this test may be at work
+		Outside:  filepath.Join(root, "outside"), // two runs of this test may be at work
+		Abstract: fmt.Sprintf("@spdl-%d-%s", os.Getpid(), filepath.Base(root))}
 	own = filepath.Join(root, "own")
 	p.Key, p.Journal = filepath.Join(p.Home, "key"), filepath.Join(p.Home, "journal")
 	p.Other, p.Own, p.Setuid = filepath.Join(root, "other", "key"), filepath.Join(own, "new"), filepath.Join(own, "other")

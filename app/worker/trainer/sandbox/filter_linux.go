@@ -87,7 +87,8 @@ func checkedCalls() map[string][]check {
 		"sched_setaffinity": {{argument: 0, mask: fullMask, values: []uint32{0}}},
 		// Shared memory without a file stays when it is unmapped, and belongs to no process then.
 		"mmap": {{argument: 3, mask: unix.MAP_TYPE | unix.MAP_ANONYMOUS,
-			values: []uint32{unix.MAP_SHARED, unix.MAP_SHARED_VALIDATE, unix.MAP_PRIVATE, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS}}},
+			values: []uint32{unix.MAP_SHARED, unix.MAP_SHARED_VALIDATE, unix.MAP_PRIVATE,
+				unix.MAP_PRIVATE | unix.MAP_ANONYMOUS}}},
 		// Leases and notices are about files that others use, and a larger pipe holds more than is counted.
 		"fcntl": {{argument: 1, mask: fullMask, not: true,
 			values: []uint32{unix.F_SETLEASE, unix.F_NOTIFY, unix.F_SETPIPE_SZ}}},
