@@ -92,6 +92,8 @@ func checkedCalls() map[string][]check {
 		// Leases and notices are about files that others use, and a larger pipe holds more than is counted.
 		"fcntl": {{argument: 1, mask: fullMask, not: true,
 			values: []uint32{unix.F_SETLEASE, unix.F_NOTIFY, unix.F_SETPIPE_SZ}}},
+		// A process that is not dumpable hides from the supervisor: with docs/spdl.service, even its children.
+		"prctl": {{argument: 0, mask: fullMask, not: true, values: []uint32{unix.PR_SET_DUMPABLE}}},
 		"ioctl": {{argument: 1, mask: maskOfType, not: true, values: []uint32{socketRequests}}},
 		// A connected pair of stream sockets cannot reach other processes. A datagram socket can
 		// send to any path.

@@ -41,6 +41,8 @@ func TestFilter(t *testing.T) {
 		{"fcntl", []uint32{9, unix.F_SETLEASE}, retDeny},
 		{"fcntl", []uint32{9, unix.F_NOTIFY}, retDeny},
 		{"fcntl", []uint32{9, unix.F_SETPIPE_SZ}, retDeny},
+		{"prctl", []uint32{unix.PR_SET_NAME}, retAllow},
+		{"prctl", []uint32{unix.PR_SET_DUMPABLE}, retDeny},
 		{"ioctl", []uint32{9, unix.TIOCGWINSZ}, retAllow},
 		{"ioctl", []uint32{9, unix.SIOCGIFHWADDR}, retDeny},
 		{"ioctl", []uint32{9, 0x80000000 | unix.SIOCGIFNAME}, retDeny},
