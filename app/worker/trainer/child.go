@@ -86,7 +86,7 @@ func launch(c Config) (k *child, err error) {
 			forget()
 		}
 	}()
-	heard := &lines{say: func(line string) { c.Log("trainer: " + line) }}
+	heard := &lines{say: func(line string) { c.Log("trainer: " + line) }, allowed: c.logged}
 	cmd.Stderr = heard
 	cmd.WaitDelay = time.Second // the child's own children may keep standard error open
 	theirIn, in, err := os.Pipe()

@@ -41,7 +41,7 @@ type escape struct {
 }
 
 // escapes holds the attempts of a hostile trainer.
-var escapes = slices.Concat(files, processes, network, kernel, resources)
+var escapes = slices.Concat(files, processes, network, kernel, resources, evasions)
 
 var files = []escape{
 	{"read the participant's key", func(p prey) error { return reads(p.Key) }},
@@ -266,7 +266,9 @@ var resources = []escape{
 	}},
 	{"shared memory bomb", func(p prey) error {
 		err := touch(unix.MAP_SHARED)
-		time.Sleep(p.Patience)
+		if err == nil {
+			time.Sleep(p.Patience)
+		}
 		return err
 	}},
 	{"huge file", func(prey) error {
@@ -302,6 +304,8 @@ func act(what string) {
 		node(os.Args[3])
 	case "user":
 		fmt.Print(os.Geteuid())
+	case "memory", "leaderless", "undumpable", "tables", "sockets":
+		hold(what)
 	case "fork": // a daemon, whose parent ends
 		cmd := exec.Command("/proc/self/exe", "act", "sleep")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -375,6 +379,6 @@ func touch(kind int) error {
 
 // escapeNamed returns an escape by its name.
 func escapeNamed(name string) escape {
-	i := slices.IndexFunc(escapes, func(e escape) bool { return strings.EqualFold(e.name, name) })
-	return escapes[i]
+	all := append(escapes, leaving)
+	return all[slices.IndexFunc(all, func(e escape) bool { return strings.EqualFold(e.name, name) })]
 }

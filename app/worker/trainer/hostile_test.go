@@ -83,6 +83,22 @@ func TestFloodOfLines(t *testing.T) {
 	require.Contains(t, h.String(), "trainer: the last words\n")
 }
 
+// TestLogOfADay: a trainer that writes as much as it can to standard error, and starts again each second,
+// fills a disk with 4000 bytes a second.
+func TestLogOfADay(t *testing.T) {
+	logged, now, total := new(allowance), time.Now(), 0
+	for range 24 * 60 * 60 {
+		now = now.Add(time.Second)
+		for range 200 {
+			if logged.take(maxLine, now) {
+				total += maxLine
+			}
+		}
+	}
+	require.LessOrEqual(t, total, bytesAtOnce+24*60*60*bytesASecond)
+	require.Greater(t, total, 300_000_000)
+}
+
 // TestInspectWhatATrainerSaysOfItsExamples: a claimed number of examples takes no memory, and if a
 // trainer has a single example, the check does not compare examples.
 func TestInspectWhatATrainerSaysOfItsExamples(t *testing.T) {

@@ -10,22 +10,42 @@ import (
 )
 
 // lines is a writer that calls say with each line of a program's output. It cuts lines at maxLine
-// bytes, and drops lines beyond mostLines a second: a trainer that logs every example could fill
-// the disk of the node.
+// bytes, and drops lines that its allowance does not cover: a trainer that logs every example could
+// fill the disk of the node.
 type lines struct {
-	say         func(string)
-	buf         []byte
-	secondStart time.Time // the start of the current second
-	numLines    int       // the number of lines since secondStart
-	numDropped  int       // the number of dropped lines that are not reported yet
-	lastLine    string    // the last line that the program printed; StartError uses it after the program has ended
-	place       string    // the last file and line that a Python traceback named, for StartError
+	say        func(string)
+	allowed    *allowance // shared by all processes of a trainer
+	buf        []byte
+	numDropped int    // the number of dropped lines that are not reported yet
+	lastLine   string // the last line that the program printed; StartError uses it after the program has ended
+	place      string // the last file and line that a Python traceback named, for StartError
 }
 
+// A trainer may log bytesAtOnce, and in the long run bytesASecond, which are 346 MB a day. A line takes
+// bytesOfLine besides its text, for the log's own words and the report of dropped lines.
 const (
-	maxLine   = 2000
-	mostLines = 200 // the max number of lines a second
+	maxLine      = 2000
+	bytesOfLine  = 200
+	bytesAtOnce  = 256 << 10
+	bytesASecond = 4000
 )
+
+// allowance is the number of bytes that a trainer may log, at the time of its last line.
+type allowance struct {
+	left float64
+	at   time.Time
+}
+
+// take reports whether n bytes may be logged, and takes them.
+func (a *allowance) take(n int, now time.Time) bool {
+	left := min(bytesAtOnce, a.left+bytesASecond*now.Sub(a.at).Seconds()) // the first time is long ago
+	a.left, a.at = left, now
+	if left < float64(n) {
+		return false
+	}
+	a.left -= float64(n)
+	return true
+}
 
 func (l *lines) Write(p []byte) (int, error) {
 	n := len(p)
@@ -46,21 +66,19 @@ func (l *lines) pass() {
 	if place, _ := TracePlace(l.lastLine); place != "" {
 		l.place = place
 	}
-	if now := time.Now(); now.Sub(l.secondStart) >= time.Second {
+	if l.allowed.take(len(l.lastLine)+bytesOfLine, time.Now()) {
 		l.reportDropped()
-		l.secondStart, l.numLines = now, 0
-	}
-	if l.numLines++; l.numLines > mostLines {
-		l.numDropped++
-	} else {
 		l.say(l.lastLine)
+	} else {
+		l.numDropped++
 	}
 	l.buf = l.buf[:0]
 }
 
 func (l *lines) reportDropped() {
 	if l.numDropped > 0 {
-		l.say(fmt.Sprintf("(%d lines are left out: at most %d a second are logged)", l.numDropped, mostLines))
+		l.say(fmt.Sprintf("(%d lines are left out: %d bytes a second are logged, and %d at once)", l.numDropped,
+			bytesASecond, bytesAtOnce))
 		l.numDropped = 0
 	}
 }

@@ -76,7 +76,8 @@ func bait(t *testing.T) (p prey, own string) {
 	t.Helper()
 	root := t.TempDir()
 	p = prey{Home: filepath.Join(root, "home"), Node: os.Getpid(), Secret: uintptr(unsafe.Pointer(&atLarge[0])),
-		Outside: filepath.Join(root, "outside"), Abstract: "@spdl-" + filepath.Base(root)}
+		Outside:  filepath.Join(root, "outside"), // two runs of this test may be at work
+		Abstract: fmt.Sprintf("@spdl-%d-%s", os.Getpid(), filepath.Base(root))}
 	own = filepath.Join(root, "own")
 	p.Key, p.Journal = filepath.Join(p.Home, "key"), filepath.Join(p.Home, "journal")
 	p.Other, p.Own, p.Setuid = filepath.Join(root, "other", "key"), filepath.Join(own, "new"), filepath.Join(own, "other")
@@ -86,6 +87,7 @@ func bait(t *testing.T) (p prey, own string) {
 	for _, file := range []string{p.Key, p.Journal, p.Other} {
 		require.NoError(t, os.WriteFile(file, []byte(secret), 0o600))
 	}
+	_ = unix.Setxattr(p.Key, "user.spdl", []byte(secret), 0) // not every file system has attributes
 	program, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, exec.Command("cp", program, filepath.Join(own, "hostile")).Run())
@@ -208,8 +210,8 @@ func TestStopIsNoFailure(t *testing.T) {
 	} {
 		h := new(heard)
 		k, err := launch(Config{Argv: []string{stage.Tool(t, "sh"), "-c", "echo up $$ >&2; exec sleep 1000"},
-			Dir: t.TempDir(), Log: h.say, Sandbox: sandbox.Settings{Memory: maxMemory, Scratch: maxScratch,
-				Processes: maxProcesses}})
+			Dir: t.TempDir(), Log: h.say, logged: new(allowance), Sandbox: sandbox.Settings{Memory: maxMemory,
+				Scratch: maxScratch, Processes: maxProcesses}})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return strings.Contains(h.String(), "up ") }, time.Minute, time.Millisecond)
 		time.Sleep(100 * time.Millisecond) // the supervisor listens to signals

@@ -45,6 +45,7 @@ type Config struct {
 	// chain's model. If Approved is empty and the model has no hash, any code is allowed.
 	Approved []string
 	Log      func(message string, keyvals ...any) // gets the lines of the trainer's standard error; may be nil
+	logged   *allowance                           // bounds what all processes of a Trainer log
 }
 
 // Check returns an error if the program does not exist or is not executable.
@@ -124,6 +125,7 @@ func Start(ctx context.Context, c Config, m params.Model, p params.Privacy) (*Tr
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
+	c.logged = new(allowance)
 	c.Approved = slices.Clone(c.Approved)
 	if m.Trainer != "" {
 		c.Approved = append(c.Approved, m.Trainer)

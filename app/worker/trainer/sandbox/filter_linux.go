@@ -19,6 +19,8 @@ import (
 var forbidden = []string{
 	// networks of every family
 	"socket", "bind", "connect", "listen", "accept", "accept4", "sendmmsg", "recvmmsg",
+	// files that only a message holds, and sockets that hold more than their default
+	"sendmsg", "setsockopt",
 	// I/O that bypasses the filter
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd",
 	// access to other processes of the same user
@@ -45,6 +47,12 @@ var forbidden = []string{
 	"_sysctl", "modify_ldt",
 }
 
+// absent lists the system calls that fail with ENOSYS, so that libraries use others. Without clone3
+// they use clone, whose flags the filter can read. The calls that move pages could keep pages that no
+// process maps and no file holds. Extended attributes are not restricted by Landlock.
+var absent = []string{"clone3", "vmsplice", "splice", "tee", "sendfile", "getxattr", "lgetxattr", "fgetxattr",
+	"getxattrat", "listxattr", "llistxattr", "flistxattr", "listxattrat"}
+
 // namespaces holds the flags of clone that make a namespace.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
@@ -54,31 +62,51 @@ const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
 const fullMask = math.MaxUint32
 
 // check is a condition on one argument of a system call: the bits of the argument that are in mask
-// must equal one of the values.
+// must equal one of the values, or with not set none of them.
 type check struct {
 	argument uint32
 	mask     uint32
 	values   []uint32
+	not      bool
 }
+
+// socketRequests is the type of the requests to ioctl that are about sockets and network cards, and
+// maskOfType are the bits of the type.
+const (
+	socketRequests = 0x8900
+	maskOfType     = 0xff00
+)
 
 // checkedCalls returns the system calls that are allowed only if their arguments pass all checks.
 func checkedCalls() map[string][]check {
 	calls := map[string][]check{
-		"clone":             {{0, namespaces, []uint32{0}}},
-		"prlimit64":         {{0, fullMask, []uint32{0}}}, // 0 is the calling process
-		"sched_setaffinity": {{0, fullMask, []uint32{0}}},
+		// All threads of a process share its descriptors, so that the supervisor sees them in any thread.
+		"clone": {{argument: 0, mask: namespaces | unix.CLONE_THREAD | unix.CLONE_FILES,
+			values: []uint32{0, unix.CLONE_FILES, unix.CLONE_THREAD | unix.CLONE_FILES}}},
+		"prlimit64":         {{argument: 0, mask: fullMask, values: []uint32{0}}}, // 0 is the calling process
+		"sched_setaffinity": {{argument: 0, mask: fullMask, values: []uint32{0}}},
+		// Shared memory without a file stays when it is unmapped, and belongs to no process then.
+		"mmap": {{argument: 3, mask: unix.MAP_TYPE | unix.MAP_ANONYMOUS,
+			values: []uint32{unix.MAP_SHARED, unix.MAP_SHARED_VALIDATE, unix.MAP_PRIVATE,
+				unix.MAP_PRIVATE | unix.MAP_ANONYMOUS}}},
+		// Leases and notices are about files that others use, and a larger pipe holds more than is counted.
+		"fcntl": {{argument: 1, mask: fullMask, not: true,
+			values: []uint32{unix.F_SETLEASE, unix.F_NOTIFY, unix.F_SETPIPE_SZ}}},
+		// A process that is not dumpable hides from the supervisor: with docs/spdl.service, even its children.
+		"prctl": {{argument: 0, mask: fullMask, not: true, values: []uint32{unix.PR_SET_DUMPABLE}}},
+		"ioctl": {{argument: 1, mask: maskOfType, not: true, values: []uint32{socketRequests}}},
 		// A connected pair of stream sockets cannot reach other processes. A datagram socket can
 		// send to any path.
-		"socketpair": {{0, fullMask, []uint32{unix.AF_UNIX}},
-			{1, fullMask &^ (unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK), []uint32{unix.SOCK_STREAM}}},
+		"socketpair": {{argument: 0, mask: fullMask, values: []uint32{unix.AF_UNIX}},
+			{argument: 1, mask: fullMask &^ (unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK), values: []uint32{unix.SOCK_STREAM}}},
 	}
 	if abi() < scopes {
 		self := uint32(os.Getpid())
-		calls["kill"] = []check{{0, fullMask, []uint32{self, 0}}} // 0 is the caller's own group
+		calls["kill"] = []check{{argument: 0, mask: fullMask, values: []uint32{self, 0}}} // 0 is the caller's own group
 		for _, name := range []string{"tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"} {
-			calls[name] = []check{{0, fullMask, []uint32{self}}}
+			calls[name] = []check{{argument: 0, mask: fullMask, values: []uint32{self}}}
 		}
-		calls["tkill"] = []check{{0, fullMask, nil}} // any thread: never allowed
+		calls["tkill"] = []check{{argument: 0, mask: fullMask}} // any thread: never allowed
 	}
 	return calls
 }
@@ -144,7 +172,7 @@ func instructions(here *arch.Info) []bpf.Instruction {
 			program = append(program, ofCall(number, checkInstructions(checks))...)
 		case slices.Contains(forbidden, name):
 			program = append(program, ofCall(number, []bpf.Instruction{bpf.RetConstant{Val: retDeny}})...)
-		case name != "clone3": // without clone3 libraries use clone, whose flags the filter can read
+		case !slices.Contains(absent, name):
 			program = append(program, ofCall(number, []bpf.Instruction{bpf.RetConstant{Val: retAllow}})...)
 		}
 	}
@@ -162,8 +190,11 @@ func checkInstructions(checks []check) (program []bpf.Instruction) {
 	for _, c := range checks {
 		program = append(program, bpf.LoadAbsolute{Off: atArguments + 8*c.argument, Size: 4},
 			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.mask})
-		for i, value := range c.values {
+		for i, value := range c.values { // a value skips one instruction behind the last comparison
 			program = append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: value, SkipTrue: uint8(len(c.values) - i)})
+		}
+		if c.not {
+			program = append(program, bpf.Jump{Skip: 1})
 		}
 		program = append(program, bpf.RetConstant{Val: retDeny})
 	}

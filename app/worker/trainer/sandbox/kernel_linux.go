@@ -68,7 +68,11 @@ func Describe() (means string, lacks []string) {
 			lacks = append(lacks, fmt.Sprintf("Linux %s: %s", m.kernel, m.standsIn))
 		}
 	}
-	return fmt.Sprintf("Landlock ABI %d, seccomp, no new privileges, resource limits", have), lacks
+	limits := "limits by a control group and the supervisor's count"
+	if _, err := delegated(); err != nil {
+		limits = "limits by the supervisor's count (no control group is delegated)"
+	}
+	return fmt.Sprintf("Landlock ABI %d, seccomp, no new privileges, resource limits, %s", have, limits), lacks
 }
 
 // machineMemory returns the bytes of memory of this machine, or 0 if they are unknown.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
+	"slices"
 	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -78,8 +78,14 @@ const scratchRights = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir
 	landlocksys.AccessFSRemoveDir | landlocksys.AccessFSRemoveFile | landlocksys.AccessFSMakeDir |
 	landlocksys.AccessFSMakeReg | landlocksys.AccessFSMakeSym | landlocksys.AccessFSMakeFifo
 
-// plainDevices lists the devices that every program may use.
-var plainDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+// plainDevices lists the devices that every program may read. It may write to /dev/null. A mapping of
+// /dev/zero that may be written would be shared memory without a file.
+var plainDevices = []string{"/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// ofProcess lists the files in /proc that the trainer's first process may read about itself. The
+// folders net and ns there, and mountinfo, are about the host.
+var ofProcess = []string{"auxv", "cmdline", "comm", "environ", "limits", "maps", "smaps", "smaps_rollup", "stat",
+	"statm", "status", "fd"}
 
 // restrictFiles applies a Landlock rule set to this process. The rule set restricts access to
 // files, and also TCP, abstract Unix sockets and signals if the kernel's Landlock supports these
@@ -96,8 +102,12 @@ func restrictFiles(p policy) error {
 	if level >= 3 {
 		own |= landlocksys.AccessFSTruncate
 	}
-	rules := []landlock.Rule{landlock.PathAccess(own, p.Scratch), landlock.RWFiles(plainDevices...).IgnoreIfMissing()}
-	read := append([]string{"/proc/" + strconv.Itoa(os.Getpid())}, system...)
+	rules := []landlock.Rule{landlock.PathAccess(own, p.Scratch), landlock.RWFiles(os.DevNull),
+		landlock.PathAccess(landlocksys.AccessFSReadDir, "/proc/self/task")}
+	read := append(slices.Clone(system), plainDevices...)
+	for _, name := range ofProcess {
+		read = append(read, "/proc/self/"+name)
+	}
 	if len(p.Devices) > 0 {
 		read = append(read, ofDevices...)
 	}
@@ -144,7 +154,7 @@ func setLimits(p policy, processes int) error {
 		{"core", unix.RLIMIT_CORE, 0},
 		{"message queues", unix.RLIMIT_MSGQUEUE, 0},
 		{"processes", unix.RLIMIT_NPROC, int64(processes)},
-		{"descriptors", unix.RLIMIT_NOFILE, 4096},
+		{"descriptors", unix.RLIMIT_NOFILE, MaxDescriptors},
 	} {
 		var now unix.Rlimit
 		if err := unix.Getrlimit(l.resource, &now); err != nil {

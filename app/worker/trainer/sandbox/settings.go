@@ -42,6 +42,9 @@ const (
 	DefaultProcesses = 512
 )
 
+// MaxDescriptors is the limit of open descriptors of each process of a trainer.
+const MaxDescriptors = 256
+
 // MinMemory is the smallest allowed limit of memory, in bytes. An interpreter needs that much
 // memory to start.
 const MinMemory = 64 << 20

@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
+	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
@@ -22,9 +24,15 @@ type supervisor struct {
 	main          int           // the process id of the trainer
 	trainerExit   chan int      // receives the exit code of the trainer
 	noDescendants chan struct{} // closed when no descendant is left
+	group         *os.File      // the trainer's control group, nil without one
 	hasScopes     bool          // whether the kernel confines the supervisor's signals to its descendants
 	isEnding      atomic.Bool   // whether the supervisor is ending its descendants, by itself or for the worker
 }
+
+// scope confines signals. A rule set of Landlock forbids to move files between folders, in the trainer's
+// scratch folder too, unless a rule allows that.
+var scope = landlock.MustConfig(landlock.ScopedSet(landlocksys.ScopeAbstractUnixSocket|landlocksys.ScopeSignal),
+	landlock.AccessFSSet(landlocksys.AccessFSRefer))
 
 // supervise runs a trainer until the trainer or the worker ends, then kills all descendants, and
 // returns the exit code.
@@ -40,11 +48,11 @@ func supervise() int {
 	if err == nil {
 		err = s.start()
 	}
+	defer s.remove()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		return exitFailed
 	}
-	defer func() { _ = os.RemoveAll(s.policy.Scratch) }()
 	orphaned := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, read) // returns when the worker ends
@@ -56,6 +64,20 @@ func supervise() int {
 	return code
 }
 
+// remove removes the scratch folder and the control group, after the end of all descendants.
+func (s *supervisor) remove() {
+	if removeGroup(s.group) {
+		fmt.Fprintln(os.Stderr, "sandbox: the trainer is ended: it takes more memory than worker.trainer_memory,",
+			s.policy.MaxMemory)
+	}
+	if s.policy.Scratch == "" {
+		return
+	}
+	if err := removeScratch(s.policy.Scratch); err != nil {
+		fmt.Fprintf(os.Stderr, "sandbox: a part of the scratch folder stays: %.300q\n", err)
+	}
+}
+
 // start makes the scratch folder and starts the confined process, which executes the trainer.
 func (s *supervisor) start() (err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -64,8 +86,11 @@ func (s *supervisor) start() (err error) {
 	if s.policy.Scratch, err = os.MkdirTemp("", "spdl-trainer-"); err != nil {
 		return err
 	}
+	if s.policy.Scratch, err = filepath.EvalSymlinks(s.policy.Scratch); err != nil { // as /proc names it
+		return err
+	}
 	if abi() >= scopes {
-		s.hasScopes = landlock.V6.RestrictScoped() == nil
+		s.hasScopes = scope.Restrict(landlock.PathAccess(landlocksys.AccessFSRefer, "/")) == nil
 	}
 	text, err := json.Marshal(s.policy)
 	if err != nil {
@@ -76,9 +101,15 @@ func (s *supervisor) start() (err error) {
 		return err
 	}
 	env := append(s.policy.Env, "HOME="+s.policy.Scratch, "TMPDIR="+s.policy.Scratch)
+	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if s.group, err = newGroup(s.policy); err != nil {
+		return fmt.Errorf("control group: %w", err)
+	}
+	if s.group != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(s.group.Fd())
+	}
 	s.main, err = syscall.ForkExec("/proc/self/exe", []string{confinedName}, &syscall.ProcAttr{
-		Env: env, Files: []uintptr{0, 1, 2, theirs.Fd()},
-		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+		Env: env, Files: []uintptr{0, 1, 2, theirs.Fd()}, Sys: attr,
 	})
 	if err != nil {
 		return err
@@ -142,9 +173,10 @@ func (s *supervisor) exitCode(status syscall.WaitStatus) int {
 func (s *supervisor) attend(orphaned <-chan struct{}) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	w := watch{policy: s.policy, root: os.Getpid()}
+	w, named := s.newWatch(), make(chan int64)
+	go w.walk(named)
 	timer := time.NewTimer(minInterval)
-	for {
+	for over := ""; over == ""; {
 		select {
 		case code := <-s.trainerExit:
 			return code
@@ -153,34 +185,41 @@ func (s *supervisor) attend(orphaned <-chan struct{}) int {
 		case <-signals:
 			s.isEnding.Store(true)
 			_ = unix.Kill(-s.main, syscall.SIGTERM)
+		case size := <-named:
+			over = w.files(size)
 		case <-timer.C:
 			begun := time.Now()
-			if over := w.check(); over != "" {
-				fmt.Fprintln(os.Stderr, "sandbox: the trainer is ended:", over)
-				return exitFailed
-			}
-			timer.Reset(max(minInterval, checkShare*time.Since(begun)))
+			over = w.processes()
+			timer.Reset(interval(begun))
+		}
+		if over != "" {
+			fmt.Fprintln(os.Stderr, "sandbox: the trainer is ended:", over)
 		}
 	}
+	return exitFailed
 }
 
 // killAll kills all descendants and returns when none is left.
 func (s *supervisor) killAll() {
 	s.isEnding.Store(true)
 	for {
-		// The supervisor may signal all processes only if the kernel confines its signals to its
-		// descendants. In that case a signal to process 1 fails with EPERM.
-		if s.hasScopes && unix.Kill(1, 0) == unix.EPERM {
-			_ = unix.Kill(-1, unix.SIGKILL)
-		} else {
-			for _, pid := range descendants(os.Getpid()) {
-				_ = unix.Kill(pid, unix.SIGKILL)
-			}
-		}
+		s.signal(unix.SIGKILL)
 		select {
 		case <-s.noDescendants:
 			return
 		case <-time.After(20 * time.Millisecond):
 		}
+	}
+}
+
+// signal sends a signal to all descendants. The supervisor may signal all processes only if the kernel
+// confines its signals to its descendants. In that case a signal to process 1 fails with EPERM.
+func (s *supervisor) signal(sig syscall.Signal) {
+	if s.hasScopes && unix.Kill(1, 0) == unix.EPERM {
+		_ = unix.Kill(-1, sig)
+		return
+	}
+	for _, pid := range descendants(os.Getpid()) {
+		_ = unix.Kill(pid, sig)
 	}
 }

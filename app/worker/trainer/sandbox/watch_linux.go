@@ -2,73 +2,125 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// The supervisor checks the limits at intervals of at least minInterval, and uses at most
-// 1/checkShare of a core for the checks.
+// The supervisor looks at the processes, and at the files, at intervals of minInterval to maxInterval.
+// Within these bounds it uses at most 1/checkShare of a core for each.
 const (
 	minInterval = 200 * time.Millisecond
+	maxInterval = time.Second
 	checkShare  = 100
 )
 
-// watch compares the total use of all processes of a trainer with the limits. The kernel's resource
-// limits are not enough: they bound the memory of each process separately, and they do not bound
-// the number of processes of root.
-type watch struct {
-	policy policy
-	root   int // the process id of the supervisor
+// interval returns the time to wait after a check that began at the given time.
+func interval(begun time.Time) time.Duration {
+	return min(max(minInterval, checkShare*time.Since(begun)), maxInterval)
 }
 
-// check returns a text about the first limit that is exceeded, or "".
-func (w watch) check() string {
-	tasks, memory := 0, int64(0)
+// watch compares the total use of all processes of a trainer with the limits. The kernel's resource
+// limits are not enough: they bound the memory of each process separately, and they do not bound
+// the number of processes of root. Only the supervisor's first thread may read the processes' files in
+// /proc and send them signals, because Landlock's scope is a thread's.
+type watch struct {
+	policy  policy
+	root    int                  // the process id of the supervisor
+	signal  func(syscall.Signal) // sends a signal to all processes of the trainer
+	socket  int64                // the most bytes that the kernel keeps for a socket
+	free    int64                // the free bytes of the scratch folder's file system if the folder were empty
+	unnamed int64                // the bytes of files without a name, by the last look at the processes
+}
+
+// newWatch returns a watch of the supervisor's descendants. The scratch folder is still empty.
+func (s *supervisor) newWatch() *watch {
+	w := &watch{policy: s.policy, root: os.Getpid(), signal: s.signal, free: freeBytes(s.policy.Scratch), socket: 1 << 20}
+	if pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err == nil {
+		if size, err := unix.GetsockoptInt(pair[0], unix.SOL_SOCKET, unix.SO_SNDBUF); err == nil {
+			w.socket = 2 * int64(size) // the last packet may exceed the buffer
+		}
+		_, _ = unix.Close(pair[0]), unix.Close(pair[1])
+	}
+	return w
+}
+
+// processes returns a text if the processes exceed a limit of their number or memory, or "".
+func (w *watch) processes() string {
 	all := descendants(w.root)
+	kernel, err := w.survey(all)
+	if err != nil {
+		return fmt.Sprintf("what it holds cannot be counted: %.300q", err)
+	}
+	tasks, memory := 0, kernel
 	for _, pid := range all {
-		t, m := usage(pid)
-		tasks, memory = tasks+t, memory+m
+		_, status := thread(pid)
+		tasks += int(field(status, "Threads:"))
+		memory += unshared(status) + 1024*(field(status, "RssAnon:")+field(status, "RssShmem:"))
 	}
 	if memory > w.policy.MaxMemory && len(all) > 1 {
-		memory = 0
+		memory = kernel
 		for _, pid := range all {
-			memory += proportionalMemory(pid)
+			err = errors.Join(err, inThread(pid, func(folder string, status []byte) error {
+				rollup, err := os.ReadFile(folder + "/smaps_rollup") // a page that n processes share is 1/n of a page here
+				memory += unshared(status) + 1024*(field(rollup, "Pss_Anon:")+field(rollup, "Pss_Shmem:"))
+				return err
+			}))
 		}
 	}
 	switch {
+	case err != nil:
+		return fmt.Sprintf("its memory cannot be counted: %.300q", err)
 	case tasks > w.policy.MaxTasks:
 		return fmt.Sprintf("it has %d processes and threads, worker.trainer_processes is %d", tasks, w.policy.MaxTasks)
 	case memory > w.policy.MaxMemory:
 		return fmt.Sprintf("it takes %d bytes of memory, worker.trainer_memory is %d", memory, w.policy.MaxMemory)
 	}
-	if size := sizeOf(w.policy.Scratch, w.policy.MaxFiles); size > w.policy.MaxFiles {
-		return fmt.Sprintf("its scratch folder holds %d bytes or more, worker.trainer_scratch is %d", size, w.policy.MaxFiles)
-	}
 	return ""
 }
 
-// sizeOf returns the total size of the files in the given folder, in bytes. It stops when the size
-// exceeds maxSize.
-func sizeOf(folder string, maxSize int64) (size int64) {
-	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // the file may have been removed
+// unshared returns the bytes of a process's page tables and of its memory in swap space.
+func unshared(status []byte) int64 {
+	return 1024 * (field(status, "VmPTE:") + field(status, "VmSwap:"))
+}
+
+// thread returns the folder in /proc of a thread that has the memory and the descriptors of a process,
+// and the text of the thread's status. The first thread may have ended before the others. If all
+// have ended, folder is "".
+func thread(pid int) (folder string, status []byte) {
+	folder = fmt.Sprintf("/proc/%d", pid)
+	first, _ := os.ReadFile(folder + "/status")
+	if field(first, "VmPTE:") > 0 {
+		return folder, first
+	}
+	others, _ := filepath.Glob(folder + "/task/*")
+	for _, folder := range others {
+		if status, _ := os.ReadFile(folder + "/status"); field(status, "VmPTE:") > 0 {
+			return folder, status
 		}
-		const entry = 256 // the approximate disk space of an empty file, in bytes
-		size += entry
-		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
-			size += info.Size()
+	}
+	return "", first
+}
+
+// inThread calls read with the folder and the status of a thread of a process. An error counts only
+// if it comes again while the process has not ended: the trainer may hide nothing from the supervisor.
+func inThread(pid int, read func(folder string, status []byte) error) (err error) {
+	for range 3 {
+		folder, status := thread(pid)
+		if folder == "" {
+			return nil
 		}
-		if size > maxSize {
-			return filepath.SkipAll
+		if err = read(folder, status); err == nil {
+			return nil
 		}
-		return nil
-	})
-	return size
+	}
+	return err
 }
 
 // descendants returns the ids of all descendants of a process.
@@ -124,21 +176,6 @@ func childrenByScan() func(int) []int {
 		}
 	}
 	return func(pid int) []int { return below[pid] }
-}
-
-// usage returns the number of threads of a process, and the bytes of its memory that are not shared
-// with a file.
-func usage(pid int) (threads int, memory int64) {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	return int(field(status, "Threads:")), 1024 * (field(status, "RssAnon:") + field(status, "RssShmem:") +
-		field(status, "VmSwap:"))
-}
-
-// proportionalMemory returns the bytes of a process's memory that are not shared with a file. A
-// page that n processes share counts as 1/n of a page.
-func proportionalMemory(pid int) int64 {
-	rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	return 1024 * (field(rollup, "Pss_Anon:") + field(rollup, "Pss_Shmem:") + field(rollup, "SwapPss:"))
 }
 
 // field returns the number that follows the given name at the start of a line of text. If no line
