@@ -107,7 +107,8 @@ node_id = {{ printf "%q" .Signer.NodeID }}
 # unix:///run/spdl/signer.sock or tcp://host:port.
 listen = {{ printf "%q" .Signer.Listen }}
 certificates = {{ printf "%q" .Signer.Certificates }}
-# Users of this host, by name or number, that may connect to the socket beside its own.
+# Users of this host, by name or number, that may connect to the socket beside its own: this one, or
+# that of priv_validator_laddr in a node's home.
 users = {{ list .Signer.Users }}
 # What it signs beside gradients, aggregates and their commitments: kinds of operations, as
 # "approve", and "consent".

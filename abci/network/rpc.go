@@ -23,9 +23,11 @@ import (
 	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
 	"github.com/cometbft/cometbft/types"
 	"github.com/rs/cors"
+	"golang.org/x/net/netutil"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/home"
 )
 
 // RPC is the running RPC of a node.
@@ -72,7 +74,7 @@ func ServeRPC(node *cmtnode.Node) (*RPC, error) {
 	if err != nil || c.GRPCListenAddress == "" {
 		return all, err
 	}
-	l, err := rpcserver.Listen(c.GRPCListenAddress, c.GRPCMaxOpenConnections)
+	l, err := listen(c.GRPCListenAddress, c.GRPCMaxOpenConnections)
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
@@ -105,7 +107,7 @@ func (s rpcService) serve() (*RPC, error) {
 	outer.MaxRequestBatchSize = 0 // counted by the handler, for JSON-RPC alone
 	all := new(RPC)
 	for _, at := range strings.FieldsFunc(s.conf.ListenAddress, func(r rune) bool { return r == ',' || r == ' ' }) {
-		l, err := rpcserver.Listen(at, limits.MaxOpenConnections)
+		l, err := listen(at, limits.MaxOpenConnections)
 		if err != nil {
 			return nil, errors.Join(err, all.Close())
 		}
@@ -121,6 +123,18 @@ func (s rpcService) serve() (*RPC, error) {
 		})
 	}
 	return all, nil
+}
+
+// listen listens as CometBFT's RPC does, and on a Unix socket as home.Listen does.
+func listen(address string, maxOpenConnections int) (net.Listener, error) {
+	l, err := home.Listen(address, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	if maxOpenConnections > 0 {
+		l = netutil.LimitListener(l, maxOpenConnections)
+	}
+	return l, nil
 }
 
 // logEnd logs the error with which a server ended, unless its listener was closed.

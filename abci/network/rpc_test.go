@@ -74,9 +74,13 @@ func encoded(t testing.TB, raw ...[]byte) []byte {
 
 // TestServe: every address of rpc.laddr serves CometBFT's routes and the path for transactions, which
 // answers each transaction by itself. A panic of one request ends only that request. With a
-// certificate, the addresses serve TLS.
+// certificate, the addresses serve TLS. The socket of a killed node is replaced.
 func TestServe(t *testing.T) {
 	tcp, socket := "tcp://"+stage.Address(t), "unix://"+filepath.Join(t.TempDir(), "rpc")
+	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: strings.TrimPrefix(socket, "unix://"), Net: "unix"})
+	require.NoError(t, err)
+	killed.SetUnlinkOnClose(false) // a killed node leaves its socket behind
+	require.NoError(t, killed.Close())
 	all, err := service(tcp+", "+socket, 1000).serve()
 	require.NoError(t, err)
 	defer func() { _ = all.Close() }()

@@ -289,7 +289,7 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	r.databases.Drops, r.databases.Journal = a.Retain.Drops(), home.Journals(c, a)
 	validator := types.PrivValidator(home.NoValidator())
 	if !a.IsRelay() {
-		if validator, err = r.openValidator(ctx, c, doc.ChainID, nodeKey, h.Keys, logger); err != nil {
+		if validator, err = r.openValidator(ctx, c, a.Signer, doc.ChainID, nodeKey, h.Keys, logger); err != nil {
 			return err
 		}
 	}

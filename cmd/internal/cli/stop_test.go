@@ -3,6 +3,8 @@ package cli
 import (
 	"bufio"
 	"encoding/json"
+	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -57,4 +59,44 @@ func TestSignalDuringFeatures(t *testing.T) {
 	kept, err := filepath.Glob(filepath.Join(net, "node0", "data", "features", "*.bin"))
 	require.NoError(t, err)
 	require.Empty(t, kept)
+}
+
+// TestKilledListeners: whatever listens on a Unix socket listens there again after SIGKILL, which leaves the socket
+// file behind: a node for its validator's signer and for its RPC, and a signer for its node.
+func TestKilledListeners(t *testing.T) {
+	stage.NotShort(t, "runs a node")
+	dir, err := os.MkdirTemp("", "s") // a socket's path has at most 107 bytes
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	folder := filepath.Join(t.TempDir(), "net")
+	node, vault := filepath.Join(folder, "node0"), filepath.Join(folder, "vault")
+	at := func(name string) string { return "unix://" + filepath.Join(dir, name) }
+	for _, args := range [][]string{
+		{"testnet", "init", "--validators", "2", "--rounds", "5", "--home", folder},
+		{"signer", "init", vault, "--home", filepath.Join(folder, "node1"), "--listen", at("keys")},
+		{"config", "set", "rpc.laddr", at("rpc"), "--home", node},
+		{"config", "set", "priv_validator_laddr", at("blocks"), "--home", filepath.Join(folder, "node1")},
+	} {
+		_, stderr, code := spdl(t, args...)
+		require.Zero(t, code, "%v: %s", args, stderr)
+	}
+	for _, x := range []struct{ socket, command, home string }{
+		{"rpc", "start", node}, {"keys", "signer", vault}, {"blocks", "start", filepath.Join(folder, "node1")},
+	} {
+		for range 2 {
+			p := process(t, x.command, "--home", x.home)
+			log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+			require.NoError(t, err)
+			p.Stderr = log
+			require.NoError(t, p.Start())
+			require.Eventually(t, func() bool {
+				c, err := net.Dial("unix", filepath.Join(dir, x.socket))
+				return err == nil && c.Close() == nil
+			}, time.Minute, 100*time.Millisecond, "%s: %s", x.command, log.Name())
+			require.NoError(t, p.Process.Kill())
+			require.Error(t, p.Wait())
+			require.NoError(t, log.Close())
+			require.FileExists(t, filepath.Join(dir, x.socket))
+		}
+	}
 }
