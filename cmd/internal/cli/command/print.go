@@ -43,7 +43,7 @@ func Plain(text string) string { return printable.Text(text) }
 
 // IsTerminal reports whether a writer is a terminal.
 func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := w.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
 		return false
 	}
@@ -79,7 +79,11 @@ func (f *LogFlags) Check() error {
 // Logger returns a logger to standard error by the flags and the home's configuration. otherwise is the level of
 // modules that the level does not name.
 func (f *LogFlags) Logger(r *Run, c *config.Config, otherwise string) (log.Logger, error) {
-	return logAt(r.Err, cmp.Or(f.level, c.LogLevel), cmp.Or(f.format, c.LogFormat), otherwise)
+	logger, err := logAt(r.Err, cmp.Or(f.level, c.LogLevel), cmp.Or(f.format, c.LogFormat), otherwise)
+	if q, ok := r.Err.(*logQueue); ok && err == nil {
+		q.reportTo(func(lost int) { logger.With("module", "app").Error(lostLines, "lines", lost) })
+	}
+	return logger, err
 }
 
 // logAt returns a logger that writes lines of a format. level is one level, such as "info", or a level for each
