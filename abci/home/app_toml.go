@@ -165,8 +165,8 @@ laddr = {{ printf "%q" .Explorer.Laddr }}
 eval = {{ .Explorer.Eval }}
 
 [api]
-# Names that the explorer is served under, separated by commas, beside addresses
-# and localhost. A request for another name is refused.
+# Names that the explorer, and the RPC over loopback, are served under, separated by
+# commas, beside addresses and localhost. A request for another name is refused.
 hosts = {{ printf "%q" .API.Hosts }}
 # Requests a second of one client on average, and at once. A client is an IPv4
 # address or an IPv6 /64; behind a proxy all are one, which then has to limit.
