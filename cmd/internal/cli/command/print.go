@@ -51,6 +51,9 @@ func IsTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// logLevel is the flag of each command that runs a home until a signal ends it.
+const logLevel = "log-level"
+
 // LogFlags are the flags of a command that runs until a signal ends it, and logs until then. An empty value stands for
 // the home's config.toml.
 type LogFlags struct{ level, format string }
@@ -61,7 +64,7 @@ func (f *LogFlags) Declare(cmd *cobra.Command, level string) {
 	if level == "" {
 		from = " (default: log_level of config.toml)"
 	}
-	Flag(cmd, &f.level, "log-level", level, "log level, as \"info\" or \"app:info,*:error\""+from)
+	Flag(cmd, &f.level, logLevel, level, "log level, as \"info\" or \"app:info,*:error\""+from)
 	Flag(cmd, &f.format, "log-format", "", "form of a log line: plain, or json, an object a line (default: log_format of "+
 		"config.toml)").Values(config.LogFormatPlain, config.LogFormatJSON)
 }
