@@ -102,7 +102,8 @@ func TestStray(t *testing.T) {
 			"SPDL_WORKER_ENABLED?)",
 	}, home.Stray([]string{"SPDL_WORKER_ENABLD=false", "SPDL_NOTHING_OF_OURS=", "CMT_RPC_LADR=y"}, nil, nil))
 
-	environ, flags := []string{"SPDL_P2P_LADDR=x", "SPDL_MONIKER=y", "SPDL_NODE=z"}, []string{"p2p-laddr", "moniker", "node"}
+	environ := []string{"SPDL_P2P_LADDR=x", "SPDL_MONIKER=y", "SPDL_NODE=z"}
+	flags := []string{"p2p-laddr", "moniker", "node"}
 	require.Empty(t, home.Stray(environ, flags, nil))
 	require.Equal(t, []string{
 		"the environment variable SPDL_P2P_LADDR has no effect here: it is a flag of another command; CMT_P2P_LADDR is the " +

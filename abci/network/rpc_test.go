@@ -54,8 +54,8 @@ func service(laddr string, maxBody int64) rpcService {
 		}
 		return &coretypes.ResultBroadcastTx{}, nil
 	}
-	return rpcService{c, []string{"node.example"}, map[string]*rpcserver.RPCFunc{"health": rpcserver.NewRPCFunc(health, "")}, judge,
-		func(string) error { return nil }, log.NewNopLogger()}
+	routes := map[string]*rpcserver.RPCFunc{"health": rpcserver.NewRPCFunc(health, "")}
+	return rpcService{c, []string{"node.example"}, routes, judge, func(string) error { return nil }, log.NewNopLogger()}
 }
 
 func raws(all ...string) (txs []*tx.Tx) {

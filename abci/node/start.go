@@ -240,7 +240,8 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	return r.startWorker(ctx, c, a, own, logger.With("module", "worker"), h)
 }
 
-// run starts the RPC, under the given host names, and the CometBFT node or, if unlisted is set, only its switch with the reactors.
+// run starts the RPC, under the given host names, and the CometBFT node or, if unlisted is set, only
+// its switch with the reactors.
 func (r *Running) run(unlisted bool, hosts []string) (err error) {
 	if !unlisted {
 		if r.rpc, err = network.ServeRPC(r.Node, hosts); err != nil {

@@ -210,9 +210,9 @@ func (r *BlockReactor) onBlock(from p2p.Peer, m *CompactBlock) error {
 	return nil
 }
 
-// maxParts returns the max number of parts of a block of maxBytes bytes; -1 is CometBFT's own max.
+// maxParts returns the max number of parts of a block of maxBytes bytes; at most 0 is CometBFT's own max.
 func maxParts(maxBytes int64) int {
-	if maxBytes < 0 {
+	if maxBytes <= 0 {
 		return int(types.MaxBlockPartsCount)
 	}
 	return int((maxBytes-1)/int64(partBytes) + 1)

@@ -240,8 +240,9 @@ func TestLiarsCostNoBlock(t *testing.T) {
 		require.LessOrEqual(t, time.Since(start), 4*blockTick)
 		require.Len(t, c.sw.stopped, 1)
 		require.ErrorIs(t, c.sw.stopped[c.peers[1].ID()], errForged)
-		for _, m := range []*BlockGossip{{}, {Block: c.compact, Want: &PartRequest{}}, {Block: &CompactBlock{Height: proposed}},
-			{Want: &PartRequest{}}, {Want: &PartRequest{Height: 5, Total: 1 << 31, Root: make([]byte, 32)}},
+		for _, m := range []*BlockGossip{{}, {Block: c.compact, Want: &PartRequest{}},
+			{Block: &CompactBlock{Height: proposed}}, {Want: &PartRequest{}},
+			{Want: &PartRequest{Height: 5, Total: 1 << 31, Root: make([]byte, 32)}},
 			{Want: &PartRequest{Height: 5, Total: 1, Root: make([]byte, 32), Has: make([]uint64, 9)}}} {
 			require.Error(t, c.onGossip(c.peers[3], m))
 		}
