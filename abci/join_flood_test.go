@@ -53,3 +53,29 @@ func TestCrowdOfJoins(t *testing.T) {
 		})
 	}
 }
+
+// TestCrowdOfCarriedJoins: a node verifies the Joins in a member's approvals at the rate of those of outsiders,
+// whether they are valid or not. Nobody else can use that rate up, neither another member nor, by approvals that
+// the member has not signed, a stranger. What carries no Join is not limited.
+func TestCrowdOfCarriedJoins(t *testing.T) {
+	n := beginTimed(t)
+	bad := func(i int) *tx.Tx {
+		join := apptest.Join(i).Body.(*tx.Join)
+		join.VrfProof[0] ^= 1
+		return apptest.Sign(i, join)
+	}
+	codes := map[uint32]int{}
+	for i := range 100 {
+		codes[n.check(bring(3, bad(100+i))).Code]++
+		id := bad(100 + i).ID()
+		forged := &tx.Approve{Participant: 1, Proposal: id[:], Join: bad(100 + i).Raw}
+		require.Equal(t, abci.CodeSignature, n.check(apptest.Sign(3, forged)).Code)
+	}
+	require.Equal(t, map[uint32]int{abci.CodeIdentity: 8, abci.CodePoolFull: 92}, codes)
+	newcomer := apptest.Join(9)
+	r := n.check(bring(3, newcomer))
+	require.Contains(t, r.Log, "more than 1 joins a second of the approvals of participant 3")
+	require.Equal(t, abci.CodeOK, n.check(bring(1, newcomer)).Code)
+	n.clock = n.clock.Add(time.Second)
+	require.Equal(t, abci.CodeOK, n.check(bring(3, newcomer)).Code)
+}

@@ -1,8 +1,10 @@
 package mnist
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,11 +16,11 @@ const maxFile = MaxPixels + 16
 
 // Load reads a data set from the four files train-images-idx3-ubyte, train-labels-idx1-ubyte,
 // t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte of a directory, each plain or with gzip and the
-// suffix .gz (the plain file wins). Any set in MNIST's format will do, Fashion-MNIST for one. The
+// suffix .gz, or both with the same content. Any set in MNIST's format will do, Fashion-MNIST for one. The
 // training images have the groups of [GroupsFile], if there is one.
 //
-// Errors: those of [Decode] and [DecodeGroups], ErrMismatch if training and test images differ in shape, and the file
-// system's (fs.ErrNotExist among them).
+// Errors: those of [Decode] and [DecodeGroups], ErrMismatch if training and test images differ in shape or a file and
+// its .gz in content, and the file system's (fs.ErrNotExist among them).
 func Load(dir string) (Data, error) {
 	return assemble(
 		func() (Set, error) { return loadTrain(dir) },
@@ -52,16 +54,29 @@ func readSet(dir, prefix string) (images, labels []byte, err error) {
 	return images, labels, err
 }
 
-// readEither reads path, or path.gz if path does not exist.
+// readEither reads path, or path.gz if path does not exist. If both exist, they must have the same content.
 func readEither(path string) ([]byte, error) {
-	b, err := readBounded(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		b, err = readBounded(path + ".gz")
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("mnist: neither %s nor %s.gz: %w", path, filepath.Base(path), fs.ErrNotExist)
-		}
+	plain, err := readBounded(path)
+	packed, other := readBounded(path + ".gz")
+	switch lacks, lacksOther := errors.Is(err, fs.ErrNotExist), errors.Is(other, fs.ErrNotExist); {
+	case lacks && lacksOther:
+		return nil, fmt.Errorf("mnist: neither %s nor %s.gz: %w", path, filepath.Base(path), fs.ErrNotExist)
+	case lacks:
+		return packed, other
+	case err != nil || lacksOther:
+		return plain, err
+	case other != nil:
+		return nil, other
 	}
-	return b, err
+	c, err := openContent(packed)
+	if err == nil && c.zip != nil {
+		packed, err = io.ReadAll(io.LimitReader(c.zip, int64(len(plain))+1))
+	}
+	if err != nil || !bytes.Equal(plain, packed) {
+		return nil, fmt.Errorf("%w: %s and %s.gz have different content: remove the wrong one", ErrMismatch, path,
+			filepath.Base(path))
+	}
+	return plain, nil
 }
 
 // readBounded reads a regular file of at most maxFile bytes.

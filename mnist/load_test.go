@@ -51,11 +51,25 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-func TestLoadPrefersPlainFiles(t *testing.T) {
-	dir := directory(t)
-	write(t, filepath.Join(dir, "train-labels-idx1-ubyte.gz"), []byte("not read"))
-	_, err := mnist.Load(dir)
-	require.NoError(t, err)
+// TestLoadOfBoth: a file and its .gz may both be there if they have the same content.
+func TestLoadOfBoth(t *testing.T) {
+	for _, c := range []struct {
+		packed []byte
+		agrees bool
+	}{
+		{zip(t, labels(5, 6)), true}, {labels(5, 6), true},
+		{zip(t, labels(5, 7)), false}, {zip(t, labels(5, 6, 7)), false}, {zip(t, labels(5)), false}, {[]byte("x"), false},
+	} {
+		dir := directory(t)
+		write(t, filepath.Join(dir, "train-labels-idx1-ubyte.gz"), c.packed)
+		_, err := mnist.Load(dir)
+		if c.agrees {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, mnist.ErrMismatch)
+		require.ErrorContains(t, err, "train-labels-idx1-ubyte.gz have different content")
+	}
 }
 
 func TestLoadErrors(t *testing.T) {

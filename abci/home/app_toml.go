@@ -111,7 +111,8 @@ node_id = {{ printf "%q" .Signer.NodeID }}
 # unix:///run/spdl/signer.sock or tcp://host:port.
 listen = {{ printf "%q" .Signer.Listen }}
 certificates = {{ printf "%q" .Signer.Certificates }}
-# Users of this host, by name or number, that may connect to the socket beside its own.
+# Users of this host, by name or number, that may connect to the socket beside its own: this one, or
+# that of priv_validator_laddr in a node's home.
 users = {{ list .Signer.Users }}
 # What it signs beside gradients, aggregates and their commitments: kinds of operations, as
 # "approve", and "consent".
@@ -168,8 +169,8 @@ laddr = {{ printf "%q" .Explorer.Laddr }}
 eval = {{ .Explorer.Eval }}
 
 [api]
-# Names that the explorer is served under, separated by commas, beside addresses
-# and localhost. A request for another name is refused.
+# Names that the explorer, and the RPC over loopback, are served under, separated by
+# commas, beside addresses and localhost. A request for another name is refused.
 hosts = {{ printf "%q" .API.Hosts }}
 # Requests a second of one client on average, and at once. A client is an IPv4
 # address or an IPv6 /64; behind a proxy all are one, which then has to limit.

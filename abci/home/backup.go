@@ -116,11 +116,14 @@ func Restore(r io.Reader, dir, passphrase string) ([]string, error) {
 			"folder is the newest of these keys, keep it: restore into an empty home, and copy the missing key from there. "+
 			"Otherwise move it away: spdl start makes an empty one, and catches up", dir)
 	}
-	from, err := age.NewScryptIdentity(passphrase)
+	from, err := scryptIdentities(passphrase)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := age.Decrypt(r, from)
+	plain, err := age.Decrypt(r, from...)
+	if errors.Is(err, errWork) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the file is no backup, or the passphrase is another: %w", err)
 	}

@@ -8,6 +8,9 @@ import (
 	"syscall"
 
 	"github.com/cometbft/cometbft/config"
+	cmtnet "github.com/cometbft/cometbft/libs/net"
+
+	"github.com/spdl/spdl/internal/unixsocket"
 )
 
 // CheckPorts returns an error, with the configuration key, if an address in config.toml is in use
@@ -22,6 +25,24 @@ func CheckPorts(c *config.Config) (err error) {
 		defer func() { err = errors.Join(err, l.Close()) }() // kept open to find one address under two keys
 	}
 	return nil
+}
+
+// Listen listens at an address of config.toml, tcp://host:port or unix:///path. A Unix socket is for
+// processes of this user, and takes the place of one that a killed node has left behind. With log it
+// is also for the listed user ids, and log gets the connections of others.
+func Listen(address string, users []uint32, log func(string, ...any)) (net.Listener, error) {
+	protocol, at := cmtnet.ProtocolAndAddress(address)
+	if protocol != "unix" {
+		return net.Listen(protocol, at)
+	}
+	l, err := unixsocket.Listen(at, users, log)
+	if err != nil {
+		return nil, err
+	}
+	if log == nil {
+		return l.UnixListener, nil
+	}
+	return l, nil
 }
 
 // inUse adds the configuration key and the remedy to the error of a listener.

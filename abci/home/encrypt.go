@@ -22,19 +22,6 @@ func CheckPassphrase(passphrase string) error {
 	return nil
 }
 
-// workFactor is the binary logarithm of scrypt's cost. With age's default, 18, scrypt takes about a
-// second and 256 MB.
-var workFactor = 18
-
-// scryptRecipient returns the age recipient that encrypts with a passphrase.
-func scryptRecipient(passphrase string) (*age.ScryptRecipient, error) {
-	to, err := age.NewScryptRecipient(passphrase)
-	if err == nil {
-		to.SetWorkFactor(workFactor)
-	}
-	return to, err
-}
-
 // writeIdentity encrypts the home's age key with a passphrase, and writes the result to the
 // keystore's file. After a crash that file is either the old file or the whole new file.
 func (s *Keystore) writeIdentity(identity *age.X25519Identity, passphrase string) error {

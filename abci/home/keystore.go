@@ -212,14 +212,17 @@ func checkMode(path string) error {
 
 // openIdentity decrypts the content of an identity's file with a passphrase.
 func openIdentity(path string, data []byte, passphrase string) (*age.X25519Identity, error) {
-	from, err := age.NewScryptIdentity(passphrase)
+	from, err := scryptIdentities(passphrase)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := age.Decrypt(bytes.NewReader(data), from)
+	plain, err := age.Decrypt(bytes.NewReader(data), from...)
 	var other *age.NoIdentityMatchError
 	if errors.As(err, &other) {
 		return nil, fmt.Errorf("the passphrase does not open %s", path)
+	}
+	if errors.Is(err, errWork) {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if err == nil {
 		data, err = io.ReadAll(plain)

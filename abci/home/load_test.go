@@ -94,13 +94,21 @@ func TestVariableWithoutKey(t *testing.T) {
 // Variables of keys, flags, the project's tests and other programs are not named.
 func TestStray(t *testing.T) {
 	require.Empty(t, home.Stray([]string{"SPDL_WORKER_ENABLED=false", "SPDL_NODE=x", "CMT_RPC_LADDR=y", "SPDL_TEST_LONG=1",
-		"SPDLX=1", "HOME=/"}, []string{"node"}))
+		"SPDLX=1", "HOME=/"}, []string{"node"}, nil))
 	require.Equal(t, []string{
 		"the environment variable CMT_RPC_LADR has no effect: no key and no flag has this name (did you mean CMT_RPC_LADDR?)",
 		"the environment variable SPDL_NOTHING_OF_OURS has no effect: no key and no flag has this name",
 		"the environment variable SPDL_WORKER_ENABLD has no effect: no key and no flag has this name (did you mean " +
 			"SPDL_WORKER_ENABLED?)",
-	}, home.Stray([]string{"SPDL_WORKER_ENABLD=false", "SPDL_NOTHING_OF_OURS=", "CMT_RPC_LADR=y"}, nil))
+	}, home.Stray([]string{"SPDL_WORKER_ENABLD=false", "SPDL_NOTHING_OF_OURS=", "CMT_RPC_LADR=y"}, nil, nil))
+
+	environ := []string{"SPDL_P2P_LADDR=x", "SPDL_MONIKER=y", "SPDL_NODE=z"}
+	flags := []string{"p2p-laddr", "moniker", "node"}
+	require.Empty(t, home.Stray(environ, flags, nil))
+	require.Equal(t, []string{
+		"the environment variable SPDL_P2P_LADDR has no effect here: it is a flag of another command; CMT_P2P_LADDR is the " +
+			"key of config.toml",
+	}, home.Stray(environ, flags, []string{"moniker"}))
 }
 
 // TestLoadWrongType: for a value that is not a number, duration or truth value the error names the

@@ -73,8 +73,10 @@ func variable(prefix, key string) string {
 // Stray returns a warning for each environment variable that has a prefix of this program's
 // variables and belongs to no key and no flag. A warning has the nearest known names. environ has
 // the form of os.Environ, and flags lists the names of the program's flags. Stray ignores variables
-// that begin with SPDL_TEST_, which belong to the project's tests. The warnings are sorted.
-func Stray(environ, flags []string) (warnings []string) {
+// that begin with SPDL_TEST_, which belong to the project's tests. For a command that runs a home, own
+// lists its flags: a flag of another command alone may then stand where a key of config.toml was
+// meant, as SPDL_MONIKER for CMT_MONIKER. own is nil for other commands. The warnings are sorted.
+func Stray(environ, flags, own []string) (warnings []string) {
 	var known []string
 	for _, s := range Settings(DefaultConfig(), DefaultAppConfig()) {
 		known = append(known, s.Variable())
@@ -88,6 +90,13 @@ func Stray(environ, flags []string) (warnings []string) {
 		if (isOurs || strings.HasPrefix(name, cometPrefix+"_")) && !slices.Contains(known, name) {
 			warnings = append(warnings, fmt.Sprintf("the environment variable %s has no effect: no key and no flag has this "+
 				"name%s", name, spelling.Suggest(name, known)))
+			continue
+		}
+		rest, isApp := strings.CutPrefix(name, appPrefix+"_")
+		key, isFlag := cometPrefix+"_"+rest, func(flag string) bool { return variable(appPrefix, flag) == name }
+		if isApp && own != nil && !slices.ContainsFunc(own, isFlag) && slices.Contains(known, key) {
+			warnings = append(warnings, fmt.Sprintf("the environment variable %s has no effect here: it is a flag of another "+
+				"command; %s is the key of config.toml", name, key))
 		}
 	}
 	slices.Sort(warnings)

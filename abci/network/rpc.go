@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"strings"
@@ -23,9 +24,11 @@ import (
 	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
 	"github.com/cometbft/cometbft/types"
 	"github.com/rs/cors"
+	"golang.org/x/net/netutil"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/home"
 )
 
 // RPC is the running RPC of a node.
@@ -50,8 +53,9 @@ func (r *RPC) Close() (err error) {
 // ServeRPC serves the RPC of a node that is built and not yet started: CometBFT's routes, as
 // CometBFT's startRPC does, and abci.TxsPath on the same listeners. It sets rpc.laddr in the node's
 // configuration to "", because CometBFT would listen there too. If rpc.laddr is empty, ServeRPC does
-// nothing. The caller must close the result after an error of the node's start, too.
-func ServeRPC(node *cmtnode.Node) (*RPC, error) {
+// nothing. hosts are the host names in requests over loopback, beside addresses and localhost. The
+// caller must close the result after an error of the node's start, too.
+func ServeRPC(node *cmtnode.Node, hosts []string) (*RPC, error) {
 	c := *node.Config().RPC
 	if c.ListenAddress == "" {
 		return nil, nil
@@ -65,14 +69,14 @@ func ServeRPC(node *cmtnode.Node) (*RPC, error) {
 	if c.Unsafe {
 		env.AddUnsafeRoutes(routes)
 	}
-	s := rpcService{&c, routes, env.BroadcastTxSync, func(remote string) error {
+	s := rpcService{&c, hosts, routes, env.BroadcastTxSync, func(remote string) error {
 		return node.EventBus().UnsubscribeAll(context.Background(), remote)
 	}, node.Logger.With("module", "rpc-server")}
 	all, err := s.serve()
 	if err != nil || c.GRPCListenAddress == "" {
 		return all, err
 	}
-	l, err := rpcserver.Listen(c.GRPCListenAddress, c.GRPCMaxOpenConnections)
+	l, err := listen(c.GRPCListenAddress, c.GRPCMaxOpenConnections)
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
@@ -87,6 +91,7 @@ func ServeRPC(node *cmtnode.Node) (*RPC, error) {
 // rpcService is what the listeners of rpc.laddr serve.
 type rpcService struct {
 	conf         *config.RPCConfig
+	hosts        []string // host names in requests over loopback
 	routes       map[string]*rpcserver.RPCFunc
 	broadcast    func(*rpctypes.Context, types.Tx) (*coretypes.ResultBroadcastTx, error)
 	onDisconnect func(remote string) error // ends the subscriptions of a websocket
@@ -105,7 +110,7 @@ func (s rpcService) serve() (*RPC, error) {
 	outer.MaxRequestBatchSize = 0 // counted by the handler, for JSON-RPC alone
 	all := new(RPC)
 	for _, at := range strings.FieldsFunc(s.conf.ListenAddress, func(r rune) bool { return r == ',' || r == ' ' }) {
-		l, err := rpcserver.Listen(at, limits.MaxOpenConnections)
+		l, err := listen(at, limits.MaxOpenConnections)
 		if err != nil {
 			return nil, errors.Join(err, all.Close())
 		}
@@ -121,6 +126,18 @@ func (s rpcService) serve() (*RPC, error) {
 		})
 	}
 	return all, nil
+}
+
+// listen listens as CometBFT's RPC does, and on a Unix socket as home.Listen does.
+func listen(address string, maxOpenConnections int) (net.Listener, error) {
+	l, err := home.Listen(address, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	if maxOpenConnections > 0 {
+		l = netutil.LimitListener(l, maxOpenConnections)
+	}
+	return l, nil
 }
 
 // logEnd logs the error with which a server ended, unless its listener was closed.
@@ -142,19 +159,60 @@ func (s rpcService) handler(limits *rpcserver.Config) http.Handler {
 	ws.SetLogger(wsLog)
 	mux.HandleFunc("/websocket", ws.WebsocketHandler)
 	rpcserver.RegisterRPCFuncs(mux, s.routes, s.log)
-	rpc := http.Handler(mux)
+	rpc, isOrigin := http.Handler(mux), func(*http.Request) bool { return false }
 	if s.conf.IsCorsEnabled() {
-		rpc = cors.New(cors.Options{AllowedOrigins: s.conf.CORSAllowedOrigins, AllowedMethods: s.conf.CORSAllowedMethods,
-			AllowedHeaders: s.conf.CORSAllowedHeaders}).Handler(mux)
+		c := cors.New(cors.Options{AllowedOrigins: s.conf.CORSAllowedOrigins, AllowedMethods: s.conf.CORSAllowedMethods,
+			AllowedHeaders: s.conf.CORSAllowedHeaders})
+		rpc, isOrigin = c.Handler(mux), c.OriginAllowed
 	}
 	rpc = rpcserver.PreChecksHandler(rpc, limits)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		want := "application/json"
 		if r.URL.Path == abci.TxsPath {
-			s.serveTxs(w, r)
-			return
+			want = abci.TxsType
 		}
-		rpc.ServeHTTP(w, r)
+		code, why := s.refusal(r, want, isOrigin)
+		switch {
+		case code != 0:
+			http.Error(w, why, code)
+		case want == abci.TxsType:
+			s.serveTxs(w, r)
+		default:
+			rpc.ServeHTTP(w, r)
+		}
 	})
+}
+
+// refusal returns the status and the text with which a request is refused, or 0. want is the content
+// type of a body, and isOrigin reports whether pages of a request's origin are allowed.
+func (s rpcService) refusal(r *http.Request, want string, isOrigin func(*http.Request) bool) (code int, why string) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // "" after an error
+	switch {
+	case isOverLoopback(r) && !home.IsOwnHost(r.Host, s.hosts):
+		return http.StatusMisdirectedRequest, fmt.Sprintf("host %.64q is not served here: list it in api.hosts of app.toml",
+			r.Host)
+	case isOverLoopback(r) && isForeign(r) && !isOrigin(r):
+		return http.StatusForbidden, fmt.Sprintf("origin %.64q is not served here: list it in rpc.cors_allowed_origins of "+
+			"config.toml", r.Header.Get("Origin"))
+	case r.Method == http.MethodPost && kind != want:
+		// A web page of another origin can post other types without a preflight.
+		return http.StatusUnsupportedMediaType, fmt.Sprintf("content type %.64q, want %s", kind, want)
+	}
+	return 0, ""
+}
+
+// isOverLoopback reports whether a request came to a loopback address, where only programs of this
+// host send requests: among them browsers, with pages of any site.
+func isOverLoopback(r *http.Request) bool {
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && at.IP.IsLoopback()
+}
+
+// isForeign reports whether a page of another origin has sent a request.
+func isForeign(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	_, host, _ := strings.Cut(origin, "://")
+	return origin != "" && !strings.EqualFold(host, r.Host)
 }
 
 // serveTxs passes each transaction of a request to CheckTx, and answers with the verdicts, in order.
@@ -162,11 +220,6 @@ func (s rpcService) serveTxs(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, fmt.Sprintf("method %.16q, want POST", r.Method), http.StatusMethodNotAllowed)
-		return
-	}
-	if kind := r.Header.Get("Content-Type"); kind != abci.TxsType {
-		// A web page of another origin can post other types without a preflight.
-		http.Error(w, fmt.Sprintf("content type %.64q, want %s", kind, abci.TxsType), http.StatusUnsupportedMediaType)
 		return
 	}
 	body, err := io.ReadAll(r.Body)

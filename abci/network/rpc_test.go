@@ -54,8 +54,8 @@ func service(laddr string, maxBody int64) rpcService {
 		}
 		return &coretypes.ResultBroadcastTx{}, nil
 	}
-	return rpcService{c, map[string]*rpcserver.RPCFunc{"health": rpcserver.NewRPCFunc(health, "")}, judge,
-		func(string) error { return nil }, log.NewNopLogger()}
+	routes := map[string]*rpcserver.RPCFunc{"health": rpcserver.NewRPCFunc(health, "")}
+	return rpcService{c, []string{"node.example"}, routes, judge, func(string) error { return nil }, log.NewNopLogger()}
 }
 
 func raws(all ...string) (txs []*tx.Tx) {
@@ -74,9 +74,13 @@ func encoded(t testing.TB, raw ...[]byte) []byte {
 
 // TestServe: every address of rpc.laddr serves CometBFT's routes and the path for transactions, which
 // answers each transaction by itself. A panic of one request ends only that request. With a
-// certificate, the addresses serve TLS.
+// certificate, the addresses serve TLS. The socket of a killed node is replaced.
 func TestServe(t *testing.T) {
 	tcp, socket := "tcp://"+stage.Address(t), "unix://"+filepath.Join(t.TempDir(), "rpc")
+	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: strings.TrimPrefix(socket, "unix://"), Net: "unix"})
+	require.NoError(t, err)
+	killed.SetUnlinkOnClose(false) // a killed node leaves its socket behind
+	require.NoError(t, killed.Close())
 	all, err := service(tcp+", "+socket, 1000).serve()
 	require.NoError(t, err)
 	defer func() { _ = all.Close() }()
@@ -217,4 +221,52 @@ func FuzzTxs(f *testing.F) {
 		}
 		require.Zero(t, w.Body.Len())
 	})
+}
+
+// TestForeignPages: over loopback, where browsers send requests too, a page of another site reaches no route: neither
+// under a name that resolves to this host, nor by its origin, nor by a content type that needs no preflight. Names
+// in api.hosts and origins in cors_allowed_origins are served.
+func TestForeignPages(t *testing.T) {
+	s := service("tcp://"+stage.Address(t), 1000)
+	s.conf.CORSAllowedOrigins = []string{"https://page.example"}
+	all, err := s.serve()
+	require.NoError(t, err)
+	defer func() { _ = all.Close() }()
+	at := strings.TrimPrefix(s.conf.ListenAddress, "tcp://")
+	call := []byte(`{"jsonrpc":"2.0","id":1,"method":"health"}`)
+	for _, x := range []struct {
+		method, path, host, origin, kind string
+		body                             []byte
+		code                             int
+	}{
+		{"POST", "/", at, "", "application/json", call, 200},
+		{"POST", "/", at, "http://" + at, "application/json; charset=utf-8", call, 200},
+		{"POST", "/", "localhost:1", "", "application/json", call, 200},
+		{"POST", "/", "NODE.example", "", "application/json", call, 200},
+		{"POST", "/", at, "https://page.example", "application/json", call, 200},
+		{"GET", "/health", at, "", "", nil, 200},
+		{"POST", abci.TxsPath, at, "", abci.TxsType, encoded(t, nil), 200},
+
+		{"POST", "/", "evil.example", "", "application/json", call, 421},
+		{"GET", "/health", "evil.example:26657", "", "", nil, 421},
+		{"GET", "/websocket", "evil.example", "", "", nil, 421},
+		{"POST", abci.TxsPath, "evil.example", "", abci.TxsType, encoded(t, nil), 421},
+		{"POST", "/", at, "https://evil.example", "application/json", call, 403},
+		{"GET", "/websocket", at, "https://evil.example", "", nil, 403},
+		{"GET", "/health", at, "null", "", nil, 403},
+		{"POST", abci.TxsPath, at, "https://evil.example", abci.TxsType, encoded(t, nil), 403},
+		{"POST", "/", at, "", "text/plain", call, 415},
+		{"POST", "/", at, "", "", call, 415},
+		{"POST", "/health", at, "", "application/x-www-form-urlencoded", nil, 415},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), x.method, "http://"+at+x.path, bytes.NewReader(x.body))
+		require.NoError(t, err)
+		r.Host = x.host
+		r.Header.Set("Origin", x.origin)
+		r.Header.Set("Content-Type", x.kind)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, x.code, answer.StatusCode, "%+v", x)
+	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+
+	"github.com/spdl/spdl/abci/home"
 )
 
 const (
@@ -39,9 +41,9 @@ type remoteValidator struct {
 // awaitSigner listens for the remote signer, and returns the validator when the signer has
 // connected. It fails with errNoSigner after signerPatience, or with the error of ctx when ctx
 // ends. Over TCP the node proves its node key, so that a signer can serve only this node.
-func awaitSigner(ctx context.Context, at, chainID string, key *p2p.NodeKey, logger log.Logger) (*remoteValidator,
-	error) {
-	endpoint, err := listenForSigner(at, key, logger)
+func awaitSigner(ctx context.Context, at string, users []uint32, chainID string, key *p2p.NodeKey,
+	logger log.Logger) (*remoteValidator, error) {
+	endpoint, err := listenForSigner(at, users, key, logger)
 	if err != nil {
 		return nil, fmt.Errorf("config.toml: priv_validator_laddr: %w", err)
 	}
@@ -89,16 +91,22 @@ func (v *remoteValidator) isAway() bool { return v == nil || !v.endpoint.IsConne
 // Close closes the connection and the listener.
 func (v *remoteValidator) Close() error { return v.endpoint.Stop() }
 
-func listenForSigner(at string, key *p2p.NodeKey, logger log.Logger) (*privval.SignerListenerEndpoint, error) {
-	protocol, address := cmtnet.ProtocolAndAddress(at)
-	if protocol != "tcp" {
+// listenForSigner listens for the remote signer. A Unix socket takes connections of this user and of
+// the listed users.
+func listenForSigner(at string, users []uint32, key *p2p.NodeKey, logger log.Logger) (*privval.SignerListenerEndpoint,
+	error) {
+	protocol, _ := cmtnet.ProtocolAndAddress(at)
+	if protocol != "tcp" && protocol != "unix" {
 		return privval.NewSignerListenerFromAddr(at, key.PrivKey, logger)
 	}
-	l, err := net.Listen(protocol, address)
+	l, err := home.Listen(at, users, logger.With("module", "app").Info)
 	if err != nil {
 		return nil, err
 	}
-	return privval.NewSignerListenerEndpoint(logger, privval.NewTCPListener(l, key.PrivKey.(ed25519.PrivKey))), nil
+	if protocol == "tcp" {
+		l = privval.NewTCPListener(l, key.PrivKey.(ed25519.PrivKey))
+	}
+	return privval.NewSignerListenerEndpoint(logger, l), nil
 }
 
 // GetPubKey implements types.PrivValidator. It does not ask the signer, because CometBFT calls

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,7 +28,7 @@ func TestWaitForSignerIsLogged(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	_, err = awaitSigner(ctx, "tcp://127.0.0.1:0", "chain", key, logger)
+	_, err = awaitSigner(ctx, "tcp://127.0.0.1:0", nil, "chain", key, logger)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	data, err := os.ReadFile(out.Name())
 	require.NoError(t, err)
@@ -43,4 +44,34 @@ func TestWaitForSignerIsLogged(t *testing.T) {
 		require.Equal(t, want, signerCommand(at, key.ID()))
 	}
 	require.Contains(t, text, signerCommand("tcp://127.0.0.1:0", key.ID()))
+}
+
+// TestSocketsOfKilledNode: a node takes the place of the sockets that a killed one has left behind, and of no
+// other's.
+func TestSocketsOfKilledNode(t *testing.T) {
+	dir, err := os.MkdirTemp("", "s") // a socket's path has at most 107 bytes
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	at := filepath.Join(dir, "s")
+	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: at, Net: "unix"})
+	require.NoError(t, err)
+	key := &p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
+	_, err = listenForSigner("unix://"+at, nil, key, log.NewNopLogger())
+	require.ErrorContains(t, err, "another process listens there")
+	killed.SetUnlinkOnClose(false)
+	require.NoError(t, killed.Close())
+	endpoint, err := listenForSigner("unix://"+at, nil, key, log.NewNopLogger())
+	require.NoError(t, err)
+	require.NoError(t, endpoint.Start())
+	defer func() { _ = endpoint.Stop() }()
+	info, err := os.Stat(at)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	c, err := net.Dial("unix", at)
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	require.NoError(t, endpoint.WaitForConnection(time.Minute))
+	require.NoError(t, os.Chmod(dir, 0o777))
+	_, err = listenForSigner("unix://"+at, nil, key, log.NewNopLogger())
+	require.ErrorContains(t, err, "other users could replace the socket")
 }

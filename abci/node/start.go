@@ -206,7 +206,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 		return err
 	}
 	r.announce(c)
-	if err := r.run(h.Unlisted); err != nil {
+	if err := r.run(h.Unlisted, a.API.HostNames()); err != nil {
 		return home.ListenError(c, err)
 	}
 	consensus, err := consensusOf(r.Node)
@@ -240,10 +240,11 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	return r.startWorker(ctx, c, a, own, logger.With("module", "worker"), h)
 }
 
-// run starts the RPC and the CometBFT node or, if unlisted is set, only its switch with the reactors.
-func (r *Running) run(unlisted bool) (err error) {
+// run starts the RPC, under the given host names, and the CometBFT node or, if unlisted is set, only
+// its switch with the reactors.
+func (r *Running) run(unlisted bool, hosts []string) (err error) {
 	if !unlisted {
-		if r.rpc, err = network.ServeRPC(r.Node); err != nil {
+		if r.rpc, err = network.ServeRPC(r.Node, hosts); err != nil {
 			return err
 		}
 		return r.Node.Start()
@@ -289,7 +290,7 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	r.databases.Drops, r.databases.Journal = a.Retain.Drops(), home.Journals(c, a)
 	validator := types.PrivValidator(home.NoValidator())
 	if !a.IsRelay() {
-		if validator, err = r.openValidator(ctx, c, doc.ChainID, nodeKey, h.Keys, logger); err != nil {
+		if validator, err = r.openValidator(ctx, c, a.Signer, doc.ChainID, nodeKey, h.Keys, logger); err != nil {
 			return err
 		}
 	}

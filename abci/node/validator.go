@@ -13,10 +13,14 @@ import (
 
 // openValidator returns the validator of a member's node. If priv_validator_laddr in config.toml is
 // set, a remote signer has the validator's key, otherwise the home has it.
-func (r *Running) openValidator(ctx context.Context, c *config.Config, chainID string, nodeKey *p2p.NodeKey,
-	keys *home.Keystore, logger log.Logger) (validator types.PrivValidator, err error) {
+func (r *Running) openValidator(ctx context.Context, c *config.Config, s home.SignerConfig, chainID string,
+	nodeKey *p2p.NodeKey, keys *home.Keystore, logger log.Logger) (validator types.PrivValidator, err error) {
 	if at := c.PrivValidatorListenAddr; at != "" {
-		if r.remote, err = awaitSigner(ctx, at, chainID, nodeKey, logger); err != nil {
+		users, err := s.UserIDs()
+		if err != nil {
+			return nil, err
+		}
+		if r.remote, err = awaitSigner(ctx, at, users, chainID, nodeKey, logger); err != nil {
 			return nil, err
 		}
 		validator = r.remote

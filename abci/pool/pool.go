@@ -55,11 +55,6 @@ const (
 	// epoch with an external model of 32 KiB and a ledger. Without the bound, approvals that are
 	// padded to the size of a block would crowd out gradients.
 	maxOperationBytes = 40 << 10
-	// A node verifies at most joinRate Joins of outsiders a second, and at most joinBurst at once.
-	// All outsiders share this limit. To verify a Join, the node must check three signatures and a
-	// VRF proof, while a Join costs its sender nothing. If a flood of Joins keeps out the Join of a
-	// newcomer, a member can send that Join inside an approval.
-	joinRate, joinBurst = 1, 8
 )
 
 // Pool holds the transactions that wait for a block. Its memory is bounded by the number of slots,
@@ -83,14 +78,15 @@ type Pool struct {
 	lastGrowth          time.Time          // the time when the last gradient or commitment arrived
 	observer            observer
 	now                 func() time.Time
-	joins, checkedJoins *rate.Limiter // rate limits of Joins, one for Add and one for Check
+	joins, checkedJoins joinLimits    // one for Add and one for Check
 	changed             chan struct{} // closed and replaced at every change of the pool
 }
 
 func New(state *app.State, limit int64, wait Patience, now func() time.Time) *Pool {
 	p := &Pool{state: state, slots: map[slot]*tx.Tx{}, byHash: map[[32]byte]*tx.Tx{},
-		bySignature: map[signatureKey]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst),
-		checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]Aggregate{}, changed: make(chan struct{})}
+		bySignature: map[signatureKey]*tx.Tx{}, limit: limit, now: now, rejected: map[slot]Aggregate{},
+		joins:        joinLimits{now: now, of: map[tx.Place]*rate.Limiter{}},
+		checkedJoins: joinLimits{now: now, of: map[tx.Place]*rate.Limiter{}}, changed: make(chan struct{})}
 	p.exposeAll()
 	p.observer = observer{patience: wait, now: now}
 	p.observer.begin(state)
@@ -110,7 +106,7 @@ func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.limitJoins(p.joins, t); err != nil {
+	if err := p.joins.check(state, t); err != nil {
 		return nil, err
 	}
 	// Signatures are verified outside of the lock. If the state has changed after the verification,
@@ -152,20 +148,12 @@ func (p *Pool) Check(t *tx.Tx) error {
 	state, err := p.state, p.checkVacant(slotOf(t), t)
 	p.mu.Unlock()
 	if err == nil {
-		err = p.limitJoins(p.checkedJoins, t)
+		err = p.checkedJoins.check(state, t)
 	}
 	if err != nil {
 		return err
 	}
 	return state.Admit(t)
-}
-
-// limitJoins rejects a Join beyond a limiter's rate.
-func (p *Pool) limitJoins(l *rate.Limiter, t *tx.Tx) error {
-	if t.Kind() == tx.KindJoin && !l.AllowN(p.now(), 1) {
-		return fmt.Errorf("%w: more than %d joins a second, let a member's approval carry this one", ErrFull, joinRate)
-	}
-	return nil
 }
 
 // CommittedState returns the latest committed state.

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"bytes"
 	mathbits "math/bits"
 	"slices"
 	"sync"
@@ -66,15 +67,27 @@ func (o *offers) remove(peer p2p.Peer) {
 	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.peer.ID() == peer.ID() })
 }
 
+// has returns the offer of a peer at a height whose parts have the given leaves, or nil.
+func (o *offers) has(peer p2p.Peer, height int64, leaves []byte) *offer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, x := range o.list {
+		if x.block.Height == height && x.peer.ID() == peer.ID() && bytes.Equal(x.block.Leaves, leaves) {
+			return x
+		}
+	}
+	return nil
+}
+
 // offersOf returns the offers of the block with the given parts at the given height. others reports
-// whether there are offers of other blocks at that height. It removes the offers of other heights,
-// because consensus needs only the blocks of its own height.
+// whether there are offers of other blocks. It removes the offers of lower heights. It keeps those of
+// greater heights, because consensus may have reached them since the caller looked at its height.
 func (o *offers) offersOf(height int64, parts *types.PartSet) (list []*offer, others bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.block.Height != height })
+	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.block.Height < height })
 	for _, x := range o.list {
-		if parts.HasHeader(x.block.header) {
+		if x.block.Height == height && parts.HasHeader(x.block.header) {
 			list = append(list, x)
 		}
 	}
@@ -112,8 +125,7 @@ func (r *BlockReactor) rebuild() {
 
 // step hands to consensus the parts that can be rebuilt now, and requests the other parts after a
 // pause. If consensus has begun to collect another part set, step starts over. isMissing is true if
-// step must be called again, because parts are missing or another block is offered for the same
-// height.
+// step must be called again, because parts are missing or another block is offered.
 func (r *BlockReactor) step(a *assembly) (isMissing bool) {
 	rs := r.round()
 	list, others := r.offers.offersOf(rs.Height, rs.ProposalBlockParts)

@@ -167,17 +167,85 @@ func (r *BlockReactor) Receive(m p2p.Envelope) {
 func (r *BlockReactor) onGossip(from p2p.Peer, m *BlockGossip) error {
 	switch {
 	case m.Block != nil && m.Want == nil:
-		block, err := readCompact(m.Block)
-		if err != nil {
-			return err
-		}
-		markWhole(from, block)
-		r.offers.add(&offer{peer: from, block: block})
-		return nil
+		return r.onBlock(from, m.Block)
 	case m.Want != nil && m.Block == nil:
 		return r.onWant(from, m.Want)
 	}
 	return errors.New("a message that is neither a block nor a request")
+}
+
+// onBlock takes a compact block as an offer. It checks the height and the number of parts, and counts
+// the peer's blocks, before it computes the Merkle tree. An honest peer sends a block at the height
+// that this node told it, so at no height that is not open yet; at a lower height consensus needs no
+// block any more.
+//
+// An honest peer may send the same block again: CometBFT's gossip forgets what a peer has when the
+// peer tells of another consensus round or of a polka. In one consensus round it has at most two
+// different blocks, the proposal and, if the proposer has signed two, the one with a polka, and at
+// each height at most one more, which was decided in an earlier consensus round.
+func (r *BlockReactor) onBlock(from p2p.Peer, m *CompactBlock) error {
+	s := r.pool.State()
+	if s == nil || m.Height <= int64(s.Height) {
+		return nil
+	}
+	if open := int64(s.Height) + 1; m.Height > open+1 {
+		return fmt.Errorf("%w: height %d, while %d is open", errCompact, m.Height, open)
+	}
+	if parts, most := len(m.Leaves)/tmhash.Size, maxParts(s.Progress.BlockBytes); parts > most {
+		return fmt.Errorf("%w: %d parts, at most %d in blocks of %d bytes", errCompact, parts, most, s.Progress.BlockBytes)
+	}
+	if x := r.offers.has(from, m.Height, m.Leaves); x != nil {
+		markWhole(from, x.block)
+		return nil
+	}
+	if err := r.countBlock(from, m.Height); err != nil {
+		return err
+	}
+	block, err := readCompact(m)
+	if err != nil {
+		return err
+	}
+	markWhole(from, block)
+	r.offers.add(&offer{peer: from, block: block})
+	return nil
+}
+
+// maxParts returns the max number of parts of a block of maxBytes bytes; at most 0 is CometBFT's own max.
+func maxParts(maxBytes int64) int {
+	if maxBytes <= 0 {
+		return int(types.MaxBlockPartsCount)
+	}
+	return int((maxBytes-1)/int64(partBytes) + 1)
+}
+
+// countBlock counts a block that a peer offers, and rejects more different blocks of a height than an
+// honest peer can have.
+func (r *BlockReactor) countBlock(from p2p.Peer, height int64) error {
+	p, ok := from.Get(peerKey).(*blockPeer)
+	if !ok {
+		return errors.New("a block of a peer without state")
+	}
+	p.mu.Lock()
+	if height > p.offeredHeight {
+		p.offeredHeight, p.offeredBlocks = height, 0
+	}
+	p.offeredBlocks++
+	n := p.offeredBlocks
+	p.mu.Unlock()
+	most := 3
+	if n > most {
+		rs := r.round() // may wait for consensus
+		if rs.Height > height {
+			return nil
+		}
+		if rs.Height == height {
+			most += 2 * int(rs.Round)
+		}
+	}
+	if n > most {
+		return fmt.Errorf("%w: %d different blocks at height %d, at most %d", errCompact, n, height, most)
+	}
+	return nil
 }
 
 // onWant makes CometBFT send the parts that a peer lacks. It passes the peer's list of parts to
@@ -255,8 +323,10 @@ type blockPeer struct {
 	reactor *BlockReactor
 	compact bool // whether the peer has blockChannel
 
-	mu          sync.Mutex
-	lastRequest *PartRequest // the peer's last request
+	mu            sync.Mutex
+	lastRequest   *PartRequest // the peer's last request
+	offeredHeight int64        // the greatest height of the blocks that the peer has offered
+	offeredBlocks int          // the number of different blocks that the peer has offered since
 }
 
 // Send implements p2p.Peer. In place of a block's part it sends the compact block, from which the

@@ -98,7 +98,9 @@ type collector struct {
 
 func (c *collector) PoolTx(h [32]byte) *tx.Tx   { return c.held[h] }
 func (c *collector) HashOf(raw []byte) [32]byte { return txHash(raw) }
-func (c *collector) State() *app.State          { return nil }
+func (c *collector) State() *app.State {
+	return &app.State{Height: uint64(c.rs.Height - 1), Progress: app.Progress{BlockBytes: int64(c.whole.ByteSize())}}
+}
 func (c *collector) offer(p *neighbour, m *CompactBlock) {
 	require.NoError(c, c.onGossip(p, &BlockGossip{Block: sent(c, m)}))
 }
@@ -215,7 +217,7 @@ func TestConsensusStartsOver(t *testing.T) {
 }
 
 // TestLiarsCostNoBlock: peers offer a block with transactions that do not exist, in the wrong
-// order, and at other heights, before an honest peer offers it. The block is rebuilt from the
+// order, and at the next height, before an honest peer offers it. The block is rebuilt from the
 // honest offer at once, and the peers whose parts are false are disconnected. Only the last offer
 // of each peer is kept.
 func TestLiarsCostNoBlock(t *testing.T) {
@@ -228,8 +230,8 @@ func TestLiarsCostNoBlock(t *testing.T) {
 		}
 		c.offer(c.peers[0], made(func(m *CompactBlock) { m.Hashes = make([]byte, len(m.Hashes)) }))
 		c.offer(c.peers[1], made(func(m *CompactBlock) { copy(m.Hashes[32:64], m.Hashes[64:]) }))
-		for range 1000 {
-			c.offer(c.peers[2], made(func(m *CompactBlock) { m.Height += 7 }))
+		for i := range 3 {
+			c.offer(c.peers[2], made(func(m *CompactBlock) { m.Height++; m.Leaves[0] = byte(i) }))
 		}
 		require.Len(t, c.offers.list, 3)
 		c.offer(c.peers[3], c.compact)
@@ -238,11 +240,67 @@ func TestLiarsCostNoBlock(t *testing.T) {
 		require.LessOrEqual(t, time.Since(start), 4*blockTick)
 		require.Len(t, c.sw.stopped, 1)
 		require.ErrorIs(t, c.sw.stopped[c.peers[1].ID()], errForged)
-		for _, m := range []*BlockGossip{{}, {Block: c.compact, Want: &PartRequest{}}, {Block: &CompactBlock{}},
-			{Want: &PartRequest{}}, {Want: &PartRequest{Height: 5, Total: 1 << 31, Root: make([]byte, 32)}},
+		for _, m := range []*BlockGossip{{}, {Block: c.compact, Want: &PartRequest{}},
+			{Block: &CompactBlock{Height: proposed}}, {Want: &PartRequest{}},
+			{Want: &PartRequest{Height: 5, Total: 1 << 31, Root: make([]byte, 32)}},
 			{Want: &PartRequest{Height: 5, Total: 1, Root: make([]byte, 32), Has: make([]uint64, 9)}}} {
 			require.Error(t, c.onGossip(c.peers[3], m))
 		}
+	})
+}
+
+// TestBlocksAreBounded: a node computes a Merkle tree for a few different blocks of a peer, at the open height and
+// the next, of no more parts than a block may have. The others cost a comparison, or their sender the connection. A
+// block that a peer sends again costs nothing: CometBFT's gossip forgets what it has sent in each consensus round.
+func TestBlocksAreBounded(t *testing.T) {
+	c := collecting(t, 3, partBytes, 500)
+	made := func(height int64, number byte) *CompactBlock {
+		m := sent(t, c.compact)
+		m.Height, m.Leaves[0] = height, number
+		return m
+	}
+	offer := func(p int, m *CompactBlock) error { return c.onGossip(c.peers[p], &BlockGossip{Block: m}) }
+	large := &CompactBlock{Height: proposed, Leaves: make([]byte, 3*32), Literals: [][]byte{make([]byte, 3*partBytes)}}
+	require.ErrorContains(t, offer(0, large), "3 parts, at most 2 in blocks of")
+	require.ErrorContains(t, offer(0, made(proposed+2, 0)), "while 5 is open")
+	malformed := made(proposed-1, 0)
+	malformed.Lengths = nil
+	require.NoError(t, offer(0, malformed), "late: its form is not looked at")
+	require.Empty(t, c.offers.list)
+
+	c.rs.Round = 2
+	for i := range byte(7) { // two in each consensus round, and one of an earlier one that is decided
+		for range 100 {
+			require.NoError(t, offer(0, made(proposed, i)))
+		}
+	}
+	require.ErrorContains(t, offer(0, made(proposed, 7)), "8 different blocks at height 5, at most 7")
+	for i := range byte(3) {
+		require.NoError(t, offer(1, made(proposed+1, i)))
+	}
+	require.ErrorContains(t, offer(1, made(proposed+1, 3)), "at most 3")
+	c.rs.Round = 0
+	require.Error(t, offer(1, made(proposed, 0)), "the heights in turn")
+	c.rs.Height++
+	require.NoError(t, offer(1, made(proposed+2, 0)))
+	require.NoError(t, offer(0, made(proposed+1, 0)))
+}
+
+// TestOffersOfTheNextHeight: consensus goes on to the next height, of which there are offers, between step's look at
+// consensus and its look at the offers. They stay.
+func TestOffersOfTheNextHeight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := collecting(t, 2, partBytes, 500)
+		now := c.round
+		c.round = func() *cstypes.RoundState {
+			rs := now()
+			rs.Height--
+			return rs
+		}
+		c.offer(c.peers[0], c.compact)
+		require.True(t, c.step(&c.state), "there is an offer, so step is called again")
+		c.round = now
+		c.until(c.complete)
 	})
 }
 

@@ -147,14 +147,14 @@ func (f *file) text(at int) (string, error) {
 }
 
 // number parses the field of the current row in the column with index at. It fails if the field's text
-// is not a finite number.
+// is not a finite number in decimal digits: Go's hexadecimal numbers are no number to other programs.
 func (f *file) number(at int) (float64, error) {
 	text, err := f.text(at)
 	if err != nil {
 		return 0, err
 	}
 	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+	if err != nil || strings.Trim(text, "+-.0123456789eE") != "" || math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0, f.errorf(at, "no finite number")
 	}
 	return x, nil

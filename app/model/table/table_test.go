@@ -206,6 +206,9 @@ func TestRefuses(t *testing.T) {
 		{"class", "age,diagnosis,dose\n1,\xe4,2\n",
 			`patients.csv line 2, column "diagnosis": the label is not 1 to 128 bytes of printable ASCII`},
 		{"UTF-16", "a\x00,\x00b\x00\n", "must be UTF-8 or ASCII, not UTF-16"},
+		{"hexadecimal", "age,diagnosis,dose\n0x1p-2,ill,2\n", `patients.csv line 2, column "age": no finite number`},
+		{"underscores", "age,diagnosis,dose\n0x1_0p0,ill,2\n", `patients.csv line 2, column "age": no finite number`},
+		{"thousands", "age,diagnosis,dose\n1_000,ill,2\n", `patients.csv line 2, column "age": no finite number`},
 		{"constant", "age,diagnosis,dose\n1,ill,2\n2,well,2\n", `column "dose" of patients.csv is 2 in every row`},
 	} {
 		_, _, err := table.Shape(file(t, c.text), "diagnosis", "")

@@ -2,7 +2,6 @@ package signer
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -16,9 +15,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/spdl/spdl/internal/unixsocket"
 )
 
 // These are the names of the files in a folder of certificates: the certificate and the key of this
@@ -93,42 +93,7 @@ func Listen(address, certificates string, users []uint32, log func(string, ...an
 		}
 		return tls.Listen("tcp", at, conf)
 	}
-	return listenUnix(at, users, limitRate(log))
-}
-
-// listenUnix listens on a socket file. It replaces a socket file on which no process listens.
-func listenUnix(path string, users []uint32, log func(string, ...any)) (net.Listener, error) {
-	users = append(slices.Clone(users), uint32(os.Getuid()))
-	if err := cmp.Or(checkFolder(filepath.Dir(path)), checkUsers(users)); err != nil {
-		return nil, err
-	}
-	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
-		return nil, errors.Join(c.Close(), fmt.Errorf("%s: another signer listens there", path))
-	}
-	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
-		if err := os.Remove(path); err != nil { // a killed signer left it behind
-			return nil, err
-		}
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	mode := os.FileMode(0o600)
-	if len(users) > 1 { // Accept then checks the user of each connection, which the kernel reports
-		mode = 0o666
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return &byUser{l.(*net.UnixListener), users, log}, nil
-}
-
-// byUser is a listener that accepts only connections of processes of the given users.
-type byUser struct {
-	*net.UnixListener
-	users []uint32
-	log   func(string, ...any)
+	return unixsocket.Listen(at, users, log)
 }
 
 // tlsConfig returns the TLS 1.3 configuration of a node or of a signer, from the folder of its

@@ -448,5 +448,5 @@ func TestAddresses(t *testing.T) {
 	require.NoError(t, signer.CheckAddress(address))
 	serve(t, address, "")
 	_, err := signer.Listen(address, "", nil, nil)
-	require.ErrorContains(t, err, "another signer listens there")
+	require.ErrorContains(t, err, "another process listens there")
 }

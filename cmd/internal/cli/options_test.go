@@ -58,6 +58,17 @@ func TestStrayVariable(t *testing.T) {
 	}
 }
 
+// TestStrayFlag: a command that runs a home names a variable that is another command's flag and looks like a key.
+func TestStrayFlag(t *testing.T) {
+	t.Setenv("SPDL_P2P_LADDR", "tcp://127.0.0.1:0")
+	_, stderr, code := spdl(t, "start", "--home", filepath.Join(t.TempDir(), "none"))
+	require.NotZero(t, code)
+	require.Contains(t, stderr, "warning: the environment variable SPDL_P2P_LADDR has no effect here")
+	_, stderr, code = spdl(t, "version")
+	require.Zero(t, code)
+	require.Empty(t, stderr)
+}
+
 // TestEnvironment: SPDL_NAME is --name, and a value of the wrong type is wrong use.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SPDL_OUTPUT", "json")

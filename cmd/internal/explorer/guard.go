@@ -1,11 +1,9 @@
 package explorer
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
-	"slices"
-	"strings"
+
+	"github.com/spdl/spdl/abci/home"
 )
 
 // policy is the Content-Security-Policy of a page: it may load resources from this server and
@@ -47,7 +45,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			s.refuse(w, r, http.StatusRequestEntityTooLarge, "a request has no body here")
 		case len(r.URL.Path)+len(r.URL.RawQuery) > longest:
 			s.refuse(w, r, http.StatusRequestURITooLong, "the address is too long")
-		case !s.known(r.Host):
+		case !home.IsOwnHost(r.Host, s.options.Hosts):
 			s.refuse(w, r, http.StatusMisdirectedRequest, "this name is not served here: list it in api.hosts of app.toml, "+
 				"or in --hosts")
 		case !s.clients.allow(clientOf(r.RemoteAddr)):
@@ -57,18 +55,4 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-// known reports whether a Host header names this explorer: an address, localhost or a host name
-// that the operator listed. With a foreign name that resolves to this explorer, a page on the web
-// could read a node behind a firewall (DNS rebinding).
-func (s *Server) known(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
-	}
-	return host == "localhost" || slices.Contains(s.options.Hosts, host) || slices.Contains(s.options.Hosts, "*")
 }

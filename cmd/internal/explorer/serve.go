@@ -28,13 +28,8 @@ func OpenNear(rpc string, e Evaluator) (*Server, net.Listener, error) {
 // is set.
 func OptionsOf(a home.AppConfig, e Evaluator) Options {
 	o := Options{
-		Rate: a.API.Rate, Burst: a.API.Burst,
+		Hosts: a.API.HostNames(), Rate: a.API.Rate, Burst: a.API.Burst,
 		MaxConnections: a.API.MaxConnections, MaxStreams: a.API.MaxStreams, StreamsPerClient: a.API.StreamsPerClient,
-	}
-	for _, host := range strings.Split(a.API.Hosts, ",") {
-		if host = strings.ToLower(strings.TrimSpace(host)); host != "" {
-			o.Hosts = append(o.Hosts, host)
-		}
 	}
 	if a.Explorer.Eval {
 		o.Evaluator = e

@@ -81,7 +81,7 @@ func New(cmd *cobra.Command, run func(r *Run, args []string) error) *cobra.Comma
 // newRun returns a run of a command whose command line is parsed.
 func newRun(cmd *cobra.Command) (*Run, error) {
 	r := &Run{Context: cmd.Context(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), flags: cmd.Flags()}
-	for _, warning := range stray(cmd.Root()) {
+	for _, warning := range stray(cmd) {
 		r.Warn(warning)
 	}
 	if err := parse(r.flags); err != nil {

@@ -49,9 +49,13 @@ func parse(flags *pflag.FlagSet) error {
 }
 
 // stray returns a warning for each variable of the environment that looks like one of this program, and that no
-// command and no file of a home takes.
-func stray(root *cobra.Command) []string {
-	return home.Stray(os.Environ(), flagsBeneath(root))
+// command and no file of a home takes or, with a command that runs a home, only another command.
+func stray(cmd *cobra.Command) []string {
+	var own []string
+	if cmd.Flags().Lookup(logLevel) != nil {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { own = append(own, f.Name) })
+	}
+	return home.Stray(os.Environ(), flagsBeneath(cmd.Root()), own)
 }
 
 // flagsBeneath returns the names of the flags of a command and of its subcommands.

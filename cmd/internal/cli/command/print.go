@@ -43,13 +43,16 @@ func Plain(text string) string { return printable.Text(text) }
 
 // IsTerminal reports whether a writer is a terminal.
 func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := w.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
+
+// logLevel is the flag of each command that runs a home until a signal ends it.
+const logLevel = "log-level"
 
 // LogFlags are the flags of a command that runs until a signal ends it, and logs until then. An empty value stands for
 // the home's config.toml.
@@ -61,7 +64,7 @@ func (f *LogFlags) Declare(cmd *cobra.Command, level string) {
 	if level == "" {
 		from = " (default: log_level of config.toml)"
 	}
-	Flag(cmd, &f.level, "log-level", level, "log level, as \"info\" or \"app:info,*:error\""+from)
+	Flag(cmd, &f.level, logLevel, level, "log level, as \"info\" or \"app:info,*:error\""+from)
 	Flag(cmd, &f.format, "log-format", "", "form of a log line: plain, or json, an object a line (default: log_format of "+
 		"config.toml)").Values(config.LogFormatPlain, config.LogFormatJSON)
 }
@@ -79,7 +82,11 @@ func (f *LogFlags) Check() error {
 // Logger returns a logger to standard error by the flags and the home's configuration. otherwise is the level of
 // modules that the level does not name.
 func (f *LogFlags) Logger(r *Run, c *config.Config, otherwise string) (log.Logger, error) {
-	return logAt(r.Err, cmp.Or(f.level, c.LogLevel), cmp.Or(f.format, c.LogFormat), otherwise)
+	logger, err := logAt(r.Err, cmp.Or(f.level, c.LogLevel), cmp.Or(f.format, c.LogFormat), otherwise)
+	if q, ok := r.Err.(*logQueue); ok && err == nil {
+		q.reportTo(func(lost int) { logger.With("module", "app").Error(lostLines, "lines", lost) })
+	}
+	return logger, err
 }
 
 // logAt returns a logger that writes lines of a format. level is one level, such as "info", or a level for each

@@ -14,6 +14,11 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	var unknown error
 	rejectUnknownHelp(root, &unknown)
 	err := errors.Join(root.ExecuteContext(ctx), unknown)
+	defer func() {
+		if q, ok := root.ErrOrStderr().(*logQueue); ok { // the command was a Service
+			q.close()
+		}
+	}()
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return 0
 	}

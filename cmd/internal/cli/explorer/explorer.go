@@ -26,7 +26,7 @@ type options struct {
 func Command() *cobra.Command {
 	o := &options{app: home.DefaultAppConfig()}
 	o.app.Explorer.Enabled = true
-	cmd := command.New(&cobra.Command{
+	cmd := command.Service(command.New(&cobra.Command{
 		Use:   "explorer",
 		Short: "Serve web pages, and JSON under /v1, about the training",
 		Long: "Serve web pages, and JSON under /v1, about the training of any node. It needs no home and no key, and " +
@@ -35,7 +35,7 @@ func Command() *cobra.Command {
 			"A node serves the same by itself with explorer.enabled = true in app.toml.",
 		Example: "  spdl explorer --eval --home ./node\n" +
 			"  spdl explorer --node tcp://127.0.0.1:26657 --laddr 127.0.0.1:9000",
-	}, o.run)
+	}, o.run))
 	pages, api := &o.app.Explorer, &o.app.API
 	command.NodeFlag(cmd, &o.node)
 	command.Flag(cmd, &pages.Laddr, "laddr", pages.Laddr, "address to listen on")

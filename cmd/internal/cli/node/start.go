@@ -27,13 +27,13 @@ func Start() *cobra.Command {
 // Runs makes cmd run the node of the home with hooks.
 func Runs(cmd *cobra.Command, hooks func(*command.Run) (node.Hooks, error)) *cobra.Command {
 	var logs command.LogFlags
-	cmd = command.New(cmd, func(r *command.Run, _ []string) error {
+	cmd = command.Service(command.New(cmd, func(r *command.Run, _ []string) error {
 		h, err := hooks(r)
 		if err != nil {
 			return err
 		}
 		return run(r, logs, h)
-	})
+	}))
 	command.PassphraseFlag(cmd)
 	logs.Declare(cmd, "")
 	return cmd

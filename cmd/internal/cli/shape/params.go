@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -138,7 +139,7 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 }
 
 // fromPreset returns the parameters of a preset, with the data and the model of the options. It
-// warns if a participant's rows set the ends of a table's columns.
+// warns if a participant's rows set the ends of a table's columns, and of classes in doubt.
 func (o *Options) fromPreset(n int, warn func(string)) (params.Params, error) {
 	own := preset.Own{Examples: command.Or(o.examples, 0), Rounds: command.Or(o.rounds, 0),
 		Epsilon: command.Or(o.epsilon, 0)}
@@ -159,6 +160,13 @@ func (o *Options) fromPreset(n int, warn func(string)) (params.Params, error) {
 			warn(fmt.Sprintf("%s: the ends of %d columns are the least and greatest of its rows, and public with the names of "+
 				"%d classes; no epsilon pays for them: agree on bounds instead (--schema)", o.data,
 				len(d.Table.Columns), len(d.Table.Classes)))
+			doubts, err := table.Doubts(o.data, *d.Table)
+			if err != nil {
+				return params.Params{}, fmt.Errorf("%s: %w", o.data, err)
+			}
+			for _, doubt := range doubts {
+				warn(o.data + ": " + doubt)
+			}
 		}
 		if own.Data = &d; own.Examples == 0 {
 			own.Examples = d.Examples // the data are those of one participant

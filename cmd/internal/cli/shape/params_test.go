@@ -50,6 +50,12 @@ func TestEndsOfRows(t *testing.T) {
 	}
 	require.Empty(t, warned(bounds))
 	require.Contains(t, warned(bounds+"61,12,flu\n34,7,cold\n"), "no epsilon pays for them")
+	require.NotContains(t, warned(bounds+"61,12,flu\n34,7,cold\n"), "class \"")
+	doubtful := warned(bounds + "61,12,flu\n34,7,cold\n9,9,Flu\n8,1,1\n7,1,1\n6,2,01\n5,2,01\n")
+	require.Contains(t, doubtful, `one row alone has the class "Flu"`)
+	require.Contains(t, doubtful, `"Flu" and "flu" are two classes`)
+	require.Contains(t, doubtful, `"01" and "1" are two classes`)
+	require.Equal(t, 4, strings.Count(doubtful, "\n")+1, doubtful)
 }
 
 // TestFewerMembers: parameters whose f the members that are left do not withstand are rejected with the

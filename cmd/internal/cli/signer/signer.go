@@ -37,7 +37,7 @@ const (
 // own.
 func Command() *cobra.Command {
 	o := &options{}
-	cmd := command.New(&cobra.Command{
+	cmd := command.Service(command.New(&cobra.Command{
 		Use:   "signer",
 		Short: "Hold a participant's or validator's keys apart from the node",
 		Long: "Sign for a node that does not hold the keys. spdl signer init makes the home of a signer from that of a\n" +
@@ -55,7 +55,7 @@ func Command() *cobra.Command {
 		Example: "  spdl signer --home ./vault\n" +
 			"  spdl signer --home ./vault --listen unix:///run/spdl/signer.sock\n" +
 			"  spdl signer --home ./vault --connect 127.0.0.1:26659 --node-id $(spdl show-node-id --home ./node)",
-	}, o.run)
+	}, o.run))
 	command.Flag(cmd, &o.listen, "listen", "", "address for the node's worker, for the participant's keys: "+
 		"unix:///path or tcp://host:port (default: signer.listen of app.toml)")
 	command.Flag(cmd, &o.connect, "connect", "", "the node's priv_validator_laddr, for the validator's key: host:port or "+

@@ -20,7 +20,7 @@ import (
 
 func testnetStartCommand() *cobra.Command {
 	o := &startOptions{}
-	cmd := command.New(&cobra.Command{
+	cmd := command.Service(command.New(&cobra.Command{
 		Use:   "start",
 		Short: "Run a localnet to the end of its training and report every round",
 		Long: "Run a localnet to the end of its training and report every round: each node a process of its own, or with\n" +
@@ -33,7 +33,7 @@ func testnetStartCommand() *cobra.Command {
 			"at all,\nand the round closed without it. T_LGC, T_GE and T_BC are the milliseconds of computing a gradient, of " +
 			"exchanging the\ngradients, and of consensus.",
 		Example: "  spdl testnet start --stay --explorer\n  spdl testnet start --validators 7 --rounds 20 -o json",
-	}, o.start)
+	}, o.start))
 	o.declare(cmd)
 	command.Flag(cmd, &o.inProcess, "inprocess", false, "run the nodes as goroutines of this process")
 	command.Flag(cmd, &o.keep, "keep", false, "keep the homes")
@@ -81,11 +81,9 @@ func (o *startOptions) start(r *command.Run, _ []string) (err error) {
 	return err
 }
 
-// endings returns a context that also ends when the terminal closes, and makes writes to a closed
-// pipe fail. Without it SIGHUP and SIGPIPE would end this process at once, and the homes with their
-// keys would remain.
+// endings returns a context that also ends when the terminal closes. Without it SIGHUP would end this
+// process at once, and the homes with their keys would remain.
 func endings(ctx context.Context) (context.Context, context.CancelFunc) {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if signal.Ignored(syscall.SIGHUP) { // under nohup
 		return context.WithCancel(ctx)
 	}

@@ -23,7 +23,7 @@ import (
 // Command returns the command, which runs a participant's worker against any node's RPC.
 func Command() *cobra.Command {
 	o := &options{}
-	cmd := command.New(&cobra.Command{
+	cmd := command.Service(command.New(&cobra.Command{
 		Use:   "worker",
 		Short: "Run a participant's worker against a node's RPC",
 		Long: "Run a participant's worker against a node's RPC, with the key, journal and data of a home's app.toml.\n" +
@@ -32,7 +32,7 @@ func Command() *cobra.Command {
 			"It survives restarts of either side. Set worker.enabled = false where the node shares the home.",
 		Example: "  spdl worker --home ./member --node tcp://a.example.org:26657\n" +
 			"  spdl worker --home ./member --node tcp://a.example.org:26657,tcp://b.example.org:26657 --follow",
-	}, o.run)
+	}, o.run))
 	command.Flag(cmd, &o.nodes, "node", "", "RPC addresses of nodes, separated by commas: if the one that the workers "+
 		"follow does not answer, they follow the next; gradients go to all in turn (default: rpc.laddr of the home's "+
 		"config.toml, else "+home.DefaultRPC+")")

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package signer
+package unixsocket
 
 // On this system only the mode of the socket file restricts who may connect; signer.users has no
 // effect.
@@ -10,6 +10,3 @@ func checkFolder(string) error { return nil }
 
 // checkUsers does nothing on this system.
 func checkUsers([]uint32) error { return nil }
-
-// Contain does nothing on this system.
-func Contain() error { return nil }

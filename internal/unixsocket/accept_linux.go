@@ -1,4 +1,4 @@
-package signer
+package unixsocket
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 )
 
 // Accept implements net.Listener. It closes connections of users that are not allowed.
-func (l *byUser) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.AcceptUnix()
 		if err != nil {
@@ -24,7 +24,7 @@ func (l *byUser) Accept() (net.Conn, error) {
 		if err == nil {
 			err = fmt.Errorf("user %d is not in signer.users", user)
 		}
-		l.log("connection closed", "err", err)
+		l.sometimes.Do(func() { l.log("connection closed", "err", err) })
 		_ = c.Close()
 	}
 }
@@ -49,7 +49,7 @@ func userOf(c *net.UnixConn) (user uint32, err error) {
 }
 
 // checkFolder rejects a folder in which another user could replace the socket. That user could put
-// another socket in its place, or a link to a file, and listenUnix would then change the mode of
+// another socket in its place, or a link to a file, and Listen would then change the mode of
 // that file.
 func checkFolder(folder string) error {
 	var s unix.Stat_t
@@ -58,13 +58,13 @@ func checkFolder(folder string) error {
 	}
 	if s.Uid != 0 && s.Uid != uint32(os.Getuid()) || s.Mode&0o022 != 0 && s.Mode&unix.S_ISVTX == 0 {
 		return fmt.Errorf("%s is of user %d with mode %#o: other users could replace the socket in it; take a folder of "+
-			"the signer's own user, for that user alone to write to", folder, s.Uid, s.Mode&0o7777)
+			"this process's own user, for that user alone to write to", folder, s.Uid, s.Mode&0o7777)
 	}
 	return nil
 }
 
 // checkUsers rejects a user that the user namespace of this process does not map. The kernel
-// reports every such user as 65534, so the signer could not tell these users apart.
+// reports every such user as 65534, so the listener could not tell these users apart.
 func checkUsers(users []uint32) error {
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {
@@ -72,7 +72,7 @@ func checkUsers(users []uint32) error {
 	}
 	for _, user := range users {
 		if !hasUser(string(text), user) {
-			return fmt.Errorf("user %d is not mapped in the signer's user namespace, where it looks like every other user: "+
+			return fmt.Errorf("user %d is not mapped in this process's user namespace, where it looks like every other user: "+
 				"start it without one, as with PrivateUsers=no of systemd", user)
 		}
 	}
@@ -93,7 +93,3 @@ func hasUser(uidMap string, user uint32) bool {
 	}
 	return false
 }
-
-// Contain protects the memory of this process, which holds the keys: other processes of this user
-// cannot read it, and the kernel does not write it to a core file.
-func Contain() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

@@ -1,4 +1,4 @@
-package signer
+package unixsocket
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 )
 
 // TestMappedUsers: in a user namespace all users that the namespace does not map look like user
-// 65534. A signer does not accept user 65534 as the node's user.
+// 65534. A listener does not accept user 65534 as the user of its peer.
 func TestMappedUsers(t *testing.T) {
 	const whole = "         0          0 4294967295\n"
 	const private = "         0          0          1\n       998        998          1\n"
