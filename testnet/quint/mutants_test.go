@@ -41,6 +41,8 @@ var mutants = []mutant{
 		"next.PubKey = p.PubKey\n\t}\n\tif len(r.VrfKey) > 0 {\n\t\tnext.VrfKey"},
 	{"a rotation of signing keys does not wait for the end of the round", "app/rotate.go",
 		"return len(r.PubKey)+len(r.VrfKey) == 0 ||", "return len(r.VrfKey) == 0 ||"},
+	{"a rotation that waited seats a convicted validator again", "app/rotate.go",
+		"cmp.Or(r.checkSeat(p), s.checkKeysFree(p, r.keys()))", "s.checkKeysFree(p, r.keys())"},
 	{"a new VRF key contends at once", "app/rotate.go",
 		"p.Contends = s.history.size + contendAfter", "p.Contends = s.history.size"},
 	{"an epoch starts one round late", "app/start_epoch.go",
