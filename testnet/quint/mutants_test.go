@@ -50,7 +50,7 @@ var mutants = []mutant{
 	{"an epoch keeps the counts of releases", "app/start_epoch.go",
 		"s.Participants[i].Joined, s.Participants[i].Releases = 0, 0", "s.Participants[i].Joined = 0"},
 	{"the height of an upgrade is not held", "app/version.go",
-		"if u.Height <= s.Height+1 {", "if u.Height <= s.Height {"},
+		"return s.upgradedAt(s.Height + 1)", "return s.upgradedAt(s.Height)"},
 	{"the ledger does not count withheld gradients", "app/execute.go",
 		"newState.Participants[index].Spent = s.Params.Privacy.Pay(newState.Participants[index].Spent)", "_ = index"},
 	{"the leader of a later view keeps its count of passed views", "app/round.go",
