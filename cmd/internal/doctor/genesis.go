@@ -15,9 +15,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cometbft/cometbft/types"
+
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/databases"
-	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/app"
@@ -118,7 +119,7 @@ func (h *Home) sameGenesis(ctx context.Context, c *client.Client) (string, error
 		document.Write(data)
 		total = g.TotalChunks
 	}
-	theirs, err := genesis.Read(document.Bytes())
+	theirs, err := types.GenesisDocFromJSON(document.Bytes())
 	switch {
 	case err != nil:
 		return "", err
