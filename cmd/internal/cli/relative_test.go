@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,8 +20,8 @@ import (
 )
 
 // homeless are the commands that read and write no home.
-var homeless = []string{"spdl plan", "spdl rules", "spdl new", "spdl trainer check", "spdl trainer hash", "spdl version",
-	"spdl model eval", "spdl verify dossier", "spdl verify log", "spdl-figures experiment"}
+var homeless = []string{"spdl plan", "spdl rules", "spdl new", "spdl trainer check", "spdl trainer hash",
+	"spdl version", "spdl model eval", "spdl verify dossier", "spdl verify log", "spdl-figures experiment"}
 
 // relative runs commands with homes that are named by relative paths, in a folder of their own.
 type relative struct {
@@ -141,12 +142,7 @@ func leaves(cmd *cobra.Command) (paths []string) {
 			paths = append(paths, leaves(sub)...)
 		}
 	}
-	for _, path := range homeless {
-		if cmd.CommandPath() == path {
-			return nil
-		}
-	}
-	if cmd.PreRunE != nil {
+	if cmd.PreRunE != nil && !slices.Contains(homeless, cmd.CommandPath()) {
 		paths = append(paths, cmd.CommandPath())
 	}
 	return paths
@@ -166,17 +162,12 @@ func (r *relative) foundings() {
 // stoppedNet trains with workers of a group, and examines the homes afterwards.
 func (r *relative) stoppedNet() {
 	r.runs("./net", "testnet start --validators 1 --workers 3 --rounds 2 --preset pixels")
-	r.runs("./net/node0", "audit replay")
-	r.runs("./net/node0", "audit log")
-	r.runs("./net/node0", "audit contributions")
-	r.runs("./net/node0", "audit withdraw 0")
-	r.runs("./net/node0", "audit archive --out chain.spdl")
-	r.runs("./net/node0", "dossier --out chain.zip")
-	r.runs("./net/node0", "show-node-id")
-	r.runs("./net/node0", "show-validator")
-	r.runs("./net/node0", "keys show")
-	r.runs("./net/node0", "config get")
-	r.runs("./net/node0", "config set moniker other")
+	for _, line := range []string{
+		"audit replay", "audit log", "audit contributions", "audit withdraw 0", "audit archive --out chain.spdl",
+		"dossier --out chain.zip", "show-node-id", "show-validator", "keys show", "config get", "config set moniker other",
+	} {
+		r.runs("./net/node0", line)
+	}
 	r.says("of the same chain", "./net/node0", "compare ./net/node0 chain.spdl")
 	r.runs("./net/node0", "tensorboard ./net/node0 --out events")
 	r.runs("./net", "report ./net --out report.html")
