@@ -138,8 +138,7 @@ func (a *Application) checkExecutable(s *app.State) error {
 	if err := s.Executable(); err != nil {
 		return err
 	}
-	made := a.options.GenesisVersion
-	if _, ok := s.Upgraded(); !ok && made != a.options.StateMachine {
+	if made := s.VersionAt(s.Height+1, a.options.GenesisVersion); made != a.options.StateMachine {
 		return fmt.Errorf("%w: it is of version %d at height %d, this program executes version %d", app.ErrVersion, made,
 			s.Height, a.options.StateMachine)
 	}

@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +49,7 @@ func TestGenesisRefuses(t *testing.T) {
 		}},
 		{"moniker has 71 bytes", func(g *app.Genesis) { g.Participants[1].Moniker = strings.Repeat("x", 71) }},
 		{"reputation is 5", func(g *app.Genesis) { g.Participants[1].Reputation = 5 }},
-		{"joined 4", func(g *app.Genesis) { g.Participants[1].Joined = 4 }},
+		{"joined is 4, want 0", func(g *app.Genesis) { g.Participants[1].Joined = 4 }},
 		{"want SHA-256 of pub_key", func(g *app.Genesis) { g.Participants[3].Id = g.Participants[0].Id }},
 		{"participants 1 and 2 have one key", func(g *app.Genesis) { g.Participants[2].VrfKey = g.Participants[1].VrfKey }},
 		{"participants 1 and 2 have one key", func(g *app.Genesis) {
@@ -56,7 +58,7 @@ func TestGenesisRefuses(t *testing.T) {
 		{"vrf_key: invalid key", func(g *app.Genesis) { g.Participants[2].VrfKey = make([]byte, 32) }},
 		{"want printable ASCII", func(g *app.Genesis) { g.Participants[2].Moniker = "a\x1b[2J" }},
 		{"byte 0xFF at 0", func(g *app.Genesis) { g.Participants[2].Address = "\xff" }},
-		{"for a chain that runs", func(g *app.Genesis) { g.Participants[2].SettledRound = 1 }},
+		{"settled_round is 1, want 0: a genesis sets keys", func(g *app.Genesis) { g.Participants[2].SettledRound = 1 }},
 		{"reputation.initial is 0", func(g *app.Genesis) {
 			g.Params.Reputation.Initial = 0
 			for i := range g.Participants {
@@ -101,4 +103,49 @@ func TestCheckValidators(t *testing.T) {
 	require.ErrorContains(t, g.CheckValidators(power),
 		`participant 1 ("node1") names a consensus key whose validator has power 11, want 10`)
 	require.ErrorIs(t, g.CheckValidators(nil), app.ErrGenesis)
+}
+
+// TestGenesisParticipantIsUntouched: a genesis sets no field of a participant but keys, names, node ids and vrf_proof.
+func TestGenesisParticipantIsUntouched(t *testing.T) {
+	free := []string{"Moniker", "Address", "ConsensusKey", "VrfProof", "NodeIds"}
+	kind := reflect.TypeFor[app.Participant]()
+	for i := range kind.NumField() {
+		name := kind.Field(i).Name
+		if slices.Contains(free, name) {
+			continue
+		}
+		g := apptest.Genesis(4, apptest.Params(4))
+		switch field := reflect.ValueOf(&g.Participants[1]).Elem().Field(i); field.Kind() {
+		case reflect.Bool:
+			field.SetBool(!field.Bool())
+		case reflect.Slice:
+			field.Set(reflect.Append(field, reflect.Zero(field.Type().Elem())))
+		case reflect.Int64:
+			field.SetInt(field.Int() + 1)
+		default:
+			field.SetUint(field.Uint() + 1)
+		}
+		_, err := g.Validate()
+		require.ErrorIs(t, err, app.ErrGenesis, name)
+	}
+}
+
+// TestGenesisRefusesAmbiguousValues: null, -0 and base64 with a line break are read differently by other decoders.
+func TestGenesisRefusesAmbiguousValues(t *testing.T) {
+	data, err := apptest.Genesis(4, apptest.Params(4)).Encode()
+	require.NoError(t, err)
+	for _, c := range []struct{ old, new, says string }{
+		{`"index": 0`, `"index": -0`, "participants[0].index: ambiguous value: -0 is -0, want 0"},
+		{`"rounds": 50,`, `"weight_decay": -0.0, "rounds": 50,`, "params.training.weight_decay: ambiguous value: -0.0 is"},
+		{`"moniker": "node1"`, `"moniker": null`, "participants[1].moniker: ambiguous value: null"},
+		{`"participants": [`, `"participants": [null, `, "participants[0]: ambiguous value: null"},
+		{`"pub_key": "`, `"pub_key": "\n`, "participants[0].pub_key: ambiguous value: \"\\n"},
+		{`"vrf_key": "`, `"vrf_key": "\u000d\n`, "has a line break"},
+	} {
+		text := strings.Replace(string(data), c.old, c.new, 1)
+		require.NotEqual(t, string(data), text, c.old)
+		_, err := app.DecodeGenesis([]byte(text))
+		require.ErrorIs(t, err, app.ErrGenesis, c.new)
+		require.ErrorContains(t, err, c.says)
+	}
 }

@@ -75,3 +75,30 @@ func TestUnseat(t *testing.T) {
 	require.Len(t, out.Validators, 3)
 	require.Empty(t, round(t, proven(t, apptest.State(4), nil, voted(3, 1)).State).Validators)
 }
+
+// TestConvictGetsNoSeat: a boundary that takes a validator drops the rotation of its consensus key that waits, from
+// before the offence or from after it, at 64 boundaries in turn. Without reputation.unseat a key that was stolen is
+// replaced.
+func TestConvictGetsNoSeat(t *testing.T) {
+	unseat := func(p *params.Params) { p.Reputation.Unseat, p.Training.Rounds = true, 100 }
+	before := step(t, apptest.State(4, unseat), rotate(3, ring{}, 0, 0, 10)).State
+	before = proven(t, before, nil, voted(3, 1)).State
+	after := proven(t, apptest.State(4, unseat), nil, voted(3, 1)).State
+	after = step(t, after, rotate(3, ring{}, 53, 0, 10)).State
+	for _, s := range []*app.State{before, after} {
+		out := round(t, s)
+		require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(3)}}, out.Validators)
+		require.Len(t, out.Enacted, 1)
+		require.ErrorIs(t, out.Enacted[0].Refused, app.ErrIdentity)
+		for i := range 64 {
+			s = out.State
+			require.Empty(t, s.Proposals)
+			require.Empty(t, s.Participants[3].ConsensusKey, "after boundary %d", i)
+			require.Len(t, s.Participants[3].FormerValidators, 1)
+			refused(t, s, app.ErrIdentity, rotate(3, ring{}, 0, 0, 11+i))
+			out = round(t, s)
+		}
+	}
+	s := proven(t, apptest.State(4), nil, voted(3, 1)).State
+	require.Equal(t, apptest.ConsensusKey(53), round(t, s, rotate(3, ring{}, 0, 0, 53)).State.Participants[3].ConsensusKey)
+}

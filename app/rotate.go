@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"encoding/binary"
 	"encoding/hex"
@@ -64,8 +65,9 @@ func (r rotateOp) checkKeys(s *State, p *Participant) error {
 		return fmt.Errorf("%w: pub_key_proof is not a signature with the new pub_key", ErrIdentity)
 	case len(r.PubKey) == 0 && len(r.PubKeyProof) > 0 || len(r.VrfKey) == 0 && len(r.VrfProof) > 0:
 		return fmt.Errorf("%w: a proof without its key", ErrIdentity)
-	case len(p.ConsensusKey) == 0 && len(r.ConsensusKey) > 0:
-		return fmt.Errorf("%w: participant %d is a worker alone; a validator joins by approval", ErrIdentity, p.Index)
+	}
+	if err := r.checkSeat(p); err != nil {
+		return err
 	}
 	if len(r.VrfKey) > 0 {
 		if _, err := leader.Verify(r.VrfKey, leader.PossessionInput(s.ChainID, next.PubKey), r.VrfProof); err != nil {
@@ -76,6 +78,15 @@ func (r rotateOp) checkKeys(s *State, p *Participant) error {
 		return err
 	}
 	return r.checkFormer(next)
+}
+
+// checkSeat rejects a new consensus key for a participant that has none (M1). It is repeated when the rotation is
+// executed: the boundary may have taken the validator since, and the rotation must not give it back.
+func (r rotateOp) checkSeat(p *Participant) error {
+	if len(r.ConsensusKey) > 0 && len(p.ConsensusKey) == 0 {
+		return fmt.Errorf("%w: participant %d is a worker alone; a validator joins by approval", ErrIdentity, p.Index)
+	}
+	return nil
 }
 
 // checkFormer rejects a rotation after which the participant would have more than maxFormerKeys
@@ -127,7 +138,7 @@ func (r rotateOp) execute(s *State) (uint32, error) {
 	if p == nil {
 		return r.Participant, fmt.Errorf("%w: participant %d is not active", ErrSender, r.Participant)
 	}
-	if err := s.checkKeysFree(p, r.keys()); err != nil {
+	if err := cmp.Or(r.checkSeat(p), s.checkKeysFree(p, r.keys())); err != nil {
 		return r.Participant, err
 	}
 	*p = r.withNewKeys(p, s)

@@ -39,13 +39,24 @@ func (s *State) Plan() (Upgrade, bool) {
 
 // Upgraded returns the latest upgrade that is in force at the height of the next block. The second
 // result is false if no upgrade is in force.
-func (s *State) Upgraded() (Upgrade, bool) {
+func (s *State) Upgraded() (Upgrade, bool) { return s.upgradedAt(s.Height + 1) }
+
+func (s *State) upgradedAt(height uint64) (Upgrade, bool) {
 	for _, u := range slices.Backward(s.Progress.Upgrades) {
-		if u.Height <= s.Height+1 {
+		if u.Height <= height {
 			return u, true
 		}
 	}
 	return Upgrade{}, false
+}
+
+// VersionAt returns the version of the state machine at a height, at most that of the next block, on a chain whose
+// genesis states the given version (B7).
+func (s *State) VersionAt(height, genesis uint64) uint64 {
+	if u, ok := s.upgradedAt(height); ok {
+		return u.Version
+	}
+	return genesis
 }
 
 // Executable returns ErrVersion if the next block needs another version of the state machine than

@@ -30,10 +30,6 @@ func (n *Net) Stopped() error {
 // Misbehaving returns the net and the number of the node with that home if the manifest in the
 // parent folder lists an attack by the node. A node misbehaves only if a manifest says so.
 func Misbehaving(home string) (*Net, int, error) {
-	home, err := filepath.Abs(home)
-	if err != nil {
-		return nil, 0, err
-	}
 	n, err := load(filepath.Dir(home))
 	if err != nil {
 		return nil, 0, err

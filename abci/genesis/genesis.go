@@ -18,7 +18,7 @@ import (
 
 // Read decodes a genesis document from an untrusted source, and sets its missing values (Complete).
 func Read(data []byte) (*types.GenesisDoc, error) {
-	if err := strictjson.Names(data); err != nil {
+	if err := strictjson.Exact(data); err != nil {
 		return nil, err
 	}
 	doc := new(types.GenesisDoc)

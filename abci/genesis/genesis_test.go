@@ -1,6 +1,7 @@
 package genesis_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -23,6 +24,19 @@ func TestReadGenesisNames(t *testing.T) {
 		"chain_id is given twice":              `{"chain_id": "a", "chain_id": "b"}`,
 		`name "Chain_ID"`:                      `{"Chain_ID": "a"}`,
 		"app_state.params.rule is given twice": `{"chain_id": "a", "app_state": {"params": {"rule": {}, "rule": {}}}}`,
+	} {
+		_, err := genesis.Read([]byte(text))
+		require.ErrorContains(t, err, says)
+	}
+}
+
+// TestReadGenesisValues: so are null, -0 and texts with a line break, in every part of the file.
+func TestReadGenesisValues(t *testing.T) {
+	for text, says := range map[string]string{
+		`{"chain_id": "a", "validators": null}`:                           "validators: ambiguous value: null",
+		`{"chain_id": "a", "consensus_params": {"block": null}}`:          "consensus_params.block: ambiguous value: null",
+		`{"chain_id": "a", "app_state": {"params": {"clip": -0}}}`:        "app_state.params.clip: ambiguous value: -0",
+		`{"chain_id": "a", "validators": [{"pub_key": {"value": "\n"}}]}`: "validators[0].pub_key.value: ambiguous value",
 	} {
 		_, err := genesis.Read([]byte(text))
 		require.ErrorContains(t, err, says)
@@ -72,6 +86,7 @@ func TestReadGenesis(t *testing.T) {
 	} {
 		data, err := cmtjson.Marshal(types.GenesisDoc{ChainID: "c", Validators: validators, AppState: json.RawMessage("{}")})
 		require.NoError(t, err)
+		data = bytes.ReplaceAll(data, []byte(`"pub_key":null,`), nil)
 		path := filepath.Join(t.TempDir(), "genesis.json")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
 		var doc *types.GenesisDoc

@@ -63,7 +63,9 @@ func initialize(dir string, c *config.Config, a AppConfig, s *Keystore, ask Pass
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
-	c.SetRoot(dir)
+	if err := setRoot(c, dir); err != nil {
+		return nil, err
+	}
 	if err := checkAbsent(dir, c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(),
 		InHome(c, a.Worker.KeyFile), IdentityFile(dir)); err != nil {
 		return nil, err

@@ -53,6 +53,16 @@ func CheckKeys(dir string) error {
 	return readTOML(dir, "config.toml", "", DefaultConfig(), (*viper.Viper).UnmarshalExact)
 }
 
+// setRoot makes a folder the root of a configuration, as an absolute path: InHome takes a relative one for a path in
+// the home, and the sandbox would not find the home's secrets in a folder that the trainer may read.
+func setRoot(c *config.Config, dir string) error {
+	root, err := filepath.Abs(dir)
+	if err == nil {
+		c.SetRoot(root)
+	}
+	return err
+}
+
 // load reads a home as Load does. It applies the environment's variables only if environment is
 // set.
 func load(dir string, environment bool) (*config.Config, AppConfig, error) {
@@ -67,7 +77,9 @@ func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 	if err := readTOML(dir, "app.toml", own, &a, (*viper.Viper).UnmarshalExact); err != nil {
 		return nil, a, err
 	}
-	c.SetRoot(dir)
+	if err := setRoot(c, dir); err != nil {
+		return nil, a, err
+	}
 	if c.Mempool.Type != config.MempoolTypeFlood {
 		return nil, a, configError{fmt.Errorf("config.toml: mempool.type is %q, want %q: the application pools and "+
 			"gossips transactions around CometBFT's mempool, and with another type none would reach it",

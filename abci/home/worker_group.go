@@ -35,7 +35,9 @@ func InitWorkerGroup(dir string, c *config.Config, a AppConfig, n int) ([]worker
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
-	c.SetRoot(dir)
+	if err := setRoot(c, dir); err != nil {
+		return nil, err
+	}
 	folder, notes := InHome(c, a.Worker.KeyFile), journalsOf(c, a)
 	if err := checkAbsent(dir, folder); err != nil {
 		return nil, err

@@ -219,10 +219,7 @@ type UpgradeState struct {
 }
 
 func (q *Queries) queryUpgrade(s *app.State, _ string) (any, error) {
-	u := UpgradeState{Version: q.Version, Height: s.Height, Made: nonNil(s.Progress.Upgrades)}
-	if made, ok := s.Upgraded(); ok {
-		u.Version = made.Version
-	}
+	u := UpgradeState{Version: s.VersionAt(s.Height+1, q.Version), Height: s.Height, Made: nonNil(s.Progress.Upgrades)}
 	if plan, ok := s.Plan(); ok {
 		u.Planned, u.Made = &plan, u.Made[:len(u.Made)-1]
 	}

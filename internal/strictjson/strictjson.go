@@ -12,12 +12,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
 
 // ErrName is wrapped by every error about a name.
 var ErrName = errors.New("ambiguous JSON")
+
+// ErrValue is wrapped by every error about a value.
+var ErrValue = errors.New("ambiguous value")
 
 // Decode decodes one JSON value. It rejects unknown names, duplicate names, names with other
 // characters than a-z, 0-9 and _, and anything after the value.
@@ -38,21 +42,43 @@ func Decode(data []byte, into any) error {
 
 // Names rejects a document in which an object has a name twice, or a name with other characters
 // than a-z, 0-9 and _. The error names the path to the name.
-func Names(data []byte) error {
-	return walk(data, func(name string) error {
-		if i := strings.IndexFunc(name, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9') &&
-				r != '_'
-		}); i >= 0 {
-			return fmt.Errorf("%w: name %.64q, want a-z, 0-9 and _", ErrName, name)
-		}
-		return nil
-	})
+func Names(data []byte) error { return walk(data, checkName, anything) }
+
+// Exact rejects what Names rejects, and each value that decoders may read differently: null, which leaves Go's
+// variables as they are; a number that is -0; and a text with a line break, which Go's base64 skips.
+func Exact(data []byte) error { return walk(data, checkName, checkExact) }
+
+func checkName(name string) error {
+	if i := strings.IndexFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') &&
+			r != '_'
+	}); i >= 0 {
+		return fmt.Errorf("%w: name %.64q, want a-z, 0-9 and _", ErrName, name)
+	}
+	return nil
 }
+
+func checkExact(value json.Token) error {
+	switch value := value.(type) {
+	case nil:
+		return fmt.Errorf("%w: null, want a value, or not the name", ErrValue)
+	case json.Number:
+		if x, err := value.Float64(); err == nil && x == 0 && math.Signbit(x) {
+			return fmt.Errorf("%w: %.64s is -0, want 0", ErrValue, value)
+		}
+	case string:
+		if strings.ContainsAny(value, "\r\n") {
+			return fmt.Errorf("%w: %.64q has a line break", ErrValue, value)
+		}
+	}
+	return nil
+}
+
+func anything(json.Token) error { return nil }
 
 // Unique rejects a document in which an object has a name twice. It is for objects whose names are
 // data.
-func Unique(data []byte) error { return walk(data, func(string) error { return nil }) }
+func Unique(data []byte) error { return walk(data, func(string) error { return nil }, anything) }
 
 // level is an object or a list that the decoder has entered.
 type level struct {
@@ -62,8 +88,9 @@ type level struct {
 	value bool            // an object's name was read, but not its value
 }
 
-// walk reads one document to its end, and passes each name of an object to check.
-func walk(data []byte, check func(name string) error) error {
+// walk reads one document to its end. It passes each name of an object to check, and each text, number, boolean and
+// null to checkValue.
+func walk(data []byte, check func(name string) error, checkValue func(json.Token) error) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var open []level
@@ -75,15 +102,16 @@ func walk(data []byte, check func(name string) error) error {
 		if err != nil {
 			return err
 		}
-		if open, err = step(open, token, check); err != nil || len(open) == 0 {
+		if open, err = step(open, token, check, checkValue); err != nil || len(open) == 0 {
 			return err
 		}
 	}
 }
 
 // step returns the open levels after a token. open holds the levels before it, innermost last.
-func step(open []level, token json.Token, check func(name string) error) ([]level, error) {
-	delim, _ := token.(json.Delim)
+func step(open []level, token json.Token, check func(string) error, checkValue func(json.Token) error) ([]level,
+	error) {
+	delim, isDelim := token.(json.Delim)
 	if delim == '}' || delim == ']' {
 		return open[:len(open)-1], nil
 	}
@@ -101,6 +129,12 @@ func step(open []level, token json.Token, check func(name string) error) ([]leve
 		open = append(open, level{names: map[string]bool{}})
 	case '[':
 		open = append(open, level{})
+	}
+	if isDelim {
+		return open, nil
+	}
+	if err := checkValue(token); err != nil {
+		return open, fmt.Errorf("%s: %w", path(open), err)
 	}
 	return open, nil
 }

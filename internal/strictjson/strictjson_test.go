@@ -36,6 +36,27 @@ func TestNames(t *testing.T) {
 	require.ErrorIs(t, strictjson.Unique([]byte(`{"W": {"s": 1, "s": 2}}`)), strictjson.ErrName)
 }
 
+// TestExact: the values that decoders may read differently are refused at every depth, with the path.
+func TestExact(t *testing.T) {
+	for text, says := range map[string]string{
+		`null`:                    "null",
+		`{"a": null}`:             "a: ambiguous value: null",
+		`{"a": [1, {"b": null}]}`: "a[1].b: ambiguous value: null",
+		`[-0]`:                    "[0]: ambiguous value: -0 is -0",
+		`{"a": -0.00e7}`:          "a: ambiguous value: -0.00e7 is -0",
+		`{"a": -1e-999}`:          "is -0",
+		`{"a": "QUJD\nREVG"}`:     `a: ambiguous value: "QUJD\nREVG" has a line break`,
+		`{"a": "QUJDREVG\u000d"}`: "has a line break",
+		`{"a": 1, "a": 2}`:        "a is given twice",
+		`{"A": 1}`:                "want a-z, 0-9 and _",
+	} {
+		require.ErrorContains(t, strictjson.Exact([]byte(text)), says, text)
+	}
+	for _, text := range []string{`{}`, `{"a": [0, -1, 0.0, 1e400, true, false, "", "null", "-0", "a\tb"]}`} {
+		require.NoError(t, strictjson.Exact([]byte(text)), text)
+	}
+}
+
 func TestDecode(t *testing.T) {
 	var into struct {
 		Rule string `json:"rule"`

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -371,24 +372,98 @@ func TestDifferences(t *testing.T) {
 	require.Len(t, audit.Differences("x", make([]int, 100), bytes.Repeat([]byte{1}, 3)), 1, "of two kinds: one difference")
 }
 
-// TestUpgradeEndsTheReplay: a program replays the heights of its own version, says where
-// another's begin, and executes none of them.
-func TestUpgradeEndsTheReplay(t *testing.T) {
+// upgraded returns a chain with an upgrade at height 30. Its block of height 20 is changed by forge, which may be nil.
+func upgraded(t *testing.T, forge func(*types.Block)) *chain {
 	c := newChain(t, 4)
-	c.Comet.Version.Consensus.App = app.Version
 	x := apptest.Sign(0, &tx.Upgrade{Participant: 0, Nonce: 1, Name: "next", Height: 30, Version: app.Version + 1})
 	c.Add(append(apptest.Close(c.State, 1), x, apptest.Approve(1, x), apptest.Approve(2, x))...)
 	c.Close(1)
 	for c.State.Height < 29 {
-		c.Add()
+		if c.State.Height == 19 {
+			c.Block(nil, forge)
+		} else {
+			c.Add()
+		}
 	}
 	c.State, c.Comet.Version.Consensus.App = c.State.As(app.Version+1), app.Version+1
 	c.Close(2)
-	r, err := audit.Run(context.Background(), c.Source(), audit.Options{})
-	require.NoError(t, err)
+	return c
+}
+
+// TestUpgradeEndsTheReplay: a program replays the heights of its own version, says where
+// another's begin, and executes none of them.
+func TestUpgradeEndsTheReplay(t *testing.T) {
+	r := run(t, upgraded(t, nil).Source())
 	require.Nil(t, r.Divergence)
 	require.Equal(t, &audit.OtherVersion{Height: 30, Version: app.Version + 1, Program: app.Version}, r.OtherVersion)
 	require.ErrorIs(t, r.OtherVersion, app.ErrVersion)
 	require.EqualValues(t, 29, r.Last)
 	require.EqualValues(t, 2, r.Rounds)
+}
+
+// TestSkimmedHeaders: the release that continues a replay compares the versions of the heights before as well.
+func TestSkimmedHeaders(t *testing.T) {
+	from := run(t, upgraded(t, nil).Source()).Handover
+	for stated, divergence := range map[uint64]uint64{0: 20, app.Version: 0, app.Version + 1: 20} {
+		c := upgraded(t, func(b *types.Block) { b.Version.App = stated })
+		last, err := types.BlockFromProto(c.Blocks[28])
+		require.NoError(t, err)
+		from.Block = last.Hash()
+		app.Version++
+		r, err := audit.Run(ctx, c.Source(), audit.Options{From: from})
+		app.Version--
+		require.NoError(t, err)
+		if divergence == 0 {
+			require.Nil(t, r.Divergence)
+			continue
+		}
+		require.NotNil(t, r.Divergence, "version %d", stated)
+		require.Equal(t, divergence, r.Divergence.Height)
+		require.Contains(t, r.Divergence.Reason, fmt.Sprintf("version.app is %d, replayed %d", stated, app.Version))
+	}
+}
+
+// TestHeaderOfAnotherVersion: a header states the version of its height, which follows from the genesis and the
+// upgrades (B7). Where it does not, the chain diverges: exit code 4 is for upgrades.
+func TestHeaderOfAnotherVersion(t *testing.T) {
+	for _, stated := range []uint64{app.Version - 1, app.Version + 1, 99} {
+		c := newChain(t, 4)
+		c.Close(3)
+		c.Doc.ConsensusParams.Version.App = stated
+		r := run(t, c.Source())
+		require.NotNil(t, r.Divergence, "genesis of version %d", stated)
+		require.Nil(t, r.OtherVersion)
+		require.EqualValues(t, 1, r.Divergence.Height)
+		require.Contains(t, r.Divergence.Reason, fmt.Sprintf("version.app is %d, replayed %d", app.Version, stated))
+	}
+	for _, header := range []uint64{0, app.Version - 1, app.Version + 1} {
+		c := newChain(t, 4)
+		c.Close(3)
+		c.Block(nil, func(b *types.Block) { b.Version.App = header })
+		c.Close(1)
+		r := run(t, c.Source())
+		require.NotNil(t, r.Divergence, "header of version %d", header)
+		require.Nil(t, r.OtherVersion)
+		require.EqualValues(t, 4, r.Divergence.Height)
+		require.Equal(t, audit.KindBlock, r.Divergence.Kind)
+		require.Equal(t, fmt.Sprintf("version.app is %d, replayed %d", header, app.Version), r.Divergence.Reason)
+	}
+}
+
+// TestGenesisWithoutVersion: the replay refuses a genesis that states no version, as a node does. One that states
+// another version is for that version's release.
+func TestGenesisWithoutVersion(t *testing.T) {
+	c := newChain(t, 4)
+	c.Comet.Version.Consensus.App, c.Doc.ConsensusParams.Version.App = 0, 0
+	c.Close(1)
+	_, err := audit.Run(ctx, c.Source(), audit.Options{})
+	require.ErrorIs(t, err, app.ErrGenesis)
+	require.ErrorContains(t, err, "consensus_params.version.app is 0")
+
+	c = newChain(t, 4)
+	c.Comet.Version.Consensus.App, c.Doc.ConsensusParams.Version.App = app.Version+1, app.Version+1
+	c.Close(1)
+	r := run(t, c.Source())
+	require.Nil(t, r.Divergence)
+	require.Equal(t, &audit.OtherVersion{Height: 1, Version: app.Version + 1, Program: app.Version}, r.OtherVersion)
 }

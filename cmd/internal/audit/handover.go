@@ -133,6 +133,9 @@ func (r *replay) skim(ctx context.Context, h *Handover) error {
 			return &Divergence{Height: height, Kind: KindBlock, Reason: fmt.Sprintf("last block id is %X, the block before "+
 				"is %X", b.sound.LastBlockID.Hash, r.last.Hash)}
 		}
+		if reason := r.checkVersion(b.sound); reason != "" {
+			return &Divergence{Height: height, Kind: KindBlock, Reason: reason}
+		}
 		if r.last, err = identify(b.sound); err != nil {
 			return err
 		}

@@ -31,10 +31,26 @@ func (r *replay) checkHeader(b *types.Block) string {
 			return reason
 		}
 	}
+	if reason := r.checkVersion(b); reason != "" {
+		return reason
+	}
 	if !r.validators.HasAddress(b.ProposerAddress) { // the proposer's index depends on the round, which no header states
 		return fmt.Sprintf("proposer %X is no validator", b.ProposerAddress)
 	}
 	return r.checkTime(b)
+}
+
+// version returns the version of the state machine at a height up to that of the next block.
+func (r *replay) version(height uint64) uint64 {
+	return r.state.VersionAt(height, r.doc.ConsensusParams.Version.App)
+}
+
+// checkVersion compares the version that a header states with that of its height (B7).
+func (r *replay) checkVersion(b *types.Block) string {
+	if want := r.version(uint64(b.Height)); b.Version.App != want {
+		return fmt.Sprintf("version.app is %d, replayed %d", b.Version.App, want)
+	}
+	return ""
 }
 
 // checkTime compares a block's time with the time that the replay computes: for the first block the

@@ -123,7 +123,8 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if err := genesis.CheckValidators(doc, g); err != nil {
 		return nil, err
 	}
-	if p := doc.ConsensusParams; p.Version.App == app.Version { // other versions may have other rules
+	// Other versions may have other rules, but none is 0, which a genesis without a version has.
+	if p := doc.ConsensusParams; p.Version.App == app.Version || p.Version.App == 0 {
 		if err := genesis.CheckConsensus(p.ToProto(), g, len(doc.Validators)); err != nil {
 			return nil, err
 		}
@@ -237,7 +238,7 @@ func (r *replay) step(ctx context.Context, b *block, commit *types.Commit) error
 	if reason := r.checkHeader(b.sound); reason != "" {
 		return r.divergence(b, KindBlock, reason)
 	}
-	if made := b.sound.Version.App; made != app.Version && made != 0 { // 0 means unset
+	if made := r.version(height); made != app.Version {
 		return &OtherVersion{Height: height, Version: made, Program: app.Version}
 	}
 	if err := r.checkEvidence(b.sound); err != nil {

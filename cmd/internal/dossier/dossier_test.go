@@ -28,7 +28,6 @@ import (
 // validator's key, and an upgrade that is planned.
 func eventful(t testing.TB) *audittest.Chain {
 	c := audittest.New(t, 4, apptest.Budgeted(100))
-	c.Comet.Version.Consensus.App = app.Version
 	c.Close(3)
 	first := apptest.Gradient(c.State, 3)
 	other := *first.Gradient
@@ -412,7 +411,6 @@ func TestFalseHandover(t *testing.T) {
 		require.True(t, err != nil || report.Divergence != nil, name)
 	}
 	other := audittest.New(t, 4)
-	other.Comet.Version.Consensus.App = app.Version
 	other.Close(1)
 	for other.State.Height < 120 {
 		other.Add()

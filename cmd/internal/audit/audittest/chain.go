@@ -55,6 +55,7 @@ func New(t testing.TB, n int, mutate ...func(*params.Params)) *Chain {
 	}
 	c.Comet, err = sm.MakeGenesisState(doc)
 	require.NoError(t, err)
+	c.Comet.Version.Consensus.App = doc.ConsensusParams.Version.App // as CometBFT's handshake does
 	c.State, err = app.NewState(doc.ChainID, 1, doc.ConsensusParams.Block.MaxBytes, g)
 	require.NoError(t, err)
 	hash := c.State.Hash()

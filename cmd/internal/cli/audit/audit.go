@@ -208,7 +208,7 @@ func auditArchive() *cobra.Command {
 		Use:   "archive --out FILE",
 		Short: "Write genesis and all blocks into one file, for audit replay elsewhere",
 		Long: "Write genesis and all blocks into one file, for audit replay elsewhere: gzip over one protobuf message, as\n" +
-			"docs/TROUBLESHOOTING.md describes. Writing checks nothing; the replay of the archive checks everything.",
+			"docs/VERIFY.md describes. Writing checks nothing; the replay of the archive checks everything.",
 		Example: "  spdl audit archive --out chain.spdl --node tcp://127.0.0.1:26657",
 	}, o.run)
 	SourceFlag(cmd, &o.node)

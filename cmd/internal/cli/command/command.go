@@ -22,7 +22,7 @@ import (
 // Run is one run of a command: the values of the global options and the outputs.
 type Run struct {
 	Context context.Context
-	Home    string // --home or its default
+	Home    string // --home or its default, as an absolute path
 	Named   bool   // Home was set by the flag or by SPDL_HOME
 	JSON    bool   // -o json
 	Out     io.Writer
@@ -91,8 +91,10 @@ func newRun(cmd *cobra.Command) (*Run, error) {
 	if output != "text" && output != "json" {
 		return nil, Usage(fmt.Errorf("--output is %q, want text or json", output))
 	}
-	r.Home, r.Named, r.JSON = home.Value.String(), home.Changed, output == "json"
-	return r, nil
+	r.Named, r.JSON = home.Changed, output == "json"
+	var err error
+	r.Home, err = filepath.Abs(home.Value.String())
+	return r, err
 }
 
 // Or returns *given, or otherwise if given is nil.
