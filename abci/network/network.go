@@ -30,14 +30,9 @@ type Network struct {
 	*admission.Control // decides which nodes may connect
 	limit.Messages     // bounds the memory of a peer's messages; set by Configure
 
-	gossip  string
-	genesis app.Genesis
-	log     log.Logger
-	// persistentPeers is the comma-separated list of persistent peers with which CometBFT starts.
-	// It has the peers in config.toml or, if there are none, the active members at their registered
-	// addresses. It also has the relays in app.toml. Configure sets it.
-	persistentPeers string
-
+	gossip      string
+	genesis     app.Genesis
+	log         log.Logger
 	txs         *reactor.TxReactor
 	aggregates  *reactor.AggregateReactor
 	clocks      *reactor.ClockReactor
@@ -70,7 +65,6 @@ func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, ownI
 		n.Messages = limit.NewMessages(c, s.Params, s.Active(), s.Progress.BlockBytes)
 	}
 	admission.WarnOpen(n.log, n.Control, all)
-	n.persistentPeers = c.P2P.PersistentPeers
 	return c
 }
 
@@ -88,7 +82,7 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 	return []cmtnode.Option{
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks,
 			"EARLY_CLOSES": n.earlyCloses}),
-		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), n.txs.Install, blocks.Install, n.Install(n.txs, blocks),
+		limit.EvidenceLimiter, limit.SyncLimiter(n.PeerIDs), n.txs.Install, blocks.Install, n.Install(n.txs, blocks),
 	}
 }
 
@@ -131,7 +125,7 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 		go n.earlyCloses.reportNoPeers(ctx, string(n.node.NodeInfo().ID()), n.log)
 	}
 	if sw, ok := sw.(dialer); ok {
-		go redial(ctx, sw, n.persistentPeers, n.earlyCloses, n.log)
+		go redial(ctx, sw, n.Control, n.earlyCloses, n.log)
 	}
 	n.regossipDone.Go(func() {
 		n.regossip(ctx, a, firstRegossip+2*limit.TransferTime(n.genesis.Params, n.genesis.Participants))
