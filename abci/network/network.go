@@ -37,6 +37,7 @@ type Network struct {
 	aggregates  *reactor.AggregateReactor
 	clocks      *reactor.ClockReactor
 	earlyCloses *earlyCloses
+	blockGap    *limit.BlockGap
 
 	node         *cmtnode.Node
 	regossipDone sync.WaitGroup // waits for the goroutine that runs regossip
@@ -73,16 +74,16 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 ) []cmtnode.Option {
 	flood := n.gossip == home.GossipFlood
 	n.aggregates, n.clocks = reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, n.Trusts)
-	n.earlyCloses = newEarlyCloses()
+	n.earlyCloses, n.blockGap = newEarlyCloses(), limit.NewBlockGap(a.State, n.Trusts)
 	n.txs = reactor.NewTxReactor(a, flood, n.Trusts, n.Messages, m, logger.With("module", "gossip"))
 	blocks := reactor.NewBlockReactor(a, flood, n.Trusts, n.txs.Expects, n.Messages, m)
 	a.SetClocks(n.clocks.Offsets)
-	a.SetClosedBy(n.earlyCloses.closedBy)
+	a.SetConnections(n.connections)
 	a.SetAdmitted(n.txs.OnAdmitted)
 	return []cmtnode.Option{
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks,
 			"EARLY_CLOSES": n.earlyCloses}),
-		limit.EvidenceLimiter, limit.SyncLimiter(n.PeerIDs), n.txs.Install, blocks.Install, n.Install(n.txs, blocks),
+		limit.EvidenceLimiter, limit.SyncLimiter(n.PeerIDs, n.blockGap), n.txs.Install, blocks.Install, n.Install(n.txs, blocks),
 	}
 }
 
@@ -121,9 +122,10 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	sw := n.node.Switch()
 	go n.Messages.Watch(sw, n.log, ctx.Done())
 	go n.Control.Watch(sw, n.log, ctx.Done())
-	if validators(a.State()) > 1 {
+	if a.State().Validators() > 1 {
 		go n.earlyCloses.reportNoPeers(ctx, string(n.node.NodeInfo().ID()), n.log)
 	}
+	go n.watchBlockGap(ctx, sw)
 	if sw, ok := sw.(dialer); ok {
 		go redial(ctx, sw, n.Control, n.earlyCloses, n.log)
 	}
