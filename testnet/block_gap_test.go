@@ -35,16 +35,16 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// TestNodeBeyondRetention: a node is away until its peers have dropped the block that it needs next. It does not say
-// that it has caught up, does not enter consensus, neither with its old state nor after reset-state
-// at height 1, and so neither votes nor trains; its log and its answers say why, and what to do. State sync
-// brings it back.
+// TestNodeBeyondRetention: a node is away until its peers have dropped the block that it needs next.
+// It does not say that it has caught up, and does not enter consensus, neither with its old state nor
+// after reset-state at height 1, so it neither votes nor trains. Its log and its answers say why, and
+// what to do. State sync brings it back.
 func TestNodeBeyondRetention(t *testing.T) {
 	stage.NotShort(t, "runs a net for 100 blocks")
 	n, err := Init(Manifest{Home: t.TempDir(), Rounds: 100_000, Seed: 1})
 	require.NoError(t, err)
 	for i := range n.Nodes {
-		n.Nodes[i].app.Retain.Heights, n.Nodes[i].app.Snapshot.Interval = 20, 20
+		n.Nodes[i].app.Retain.Heights, n.Nodes[i].app.Snapshot.Interval = 20, 60 // blocks after a snapshot are kept
 	}
 	const away = 3
 	c, a := n.Nodes[away].home.Config, n.Nodes[away].app

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 )
 
 // The chain has stopped if its last block is older than staleAfter and than staleProposals times the
@@ -16,10 +17,13 @@ const (
 )
 
 // lastBlock warns if the chain has stopped, and names the validators whose recent votes the node
-// lacks.
+// lacks. It fails if the peers of the node have dropped the block that the node needs next.
 func lastBlock(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
 		return skip("the node is stopped")
+	}
+	if gap := h.connections(ctx).Gap(); gap != "" {
+		return fail(query.GapRemedy, "%s", gap)
 	}
 	at := h.Node.SyncInfo
 	if at.LatestBlockHeight == 0 {
