@@ -31,8 +31,8 @@ func (n *Network) connections() query.Connections {
 // CheckGap returns an error if the node cannot catch up, because its peers have dropped the block
 // that it needs next.
 func (n *Network) CheckGap() error {
-	if next, oldest := n.blockGap.Missing(); next > 0 {
-		return errors.New(query.Connections{MissingBlock: next, OldestBlock: oldest}.Gap())
+	if gap, _ := n.connections().Gap(); gap != "" {
+		return errors.New(gap)
 	}
 	return nil
 }
@@ -48,8 +48,8 @@ func (n *Network) watchBlockGap(ctx context.Context, sw p2p.Switcher) {
 		case <-time.After(reviewInterval):
 		}
 		n.blockGap.Review()
-		if err := n.CheckGap(); err != nil && time.Since(logged) >= gapInterval {
-			n.log.Error(err.Error(), "remedy", query.GapRemedy)
+		if gap, remedy := n.connections().Gap(); gap != "" && time.Since(logged) >= gapInterval {
+			n.log.Error(gap, "remedy", remedy)
 			logged = time.Now()
 		}
 		if time.Since(asked) >= gapInterval {

@@ -40,25 +40,25 @@ func (q *Queries) answerEarly(req *abcitypes.RequestQuery, r *abcitypes.Response
 	return err
 }
 
-// Gap describes the blocks that the node misses, "" if it can catch up.
-func (c Connections) Gap() string {
+// Gap describes the block that the node misses, and says what its operator can do. It returns "" if
+// the node can catch up.
+func (c Connections) Gap() (missing, remedy string) {
 	if c.MissingBlock == 0 {
-		return ""
+		return "", ""
 	}
 	return fmt.Sprintf("no peer has block %d, which this node needs next: the oldest that they keep is %d, so it cannot "+
-		"catch up, and neither votes nor trains", c.MissingBlock, c.OldestBlock)
+		"catch up, and neither votes nor trains", c.MissingBlock, c.OldestBlock), gapRemedy
 }
 
-// GapRemedy tells the operator of a node with a gap what to do.
-const GapRemedy = "stop the node, spdl reset-state --yes, then CMT_STATESYNC_ENABLE=true " +
+const gapRemedy = "stop the node, spdl reset-state --yes, then CMT_STATESYNC_ENABLE=true " +
 	"CMT_STATESYNC_RPC_SERVERS=A,B CMT_STATESYNC_TRUST_HEIGHT=H CMT_STATESYNC_TRUST_HASH=X spdl start " +
 	"(docs/OPERATING.md, State sync); or p2p.persistent_peers with a node that keeps all blocks"
 
 // Hint tells the operator of a node what its gap or the closed connections mean, and what to do. It
 // returns "" if there are none. The hint names ownID, the node's id.
 func (c Connections) Hint(ownID string) string {
-	if gap := c.Gap(); gap != "" {
-		return gap + ": " + GapRemedy
+	if gap, remedy := c.Gap(); gap != "" {
+		return gap + ": " + remedy
 	}
 	if len(c.ClosedBy) == 0 {
 		return ""

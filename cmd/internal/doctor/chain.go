@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/query"
 )
 
 // The chain has stopped if its last block is older than staleAfter and than staleProposals times the
@@ -22,8 +21,11 @@ func lastBlock(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
 		return skip("the node is stopped")
 	}
-	if gap := h.connections(ctx).Gap(); gap != "" {
-		return fail(query.GapRemedy, "%s", gap)
+	asking, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	view, _ := h.Client.Connections(asking) // an empty view if the node does not answer
+	if gap, remedy := view.Gap(); gap != "" {
+		return fail(remedy, "%s", gap)
 	}
 	at := h.Node.SyncInfo
 	if at.LatestBlockHeight == 0 {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/abci/admission"
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/probe"
 )
@@ -101,8 +100,7 @@ func peers(ctx context.Context, h *Home) Finding {
 	if f := h.expectedSilence(ctx, found, silentAll); f != nil && (alone || len(silent) > 0) {
 		return *f
 	}
-	if view := h.connections(ctx); len(view.ClosedBy) > 0 && len(connected) == 0 {
-		hint := view.Hint(string(h.Node.NodeInfo.ID()))
+	if hint := h.closedHint(ctx); hint != "" && len(connected) == 0 {
 		return fail(hint, "%s; connections are closed right after the handshake", found)
 	}
 	remedy := "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside; " +
@@ -186,14 +184,19 @@ func silentAmong(ctx context.Context, addresses []string) (silent, answering []s
 	return silent, answering
 }
 
-// connections returns the running node's view of its peers, an empty one if it does not answer.
-func (h *Home) connections(ctx context.Context) (c query.Connections) {
-	if h.runs() {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
-		defer cancel()
-		c, _ = h.Client.Connections(ctx)
+// closedHint returns the hint of query.Connections if nodes close the running node's connections
+// right after the handshake, otherwise "".
+func (h *Home) closedHint(ctx context.Context) string {
+	if !h.runs() {
+		return ""
 	}
-	return c
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	c, err := h.Client.Connections(ctx)
+	if err != nil {
+		return ""
+	}
+	return c.Hint(string(h.Node.NodeInfo.ID()))
 }
 
 // list returns names in parentheses, or "" if there are none.

@@ -59,7 +59,7 @@ type chainStatus struct {
 	LastBlock  *time.Time `json:"last_block_time,omitempty"` // nil before the first block
 	CatchingUp bool       `json:"catching_up,omitempty"`
 	Peers      *int       `json:"peers,omitempty"`
-	Gap        string     `json:"gap,omitempty"` // query.Connections.Gap
+	Gap        string     `json:"gap,omitempty"` // query.Connections.Gap, with its remedy
 	hint       string     // query.Connections.Hint, before the first block
 }
 
@@ -73,7 +73,10 @@ func queryStatus() *cobra.Command {
 				return nil, nil, err
 			}
 			view := connections(ctx, c)
-			s := chainStatus{Status: app, Gap: view.Gap()}
+			s := chainStatus{Status: app}
+			if gap, remedy := view.Gap(); gap != "" {
+				s.Gap = gap + ": " + remedy
+			}
 			if node, err := c.RPC().Status(ctx); err == nil {
 				s.CatchingUp = node.SyncInfo.CatchingUp
 				if node.SyncInfo.LatestBlockHeight > 0 {
@@ -123,7 +126,7 @@ func (s chainStatus) blockText(now time.Time) string {
 	text := fmt.Sprintf("last block    %v ago", age)
 	switch {
 	case s.Gap != "":
-		text += ": " + s.Gap + ": " + query.GapRemedy
+		text += ": " + command.Plain(s.Gap)
 	case s.CatchingUp:
 		text += ": the node fetches the blocks that it lacks"
 	case age > blockOverdue:
