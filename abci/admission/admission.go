@@ -76,8 +76,9 @@ func (ad *Control) Rejected() *Rejected { return &ad.rejected }
 func New(c *config.Config, p Policy, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
 		file: filepath.Join(c.RootDir, "config", "app.toml"), isPublic: p.Open, relays: p.Relays,
-		persistentIDs: peerIDsOf(SplitList(c.P2P.PersistentPeers)), genesis: genesis, state: state, limiter: newHandshakeLimiter(),
-		persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed), strangers: newStrangerLog(),
+		persistentIDs: peerIDsOf(SplitList(c.P2P.PersistentPeers)), genesis: genesis, state: state,
+		limiter: newHandshakeLimiter(), persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed),
+		strangers: newStrangerLog(),
 	}
 	if info, err := os.Stat(ad.file); err == nil {
 		ad.readTime = info.ModTime()

@@ -83,7 +83,8 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 	return []cmtnode.Option{
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks,
 			"EARLY_CLOSES": n.earlyCloses}),
-		limit.EvidenceLimiter, limit.SyncLimiter(n.PeerIDs, n.blockGap), n.txs.Install, blocks.Install, n.Install(n.txs, blocks),
+		limit.EvidenceLimiter, limit.SyncLimiter(n.PeerIDs, n.blockGap), n.txs.Install, blocks.Install,
+		n.Install(n.txs, blocks),
 	}
 }
 

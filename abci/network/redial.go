@@ -22,7 +22,7 @@ const (
 	maxDialDelay = 3 * time.Second
 	// lookUpTimeout bounds the look-up of a name: the time of two attempts of the resolver.
 	lookUpTimeout = 10 * time.Second
-	// maxDialed is the max number of addresses of one name that an attempt dials.
+	// maxDialed is the max number of addresses of one name that count.
 	maxDialed = 3
 	// missingGrace is the time after the start in which a peer that does not answer is not reported,
 	// because nodes that start together wait for each other.
@@ -133,6 +133,7 @@ func (r *redialer) connect(ctx context.Context, peer string, id p2p.ID) error {
 	look, cancel := context.WithTimeout(ctx, lookUpTimeout)
 	defer cancel()
 	ips, err := net.DefaultResolver.LookupIP(look, "ip", host) // returns a number as it is
+	ips = ips[:min(len(ips), maxDialed)]
 	for _, ip := range ips {
 		r.peers.AddAddress(ip.String())
 	}
@@ -140,7 +141,7 @@ func (r *redialer) connect(ctx context.Context, peer string, id p2p.ID) error {
 	case <-ctx.Done():
 	case <-time.After(rand.N(maxDialDelay)):
 	}
-	for _, ip := range ips[:min(len(ips), maxDialed)] {
+	for _, ip := range ips {
 		var address *p2p.NetAddress
 		if address, err = p2p.NewNetAddressString(string(id) + "@" + net.JoinHostPort(ip.String(), port)); err != nil {
 			return err

@@ -343,8 +343,8 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 // application to the node's mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
 	m *metrics.Metrics, logger log.Logger) (err error) {
-	r.Node, err = build(c, r.Application, signer{validator, r.network.CheckGap}, logMonitor{logger, r.onError, r.upgradeHalt.stop}, s,
-		&r.databases, r.network.Options(r.Application, c, m, logger)...)
+	r.Node, err = build(c, r.Application, signer{validator, r.network.CheckGap},
+		logMonitor{logger, r.onError, r.upgradeHalt.stop}, s, &r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
 		// CometBFT's replay may have reached a height of another version.
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) {

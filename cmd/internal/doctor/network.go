@@ -155,7 +155,7 @@ func (h *Home) expectedSilence(ctx context.Context, found string, all bool) *Fin
 // the connected peers of the running node, by id.
 func staleNames(answering []string, connected map[string]string) (stale []string) {
 	for _, address := range answering {
-		id, at, _ := strings.Cut(address, "@")
+		id, at, _ := strings.Cut(strings.ToLower(address), "@")
 		host, _, _ := net.SplitHostPort(at)
 		if _, ok := connected[id]; connected != nil && !ok && net.ParseIP(host) == nil {
 			stale = append(stale, at)
