@@ -108,13 +108,15 @@ func TestNamesAreLookedUpAgain(t *testing.T) {
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, errors.New("no route to it")
 	}}
+	_, err := net.DefaultResolver.LookupIP(t.Context(), "ip", "localhost") // makes net's channels outside of a bubble
+	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		id, other := strings.Repeat("ab", p2p.IDByteLength), strings.Repeat("cd", p2p.IDByteLength)
 		sw := &dials{peers: p2p.NewPeerSet(), dialed: map[p2p.ID]int{}, known: map[p2p.ID]p2p.Peer{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		peers := &known{peers: []string{id + "@a.spdl.test:1", other + "@localhost:1"}, ips: map[string]bool{}}
-		go redial(ctx, sw, peers, newEarlyCloses(), log.NewTMLogger(&b))
+		go redial(ctx, sw, peers, newEarlyCloses(), log.NewTMLogger(log.NewSyncWriter(&b)))
 		time.Sleep(10 * redialInterval)
 		cancel()
 		synctest.Wait()
