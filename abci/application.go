@@ -208,9 +208,9 @@ func (a *Application) SetDeclaration(declare func(*app.State) query.Home) {
 // set before the node starts.
 func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clocks = clocks }
 
-// SetClosedBy sets the function that returns the nodes that closed their connection with this node,
-// for queries (query.Connections.ClosedBy). It must be set before the node starts.
-func (a *Application) SetClosedBy(closedBy func() []string) { a.queries.ClosedBy = closedBy }
+// SetConnections sets the function that returns the node's view of its peers, for queries. It must
+// be set before the node starts.
+func (a *Application) SetConnections(view func() query.Connections) { a.queries.Connections = view }
 
 // SetAdmitted sets the function that hands to gossip every transaction that the mempool is about to
 // take. That includes transactions that are already in the pool and, with GossipRefused,

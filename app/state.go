@@ -105,6 +105,19 @@ func (s *State) Active() int {
 	return n
 }
 
+// Validators returns the number of validators, 0 for a nil state.
+func (s *State) Validators() (n int) {
+	if s == nil {
+		return 0
+	}
+	for i := range s.Participants {
+		if p := &s.Participants[i]; p.Active && len(p.ConsensusKey) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // F returns f, the number of Byzantine participants that the rule withstands among the active ones.
 func (s *State) F() int { return s.Params.Rule.F(s.Active()) }
 

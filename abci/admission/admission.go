@@ -49,7 +49,8 @@ type Control struct {
 	state           func() *app.State
 	limiter         *handshakeLimiter
 	strangers       strangerLog
-	persistentPeers string // the persistent peers as id@host:port, separated by commas
+	persistentPeers string // p2p.persistent_peers: id@host:port, separated by commas
+	own             p2p.ID // this node's id, which Configure sets
 	rejected        Rejected
 
 	mu          sync.Mutex
@@ -75,8 +76,9 @@ func (ad *Control) Rejected() *Rejected { return &ad.rejected }
 func New(c *config.Config, p Policy, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
 		file: filepath.Join(c.RootDir, "config", "app.toml"), isPublic: p.Open, relays: p.Relays,
-		persistentIDs: PersistentPeers(c.P2P), genesis: genesis, state: state, limiter: newHandshakeLimiter(),
-		persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed), strangers: newStrangerLog(),
+		persistentIDs: peerIDsOf(SplitList(c.P2P.PersistentPeers)), genesis: genesis, state: state,
+		limiter: newHandshakeLimiter(), persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(p.Allowed),
+		strangers: newStrangerLog(),
 	}
 	if info, err := os.Stat(ad.file); err == nil {
 		ad.readTime = info.ModTime()
@@ -164,6 +166,10 @@ func (ad *Control) AdmitAddress(address string) error {
 	return err
 }
 
+// AddAddress records that a name of a persistent peer resolves to ip, from which handshakes are not
+// limited.
+func (ad *Control) AddAddress(ip string) { ad.limiter.add(ip) }
+
 // reread reads p2p.allowed_peers and p2p.members_only again if app.toml has changed. So an operator
 // can admit one node or all nodes without a restart of this node.
 func (ad *Control) reread(logger log.Logger) {
@@ -192,7 +198,6 @@ func (ad *Control) reread(logger log.Logger) {
 // Watch disconnects peers that are no longer admitted, after every block and every change of
 // app.toml, until quit is closed.
 func (ad *Control) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
-	go ad.limiter.resolve(ad.persistentPeers, quit)
 	tick := time.NewTicker(blockPause)
 	defer tick.Stop()
 	var last *app.State
@@ -220,11 +225,11 @@ func (ad *Control) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{
 	}
 }
 
-// PersistentPeers returns the ids of the persistent peers in c, in lower case.
-func PersistentPeers(c *config.P2PConfig) map[p2p.ID]bool {
+// peerIDsOf returns the ids of peers, entries of the form id@host:port, in lower case.
+func peerIDsOf(peers []string) map[p2p.ID]bool {
 	ids := map[p2p.ID]bool{}
-	for peer := range strings.SplitSeq(c.PersistentPeers, ",") {
-		if id, _, ok := strings.Cut(strings.TrimSpace(peer), "@"); ok {
+	for _, peer := range peers {
+		if id, _, ok := strings.Cut(peer, "@"); ok {
 			ids[p2p.ID(strings.ToLower(id))] = true
 		}
 	}

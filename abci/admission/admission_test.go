@@ -98,19 +98,21 @@ func TestConnect(t *testing.T) {
 	all[6].Address, all[6].Active = idOf(6)+"@h.example.org:26656", false
 	c := config.DefaultConfig()
 	c.P2P.UnconditionalPeerIDs = idOf(0xbb)
-	fitted := Configure(c, New(c, Policy{Allowed: idOf(0xaa)}, all, func() *app.State { return nil }),
-		"0000000000000000000000000000000000000000")
+	ad := New(c, Policy{Allowed: idOf(0xaa)}, all, func() *app.State { return nil })
+	fitted := Configure(c, ad, "0000000000000000000000000000000000000000")
 	require.True(t, fitted.FilterPeers)
 	require.False(t, c.FilterPeers, "the home's own stays as it is")
-	require.Equal(t, idOf(1)+"@b.example.org:26656", fitted.P2P.PersistentPeers)
+	require.Equal(t, []string{idOf(1) + "@b.example.org:26656"}, ad.Peers())
+	require.Empty(t, fitted.P2P.PersistentPeers, "CometBFT would look names up once")
 	require.Equal(t, strings.Join([]string{idOf(1), idOf(2), idOf(3), idOf(4), idOf(5), idOf(0xaa), idOf(0xbb)}, ","),
 		fitted.P2P.UnconditionalPeerIDs)
 	require.NoError(t, fitted.ValidateBasic())
 
 	c = config.DefaultConfig()
 	c.P2P.PersistentPeers = idOf(9) + "@host:1"
-	fitted = Configure(c, New(c, Policy{}, nil, func() *app.State { return nil }), "")
-	require.Equal(t, c.P2P.PersistentPeers, fitted.P2P.PersistentPeers)
+	ad = New(c, Policy{}, nil, func() *app.State { return nil })
+	fitted = Configure(c, ad, "")
+	require.Equal(t, []string{c.P2P.PersistentPeers}, ad.Peers())
 	require.Equal(t, idOf(9), fitted.P2P.UnconditionalPeerIDs, "also of an open chain: persistent peers need no slots")
 	require.Equal(t, c.P2P.MaxNumInboundPeers, fitted.P2P.MaxNumInboundPeers)
 }
@@ -146,7 +148,8 @@ func TestWatch(t *testing.T) {
 	c := config.DefaultConfig()
 	c.SetRoot(t.TempDir())
 	ad := New(c, Policy{}, all, state.Load)
-	require.NotEmpty(t, Configure(c, ad, "").P2P.PersistentPeers)
+	require.Empty(t, Configure(c, ad, "").P2P.PersistentPeers)
+	require.Len(t, ad.Peers(), len(all))
 	quit := make(chan struct{})
 	defer close(quit)
 	go ad.Watch(sw, log.NewNopLogger(), quit)
@@ -178,7 +181,7 @@ func TestRelays(t *testing.T) {
 	c.P2P.ListenAddress = ""
 	ad := New(c, Policy{Relays: relay(0xa) + ", " + relay(0xb)}, all, func() *app.State { return nil })
 	fitted := Configure(c, ad, "0000000000000000000000000000000000000000")
-	require.Equal(t, strings.Join([]string{all[1].Address, relay(0xa), relay(0xb)}, ","), fitted.P2P.PersistentPeers)
+	require.Equal(t, []string{all[1].Address, relay(0xa), relay(0xb)}, ad.Peers())
 	require.Contains(t, fitted.P2P.UnconditionalPeerIDs, idOf(0xb))
 	require.Equal(t, "tcp://127.0.0.1:0", fitted.P2P.ListenAddress)
 	require.False(t, fitted.P2P.PexReactor)
@@ -187,9 +190,11 @@ func TestRelays(t *testing.T) {
 
 	c = config.DefaultConfig()
 	c.P2P.PersistentPeers = relay(0xa)
-	fitted = Configure(c, New(c, Policy{Relays: relay(0xa) + "," + relay(0xb)}, all, func() *app.State { return nil }),
-		"000000000000000000000000000000000000000b")
-	require.Equal(t, relay(0xa), fitted.P2P.PersistentPeers, "not twice, and not this node")
+	ad = New(c, Policy{Relays: relay(0xa) + "," + relay(0xb)}, all, func() *app.State { return nil })
+	require.Empty(t, Configure(c, ad, "000000000000000000000000000000000000000b").P2P.PersistentPeers)
+	require.Equal(t, []string{relay(0xa)}, ad.Peers(), "not twice, and not this node")
+	Configure(c, ad, "000000000000000000000000000000000000000a")
+	require.Equal(t, []string{relay(0xb)}, ad.Peers(), "not this node")
 
 	require.NoError(t, CheckRelays(""))
 	require.NoError(t, CheckRelays(relay(1)+" , "+relay(2)))

@@ -1,11 +1,9 @@
 package admission
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,8 +29,6 @@ const (
 	// addressMemory is the time for which an address stays known, and maxAddresses the max number
 	// of known addresses.
 	addressMemory, maxAddresses = 24 * time.Hour, 1 << 12
-	// resolvePause is the interval between two look-ups of the persistent peers' host names.
-	resolvePause = time.Minute
 )
 
 // handshakeLimiter limits handshakes from unknown addresses, so that members can always begin a
@@ -116,38 +112,6 @@ func (d *handshakeLimiter) addTrusted(peers []p2p.Peer, trusts func(p2p.ID) bool
 	for _, p := range peers {
 		if trusts(p.ID()) {
 			d.add(p.RemoteIP().String())
-		}
-	}
-}
-
-// resolve looks up the hosts in the list peers, at once and then every resolvePause, until quit is
-// closed. It repeats the look-up because a member's node may get another address.
-func (d *handshakeLimiter) resolve(peers string, quit <-chan struct{}) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		select {
-		case <-quit:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	for {
-		for peer := range strings.SplitSeq(peers, ",") {
-			_, address, _ := strings.Cut(strings.TrimSpace(peer), "@")
-			host, _, err := net.SplitHostPort(address)
-			if err != nil {
-				continue
-			}
-			ips, _ := net.DefaultResolver.LookupHost(ctx, host) // a failed look-up is repeated after resolvePause
-			for _, ip := range ips {
-				d.add(ip)
-			}
-		}
-		select {
-		case <-quit:
-			return
-		case <-time.After(resolvePause):
 		}
 	}
 }

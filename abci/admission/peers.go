@@ -28,24 +28,14 @@ const noListener = "tcp://127.0.0.1:0"
 
 // Configure returns a configuration with which CometBFT asks the application before it admits a
 // peer. Members, relays, persistent peers and allowed peers can connect even if strangers occupy
-// all inbound connections. If config.toml has no persistent peers, Configure sets them to the
-// active members at their registered addresses. It always adds the relays.
+// all inbound connections. CometBFT gets no persistent peers: the network dials Peers.
 func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	fitted, peers := *c, *c.P2P
 	fitted.P2P, fitted.FilterPeers = &peers, true
-	all := ad.genesis
-	if s := ad.state(); s != nil {
-		all = s.Participants
-	}
-	// persistentIDs does not get the peers that Configure takes from the chain, because those are
-	// admitted only while they are members.
-	withRelays := AddRelays(peers.PersistentPeers, ad.relays, own)
-	ad.persistentIDs = PersistentPeers(&config.P2PConfig{PersistentPeers: withRelays})
-	if strings.TrimSpace(peers.PersistentPeers) == "" {
-		peers.PersistentPeers = strings.Join(Addresses(all, own), ",")
-	}
-	peers.PersistentPeers = AddRelays(peers.PersistentPeers, ad.relays, own)
-	ad.persistentPeers = peers.PersistentPeers
+	// persistentIDs does not get the peers that are taken from the chain, because those are admitted
+	// only while they are members.
+	ad.own, ad.persistentIDs = own, peerIDsOf(SplitList(AddRelays(peers.PersistentPeers, ad.relays, own)))
+	peers.PersistentPeers = ""
 	if peers.ListenAddress == "" {
 		peers.ListenAddress, peers.ExternalAddress, peers.PexReactor = noListener, "", false
 	}
@@ -69,12 +59,32 @@ func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	return &fitted
 }
 
+// Peers returns the nodes that this node dials, as id@host:port: the persistent peers in config.toml
+// or, if there are none, the active members at their registered addresses. The relays are always
+// among them, this node never.
+func (ad *Control) Peers() []string {
+	named := ad.persistentPeers
+	if strings.TrimSpace(named) == "" {
+		all := ad.genesis
+		if s := ad.state(); s != nil {
+			all = s.Participants
+		}
+		named = strings.Join(Addresses(all, ad.own), ",")
+	}
+	return slices.DeleteFunc(SplitList(AddRelays(named, ad.relays, ad.own)), func(peer string) bool {
+		return ad.own != "" && strings.HasPrefix(strings.ToLower(peer), string(ad.own)+"@")
+	})
+}
+
+// PeerIDs returns the ids of Peers.
+func (ad *Control) PeerIDs() map[p2p.ID]bool { return peerIDsOf(ad.Peers()) }
+
 // AddRelays returns the entries of the list peers, followed by the entries of the list relays. It
 // leaves out relays that peers already has, and the relay whose id is own, this node's id. The
 // entries of both lists have the form id@host:port and are separated by commas.
 func AddRelays(peers, relays string, own p2p.ID) string {
 	all := SplitList(peers)
-	named := PersistentPeers(&config.P2PConfig{PersistentPeers: peers})
+	named := peerIDsOf(all)
 	for _, relay := range SplitList(relays) {
 		if id := p2p.ID(strings.ToLower(relay[:strings.Index(relay, "@")])); id != own && !named[id] {
 			all = append(all, relay)

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/admission"
 )
 
 // ErrConfig means that a value in the configuration of a home, from its files or the environment,
@@ -85,7 +88,8 @@ func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 			"gossips transactions around CometBFT's mempool, and with another type none would reach it",
 			c.Mempool.Type, config.MempoolTypeFlood)}
 	}
-	if err := c.ValidateBasic(); err != nil {
+	peers := admission.CheckAddresses("p2p.persistent_peers", c.P2P.PersistentPeers)
+	if err := cmp.Or(c.ValidateBasic(), peers); err != nil {
 		return nil, a, configError{fmt.Errorf("config.toml: %w", err)}
 	}
 	if err := a.Validate(); err != nil {

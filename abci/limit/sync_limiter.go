@@ -5,13 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cometbft/cometbft/config"
 	cmtnode "github.com/cometbft/cometbft/node"
 	"github.com/cometbft/cometbft/p2p"
 	cmtsync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
 	cmtstate "github.com/cometbft/cometbft/proto/tendermint/statesync"
-
-	"github.com/spdl/spdl/abci/admission"
 )
 
 const (
@@ -40,21 +37,25 @@ const (
 // attacker can run any number of other peers.
 type syncLimiter struct {
 	p2p.Reactor
-	answerMu   *sync.Mutex     // held while an answer is prepared; the reactors for blocks and snapshots share it
-	persistent map[p2p.ID]bool // the persistent peers
+	answerMu   *sync.Mutex            // held while an answer is prepared; the reactors for blocks and snapshots share it
+	persistent func() map[p2p.ID]bool // the persistent peers
+	gap        *BlockGap
 
 	mu     sync.Mutex
 	offers map[p2p.ID][]time.Time // the times of the offers in the last offerPeriod, oldest first
 }
 
 // SyncLimiter is a node option that wraps the reactors for blocks and snapshots in syncLimiters.
-func SyncLimiter(c *config.P2PConfig) cmtnode.Option {
+func SyncLimiter(persistent func() map[p2p.ID]bool, gap *BlockGap) cmtnode.Option {
 	return func(n *cmtnode.Node) {
 		turn := new(sync.Mutex)
 		for _, name := range []string{"BLOCKSYNC", "STATESYNC"} {
 			if r, ok := n.Switch().Reactor(name); ok {
+				if name == "BLOCKSYNC" {
+					gap.blocks = r
+				}
 				n.Switch().RemoveReactor(name, r)
-				n.Switch().AddReactor(name, &syncLimiter{Reactor: r, answerMu: turn, persistent: admission.PersistentPeers(c),
+				n.Switch().AddReactor(name, &syncLimiter{Reactor: r, answerMu: turn, persistent: persistent, gap: gap,
 					offers: map[p2p.ID][]time.Time{}})
 			}
 		}
@@ -63,7 +64,7 @@ func SyncLimiter(c *config.P2PConfig) cmtnode.Option {
 
 // admitOffer reports whether a peer may offer one more snapshot.
 func (s *syncLimiter) admitOffer(from p2p.ID, now time.Time) bool {
-	if len(s.persistent) > 0 && !s.persistent[from] {
+	if persistent := s.persistent(); len(persistent) > 0 && !persistent[from] {
 		return false
 	}
 	s.mu.Lock()
@@ -87,7 +88,10 @@ func (s *syncLimiter) FilterMsgBytes(channel byte, from p2p.Peer, message []byte
 
 // Receive implements p2p.Reactor. It is called by one goroutine for each peer.
 func (s *syncLimiter) Receive(m p2p.Envelope) {
-	switch m.Message.(type) {
+	switch message := m.Message.(type) {
+	case *cmtsync.StatusResponse:
+		s.gap.observe(m, message)
+		return
 	case *cmtsync.BlockRequest, *cmtstate.SnapshotsRequest, *cmtstate.ChunkRequest:
 	case *cmtstate.SnapshotsResponse:
 		if s.admitOffer(m.Src.ID(), time.Now()) {

@@ -7,14 +7,11 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/blocksync"
-	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/p2p/conn"
 	"github.com/cometbft/cometbft/p2p/mock"
 	cmtsync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
 	"github.com/stretchr/testify/require"
-
-	"github.com/spdl/spdl/abci/admission"
 )
 
 // reader is a peer with answers in its send queue.
@@ -87,8 +84,8 @@ func TestAnswersWaitForTheirReader(t *testing.T) {
 // offers of all peers.
 func TestOffersOfSnapshotsAreBounded(t *testing.T) {
 	now := time.Now()
-	s := &syncLimiter{persistent: admission.PersistentPeers(&config.P2PConfig{PersistentPeers: "AA@host:1, bb@host:2"}),
-		offers: map[p2p.ID][]time.Time{}}
+	persistent := map[p2p.ID]bool{"aa": true, "bb": true}
+	s := &syncLimiter{persistent: func() map[p2p.ID]bool { return persistent }, offers: map[p2p.ID][]time.Time{}}
 	for _, id := range []p2p.ID{"aa", "bb"} {
 		require.True(t, s.admitOffer(id, now))
 		require.True(t, s.admitOffer(id, now.Add(time.Minute)))
@@ -97,6 +94,6 @@ func TestOffersOfSnapshotsAreBounded(t *testing.T) {
 		require.False(t, s.admitOffer(id, now.Add(offerPeriod)))
 	}
 	require.False(t, s.admitOffer("cc", now))
-	s.persistent = admission.PersistentPeers(&config.P2PConfig{})
+	clear(persistent)
 	require.True(t, s.admitOffer("cc", now))
 }

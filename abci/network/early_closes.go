@@ -21,7 +21,8 @@ const maxEarlyCloses = 64
 // connection with this node during or right after the handshake.
 type earlyCloses struct {
 	p2p.BaseReactor
-	now func() time.Time
+	now  func() time.Time
+	lost chan struct{} // receives when a connection has ended that had lasted longer than earlyClose
 
 	mu           sync.Mutex
 	connectTimes map[p2p.ID]time.Time // when each connected peer was added
@@ -29,7 +30,8 @@ type earlyCloses struct {
 }
 
 func newEarlyCloses() *earlyCloses {
-	e := &earlyCloses{now: time.Now, connectTimes: map[p2p.ID]time.Time{}, closeTimes: map[p2p.ID]time.Time{}}
+	e := &earlyCloses{now: time.Now, lost: make(chan struct{}, 1), connectTimes: map[p2p.ID]time.Time{},
+		closeTimes: map[p2p.ID]time.Time{}}
 	e.BaseReactor = *p2p.NewBaseReactor("EarlyCloses", e)
 	return e
 }
@@ -50,6 +52,10 @@ func (e *earlyCloses) RemovePeer(peer p2p.Peer, reason any) {
 	e.mu.Unlock()
 	if added && e.now().Sub(since) > earlyClose {
 		e.forget(peer.ID())
+		select {
+		case e.lost <- struct{}{}:
+		default:
+		}
 		return
 	}
 	if isError && isClosedByPeer(err) {

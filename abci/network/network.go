@@ -30,18 +30,14 @@ type Network struct {
 	*admission.Control // decides which nodes may connect
 	limit.Messages     // bounds the memory of a peer's messages; set by Configure
 
-	gossip  string
-	genesis app.Genesis
-	log     log.Logger
-	// persistentPeers is the comma-separated list of persistent peers with which CometBFT starts.
-	// It has the peers in config.toml or, if there are none, the active members at their registered
-	// addresses. It also has the relays in app.toml. Configure sets it.
-	persistentPeers string
-
+	gossip      string
+	genesis     app.Genesis
+	log         log.Logger
 	txs         *reactor.TxReactor
 	aggregates  *reactor.AggregateReactor
 	clocks      *reactor.ClockReactor
 	earlyCloses *earlyCloses
+	blockGap    *limit.BlockGap
 
 	node         *cmtnode.Node
 	regossipDone sync.WaitGroup // waits for the goroutine that runs regossip
@@ -70,7 +66,6 @@ func (n *Network) Configure(c *config.Config, s *app.State, maxBlock int64, ownI
 		n.Messages = limit.NewMessages(c, s.Params, s.Active(), s.Progress.BlockBytes)
 	}
 	admission.WarnOpen(n.log, n.Control, all)
-	n.persistentPeers = c.P2P.PersistentPeers
 	return c
 }
 
@@ -79,16 +74,17 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 ) []cmtnode.Option {
 	flood := n.gossip == home.GossipFlood
 	n.aggregates, n.clocks = reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, n.Trusts)
-	n.earlyCloses = newEarlyCloses()
+	n.earlyCloses, n.blockGap = newEarlyCloses(), limit.NewBlockGap(a.State, n.Trusts)
 	n.txs = reactor.NewTxReactor(a, flood, n.Trusts, n.Messages, m, logger.With("module", "gossip"))
 	blocks := reactor.NewBlockReactor(a, flood, n.Trusts, n.txs.Expects, n.Messages, m)
 	a.SetClocks(n.clocks.Offsets)
-	a.SetClosedBy(n.earlyCloses.closedBy)
+	a.SetConnections(n.connections)
 	a.SetAdmitted(n.txs.OnAdmitted)
 	return []cmtnode.Option{
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks,
 			"EARLY_CLOSES": n.earlyCloses}),
-		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), n.txs.Install, blocks.Install, n.Install(n.txs, blocks),
+		limit.EvidenceLimiter, limit.SyncLimiter(n.PeerIDs, n.blockGap), n.txs.Install, blocks.Install,
+		n.Install(n.txs, blocks),
 	}
 }
 
@@ -127,11 +123,12 @@ func (n *Network) Watch(ctx context.Context, a *abci.Application) {
 	sw := n.node.Switch()
 	go n.Messages.Watch(sw, n.log, ctx.Done())
 	go n.Control.Watch(sw, n.log, ctx.Done())
-	if validators(a.State()) > 1 {
+	if a.State().Validators() > 1 {
 		go n.earlyCloses.reportNoPeers(ctx, string(n.node.NodeInfo().ID()), n.log)
 	}
+	go n.watchBlockGap(ctx, sw)
 	if sw, ok := sw.(dialer); ok {
-		go redial(ctx, sw, n.persistentPeers, n.earlyCloses, n.log)
+		go redial(ctx, sw, n.Control, n.earlyCloses, n.log)
 	}
 	n.regossipDone.Go(func() {
 		n.regossip(ctx, a, firstRegossip+2*limit.TransferTime(n.genesis.Params, n.genesis.Participants))

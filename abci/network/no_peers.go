@@ -7,24 +7,10 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app"
 )
 
 // noPeersPause is the interval at which a node checks whether it has a peer.
 const noPeersPause = 10 * time.Second
-
-// validators returns the number of validators in a state, 0 for a nil state.
-func validators(s *app.State) (n int) {
-	if s == nil {
-		return 0
-	}
-	for _, p := range s.Participants {
-		if p.Active && len(p.ConsensusKey) > 0 {
-			n++
-		}
-	}
-	return n
-}
 
 // reportNoPeers logs that the node with id ownID has no peer, until ctx is done. The text says
 // whether peers have closed the connection right after the handshake. The same text is logged again

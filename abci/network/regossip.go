@@ -20,7 +20,7 @@ const (
 // Synced waits until the node has caught up with its peers; until then they do not get its
 // transactions. It returns the error of ctx if ctx ends first.
 func (n *Network) Synced(ctx context.Context) error {
-	for n.node.ConsensusReactor().WaitSync() {
+	for n.node.ConsensusReactor().WaitSync() || n.CheckGap() != nil {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

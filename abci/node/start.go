@@ -54,7 +54,7 @@ func build(c *config.Config, application abcitypes.Application, validator types.
 		return nil, err
 	}
 	return databases.Build(c, func() (*cmtnode.Node, error) {
-		n, err := cmtnode.NewNode(c, signer{validator, d.State}, nodeKey,
+		n, err := cmtnode.NewNode(c, signer{validator, executable(d.State)}, nodeKey,
 			clients{application}, func() (*types.GenesisDoc, error) { return home.ReadGenesis(c) },
 			d.Provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 		if err != nil {
@@ -344,8 +344,8 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 // application to the node's mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.PrivValidator, s *home.Keystore,
 	m *metrics.Metrics, logger log.Logger) (err error) {
-	r.Node, err = build(c, r.Application, validator, logMonitor{logger, r.onError, r.upgradeHalt.stop}, s,
-		&r.databases, r.network.Options(r.Application, c, m, logger)...)
+	r.Node, err = build(c, r.Application, signer{validator, r.network.CheckGap},
+		logMonitor{logger, r.onError, r.upgradeHalt.stop}, s, &r.databases, r.network.Options(r.Application, c, m, logger)...)
 	if err != nil {
 		// CometBFT's replay may have reached a height of another version.
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) {

@@ -62,23 +62,25 @@ func stateOf(application any) *app.State {
 	return nil
 }
 
-// signer is a private validator that does not sign at a height that needs another version of the
-// state machine.
+// signer is a private validator that signs nothing while check returns an error.
 type signer struct {
 	types.PrivValidator
-	state func() *app.State
+	check func() error
 }
 
-func (s signer) executable() error {
-	if state := s.state(); state != nil {
-		return state.Executable()
+// executable returns a check for a height that needs another version of the state machine.
+func executable(state func() *app.State) func() error {
+	return func() error {
+		if s := state(); s != nil {
+			return s.Executable()
+		}
+		return nil
 	}
-	return nil
 }
 
 // SignVote implements types.PrivValidator.
 func (s signer) SignVote(chainID string, vote *cmtproto.Vote) error {
-	if err := s.executable(); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
 	return s.PrivValidator.SignVote(chainID, vote)
@@ -86,7 +88,7 @@ func (s signer) SignVote(chainID string, vote *cmtproto.Vote) error {
 
 // SignProposal implements types.PrivValidator.
 func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
-	if err := s.executable(); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
 	return s.PrivValidator.SignProposal(chainID, proposal)

@@ -169,7 +169,8 @@ type Queries struct {
 	Rejections *Rejections
 	Attempts   *Attempts
 	Clocks     func() []PeerClock // nil if the node does not measure clocks
-	ClosedBy   func() []string    // returns Connections.ClosedBy; nil if the node does not count connections
+	// Connections returns the node's view of its peers; nil if the node has none.
+	Connections func() Connections
 	// Declaration returns the node's declaration about its home; nil if the node declares nothing.
 	Declaration func(*app.State) Home
 

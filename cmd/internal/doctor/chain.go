@@ -16,10 +16,16 @@ const (
 )
 
 // lastBlock warns if the chain has stopped, and names the validators whose recent votes the node
-// lacks.
+// lacks. It fails if the peers of the node have dropped the block that the node needs next.
 func lastBlock(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
 		return skip("the node is stopped")
+	}
+	asking, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	view, _ := h.Client.Connections(asking) // an empty view if the node does not answer
+	if gap, remedy := view.Gap(); gap != "" {
+		return fail(remedy, "%s", gap)
 	}
 	at := h.Node.SyncInfo
 	if at.LatestBlockHeight == 0 {

@@ -94,7 +94,7 @@ func peers(ctx context.Context, h *Home) Finding {
 	if len(wanted) == 0 && !alone {
 		return skip("no address of another node is known: neither p2p.persistent_peers nor the chain has one")
 	}
-	silent := silentAmong(ctx, wanted)
+	silent, answering := silentAmong(ctx, wanted)
 	found := peersText(len(wanted), silent, connected, alone)
 	silentAll := len(silent) == len(wanted) && len(connected) == 0
 	if f := h.expectedSilence(ctx, found, silentAll); f != nil && (alone || len(silent) > 0) {
@@ -103,12 +103,18 @@ func peers(ctx context.Context, h *Home) Finding {
 	if hint := h.closedHint(ctx); hint != "" && len(connected) == 0 {
 		return fail(hint, "%s; connections are closed right after the handshake", found)
 	}
-	const remedy = "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside; " +
+	remedy := "check addresses, firewalls and that their nodes run; spdl consortium status asks each from outside; " +
 		"the others' nodes have to let this one in (spdl tx rotate --nodes, p2p.allowed_peers)"
+	stale := staleNames(answering, connected)
+	if len(stale) > 0 {
+		found += "; the node runs with an older look-up: it is not connected to " + strings.Join(stale, ", ")
+		remedy = "the node looks these names up every few seconds, and its log has the resolver's error: compare its " +
+			"/etc/resolv.conf and /etc/hosts with those here, as of a container, or start it again"
+	}
 	switch {
 	case alone, silentAll:
 		return fail(remedy, "%s", found)
-	case len(silent) > 0:
+	case len(silent) > 0, len(stale) > 0:
 		return warn(remedy, "%s", found)
 	}
 	return ok("%s", found)
@@ -145,9 +151,22 @@ func (h *Home) expectedSilence(ctx context.Context, found string, all bool) *Fin
 	return nil
 }
 
+// staleNames returns the nodes that answer at a name, as this process looks it up, and are not among
+// the connected peers of the running node, by id.
+func staleNames(answering []string, connected map[string]string) (stale []string) {
+	for _, address := range answering {
+		id, at, _ := strings.Cut(strings.ToLower(address), "@")
+		host, _, _ := net.SplitHostPort(at)
+		if _, ok := connected[id]; connected != nil && !ok && net.ParseIP(host) == nil {
+			stale = append(stale, at)
+		}
+	}
+	return stale
+}
+
 // silentAmong probes all nodes at once. It returns the addresses of the nodes that do not answer,
-// with the reasons.
-func silentAmong(ctx context.Context, addresses []string) (silent []string) {
+// with the reasons, and of those that do.
+func silentAmong(ctx context.Context, addresses []string) (silent, answering []string) {
 	errs := make([]error, len(addresses))
 	var wg sync.WaitGroup
 	for i, address := range addresses {
@@ -155,12 +174,14 @@ func silentAmong(ctx context.Context, addresses []string) (silent []string) {
 	}
 	wg.Wait()
 	for i, err := range errs {
-		if err != nil {
-			_, at, _ := strings.Cut(addresses[i], "@")
-			silent = append(silent, at+" "+err.Error())
+		if err == nil {
+			answering = append(answering, addresses[i])
+			continue
 		}
+		_, at, _ := strings.Cut(addresses[i], "@")
+		silent = append(silent, at+" "+err.Error())
 	}
-	return silent
+	return silent, answering
 }
 
 // closedHint returns the hint of query.Connections if nodes close the running node's connections

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/p2p/conn"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	cmtstore "github.com/cometbft/cometbft/store"
 	"github.com/cometbft/cometbft/types"
@@ -258,4 +260,55 @@ func TestClosedConnections(t *testing.T) {
 	require.Contains(t, f.Found, "connections are closed right after the handshake")
 	require.Contains(t, f.Remedy, "add aabb to p2p.allowed_peers")
 	require.Contains(t, f.Remedy, "closed by ccdd")
+}
+
+// TestOlderLookUp: a peer answers at its name and the node is not connected to it. A number, or a
+// connected peer, is no older look-up.
+func TestOlderLookUp(t *testing.T) {
+	key := ed25519.GenPrivKey()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.MakeSecretConnection(c, key)
+		}
+	}()
+	id, port := string(p2p.PubKeyToID(key.PubKey())), l.Addr().(*net.TCPAddr).Port
+	const found = "the node runs with an older look-up: it is not connected to localhost:"
+	for _, c := range []struct {
+		host, peers string
+		stale       bool
+	}{
+		{"localhost", `{"peers":[]}`, true},
+		{"127.0.0.1", `{"peers":[]}`, false},
+		{"localhost", `{"n_peers":"1","peers":[{"node_info":{"id":"` + id + `","moniker":"b"}}]}`, false},
+	} {
+		h, _ := stopped(t)
+		h.Config.P2P.PersistentPeers = fmt.Sprintf("%s@%s:%d", id, c.host, port)
+		h.Node = &coretypes.ResultStatus{NodeInfo: p2p.DefaultNodeInfo{DefaultNodeID: "aabb"}}
+		h.Client = fakeNode(t, map[string]string{"net_info": c.peers, "abci_query": answer(t, query.Connections{})})
+		f := one(t, h, "peers")
+		require.Equal(t, c.stale, strings.Contains(f.Found, found), f.Found)
+		if c.stale {
+			require.NotEqual(t, OK, f.Level)
+			require.Contains(t, f.Remedy, "its log has the resolver's error")
+		}
+	}
+}
+
+// TestBlockGap: a node whose peers have dropped its next block cannot catch up, also before its first block, and the
+// remedy is state sync.
+func TestBlockGap(t *testing.T) {
+	h, _ := stopped(t)
+	h.Node = &coretypes.ResultStatus{NodeInfo: p2p.DefaultNodeInfo{DefaultNodeID: "aabb"}}
+	h.Client = fakeNode(t, map[string]string{"abci_query": answer(t, query.Connections{MissingBlock: 1, OldestBlock: 42})})
+	f := one(t, h, "last block")
+	require.Equal(t, Fail, f.Level)
+	require.Contains(t, f.Found, "no peer has block 1, which this node needs next: the oldest that they keep is 42")
+	require.Contains(t, f.Remedy, "spdl reset-state --yes, then CMT_STATESYNC_ENABLE=true")
 }

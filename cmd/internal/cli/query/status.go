@@ -25,7 +25,7 @@ func NodeStatus() *cobra.Command {
 			if err != nil {
 				return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 			}
-			answer := nodeStatus{ResultStatus: s, Hint: closedHint(ctx, c, s)}
+			answer := nodeStatus{ResultStatus: s, Hint: connections(ctx, c).Hint(string(s.NodeInfo.ID()))}
 			if info, err := c.RPC().ABCIInfo(ctx); err == nil {
 				answer.Program = fmt.Sprintf("spdl %s, state machine %d", info.Response.Version, info.Response.AppVersion)
 			}
@@ -39,21 +39,17 @@ func NodeStatus() *cobra.Command {
 }
 
 // nodeStatus is CometBFT's status of a node, the program that the node runs, and what to do if peers close its
-// connections.
+// connections or have dropped the block that it needs.
 type nodeStatus struct {
 	*coretypes.ResultStatus
 	Program string `json:"program,omitempty"` // spdl and its state machine, as the node declares them; "" if it does not
 	Hint    string `json:"hint,omitempty"`
 }
 
-// closedHint returns what the nodes that close the connections of the node with a status mean (query.Connections),
-// "" if there are none.
-func closedHint(ctx context.Context, c *client.Client, s *coretypes.ResultStatus) string {
-	closed, err := c.Connections(ctx)
-	if err != nil {
-		return ""
-	}
-	return closed.Hint(string(s.NodeInfo.ID()))
+// connections returns the node's view of its peers, an empty one if it does not answer.
+func connections(ctx context.Context, c *client.Client) query.Connections {
+	view, _ := c.Connections(ctx)
+	return view
 }
 
 // chainStatus is the application's status with what CometBFT says about the node, which is left out if the node does
@@ -63,7 +59,8 @@ type chainStatus struct {
 	LastBlock  *time.Time `json:"last_block_time,omitempty"` // nil before the first block
 	CatchingUp bool       `json:"catching_up,omitempty"`
 	Peers      *int       `json:"peers,omitempty"`
-	hint       string     // closedHint
+	Gap        string     `json:"gap,omitempty"` // query.Connections.Gap, with its remedy
+	hint       string     // query.Connections.Hint, before the first block
 }
 
 func queryStatus() *cobra.Command {
@@ -75,13 +72,17 @@ func queryStatus() *cobra.Command {
 			if err != nil {
 				return nil, nil, err
 			}
+			view := connections(ctx, c)
 			s := chainStatus{Status: app}
+			if gap, remedy := view.Gap(); gap != "" {
+				s.Gap = gap + ": " + remedy
+			}
 			if node, err := c.RPC().Status(ctx); err == nil {
 				s.CatchingUp = node.SyncInfo.CatchingUp
 				if node.SyncInfo.LatestBlockHeight > 0 {
 					s.LastBlock = &node.SyncInfo.LatestBlockTime
 				} else {
-					s.hint = closedHint(ctx, c, node)
+					s.hint = view.Hint(string(node.NodeInfo.ID()))
 				}
 			}
 			if net, err := c.RPC().NetInfo(ctx); err == nil {
@@ -118,12 +119,14 @@ const blockOverdue = time.Minute
 
 // blockText returns the line about the age of the last block at a time, "" if it is not known.
 func (s chainStatus) blockText(now time.Time) string {
-	if s.LastBlock == nil {
+	if s.LastBlock == nil { // before the first block peersText has the gap
 		return ""
 	}
 	age := now.Sub(*s.LastBlock).Round(time.Second)
 	text := fmt.Sprintf("last block    %v ago", age)
 	switch {
+	case s.Gap != "":
+		text += ": " + command.Plain(s.Gap)
 	case s.CatchingUp:
 		text += ": the node fetches the blocks that it lacks"
 	case age > blockOverdue:

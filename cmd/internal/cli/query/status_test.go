@@ -30,6 +30,12 @@ func TestStatusText(t *testing.T) {
 	s.CatchingUp = true
 	require.Contains(t, text(s), "last block    1m1s ago: the node fetches the blocks that it lacks\n")
 
+	gap, remedy := query.Connections{MissingBlock: 23, OldestBlock: 42}.Gap()
+	s.Gap = gap + ": " + remedy
+	require.Contains(t, text(s), "last block    1m1s ago: no peer has block 23, which this node needs next: the oldest "+
+		"that they keep is 42")
+	require.Contains(t, text(s), "spdl reset-state --yes, then CMT_STATESYNC_ENABLE=true")
+
 	s.Home = &query.Home{Convicted: "duplicate vote at height 7, proven at height 9"}
 	require.Contains(t, text(s), "convicted     duplicate vote at height 7, proven at height 9: the reputation of")
 	s.Home = &query.Home{Resting: true}

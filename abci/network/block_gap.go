@@ -1,0 +1,62 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cometbft/cometbft/blocksync"
+	"github.com/cometbft/cometbft/p2p"
+	cmtsync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
+
+	"github.com/spdl/spdl/abci/query"
+)
+
+const (
+	// reviewInterval is the interval at which a node compares its height with its peers' blocks.
+	reviewInterval = time.Second
+	// gapInterval is the interval at which a node asks its peers for the range of their blocks, and
+	// logs that none has the next one.
+	gapInterval = time.Minute
+	// gapGrace is the time after the start in which a gap is not logged: more peers may connect.
+	gapGrace = 10 * time.Second
+)
+
+// connections returns this node's view of its peers.
+func (n *Network) connections() query.Connections {
+	next, oldest := n.blockGap.Missing()
+	return query.Connections{ClosedBy: n.earlyCloses.closedBy(), MissingBlock: next, OldestBlock: oldest}
+}
+
+// CheckGap returns an error if the node cannot catch up, because its peers have dropped the block
+// that it needs next.
+func (n *Network) CheckGap() error {
+	if gap, _ := n.connections().Gap(); gap != "" {
+		return errors.New(gap)
+	}
+	return nil
+}
+
+// watchBlockGap looks for a gap between this node's blocks and those of its peers, and logs it,
+// until ctx is done.
+func (n *Network) watchBlockGap(ctx context.Context, sw p2p.Switcher) {
+	logged, asked := time.Now().Add(gapGrace-gapInterval), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(reviewInterval):
+		}
+		n.blockGap.Review()
+		if gap, remedy := n.connections().Gap(); gap != "" && time.Since(logged) >= gapInterval {
+			n.log.Error(gap, "remedy", remedy)
+			logged = time.Now()
+		}
+		if time.Since(asked) >= gapInterval {
+			sw.Peers().ForEach(func(peer p2p.Peer) {
+				peer.TrySend(p2p.Envelope{ChannelID: blocksync.BlocksyncChannel, Message: &cmtsync.StatusRequest{}})
+			})
+			asked = time.Now()
+		}
+	}
+}
