@@ -110,7 +110,7 @@ var ErrEmpty = errors.New("no round is closed")
 
 // Read replays a source, as an audit does, and measures models. If the chain has most rounds or
 // more, Read keeps every second, fourth or eighth round, and so on, and always the last. The
-// parameter most must be even; 0 keeps all rounds.
+// parameter most must be even.
 func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress func(audit.Progress)) (*Chain, error) {
 	c := new(Chain)
 	var failed error

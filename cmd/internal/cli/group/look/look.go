@@ -4,7 +4,6 @@ package look
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/cmd/internal/cli/compare"
 	"github.com/spdl/spdl/cmd/internal/cli/doctor"
 	"github.com/spdl/spdl/cmd/internal/cli/explorer"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
@@ -14,5 +13,5 @@ import (
 // Commands returns the commands of the group.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{query.Commands(), query.NodeStatus(), top.Command(), explorer.Command(), doctor.Command(),
-		doctor.Debug(), compare.Command(), compare.TensorBoard()}
+		doctor.Debug()}
 }
