@@ -1,5 +1,5 @@
-// Package cli is the command line. It joins the groups of the help (package group/...), whose
-// commands are packages too, and turns their errors into messages and exit codes.
+// Package cli is the command line. It puts the commands, each group of which is a package, under the titles
+// of the help, and turns their errors into messages and exit codes.
 package cli
 
 import (
@@ -8,12 +8,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/group/consortium"
-	"github.com/spdl/spdl/cmd/internal/cli/group/look"
-	"github.com/spdl/spdl/cmd/internal/cli/group/node"
-	"github.com/spdl/spdl/cmd/internal/cli/group/prove"
-	"github.com/spdl/spdl/cmd/internal/cli/group/start"
+	"github.com/spdl/spdl/cmd/internal/cli/consent"
+	"github.com/spdl/spdl/cmd/internal/cli/consortium"
+	"github.com/spdl/spdl/cmd/internal/cli/doctor"
+	"github.com/spdl/spdl/cmd/internal/cli/dossier"
+	"github.com/spdl/spdl/cmd/internal/cli/explorer"
+	"github.com/spdl/spdl/cmd/internal/cli/genesis"
+	"github.com/spdl/spdl/cmd/internal/cli/keys"
+	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/cli/node"
+	"github.com/spdl/spdl/cmd/internal/cli/plan"
+	"github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/cli/signer"
+	"github.com/spdl/spdl/cmd/internal/cli/testnet"
+	"github.com/spdl/spdl/cmd/internal/cli/top"
+	"github.com/spdl/spdl/cmd/internal/cli/trainer"
+	"github.com/spdl/spdl/cmd/internal/cli/tx"
+	"github.com/spdl/spdl/cmd/internal/cli/verify"
+	"github.com/spdl/spdl/cmd/internal/cli/worker"
 )
 
 // Main runs a command line and returns its exit code. Data goes to out; progress,
@@ -50,11 +64,14 @@ func Root(out, errs io.Writer) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Start here", start.Commands()},
-		{"Node", node.Commands()},
-		{"Consortium", consortium.Commands()},
-		{"Watch", look.Commands()},
-		{"Prove", prove.Commands()},
+		{"Start here", []*cobra.Command{testnet.Commands(), plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
+		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), signer.Command(), node.Config(), node.Backup(),
+			node.Restore(), node.ResetState(), node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
+		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(),
+			consent.Command()}},
+		{"Watch", []*cobra.Command{query.Commands(), query.NodeStatus(), top.Command(), explorer.Command(), doctor.Command(),
+			doctor.Debug()}},
+		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands(), dossier.Command()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, c := range g.commands {
