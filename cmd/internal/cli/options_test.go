@@ -318,8 +318,8 @@ func TestShowValidatorOfASigner(t *testing.T) {
 // TestEveryHelp: every command has a summary that fits its list, an example that names commands and flags which
 // exist, and a help no wider than 80 characters, except for words and examples that are wider alone.
 func TestEveryHelp(t *testing.T) {
-	for program, root := range map[string]*cobra.Command{
-		"spdl": Root(io.Discard, io.Discard), "spdl-figures": figures.Root(io.Discard, io.Discard)} {
+	programs := roots()
+	for program, root := range programs {
 		var walk func(*cobra.Command)
 		walk = func(cmd *cobra.Command) {
 			if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
@@ -336,7 +336,7 @@ func TestEveryHelp(t *testing.T) {
 				require.Contains(t, cmd.Example, path, "an example of another command")
 			}
 			for _, m := range cmdLine.FindAllStringSubmatch(cmd.Example, -1) {
-				checkCommand(t, path+" --help", m[1], strings.Fields(m[2]))
+				checkCommand(t, programs[m[1]], path+" --help: "+m[1], strings.Fields(m[2]))
 			}
 			requireNarrow(t, cmd)
 		}
