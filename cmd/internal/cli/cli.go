@@ -23,7 +23,6 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/query"
 	"github.com/spdl/spdl/cmd/internal/cli/signer"
 	"github.com/spdl/spdl/cmd/internal/cli/testnet"
-	"github.com/spdl/spdl/cmd/internal/cli/top"
 	"github.com/spdl/spdl/cmd/internal/cli/trainer"
 	"github.com/spdl/spdl/cmd/internal/cli/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/verify"
@@ -39,7 +38,7 @@ func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 // foreign holds, by command, words under which other programs have it.
 var foreign = map[string][]string{
 	"testnet": {"localnet", "devnet", "demo"}, "start": {"run", "node"}, "explorer": {"ui", "web", "dashboard"},
-	"doctor": {"check", "health"}, "query": {"get", "show"}, "debug": {"logs"},
+	"doctor": {"check", "health"}, "query": {"get", "show", "top"}, "debug": {"logs"},
 }
 
 // Root returns the whole command line. A variable of the environment may take the place of a flag,
@@ -53,7 +52,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 		"Data go to standard output, all else to standard error. With -o json the data are JSON, and an error is one " +
 		"JSON object."
 	root.Example = "  spdl testnet start --stay --explorer\n" +
-		"        # four nodes train here, with web pages; in a second terminal: spdl top --node ADDRESS\n" +
+		"        # four nodes train here, with web pages; in a second terminal: spdl query status --watch --node ADDRESS\n" +
 		"  spdl plan --epsilon 2\n" +
 		"        # noise, accuracy and hosts, before there is a chain\n" +
 		"  spdl consortium new ./ours --chain-id ours-1 --members a,b,c,d\n" +
@@ -69,7 +68,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 			node.Restore(), node.ResetState(), node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
 		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(),
 			consent.Command()}},
-		{"Watch", []*cobra.Command{query.Commands(), query.NodeStatus(), top.Command(), explorer.Command(), doctor.Command(),
+		{"Watch", []*cobra.Command{query.Commands(), query.NodeStatus(), explorer.Command(), doctor.Command(),
 			doctor.Debug()}},
 		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands(), dossier.Command()}},
 	} {

@@ -197,7 +197,7 @@ func TestHomeSaysWhichNode(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
 	}
 	at("tcp://0.0.0.0:1")
-	for _, args := range []string{"query status", "status", "top --once", "tx leave", "model export",
+	for _, args := range []string{"query status", "status", "query status --watch", "tx leave", "model export",
 		"verify round --trust-height 1 --trust-hash " + strings.Repeat("ab", 32)} {
 		_, stderr, code := spdl(t, append(strings.Fields(args), "--home", dir)...)
 		require.Equal(t, command.Unreachable, code, "%s: %s", args, stderr)

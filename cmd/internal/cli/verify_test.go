@@ -12,7 +12,7 @@ import (
 // TestProofExitCodes: wrong use is 2, what is not proven 1, nobody there 3.
 func TestProofExitCodes(t *testing.T) {
 	empty := t.TempDir()
-	full := filepath.Join(empty, "full.json")
+	full := filepath.Join(empty, "full.npz")
 	require.NoError(t, os.WriteFile(full, nil, 0o600))
 	hash := strings.Repeat("ab", 32)
 	for _, c := range []struct {
