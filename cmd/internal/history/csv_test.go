@@ -16,8 +16,8 @@ import (
 func TestCSV(t *testing.T) {
 	start := time.Unix(1000, 0)
 	c := history.Chain{Rounds: []history.Round{
-		{Record: app.Record{Epoch: 1, Height: 3}, At: 5, Time: start, Took: math.NaN(), Accuracy: math.NaN(), Loss: math.NaN(),
-			Epsilon: math.Inf(1), Reputations: []float64{1, 0.5}, DeltaNorm: 2},
+		{Record: app.Record{Epoch: 1, Height: 3}, At: 5, Time: start, Took: math.NaN(), Accuracy: math.NaN(),
+			Loss: math.NaN(), Epsilon: math.Inf(1), Reputations: []float64{1, 0.5}, DeltaNorm: 2},
 		{Record: app.Record{Epoch: 1, Round: 1, Height: 1 << 40, View: 2, Contributions: []app.Contribution{{Selected: true},
 			{}}}, At: 6, Time: start.Add(1500 * time.Millisecond), Took: 1.5, Accuracy: 0.1, Loss: 1e-9, Epsilon: 2.5,
 			Reputations: []float64{0}},

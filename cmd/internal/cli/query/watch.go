@@ -29,7 +29,7 @@ type watching struct {
 func (o *watching) flags(cmd *cobra.Command) {
 	command.Flag(cmd, &o.participants, "participants", false, "how each participant fared, those in trouble first, what "+
 		"stands against them, and the time left")
-	command.Flag(cmd, &o.again, "watch", false, "show that again and again until Ctrl-C; with -o json a line for each look")
+	command.Flag(cmd, &o.again, "watch", false, "show that again and again until Ctrl-C; -o json prints a line a look")
 	command.Flag(cmd, &o.interval, "interval", time.Second, "time between two looks of --watch")
 }
 
@@ -165,7 +165,7 @@ func (g *Glance) timeLeft() string {
 	case left >= 3600:
 		unit = time.Minute
 	}
-	return fmt.Sprintf("   about %v left, %.2g s a round", time.Duration(left*float64(time.Second)).Round(unit), g.RoundTook)
+	return fmt.Sprintf("   about %v left, %.2g s a round", time.Duration(left*1e9).Round(unit), g.RoundTook)
 }
 
 // epsilon returns the largest spend, with the largest budget.

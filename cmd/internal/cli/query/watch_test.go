@@ -94,8 +94,8 @@ func TestTimeLeft(t *testing.T) {
 // TestFirst: the first lines say whether the net and this node work, how long the training takes and who is in
 // trouble, in this order, before the last round.
 func TestFirst(t *testing.T) {
-	g := &Glance{At: time.Unix(0, 0).UTC(), Unreachable: "refused", RoundTook: 1, Status: query.Status{Round: 3, Rounds: 10,
-		Participants: 4, Home: &query.Home{Worker: query.WorkerStopped}},
+	g := &Glance{At: time.Unix(0, 0).UTC(), Unreachable: "refused", RoundTook: 1, Status: query.Status{Round: 3,
+		Rounds: 10, Participants: 4, Home: &query.Home{Worker: query.WorkerStopped}},
 		Votes: &client.Votes{Silent: []string{`2 "c"`, `3 "d"`}, All: 4}, Last: &app.Record{Round: 2}}
 	said := func(wants ...string) string {
 		var out strings.Builder
@@ -186,7 +186,8 @@ func TestAgainst(t *testing.T) {
 	require.Equal(t, "left out of round 19: Left out of Delta by the rule median.", said[1])
 	var out strings.Builder
 	require.NoError(t, g.text(&out))
-	require.Contains(t, out.String(), "\nagainst 3 node3: points away from Delta in 7 of 20 rounds, last in round 6; reputation 0\n")
+	require.Contains(t, out.String(), "\nagainst 3 node3: points away from Delta in 7 of 20 rounds, last in round 6; "+
+		"reputation 0\n")
 	require.Contains(t, out.String(), "\nagainst 2 node2: no gradient in 3 of 20 rounds")
 	require.NotContains(t, out.String(), "against 1")
 	require.Contains(t, out.String(), "4 included: 3 selected, 1 left out, 0 opposed, 0 rejected, 2 absent\n")
