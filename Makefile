@@ -1,6 +1,8 @@
 # Everything a newcomer, a developer and CI run. `make` alone lists it.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
+# Programs and tests are built alike, so that they share what is compiled.
+export GOFLAGS := -trimpath
 
 GO      ?= go
 BUILD   := build
@@ -22,7 +24,7 @@ help: ## list the targets
 .PHONY: build
 build: ## build/spdl and build/spdl-figures
 	@mkdir -p $(BUILD)
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/ ./cmd/spdl ./cmd/spdl-figures
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BUILD)/ ./cmd/spdl ./cmd/spdl-figures
 
 .PHONY: verify-page
 verify-page: ## the verifier of models for browsers: build/verify-page for any web server, and into the next make build
@@ -38,7 +40,7 @@ check: build lint ## the inner loop: build, vet, linters, short tests of what ch
 	$(TEST) -short ./...
 
 .PHONY: test
-test: ## all tests, some of them with fewer cases than test-long: about 3 minutes
+test: ## all tests, some of them with fewer cases than test-long: about 12 minutes of CPU without a cache
 	$(TEST) ./...
 
 .PHONY: test-long

@@ -28,14 +28,14 @@ const vocabulary, strict = "app/params", "internal/strictjson"
 var forbidden = []string{"github.com/cometbft", "gonum.org", "github.com/spf13", "time", "math/rand", "crypto/rand",
 	"os", "net"}
 
-// fanOut is the max number of our packages that a package imports.
+// fanOut is the max number of our packages that a package imports. Packages of cmd may import more: a program
+// puts others together, and a limit would only cut it into packages of lists.
 const fanOut = 8
 
 // composing lists the packages whose work is to put others together, each with its reason. A limit
 // on them would only cut one concept into several packages.
 var composing = map[string]string{
-	"abci/home":             "all that the files of a home describe: node, chain, data, model, worker and trainer",
-	"cmd/internal/explorer": "all that a node tells, as pages, pictures and model files",
+	"abci/home": "all that the files of a home describe: node, chain, data, model, worker and trainer",
 	"testnet": "localnets: real nodes, their attackers and links, the rounds and accuracy that " +
 		"they report",
 	"testnet/experiment/train": "one training from parameters, data, workers, attackers and a simulated or real net",
@@ -92,8 +92,8 @@ func imports(t *testing.T) map[string][]string {
 }
 
 // TestWalls checks the layers of the packages: pure packages import no forbidden package, and only
-// pure packages of ours; only composing packages import more than fanOut others, and each of them
-// does; every package has a doc comment.
+// pure packages of ours; only composing packages and those of cmd import more than fanOut others, and
+// each composing one does; every package has a doc comment.
 func TestWalls(t *testing.T) {
 	packages := imports(t)
 	for _, pkg := range pure {
@@ -124,7 +124,7 @@ func TestWalls(t *testing.T) {
 		}
 		if _, ok := composing[pkg]; ok {
 			require.Greater(t, len(own), fanOut, "%s need not be listed as a composing pkg", pkg)
-		} else {
+		} else if !strings.HasPrefix(pkg, "cmd/") {
 			require.LessOrEqual(t, len(own), fanOut, "%s imports %v", pkg, own)
 		}
 		require.True(t, documented(t, pkg), "%s has no package comment", pkg)

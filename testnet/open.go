@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/abci/genesis"
@@ -75,23 +74,6 @@ func (n *Net) warnOfAttackers() {
 		n.Warnings = append(n.Warnings, fmt.Sprintf("%d attacker%s, and the rule withstands %d: the model may be ruined",
 			len(nodes), s, f))
 	}
-}
-
-// Faults returns the attacks and the perturbations that a localnet's manifest names, as texts, or
-// none if the folder holds no localnet.
-func Faults(folder string) (attacks, perturbations []string, err error) {
-	if !Made(folder) {
-		return nil, nil, nil
-	}
-	m, err := LoadManifest(filepath.Join(folder, manifestFile))
-	for _, x := range m.Attacks {
-		attacks = append(attacks, fmt.Sprintf("%d=%s", x.Node, x.Kind))
-	}
-	slices.Sort(attacks)
-	for _, x := range m.Perturb {
-		perturbations = append(perturbations, x.String())
-	}
-	return attacks, perturbations, err
 }
 
 // nodeName returns node i's folder and moniker.

@@ -80,25 +80,6 @@ type Perturbation struct {
 	Wrong string `mapstructure:"wrong"`
 }
 
-// String returns the perturbation in one line, with the values that are set.
-func (x Perturbation) String() string {
-	text := fmt.Sprintf("%d=%s after round %d", x.Node, x.Action, x.Round)
-	for _, set := range []struct {
-		name  string
-		value any
-		is    bool
-	}{
-		{"after", x.After, x.After != 0}, {"for", x.For, x.For != 0}, {"peers", x.Peers, len(x.Peers) > 0},
-		{"way", x.Way, x.Way != ""}, {"delay", x.Delay, x.Delay != 0}, {"jitter", x.Jitter, x.Jitter != 0},
-		{"loss", x.Loss, x.Loss != 0}, {"rate", x.Rate, x.Rate != 0},
-	} {
-		if set.is {
-			text += fmt.Sprintf(" %s %v", set.name, set.value)
-		}
-	}
-	return text
-}
-
 // rule returns the rule of the affected links during the perturbation.
 func (x Perturbation) rule() link.Rule {
 	if x.Action == Disconnect {

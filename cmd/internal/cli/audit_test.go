@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	dbm "github.com/cometbft/cometbft-db"
@@ -63,7 +64,11 @@ func TestAudit(t *testing.T) {
 	require.Zero(t, code)
 	require.Contains(t, text, "the chain is what its blocks say, at every height")
 
-	page, _ := chainPage(t, 0, net)
+	points := filepath.Join(t.TempDir(), "net.csv")
+	page, _ := chainPage(t, 0, net, "--csv", points)
+	rows, err := os.ReadFile(points)
+	require.NoError(t, err)
+	require.Len(t, strings.Split(strings.TrimSpace(string(rows)), "\n"), int(1+rounds), "a head, and a row a round")
 	require.Contains(t, page, fmt.Sprintf(", with %d rounds, ", rounds))
 	require.Contains(t, page, r.AppHash)
 

@@ -1,5 +1,5 @@
-// Package cli is the command line. It joins the groups of the help (package group/...), whose
-// commands are packages too, and turns their errors into messages and exit codes.
+// Package cli is the command line. It puts the commands, each group of which is a package, under the titles
+// of the help, and turns their errors into messages and exit codes.
 package cli
 
 import (
@@ -8,12 +8,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/group/consortium"
-	"github.com/spdl/spdl/cmd/internal/cli/group/look"
-	"github.com/spdl/spdl/cmd/internal/cli/group/node"
-	"github.com/spdl/spdl/cmd/internal/cli/group/prove"
-	"github.com/spdl/spdl/cmd/internal/cli/group/start"
+	"github.com/spdl/spdl/cmd/internal/cli/consent"
+	"github.com/spdl/spdl/cmd/internal/cli/consortium"
+	"github.com/spdl/spdl/cmd/internal/cli/doctor"
+	"github.com/spdl/spdl/cmd/internal/cli/dossier"
+	"github.com/spdl/spdl/cmd/internal/cli/explorer"
+	"github.com/spdl/spdl/cmd/internal/cli/genesis"
+	"github.com/spdl/spdl/cmd/internal/cli/keys"
+	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/cli/node"
+	"github.com/spdl/spdl/cmd/internal/cli/plan"
+	"github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/cli/signer"
+	"github.com/spdl/spdl/cmd/internal/cli/testnet"
+	"github.com/spdl/spdl/cmd/internal/cli/trainer"
+	"github.com/spdl/spdl/cmd/internal/cli/tx"
+	"github.com/spdl/spdl/cmd/internal/cli/verify"
+	"github.com/spdl/spdl/cmd/internal/cli/worker"
 )
 
 // Main runs a command line and returns its exit code. Data goes to out; progress,
@@ -25,7 +38,7 @@ func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 // foreign holds, by command, words under which other programs have it.
 var foreign = map[string][]string{
 	"testnet": {"localnet", "devnet", "demo"}, "start": {"run", "node"}, "explorer": {"ui", "web", "dashboard"},
-	"doctor": {"check", "health"}, "query": {"get", "show"}, "debug": {"logs"},
+	"doctor": {"check", "health"}, "query": {"get", "show", "top"}, "debug": {"logs"},
 }
 
 // Root returns the whole command line. A variable of the environment may take the place of a flag,
@@ -39,7 +52,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 		"Data go to standard output, all else to standard error. With -o json the data are JSON, and an error is one " +
 		"JSON object."
 	root.Example = "  spdl testnet start --stay --explorer\n" +
-		"        # four nodes train here, with web pages; in a second terminal: spdl top --node ADDRESS\n" +
+		"        # four nodes train here, with web pages; in a second terminal: spdl query status --watch --node ADDRESS\n" +
 		"  spdl plan --epsilon 2\n" +
 		"        # noise, accuracy and hosts, before there is a chain\n" +
 		"  spdl consortium new ./ours --chain-id ours-1 --members a,b,c,d\n" +
@@ -50,11 +63,14 @@ func Root(out, errs io.Writer) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Start here", start.Commands()},
-		{"Node", node.Commands()},
-		{"Consortium", consortium.Commands()},
-		{"Watch", look.Commands()},
-		{"Prove", prove.Commands()},
+		{"Start here", []*cobra.Command{testnet.Commands(), plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
+		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), signer.Command(), node.Config(), node.Backup(),
+			node.Restore(), node.ResetState(), node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
+		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(),
+			consent.Command()}},
+		{"Watch", []*cobra.Command{query.Commands(), query.NodeStatus(), explorer.Command(), doctor.Command(),
+			doctor.Debug()}},
+		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands(), dossier.Command()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, c := range g.commands {

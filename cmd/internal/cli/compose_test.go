@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/cmd/internal/cli/top"
+	cliquery "github.com/spdl/spdl/cmd/internal/cli/query"
 )
 
 // composed is a service of docker-compose.yml as far as a process can run it.
@@ -169,22 +169,22 @@ func TestComposedNet(t *testing.T) {
 			_ = cmd.Wait()
 		})
 	}
-	var shown top.Glance
+	var shown cliquery.Glance
 	node := "tcp://127.0.10.2:26657"
 	require.Eventually(t, func() bool {
-		out, _, code := spdl(t, "top", "--once", "-o", "json", "--node", node)
-		shown = top.Glance{}
+		out, _, code := spdl(t, "query", "status", "--participants", "-o", "json", "--node", node)
+		shown = cliquery.Glance{}
 		return code == 0 && json.Unmarshal([]byte(out), &shown) == nil && shown.Status.Done && shown.Peers == 3
 	}, 3*time.Minute, 500*time.Millisecond)
 	require.Len(t, shown.Standings, 4)
 	require.Equal(t, uint64(4), shown.Last.Round)
-	text, stderr, code := spdl(t, "top", "--once", "--node", node)
+	text, stderr, code := spdl(t, "query", "status", "--participants", "--node", node)
 	require.Zero(t, code, stderr)
-	require.Contains(t, text, "5 of 5 rounds closed [####################]")
+	require.Contains(t, text, "5 of 5 rounds closed")
 	require.Contains(t, text, "finished")
 	require.NotContains(t, text, "\x1b")
 
-	lines := []string{ // of another node than top's: it may be behind, and have dialled fewer peers yet
+	lines := []string{ // of another node than that one's: it may be behind, and have dialled fewer peers yet
 		`spdl_round{chain_id="spdl-localnet"} 5`, `spdl_finished{chain_id="spdl-localnet"} 1`,
 		`spdl_rounds_closed_total{chain_id="spdl-localnet"} 5`,
 		`cometbft_p2p_peers{chain_id="spdl-localnet"} 3`, `spdl_epsilon_spent{chain_id="spdl-localnet",participant="3"}`,

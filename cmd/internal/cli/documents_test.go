@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/cmd/internal/cli/figures"
@@ -75,8 +76,19 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// roots returns the command tree of each program.
+func roots() map[string]*cobra.Command {
+	all := map[string]*cobra.Command{"spdl": Root(io.Discard, io.Discard),
+		"spdl-figures": figures.Root(io.Discard, io.Discard)}
+	for _, root := range all {
+		root.InitDefaultCompletionCmd()
+	}
+	return all
+}
+
 // TestDocumentedCommands: every command line of the documents names a command and flags that exist.
 func TestDocumentedCommands(t *testing.T) {
+	programs := roots()
 	for name, text := range documents(t) {
 		lines := []string{}
 		for _, block := range fence.FindAllStringSubmatch(text, -1) {
@@ -89,13 +101,13 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 		for _, line := range lines {
 			for _, m := range cmdLine.FindAllStringSubmatch(line, -1) {
-				checkCommand(t, name, m[1], strings.Fields(m[2]))
+				checkCommand(t, programs[m[1]], name+": "+m[1], strings.Fields(m[2]))
 			}
 		}
 	}
 }
 
-func checkCommand(t *testing.T, name, program string, words []string) {
+func checkCommand(t *testing.T, root *cobra.Command, where string, words []string) {
 	t.Helper()
 	for len(words) > 0 && words[0] == "spdl" { // sudo -u spdl spdl init
 		words = words[1:]
@@ -103,18 +115,13 @@ func checkCommand(t *testing.T, name, program string, words []string) {
 	if len(words) == 0 || !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(words[0]) {
 		return
 	}
-	root := Root(io.Discard, io.Discard)
-	if program == "spdl-figures" {
-		root = figures.Root(io.Discard, io.Discard)
-	}
-	root.InitDefaultCompletionCmd()
 	cmd, rest, err := root.Find(words)
-	require.NoError(t, err, "%s: %s %s", name, program, strings.Join(words, " "))
-	require.True(t, cmd.HasParent(), "%s: %s %s", name, program, strings.Join(words, " "))
+	require.NoError(t, err, "%s %s", where, strings.Join(words, " "))
+	require.True(t, cmd.HasParent(), "%s %s", where, strings.Join(words, " "))
 	for _, word := range slices.DeleteFunc(rest, func(w string) bool { return !flagWord.MatchString(w) }) {
 		f := flagWord.FindStringSubmatch(word)[1]
 		known := cmd.Flags().Lookup(f) != nil || cmd.InheritedFlags().Lookup(f) != nil || f == "help"
-		require.True(t, known, "%s: %s %s: no flag %s", name, program, strings.Join(words, " "), word)
+		require.True(t, known, "%s %s: no flag %s", where, strings.Join(words, " "), word)
 	}
 }
 

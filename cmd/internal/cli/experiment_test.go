@@ -26,6 +26,7 @@ func TestExperimentUsage(t *testing.T) {
 		"tolerates f = 0 attackers":  {"experiment", "attacks", "--nodes", "3"},
 		"accepts 1 arg":              {"report"},
 		"--out is x.csv, want":       {"report", ".", "--out", "x.csv"},
+		"--csv is x.html, want":      {"report", ".", "--csv", "x.html"},
 	} {
 		_, stderr, code := spdl(t, args...)
 		require.Equal(t, 2, code, "%v", args)
@@ -63,9 +64,9 @@ func TestExperimentAndReport(t *testing.T) {
 
 // chainPage is the report of a chain's home, which the command must end with a
 // code.
-func chainPage(t *testing.T, want int, home string) (page, stderr string) {
+func chainPage(t *testing.T, want int, home string, flags ...string) (page, stderr string) {
 	t.Helper()
-	stdout, stderr, code := spdl(t, "report", home)
+	stdout, stderr, code := spdl(t, append([]string{"report", home}, flags...)...)
 	require.Equal(t, want, code, stderr)
 	require.Equal(t, filepath.Join(home, "report.html")+"\n", stdout)
 	raw, err := os.ReadFile(filepath.Join(home, "report.html"))

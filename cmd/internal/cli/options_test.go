@@ -208,7 +208,7 @@ func TestHomeSaysWhichNode(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
 	}
 	at("tcp://0.0.0.0:1")
-	for _, args := range []string{"query status", "status", "top --once", "tx leave", "model export",
+	for _, args := range []string{"query status", "status", "query status --watch", "tx leave", "model export",
 		"verify round --trust-height 1 --trust-hash " + strings.Repeat("ab", 32)} {
 		_, stderr, code := spdl(t, append(strings.Fields(args), "--home", dir)...)
 		require.Equal(t, command.Unreachable, code, "%s: %s", args, stderr)
@@ -329,8 +329,8 @@ func TestShowValidatorOfASigner(t *testing.T) {
 // TestEveryHelp: every command has a summary that fits its list, an example that names commands and flags which
 // exist, and a help no wider than 80 characters, except for words and examples that are wider alone.
 func TestEveryHelp(t *testing.T) {
-	for program, root := range map[string]*cobra.Command{
-		"spdl": Root(io.Discard, io.Discard), "spdl-figures": figures.Root(io.Discard, io.Discard)} {
+	programs := roots()
+	for program, root := range programs {
 		var walk func(*cobra.Command)
 		walk = func(cmd *cobra.Command) {
 			if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
@@ -347,7 +347,7 @@ func TestEveryHelp(t *testing.T) {
 				require.Contains(t, cmd.Example, path, "an example of another command")
 			}
 			for _, m := range cmdLine.FindAllStringSubmatch(cmd.Example, -1) {
-				checkCommand(t, path+" --help", m[1], strings.Fields(m[2]))
+				checkCommand(t, programs[m[1]], path+" --help: "+m[1], strings.Fields(m[2]))
 			}
 			requireNarrow(t, cmd)
 		}

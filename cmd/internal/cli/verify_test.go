@@ -12,7 +12,7 @@ import (
 // TestProofExitCodes: wrong use is 2, what is not proven 1, nobody there 3.
 func TestProofExitCodes(t *testing.T) {
 	empty := t.TempDir()
-	full := filepath.Join(empty, "full.json")
+	full := filepath.Join(empty, "full.npz")
 	require.NoError(t, os.WriteFile(full, nil, 0o600))
 	hash := strings.Repeat("ab", 32)
 	for _, c := range []struct {
@@ -39,9 +39,9 @@ func TestProofExitCodes(t *testing.T) {
 		{"model export --format gguf", 2, "gguf"},
 		{"model export --format npz --out m.safetensors", 2, "--format is npz, and --out is m.safetensors, which ends in " +
 			".safetensors: leave one of them out"},
-		{"model export --out m.pt", 2, "--out is m.pt, want a name that ends in .safetensors, .npz, .json, or --format"},
+		{"model export --out m.pt", 2, "--out is m.pt, want a name that ends in .safetensors, .npz, or --format"},
 		{"model export --out " + full, 1, full + " exists already, and nothing is overwritten"},
-		{"model export --format json --out m.pt --node tcp://127.0.0.1:1", 3, "no node answers"},
+		{"model export --format npz --out m.pt --node tcp://127.0.0.1:1", 3, "no node answers"},
 		{"model export --out m.NPZ --node tcp://127.0.0.1:1", 3, "no node answers"},
 		{"model export --epoch 1", 2, "--epoch needs --round"},
 		{"model export --round x", 2, "is no number"},

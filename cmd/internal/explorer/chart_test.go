@@ -65,19 +65,6 @@ func TestAccuracyHasItsRows(t *testing.T) {
 		[]string{grouped(7), grouped(999), grouped(1000), grouped(1234567)})
 }
 
-// TestHeatmapRunsFromLeftToRight: the oldest round is on the left, rounds have numbers below, and a
-// square leads to its round.
-func TestHeatmapRunsFromLeftToRight(t *testing.T) {
-	s := over(t, newFake(12, "x"), Options{})
-	grid := between(t, get(s, "/").Body.String(), `<div class="cells"`, "</svg>")
-	require.Less(t, strings.Index(grid, `<a href="/round/0/0"`), strings.Index(grid, `<a href="/round/0/11"`))
-	require.Contains(t, between(t, grid, `<a href="/round/0/0"`, "</a>"), `translate(0)`)
-	require.Contains(t, between(t, grid, `<a href="/round/0/11"`, "</a>"), `translate(198)`)
-	require.Contains(t, between(t, grid, `<a href="/round/0/10"`, "</a>"), `>10</text>`)
-	require.Contains(t, between(t, grid, `<a href="/round/0/11"`, "</a>"),
-		`<title>round 11, #3: left out, opposed, failed to lead</title>`)
-}
-
 // TestHomeSaysHowLong: progress, the pace of the last rounds, and who leads now.
 func TestHomeSaysHowLong(t *testing.T) {
 	page := get(over(t, newFake(12, "node"), Options{}), "/").Body.String()

@@ -42,7 +42,7 @@ type tabled interface{ tables() []table }
 func (s *Server) csvPages() map[string]func(*http.Request) (content, error) {
 	return map[string]func(*http.Request) (content, error){
 		"/training/{file}": s.home, "/rounds/{file}": s.rounds, "/round/{epoch}/{round}/{file}": s.round,
-		"/participant/{index}/{file}": s.participant, "/elections/{file}": s.elections, "/tx/{hash}/{file}": s.tx,
+		"/participant/{index}/{file}": s.participant, "/elections/{file}": s.elections,
 		"/validators/{file}": s.validators, "/model/{file}": s.model,
 		"/params/{file}": s.paramsPage,
 	}

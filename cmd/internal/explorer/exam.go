@@ -1,27 +1,23 @@
 package explorer
 
 import (
-	"math"
-
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 )
 
-// shownClasses is the max number of classes for which a page shows the confusion matrix.
+// shownClasses is the max number of classes for which a page shows results of each class.
 const shownClasses = 20
 
 // An exam is the result of a model on the test examples of this node.
 type exam struct {
-	Point                   // the round after which the model was measured, with accuracy, loss and number of examples
-	Classes     []classLine // none if there are too many, or if a trainer measured the model
-	Cells       []examCell  // of the confusion matrix
-	Width, Down int         // of its picture
+	Point               // the round after which the model was measured, with accuracy, loss and number of examples
+	Classes []classLine // none if there are too many, or if a trainer measured the model
+	Guesses []int       // a row for each class: how many of its examples the model assigned to each class
 }
 
 // A classLine is a class and the results of its examples.
 type classLine struct {
 	Name            string
-	X, Y            int // of its labels in the picture
 	Examples, Right int
 	Taken           string // the class with which it is confused most often; "" for none
 	Times           int    // the number of examples confused with it
@@ -29,14 +25,6 @@ type classLine struct {
 
 // Share returns the share of the examples that are right, in percent.
 func (c classLine) Share() float64 { return 100 * float64(c.Right) / float64(max(1, c.Examples)) }
-
-// An examCell is the number of examples of one class that the model assigned to a class.
-type examCell struct {
-	X, Y, Count int
-	Of, As      string
-	Level       int // 0 to 9, by the share of the class
-	Right       bool
-}
 
 // exam returns the result of the newest measured model, or nil if none was measured.
 func (t *tail) exam() *exam {
@@ -48,29 +36,20 @@ func (t *tail) exam() *exam {
 	return examOf(*t.newest, t.measuredAt.Round, t.params.Model)
 }
 
-// The side of a cell of the confusion matrix and the width of its labels, in pixels.
-const cellSide, cellLabels = 34, 60
-
 func examOf(e model.Eval, round uint64, m params.Model) *exam {
 	out := &exam{Point: Point{Round: round, Examples: e.Examples, Accuracy: finite(e.Accuracy), Loss: finite(e.Loss)}}
 	n := int(m.Classes)
 	if len(e.Guesses) != n*n || n > shownClasses || n < 2 {
 		return out
 	}
-	out.Width, out.Down = cellLabels+n*cellSide, cellSide+n*cellSide
+	out.Guesses = e.Guesses
 	for of := range n {
 		row := e.Guesses[of*n : (of+1)*n]
-		line := classLine{Name: className(m, of), Right: row[of], X: cellLabels + of*cellSide + cellSide/2,
-			Y: cellSide + of*cellSide + 21}
+		line := classLine{Name: className(m, of), Right: row[of]}
 		for as, count := range row {
 			if line.Examples += count; as != of && count > line.Times {
 				line.Taken, line.Times = className(m, as), count
 			}
-		}
-		for as, count := range row {
-			out.Cells = append(out.Cells, examCell{X: cellLabels + as*cellSide, Y: cellSide + of*cellSide, Count: count,
-				Of: line.Name, As: className(m, as), Right: as == of,
-				Level: int(math.Ceil(9 * float64(count) / float64(max(1, line.Examples))))})
 		}
 		out.Classes = append(out.Classes, line)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// The max numbers of rounds in the heatmap, of rounds in the list, and of blocks.
+// The max numbers of rounds in the chart of reputations, of rounds in the list, and of blocks.
 const drawn, lastRounds, lastBlocks = 48, 10, 5
 
 type homePage struct {
@@ -28,7 +28,6 @@ type homePage struct {
 	Alarms, MoreAlarms      int
 	Tally                   *tally
 	Reputations             []bar // of many
-	Map                     heatmap
 	Rounds                  []Point
 	Names                   map[uint32]string
 	Budget                  float64
@@ -37,7 +36,7 @@ type homePage struct {
 }
 
 func (b homePage) tables() []table {
-	return []table{b.Accuracy.table(), b.Loss.table(), b.Epsilon.table(), b.Reputation.table(), b.Map.table()}
+	return []table{b.Accuracy.table(), b.Loss.table(), b.Epsilon.table(), b.Reputation.table()}
 }
 
 // home shows the training at a glance: curves, alarms, and the last rounds.
@@ -121,7 +120,6 @@ func (b *homePage) alarms(all []Standing) {
 // draw draws the pictures of the rounds.
 func (b *homePage) draw(points []Point) {
 	b.Accuracy, b.Loss, b.Epsilon = chartsOf(points, b.Budget)
-	b.Map = heatmapOf(points[max(0, len(points)-drawn):], b.Standings)
 	b.Rounds = newestFirst(points, lastRounds)
 }
 

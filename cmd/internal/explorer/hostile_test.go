@@ -162,7 +162,7 @@ func TestVisible(t *testing.T) {
 // TestHeaders: every answer of any kind carries them.
 func TestHeaders(t *testing.T) {
 	s := over(t, newFake(6, "x"), Options{})
-	for _, path := range append(everyPage, "/nothing", "/assets/style.css", "/assets/live.js", "/weights/0/2/1",
+	for _, path := range append(everyPage, "/nothing", "/assets/style.css", "/assets/live.js", "/model/confusion.csv",
 		"/v1/openapi.json", "/v1/nothing", "/search?q=0/2") {
 		h := get(s, path).Header()
 		want := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +

@@ -153,14 +153,3 @@ func TestProvenOffenceIsAnIncident(t *testing.T) {
 	vote := proven([]app.Offence{{Misbehavior: 1, Voted: 7, Height: 9}})[0]
 	require.Equal(t, []string{"height 7", "/block/7"}, []string{vote.Rounds(), vote.Address()})
 }
-
-// TestALeaderKeepsItsStar: a cell has the sign of the fate and that of the leader.
-func TestALeaderKeepsItsStar(t *testing.T) {
-	row := heatRow{Standing: Standing{Participant: 5}}
-	p := Point{Leader: 5, included: []uint32{5}, Opposed: []uint32{5}}
-	c := cellOf(p, row)
-	require.Equal(t, []string{"✕", "★"}, []string{c.Sign, c.Lead})
-	p.Opposed = nil
-	c = cellOf(p, row)
-	require.Equal(t, []string{"★", ""}, []string{c.Sign, c.Lead})
-}

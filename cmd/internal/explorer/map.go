@@ -30,6 +30,9 @@ type mapPoint struct {
 	Round              string // address of the gradient's page; "" for Delta
 }
 
+// signs maps each class of a mark to its sign.
+var signs = map[string]string{LeftOut: "–", "opposed": "✕", "small": "~"}
+
 // Sign is the sign of the mark's class, "" if it has none.
 func (p mapPoint) Sign() string { return signs[p.Class] }
 

@@ -10,24 +10,12 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// units is the max number of images on a page: one for each output of the softmax, or for each
-// hidden unit.
-const units = 64
-
-// unit is the picture of one unit of the first layer.
-type unit struct {
-	Index   int
-	Caption string
-	Alt     string
-}
-
 // modelPage shows the model after the last closed round.
 type modelPage struct {
 	query.Status
 	Params                  params.Params
 	At                      *params.RoundID // the round after which the model is; nil if no round is closed
 	Hash                    string
-	Units                   []unit
 	Exam                    *exam  // nil if no model was measured
 	Unmeasured              string // the reason why there is no exam
 	Accuracy, Loss, Epsilon chart  // by round
@@ -35,8 +23,7 @@ type modelPage struct {
 	Export                  string // the command that writes the model's file
 }
 
-// model shows the model after the last closed round, with a picture of each unit of its first
-// layer.
+// model shows the model after the last closed round.
 func (s *Server) model(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {
@@ -51,7 +38,7 @@ func (s *Server) model(r *http.Request) (content, error) {
 		if err != nil {
 			return content{}, err
 		}
-		b.At, b.Hash, b.Units = &at, m.Hash, unitsOf(running.Model)
+		b.At, b.Hash = &at, m.Hash
 		file := fmt.Sprintf("model-%d.safetensors", at.Round)
 		b.Export = fmt.Sprintf("spdl model export --round %d --out %s --node %s", at.Round, file, s.node)
 		b.Verify = s.verifying(r.Context(), "model "+file)
@@ -62,8 +49,9 @@ func (s *Server) model(r *http.Request) (content, error) {
 func (b modelPage) tables() []table {
 	t := table{name: "confusion", header: []string{"class", "taken_for", "examples", "right"}}
 	if b.Exam != nil {
-		for _, c := range b.Exam.Cells {
-			t.add(c.Of, c.As, c.Count, c.Right)
+		for i, count := range b.Exam.Guesses {
+			of, as := i/len(b.Exam.Classes), i%len(b.Exam.Classes)
+			t.add(b.Exam.Classes[of].Name, b.Exam.Classes[as].Name, count, of == as)
 		}
 	}
 	return []table{t}
@@ -72,26 +60,6 @@ func (b modelPage) tables() []table {
 // Epoch and Round are the round after which the model is.
 func (b modelPage) Epoch() uint64 { return b.At.Epoch }
 func (b modelPage) Round() uint64 { return b.At.Round }
-
-// unitsOf returns the pictures of a model's first layer, with captions.
-func unitsOf(m params.Model) (all []unit) {
-	n, side := evaluate.Frame(m)
-	if side == 0 {
-		return nil
-	}
-	what := "weights"
-	if m.Features.Name == params.FeaturesStrokes {
-		what = "stroke picture, not weights,"
-	}
-	for i := range min(n, units) {
-		caption := className(m, i)
-		if m.Kind == params.ModelMLP {
-			caption = fmt.Sprintf("hidden unit %d", i)
-		}
-		all = append(all, unit{i, caption, fmt.Sprintf("%s of %s, %d by %d", what, caption, side, side)})
-	}
-	return all
-}
 
 // className returns the name of a class. For pictures in ten classes it is the digit, as in MNIST.
 func className(m params.Model, class int) string {

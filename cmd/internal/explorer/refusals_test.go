@@ -44,7 +44,7 @@ func TestRefusedIsNotAbsent(t *testing.T) {
 		"examples make at most 5.")
 	require.Contains(t, round.Body.String(), "anybody may have sent that")
 	for path, says := range map[string]string{
-		"/":              `<title>round 1, #3: rejected`,
+		"/":              `! rejected</span> 3`,
 		"/v1/rounds/0/1": `"fate":"refused"`,
 		"/v1/rounds":     `"refused":[3]`,
 		"/participant/3": "lately, by this node",

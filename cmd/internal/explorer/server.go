@@ -223,7 +223,6 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/search", s.search)
 	mux.HandleFunc("/round/{epoch}/{round}/gradient/{index}", s.gradient)
 	mux.HandleFunc("/round/{epoch}/{round}/aggregate", s.aggregate)
-	mux.HandleFunc("/weights/{epoch}/{round}/{unit}", s.weights)
 	mux.HandleFunc("/assets/{name}", serveAsset)
 	s.api(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNotFound) })

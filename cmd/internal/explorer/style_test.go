@@ -59,8 +59,7 @@ func TestContrast(t *testing.T) {
 	for name, scheme := range map[string]map[string]string{"light": light, "dark": dark} {
 		for text, grounds := range map[string]string{
 			"fg": "bg card sunk bad-bg", "soft": "bg card sunk", "accent": "bg card sunk accent-bg",
-			"good": "good-bg", "warn": "warn-bg", "bad": "bad-bg card", "on-deep": "deep-good deep-bad fill-bad fill-refused",
-			"on-good": "fill-good", "on-warn": "fill-warn",
+			"good": "good-bg", "warn": "warn-bg", "bad": "bad-bg card",
 		} {
 			for _, ground := range strings.Fields(grounds) {
 				a, b := luminance(t, scheme[text]), luminance(t, scheme[ground])

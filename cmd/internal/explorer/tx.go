@@ -88,24 +88,13 @@ type txPage struct {
 	At      time.Time       // of the block; zero if the node does not have it
 	Round   *params.RoundID // that it is for
 	Fields  []field
-	Vector  *vector // of a gradient; nil if its shape is unknown
+	Vector  *vector // of a gradient; nil if its length is unknown
 	Pair    *statements
 	Effect  *openProposal // of a proposal that waits, as far as it changes parameters or members
 	Events  []eventLine
 	Raw     string
 	Cut     bool
 	Content string // hash that the signature covers
-}
-
-func (b txPage) tables() []table {
-	if b.Vector == nil {
-		return nil
-	}
-	t := table{name: "histogram", header: []string{"from_grid_steps", "to_grid_steps", "coordinates"}}
-	for _, x := range b.Vector.Bars {
-		t.add(x.From, x.Until, x.Count)
-	}
-	return []table{t}
 }
 
 // tx shows a transaction.

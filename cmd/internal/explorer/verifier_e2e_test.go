@@ -187,17 +187,17 @@ func TestBrowserVerifies(t *testing.T) {
 		require.Equal(t, "refused", state, text)
 	}
 	for name, data := range map[string][]byte{"empty.npz": {}, "bomb.npz": bytes.Repeat([]byte("PK\x03\x04"), 1<<20),
-		"deep.json": []byte("{\n" + strings.Repeat("[", 1<<22))} {
+		"deep.safetensors": append([]byte{0, 0, 64, 0, 0, 0, 0, 0, '{'}, strings.Repeat("[", 1<<22)...)} {
 		state, text := b.choose(write(name, data), "", hash)
 		require.Equal(t, "refused", state, text)
 		require.Contains(t, text, name)
 	}
-	require.NoError(t, os.Truncate(write("long.json", nil), modelfile.MaxBytes+1))
-	state, text = b.choose(filepath.Join(dir, "long.json"), "", hash)
+	require.NoError(t, os.Truncate(write("long.npz", nil), modelfile.MaxBytes+1))
+	state, text = b.choose(filepath.Join(dir, "long.npz"), "", hash)
 	require.Equal(t, "refused", state, text)
 	require.Contains(t, text, "at most 134.2 MB")
 	large, itsHash := largest(t)
-	for _, format := range []string{modelfile.Safetensors, modelfile.JSON} {
+	for _, format := range modelfile.Formats() {
 		data, err := large.Encode(format)
 		require.NoError(t, err)
 		state, text = b.choose(write("large."+format, data), "", itsHash)

@@ -21,20 +21,13 @@ func weighed(round uint64) *app.Record {
 	return r
 }
 
-// TestWeightIsShown: a square, a verdict, a round's tally and a standing say how much a selected
+// TestWeightIsShown: a mark of the map, a verdict, a round's tally and a standing say how much a selected
 // gradient weighed.
 func TestWeightIsShown(t *testing.T) {
 	p := pointOf(weighed(0))
 	p.Offenders = []uint32{0}
-	for i, want := range []struct{ class, title string }{
-		{"offence", "round 0, #0: selected, proven offence, leader"},
-		{"small", "round 0, #1: selected, weight 0.25"},
-		{"opposed", "round 0, #2: selected, weight 0.02, opposed"},
-		{"opposed", "round 0, #3: left out, opposed"},
-	} {
-		c := cellOf(p, heatRow{Standing: Standing{Participant: uint32(i)}})
-		require.Equal(t, want.class, c.Class)
-		require.Equal(t, want.title, c.Title)
+	for i, class := range []string{Selected, "small", "opposed", "opposed"} {
+		require.Equal(t, class, classOf(verdicts(weighed(0), nil, nil, nil)[i]))
 	}
 	got := tallyOf(p, nil)
 	require.Equal(t, []int{3, 1, 2, 2, 1}, []int{got.Selected, got.LeftOut, got.Opposed, got.Small, got.Offences})

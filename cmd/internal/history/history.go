@@ -52,7 +52,6 @@ type Round struct {
 	Accuracy, Loss float64
 	Tested         int
 	Epsilon        float64   // the largest spend; NaN without a ledger
-	Spends         []float64 // by participant
 	Reputations    []float64 // by participant
 	DeltaNorm      float64   // the Euclidean norm of Delta
 }
@@ -110,7 +109,7 @@ var ErrEmpty = errors.New("no round is closed")
 
 // Read replays a source, as an audit does, and measures models. If the chain has most rounds or
 // more, Read keeps every second, fourth or eighth round, and so on, and always the last. The
-// parameter most must be even; 0 keeps all rounds.
+// parameter most must be even.
 func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress func(audit.Progress)) (*Chain, error) {
 	c := new(Chain)
 	var failed error
@@ -212,14 +211,11 @@ func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e E
 	r.Accuracy, r.Loss, r.Epsilon, r.DeltaNorm = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	for i, p := range s.Participants {
 		r.Reputations = append(r.Reputations, float64(p.Reputation)/params.One)
-		spent := math.NaN()
 		if spend, err := query.SpendOf(s, &s.Participants[i]); err == nil && spend.Epsilon != nil {
-			spent = *spend.Epsilon
-			if !(spent <= r.Epsilon) { // r.Epsilon is NaN at first
-				r.Epsilon = spent
+			if !(*spend.Epsilon <= r.Epsilon) { // r.Epsilon is NaN at first
+				r.Epsilon = *spend.Epsilon
 			}
 		}
-		r.Spends = append(r.Spends, spent)
 	}
 	hash := app.ModelHash(s.Model)
 	if !bytes.Equal(hash[:], r.ModelHash) { // the next epoch opened with another model
@@ -243,9 +239,6 @@ func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e E
 	r.Accuracy, r.Loss, r.Tested = measured.Accuracy, measured.Loss, measured.Examples
 	return nil
 }
-
-// ParamsOf returns the parameters of an epoch that the chain has begun.
-func (c *Chain) ParamsOf(epoch uint64) params.Params { return paramsOf(c.State, epoch) }
 
 // paramsOf returns the parameters of an epoch, which may have ended in the block.
 func paramsOf(s *app.State, epoch uint64) params.Params {

@@ -1,4 +1,4 @@
-// Package modelfile writes a trained model to a safetensors, npz or JSON file, with a card that
+// Package modelfile writes a trained model to a safetensors or npz file, with a card that
 // states the model's origin and the proof of that card, and reads such files. Package verify checks
 // them against the chain.
 package modelfile

@@ -13,14 +13,13 @@ import (
 const (
 	Safetensors = "safetensors"
 	NPZ         = "npz"
-	JSON        = "json"
 )
 
-// MaxBytes is the max size of a file: that of the largest model as JSON, with a proof.
+// MaxBytes is the max size of a file.
 const MaxBytes = 128 << 20
 
 // Formats returns the formats.
-func Formats() []string { return []string{Safetensors, NPZ, JSON} }
+func Formats() []string { return []string{Safetensors, NPZ} }
 
 // Tensor is a part of the parameters with its name and shape.
 type Tensor struct {
@@ -120,8 +119,6 @@ func (f *File) Encode(format string) ([]byte, error) {
 		return encodeSafetensors(f, tensors), nil
 	case NPZ:
 		return encodeNPZ(f, tensors)
-	case JSON:
-		return encodeJSON(f, tensors)
 	}
 	return nil, fmt.Errorf("format %q, want one of %s", format, strings.Join(Formats(), ", "))
 }
@@ -137,8 +134,6 @@ func Decode(data []byte) (*File, string, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
 		format, decode = NPZ, decodeNPZ
-	case bytes.HasPrefix(data, []byte("{\n")):
-		format, decode = JSON, decodeJSON
 	case len(data) > 8 && data[8] == '{':
 		format, decode = Safetensors, decodeSafetensors
 	default:

@@ -27,7 +27,8 @@ type question struct {
 	example    string // a command line
 	args       cobra.PositionalArgs
 	ask        func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error)
-	path       Path // nil if the application hash does not cover the answer
+	path       Path      // nil if the application hash does not cover the answer
+	watch      *watching // nil but for the status
 }
 
 // command returns the command. It has --prove if the answer can be proven.
@@ -36,8 +37,11 @@ func (q question) command() *cobra.Command {
 	var prove bool
 	declared := &cobra.Command{Use: q.use, Short: q.short, Example: "  " + q.example, Args: q.args}
 	cmd := command.New(declared, func(r *command.Run, args []string) error {
-		if prove {
+		switch {
+		case prove:
 			return q.prove(r, node, args)
+		case q.watch != nil && (q.watch.again || q.watch.participants):
+			return q.watch.run(r, node)
 		}
 		return q.answer(r, node, args)
 	})
@@ -45,6 +49,11 @@ func (q question) command() *cobra.Command {
 	if q.path != nil {
 		command.Flag(cmd, &prove, "prove", false, "print the value in the state, as protobuf, with its Merkle proof, which "+
 			"spdl verify checks")
+	}
+	if q.watch != nil {
+		q.watch.flags(cmd)
+		cmd.MarkFlagsMutuallyExclusive("prove", "participants")
+		cmd.MarkFlagsMutuallyExclusive("prove", "watch")
 	}
 	return cmd
 }

@@ -64,9 +64,10 @@ type chainStatus struct {
 }
 
 func queryStatus() *cobra.Command {
-	return question{use: "status", example: "spdl query status --node tcp://127.0.0.1:26657",
-		short: "Height, age of the last block, round, leader ranking, peers, application hash",
-		path:  fixed("progress"),
+	return question{use: "status", watch: &watching{},
+		example: "spdl query status --node tcp://127.0.0.1:26657\n  spdl query status --watch --home ./net/node0",
+		short:   "Height, age of the last block, round, leader ranking, peers, application hash",
+		path:    fixed("progress"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			app, err := c.Status(ctx)
 			if err != nil {

@@ -2,17 +2,21 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/cmd/internal/audit"
 	cliaudit "github.com/spdl/spdl/cmd/internal/cli/audit"
-	"github.com/spdl/spdl/cmd/internal/cli/chain"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/cmd/internal/history/page"
@@ -31,28 +35,34 @@ func Command() *cobra.Command {
 			"home of a stopped node, or that\n" +
 			"of a stopped localnet. A chain is replayed from its blocks, as `spdl audit replay` does, and the model of " +
 			"every round is\n" +
-			"measured on the test set of the node's worker, or by its trainer.",
-		Example: "  spdl-figures report build/figures\n  spdl testnet start --home ./net && spdl-figures report ./net",
-		Args:    cobra.ExactArgs(1),
+			"measured on the test set of the node's worker, or by its trainer. --csv writes its rounds for other programs: " +
+			"files of\n" +
+			"several chains have the same columns.",
+		Example: "  spdl-figures report build/figures\n" +
+			"  spdl testnet start --home ./net && spdl-figures report ./net --csv net.csv",
+		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.out, "out", "", "where the page goes (default: DIR/report.html)")
 	command.Flag(cmd, &o.out, "file", "", "the name of --out in release 0.1")
 	cobra.CheckErr(cmd.Flags().MarkHidden("file"))
+	command.Flag(cmd, &o.csv, "csv", "", "CSV file to write, which must not exist: a row for each round of a chain's page")
 	return cmd
 }
 
-type options struct{ out string }
+type options struct{ out, csv string }
 
 func (o *options) run(r *command.Run, args []string) error {
-	if err := command.CheckEnding("out", o.out, "it is an HTML page", ".html", ".htm"); err != nil {
+	if err := cmp.Or(command.CheckEnding("out", o.out, "it is an HTML page", ".html", ".htm"),
+		command.CheckOut("csv", o.csv, "it holds a chain's rounds", ".csv")); err != nil {
 		return err
 	}
 	var text []byte
 	var err, found error
-	if _, ok := chain.Home(args[0]); ok {
-		text, found, err = chainReport(r, args[0])
-	} else {
-		text, err = experiment.Report(args[0])
+	if folder, ok := homeIn(args[0]); ok {
+		text, found, err = o.chainReport(r, args[0], folder)
+	} else if text, err = experiment.Report(args[0]); err == nil && o.csv != "" {
+		err = command.Usage(fmt.Errorf("--csv is of a chain's rounds, and %s holds figures, beside which are their CSV files",
+			args[0]))
 	}
 	if err != nil {
 		return err
@@ -70,46 +80,73 @@ func (o *options) run(r *command.Run, args []string) error {
 	return found
 }
 
-// chainReport returns the page of a stopped node's chain, and the divergence that the replay found,
-// if any.
-func chainReport(r *command.Run, dir string) (text []byte, found, err error) {
-	version, err := command.Build()
+// homeIn returns the home of a chain's node in a folder: the folder itself, or the first home of a
+// localnet.
+func homeIn(dir string) (folder string, ok bool) {
+	if testnet.Made(dir) {
+		dir = filepath.Join(dir, "node0")
+	}
+	_, err := os.Stat(filepath.Join(dir, "config", "genesis.json"))
+	return dir, err == nil
+}
+
+// read replays the chain in the home of a stopped node, and measures its models.
+func read(r *command.Run, folder string) (h *history.Chain, doc *types.GenesisDoc, err error) {
+	c, a, err := home.Load(folder)
 	if err != nil {
 		return nil, nil, err
 	}
-	src, e, err := chain.Open(r, dir, command.Models{})
+	src, err := audit.OpenHome(c)
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%s has no chain yet: its node was never started", folder)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
+	e := home.EvaluatorOf(c, a.Worker)
 	defer e.Close()
 	defer func() { err = errors.Join(err, src.Close()) }()
 	bar := cliaudit.NewBar(r.Err)
-	h, err := history.Read(r.Context, src, e, history.Most, bar.Show)
+	h, err = history.Read(r.Context, src, e, history.Most, bar.Show)
 	bar.End()
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted, no page is written")
 	}
+	return h, src.Genesis(), err
+}
+
+// chainReport returns the page of a stopped node's chain, and the divergence that the replay found,
+// if any. It writes the CSV file, if one is named.
+func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, found, err error) {
+	version, err := command.Build()
 	if err != nil {
 		return nil, nil, err
 	}
-	o := page.Origin{Command: "spdl-figures report " + dir, Version: version, GenesisTime: src.Genesis().GenesisTime}
-	if o.Attacks, err = testnet.Attackers(dir); err != nil {
+	h, doc, err := read(r, folder)
+	if err != nil {
 		return nil, nil, err
 	}
-	if o.GenesisHash, err = genesisHash(dir); err != nil {
+	of := page.Origin{Command: "spdl-figures report " + dir, Version: version, GenesisTime: doc.GenesisTime}
+	if of.Attacks, err = testnet.Attackers(dir); err != nil {
 		return nil, nil, err
 	}
-	text, err = page.Of(h, o)
+	raw, err := os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
+	if err != nil {
+		return nil, nil, err
+	}
+	of.GenesisHash = fmt.Sprintf("%x", sha256.Sum256(raw))
+	if text, err = page.Of(h, of); err != nil {
+		return nil, nil, err
+	}
 	if h.Audit.Divergence != nil { // a nil *Divergence would be a non-nil error
 		found = h.Audit.Divergence
 	}
-	return text, found, err
-}
-
-// genesisHash returns the SHA-256 of the file of a home's genesis, in hexadecimal.
-func genesisHash(dir string) (string, error) {
-	folder, _ := chain.Home(dir)
-	raw, err := os.ReadFile(filepath.Join(folder, "config", "genesis.json"))
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:]), err
+	if o.csv == "" {
+		return text, found, nil
+	}
+	var points bytes.Buffer
+	if err := h.CSV(&points); err != nil {
+		return nil, nil, err
+	}
+	return text, found, command.WriteOut(o.csv, points.Bytes())
 }

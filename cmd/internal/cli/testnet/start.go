@@ -219,7 +219,8 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net,
 		return nil
 	}
 	if !r.JSON {
-		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: %s top --home %s\n", command.Program("spdl"), n.Nodes[0].Home)
+		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: %s query status --watch --home %s\n", command.Program("spdl"),
+			n.Nodes[0].Home)
 	}
 	err := testnet.FollowOn(ctx, n, measure, report.Last(), report.Round)
 	if ctx.Err() != nil {

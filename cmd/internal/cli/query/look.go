@@ -1,4 +1,4 @@
-package top
+package query
 
 import (
 	"context"
@@ -10,11 +10,10 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
-// Glance is the state of a node that top shows.
+// Glance is a look at a node, its net and the participants.
 type Glance struct {
 	At          time.Time         `json:"at"`
 	Moniker     string            `json:"moniker"` // of the node
@@ -30,6 +29,7 @@ type Glance struct {
 	Offences    []app.Offence     `json:"offences"`              // proven, of the participants
 	Trouble     []Trouble         `json:"trouble"`               // what stands against participants, the worst first
 	Votes       *client.Votes     `json:"votes,omitempty"`       // while the chain waits for a block
+	RoundTook   float64           `json:"round_s,omitempty"`     // the median of the last rounds
 	Unreachable string            `json:"unreachable,omitempty"` // why the values are old
 
 	recent []app.Record // the last rounds that were read, oldest first
@@ -75,6 +75,11 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 	}
 	if t, err := c.TimingOf(ctx, r.Epoch, r.Round); err == nil {
 		g.Timing = &t
+	}
+	if before != nil && before.Last != nil && before.Last.Height == r.Height {
+		g.RoundTook = before.RoundTook
+	} else {
+		g.RoundTook = roundTook(ctx, c, r)
 	}
 	g.remember(ctx, c, before)
 	g.Trouble = g.troubles()
@@ -123,58 +128,36 @@ func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
 	return err
 }
 
-// paceRounds is the max number of rounds over which the pace is taken.
-const paceRounds = 10
+// pacedRounds is the max number of rounds whose times count for how long a round takes.
+const pacedRounds = 10
 
-// pace knows the times of the rounds that it was asked about.
-type pace struct {
-	client *client.Client
-	times  map[params.RoundID]time.Time // of the blocks that closed the rounds
-}
-
-// of returns the median time between the last rounds, or 0 if it is unknown. A net that was stopped
-// leaves one long time, which does not count. A node after state sync holds fewer rounds.
-func (p *pace) of(ctx context.Context, last *app.Record) time.Duration {
-	if last == nil {
-		return 0
-	}
-	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
-	defer cancel()
-	kept := map[params.RoundID]time.Time{}
-	var took []time.Duration
-	var after time.Time // of the round after
-	for i := range min(last.Round, paceRounds) + 1 {
-		id := params.RoundID{Epoch: last.Epoch, Round: last.Round - i}
-		at, err := p.at(ctx, id)
+// roundTook returns the median seconds between the last rounds, or 0 if they are unknown.
+func roundTook(ctx context.Context, c *client.Client, last *app.Record) float64 {
+	times := []time.Time{} // of the blocks that closed the rounds, the newest first
+	for i := range min(last.Round, pacedRounds) + 1 {
+		r, err := c.RoundOf(ctx, last.Epoch, last.Round-i)
+		if err != nil { // a node after state sync holds fewer
+			break
+		}
+		height := int64(r.Height)
+		answer, err := c.RPC().Header(ctx, &height)
 		if err != nil {
 			break
 		}
-		if kept[id] = at; i > 0 {
-			took = append(took, after.Sub(at))
-		}
-		after = at
+		times = append(times, answer.Header.Time)
 	}
-	p.times = kept
-	if len(took) == 0 {
-		return 0
-	}
-	slices.Sort(took)
-	return took[len(took)/2]
+	return median(times)
 }
 
-// at returns the time of the block that closed a round.
-func (p *pace) at(ctx context.Context, id params.RoundID) (time.Time, error) {
-	if at, ok := p.times[id]; ok {
-		return at, nil
+// median returns the median seconds between times, the newest of which is the first. A net that was stopped
+// leaves one long time, which does not count.
+func median(times []time.Time) float64 {
+	var took []float64
+	for i := 1; i < len(times); i++ {
+		took = append(took, times[i-1].Sub(times[i]).Seconds())
 	}
-	r, err := p.client.RoundOf(ctx, id.Epoch, id.Round)
-	if err != nil {
-		return time.Time{}, err
+	if slices.Sort(took); len(took) == 0 {
+		return 0
 	}
-	height := int64(r.Height)
-	answer, err := p.client.RPC().Header(ctx, &height)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return answer.Header.Time, nil
+	return took[len(took)/2]
 }

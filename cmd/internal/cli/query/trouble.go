@@ -1,10 +1,11 @@
-package top
+package query
 
 import (
 	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
@@ -20,7 +21,7 @@ type Trouble struct {
 	Reasons     []string `json:"reasons"`
 }
 
-// The max numbers of rounds, and of gradients in them, that top reads to tell what stands against a
+// The max numbers of rounds, and of gradients in them, that are read to tell what stands against a
 // participant.
 const recentRounds, recentGradients = 50, 20_000
 
@@ -107,7 +108,7 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		out = append(out, g.rejected(p.Participant)...)
 	}
 	opposed, absent := count{}, count{}
-	joined := p.Participations > uint64(g.includes(p.Participant)) // before the rounds that top has read
+	joined := p.Participations > uint64(g.includes(p.Participant)) // before the rounds that were read
 	for i := range g.recent {
 		r := &g.recent[i]
 		x := contribution(r, p.Participant)
@@ -207,32 +208,47 @@ func (c *count) say(say func(format string, args ...any), what string) {
 // maxTroubles is the max number of participants whose trouble is shown above the table.
 const maxTroubles = 4
 
-// against returns lines with what stands against up to a number of participants, unless it is no
-// more than a gradient that was left out.
-func against(v *view, most int) (out []line) {
-	names, leads := map[uint32]string{}, map[uint32]string{} // by participant, as the alarms for its turns
-	for _, p := range v.Standings {
-		names[p.Participant] = p.Moniker
-		leads[p.Participant], _ = explorer.Leads(int(p.PassedOver))
+// against returns lines with what stands against participants, unless it is no more than a gradient that
+// was left out.
+func (g *Glance) against() (out []string) {
+	by := map[uint32]query.Standing{}
+	for _, p := range g.Standings {
+		by[p.Participant] = p
 	}
-	shown := slices.DeleteFunc(slices.Clone(v.Trouble), func(t Trouble) bool {
-		return t.Level < 2 && contribution(v.Last, t.Participant) != nil && leads[t.Participant] == explorer.OK
+	shown := slices.DeleteFunc(slices.Clone(g.Trouble), func(t Trouble) bool {
+		alarm, _ := explorer.Leads(int(by[t.Participant].PassedOver))
+		return t.Level < 2 && contribution(g.Last, t.Participant) != nil && alarm == explorer.OK
 	})
-	for _, t := range shown[:min(most, len(shown))] {
-		text := fmt.Sprintf("against %d %s:", t.Participant, oneLine(names[t.Participant], columnRunes))
+	for _, t := range shown[:min(maxTroubles, len(shown))] {
+		reasons := make([]string, len(t.Reasons))
 		for i, reason := range t.Reasons {
-			if i > 0 {
-				text += ";"
-			}
-			text += " " + oneLine(reason, 300)
+			reasons[i] = oneLine(reason, 300)
 		}
-		out = append(out, line{text, tints[t.Level]})
+		out = append(out, fmt.Sprintf("against %d %s: %s", t.Participant, oneLine(by[t.Participant].Moniker, monikerRunes),
+			strings.Join(reasons, "; ")))
 	}
-	if len(shown) == 0 && v.Last != nil && v.Votes == nil {
-		return []line{{"no participant is in trouble", none}}
+	if len(shown) == 0 && g.Last != nil && g.Votes == nil {
+		out = append(out, "no participant is in trouble")
 	}
-	if more := len(shown) - len(out); more > 0 {
-		out = append(out, line{fmt.Sprintf("and against %d more, who come first in the table", more), red})
+	if more := len(shown) - maxTroubles; more > 0 {
+		out = append(out, fmt.Sprintf("and against %d more, who come first in the table", more))
 	}
 	return out
+}
+
+// trouble ranks the trouble of a participant: 3 for a proven offence; 2 for a reputation below a
+// half, a gradient that opposed Delta or was rejected, or missed turns as leader that make it a
+// suspect in the explorer; 1 for fewer missed turns that the explorer watches, or a gradient that
+// was left out or is missing; and 0 for none.
+func trouble(p query.Standing, c *app.Contribution, refused, closed bool) int {
+	alarm, _ := explorer.Leads(int(p.PassedOver))
+	switch {
+	case p.Offences > 0:
+		return 3
+	case p.Reputation < params.One/2, c != nil && c.Opposed, refused && c == nil, alarm == explorer.Suspect:
+		return 2
+	case alarm == explorer.Watch, closed && (c == nil || !c.Selected):
+		return 1
+	}
+	return 0
 }

@@ -1,0 +1,285 @@
+package query
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/caveat"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// watching is what query status says of the participants beside the node, once or again and again.
+type watching struct {
+	participants, again bool
+	interval            time.Duration
+}
+
+func (o *watching) flags(cmd *cobra.Command) {
+	command.Flag(cmd, &o.participants, "participants", false, "how each participant fared, those in trouble first, what "+
+		"stands against them, and the time left")
+	command.Flag(cmd, &o.again, "watch", false, "show that again and again until Ctrl-C; -o json prints a line a look")
+	command.Flag(cmd, &o.interval, "interval", time.Second, "time between two looks of --watch")
+}
+
+func (o *watching) run(r *command.Run, node string) error {
+	if o.interval < 100*time.Millisecond {
+		return command.Usage(fmt.Errorf("--interval is %v, want at least 100ms", o.interval))
+	}
+	c, err := r.Client(node)
+	if err != nil {
+		return err
+	}
+	g, err := look(r.Context, c, nil)
+	if err != nil {
+		return err
+	}
+	if !o.again {
+		return r.Show(g, g.text)
+	}
+	for {
+		if err := g.show(r); err != nil {
+			return err
+		}
+		select {
+		case <-r.Context.Done():
+			return nil
+		case <-time.After(o.interval):
+		}
+		now, err := look(r.Context, c, g)
+		switch {
+		case r.Context.Err() != nil:
+			return nil
+		case err != nil: // the node may answer later
+			old := *g
+			now, old.Unreachable = &old, err.Error()
+		}
+		g = now
+	}
+}
+
+// clearScreen moves a terminal's cursor to its first line, and clears what is below.
+const clearScreen = "\x1b[H\x1b[J"
+
+// show prints a look of several: in place of the last one on a terminal, and after it elsewhere.
+func (g *Glance) show(r *command.Run) error {
+	if r.JSON {
+		return json.NewEncoder(r.Out).Encode(g)
+	}
+	var b strings.Builder
+	if command.IsTerminal(r.Out) {
+		b.WriteString(clearScreen)
+	}
+	if err := g.text(&b); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(r.Out, b.String())
+	return err
+}
+
+// text prints first whether the net and this node work, how long the training takes and who is in trouble; then
+// the last round, and a table of the participants.
+func (g *Glance) text(w io.Writer) error {
+	s := g.Status
+	lines := append([]string{fmt.Sprintf("%s  %s  %s  %d peers  %s", oneLine(s.ChainID, nameRunes),
+		oneLine(g.Moniker, nameRunes), g.At.Format(time.TimeOnly), g.Peers, g.phase())}, g.alarms()...)
+	lines = append(lines, fmt.Sprintf("%d of %d rounds closed%s   height %d, %.1f s ago   epoch %d   %d of %d gradients "+
+		"pending   rule %s   %s", s.Round, s.Rounds, g.timeLeft(), s.Height, g.BlockAge, s.Epoch, s.Pending, s.Participants,
+		oneLine(s.Rule, nameRunes), g.epsilon()))
+	lines = append(lines, g.against()...)
+	if r := g.Last; r != nil {
+		failed := ""
+		if r.View > 0 {
+			failed = fmt.Sprintf(", after %d failed to lead", r.View)
+		}
+		lines = append(lines, fmt.Sprintf("last closed: round %d (the first is 0)   leader %d%s   %d included: %s", r.Round,
+			r.Leader, failed, len(r.Contributions), g.counts()))
+	}
+	for _, l := range lines {
+		fmt.Fprintln(w, l)
+	}
+	return g.table(w)
+}
+
+// phase returns the phase of the training in a few words.
+func (g *Glance) phase() string {
+	switch {
+	case g.CatchingUp:
+		return "catching up"
+	case g.Status.Done:
+		return "finished"
+	case g.Votes != nil:
+		return "NO BLOCK"
+	case g.Status.Phase != "":
+		return fmt.Sprintf("%s, %d committed", g.Status.Phase, g.Status.Committed)
+	}
+	return "training"
+}
+
+// alarms returns what keeps the net or this node from its work.
+func (g *Glance) alarms() (lines []string) {
+	if g.Status.TestChain {
+		lines = append(lines, caveat.TestChain)
+	}
+	if g.Unreachable != "" {
+		lines = append(lines, "NO ANSWER since "+g.At.Format(time.TimeOnly)+", old figures: "+oneLine(g.Unreachable, 100))
+	}
+	if g.Votes != nil {
+		lines = append(lines, oneLine(g.Votes.Standstill(), 250))
+		if g.Peers == 0 {
+			lines = append(lines, "this node: no peer is connected (spdl doctor)")
+		}
+	}
+	if g.Status.Home != nil {
+		for _, l := range g.Status.Home.Lines() {
+			if l.Concern {
+				lines = append(lines, "this node: "+oneLine(l.Name+" "+l.Text, 200))
+			}
+		}
+	}
+	return lines
+}
+
+// timeLeft returns an estimate of the time for the remaining rounds, "" if it is unknown, as
+// while no block comes.
+func (g *Glance) timeLeft() string {
+	s := g.Status
+	if s.Done || s.Round >= s.Rounds || g.RoundTook <= 0 || g.Votes != nil {
+		return ""
+	}
+	left, unit := g.RoundTook*float64(s.Rounds-s.Round), time.Second
+	switch {
+	case left > 1e6*3600:
+		return "   years left"
+	case left >= 3600:
+		unit = time.Minute
+	}
+	return fmt.Sprintf("   about %v left, %.2g s a round", time.Duration(left*1e9).Round(unit), g.RoundTook)
+}
+
+// epsilon returns the largest spend, with the largest budget.
+func (g *Glance) epsilon() string {
+	if g.Status.Epsilon == nil {
+		return "NO DP GUARANTEE"
+	}
+	budget := 0.0
+	for _, p := range g.Spend {
+		budget = max(budget, p.Budget)
+	}
+	return fmt.Sprintf("epsilon %s of %g", accountant.Text(*g.Status.Epsilon), budget)
+}
+
+// counts returns the numbers of participants for each result in the last round.
+func (g *Glance) counts() string {
+	fates, weight := map[string]int{}, 0.0
+	for _, p := range g.Standings {
+		c := contribution(g.Last, p.Participant)
+		fate, _, _ := strings.Cut(g.fate(p.Participant), ":")
+		if fates[fate]++; c != nil {
+			if c.Opposed {
+				fates["opposed"]++
+			}
+			if x := query.WeightOf(g.Last, *c); x != nil {
+				weight += *x
+			}
+		}
+	}
+	together := ""
+	if query.Weighs(g.Last.Rule) {
+		together = fmt.Sprintf(", weight %.2f together", weight)
+	}
+	return fmt.Sprintf("%d selected%s, %d left out, %d opposed, %d rejected, %d absent", fates["selected"], together,
+		fates["left out"], fates["opposed"], fates["rejected"], fates["absent"])
+}
+
+// fate returns the result of a participant's gradient in the last round, with the node's reason if it
+// rejected one.
+func (g *Glance) fate(participant uint32) string {
+	c := contribution(g.Last, participant)
+	switch {
+	case c != nil && c.Selected:
+		return "selected"
+	case c != nil:
+		return "left out"
+	}
+	for _, x := range g.Refused {
+		if x.Signed && x.Participant == participant {
+			return "rejected: " + oneLine(x.Reason, nameRunes)
+		}
+	}
+	return "absent"
+}
+
+// shownRows is the max number of participants in the table: a consortium has 4 to 20.
+const shownRows = 40
+
+// marks show the levels of trouble: an attacker, one that fails to lead or to send, and none.
+var marks = []string{"", "! ", "!! ", "!! "}
+
+// table prints a line for each participant, those with trouble first.
+func (g *Glance) table(w io.Writer) error {
+	spend, level := map[uint32]query.Spend{}, map[uint32]int{}
+	for _, p := range g.Spend {
+		spend[p.Participant] = p
+	}
+	for _, x := range g.Trouble {
+		level[x.Participant] = x.Level
+	}
+	order := slices.Clone(g.Standings)
+	slices.SortStableFunc(order, func(a, b query.Standing) int {
+		return cmp.Or(level[b.Participant]-level[a.Participant], cmp.Compare(a.Reputation, b.Reputation))
+	})
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "#\tmoniker\treputation\tlast round\tweight\toffences\tepsilon\tbudget pays\tgradients")
+	for _, p := range order[:min(shownRows, len(order))] {
+		epsilon, left, weight, fate := "-", "-", "-", g.fate(p.Participant)
+		if a := spend[p.Participant]; a.Epsilon != nil {
+			epsilon = accountant.Text(*a.Epsilon)
+			if a.Left != nil {
+				left = fmt.Sprintf("%d more", *a.Left)
+			}
+		}
+		if c := contribution(g.Last, p.Participant); c != nil {
+			if weight = query.WeightText(query.WeightOf(g.Last, *c)); c.Opposed {
+				fate += ", opposed"
+			}
+		}
+		fmt.Fprintf(t, "%s%d\t%s\t%.3f\t%s\t%s\t%d\t%s\t%s\t%d\n", marks[level[p.Participant]], p.Participant,
+			oneLine(p.Moniker, monikerRunes), float64(p.Reputation)/params.One, fate, weight, p.Offences, epsilon, left,
+			p.Participations)
+	}
+	if more := len(order) - shownRows; more > 0 {
+		fmt.Fprintf(t, "and %d more: spdl query participants\n", more)
+	}
+	return t.Flush()
+}
+
+// The max numbers of characters of a name, and of a participant's name.
+const nameRunes, monikerRunes = 32, 16
+
+// oneLine returns an untrusted text as one short line, without characters that control a terminal,
+// change the direction of text or combine with others.
+func oneLine(text string, runes int) string {
+	out := make([]rune, 0, runes)
+	for _, r := range text {
+		if len(out) == runes {
+			return string(append(out[:runes-1], '…'))
+		}
+		if !unicode.IsPrint(r) || unicode.IsMark(r) {
+			r = unicode.ReplacementChar
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
