@@ -18,6 +18,22 @@ func long(p *params.Params) { p.Training.Rounds, p.Reputation.PassedOver = 400, 
 // gradients, changed by the mutations, after the empty blocks that this takes.
 func closeAfterCommits(t *testing.T, s *app.State, participants []int, mutate ...func(*tx.Gradient)) (out *app.Outcome) {
 	t.Helper()
+	blocks := roundOf(s, participants, mutate...)
+	for range 20 {
+		var err error
+		out, err = s.Execute(app.Block{Height: s.Height + 1, Txs: blocks(s)})
+		require.NoError(t, err)
+		if s = out.State; out.Record != nil {
+			return out
+		}
+	}
+	require.Fail(t, "the round is not closed after 20 heights")
+	return nil
+}
+
+// roundOf returns a function that makes the next block of the open round of s, in which the given
+// participants commit themselves and send gradients, changed by the mutations, as soon as they may.
+func roundOf(s *app.State, participants []int, mutate ...func(*tx.Gradient)) func(*app.State) []*tx.Tx {
 	var gradients, commits []*tx.Tx
 	for _, i := range participants {
 		g := *apptest.Gradient(s, i).Gradient
@@ -27,24 +43,15 @@ func closeAfterCommits(t *testing.T, s *app.State, participants []int, mutate ..
 		gradients = append(gradients, apptest.Sign(i, &g))
 		commits = append(commits, apptest.CommitTo(s, i, gradients[len(gradients)-1]))
 	}
-	for range 20 {
+	return func(s *app.State) []*tx.Tx {
 		height := s.Height + 1
-		txs := s.Commits(height, commits, 0)
 		for _, lead := range s.Progress.Ranking {
 			if a, err := s.DraftAggregate(height, lead, gradients); err == nil {
-				txs = s.Assemble(height, append(gradients, apptest.Sign(int(lead), a)), 0)
-				break
+				return s.Assemble(height, append(gradients, apptest.Sign(int(lead), a)), 0)
 			}
 		}
-		var err error
-		out, err = s.Execute(app.Block{Height: height, Txs: txs})
-		require.NoError(t, err)
-		if s = out.State; out.Record != nil {
-			return out
-		}
+		return s.Commits(height, commits, 0)
 	}
-	require.Fail(t, "the round is not closed after 20 heights")
-	return nil
 }
 
 // observing returns a mutation by which the given participants state what they observed.

@@ -2,10 +2,12 @@ package app_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +24,8 @@ import (
 var (
 	policySearch = flag.Int("policies", 0, "policies that TestPolicies tries for each N and goal, default by the stage")
 	policyRounds = flag.Int("policy-rounds", 0, "rounds in which TestPolicies plays the worst policies, default by the stage")
-	policySizes  = flag.String("policy-sizes", "4,7,10", "values of N of TestPolicies")
+	policySizes  = flag.String("policy-sizes", "", "values of N of TestPolicies, default by the stage")
+	policyMiss   = flag.Float64("policy-miss", -1, "probability that an honest participant misses a round in TestPolicies, default 0 and 0.02")
 )
 
 // policy is what a coalition of f participants does that break no rule for which there is a proof.
@@ -430,8 +433,10 @@ func worst(t *testing.T, n, tries, rounds int, miss float64, goal func(course) f
 }
 
 // TestPolicies: the worst policy that a search finds for a coalition of f makes rounds at most twice
-// as long, leaves no honest participant out of more than a third of them, and leads at most its share
-// and three points more.
+// as long as they are without it, leaves no honest participant out of more than a third of them, and
+// leads at most its share and three points more. The table of ADR 41 is that of
+//
+//	go test ./app -run TestPolicies -v -timeout 3h -policy-sizes 4,7,10,19,31 -policies 24 -policy-rounds 10000 -policy-miss 0
 func TestPolicies(t *testing.T) {
 	goals := []struct {
 		name  string
@@ -439,27 +444,32 @@ func TestPolicies(t *testing.T) {
 	}{{"slow", course.slowdown}, {"silence", course.silenced}, {"lead", course.lead}}
 	tries, rounds := *policySearch, *policyRounds
 	if tries == 0 {
-		tries = stage.Pick(4, 16, 60)
+		tries = stage.Pick(3, 6, 12)
 	}
 	if rounds == 0 {
-		rounds = stage.Pick(60, 200, 600)
+		rounds = stage.Pick(60, 150, 300)
+	}
+	misses := []float64{0, 0.02}
+	if *policyMiss >= 0 {
+		misses = []float64{*policyMiss}
 	}
 	var sizes []int
-	for _, field := range bytes.Split([]byte(*policySizes), []byte(",")) {
+	for field := range strings.SplitSeq(cmp.Or(*policySizes, stage.Pick("4", "4,7", "4,7,10")), ",") {
 		var n int
-		_, err := fmt.Sscan(string(field), &n)
+		_, err := fmt.Sscan(field, &n)
 		require.NoError(t, err)
 		sizes = append(sizes, n)
 	}
 	for _, n := range sizes {
 		share := float64((n-1)/3) / float64(n)
-		for _, miss := range []float64{0, 0.02} {
-			t.Logf("N=%d, misses %.2f, nobody hostile: %v", n, miss, play(t, n, policy{MaxStrikes: 0}, miss, rounds))
+		for _, miss := range misses {
+			honest := play(t, n, policy{}, miss, rounds)
+			t.Logf("N=%d, misses %.2f, nobody hostile: %v", n, miss, honest)
 			for _, g := range goals {
 				p := worst(t, n, tries, min(rounds, 150), miss, g.value)
 				c := play(t, n, p, miss, rounds)
 				t.Logf("N=%d, misses %.2f, %s: %v\n\t%+v", n, miss, g.name, c, p)
-				require.LessOrEqual(t, c.slowdown(), 2.0, "N=%d %s", n, g.name)
+				require.LessOrEqual(t, c.slowdown(), 2*honest.slowdown(), "N=%d %s", n, g.name)
 				require.LessOrEqual(t, c.silenced(), 1.0/3, "N=%d %s", n, g.name)
 				require.LessOrEqual(t, c.lead(), share+0.03+2.0/float64(rounds), "N=%d %s", n, g.name)
 			}

@@ -75,8 +75,8 @@ func (v *vectors) step(t *testing.T, s *app.State, about string, block app.Block
 // because another withholds its gradient.
 func commitVectors(t *testing.T) *vectors {
 	g := apptest.Genesis(4, apptest.Params(4, apptest.CommitReveal, apptest.Budgeted(9),
-		func(p *params.Params) { p.Training.Rounds = 3 }))
-	v, s := newVectors(t, "Three rounds of four participants with commit_reveal. Written by TestChainVectors.", g)
+		func(p *params.Params) { p.Training.Rounds, p.Reputation.PassedOver = 6, 100_000 }))
+	v, s := newVectors(t, "Six rounds of four participants with commit_reveal. Written by TestChainVectors.", g)
 	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, app.Block{Txs: txs}) }
 	step("two commitments", apptest.Commits(s, 1, 2)...)
 	step("the other two: the phase ends", apptest.Commits(s, 0, 3)...)
@@ -92,6 +92,19 @@ func commitVectors(t *testing.T) *vectors {
 	}
 	step("participant 3 commits itself late", apptest.Commit(s, 3))
 	step("round 2, without participant 2, which pays", apptest.Close(s, s.Height+1, 0, 1, 3)...)
+	round := func(about string, extra []*tx.Tx, who []int, mutate ...func(*tx.Gradient)) {
+		blocks := roundOf(s, who, mutate...)
+		for open := s.Progress.Round; s.Progress.Round == open; extra = nil {
+			step(about, append(blocks(s), extra...)...)
+		}
+	}
+	lead := s.Progress.Ranking[0]
+	round("round 3: two say that participant 2 was late, one that participant 1 was; 3 is back", []*tx.Tx{apptest.Sign(3,
+		&tx.Present{Participant: 3, Round: s.Progress.Round, Nonce: 1})}, []int{0, 1, 3},
+		observing([]uint32{2}, nil, 0), observing([]uint32{1, 2}, nil, 3))
+	round("round 4 waits for 3, and not for 2; two say that the leader of round 3 failed", nil, []int{0, 1, 3},
+		observing(nil, []uint32{lead}, 0, 1))
+	round("round 5", nil, apptest.Indices(4))
 	return v
 }
 

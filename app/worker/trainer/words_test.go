@@ -15,7 +15,7 @@ import (
 func TestWordsAreLines(t *testing.T) {
 	const hostile = "ValueError:\nE[2026-11-28|15:00:00.000] all is well\r\x1b[2J\u202e"
 	var said []string
-	l := &lines{say: func(line string) { said = append(said, line) }}
+	l := &lines{say: func(line string) { said = append(said, line) }, allowed: new(allowance)}
 	_, err := l.Write([]byte("a\rb\x1b[2J\tc\n" + "rest\x07"))
 	require.NoError(t, err)
 	l.end()
