@@ -154,7 +154,7 @@ func TestChainVectors(t *testing.T) {
 		file   string
 		rounds uint64
 		make   func(*testing.T) *vectors
-	}{{"chain.json", 5, chainVectors}, {"commit.json", 3, commitVectors}, {"governance.json", 4, governanceVectors}} {
+	}{{"chain.json", 5, chainVectors}, {"commit.json", 6, commitVectors}, {"governance.json", 4, governanceVectors}} {
 		if folder := os.Getenv("SPDL_TEST_VECTORS"); folder != "" {
 			data, err := json.MarshalIndent(c.make(t), "", " ")
 			require.NoError(t, err)

@@ -240,8 +240,13 @@ func (node *Node) make(s *app.State, p app.Participant) error {
 // sign signs a gradient of the vector, and if the node equivocates a second gradient of another
 // vector.
 func (node *Node) sign(s *app.State, p app.Participant, v gradients.Vector) error {
+	task, err := node.App.Local().Await(context.Background(), p.PubKey, nil)
+	if err != nil {
+		return err
+	}
 	for twice := node.Faults.TwoGradients || node.Faults.TwoCommits; ; twice = false {
-		g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode()}
+		g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode(),
+			Late: task.Observed.Late, Failed: task.Observed.Failed}
 		if !s.Params.Election.CommitReveal {
 			g.VrfProof = proof(node, s)
 		}

@@ -168,8 +168,6 @@ func (r *relative) stoppedNet() {
 	} {
 		r.runs("./net/node0", line)
 	}
-	r.says("of the same chain", "./net/node0", "compare ./net/node0 chain.spdl")
-	r.runs("./net/node0", "tensorboard ./net/node0 --out events")
 	r.runs("./net", "report ./net --out report.html")
 	r.serves("./net/workers0", "worker --node tcp://127.0.0.1:1", "waiting for the chain")()
 	r.says("no attack of", "./net/node0", "testnet node")
