@@ -180,7 +180,7 @@ func (r *relative) runningNode() {
 	for _, line := range []string{
 		"query status", "query round", "query neighbours", "query model", "query participants", "query params",
 		"query privacy", "query leader", "query election", "query reputation", "query membership", "query proposals",
-		"query evidence", "query epochs", "query upgrade", "query refusals", "status", "top --once",
+		"query evidence", "query epochs", "query upgrade", "query refusals", "status", "query status --participants",
 		"debug --out debug.tar.gz", "consent", "model export --out m.safetensors",
 		"tx start-epoch --rounds 3 --dry-run", "tx rotate --dry-run", "tx join --dry-run", "tx leave --dry-run",
 		"tx remove 0 --dry-run", "tx restore 0 --dry-run", "tx upgrade next --height 100000 --app-version 99 --dry-run",

@@ -59,7 +59,7 @@ func TestRejectedEarlier(t *testing.T) {
 		Refused: []uint32{6}}}
 	x := seen{points: points}
 	require.Contains(t, x.earlier(6, &app.Record{Round: 4}), "rejected its gradients of rounds 0 to 1; after such rounds")
-	require.Contains(t, x.earlier(6, &app.Record{Round: 9}), "of rounds 0 to 1, 5; rounds wait")
+	require.Contains(t, x.earlier(6, &app.Record{Round: 9}), "of rounds 0 to 1, 5; after such rounds")
 	require.Empty(t, x.earlier(5, &app.Record{Round: 4}))
 	verdicts := []Verdict{{Participant: 6, Fate: Absent}}
 	x.tell(verdicts, &app.Record{Round: 4})
