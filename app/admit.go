@@ -99,9 +99,16 @@ func (s *State) mayLackProof(g *tx.Gradient) bool {
 	return s.Params.Election.CommitReveal && len(g.VrfProof) == 0
 }
 
-// CheckObservations rejects observations that do not name registered participants in increasing order
-// (G9).
+// MaxObserved is the max number of participants in each list of a gradient's observations, so that a
+// round's gradients keep to the room that a block has for them.
+const MaxObserved = 256
+
+// CheckObservations rejects observations that do not name registered participants in increasing order,
+// or name too many (G9).
 func (s *State) CheckObservations(late, failed []uint32) error {
+	if n := max(len(late), len(failed)); n > MaxObserved {
+		return fmt.Errorf("%w: a list of %d, at most %d", ErrObservations, n, MaxObserved)
+	}
 	for _, list := range [][]uint32{late, failed} {
 		for i, index := range list {
 			if uint64(index) >= uint64(len(s.Participants)) || i > 0 && index <= list[i-1] {

@@ -118,10 +118,10 @@ func TestLeaderLosesNoMoreThanItsShare(t *testing.T) {
 }
 
 // TestObservationsAreRegistered: a gradient's observations are registered participants in increasing
-// order (G9).
+// order, and not too many (G9).
 func TestObservationsAreRegistered(t *testing.T) {
 	s := apptest.State(4)
-	for name, list := range map[string][]uint32{"not registered": {4}, "twice": {1, 1}, "not in order": {2, 1}} {
+	for name, list := range map[string][]uint32{"not registered": {4}, "twice": {1, 1}, "not in order": {2, 1}, "too many": make([]uint32, app.MaxObserved+1)} {
 		for _, g := range []*tx.Gradient{{Late: list}, {Failed: list}} {
 			g.Payload, g.VrfProof = apptest.Gradient(s, 0).Gradient.Payload, apptest.Proof(s, 0)
 			require.ErrorIs(t, s.Admit(apptest.Sign(0, g)), app.ErrObservations, name)

@@ -104,10 +104,13 @@ func (o *observer) close(s *app.State, r *app.Record) {
 	o.last = worker.Observed{}
 	if o.seesAll && r != nil {
 		slices.Sort(o.late)
-		o.last = worker.Observed{Late: slices.Compact(o.late), Failed: o.failed(r)}
+		o.last = worker.Observed{Late: first(slices.Compact(o.late)), Failed: first(o.failed(r))}
 	}
 	o.late, o.seesAll = nil, true
 }
+
+// first returns as much of a list as a gradient may have.
+func first(list []uint32) []uint32 { return list[:min(len(list), app.MaxObserved)] }
 
 // failed lists the leaders that failed in the round of r, in increasing order: those with no
 // aggregate twice Straggler after they could make one, and the one that closed the round without a

@@ -91,9 +91,9 @@ func (r *GradientRequest) check() error {
 		return fmt.Errorf("%w: a payload of %d bytes, want at most %d", ErrSigned, len(r.Payload), maxPayload)
 	case momentum > maxMomentum:
 		return fmt.Errorf("%w: a momentum of %d bytes, want at most %d", ErrSigned, momentum, maxMomentum)
-	case max(len(r.Late), len(r.Failed)) > gradients.MaxParticipants:
+	case max(len(r.Late), len(r.Failed)) > app.MaxObserved:
 		return fmt.Errorf("%w: %d late and %d failed participants, want at most %d", ErrSigned, len(r.Late), len(r.Failed),
-			gradients.MaxParticipants)
+			app.MaxObserved)
 	case len(r.Spent) > params.LedgerColumns:
 		return fmt.Errorf("%w: a ledger of %d columns, want at most %d", ErrSigned, len(r.Spent), params.LedgerColumns)
 	case len(r.Unit) > maxUnit:
