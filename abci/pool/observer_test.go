@@ -97,11 +97,11 @@ func TestObserverOfGradients(t *testing.T) {
 		pauses []int
 		late   []uint32
 	}{
-		"at once":                    {[]int{0, 0, 0, 0}, nil},
-		"within the wait":            {[]int{0, 50, 40, 90}, nil},
-		"behind N-f":                 {[]int{0, 0, 0, 110}, []uint32{3}},
-		"two share the wait":         {[]int{0, 0, 300, 50}, nil},
-		"N-f are kept waiting":       {[]int{0, 0, 1100, 0}, []uint32{2, 3}},
+		"at once":              {[]int{0, 0, 0, 0}, nil},
+		"within the wait":      {[]int{0, 50, 40, 90}, nil},
+		"behind N-f":           {[]int{0, 0, 0, 110}, []uint32{3}},
+		"two share the wait":   {[]int{0, 0, 300, 50}, nil},
+		"N-f are kept waiting": {[]int{0, 0, 1100, 0}, []uint32{2, 3}},
 	} {
 		o := newObserved(t)
 		o.round(c.pauses...)
