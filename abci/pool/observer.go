@@ -114,7 +114,8 @@ func first(list []uint32) []uint32 { return list[:min(len(list), app.MaxObserved
 
 // failed lists the leaders that failed in the round of r, in increasing order: those with no
 // aggregate twice Straggler after they could make one, and the one that closed the round without a
-// participant whose gradient was there Straggler before the aggregate.
+// participant whose gradient was there Straggler before the aggregate. An aggregate of a view that
+// passed does not count: one of the view's f+1 proposers is honest, and would have taken a valid one.
 func (o *observer) failed(r *app.Record) (out []uint32) {
 	now := o.now()
 	at := func(view uint32) time.Time {
@@ -130,7 +131,11 @@ func (o *observer) failed(r *app.Record) (out []uint32) {
 		if o.ready.After(opened) {
 			opened = o.ready
 		}
-		if at(uint32(view)).Sub(opened) > 2*o.patience.Straggler {
+		end := at(uint32(view))
+		if view < int(r.View) && view+1 < len(o.views) {
+			end = o.views[view+1]
+		}
+		if end.Sub(opened) > 2*o.patience.Straggler {
 			out = append(out, r.Ranking[view])
 		}
 	}

@@ -157,6 +157,19 @@ func TestObserverOfLeaders(t *testing.T) {
 	o.close(150, 2, 0, 1, 2)
 	require.Equal(t, worker.Observed{Failed: lead}, o.Snapshot().Observed, "it left out a gradient that was there")
 
+	lead = reveal(o, 0, 0, 0, 0)
+	o.add(0, apptest.Close(o.s, o.s.Height+1)[0]) // no proposer takes it
+	for uint64(o.s.Height+1) < apptest.Opens(o.s, 1) {
+		o.at = o.at.Add(250 * time.Millisecond)
+		o.block()
+	}
+	second, err := o.s.DraftAggregate(o.s.Height+1, o.s.Progress.Ranking[1], apptest.Gradients(o.s, 0, 1, 2, 3))
+	require.NoError(t, err)
+	x := apptest.Sign(int(second.Leader), second)
+	o.add(0, x)
+	o.block(append([]*tx.Tx{x}, apptest.Gradients(o.s, 0, 1, 2, 3)...)...)
+	require.Equal(t, worker.Observed{Failed: lead}, o.Snapshot().Observed, "its view passed")
+
 	reveal(o, 0, 0, 0)
 	o.at = o.at.Add(500 * time.Millisecond)
 	o.close(0, 2, 0, 1, 2)

@@ -31,7 +31,7 @@ func TestKill(t *testing.T) {
 func TestKillWithLargeState(t *testing.T) {
 	n := start(t, testnet.Manifest{Validators: 4, Adjust: withHidden(256)})
 	furthest := int64(0)
-	n.killSometimes(stage.Pick(5, 5, 30), func(victim int) {
+	n.killSometimes(stage.Pick(5, 5, 50), func(victim int) {
 		c, _, err := home.Load(n.Net.Nodes[victim].Home)
 		require.NoError(t, err)
 		last, err := databases.CheckStopped(c)

@@ -21,12 +21,13 @@ import (
 
 // Run is one run of a command: the values of the global options and the outputs.
 type Run struct {
-	Context context.Context
-	Home    string // --home or its default, as an absolute path
-	Named   bool   // Home was set by the flag or by SPDL_HOME
-	JSON    bool   // -o json
-	Out     io.Writer
-	Err     io.Writer
+	Context  context.Context
+	Home     string // --home or its default, as an absolute path
+	HomeText string // the same as it was given, for texts
+	Named    bool   // Home was set by the flag or by SPDL_HOME
+	JSON     bool   // -o json
+	Out      io.Writer
+	Err      io.Writer
 
 	flags    *pflag.FlagSet
 	keystore *home.Keystore // of Home, once Keystore was called
@@ -93,7 +94,8 @@ func newRun(cmd *cobra.Command) (*Run, error) {
 	}
 	r.Named, r.JSON = home.Changed, output == "json"
 	var err error
-	r.Home, err = filepath.Abs(home.Value.String())
+	r.HomeText = home.Value.String()
+	r.Home, err = filepath.Abs(r.HomeText)
 	return r, err
 }
 

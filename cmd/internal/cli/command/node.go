@@ -28,13 +28,13 @@ func (r *Run) Address(node string) (string, error) {
 	address, err := home.RPCAddress(r.Home)
 	switch {
 	case node != "" && err == nil && r.Named:
-		r.node, r.asked = node, fmt.Sprintf("--node is %s; the node of %s is at %s", node, r.Home, address)
+		r.node, r.asked = node, fmt.Sprintf("--node is %s; the node of %s is at %s", node, r.HomeText, address)
 		return node, nil
 	case node != "":
 		r.node, r.asked = node, fmt.Sprintf("--node is %s", node)
 		return node, nil
 	case err == nil:
-		r.node, r.asked = address, fmt.Sprintf("%s is where the node of %s listens", address, r.Home)
+		r.node, r.asked = address, fmt.Sprintf("%s is where the node of %s listens", address, r.HomeText)
 		return address, nil
 	case r.Named:
 		return "", err

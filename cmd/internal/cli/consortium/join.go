@@ -145,7 +145,7 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 		}
 	}
 	next := fmt.Sprintf("send the entry to the others; when all entries are in the folder: spdl consortium start %s "+
-		"--home %s", f.Folder, r.Home)
+		"--home %s", f.Folder, r.HomeText)
 	joined := struct {
 		Home  string `json:"home"`
 		Entry string `json:"entry"`
@@ -154,7 +154,7 @@ func (o *joinOptions) run(r *command.Run, args []string) error {
 		Test  int    `json:"test_examples,omitempty"`
 		agreement
 		Next string `json:"next"`
-	}{r.Home, f.Path(o.name, founding.KindEntry), e.Address, train, test, agreementOf(f), next}
+	}{r.HomeText, f.Path(o.name, founding.KindEntry), e.Address, train, test, agreementOf(f), next}
 	return r.Show(joined, func(w io.Writer) error {
 		fmt.Fprintf(w, "home      %s\nentry     %s\nnode      %s\n", joined.Home, joined.Entry, joined.Node)
 		if joined.Train > 0 {
@@ -191,7 +191,7 @@ func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) (made bool,
 	}
 	if entry := f.Path(o.name, founding.KindEntry); exists(entry) {
 		return false, fmt.Errorf("%s is there already, and the home %s is not the one that made it: name that one by "+
-			"--home, or ask who took the name %s", entry, r.Home, o.name)
+			"--home, or ask who took the name %s", entry, r.HomeText, o.name)
 	}
 	c, err := home.NewConfig(o.name, o.listen(), o.address)
 	if err != nil {
@@ -226,7 +226,7 @@ func (o *joinOptions) former(r *command.Run, f *founding.Founding, m founding.Me
 	case err != nil:
 		return nil, err
 	case begun != "":
-		return nil, fmt.Errorf("%s has joined an earlier founding, and %s: name a home of its own for each chain", r.Home,
+		return nil, fmt.Errorf("%s has joined an earlier founding, and %s: name a home of its own for each chain", r.HomeText,
 			begun)
 	case !o.again:
 		return nil, fmt.Errorf("%w; name another home by --home, or --again to leave the other founding with the same keys: "+
@@ -297,7 +297,7 @@ func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Ent
 		}
 	}
 	if o.data == "" && a.Worker.Data == "" && len(a.Worker.Trainer) == 0 {
-		r.Warn(fmt.Sprintf("the home names no data: spdl config set worker.data PATH --home %s (or worker.trainer)", r.Home))
+		r.Warn(fmt.Sprintf("the home names no data: spdl config set worker.data PATH --home %s (or worker.trainer)", r.HomeText))
 	}
 	relays, err := founding.Relays(o.relays)
 	if err != nil {

@@ -71,7 +71,7 @@ func runStart(r *command.Run, args []string) error {
 		return errors.New(p.Waiting)
 	default:
 		p.Next = fmt.Sprintf("when all %s are in the folder: spdl consortium start %s --home %s", plural[kindOf(f)], f.Folder,
-			r.Home)
+			r.HomeText)
 	}
 	if len(p.Wrote) > 0 {
 		p.Next = fmt.Sprintf("send %s to the others; %s", strings.Join(bases(p.Wrote), " and "), p.Next)

@@ -57,7 +57,7 @@ type examined struct {
 func (o *options) run(r *command.Run, _ []string) error {
 	homes := r.Homes()
 	if len(homes) > 1 && o.node != "" {
-		return command.Usage(fmt.Errorf("--node is for one home, and %s holds %d: name one of them with --home", r.Home,
+		return command.Usage(fmt.Errorf("--node is for one home, and %s holds %d: name one of them with --home", r.HomeText,
 			len(homes)))
 	}
 	all := make([]examined, len(homes))

@@ -165,7 +165,7 @@ func signer(r *command.Run) (*config.Config, ed25519.PrivateKey, error) {
 	}
 	if len(signers) == 0 || signers[0].Keys.Signing == nil {
 		return nil, nil, fmt.Errorf("%s has no participant key; a participant's signer signs no dossier and no data sheet",
-			r.Home)
+			r.HomeText)
 	}
 	return c, signers[0].Keys.Signing, nil
 }

@@ -113,12 +113,12 @@ func (o *restoreOptions) run(r *command.Run, args []string) error {
 	}
 	next := fmt.Sprintf("make sure that no other node has these keys, and then: spdl start --home %s; it fetches the "+
 		"blocks, its validator signs nothing until the chain has decided %d blocks without it, and its worker sits out the "+
-		"round that is open", r.Home, home.PauseBlocks)
+		"round that is open", r.HomeText, home.PauseBlocks)
 	made := struct {
 		Home  string   `json:"home"`
 		Files []string `json:"files"`
 		Next  string   `json:"next"`
-	}{r.Home, names, next}
+	}{r.HomeText, names, next}
 	return r.Show(made, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", made.Home, strings.Join(names, "\n       "), made.Next)
 		return err

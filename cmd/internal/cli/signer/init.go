@@ -80,7 +80,7 @@ func (o *initOptions) run(r *command.Run, args []string) error {
 	}
 	return r.Show(report{to, address, settings.Allow}, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "The participant's keys and journal are in %s, and %s has none.\n"+
-			"1. spdl signer --home %s\n2. spdl start --home %s\n", to, r.Home, to, r.Home)
+			"1. spdl signer --home %s\n2. spdl start --home %s\n", to, r.HomeText, to, r.HomeText)
 		return err
 	})
 }
