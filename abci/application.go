@@ -178,8 +178,8 @@ func (a *Application) publish(s *app.State, record *app.Record) {
 	if p := a.pool.Load(); p != nil {
 		p.Advance(s, record)
 	} else {
-		a.pool.Store(pool.New(s, a.options.PoolBytes, pool.Patience{Straggler: a.options.StragglerWait, Whole: a.options.ProposalWait},
-			a.options.Now))
+		wait := pool.Patience{Straggler: a.options.StragglerWait, Whole: a.options.ProposalWait}
+		a.pool.Store(pool.New(s, a.options.PoolBytes, wait, a.options.Now))
 		a.once.Do(func() { close(a.ready) })
 	}
 	own, found := s.Find(a.options.OwnKey)

@@ -37,7 +37,8 @@ func TestLogChanges(t *testing.T) {
 	says(state(0, 1, 0, 0), state(0, 2, 0, 0))
 	says(state(0, 2, 0, 0), state(0, 3, 0, 2),
 		`a participant was late.* round=3 height=9 participant=1 moniker=b strikes=0 own=true`)
-	says(state(0, 3, 2, 0), state(0, 4, 0, 0), `rounds wait for a participant again.* participant=0 moniker=a strikes=0 own=false`)
+	says(state(0, 3, 2, 0), state(0, 4, 0, 0),
+		`rounds wait for a participant again.* participant=0 moniker=a strikes=0 own=false`)
 	convicted := state(0, 4, 0, 0)
 	convicted.Offences = []app.Offence{{Participant: 1, Misbehavior: 1, Voted: 7, Height: 9},
 		{Kind: 1, Round: 3, Height: 9}}

@@ -124,8 +124,8 @@ func (s *State) VRFInput() []byte {
 	return leader.Input(s.ChainID, s.Progress.Epoch, s.Progress.Round, s.Progress.Seed)
 }
 
-// checkProof verifies the VRF proof of a gradient (G5), if it needs or has one. The caller must have checked that the gradient is for the open
-// round, and that its sender is active.
+// checkProof verifies the VRF proof of a gradient (G5), if it needs or has one. The caller must have
+// checked that the gradient is for the open round, and that its sender is active.
 func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	index := t.Gradient.Participant
 	if s.mayLackProof(t.Gradient) {

@@ -16,7 +16,8 @@ func long(p *params.Params) { p.Training.Rounds, p.Reputation.PassedOver = 400, 
 
 // closeAfterCommits closes the open round of a chain with commit_reveal with the given participants'
 // gradients, changed by the mutations, after the empty blocks that this takes.
-func closeAfterCommits(t *testing.T, s *app.State, participants []int, mutate ...func(*tx.Gradient)) (out *app.Outcome) {
+func closeAfterCommits(t *testing.T, s *app.State, participants []int,
+	mutate ...func(*tx.Gradient)) (out *app.Outcome) {
 	t.Helper()
 	blocks := roundOf(s, participants, mutate...)
 	for range 20 {
@@ -121,7 +122,8 @@ func TestLeaderLosesNoMoreThanItsShare(t *testing.T) {
 // order, and not too many (G9).
 func TestObservationsAreRegistered(t *testing.T) {
 	s := apptest.State(4)
-	for name, list := range map[string][]uint32{"not registered": {4}, "twice": {1, 1}, "not in order": {2, 1}, "too many": make([]uint32, app.MaxObserved+1)} {
+	for name, list := range map[string][]uint32{"not registered": {4}, "twice": {1, 1}, "not in order": {2, 1},
+		"too many": make([]uint32, app.MaxObserved+1)} {
 		for _, g := range []*tx.Gradient{{Late: list}, {Failed: list}} {
 			g.Payload, g.VrfProof = apptest.Gradient(s, 0).Gradient.Payload, apptest.Proof(s, 0)
 			require.ErrorIs(t, s.Admit(apptest.Sign(0, g)), app.ErrObservations, name)

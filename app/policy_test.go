@@ -23,9 +23,9 @@ import (
 
 var (
 	policySearch = flag.Int("policies", 0, "policies that TestPolicies tries for each N and goal, default by the stage")
-	policyRounds = flag.Int("policy-rounds", 0, "rounds in which TestPolicies plays the worst policies, default by the stage")
+	policyRounds = flag.Int("policy-rounds", 0, "rounds of the worst policies in TestPolicies, default by the stage")
 	policySizes  = flag.String("policy-sizes", "", "values of N of TestPolicies, default by the stage")
-	policyMiss   = flag.Float64("policy-miss", -1, "probability that an honest participant misses a round in TestPolicies, default 0 and 0.02")
+	policyMiss   = flag.Float64("policy-miss", -1, "probability in TestPolicies that an honest participant misses a round")
 )
 
 // policy is what a coalition of f participants does that break no rule for which there is a proof.
@@ -41,9 +41,9 @@ type policy struct {
 	Silent, Omit                               float64 // its leaders let their view pass, and leave out f participants
 	LeadDelay                                  int     // heights that its leaders wait
 	MaxFaults                                  uint32  // leaders with more faults behave
-	SameVictims                                bool    // it leaves out the same participants, or those that took part least
+	SameVictims                                bool    // it leaves out the same participants or those least present
 	Present, LateCommits                       float64 // its members say that they are back; commit in the reveal phase
-	Grind                                      bool    // members whose output would win do not commit if the seed is then better
+	Grind                                      bool    // members that would win do not commit if the seed is then better
 	Slander                                    bool    // its gradients accuse all honest participants
 }
 
@@ -51,7 +51,8 @@ func randomPolicy(r *rand.Rand) policy {
 	p := []float64{0, 0, 0.1, 0.3, 1}
 	one := func() float64 { return p[r.IntN(len(p))] }
 	most := []uint32{0, 1, 3, 6, 20}
-	return policy{one(), one(), one(), one(), 1 + r.IntN(5), 1 + r.IntN(5), r.IntN(2) == 0, r.IntN(2) == 0, most[r.IntN(5)],
+	return policy{one(), one(), one(), one(), 1 + r.IntN(5), 1 + r.IntN(5), r.IntN(2) == 0, r.IntN(2) == 0,
+		most[r.IntN(5)],
 		one(), one(), one(), one(), r.IntN(4), most[r.IntN(5)], r.IntN(2) == 0, one(), one(), r.IntN(2) == 0, r.IntN(2) == 0}
 }
 
@@ -436,7 +437,8 @@ func worst(t *testing.T, n, tries, rounds int, miss float64, goal func(course) f
 // as long as they are without it, leaves no honest participant out of more than a third of them, and
 // leads at most its share and three points more. The table of ADR 41 is that of
 //
-//	go test ./app -run TestPolicies -v -timeout 3h -policy-sizes 4,7,10,19,31 -policies 24 -policy-rounds 10000 -policy-miss 0
+//	go test ./app -run TestPolicies -v -timeout 3h -policy-sizes 4,7,10,19,31 -policies 24 \
+//		-policy-rounds 10000 -policy-miss 0
 func TestPolicies(t *testing.T) {
 	goals := []struct {
 		name  string

@@ -31,5 +31,6 @@ func (p presentOp) apply(s *State, _ *tx.Tx) {
 }
 
 func (p presentOp) describe() Description {
-	return Description{Summary: fmt.Sprintf("%d is back", p.Participant), Attributes: []Attribute{{"round", number(p.Round)}}}
+	return Description{Summary: fmt.Sprintf("%d is back", p.Participant),
+		Attributes: []Attribute{{"round", number(p.Round)}}}
 }

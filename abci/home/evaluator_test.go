@@ -26,7 +26,8 @@ func TestEvaluatorByTrainer(t *testing.T) {
 	}}
 	x := []float64{0.1, -0.2, 0.3, 0, 0.5, -0.1}
 	home := func(program ...string) *Evaluator {
-		e := EvaluatorOf(config.DefaultConfig().SetRoot(t.TempDir()), WorkerConfig{Trainer: program, TrainerTimeout: 20 * time.Second, Parts: 1,
+		c := config.DefaultConfig().SetRoot(t.TempDir())
+		e := EvaluatorOf(c, WorkerConfig{Trainer: program, TrainerTimeout: 20 * time.Second, Parts: 1,
 			TrainerRead: []string{filepath.Join(filepath.Dir(study), "../python")}}) // spdl_trainer
 		t.Cleanup(e.Close)
 		return e

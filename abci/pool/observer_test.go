@@ -23,9 +23,8 @@ type observed struct {
 }
 
 func newObserved(t *testing.T) *observed {
-	o := &observed{T: t, at: time.Unix(1_700_000_000, 0), s: apptest.State(4, apptest.CommitReveal, func(p *params.Params) {
-		p.Training.Rounds = 50
-	})}
+	o := &observed{T: t, at: time.Unix(1_700_000_000, 0), s: apptest.State(4, apptest.CommitReveal,
+		func(p *params.Params) { p.Training.Rounds = 50 })}
 	o.Pool = New(o.s, 0, Patience{Straggler: 100 * time.Millisecond, Whole: time.Second}, func() time.Time { return o.at })
 	o.round(0, 0, 0, 0) // of which the node has not seen the beginning
 	require.Empty(t, o.Snapshot().Observed)
@@ -159,7 +158,7 @@ func TestObserverOfLeaders(t *testing.T) {
 
 	lead = reveal(o, 0, 0, 0, 0)
 	o.add(0, apptest.Close(o.s, o.s.Height+1)[0]) // no proposer takes it
-	for uint64(o.s.Height+1) < apptest.Opens(o.s, 1) {
+	for o.s.Height+1 < apptest.Opens(o.s, 1) {
 		o.at = o.at.Add(250 * time.Millisecond)
 		o.block()
 	}

@@ -102,8 +102,8 @@ type Home struct {
 	Convicted string `json:"convicted,omitempty"`
 	// Resting is whether rounds close without waiting for the participant, because it was late.
 	Resting bool `json:"resting,omitempty"`
-	// RestEnds is the first round that waits again for the resting participant; nil if it does not rest, or if the epoch ends
-	// before that round.
+	// RestEnds is the first round that waits again for the resting participant; nil if it does not rest, or if
+	// the epoch ends before that round.
 	RestEnds *uint64 `json:"rest_ends,omitempty"`
 }
 

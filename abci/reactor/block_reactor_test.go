@@ -99,7 +99,7 @@ type collector struct {
 func (c *collector) PoolTx(h [32]byte) *tx.Tx   { return c.held[h] }
 func (c *collector) HashOf(raw []byte) [32]byte { return txHash(raw) }
 func (c *collector) State() *app.State {
-	return &app.State{Height: uint64(c.rs.Height - 1), Progress: app.Progress{BlockBytes: int64(c.whole.ByteSize())}}
+	return &app.State{Height: uint64(c.rs.Height - 1), Progress: app.Progress{BlockBytes: c.whole.ByteSize()}}
 }
 func (c *collector) offer(p *neighbour, m *CompactBlock) {
 	require.NoError(c, c.onGossip(p, &BlockGossip{Block: sent(c, m)}))

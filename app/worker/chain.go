@@ -31,8 +31,9 @@ type Task struct {
 
 // Observed is what a node observed, by its own clock, in the round before the open one.
 type Observed struct {
-	Late   []uint32 `json:"late,omitempty"`   // participants whose commitment or gradient came late
-	Failed []uint32 `json:"failed,omitempty"` // leaders that let their view pass, or left out a gradient that was there in time
+	Late []uint32 `json:"late,omitempty"` // participants whose commitment or gradient came late
+	// Failed are the leaders that let their view pass, or left out a gradient that was there in time.
+	Failed []uint32 `json:"failed,omitempty"`
 }
 
 // Phase says which transaction an open round takes from a participant. Without commit_reveal the

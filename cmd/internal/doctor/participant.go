@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// After silentRounds rounds without a gradient of a participant doctor looks for the reason. maxRounds is the max number of rounds that are searched for its last gradient.
+// After silentRounds rounds without a gradient of a participant doctor looks for the reason. maxRounds is the
+// max number of rounds that are searched for its last gradient.
 const (
 	silentRounds = 3
 	maxRounds    = 64

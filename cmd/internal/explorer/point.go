@@ -67,14 +67,6 @@ func pointOf(r *app.Record) Point {
 	return p
 }
 
-// weight returns the weight of a participant's gradient, or nil if it is unknown.
-func (p Point) weight(participant uint32) *float64 {
-	if i := slices.Index(p.included, participant); i >= 0 && p.weights != nil {
-		return &p.weights[i]
-	}
-	return nil
-}
-
 // brief returns the point as /v1 answers it, with lists cut to the default length of an answer. The
 // round's verdicts have all participants.
 func (p Point) brief() Point {

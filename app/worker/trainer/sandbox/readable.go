@@ -70,7 +70,8 @@ func (c *command) readablePaths(data string, s Settings) (paths, secrets []strin
 	}
 	if inside, err := isInsideAny(program, readable); err != nil || !inside {
 		return nil, nil, errors.Join(err, fmt.Errorf("%w: the trainer's program %s is %s, which the trainer may not read: "+
-			"begin worker.trainer with an interpreter that lies outside of the trainer's folder, or name this one or its folder "+
+			"begin worker.trainer with an interpreter that lies outside of the trainer's folder, or name this one or its "+
+			"folder "+
 			"in worker.trainer_read", ErrSettings, c.argv[0], program))
 	}
 	return paths, secrets, nil

@@ -297,7 +297,8 @@ func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Ent
 		}
 	}
 	if o.data == "" && a.Worker.Data == "" && len(a.Worker.Trainer) == 0 {
-		r.Warn(fmt.Sprintf("the home names no data: spdl config set worker.data PATH --home %s (or worker.trainer)", r.HomeText))
+		r.Warn(fmt.Sprintf("the home names no data: spdl config set worker.data PATH --home %s (or worker.trainer)",
+			r.HomeText))
 	}
 	relays, err := founding.Relays(o.relays)
 	if err != nil {

@@ -212,7 +212,8 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net,
 		case r.JSON:
 		case r.Named:
 			fmt.Fprintf(r.Err, "to look at it again: %s testnet start --home %s --stay --explorer\n"+
-				"all of it on one page: %s report %s\n", command.Program("spdl"), r.HomeText, command.Program("spdl-figures"), r.HomeText)
+				"all of it on one page: %s report %s\n", command.Program("spdl"), r.HomeText,
+				command.Program("spdl-figures"), r.HomeText)
 		default:
 			fmt.Fprintf(r.Err, "to look at such a net: %s testnet start --stay --explorer\n", command.Program("spdl"))
 		}
