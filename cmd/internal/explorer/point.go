@@ -1,7 +1,6 @@
 package explorer
 
 import (
-	"slices"
 	"time"
 
 	"github.com/spdl/spdl/abci/query"
