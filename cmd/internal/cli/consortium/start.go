@@ -64,7 +64,7 @@ func runStart(r *command.Run, args []string) error {
 		if c.P2P.ListenAddress == "" && len(f.Relays()) == 0 {
 			r.Warn("this node listens nowhere, and no entry names a relay: it reaches members that listen, and no other")
 		}
-		if err := p.install(c, a, f); err != nil {
+		if err := p.install(r, c, a, f); err != nil {
 			return err
 		}
 	case len(p.Wrote) == 0:
@@ -145,7 +145,7 @@ func advance(r *command.Run, m founding.Member, folder string) (p progress, f *f
 }
 
 // install writes the genesis into the home, in place of one whose chain has not begun there.
-func (p *progress) install(c *config.Config, a home.AppConfig, f *founding.Founding) error {
+func (p *progress) install(r *command.Run, c *config.Config, a home.AppConfig, f *founding.Founding) error {
 	file, dir := c.GenesisFile(), c.RootDir
 	genesis, err := f.Genesis()
 	if err != nil {
@@ -154,7 +154,8 @@ func (p *progress) install(c *config.Config, a home.AppConfig, f *founding.Found
 	if err := founding.Install(file, genesis, func() (string, error) { return home.StoredProgressIn(c, a) }); err != nil {
 		return err
 	}
-	p.Genesis, p.SHA256 = file, fmt.Sprintf("%x", sha256.Sum256(genesis))
+	p.Genesis = filepath.Join(r.HomeText, "config", filepath.Base(file))
+	p.SHA256 = fmt.Sprintf("%x", sha256.Sum256(genesis))
 	for _, e := range f.Entries {
 		if e.Address != "" {
 			p.Peers = append(p.Peers, e.Address)
@@ -165,7 +166,8 @@ func (p *progress) install(c *config.Config, a home.AppConfig, f *founding.Found
 			return err
 		}
 	}
-	p.Next = fmt.Sprintf("compare the hash with the other members by telephone; if all have it: spdl start --home %s", dir)
+	p.Next = fmt.Sprintf("compare the hash with the other members by telephone; if all have it: spdl start --home %s",
+		r.HomeText)
 	return nil
 }
 
