@@ -45,6 +45,18 @@ var events = map[string]func(before state, now step) bool{
 		return len(now.State.Participants) > len(before.Participants)
 	},
 	"ties": func(_ state, now step) bool { return now.State.Tied },
+	"late commitments": func(_ state, now step) bool {
+		return now.Ok && slices.ContainsFunc(now.State.Commitments, func(c commitment) bool { return c.Draw == none })
+	},
+	"vain Presents": func(before state, now step) bool {
+		return now.Ok && slices.ContainsFunc(now.Block.Ops, func(op operation) bool {
+			if op.Kind != "present" || op.Epoch != now.State.Epoch {
+				return false
+			}
+			p, next := now.State.Participants[op.By], now.State.Closed+1
+			return p.Rests > next && next < p.Presented+1<<p.Strikes
+		})
+	},
 }
 
 // changes are what a step can do to a participant.
@@ -54,11 +66,20 @@ var changes = map[string]func(before, after participant) bool{
 	"validators taken": func(before, after participant) bool {
 		return after.Active && before.Validator != none && after.Validator == none
 	},
-	"inactive":              func(before, after participant) bool { return before.Absence < 9 && after.Absence >= 9 },
-	"returns":               func(before, after participant) bool { return before.Absence >= 9 && after.Absence < 9 },
-	"probe ends inactivity": func(before, after participant) bool { return before.Absence >= after.Absence+3 },
-	"restored":              func(before, after participant) bool { return before.SettledHeight < after.SettledHeight },
-	"passed over":           func(before, after participant) bool { return before.PassedOver < after.PassedOver },
+	"restored": func(before, after participant) bool { return before.SettledHeight < after.SettledHeight },
+	"faults":   func(before, after participant) bool { return before.PassedOver < after.PassedOver },
+	"second faults": func(before, after participant) bool {
+		return before.PassedOver > 0 && before.PassedOver < after.PassedOver
+	},
+	"strikes":        func(before, after participant) bool { return before.Strikes < after.Strikes },
+	"second strikes": func(before, after participant) bool { return before.Strikes > 0 && before.Strikes < after.Strikes },
+	"strikes beyond the last": func(before, after participant) bool {
+		return before.Strikes == 10 && before.Rests < after.Rests
+	},
+	"Presents": func(before, after participant) bool { return before.Presented < after.Presented },
+	"second Presents": func(before, after participant) bool {
+		return before.Presented > 0 && before.Presented < after.Presented
+	},
 }
 
 func (s step) withdraws() bool {

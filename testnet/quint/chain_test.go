@@ -18,7 +18,8 @@ import (
 
 const (
 	none    = -1
-	order   = 7 // the ledger's order at which a budget pays for gradients
+	forged  = -2 // a VRF proof that does not hold
+	order   = 7  // the ledger's order at which a budget pays for gradients
 	payment = 8000
 )
 
@@ -52,6 +53,22 @@ func output(proof []byte) []byte {
 		panic("not a proof")
 	}
 	return out[:]
+}
+
+// proof returns the proof of an output of the model.
+func proof(draw int) []byte {
+	switch draw {
+	case none:
+		return nil
+	case forged:
+		return outputs()[0]
+	}
+	return outputs()[draw]
+}
+
+// draw returns the number of a VRF output, none for no output.
+func draw(out []byte) int {
+	return slices.IndexFunc(outputs(), func(proof []byte) bool { return bytes.Equal(output(proof), out) })
 }
 
 func public(key ed25519.PrivateKey) []byte { return key.Public().(ed25519.PublicKey) }
@@ -110,7 +127,13 @@ func newKeyring() *keyring {
 func newChain(t *trace, k *keyring) (*chain, error) {
 	first := t.States[0].State
 	s, err := app.NewState(apptest.ChainID, 1, -1, genesis(paramsOf(first.Config), founding()[fmt.Sprint(first.Ranking)]))
-	return &chain{app: s, trace: t, ids: map[int][]byte{}, serial: map[string]int{}, keys: k}, err
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range first.Participants { // strikes and faults of rounds before the trace
+		s.Participants[i].Strikes, s.Participants[i].PassedOver = p.Strikes, p.PassedOver
+	}
+	return &chain{app: s, trace: t, ids: map[int][]byte{}, serial: map[string]int{}, keys: k}, nil
 }
 
 // state returns the application's state in the words of the model. The parameters are the model's.
@@ -118,11 +141,11 @@ func (c *chain) state(model state) state {
 	s := c.app
 	p := s.Progress
 	out := state{Height: s.Height, Closed: s.Closed(), Epoch: p.Epoch, Round: p.Round, Opened: p.Opened, Began: p.Began,
-		Revealing: p.Revealing, Commitments: []uint32{}, Ranking: append([]uint32{}, p.Ranking...), Tied: p.Tied,
+		Revealing: p.Revealing, Commitments: []commitment{}, Ranking: append([]uint32{}, p.Ranking...), Tied: p.Tied,
 		Participants: []participant{}, Proposals: []proposal{}, Offences: []offence{}, Epochs: []epoch{},
 		Upgrades: []upgrade{}, Config: model.Config, Serial: model.Serial}
-	for _, commitment := range p.Commitments {
-		out.Commitments = append(out.Commitments, commitment.Participant)
+	for _, c := range p.Commitments {
+		out.Commitments = append(out.Commitments, commitment{c.Participant, c.Height, draw(c.VrfOutput)})
 	}
 	for _, p := range s.Participants {
 		out.Participants = append(out.Participants, c.participant(p))
@@ -149,8 +172,8 @@ func (c *chain) state(model state) state {
 }
 
 func (c *chain) participant(p app.Participant) participant {
-	out := participant{Active: p.Active, Reputation: p.Reputation, Absence: p.Absence, Lapses: p.Lapses,
-		PassedOver: p.PassedOver, Contends: p.Contends, Participations: p.Participations, Releases: p.Releases,
+	out := participant{Active: p.Active, Reputation: p.Reputation, Strikes: p.Strikes, Rests: p.Rests,
+		Presented: p.Presented, PassedOver: p.PassedOver, Contends: p.Contends, Participations: p.Participations, Releases: p.Releases,
 		Joined: p.Joined, Nonce: p.Nonce, Revocations: p.Revocations,
 		Key: number(c.keys.signing, p.PubKey), Vrf: number(c.keys.vrf, p.VrfKey),
 		Validator: number(c.keys.validator, p.ConsensusKey), FormerKeys: []formerKey{},
@@ -196,25 +219,26 @@ func (c *chain) payload(attack bool) []byte {
 	return v.Encode()
 }
 
-// gradient returns a participant's gradient for the open round with the VRF output that a block gives
-// it.
+// gradient returns a participant's gradient for the open round, with the VRF output and the
+// observations that a block gives it.
 func (c *chain) gradient(b block, i int) *tx.Tx {
-	rank := slices.Index(b.Order, i)
-	if b.Tie && rank == 1 {
-		rank = 0
-	}
 	g := &tx.Gradient{Epoch: c.app.Progress.Epoch, Round: c.app.Progress.Round, Participant: uint32(i),
-		Payload: c.payload(b.Attackers.has(i)), VrfProof: outputs()[max(rank, 0)]}
-	t := sign(c.keyOf(i), g)
-	c.vouch(t, i)
-	return t
+		Payload: c.payload(b.Attackers.has(i))}
+	number := 0
+	if at := slices.Index(b.Included, i); at >= 0 {
+		number, g.Late, g.Failed = b.Draws[at], b.Late[at], b.Failed[at]
+	}
+	g.VrfProof = proof(number)
+	return c.vouch(sign(c.keyOf(i), g), i, number)
 }
 
-// vouch lets the VRF output of a gradient count as the participant's, by the VRF key of the model.
-func (c *chain) vouch(t *tx.Tx, i int) {
-	if vrfs := c.trace.States[c.at].Block.Vrfs; i < len(vrfs) {
+// vouch lets the VRF output of a gradient or a commitment count as the participant's, by the VRF key of
+// the model, unless the proof is forged.
+func (c *chain) vouch(t *tx.Tx, i, number int) *tx.Tx {
+	if vrfs := c.trace.States[c.at].Block.Vrfs; i < len(vrfs) && number != forged {
 		t.Vouch(public(apptest.VRFKey(vrfs[i])), c.app.VRFInput())
 	}
+	return t
 }
 
 // before is the model's state before the block.
@@ -277,8 +301,7 @@ func (c *chain) spoil(b block, a *tx.Aggregate, listed []*tx.Tx) []*tx.Tx {
 		key = c.wrongKey(b.Leader)
 	case "gradient":
 		i := b.Included[0]
-		listed[0] = sign(c.wrongKey(i), listed[0].Gradient)
-		c.vouch(listed[0], i)
+		listed[0] = c.vouch(sign(c.wrongKey(i), listed[0].Gradient), i, b.Draws[0])
 	case "missing":
 		listed = listed[:len(listed)-1]
 	}
@@ -299,10 +322,11 @@ func (c *chain) txs(b block) []*tx.Tx {
 	if b.Leader != none {
 		out = c.round(b)
 	}
-	for _, i := range b.Commits {
+	for k, i := range b.Commits {
 		hash := c.revealed(i).Content
-		out = append(out, sign(c.keyOf(i), &tx.Commit{Epoch: c.app.Progress.Epoch, Round: c.app.Progress.Round,
-			Participant: uint32(i), Hash: hash[:]}))
+		t := sign(c.keyOf(i), &tx.Commit{Epoch: c.app.Progress.Epoch, Round: c.app.Progress.Round,
+			Participant: uint32(i), Hash: hash[:], VrfProof: proof(b.Draws[k])})
+		out = append(out, c.vouch(t, i, b.Draws[k]))
 	}
 	for _, op := range b.Ops {
 		out = append(out, c.operation(op))
@@ -337,6 +361,8 @@ func (c *chain) operation(op operation) *tx.Tx {
 			Version: op.Version})
 	case "evidence":
 		return c.evidence(op)
+	case "present":
+		return sign(op.Signer, &tx.Present{Participant: by, Epoch: op.Epoch, Round: op.Round, Nonce: op.Nonce})
 	}
 	panic("the model has an operation of another kind: " + op.Kind)
 }
@@ -393,18 +419,25 @@ func (c *chain) evidence(op operation) *tx.Tx {
 }
 
 // seed returns the next seed by O6: H(seed || largest VRF output of a contender).
-func seed(before []byte, b block, after state) []byte {
-	largest := make([]byte, leader.OutputSize)
-	for rank, i := range b.Order {
-		p := after.Participants[i]
-		if p.Active && p.Reputation > 0 && p.Contends <= after.Closed {
-			if b.Tie && rank == 1 {
-				rank = 0
-			}
-			largest = output(outputs()[rank])
-			break
+func seed(from []byte, before state, b block, after state) []byte {
+	candidates := before.Commitments
+	if !before.Config.Reveal {
+		candidates = nil
+		for at, i := range b.Included {
+			candidates = append(candidates, commitment{By: uint32(i), Draw: b.Draws[at]})
 		}
 	}
-	hash := sha256.Sum256(append(slices.Clone(before), largest...))
+	first := len(outputs())
+	for _, c := range candidates {
+		p := after.Participants[c.By]
+		if c.Draw != none && p.Active && p.Reputation > 0 && p.Contends <= after.Closed {
+			first = min(first, c.Draw)
+		}
+	}
+	largest := make([]byte, leader.OutputSize)
+	if first < len(outputs()) {
+		largest = output(outputs()[first])
+	}
+	hash := sha256.Sum256(append(slices.Clone(from), largest...))
 	return hash[:]
 }

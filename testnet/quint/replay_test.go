@@ -90,7 +90,7 @@ func (c *chain) execute(model step) error {
 	c.app = out.State
 	c.name(b, next)
 	if b.Leader != none {
-		if want := seed(before, b, model.State); !bytes.Equal(want, c.app.Progress.Seed) {
+		if want := seed(before, c.before(), b, model.State); !bytes.Equal(want, c.app.Progress.Seed) {
 			return fmt.Errorf("%w: seed %X, want %X after %s", errDiffers, c.app.Progress.Seed, want, text(b))
 		}
 	}
@@ -111,7 +111,7 @@ func (c *chain) name(b block, next app.Block) {
 	before := c.before()
 	serial := before.Serial
 	for i, op := range b.Ops {
-		if op.Kind == "approve" || op.Kind == "withdraw" || op.Kind == "evidence" {
+		if op.Kind == "approve" || op.Kind == "withdraw" || op.Kind == "evidence" || op.Kind == "present" {
 			continue
 		}
 		t := next.Txs[len(next.Txs)-len(b.Ops)+i]

@@ -36,7 +36,8 @@ type formerValidator struct {
 type participant struct {
 	Active                                    bool
 	Reputation                                int64
-	Absence, Lapses, PassedOver               uint32
+	Strikes, PassedOver                       uint32
+	Rests, Presented                          uint64
 	Contends, Participations, Releases        uint64
 	Spent                                     int
 	Joined, Nonce, Revocations                uint64
@@ -44,6 +45,12 @@ type participant struct {
 	FormerKeys                                []formerKey
 	FormerValidators                          []formerValidator
 	SettledEpoch, SettledRound, SettledHeight uint64
+}
+
+type commitment struct {
+	By     uint32
+	Height uint64
+	Draw   int
 }
 
 type place struct {
@@ -59,7 +66,7 @@ type operation struct {
 	Nonce, Revocations  uint64
 	Target              int
 	Now                 bool
-	Epoch               uint64
+	Epoch, Round        uint64
 	Config              config
 	Name                string
 	Height, Version     uint64
@@ -112,8 +119,9 @@ type block struct {
 	View        uint32
 	Included    []int
 	Attackers   set
-	Order       []int
-	Tie         bool
+	Draws       []int
+	Late        [][]uint32
+	Failed      [][]uint32
 	Fault       string
 	Commits     []int
 	Ops         []operation
@@ -124,7 +132,8 @@ type block struct {
 type state struct {
 	Height, Closed, Epoch, Round, Opened, Began uint64
 	Revealing                                   bool
-	Commitments, Ranking                        []uint32
+	Commitments                                 []commitment
+	Ranking                                     []uint32
 	Tied                                        bool
 	Participants                                []participant
 	Proposals                                   []proposal
