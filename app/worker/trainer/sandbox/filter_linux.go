@@ -19,8 +19,8 @@ import (
 var forbidden = []string{
 	// networks of every family
 	"socket", "bind", "connect", "listen", "accept", "accept4", "sendmmsg", "recvmmsg",
-	// files that only a message holds, and sockets that hold more than their default
-	"sendmsg", "setsockopt",
+	// files that only a message holds, sockets that hold more than their default, and filters of the trainer's own
+	"sendmsg", "setsockopt", "seccomp",
 	// I/O that bypasses the filter
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd",
 	// access to other processes of the same user
@@ -49,9 +49,11 @@ var forbidden = []string{
 
 // absent lists the system calls that fail with ENOSYS, so that libraries use others. Without clone3
 // they use clone, whose flags the filter can read. The calls that move pages could keep pages that no
-// process maps and no file holds. Extended attributes are not restricted by Landlock.
+// process maps and no file holds. Extended attributes and the list of mounts are not restricted by
+// Landlock. A Landlock rule set of the trainer's own holds memory that no process shows.
 var absent = []string{"clone3", "vmsplice", "splice", "tee", "sendfile", "getxattr", "lgetxattr", "fgetxattr",
-	"getxattrat", "listxattr", "llistxattr", "flistxattr", "listxattrat"}
+	"getxattrat", "listxattr", "llistxattr", "flistxattr", "listxattrat", "statmount", "listmount",
+	"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}
 
 // namespaces holds the flags of clone that make a namespace.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
@@ -89,11 +91,13 @@ func checkedCalls() map[string][]check {
 		"mmap": {{argument: 3, mask: unix.MAP_TYPE | unix.MAP_ANONYMOUS,
 			values: []uint32{unix.MAP_SHARED, unix.MAP_SHARED_VALIDATE, unix.MAP_PRIVATE,
 				unix.MAP_PRIVATE | unix.MAP_ANONYMOUS}}},
-		// Leases and notices are about files that others use, and a larger pipe holds more than is counted.
+		// Leases and notices are about files that others use, a larger pipe holds more than is counted, and
+		// the owner of a descriptor is sent any signal that F_SETSIG names.
 		"fcntl": {{argument: 1, mask: fullMask, not: true,
-			values: []uint32{unix.F_SETLEASE, unix.F_NOTIFY, unix.F_SETPIPE_SZ}}},
+			values: []uint32{unix.F_SETLEASE, unix.F_NOTIFY, unix.F_SETPIPE_SZ, unix.F_SETOWN, unix.F_SETOWN_EX}}},
 		// A process that is not dumpable hides from the supervisor: with docs/spdl.service, even its children.
-		"prctl": {{argument: 0, mask: fullMask, not: true, values: []uint32{unix.PR_SET_DUMPABLE}}},
+		// Filters of the trainer's own hold memory that no process shows.
+		"prctl": {{argument: 0, mask: fullMask, not: true, values: []uint32{unix.PR_SET_DUMPABLE, unix.PR_SET_SECCOMP}}},
 		"ioctl": {{argument: 1, mask: maskOfType, not: true, values: []uint32{socketRequests}}},
 		// A connected pair of stream sockets cannot reach other processes. A datagram socket can
 		// send to any path.
