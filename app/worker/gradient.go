@@ -43,21 +43,21 @@ func (w *worker) delayResting(ctx context.Context) error {
 }
 
 // present says that the participant is back from a rest, if that ends the rest sooner. The round after
-// the open one then waits for its gradient.
+// the open one then waits for its gradient. Until then it says so in each round, because a Present that
+// comes later than the next round has no effect.
 func (w *worker) present(ctx context.Context) error {
 	end := w.task.Rest
-	if end == nil || !w.task.MayPresent || *end == w.rest {
+	if end == nil || !w.task.MayPresent {
 		return nil
 	}
-	w.rest = *end
-	w.Log("rounds do not wait for this participant, which was late: it says that it is back", "round", w.task.Round,
+	w.logOnce("rounds do not wait for this participant, which was late: it says that it is back", "round", w.task.Round,
 		"rounds", w.task.Params.Training.Rounds, "strikes", w.task.Participant.Strikes, "rest_ends", *end)
 	t, err := w.signer.Present(ctx, w.task.ChainID, &tx.Present{Participant: w.task.Participant.Index,
 		Epoch: w.task.Epoch, Round: w.task.Round, Nonce: w.task.Participant.Nonce + 1})
 	if err == nil {
 		err = w.chain.Submit(ctx, t)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrRejected) { // the one of the round before is still on its way
 		w.Log("present not delivered", "round", w.task.Round, "err", err)
 	}
 	return ctx.Err()

@@ -20,7 +20,6 @@ type worker struct {
 	chain         Chain
 	task          *Task
 	lastLog       string         // the last message of logOnce
-	rest          uint64         // the end of the last rest that present tried to end
 	policyPrivacy params.Privacy // the privacy parameters that Policy returned for the epoch
 
 	signer  Signer
