@@ -175,7 +175,7 @@ func (c *chain) participant(p app.Participant) participant {
 	out := participant{Active: p.Active, Reputation: p.Reputation, Strikes: p.Strikes, Rests: p.Rests,
 		Presented: p.Presented, PassedOver: p.PassedOver, Contends: p.Contends, Participations: p.Participations,
 		Releases: p.Releases,
-		Joined: p.Joined, Nonce: p.Nonce, Revocations: p.Revocations,
+		Joined:   p.Joined, Nonce: p.Nonce, Revocations: p.Revocations,
 		Key: number(c.keys.signing, p.PubKey), Vrf: number(c.keys.vrf, p.VrfKey),
 		Validator: number(c.keys.validator, p.ConsensusKey), FormerKeys: []formerKey{},
 		FormerValidators: []formerValidator{},
