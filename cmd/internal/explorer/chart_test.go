@@ -119,7 +119,7 @@ func TestTablesAreServed(t *testing.T) {
 		require.Contains(t, w.Header().Get("Content-Disposition"), strings.ReplaceAll(path[1:], "/", "-"))
 		require.NotContains(t, w.Body.String(), "cmd", "no text of the chain is in a file for spreadsheets")
 	}
-	for _, path := range []string{"/training/nothing.csv", "/training/accuracy", "/rounds/x", "/training/..csv"} {
+	for _, path := range []string{"/training/nothing.csv", "/training/fates.csv", "/training/accuracy", "/rounds/x", "/training/..csv"} {
 		require.Equal(t, http.StatusNotFound, get(s, path).Code, path)
 	}
 }
@@ -158,7 +158,6 @@ func TestReputations(t *testing.T) {
 	require.NotContains(t, figure, ">#0</text>", "nothing is against it")
 	rows := get(s, "/training/reputation.csv").Body.String()
 	require.Equal(t, 1+4*12, strings.Count(rows, "\n"), rows)
-	require.Equal(t, 1+4*12, strings.Count(get(s, "/training/fates.csv").Body.String(), "\n"))
 	require.Equal(t, 4, strings.Count(get(s, "/participants").Body.String(), `<svg class="spark`))
 }
 
