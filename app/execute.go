@@ -138,7 +138,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	}
 	out := &Outcome{State: next, Record: record, Closed: b.Closed, Changed: true, Committed: committed}
 	out.Offences = next.recordMisbehavior(b.Misbehavior)
-	if out.Record != nil || next.isOver() || stalled {
+	if out.Record != nil || (next.isOver() || stalled) && (len(b.Txs)+len(b.Misbehavior) > 0 || s.isBoundaryDue()) {
 		out.Enacted = next.crossBoundary()
 		out.Validators = validatorUpdates(s.Participants, next.Participants)
 		out.BlockBytes = next.growBlocks()
