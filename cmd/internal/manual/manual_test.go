@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/cmd/internal/cli"
+	"github.com/spdl/spdl/cmd/internal/cli/lab"
 )
 
 // TestManual: every command that is not hidden has a page, which explains each of its flags, and
@@ -41,9 +42,10 @@ func TestManual(t *testing.T) {
 		}
 	}
 	walk(cli.Root(io.Discard, io.Discard))
+	walk(lab.Root(io.Discard, io.Discard))
 	require.Greater(t, pages, 60)
 
-	for _, name := range []string{"spdl.bash", "_spdl", "spdl.fish", "spdl.ps1"} {
+	for _, name := range []string{"spdl.bash", "_spdl", "spdl.fish", "spdl.ps1", "spdl-lab.bash"} {
 		text, err := os.ReadFile(filepath.Join(dir, "completions", name))
 		require.NoError(t, err)
 		require.Contains(t, string(text), "__complete", name)
