@@ -17,7 +17,7 @@ func TestDeltaNorm(t *testing.T) {
 		p      params.Params
 		before app.State
 	}{
-		"plain":    {params.Params{}, app.State{Model: []float64{1, 2}}},
+		"plain": {params.Params{}, app.State{Model: []float64{1, 2}}},
 		"momentum": {params.Params{Training: params.Training{Momentum: 0.5}},
 			app.State{Model: []float64{2, 3}, Velocity: []float64{4, 4}}},
 		"sums": {params.Params{Privacy: params.Privacy{WorkerMomentum: 1}},
