@@ -67,25 +67,18 @@ func command(c Config) (cmd *exec.Cmd, lifeline, childEnd *os.File, err error) {
 
 // launch starts a trainer's process. It does not send HELLO.
 func launch(c Config) (k *child, err error) {
-	c, code, err := c.approvedCopy()
+	c, forget, err := c.approvedCopy()
 	if err != nil {
 		return nil, err
-	}
-	forget := func() {
-		if code != "" {
-			_ = os.RemoveAll(code)
-		}
 	}
 	cmd, life, theirs, err := command(c)
 	if err != nil {
-		forget()
-		return nil, err
+		return nil, errors.Join(err, forget())
 	}
 	defer func() {
 		_ = theirs.Close() // the child has its own copy
 		if err != nil {
-			_ = life.Close()
-			forget()
+			_, _ = life.Close(), forget()
 		}
 	}()
 	heard := &lines{say: func(line string) { c.Log("trainer: " + line) }, allowed: c.logged}
@@ -110,7 +103,7 @@ func launch(c Config) (k *child, err error) {
 	go func() {
 		_ = cmd.Wait() // ProcessState holds the result
 		heard.end()
-		forget()
+		_ = forget()
 		close(k.done)
 	}()
 	return k, nil
