@@ -78,7 +78,8 @@ func TestSecretsOfABrokenHome(t *testing.T) {
 	_, stderr, code := spdl(t, "new", study)
 	require.Zero(t, code, stderr)
 	marker := filepath.Join(study, "ran")
-	require.NoError(t, os.WriteFile(filepath.Join(study, "train.py"), []byte("open("+strconv.Quote(marker)+", 'w')\n"), 0o700))
+	script := []byte("open(" + strconv.Quote(marker) + ", 'w')\n")
+	require.NoError(t, os.WriteFile(filepath.Join(study, "train.py"), script, 0o700))
 	for name, spoil := range map[string]func(app string) error{
 		"key_file":  func(app string) error { return os.WriteFile(app, []byte("[worker]\nkey_file = 7x\n"), 0o600) },
 		"no such":   os.Remove,
