@@ -52,7 +52,7 @@ func main() {
 	seeds := flag.Int("seeds", 3, "seeds")
 	epsilons := flag.String("epsilons", "1,2,4", "epsilons with commas between them")
 	rows := flag.Int("rows", 0, "training rows, the first of the table (default: all)")
-	attack := flag.String("attack", strong, "attack of a third")
+	attack := flag.String("attack", strong, "attack of a third; none for lines without attack alone")
 	flag.Parse()
 	budgets, err := numbers(*epsilons)
 	if err == nil {
@@ -96,7 +96,10 @@ func run(folder, only, attack string, epsilons []float64, rows, seeds int, quick
 	for _, name := range all {
 		for _, n := range sizes {
 			for _, epsilon := range epsilons {
-				settings = append(settings, setting{name, n, epsilon, "", rows}, setting{name, n, epsilon, attack, rows})
+				settings = append(settings, setting{name, n, epsilon, "", rows})
+				if attack != "none" {
+					settings = append(settings, setting{name, n, epsilon, attack, rows})
+				}
 			}
 		}
 	}
