@@ -41,10 +41,19 @@ func (t *Table) Centre() (out []float64) {
 	return out
 }
 
+// TypicalRate returns the typical share of the second of two classes. Without a rate it is the share
+// that the weights balance, or a half.
+func (t *Table) TypicalRate() float64 {
+	if t.Rate == 0 && len(t.Weights) > 0 {
+		return t.Weights[0] / (t.Weights[0] + t.Weights[1])
+	}
+	return cmp.Or(t.Rate, 0.5)
+}
+
 // WeightedRate returns the typical share of the second of two classes after its examples are
 // multiplied by their weights, within [leastRate, 1-leastRate]. It has the same bits on every machine.
 func (t *Table) WeightedRate() float64 {
-	rate, w := cmp.Or(t.Rate, 0.5), t.Weights
+	rate, w := t.TypicalRate(), t.Weights
 	if len(w) == 0 {
 		return rate
 	}

@@ -46,6 +46,8 @@ func TestWeightedRate(t *testing.T) {
 	m.Table.Rate = 0
 	require.Equal(t, 0.5, m.Table.WeightedRate())
 	m.Table.Weights = []float64{1000, 0.001}
+	require.InDelta(t, 0.5, m.Table.WeightedRate(), 1e-9, "weights are taken to balance the classes")
+	m.Table.Rate = 0.5
 	require.Equal(t, 0.001, m.Table.WeightedRate())
 }
 

@@ -32,8 +32,7 @@ func factsOf(m params.Model) facts {
 		// the others are not.
 		f.clip = (0.4 + 0.4*max(0, 1-4*min(rate, 1-rate))) * f.length
 		f.curvature = 0.15 * max(0.3, 4*rate*(1-rate)) * square
-		second := cmp.Or(m.Table.Rate, 0.5)
-		share = func(class int) float64 { return math.Abs(float64(1-class) - second) }
+		share = func(class int) float64 { return math.Abs(float64(1-class) - m.Table.TypicalRate()) }
 	} else {
 		// At the start a row's gradient has sqrt(1-1/classes) times the row's length, where that of two
 		// classes with one output has a half, and the curvature of a softmax is at most twice that.
