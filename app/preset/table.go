@@ -53,8 +53,8 @@ func factsOf(m params.Model) facts {
 
 // fitTable sets the training of a linear model of a table of n participants from public facts. A
 // round takes all rows, so the ledger counts it exactly. The model moves for as long as the noise of
-// a round allows, in steps that the curvature allows. Where attackers may hide in the noise it moves
-// half as far.
+// all rounds allows, in steps that the curvature allows. Where attackers may hide in the noise it
+// takes fewer of them: directions in which the rows say little are the attackers'.
 func fitTable(p *params.Params, own Own, n int) error {
 	rows, f := own.Share(n), factsOf(p.Model)
 	p.Privacy.SamplingRate, p.Privacy.WorkerMomentum = 1, 0
@@ -65,11 +65,11 @@ func fitTable(p *params.Params, own Own, n int) error {
 		return err
 	}
 	mu := math.Sqrt(float64(budget[params.LedgerColumns-1]) * 1e-12)
-	reach, most := 0.45, 24.0
+	reach, most := 0.9, 24.0
 	if p.Rule.Byzantine == 0 {
-		reach, most = 0.9, 64
+		most = 64
 	}
-	noise := f.clip / (mu * float64(rows) * math.Sqrt(float64(n)) * f.weight) // of the mean gradient over all rounds
+	noise := f.clip / (mu * float64(rows) * math.Sqrt(float64(n)) * f.weight) // of the mean gradient of all rounds
 	time, step := reach/(noise*f.length), 1.6/f.curvature
 	rounds := cmp.Or(float64(own.Rounds), min(max(math.Ceil(time/step), 8), most))
 	SetRounds(p, uint64(rounds))
