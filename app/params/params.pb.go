@@ -784,7 +784,8 @@ func (m *Rule) GetTolerance() int64 {
 	return 0
 }
 
-// Training is the model update x <- x - learning_rate*Delta and its length.
+// Training is the model update x <- x - learning_rate*Delta and its length. With worker_momentum 1 it is
+// x <- x0 - learning_rate*Delta, where x0 is the model with which the epoch began.
 type Training struct {
 	Rounds       uint64  `protobuf:"varint,1,opt,name=rounds,proto3" json:"rounds"`
 	LearningRate float64 `protobuf:"fixed64,2,opt,name=learning_rate,json=learningRate,proto3" json:"learning_rate"`

@@ -37,7 +37,8 @@ type Plan struct {
 	GridStep     float64 `json:"grid_step"`
 	// NoiseToGradient is the norm of the noise in a submitted vector divided by the clip norm. The
 	// clip norm bounds the norm of the gradient before noise, so the true ratio is at least this
-	// value.
+	// value. If vectors are sums, it is that of the last sum divided by the number of rounds, and SubmittedStd
+	// is that of the first.
 	NoiseToGradient float64 `json:"noise_to_gradient"`
 
 	Rule     Rule         `json:"rule"`
@@ -89,6 +90,9 @@ func Make(in Input) (Plan, error) {
 		SumStd:    s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),
 		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
 		Rule:            judge(rule, in), Accuracy: in.accuracy(s.multiplier), Traffic: in.traffic(d), Ledger: ledger,
+	}
+	if in.Momentum == 1 {
+		p.NoiseToGradient /= math.Sqrt(float64(in.Rounds))
 	}
 	p.Round = in.round(d, p.Traffic)
 	lasts := in.RoundTime.Seconds()

@@ -30,7 +30,7 @@ func CheckTable(p params.Params, n, examples int) error {
 	if p.Model.Table == nil || p.Privacy.Mechanism != params.MechanismGaussian {
 		return nil
 	}
-	noise := worker.NoiseStd(p.Privacy) * math.Sqrt(float64(p.Model.Dim())) / p.Privacy.Clip
+	noise := worker.NoiseStd(p) * math.Sqrt(float64(p.Model.Dim())) / p.Privacy.Clip
 	where := "a submitted vector"
 	why := fmt.Sprintf("attackers that hide in it, f = %d, decide the result", p.Rule.Byzantine)
 	if p.Rule.Byzantine == 0 {

@@ -72,7 +72,7 @@ func Check(set mnist.Set, m params.Model) error {
 }
 
 // Remedy names the commands that create a chain for other data.
-const Remedy = "a chain for these data is made by spdl testnet start --data, or spdl consortium new --data"
+const Remedy = "a chain for these data is made by spdl-lab testnet start --data, or spdl consortium new --data"
 
 func pixels(set mnist.Set, part []int, m params.Model, _ Keep) (mnist.Features, error) {
 	if part != nil {

@@ -100,7 +100,7 @@ func TestRefuses(t *testing.T) {
 	_, err = inputs.Features(set, []int{0}, other, inputs.Keep{})
 	require.ErrorIs(t, err, inputs.ErrInputs)
 	require.ErrorContains(t, err, "28x28 give 196 inputs and have 8 classes, the chain's model wants 195 and 10; a "+
-		"chain for these data is made by spdl testnet start --data")
+		"chain for these data is made by spdl-lab testnet start --data")
 
 	few := pixels()
 	few.Classes = 9

@@ -32,7 +32,7 @@ func testnetStartCommand() *cobra.Command {
 			"In a round's line, included counts its gradients: fewer than the participants says that one came late or not " +
 			"at all,\nand the round closed without it. T_LGC, T_GE and T_BC are the milliseconds of computing a gradient, of " +
 			"exchanging the\ngradients, and of consensus.",
-		Example: "  spdl testnet start --stay --explorer\n  spdl testnet start --validators 7 --rounds 20 -o json",
+		Example: "  spdl-lab testnet start --stay --explorer\n  spdl-lab testnet start --validators 7 --rounds 20 -o json",
 	}, o.start))
 	o.declare(cmd)
 	command.Flag(cmd, &o.inProcess, "inprocess", false, "run the nodes as goroutines of this process")
@@ -211,11 +211,10 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net,
 		switch {
 		case r.JSON:
 		case r.Named:
-			fmt.Fprintf(r.Err, "to look at it again: %s testnet start --home %s --stay --explorer\n"+
-				"all of it on one page: %s report %s\n", command.Program("spdl"), r.HomeText,
-				command.Program("spdl-figures"), r.HomeText)
+			fmt.Fprintf(r.Err, "to look at it again: %[1]s testnet start --home %[2]s --stay --explorer\n"+
+				"all of it on one page: %[1]s report %[2]s\n", command.Program("spdl-lab"), r.HomeText)
 		default:
-			fmt.Fprintf(r.Err, "to look at such a net: %s testnet start --stay --explorer\n", command.Program("spdl"))
+			fmt.Fprintf(r.Err, "to look at such a net: %s testnet start --stay --explorer\n", command.Program("spdl-lab"))
 		}
 		return nil
 	}
