@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -52,12 +53,12 @@ func factsOf(m params.Model) facts {
 }
 
 // fitTable sets the training of a linear model of a table of n participants from public facts. A
-// round takes all rows, so the ledger counts it exactly. The model moves for as long as the noise of
+// round takes all rows, so the ledger counts it exactly, and vectors are sums, so a push counts once. The model moves for as long as the noise of
 // all rounds allows, in steps that the curvature allows. Where attackers may hide in the noise it
 // takes fewer of them: directions in which the rows say little are the attackers'.
 func fitTable(p *params.Params, own Own, n int) error {
 	rows, f := own.Share(n), factsOf(p.Model)
-	p.Privacy.SamplingRate, p.Privacy.WorkerMomentum = 1, 0
+	p.Privacy.SamplingRate, p.Privacy.WorkerMomentum, p.Grid.Width = 1, 1, uint32(gradients.Int16)
 	p.Privacy.Batch, p.Privacy.Clip = uint32(rows), f.clip
 	p.Privacy.Epsilon = cmp.Or(own.Epsilon, p.Privacy.Epsilon)
 	budget, err := accountant.ChainBudget(p.Privacy.Epsilon, cmp.Or(p.Privacy.Delta, Delta))

@@ -25,7 +25,8 @@ func TestTableTraining(t *testing.T) {
 		return p
 	}
 	plain := make(10, 45, 0, func(*params.Table) {})
-	require.Equal(t, []float64{1, 0}, []float64{plain.Privacy.SamplingRate, plain.Privacy.WorkerMomentum})
+	require.Equal(t, 1.0, plain.Privacy.SamplingRate)
+	require.True(t, plain.Privacy.Sums())
 	require.EqualValues(t, 8, plain.Training.Rounds)
 	require.Equal(t, 31, plain.Model.Dim())
 	require.EqualValues(t, 24, make(4, 10_000, 0, func(*params.Table) {}).Training.Rounds)
