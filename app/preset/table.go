@@ -59,7 +59,7 @@ func factsOf(m params.Model) facts {
 func fitTable(p *params.Params, own Own, n int) error {
 	rows, f := own.Share(n), factsOf(p.Model)
 	p.Privacy.SamplingRate, p.Privacy.WorkerMomentum, p.Grid.Width = 1, 1, uint32(gradients.Int16)
-	p.Privacy.Batch, p.Privacy.Clip = uint32(rows), f.clip
+	p.Privacy.Batch, p.Privacy.Clip = uint32(rows), readable(f.clip)
 	p.Privacy.Epsilon = cmp.Or(own.Epsilon, p.Privacy.Epsilon)
 	budget, err := accountant.ChainBudget(p.Privacy.Epsilon, cmp.Or(p.Privacy.Delta, Delta))
 	if err != nil {
@@ -74,12 +74,18 @@ func fitTable(p *params.Params, own Own, n int) error {
 	time, step := reach/(noise*f.length), 1.6/f.curvature
 	rounds := cmp.Or(float64(own.Rounds), min(max(math.Ceil(time/step), 8), most))
 	SetRounds(p, uint64(rounds))
-	p.Training.LearningRate = min(step, time/rounds) / f.weight
+	p.Training.LearningRate = readable(min(step, time/rounds) / f.weight)
 	if err := leastNoise(p); err != nil {
 		return err
 	}
 	p.Grid.Step = worker.GridStep(p.Privacy)
 	return nil
+}
+
+// readable returns x with three digits, as people read it in genesis.
+func readable(x float64) float64 {
+	scale := math.Pow(10, 2-math.Floor(math.Log10(x)))
+	return math.Round(x*scale) / scale
 }
 
 // leastTime is the least length of a training of a table, rounds x learning rate, in units of
