@@ -96,7 +96,7 @@ quint: ## traces of the model testnet/quint/round.qnt replayed on the applicatio
 	@.ci/quint $(or $(TRACES),10000) $(or $(STEPS),45) $(or $(SEED),1)
 
 .PHONY: mutants
-mutants: ## 42 faults in copies of the core, and which of them the kept traces of the model find
+mutants: ## 43 faults in copies of the core, and which of them the kept traces of the model find
 	$(GO) test -count 1 -v -timeout 60m -run Mutants ./testnet/quint -mutants
 
 .PHONY: trips

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,6 +150,8 @@ func TestPresent(t *testing.T) {
 	require.True(t, s.IsResting(3))
 	stale := next(t, s, present(s.Progress.Round-2)).State
 	require.Equal(t, p.Rests, stale.Participants[3].Rests, "of an old round")
+	latest := next(t, s, present(math.MaxUint64)).State
+	require.Equal(t, s.Closed()+1, latest.Participants[3].Rests, "of the last round there is")
 
 	s = next(t, s, present(s.Progress.Round)).State
 	require.True(t, s.IsResting(3), "the open round does not wait for it")

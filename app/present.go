@@ -25,7 +25,7 @@ func (s *State) MayPresent(p *Participant) bool {
 
 func (p presentOp) apply(s *State, _ *tx.Tx) {
 	who, at := &s.Participants[p.Participant], s.Progress
-	if p.Epoch == at.Epoch && p.Round+1 >= at.Round && s.MayPresent(who) {
+	if p.Epoch == at.Epoch && p.Round >= max(at.Round, 1)-1 && s.MayPresent(who) {
 		who.Rests, who.Presented = s.history.size+1, s.history.size+1
 	}
 }

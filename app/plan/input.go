@@ -37,6 +37,7 @@ type Input struct {
 	Config       Config
 
 	Units        string  // the noun for what Samples counts: "examples" or "groups"; empty means examples
+	Unit         string  // the unit of privacy, as params.Params.UnitName names it
 	Neighbours   string  // a sentence that says which pairs of data sets are neighbours
 	Samples      int     // the number of examples, or of groups, of one participant
 	SamplingRate float64 // q, the share of the samples in a batch; 0 means Batch/Samples

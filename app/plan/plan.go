@@ -16,6 +16,7 @@ type Plan struct {
 	Parameters   int     `json:"parameters"`
 	Samples      int     `json:"samples"`
 	Units        string  `json:"units"`      // the noun for what Samples counts: "examples" or "groups"
+	Unit         string  `json:"unit"`       // the unit of privacy, with the column of a table that names its groups
 	Neighbours   string  `json:"neighbours"` // a sentence that says which data sets count as neighbours for Epsilon
 	SamplingRate float64 `json:"sampling_rate"`
 	Batch        int     `json:"batch"`
@@ -82,7 +83,7 @@ func Make(in Input) (Plan, error) {
 	}
 	p := Plan{
 		Participants: in.Participants, Byzantine: in.Byzantine, Model: name, Parameters: d,
-		Samples: in.Samples, Units: cmp.Or(in.Units, "examples"), Neighbours: in.Neighbours,
+		Samples: in.Samples, Units: cmp.Or(in.Units, "examples"), Unit: in.Unit, Neighbours: in.Neighbours,
 		SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
 		Rounds:     in.Rounds,
 		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp,

@@ -216,7 +216,11 @@ func TestGroupsOfImagesInGenesis(t *testing.T) {
 	stdout, stderr, code := spdl(t, "plan", "--data", folder)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "125 groups a participant")
-	require.Contains(t, stdout, "one group of one participant")
+	require.Contains(t, stdout, "unit               group: neighbouring data sets differ by one group of one participant")
+	stdout, stderr, code = spdl(t, "plan", "--data", patients(t, 2000), "--label", "diagnosis", "--group", "age",
+		"--epsilon", "4")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "unit               group:age: neighbouring data sets")
 	_, stderr, code = spdl(t, "plan", "--data", folder, "--group", "patient")
 	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, "the groups of images are in the folder's file train-groups.csv")
@@ -225,6 +229,7 @@ func TestGroupsOfImagesInGenesis(t *testing.T) {
 	stdout, stderr, code = spdl(t, "consortium", "new", proposal, "--chain-id", "ours", "--members", "a", "--data", folder)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "images of 5 classes, with a file of their groups")
+	require.Contains(t, stdout, " for the unit group\n")
 	_, stderr, code = spdl(t, "consortium", "join", proposal, "--name", "a", "--address", "a.example:1", "--data", plain,
 		"--home", filepath.Join(t.TempDir(), "home"))
 	require.NotZero(t, code)

@@ -170,13 +170,17 @@ func (r *relative) stoppedNet() {
 		r.runs("./net/node0", line)
 	}
 	r.runs("./net", "report ./net --out report.html")
+	r.serves("./net", "testnet start --stay", "--home net/node0\n")()
 	r.serves("./net/workers0", "worker --node tcp://127.0.0.1:1", "waiting for the chain")()
 	r.says("no attack of", "./net/node0", "testnet node")
 }
 
 // runningNode asks a node.
 func (r *relative) runningNode() {
-	r.runs("./one", "testnet init --validators 1 --rounds 1000 --preset pixels --chain-id one")
+	made := r.runs("./one", "testnet init --validators 1 --rounds 1000 --preset pixels --chain-id one")
+	require.Contains(r, made, "one/node0  rpc ")
+	require.Contains(r, made, "testnet start --home one\n")
+	require.NotContains(r, made, "/one")
 	stop := r.serves("./one/node0", "start", "round closed")
 	for _, line := range []string{
 		"query status", "query round", "query neighbours", "query model", "query participants", "query params",

@@ -176,7 +176,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	}
 	still := time.AfterFunc(stillness, func() {
 		fmt.Fprintf(r.Err, "no round has closed for %v: %s doctor --home %s, or the nodes' logs, such as %s, say why\n",
-			stillness, command.Program("spdl"), n.Manifest.Home, n.Nodes[0].LogFile())
+			stillness, command.Program("spdl"), r.InText(n.Manifest.Home), r.InText(n.Nodes[0].LogFile()))
 	})
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {
@@ -220,7 +220,7 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net,
 	}
 	if !r.JSON {
 		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: %s query status --watch --home %s\n", command.Program("spdl"),
-			n.Nodes[0].Home)
+			r.InText(n.Nodes[0].Home))
 	}
 	err := testnet.FollowOn(ctx, n, measure, report.Last(), report.Round)
 	if ctx.Err() != nil {

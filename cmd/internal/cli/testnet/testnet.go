@@ -176,9 +176,9 @@ func testnetInitCommand() *cobra.Command {
 		warn(r, n)
 		return r.Show(n.Nodes, func(w io.Writer) error {
 			for _, x := range n.Nodes {
-				fmt.Fprintf(w, "%s  rpc %s  p2p %s\n", x.Home, x.RPC, x.P2P)
+				fmt.Fprintf(w, "%s  rpc %s  p2p %s\n", r.InText(x.Home), x.RPC, x.P2P)
 			}
-			_, err := fmt.Fprintf(w, "start it: %s testnet start --home %s\n", command.Program("spdl-lab"), m.Home)
+			_, err := fmt.Fprintf(w, "start it: %s testnet start --home %s\n", command.Program("spdl-lab"), r.InText(m.Home))
 			return err
 		})
 	})
