@@ -7,7 +7,7 @@ export GOFLAGS := -trimpath
 GO      ?= go
 BUILD   := build
 SPDL    := $(BUILD)/spdl
-FIGURES := $(BUILD)/spdl-figures
+LAB := $(BUILD)/spdl-lab
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/spdl/spdl/abci/version.Version=$(VERSION)
 LINT    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
@@ -22,9 +22,9 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 .PHONY: build
-build: ## build/spdl and build/spdl-figures
+build: ## build/spdl and build/spdl-lab
 	@mkdir -p $(BUILD)
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BUILD)/ ./cmd/spdl ./cmd/spdl-figures
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BUILD)/ ./cmd/spdl ./cmd/spdl-lab
 
 .PHONY: verify-page
 verify-page: ## the verifier of models for browsers: build/verify-page for any web server, and into the next make build
@@ -33,7 +33,7 @@ verify-page: ## the verifier of models for browsers: build/verify-page for any w
 
 .PHONY: demo
 demo: build ## four nodes train on the embedded MNIST, 100 rounds
-	$(SPDL) testnet start --validators 4
+	$(LAB) testnet start --validators 4
 
 .PHONY: check
 check: build lint ## the inner loop: build, vet, linters, short tests of what changed
@@ -96,7 +96,7 @@ quint: ## traces of the model testnet/quint/round.qnt replayed on the applicatio
 	@.ci/quint $(or $(TRACES),10000) $(or $(STEPS),45) $(or $(SEED),1)
 
 .PHONY: mutants
-mutants: ## 42 faults in copies of the core, and which of them the kept traces of the model find
+mutants: ## 43 faults in copies of the core, and which of them the kept traces of the model find
 	$(GO) test -count 1 -v -timeout 60m -run Mutants ./testnet/quint -mutants
 
 .PHONY: trips
@@ -119,8 +119,8 @@ bench-scale: ## the powers with which time, CPU, bytes, memory and disk grow in 
 
 .PHONY: figures
 figures: build ## every figure of the paper and ours into build/figures, with report.html (QUICK=1: 2 minutes; SEEDS=3)
-	$(FIGURES) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),$(if $(QUICK),1,3))
-	$(FIGURES) report $(BUILD)/figures$(if $(QUICK),-quick)
+	$(LAB) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),$(if $(QUICK),1,3))
+	$(LAB) report $(BUILD)/figures$(if $(QUICK),-quick)
 
 .PHONY: canaries
 canaries: ## advantage of an attack on a person with 1, 5 and 20 rows, by unit of privacy (QUICK=1: 1 minute; SEEDS=3)
@@ -138,7 +138,7 @@ endif
 
 .PHONY: picture
 picture: build ## docs/images/demo.svg, the recording of make demo
-	$(GO) run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" -until '^round ' $(SPDL) testnet start --validators 4
+	$(GO) run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" -until '^round ' $(LAB) testnet start --validators 4
 
 .PHONY: docs
 docs: ## manual pages and completions for shells into build/docs

@@ -60,7 +60,7 @@ func TestLargestEpoch(t *testing.T) {
 	p := n.State().Params
 	p.Preset, p.Privacy.Epsilon, p.Privacy.Delta = strings.Repeat("x", 70), 4, 1e-6
 	for range params.LedgerColumns {
-		p.Privacy.Cost, p.Privacy.Budget = append(p.Privacy.Cost, 1<<62), append(p.Privacy.Budget, 1<<62)
+		p.Privacy.Cost, p.Privacy.Budget = append(p.Privacy.Cost, 1<<53-1), append(p.Privacy.Budget, 1<<53-1)
 	}
 	m := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: strings.Repeat("x", 16000),
 		Trainer: strings.Repeat("a", 64)}

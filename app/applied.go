@@ -13,7 +13,7 @@ type Applied struct {
 	Vectors      []gradients.Vector // the decoded gradients of Participants, in the same order
 	Delta        gradients.Fraction // the Delta that the model update used
 	// Coasted is the model that the update would have made with Delta zero: only momentum and
-	// weight decay change it.
+	// weight decay change it. If gradients are sums, it is the model with which the epoch began.
 	Coasted []float64
 }
 
@@ -45,6 +45,6 @@ func (s *State) Applied(round []*tx.Tx) (Applied, error) {
 		return Applied{}, err
 	}
 	still := gradients.Fraction{Num: make([]int64, len(s.Model)), Den: 1}
-	out.Coasted, _ = update(s.Params.Training, s.Model, s.Velocity, still, s.Params.Grid.Step)
+	out.Coasted, _ = update(s.Params, s.Model, s.Velocity, still)
 	return out, nil
 }

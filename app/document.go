@@ -28,10 +28,8 @@ func (s *State) encode(model []float64) []byte {
 // check rejects a document whose lengths or parameters no valid state has, because such a document
 // could cause a panic later. A document may come from a malicious node.
 func (d *Document) check() error {
-	want, velocity, peaks := d.Params.Model.Dim(), 0, bits.OnesCount64(d.Closed)
-	if d.Params.Training.Momentum != 0 {
-		velocity = want
-	}
+	want, peaks := d.Params.Model.Dim(), bits.OnesCount64(d.Closed)
+	velocity := len(firstVelocity(d.Params, d.Model))
 	switch {
 	case len(d.Model) != want:
 		return fmt.Errorf("model has %d parameters, want %d", len(d.Model), want)

@@ -330,7 +330,7 @@ func (s *State) closeRound(newState *State, round []*tx.Tx, vectors []gradients.
 	if out.Delta, err = s.checkTolerance(a, out.Delta); err != nil {
 		return nil, err
 	}
-	newState.Model, newState.Velocity = update(s.Params.Training, s.Model, s.Velocity, out.Delta, s.Params.Grid.Step)
+	newState.Model, newState.Velocity = update(s.Params, s.Model, s.Velocity, out.Delta)
 	newState.model, newState.velocity = ModelHash(newState.Model), ModelHash(newState.Velocity)
 	record := s.record(newState.Height, a, out)
 	s.updateReputations(newState, record, out.Delta, vectors, round[1:])

@@ -41,6 +41,7 @@ func TestGolden(t *testing.T) {
 			p.Rule.Name = "mean"
 			p.Model = params.Model{Kind: params.ModelMLP, Inputs: 40, Hidden: 12, Classes: 10, Pool: 1, PixelScale: 255}
 		}},
+		{"mean of sums int16", 4, func(p *params.Params) { apptest.Summed(p); p.Rule.Name = "mean" }},
 		{"multi-krum softmax 7850", 4, func(p *params.Params) { p.Model.Inputs, p.Model.Classes = 784, 10 }},
 	} {
 		s := apptest.State(c.n, c.mutate)
@@ -48,7 +49,8 @@ func TestGolden(t *testing.T) {
 		hash := last.Hash()
 		fmt.Fprintf(&got, "%s  %s\n", hex.EncodeToString(hash[:]), c.name)
 	}
-	got.WriteString(goldenBounds())
+	got.WriteString(goldenBounds("", 0, 0.5, 0.9, 0.999))
+	got.WriteString(goldenBounds(" of sums", 1))
 	if path := os.Getenv("SPDL_TEST_GOLDEN"); path != "" {
 		require.NoError(t, os.WriteFile(path, []byte(got.String()), 0o644))
 		return
@@ -58,21 +60,21 @@ func TestGolden(t *testing.T) {
 
 // goldenBounds covers the part of the noise floor that is computed in float64: G6, and the rule's
 // distance floor.
-func goldenBounds() string {
+func goldenBounds(of string, betas ...float64) string {
 	h := sha256.New()
 	for _, batch := range []uint32{1, 600, 1500, 15000} {
-		for _, beta := range []float64{0, 0.5, 0.9, 0.999} {
+		for _, beta := range betas {
 			p := apptest.Params(4, apptest.Noisy, func(p *params.Params) {
 				p.Privacy.Batch, p.Privacy.WorkerMomentum = batch, beta
 				p.Grid.Step = 1 / (3 * float64(batch))
 			})
 			for age := 1; age <= 300; age++ {
 				least, greatest := p.Noise().Bounds(age, age+3)
-				for _, x := range []int64{least, greatest, p.Noise().Distance(age)} {
+				for _, x := range []int64{least, greatest, p.DistanceFloor(uint64(age-1), age)} {
 					h.Write(binary.BigEndian.AppendUint64(nil, uint64(x)))
 				}
 			}
 		}
 	}
-	return fmt.Sprintf("%x  bounds of the noise floor\n", h.Sum(nil))
+	return fmt.Sprintf("%x  bounds of the noise floor%s\n", h.Sum(nil), of)
 }

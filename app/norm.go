@@ -41,17 +41,13 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 }
 
 // distanceFloor returns the min squared distance that the rule assumes between two included
-// gradients. The participant with the fewest releases determines the min, because its noise is the
-// smallest.
+// gradients (params.Params.DistanceFloor).
 func (s *State) distanceFloor(included []tx.Included) int64 {
-	if !s.Params.Privacy.NoiseFloor {
-		return 0
-	}
 	fewest := -1
 	for _, in := range included {
 		if k, _ := s.Participants[in.Participant].releaseBounds(s.Progress.Round); fewest < 0 || k < fewest {
 			fewest = k
 		}
 	}
-	return s.Params.Noise().Distance(fewest)
+	return s.Params.DistanceFloor(s.Progress.Round, fewest)
 }

@@ -82,10 +82,7 @@ func (e startEpochOp) execute(s *State) (uint32, error) {
 	if !e.KeepModel {
 		s.Model = initialModel(p.Model, s.Progress.Seed)
 	}
-	s.Velocity = nil
-	if p.Training.Momentum != 0 {
-		s.Velocity = make([]float64, len(s.Model))
-	}
+	s.Velocity = firstVelocity(p, s.Model)
 	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
 	s.Progress.Epoch, s.Progress.Began = e.Epoch, s.Height+1
 	s.openRound(0)

@@ -21,10 +21,12 @@ type State struct {
 	Progress     Progress
 	Participants []Participant // by the participant's index
 	Model        []float64
-	Velocity     []float64  // the momentum term of the model update, as long as Model; nil while training.momentum is 0
-	Proposals    []Proposal // the proposals that are not yet enacted, in the order of their arrival
-	Offences     []Offence  // all proven offences of participants, in the order of their proofs
-	Epochs       []Epoch    // the ended epochs
+	// Velocity is the momentum term of the model update; if gradients are sums, the model with which the epoch
+	// began. It is as long as Model, and nil if training.momentum is 0 and gradients are not sums.
+	Velocity  []float64
+	Proposals []Proposal // the proposals that are not yet enacted, in the order of their arrival
+	Offences  []Offence  // all proven offences of participants, in the order of their proofs
+	Epochs    []Epoch    // the ended epochs
 
 	version       uint64     // the version of the state machine that executes the next block; Version except in tests
 	required      []bool     // by participant index: whether the open round waits for the participant
@@ -59,9 +61,7 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 		Progress:     Progress{Opened: initial, Began: initial, Seed: g.Seed, BlockBytes: blockBytes},
 		version:      Version,
 	}
-	if g.Params.Training.Momentum != 0 {
-		s.Velocity = make([]float64, len(s.Model))
-	}
+	s.Velocity = firstVelocity(s.Params, s.Model)
 	s.elect(contenders)
 	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
 	return s, s.finalize()

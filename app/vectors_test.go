@@ -140,6 +140,27 @@ func chainVectors(t *testing.T) *vectors {
 	return v
 }
 
+// sumsVectors makes a chain of two epochs in which vectors are sums: of three rounds, one of which lacks a
+// participant, and of two rounds from the model of the first epoch.
+func sumsVectors(t *testing.T) *vectors {
+	g := apptest.Genesis(4, apptest.Params(4, apptest.Summed, func(p *params.Params) {
+		p.Training.Rounds, p.Rule.Name = 3, "mean"
+	}))
+	v, s := newVectors(t, "Two epochs of four participants whose vectors are sums (worker_momentum 1). Written by "+
+		"TestChainVectors.", g)
+	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, app.Block{Txs: txs}) }
+	step("round 0", apptest.Close(s, s.Height+1)...)
+	for s.Height+1 < s.Progress.Opened+s.Params.Election.QuorumBlocks {
+		step("participant 3 is silent")
+	}
+	step("round 1, without participant 3", apptest.Close(s, s.Height+1, 0, 1, 2)...)
+	step("round 2; three agree to an epoch with the model kept", append(apptest.Close(s, s.Height+1),
+		agreed(another(s, true, false, func(p *params.Params) { p.Training.Rounds = 2 }))...)...)
+	step("round 0 of epoch 1", apptest.Close(s, s.Height+1)...)
+	step("round 1 of epoch 1", apptest.Close(s, s.Height+1)...)
+	return v
+}
+
 func hash(s *app.State) string {
 	h := s.Hash()
 	return hex.EncodeToString(h[:])
@@ -154,7 +175,8 @@ func TestChainVectors(t *testing.T) {
 		file   string
 		rounds uint64
 		make   func(*testing.T) *vectors
-	}{{"chain.json", 5, chainVectors}, {"commit.json", 6, commitVectors}, {"governance.json", 4, governanceVectors}} {
+	}{{"chain.json", 5, chainVectors}, {"commit.json", 6, commitVectors}, {"governance.json", 4, governanceVectors},
+		{"sums.json", 2, sumsVectors}} {
 		if folder := os.Getenv("SPDL_TEST_VECTORS"); folder != "" {
 			data, err := json.MarshalIndent(c.make(t), "", " ")
 			require.NoError(t, err)

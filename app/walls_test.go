@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -89,6 +90,15 @@ func imports(t *testing.T) map[string][]string {
 		return nil
 	}))
 	return packages
+}
+
+// TestProductWithoutLaboratory: spdl links nothing of testnet, so no validator carries attacks; spdl-lab does.
+func TestProductWithoutLaboratory(t *testing.T) {
+	for program, want := range map[string]bool{"spdl": false, "spdl-lab": true} {
+		out, err := exec.Command("go", "list", "-deps", "../cmd/"+program).Output()
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Contains(string(out), module+"testnet"), program)
+	}
 }
 
 // TestWalls checks the layers of the packages: pure packages import no forbidden package, and only

@@ -42,7 +42,7 @@ type Config struct {
 	// ExpectedBatch is B: the sampling rate times the number of a worker's examples, or the fixed
 	// size of its batches.
 	ExpectedBatch float64
-	// Momentum is beta, in [0, 1). At 0 the vector submitted is the round's own.
+	// Momentum is beta, in [0, 1]. At 0 the vector submitted is the round's own, and at 1 the sum of all.
 	Momentum float64
 	// PrototypeEpsilon is the parameter that the paper's prototype calls epsilon. Prototype only.
 	PrototypeEpsilon float64
@@ -57,7 +57,7 @@ func (c Config) Validate() error {
 			"kind %q, want %q, %q or %q", c.Kind, Gaussian, Prototype, None),
 		want(c.ExpectedBatch > 0 && !math.IsInf(c.ExpectedBatch, 1),
 			"expected batch %v, want a positive finite number", c.ExpectedBatch),
-		want(c.Momentum >= 0 && c.Momentum < 1, "momentum %v, want 0 or more and below 1", c.Momentum),
+		want(c.Momentum >= 0 && c.Momentum <= 1, "momentum %v, want within [0, 1]", c.Momentum),
 		want(c.Clip >= 0 && !math.IsInf(c.Clip, 1), "clip norm %v, want a finite number of at least 0", c.Clip),
 		want(c.Kind != Gaussian || c.Clip != 0,
 			"clip norm 0, want it positive for kind %q: without it one example has no bound", c.Kind),

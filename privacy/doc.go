@@ -9,8 +9,8 @@
 //     or removing one example changes that sum by at most C.
 //  3. [Mechanism.Release] adds Gaussian noise of standard deviation z*C to every coordinate, z
 //     being the noise multiplier; divides by B, the expected and not the drawn size, which is
-//     secret; applies the worker's momentum m = beta*m + (1-beta)*g; and rounds m to the integer
-//     grid.
+//     secret; applies the worker's momentum m = beta*m + (1-beta)*g, or at beta 1 adds up m = m + g; and
+//     rounds m to the integer grid.
 //
 // All that follows the noise is post-processing and costs no privacy. Momentum lowers the noise of
 // the submitted vector to standard deviation (z*C/B)*sqrt(v_t), see [VarianceFactor], which

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/privacy/floor"
 )
 
 // Mechanism turns a worker's gradient sums into the vectors that it submits, one per round. It is a
@@ -84,12 +85,12 @@ func (m *Mechanism) Release(sum []float64) (gradients.Vector, Report) {
 	signal := m.norm(sum) / m.config.ExpectedBatch
 	std := m.meanStd(signal)
 	m.noised(sum, std)
-	beta := m.config.Momentum
+	beta, weight := m.config.Momentum, floor.Weight(m.config.Momentum)
 	for j, g := range m.noise {
-		m.momentum[j] = beta*m.momentum[j] + (1-beta)*g
+		m.momentum[j] = beta*m.momentum[j] + weight*g
 	}
 	clear(m.noise)
-	m.variance = beta*beta*m.variance + (1-beta)*(1-beta)*std*std
+	m.variance = beta*beta*m.variance + weight*weight*std*std
 	m.releases++
 
 	v := gradients.NewVector(m.grid.Width, len(sum))

@@ -18,7 +18,7 @@ import (
 func TestRestoreContinuesTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := rapid.SampledFrom([]privacy.Config{preset, exact(), paper, none}).Draw(t, "config")
-		config.Momentum = rapid.Float64Range(0, 0.999).Draw(t, "momentum")
+		config.Momentum = rapid.OneOf(rapid.Float64Range(0, 0.999), rapid.Just(1.0)).Draw(t, "momentum")
 		seed := rapid.Uint64().Draw(t, "seed")
 		stop := rapid.IntRange(0, 20).Draw(t, "stop")
 		const dim = 5
@@ -53,7 +53,9 @@ func TestRestoreContinuesTheRun(t *testing.T) {
 func TestResume(t *testing.T) {
 	const dim = 7850
 	zero := make([]float64, dim)
-	for _, config := range []privacy.Config{preset, exact()} {
+	sums := preset
+	sums.Momentum = 1
+	for _, config := range []privacy.Config{preset, exact(), sums} {
 		for _, made := range []int{0, 1, 7, 500} {
 			m := mechanism(t, config, fine, dim, privacy.NewTestSource(uint64(made)))
 			m.Release(make([]float64, dim)) // what there was before is gone

@@ -22,8 +22,12 @@ func SubmittedStd(c Config, t int) float64 {
 	return roundStd(c) * math.Sqrt(VarianceFactor(c.Momentum, t))
 }
 
-// FinalStd returns the limit of [SubmittedStd] for large t: (z*C/B)*sqrt((1-beta)/(1+beta)).
+// FinalStd returns the limit of [SubmittedStd] for large t: (z*C/B)*sqrt((1-beta)/(1+beta)). Sums, of
+// beta 1, have no limit: it is then z*C/B, of the first.
 func FinalStd(c Config) float64 {
+	if c.Momentum == 1 {
+		return roundStd(c)
+	}
 	return roundStd(c) * math.Sqrt((1-c.Momentum)/(1+c.Momentum))
 }
 

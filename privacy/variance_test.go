@@ -38,6 +38,7 @@ func TestVarianceFactorRecursion(t *testing.T) {
 func TestVarianceFactorLimits(t *testing.T) {
 	assert.Equal(t, 1.0, privacy.VarianceFactor(0, 1))
 	assert.Equal(t, 1.0, privacy.VarianceFactor(0, math.MaxInt))
+	assert.Equal(t, 12345.0, privacy.VarianceFactor(1, 12345), "a sum's")
 	assert.InEpsilon(t, 0.01, privacy.VarianceFactor(0.9, 1), 1e-15)
 	assert.InEpsilon(t, 0.1/1.9, privacy.VarianceFactor(0.9, math.MaxInt), 1e-14)
 }

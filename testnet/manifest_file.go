@@ -91,7 +91,7 @@ func (m *Manifest) absolute(dir string) error {
 }
 
 var manifestTemplate = template.Must(template.New(manifestFile).Parse(
-	`# The localnet in this folder, as spdl testnet init made it. Changing the net
+	`# The localnet in this folder, as spdl-lab testnet init made it. Changing the net
 # here changes nothing; the perturbations are read at every start.
 validators = {{ .Validators }}
 {{- if .Relays }}

@@ -60,13 +60,21 @@ func (e *Ended) Error() string {
 }
 
 // StartProcesses starts `binary start --home ...` for every node, with additional environment
-// variables. Logs go to node.log in each home.
+// variables. A node that misbehaves runs in the program spdl-lab beside binary, if there is one.
+// Logs go to node.log in each home.
 func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 	all := len(n.Nodes) + len(n.WorkerGroups)
 	p := &Processes{
 		Net: n, binaries: slices.Repeat([]string{binary}, all), env: env, failed: make(chan error, 2*all),
 		work:     make(chan func()),
 		children: make([]*child, all), peaks: make([]int64, all), used: make([]time.Duration, all),
+	}
+	for i := range n.Nodes {
+		if lab := filepath.Join(filepath.Dir(binary), "spdl-lab"); n.Manifest.attack(i) != "" {
+			if _, err := os.Stat(lab); err == nil {
+				p.binaries[i] = lab
+			}
+		}
 	}
 	var err error
 	if p.links, err = n.OpenLinks(); err != nil {

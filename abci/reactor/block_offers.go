@@ -54,6 +54,11 @@ func (o *offers) add(x *offer) {
 	if x.peer.IsRunning() { // RemovePeer may already have run for a stopped peer
 		o.list = append(o.list, x)
 	}
+	o.rouse()
+}
+
+// rouse makes rebuild look at the offers again.
+func (o *offers) rouse() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
@@ -67,12 +72,14 @@ func (o *offers) remove(peer p2p.Peer) {
 	o.list = slices.DeleteFunc(o.list, func(x *offer) bool { return x.peer.ID() == peer.ID() })
 }
 
-// has returns the offer of a peer at a height whose parts have the given leaves, or nil.
-func (o *offers) has(peer p2p.Peer, height int64, leaves []byte) *offer {
+// again returns the offer of a peer at a height whose parts have the given leaves, or nil. Consensus may
+// have dropped the parts that were rebuilt from the offer: that is why its peer sends it again.
+func (o *offers) again(peer p2p.Peer, height int64, leaves []byte) *offer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, x := range o.list {
 		if x.block.Height == height && x.peer.ID() == peer.ID() && bytes.Equal(x.block.Leaves, leaves) {
+			o.rouse()
 			return x
 		}
 	}

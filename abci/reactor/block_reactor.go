@@ -194,7 +194,7 @@ func (r *BlockReactor) onBlock(from p2p.Peer, m *CompactBlock) error {
 	if parts, most := len(m.Leaves)/tmhash.Size, maxParts(s.Progress.BlockBytes); parts > most {
 		return fmt.Errorf("%w: %d parts, at most %d in blocks of %d bytes", errCompact, parts, most, s.Progress.BlockBytes)
 	}
-	if x := r.offers.has(from, m.Height, m.Leaves); x != nil {
+	if x := r.offers.again(from, m.Height, m.Leaves); x != nil {
 		markWhole(from, x.block)
 		return nil
 	}

@@ -195,7 +195,7 @@ func TestBlocksAreRebuilt(t *testing.T) {
 }
 
 // TestConsensusStartsOver: consensus may drop the parts that it was given, and collect them again
-// later. Nothing is lost.
+// later, after it had them all and the peer has offered the block once more. Nothing is lost.
 func TestConsensusStartsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := collecting(t, 1, partBytes, 500)
@@ -209,6 +209,12 @@ func TestConsensusStartsOver(t *testing.T) {
 		require.Zero(t, c.rs.ProposalBlockParts.Count())
 		c.deliver = take
 		c.rs.ProposalBlockParts = types.NewPartSetFromHeader(c.whole.Header())
+		c.until(c.complete)
+		require.False(t, c.step(&c.state), "it sleeps until it is roused")
+		<-c.offers.wake
+		c.rs.ProposalBlockParts = types.NewPartSetFromHeader(c.whole.Header()) // another consensus round
+		c.offer(c.peers[0], c.compact)
+		require.Len(t, c.offers.wake, 1, "what was sent again is looked at again")
 		c.until(c.complete)
 		c.rs.Height++
 		require.False(t, c.step(&c.state))

@@ -83,6 +83,11 @@ func Noisy(p *params.Params) {
 	p.Grid.Step = 5.1e-5
 }
 
+// Summed makes vectors the sums of all gradients of their participants.
+func Summed(p *params.Params) {
+	p.Privacy.WorkerMomentum, p.Privacy.SamplingRate, p.Grid.Width = 1, 1, 2
+}
+
 // CommitReveal turns on election.commit_reveal: a round takes commitments before gradients.
 func CommitReveal(p *params.Params) { p.Election.CommitReveal = true }
 

@@ -13,9 +13,9 @@ const LedgerColumns = ledgerOrders + 1
 
 const ledgerOrders = 47
 
-// maxLedger is the max value of an entry of Cost or Budget. It is low enough that sums do not
-// overflow. As a cost it says that a column knows no bound.
-const maxLedger = 1 << 62
+// unaffordable is the max value of a cost and of an entry of a ledger, and above every budget. As a cost it
+// says that a column knows no bound. Numbers up to it pass unchanged through tools that read them as float64.
+const unaffordable = 1 << 53
 
 // ValidateLedger rejects a budget that is incomplete or pays for no participation.
 func (p Privacy) ValidateLedger() error {
@@ -40,9 +40,9 @@ func (p Privacy) ValidateLedger() error {
 // validateEntries checks the entries of Cost and Budget, each of which belongs to one column.
 func (p Privacy) validateEntries() error {
 	for i := range p.Cost {
-		if p.Cost[i] == 0 || p.Cost[i] > maxLedger || p.Budget[i] > maxLedger {
-			return fmt.Errorf("privacy.cost[%d] is %d and budget[%d] %d, want 1 to %d and at most that", i, p.Cost[i], i,
-				p.Budget[i], uint64(maxLedger))
+		if p.Cost[i] == 0 || p.Cost[i] > unaffordable || p.Budget[i] >= unaffordable {
+			return fmt.Errorf("privacy.cost[%d] is %d and budget[%d] %d, want 1 to %d and below that", i, p.Cost[i], i,
+				p.Budget[i], uint64(unaffordable))
 		}
 	}
 	if p.Participations(nil) == 0 {
@@ -60,19 +60,19 @@ func Entry(ledger []uint64, column int) uint64 {
 	case len(ledger) == 0:
 		return 0
 	}
-	return maxLedger
+	return unaffordable
 }
 
 // Participations returns the number of further gradients that the budget pays for after the spent
-// costs, in the column that allows the most gradients. Without a budget the number is the max of
-// uint64.
+// costs, in the column that allows the most gradients. A larger budget of a state of an earlier version
+// pays for no more than the largest. Without a budget the number is the max of uint64.
 func (p Privacy) Participations(spent []uint64) uint64 {
 	if len(p.Cost) == 0 {
 		return 1<<64 - 1
 	}
 	var most uint64
 	for i, cost := range p.Cost {
-		if used, budget := Entry(spent, i), p.Budget[i]; used < budget {
+		if used, budget := Entry(spent, i), min(p.Budget[i], unaffordable-1); used < budget {
 			most = max(most, (budget-used)/cost)
 		}
 	}
@@ -83,8 +83,7 @@ func (p Privacy) Participations(spent []uint64) uint64 {
 // returns spent itself.
 func (p Privacy) Pay(spent []uint64) []uint64 { return p.PayFor(spent, 1) }
 
-// PayFor is like Pay, for a number of participations. An entry stays at twice the largest cost at
-// most.
+// PayFor is like Pay, for a number of participations. An entry stays at the largest cost at most.
 func (p Privacy) PayFor(spent []uint64, participations uint64) []uint64 {
 	if len(p.Cost) == 0 {
 		return spent
@@ -93,8 +92,8 @@ func (p Privacy) PayFor(spent []uint64, participations uint64) []uint64 {
 	for i := range after {
 		over, cost := bits.Mul64(Entry(p.Cost, i), participations)
 		sum, carry := bits.Add64(Entry(spent, i), cost, 0)
-		if after[i] = min(sum, maxLedger*2); over+carry > 0 {
-			after[i] = maxLedger * 2
+		if after[i] = min(sum, unaffordable); over+carry > 0 {
+			after[i] = unaffordable
 		}
 	}
 	return after

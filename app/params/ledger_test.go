@@ -19,7 +19,7 @@ func TestLedgerRefuses(t *testing.T) {
 			p.Privacy.Cost, p.Privacy.Budget = p.Privacy.Cost[2:], p.Privacy.Budget[2:]
 		},
 		"privacy.cost[2] is 0": func(p *params.Params) { apptest.Budgeted(3)(p); p.Privacy.Cost[2] = 0 },
-		"budget[3]":            func(p *params.Params) { apptest.Budgeted(3)(p); p.Privacy.Budget[3] = 1 << 63 },
+		"budget[3]":            func(p *params.Params) { apptest.Budgeted(3)(p); p.Privacy.Budget[3] = 1 << 53 },
 		"a budget needs": func(p *params.Params) {
 			apptest.Budgeted(3)(p)
 			p.Privacy.Mechanism, p.Privacy.NoiseMultiplier = "none", 0
@@ -40,8 +40,8 @@ func TestLedgerRefuses(t *testing.T) {
 // valid as they were. What they did not count is never paid there.
 func TestLedgerOfAnEarlierVersion(t *testing.T) {
 	p := apptest.Params(4, apptest.Budgeted(3)).Privacy
-	p.Budget[47] = 1 << 61
-	require.Equal(t, (uint64(1)<<61)/p.Cost[47], p.Participations(nil))
+	p.Budget[47] = 1 << 52
+	require.Equal(t, (uint64(1)<<52)/p.Cost[47], p.Participations(nil))
 	old := p
 	old.Cost, old.Budget = p.Cost[:47], p.Budget[:47]
 	require.NoError(t, old.ValidateLedger())
@@ -51,7 +51,7 @@ func TestLedgerOfAnEarlierVersion(t *testing.T) {
 	require.Equal(t, old.Cost, old.Pay(nil), "the states of a chain that stays as it was are what they were")
 	for _, spent := range [][]uint64{p.Pay(make([]uint64, 47)), old.Pay(p.Pay(nil)), p.Pay(old.Pay(nil))} {
 		require.Len(t, spent, params.LedgerColumns)
-		require.GreaterOrEqual(t, spent[47], uint64(1)<<62)
+		require.Equal(t, uint64(1)<<53, spent[47])
 		require.Less(t, p.Participations(spent), uint64(3))
 	}
 }
@@ -59,14 +59,16 @@ func TestLedgerOfAnEarlierVersion(t *testing.T) {
 // TestPayFor: paying for several rounds is paying for each, and no sum wraps around.
 func TestPayFor(t *testing.T) {
 	p := apptest.Params(4, apptest.Budgeted(3)).Privacy
-	p.Cost[0], p.Cost[1] = 1<<62, 1<<62-1
+	p.Cost[0], p.Cost[1] = 1<<53, 1<<52-1
 	spent := []uint64(nil)
 	for rounds := range uint64(6) {
 		require.Equal(t, p.PayFor(nil, rounds), p.PayFor(spent, 0))
 		spent = p.Pay(spent)
 	}
-	require.Equal(t, uint64(1)<<63, spent[0])
-	require.Equal(t, uint64(1)<<63, p.PayFor(spent, 1<<63)[47])
+	require.Equal(t, uint64(1)<<53, spent[0])
+	require.Equal(t, uint64(1)<<53, p.PayFor(spent, 1<<63)[47])
+	p.Budget[0] = 1 << 60 // as a state of version 6 may have
+	require.Zero(t, params.Privacy{Cost: p.Cost[:1], Budget: p.Budget[:1]}.Participations(spent[:1]))
 	p.Cost = nil
 	require.Equal(t, spent, p.PayFor(spent, 7))
 }

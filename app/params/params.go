@@ -49,6 +49,7 @@ func (p Params) Validate(n int) (warnings []string, err error) {
 		p.Privacy.validate,
 		p.Privacy.ValidateLedger,
 		p.validateUnit,
+		p.validateSums,
 		p.validateStep,
 		p.validateFloor,
 		p.Reputation.validate,
@@ -89,6 +90,16 @@ func (t Training) validate() error {
 		return fmt.Errorf("training.momentum is %g, want within [0, 1)", t.Momentum)
 	case !(t.WeightDecay >= 0 && t.WeightDecay < 1):
 		return fmt.Errorf("training.weight_decay is %g, want within [0, 1)", t.WeightDecay)
+	}
+	return nil
+}
+
+// validateSums rejects settings that sums of gradients exclude. Momentum and weight decay act on a step from the
+// last model, and sums have none. A sum grows with the rounds, which a grid of one byte has no space for.
+func (p Params) validateSums() error {
+	if p.Privacy.Sums() && (p.Training.Momentum != 0 || p.Training.WeightDecay != 0 || p.Grid.Width != 2) {
+		return fmt.Errorf("training.momentum is %g, weight_decay %g and grid.width %d with privacy.worker_momentum 1, "+
+			"want 0, 0 and 2", p.Training.Momentum, p.Training.WeightDecay, p.Grid.Width)
 	}
 	return nil
 }

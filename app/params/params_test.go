@@ -70,8 +70,12 @@ func TestValidateRefuses(t *testing.T) {
 		{`pool 2, pixel_mean 0 and pixel_scale 255 with features "strokes"`, strokes(func(m *params.Model) { m.Pool = 2 })},
 		{"pixel_mean 1", strokes(func(m *params.Model) { m.PixelMean = 1 })},
 		{"pixel_scale 1", strokes(func(m *params.Model) { m.PixelScale = 1 })},
-		{"model.table has 2 columns and 2 classes, and model.inputs is 3 and classes 2",
-			table(func(m *params.Model) { m.Inputs = 3 })},
+		{"model.table has 2 columns and 2 classes, and model.inputs is 4 and classes 2",
+			table(func(m *params.Model) { m.Inputs = 4 })},
+		{`model of kind "logistic" has 2 classes, no_bias false and centred columns of a table false`,
+			table(func(m *params.Model) { m.Kind = params.ModelLogistic })},
+		{"no_bias false and centred columns of a table true",
+			table(func(m *params.Model) { m.Kind, m.Inputs = params.ModelLogistic, 3 })},
 		{"model.table has 0 columns", table(func(m *params.Model) { m.Table.Columns = nil })},
 		{"model.pool is 2", table(func(m *params.Model) { m.Pool = 2 })},
 		{`column "age" is from 3 to 3`, table(func(m *params.Model) {
@@ -113,7 +117,19 @@ func TestValidateRefuses(t *testing.T) {
 		{`mechanism is "laplace"`, func(p *params.Params) { p.Privacy.Mechanism = "laplace" }},
 		{"privacy.batch is 0", func(p *params.Params) { p.Privacy.Batch = 0 }},
 		{"sampling_rate is 1.5", func(p *params.Params) { p.Privacy.SamplingRate = 1.5 }},
-		{"worker_momentum is 1", func(p *params.Params) { p.Privacy.WorkerMomentum = 1 }},
+		{"worker_momentum is 1.1", func(p *params.Params) { p.Privacy.WorkerMomentum = 1.1 }},
+		{"privacy.sampling_rate is 0.5 with worker_momentum 1, want 0 or 1", func(p *params.Params) {
+			apptest.Summed(p)
+			p.Privacy.SamplingRate = 0.5
+		}},
+		{"training.momentum is 0.5, weight_decay 0 and grid.width 2 with privacy.worker_momentum 1, want 0, 0 and 2",
+			func(p *params.Params) { apptest.Summed(p); p.Training.Momentum = 0.5 }},
+		{"weight_decay 0.1 and", func(p *params.Params) { apptest.Summed(p); p.Training.WeightDecay = 0.1 }},
+		{"grid.width 1 with", func(p *params.Params) { apptest.Summed(p); p.Grid.Width = 1 }},
+		{"the noise is 2.53e+04 steps", func(p *params.Params) { // of the last sum
+			apptest.Summed(p)
+			p.Training.Rounds = 10_000_000
+		}},
 		{"privacy.clip is -1", func(p *params.Params) {
 			p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Clip = "none", 0, -1
 		}},

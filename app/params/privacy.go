@@ -40,6 +40,23 @@ func (p Params) Noise() floor.Noise {
 // at rate 0 a batch of fixed size.
 func (p Privacy) Samples() bool { return p.SamplingRate > 0 && p.SamplingRate < 1 }
 
+// Sums reports whether a participant's vector is the sum of all its noised gradients of the epoch, which
+// the model of the epoch's beginning moves by (ADR 44).
+func (p Privacy) Sums() bool { return p.WorkerMomentum == 1 }
+
+// DistanceFloor returns the min squared distance that the rule assumes between two vectors of a round,
+// of which the participant with the fewest releases has made that many. Such a vector has the least noise.
+// With sums the floor is that of vectors of all rounds: a participant that stays away cannot lower it.
+func (p Params) DistanceFloor(round uint64, fewest int) int64 {
+	if !p.Privacy.NoiseFloor {
+		return 0
+	}
+	if p.Privacy.Sums() {
+		fewest = int(round) + 1
+	}
+	return p.Noise().Distance(fewest)
+}
+
 // Fits returns the number of examples for which the batch size is meant: Batch/SamplingRate. ok
 // reports whether the given number of examples is at least half and at most twice that number. A
 // batch of fixed size is meant for any number of examples.
@@ -103,8 +120,11 @@ func (p Privacy) validateRelease() error {
 		return fmt.Errorf("privacy.batch is 0, want at least 1")
 	case !(p.SamplingRate >= 0 && p.SamplingRate <= 1):
 		return fmt.Errorf("privacy.sampling_rate is %g, want within [0, 1]", p.SamplingRate)
-	case !(p.WorkerMomentum >= 0 && p.WorkerMomentum < 1):
-		return fmt.Errorf("privacy.worker_momentum is %g, want within [0, 1)", p.WorkerMomentum)
+	case !(p.WorkerMomentum >= 0 && p.WorkerMomentum <= 1):
+		return fmt.Errorf("privacy.worker_momentum is %g, want within [0, 1]", p.WorkerMomentum)
+	case p.Sums() && p.Samples():
+		return fmt.Errorf("privacy.sampling_rate is %g with worker_momentum 1, want 0 or 1: only sums of full batches were "+
+			"measured", p.SamplingRate)
 	case !(p.Clip >= 0) || math.IsInf(p.Clip, 0):
 		return fmt.Errorf("privacy.clip is %g, want at least 0", p.Clip)
 	}
@@ -134,6 +154,9 @@ func (p Params) validateStep() error {
 			first, leastNoiseSteps)
 	}
 	last, end := steps(float64(1-n.Momentum)/(1+n.Momentum)), float64(p.Grid.Lattice().Width.Max())
+	if p.Privacy.Sums() {
+		last = steps(float64(p.Training.Rounds))
+	}
 	if !(float64(noiseStdsOnTheGrid*last) <= end) {
 		return fmt.Errorf("grid.step %g is too fine: the noise is %.4g steps and the grid ends at %g, want at least %d "+
 			"times the noise", n.Step, last, end, noiseStdsOnTheGrid)
@@ -152,7 +175,8 @@ func (p Params) validateFloor() error {
 			MechanismGaussian)
 	}
 	end := p.Grid.Lattice().Width.Max()
-	// The norm of the noise rises with the rounds and converges, so the limit on rounds does no harm.
+	// The norm of the noise rises with the rounds. It converges, or is that of a sum, which validateStep
+	// keeps on the grid: the limit on rounds does no harm.
 	rounds := int(min(p.Training.Rounds, math.MaxInt32))
 	if least, _ := p.Noise().Bounds(rounds, rounds); least > int64(p.Model.Dim())*end*end {
 		return fmt.Errorf("privacy.noise_floor asks for a squared norm of at least %d grid steps, a vector of %d "+

@@ -52,12 +52,12 @@ type origin struct {
 }
 
 var (
-	attackOrigin = origin{"spdl-figures experiment attacks on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the " +
+	attackOrigin = origin{"spdl-lab experiment attacks on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the " +
 		"preset's learning rate", 0.8}
 	earlyOrigin = origin{"simulation on MNIST before the product, IID, clip 1, worker momentum 0.9, noise floor, " +
 		"learning " +
 		"rate 20 (less below epsilon 1)", 0.9}
-	chain = origin{"spdl-figures experiment features on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the " +
+	chain = origin{"spdl-lab experiment features on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the " +
 		"preset's learning rate", 0.8}
 )
 

@@ -37,6 +37,7 @@ type Input struct {
 	Config       Config
 
 	Units        string  // the noun for what Samples counts: "examples" or "groups"; empty means examples
+	Unit         string  // the unit of privacy, as params.Params.UnitName names it
 	Neighbours   string  // a sentence that says which pairs of data sets are neighbours
 	Samples      int     // the number of examples, or of groups, of one participant
 	SamplingRate float64 // q, the share of the samples in a batch; 0 means Batch/Samples
@@ -47,7 +48,7 @@ type Input struct {
 	// is within a factor of two of that number.
 	Fits     int
 	Clip     float64 // C, the clip norm of one sample's gradient
-	Momentum float64 // beta, the workers' momentum
+	Momentum float64 // beta, the workers' momentum; at 1 vectors are sums
 	Rounds   int     // T, the number of rounds
 
 	Accountant      Accountant // empty means the one that comes closest to the chain's ledger
@@ -118,7 +119,7 @@ func (in Input) check() error {
 		check(in.Batch >= 0 && in.Batch <= in.Samples, "batch %d, want 1 to the %d %s", in.Batch, in.Samples,
 			in.sampleNoun()),
 		check(in.Clip > 0 && !math.IsInf(in.Clip, 1), "clip norm %v, want a positive finite number", in.Clip),
-		check(in.Momentum >= 0 && in.Momentum < 1, "worker momentum %v, want 0 or more and below 1", in.Momentum),
+		check(in.Momentum >= 0 && in.Momentum <= 1, "worker momentum %v, want within [0, 1]", in.Momentum),
 		check(in.Rounds >= 1, "%d rounds, want at least 1", in.Rounds),
 		check(in.RoundTime > 0 || in.RoundTime == 0 && in.Link.Rate > 0, "round time %v, want it positive", in.RoundTime),
 		in.Link.check(),

@@ -58,7 +58,7 @@ func TestRoundsAsMeasured(t *testing.T) {
 	require.Less(t, math.Abs(math.Log((r.Block+r.Votes)/1.335)), math.Log(1.25), r.Block+r.Votes)
 }
 
-// TestCrowdAsMeasured compares the formula with 1,004 participants on four nodes: `spdl testnet start
+// TestCrowdAsMeasured compares the formula with 1,004 participants on four nodes: `spdl-lab testnet start
 // --workers 1000 --rounds 6`, with the default preset of 1,600 parameters, on two cores that others
 // used too. CPU time is a node's mean, in seconds a round.
 func TestCrowdAsMeasured(t *testing.T) {

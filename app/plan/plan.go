@@ -16,6 +16,7 @@ type Plan struct {
 	Parameters   int     `json:"parameters"`
 	Samples      int     `json:"samples"`
 	Units        string  `json:"units"`      // the noun for what Samples counts: "examples" or "groups"
+	Unit         string  `json:"unit"`       // the unit of privacy, with the column of a table that names its groups
 	Neighbours   string  `json:"neighbours"` // a sentence that says which data sets count as neighbours for Epsilon
 	SamplingRate float64 `json:"sampling_rate"`
 	Batch        int     `json:"batch"`
@@ -37,7 +38,8 @@ type Plan struct {
 	GridStep     float64 `json:"grid_step"`
 	// NoiseToGradient is the norm of the noise in a submitted vector divided by the clip norm. The
 	// clip norm bounds the norm of the gradient before noise, so the true ratio is at least this
-	// value.
+	// value. If vectors are sums, it is that of the last sum divided by the number of rounds, and SubmittedStd
+	// is that of the first.
 	NoiseToGradient float64 `json:"noise_to_gradient"`
 
 	Rule     Rule         `json:"rule"`
@@ -81,7 +83,7 @@ func Make(in Input) (Plan, error) {
 	}
 	p := Plan{
 		Participants: in.Participants, Byzantine: in.Byzantine, Model: name, Parameters: d,
-		Samples: in.Samples, Units: cmp.Or(in.Units, "examples"), Neighbours: in.Neighbours,
+		Samples: in.Samples, Units: cmp.Or(in.Units, "examples"), Unit: in.Unit, Neighbours: in.Neighbours,
 		SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
 		Rounds:     in.Rounds,
 		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp,
@@ -89,6 +91,9 @@ func Make(in Input) (Plan, error) {
 		SumStd:    s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),
 		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
 		Rule:            judge(rule, in), Accuracy: in.accuracy(s.multiplier), Traffic: in.traffic(d), Ledger: ledger,
+	}
+	if in.Momentum == 1 {
+		p.NoiseToGradient /= math.Sqrt(float64(in.Rounds))
 	}
 	p.Round = in.round(d, p.Traffic)
 	lasts := in.RoundTime.Seconds()

@@ -306,7 +306,7 @@ func TestErrors(t *testing.T) {
 		{func(in *Input) { in.SamplingRate = nan }, "sampling rate NaN"},
 		{func(in *Input) { in.Clip = 0 }, "clip norm 0"},
 		{func(in *Input) { in.Clip = math.Inf(1) }, "clip norm +Inf"},
-		{func(in *Input) { in.Momentum = 1 }, "worker momentum 1"},
+		{func(in *Input) { in.Momentum = 1.1 }, "worker momentum 1.1, want within [0, 1]"},
 		{func(in *Input) { in.Rounds = 0 }, "0 rounds"},
 		{func(in *Input) { in.RoundTime = 0 }, "round time 0s"},
 		{func(in *Input) { in.Width = 3 }, "coordinates of 3 bytes"},

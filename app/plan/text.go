@@ -5,6 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"github.com/spdl/spdl/internal/printable"
 )
 
 // Write prints a plan as text.
@@ -25,7 +27,7 @@ func (p Plan) Write(w io.Writer) error {
 			p.RDPEpsilon)
 	}
 	if p.Neighbours != "" {
-		row("unit", "%s", p.Neighbours)
+		row("unit", "%.40s: %s", printable.Line(p.Unit), p.Neighbours)
 	}
 	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", p.NoiseMultiplier, p.SumStd,
 		p.SubmittedStd)

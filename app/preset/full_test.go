@@ -1,6 +1,7 @@
 package preset_test
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -37,6 +38,32 @@ func TestFullBatches(t *testing.T) {
 			require.Equal(t, rounds, p.Privacy.Participations(nil))
 			require.EqualValues(t, 500, p.Privacy.Batch)
 		}
+	}
+}
+
+// TestFloat64ToolsKeepParameters: a tool that reads and writes numbers as float64, such as jq, changes nothing in
+// parameters, whether a column of their ledger is out of reach (of mu², for rounds that sample) or full.
+func TestFloat64ToolsKeepParameters(t *testing.T) {
+	least, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.5, NoiseMultiplier: 1e-6})
+	require.NoError(t, err)
+	most, err := accountant.ChainBudget(1e100, 1e-6)
+	require.NoError(t, err)
+	all := []params.Params{{Privacy: params.Privacy{Cost: least, Budget: most}}, full(t, 10, 1)}
+	for _, name := range preset.Names() {
+		p, err := preset.New(name, 7)
+		require.NoError(t, err)
+		all = append(all, p, params.Params{Privacy: params.Privacy{Cost: p.Privacy.PayFor(nil, 1<<40)}})
+	}
+	for _, p := range all {
+		text, err := json.Marshal(p)
+		require.NoError(t, err)
+		var numbers any
+		require.NoError(t, json.Unmarshal(text, &numbers))
+		text, err = json.Marshal(numbers)
+		require.NoError(t, err)
+		var kept params.Params
+		require.NoError(t, json.Unmarshal(text, &kept))
+		require.Equal(t, p, kept)
 	}
 }
 

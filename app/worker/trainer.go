@@ -182,8 +182,15 @@ func (t *Trainer) NoiseStd() float64 { return t.noise }
 func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
 
 // NoiseStd returns the standard deviation of the noise in each coordinate of a submitted vector
-// after many rounds, in gradient units. It is 0 with a mechanism other than the gaussian mechanism.
-func NoiseStd(p params.Privacy) float64 { return privacy.FinalStd(mechanismConfig(p)) }
+// after many rounds, in gradient units; of the sum after the last round divided by the number of
+// rounds, if vectors are sums. It is 0 with a mechanism other than the gaussian mechanism.
+func NoiseStd(p params.Params) float64 {
+	std := privacy.FinalStd(mechanismConfig(p.Privacy))
+	if p.Privacy.Sums() {
+		return std / math.Sqrt(float64(p.Training.Rounds))
+	}
+	return std
+}
 
 // mechanismConfig converts a chain's privacy parameters to a privacy.Config, which has only what
 // the mechanism needs. Package privacy does not know sampling, budgets or ledgers.

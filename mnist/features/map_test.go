@@ -160,5 +160,4 @@ func TestShapes(t *testing.T) {
 	assert.PanicsWithValue(t, "features: destination of 512 and 783 pixels, want 512 and 784", func() {
 		m.Row(make([]float32, 160), make([]uint8, 783))
 	})
-	assert.PanicsWithValue(t, "features: direction of 10, want 160", func() { m.Picture(make([]float64, 10)) })
 }

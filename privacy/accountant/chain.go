@@ -32,10 +32,10 @@ const slack = 1e-8
 
 const (
 	// unaffordable is the cost of a round whose divergence no ledger can hold, or that has none in a
-	// column.
-	unaffordable = 1 << 62
+	// column. Tools that read numbers as float64, such as jq, keep it.
+	unaffordable = 1 << 53
 	// ChainMost is the largest entry of a budget, and of a ledger from which an epsilon follows.
-	ChainMost = unaffordable/2 - 1
+	ChainMost = unaffordable - 1
 )
 
 // ChainMethod returns the method that comes closest to the ledger at a sampling rate.
@@ -80,12 +80,12 @@ func ChainBudget(epsilon, delta float64) ([]uint64, error) {
 	budget := make([]uint64, chainColumns)
 	for i, alpha := range ChainOrders {
 		if room := (epsilon - orderEpsilon(alpha, 0, delta)) * (1 - slack) / nano; room > 0 {
-			budget[i] = min(uint64(math.Min(room, unaffordable)), ChainMost)
+			budget[i] = uint64(math.Min(room, ChainMost))
 		}
 	}
 	// The largest number whose mu keeps to delta, bit by bit: delta rises with mu.
 	mu := &budget[len(ChainOrders)]
-	for bit := uint64(unaffordable / 4); bit > 0; bit /= 2 {
+	for bit := uint64(unaffordable / 2); bit > 0; bit /= 2 {
 		if analyticDelta(chainMu(*mu+bit), epsilon) <= delta {
 			*mu += bit
 		}

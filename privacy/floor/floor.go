@@ -12,10 +12,10 @@ import (
 	"math/bits"
 )
 
-// Noise describes the mechanism of a chain: gaussian, with worker momentum.
+// Noise describes the mechanism of a chain: gaussian, with worker momentum or sums.
 type Noise struct {
 	Std      float64 // z*C/B, of one round's batch mean before momentum
-	Momentum float64 // beta
+	Momentum float64 // beta; at 1 a vector is the sum of all batch means
 	Signal   float64 // bound on the norm of a batch mean without noise
 	Step     float64 // of the grid
 	Dim      int     // d
@@ -30,10 +30,19 @@ const (
 	distanceShare = 0.95 // of the noise's standard deviation, in the distance floor
 )
 
+// Weight returns the weight of a round's batch mean in the vector beta*m + weight*g: 1-beta, and 1 where
+// beta is 1 and the vector a sum.
+func Weight(beta float64) float64 {
+	if beta == 1 {
+		return 1
+	}
+	return 1 - beta
+}
+
 // VarianceFactor returns v_t = (1-beta)(1-beta^(2t))/(1+beta): the share of the noise variance that
 // momentum leaves in the vector of release t, counted from 1, when every earlier release went
 // through the same momentum. It rises from (1-beta)² at t=1 to (1-beta)/(1+beta); it is 0 for t <=
-// 0. Beta is in [0, 1).
+// 0. Beta is in [0, 1]; at 1 the vector is the sum of t batch means, and v_t is t.
 //
 // It is computed as (1-beta)² times the geometric sum it comes from, whose terms
 // are all positive: nothing cancels when beta is close to 1.
@@ -41,7 +50,7 @@ func VarianceFactor(beta float64, t int) float64 {
 	if t <= 0 {
 		return 0
 	}
-	return float64((1-beta)*(1-beta)) * geometric(float64(beta*beta), t)
+	return float64(Weight(beta)*Weight(beta)) * geometric(float64(beta*beta), t)
 }
 
 // geometric returns 1 + x + ... + x^(n-1) for n >= 0, by doubling n from its leading
@@ -76,9 +85,12 @@ func (n Noise) norm(t int) float64 {
 // the vector of a participant that has made at least fewest and at most most
 // releases, this one included. Rounding to the grid is within the margin.
 func (n Noise) Bounds(fewest, most int) (least, greatest int64) {
-	m := n.margin()
+	m, signal := n.margin(), n.Signal
+	if n.Momentum == 1 {
+		signal = float64(signal * float64(most))
+	}
 	low := float64((1 - m) * n.norm(fewest))
-	high := float64((1+m)*n.norm(most)) + n.Signal/n.Step + math.Sqrt(float64(n.Dim))/2
+	high := float64((1+m)*n.norm(most)) + signal/n.Step + math.Sqrt(float64(n.Dim))/2
 	return whole(math.Floor(float64(low * low))), whole(math.Ceil(float64(high * high)))
 }
 

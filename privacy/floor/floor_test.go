@@ -1,6 +1,7 @@
 package floor_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -28,9 +29,17 @@ func setting() (privacy.Config, floor.Noise) {
 // below 3e-7 a round where there is no signal, and nil where there is.
 func TestHonestIsNeverRefused(t *testing.T) {
 	rounds := stage.Pick(2000, 10_000, 100_000)
+	for _, momentum := range []float64{0.9, 1} {
+		t.Run(fmt.Sprint(momentum), func(t *testing.T) { checkHonest(t, momentum, rounds) })
+	}
+}
+
+func checkHonest(t *testing.T, momentum float64, rounds int) {
 	c, noise := setting()
+	c.Momentum, noise.Momentum = momentum, momentum
+	noise.Step = privacy.StepFor(c)
 	source := privacy.NewTestSource(11)
-	grid := gradients.Grid{Width: gradients.Int8, Step: noise.Step}
+	grid := gradients.Grid{Width: gradients.Int16, Step: noise.Step}
 	var lowest, highest float64 = math.Inf(1), 0
 	for _, norm := range []float64{0, 0.01, 0.3, noise.Signal} {
 		sum := make([]float64, noise.Dim)
@@ -48,9 +57,9 @@ func TestHonestIsNeverRefused(t *testing.T) {
 				require.LessOrEqual(t, least, got, "age %d, signal %g", age, norm)
 				require.LessOrEqual(t, got, greatest, "age %d, signal %g", age, norm)
 				lowest, highest = min(lowest, float64(got)/float64(least)), max(highest, float64(got)/float64(greatest))
-				if lessKnown, _ := noise.Bounds(max(1, age-5), age); lessKnown > least {
-					t.Fatal("the bound falls with age")
-				}
+				wider, longer := noise.Bounds(max(1, age-5), age+5) // that of one of fewer included vectors in more rounds
+				require.LessOrEqual(t, wider, least)
+				require.GreaterOrEqual(t, longer, greatest)
 			}
 		}
 	}

@@ -42,7 +42,14 @@ func view(n, f, d int, seed uint64) attack.View {
 		}
 		return own
 	}
+	v.Imagined = func() (imagined []gradients.Vector) {
+		for range n - f {
+			imagined = append(imagined, draw())
+		}
+		return imagined
+	}
 	v.Model = make([]float64, d)
+	v.Expected = func() []float64 { return append(make([]float64, d-1), 3) }
 	v.Slope = func(_ attack.Goal, at []float64) []float64 { // at a right angle to the honest slope
 		u := make([]float64, d)
 		for j := range u {

@@ -2,17 +2,17 @@ package attack
 
 import "math"
 
-// uncurved returns an approximation of the p with (H + lambda I) p = u, where H is the Hessian of
-// the mean loss on the attackers' rows. It takes a few steps of conjugate gradients, and computes H
+// uncurved returns an approximation of the p with (H + lambda I) p = u, where H is the Hessian, at a
+// model, of the mean loss on the attackers' rows. It takes a few steps of conjugate gradients, and computes H
 // times a vector as a difference of two gradients. A constant push p against the restoring force of
 // H moves a model by about H^-1 p. Along flat directions the model keeps moving, and the movement
 // adds up over the rounds.
-func (v View) uncurved(u []float64) []float64 {
+func (v View) uncurved(u, at []float64) []float64 {
 	loss := Goal{Deltas: crossEntropy}
-	here := v.Slope(loss, v.Model)
+	here := v.Slope(loss, at)
 	curved := func(p []float64) []float64 {
 		step := nudge / math.Sqrt(dot(p, p))
-		there := v.Slope(loss, affine(v.Model, step, p))
+		there := v.Slope(loss, affine(at, step, p))
 		return affine(nil, 1/step, affine(there, -1, here))
 	}
 	lambda := ridge * dot(u, curved(u))

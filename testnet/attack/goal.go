@@ -2,7 +2,8 @@ package attack
 
 import "math"
 
-// Goal is the objective of hidden attackers: a function of an example's logits. The attackers make
+// Goal is the objective of hidden attackers: a function of an example's logits. A model of two classes
+// with one output has the logits 0 and z. The attackers make
 // the training of the honest participants minimise it.
 type Goal struct {
 	Name string
@@ -25,6 +26,8 @@ var Goals = []Goal{
 	{Name: "ascent", Deltas: ascent},
 	{Name: "margin", Deltas: margin},
 	{Name: "drift", Flat: true, Deltas: margin},
+	{Name: "threshold", Deltas: threshold},
+	{Name: "flood", Deltas: flood},
 	{Name: "backdoor", Triggered: true, Deltas: crossEntropy},
 }
 
@@ -56,6 +59,19 @@ func margin(logits []float32, label uint8) {
 	s := 1 / (1 + math.Exp(float64(logits[other]-logits[label])))
 	clear(logits)
 	logits[label], logits[other] = float32(s*(1-s)), -float32(s*(1-s))
+}
+
+// threshold is the sigmoid of the last class's logit minus the largest other logit, for every label.
+// Where inputs are centred, its slope is mostly in the offsets: the model stops predicting that
+// class.
+func threshold(logits []float32, _ uint8) { margin(logits, uint8(len(logits)-1)) }
+
+// flood is threshold, negated: the model predicts the last class for every example.
+func flood(logits []float32, label uint8) {
+	threshold(logits, label)
+	for c := range logits {
+		logits[c] = -logits[c]
+	}
 }
 
 // rival returns the class of the largest logit among all classes except but.

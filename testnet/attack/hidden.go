@@ -14,8 +14,11 @@ import (
 type hidden struct {
 	goal Goal
 	// late says that the attackers do not see the round's honest vectors, and use those of the
-	// previous round.
+	// previous round. In the first round they imagine them.
 	late bool
+	// planned says that the attackers push along the slope at the model in which they expect the
+	// training to end, and so in nearly the same direction in every round.
+	planned bool
 	// noisy says that each attacker adds noise of its own, so that no two of their vectors are
 	// close to each other. The noise of all attackers sums to nearly zero, so that their mean has
 	// hardly any. Otherwise all attackers add the same noise, that of the honest mean.
@@ -26,14 +29,21 @@ type hidden struct {
 func hiddens() []Attack {
 	var all []Attack
 	for _, g := range Goals {
-		all = append(all, hidden{goal: g}, hidden{goal: g, late: true}, hidden{goal: g, noisy: true},
-			hidden{goal: g, late: true, noisy: true})
+		for _, planned := range []bool{false, true} {
+			for _, noisy := range []bool{false, true} {
+				all = append(all, hidden{goal: g, planned: planned, noisy: noisy},
+					hidden{goal: g, planned: planned, noisy: noisy, late: true})
+			}
+		}
 	}
 	return all
 }
 
 func (a hidden) Name() string {
 	name := "hidden-" + a.goal.Name
+	if a.planned {
+		name += "+planned"
+	}
 	if a.noisy {
 		name += "+own-noise"
 	}
@@ -52,14 +62,17 @@ func (a hidden) Craft(v View) []gradients.Vector {
 	if a.late && !v.Late && v.Memory != nil {
 		seen := v.Memory.honest
 		v.Memory.honest = v.Honest
-		if seen == nil { // there are no honest vectors yet in which to hide
-			return v.Own()
+		if v.Honest = seen; seen == nil {
+			v.Honest = v.Imagined()
 		}
-		v.Honest = seen
 	}
-	u := normal(v.Slope(a.goal, v.Model))
+	at := v.Model
+	if a.planned {
+		at = v.Expected()
+	}
+	u := normal(v.Slope(a.goal, at))
 	if a.goal.Flat {
-		u = normal(v.uncurved(u))
+		u = normal(v.uncurved(u, at))
 	}
 	if dot(u, u) == 0 {
 		return v.Own()
@@ -143,17 +156,28 @@ func (d disguise) fill(x, direction []float64) float64 {
 	return far
 }
 
-// alphas and shares are the first grid of the search: alpha, and k as a share of the norm of an
-// honest vector. The search then refines the grid around the best pair.
-var (
-	alphas = []float64{0, 0.5, 1, 1.5, 2, 3}
-	shares = []float64{0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3}
-)
+// alphas is the first grid of the search for alpha. The grid for k is geometric, with the factor growth.
+// It begins at mostShare of the max admitted norm, and ends at leastShare of the min admitted norm, or
+// of an honest vector's norm if that is smaller. The search then refines the grid around the best pair.
+var alphas = []float64{0, 0.5, 1, 1.5, 2, 3}
+
+const leastShare, mostShare, growth = 0.05, 0.99, 1.25
+
+// greatest returns the max norm of a vector that the chain admits.
+func (v View) greatest() float64 {
+	if v.Admits == (Range{}) {
+		return math.Sqrt(float64(v.dim())) * float64(v.width().Max())
+	}
+	return math.Sqrt(float64(v.Admits.Greatest))
+}
 
 // search returns the vectors of the best pair that it finds. It tries a grid because the gain is
 // not a smooth function of the pair: the gain drops where the rule begins to detect the attack.
 func (d disguise) search() []gradients.Vector {
-	scale := math.Sqrt(float64(d.Honest[0].SquaredNorm()))
+	first := math.Sqrt(float64(d.Honest[0].SquaredNorm()))
+	if d.least > 0 {
+		first = min(first, d.least)
+	}
 	var best []gradients.Vector
 	most, at := math.Inf(-1), [2]float64{}
 	try := func(alpha, k float64) {
@@ -169,11 +193,11 @@ func (d disguise) search() []gradients.Vector {
 		}
 	}
 	for _, alpha := range alphas {
-		for _, share := range shares {
-			try(alpha, share*scale)
+		for k := mostShare * d.greatest(); k > leastShare*max(first, 1); k /= growth {
+			try(alpha, k)
 		}
 	}
-	for i, da, dk := 0, 0.25, scale/16; i < refinements; i, da, dk = i+1, da/2, dk/2 {
+	for i, da, dk := 0, 0.25, at[1]*(growth-1)/2; i < refinements; i, da, dk = i+1, da/2, dk/2 {
 		alpha, k := at[0], at[1]
 		for _, step := range [][2]float64{{-da, 0}, {da, 0}, {0, -dk}, {0, dk}} {
 			try(alpha+step[0], k+step[1])

@@ -18,11 +18,17 @@ import (
 func noisy(rule string, seed uint64) attack.View {
 	const d = 1600
 	v := view(20, 6, d, seed)
-	for _, h := range v.Honest {
-		for j := range d {
-			h.Set(j, h.At(j)-18)
+	weak := func(all []gradients.Vector) []gradients.Vector {
+		for _, h := range all {
+			for j := range d {
+				h.Set(j, h.At(j)-18)
+			}
 		}
+		return all
 	}
+	weak(v.Honest)
+	imagined := v.Imagined
+	v.Imagined = func() []gradients.Vector { return weak(imagined()) }
 	v.Rule, v.Input.Floor = rule, 2*80*d
 	v.Admits = attack.Range{Least: 86 * d, Greatest: 140 * d}
 	return v
@@ -45,7 +51,8 @@ func push(t *testing.T, v attack.View, crafted []gradients.Vector) float64 {
 }
 
 // hides: what the attackers send is admitted and pushes the rule's output along u more than a plain attack.
-// The vectors are alike unless each has noise of its own, and late attackers begin without a push.
+// The vectors are alike unless each has noise of its own. Attackers push in the first round too, and late
+// ones do it without the round's honest vectors.
 func hides(t *testing.T, name string) {
 	const rule = "nnm+trimmed-mean"
 	v := noisy(rule, 3)
@@ -58,7 +65,12 @@ func hides(t *testing.T, name string) {
 	require.Equal(t, !strings.Contains(name, "own-noise"), slices.Equal(crafted[0].Encode(), crafted[5].Encode()))
 	first := noisy(rule, 3)
 	first.Memory = new(attack.Memory)
-	require.Equal(t, strings.HasSuffix(name, "+late"), push(t, first, craft(t, name, first)) < far/2)
+	begun := craft(t, name, first)
+	require.Greater(t, push(t, first, begun), far/2)
+	other := noisy(rule, 3)
+	other.Memory, other.Honest = new(attack.Memory), noisy(rule, 4).Honest
+	require.Equal(t, strings.HasSuffix(name, "+late"), slices.EqualFunc(begun, craft(t, name, other),
+		func(a, b gradients.Vector) bool { return slices.Equal(a.Encode(), b.Encode()) }))
 }
 
 // TestHidden: every vector is admitted, and the rule's output goes farther along u than with any
@@ -79,8 +91,29 @@ func TestHidden(t *testing.T) {
 		require.Equal(t, crafted[0], crafted[5], "all alike")
 		require.Greater(t, push(t, v, crafted), max(40, 3*most), rule)
 	}
-	v := noisy("mean", 3)
-	require.InEpsilon(t, 0.3*math.Sqrt(float64(v.Admits.Greatest)), push(t, v, craft(t, "hidden-ascent", v)), 0.05)
+	for _, greatest := range []int64{146, 9000} { // 1.3 and 10 honest norms
+		v := noisy("mean", 3)
+		v.Admits.Greatest = greatest * 1600
+		require.InEpsilon(t, 0.3*math.Sqrt(float64(v.Admits.Greatest)), push(t, v, craft(t, "hidden-ascent", v)), 0.05)
+	}
+}
+
+// TestHiddenPlanned: planned attackers push along the slope at the model that they expect, and other
+// attackers at the present one.
+func TestHiddenPlanned(t *testing.T) {
+	along := func(name string, at func(attack.View) []float64) float64 {
+		v := noisy("mean", 3)
+		v.Slope = func(_ attack.Goal, at []float64) []float64 { return at }
+		v.Model = append([]float64{1}, make([]float64, v.Honest[0].Len()-1)...)
+		sent := steps(gradients.Mean(craft(t, name, v)))
+		return dot(sent, at(v)) / math.Sqrt(dot(sent, sent)*dot(at(v), at(v)))
+	}
+	for name, want := range map[string]bool{"hidden-margin+planned": true, "hidden-margin": false} {
+		expected := along(name, func(v attack.View) []float64 { return v.Expected() })
+		present := along(name, func(v attack.View) []float64 { return v.Model })
+		require.Equal(t, want, expected > 0.3, "%s: %.2f", name, expected)
+		require.Equal(t, !want, present > 0.3, "%s: %.2f", name, present)
+	}
 }
 
 // TestHiddenAdapts: the search runs on the rule that the view names, with the view's input.
@@ -203,4 +236,31 @@ func TestGoals(t *testing.T) {
 	require.Greater(t, after[0], before[0])
 	before, after = moved("backdoor", attack.Target)
 	require.Greater(t, after[0], before[0])
+	for label := range uint8(4) {
+		before, after = moved("threshold", label)
+		require.Less(t, after[3], before[3])
+		require.Greater(t, after[1], before[1], "the strongest other")
+		before, after = moved("flood", label)
+		require.Greater(t, after[3], before[3])
+	}
+}
+
+// TestGoalsOfTwoClasses: on logits 0 and z of a model with one output, a step against a goal's slope in z
+// lowers the true class's margin, or moves all examples to one side of the threshold.
+func TestGoalsOfTwoClasses(t *testing.T) {
+	for _, g := range attack.Goals {
+		for label := range uint8(2) {
+			for _, z := range []float32{-2, 0, 0.5, 3} {
+				slope := []float32{0, z}
+				g.Deltas(slope, label)
+				require.InDelta(t, -slope[0], slope[1], 1e-6, g.Name)
+				up := map[string]bool{"threshold": false, "flood": true, "backdoor": label == 1}
+				rises, one := up[g.Name]
+				if !one {
+					rises = label == 0
+				}
+				require.Equal(t, rises, slope[1] < 0, "%s, label %d, z %g", g.Name, label, z)
+			}
+		}
+	}
 }

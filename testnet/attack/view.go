@@ -34,18 +34,23 @@ type View struct {
 	N, F  int
 	Round uint64
 	// Honest holds the honest vectors of the round. If Late is set, it holds those of the previous
-	// round: on a chain with commitments, an attacker cannot wait for the round's vectors and still
+	// round, and in the first round those of Imagined: on a chain with commitments, an attacker cannot wait for the round's vectors and still
 	// take part.
 	Honest []gradients.Vector
 	Late   bool
 	// Own returns the vectors that the attackers' own workers made, with their noise. The workers
 	// train at the first call, so attacks that do not call Own cost no training.
-	Own  func() []gradients.Vector
-	Grid gradients.Grid
+	Own func() []gradients.Vector
+	// Imagined returns vectors like those of the N-F honest participants at the model, made from the
+	// attackers' own rows. Late attackers hide among them in the first round.
+	Imagined func() []gradients.Vector
+	Grid     gradients.Grid
 	// Model is the public model. Slope returns the noise-free gradient of a goal at a model, on the
 	// attackers' own rows; its scale does not matter.
 	Model []float64
 	Slope func(g Goal, at []float64) []float64
+	// Expected returns the model in which the attackers' own training ends, without noise.
+	Expected func() []float64
 	// Rule names the chain's rule. Input is its input without the vectors; its F need not be the
 	// number of attackers.
 	Rule  string

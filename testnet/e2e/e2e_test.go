@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 	binary = filepath.Join(dir, "spdl")
 	code := 1
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/spdl").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", dir, "../../cmd/spdl", "../../cmd/spdl-lab").CombinedOutput(); err != nil {
 		fmt.Printf("%v\n%s", err, out)
 	} else {
 		code = m.Run()

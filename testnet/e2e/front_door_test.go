@@ -165,6 +165,9 @@ func TestFrontDoor(t *testing.T) {
 		req, err := http.NewRequestWithContext(t.Context(), method, door+path, body)
 		require.NoError(t, err)
 		req.Host = "localhost"
+		if body != nil {
+			req.Header.Set("Content-Type", "application/json")
+		}
 		answer, err := c.Do(req)
 		require.NoError(t, err, path)
 		defer answer.Body.Close()

@@ -57,7 +57,7 @@ var tiny = Experiment{
 }
 
 func runner(dir string, log *bytes.Buffer) Runner {
-	return Runner{Options: Options{Seeds: 2, Quick: true}, Dir: dir, Command: "spdl-figures experiment tiny",
+	return Runner{Options: Options{Seeds: 2, Quick: true}, Dir: dir, Command: "spdl-lab experiment tiny",
 		Version: "v0", Data: small, Log: log}
 }
 
@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 	for _, ext := range []string{"csv", "svg", "png", "json"} {
 		raw, err := os.ReadFile(filepath.Join(dir, "tiny."+ext))
 		require.NoError(t, err)
-		for _, part := range []string{"spdl-figures experiment tiny", "v0", "QUICK RUN", "1 to 2"} {
+		for _, part := range []string{"spdl-lab experiment tiny", "v0", "QUICK RUN", "1 to 2"} {
 			require.Contains(t, string(raw), part, ext)
 		}
 		first[ext] = raw
@@ -180,7 +180,7 @@ func TestFailure(t *testing.T) {
 	r.Seeds = 0
 	require.ErrorContains(t, r.Run(context.Background(), tiny), "0 seeds")
 	_, err = Report(t.TempDir())
-	require.ErrorContains(t, err, "spdl-figures experiment")
+	require.ErrorContains(t, err, "spdl-lab experiment")
 }
 
 // TestCells: every experiment has cells that validate, quick ones are fewer or
@@ -419,7 +419,7 @@ func TestReport(t *testing.T) {
 	page, err := Report(dir)
 	require.NoError(t, err)
 	require.Contains(t, string(page), "tiny &amp; &lt;small&gt;")
-	require.Contains(t, string(page), "<code>spdl-figures experiment tiny</code> · seed: 1 to 2")
+	require.Contains(t, string(page), "<code>spdl-lab experiment tiny</code> · seed: 1 to 2")
 	require.Contains(t, string(page), "--width: 906px", "two panels of 340 points")
 	require.Contains(t, string(page), "data:image/svg&#43;xml;base64,")
 	for _, outside := range []string{"http://", "https://", "<script"} {

@@ -74,7 +74,7 @@ func (e Experiment) Summary(dir string) (s Summary, err error) {
 		err = fmt.Errorf("it is of the experiment %q", s.Name)
 	}
 	if err != nil {
-		return s, fmt.Errorf("%s: %w; `spdl-figures experiment %s --out %s` makes it again", path, err, e.Name, dir)
+		return s, fmt.Errorf("%s: %w; `spdl-lab experiment %s --out %s` makes it again", path, err, e.Name, dir)
 	}
 	return s, nil
 }
@@ -100,7 +100,7 @@ func Report(dir string) ([]byte, error) {
 			return nil, err
 		}
 		if !bytes.Contains(svg, []byte("<svg")) {
-			return nil, fmt.Errorf("%s is no drawing; `spdl-figures experiment %s --out %s` makes it again",
+			return nil, fmt.Errorf("%s is no drawing; `spdl-lab experiment %s --out %s` makes it again",
 				filepath.Join(dir, e.Name+".svg"), e.Name, dir)
 		}
 		s.Drawing = Drawing{s.Title, svg}
@@ -110,7 +110,7 @@ func Report(dir string) ([]byte, error) {
 		sections = append(sections, s)
 	}
 	if len(sections) == 0 {
-		return nil, fmt.Errorf("%s holds no experiment; make one with `spdl-figures experiment NAME --out %s`", dir, dir)
+		return nil, fmt.Errorf("%s holds no experiment; make one with `spdl-lab experiment NAME --out %s`", dir, dir)
 	}
 	var out bytes.Buffer
 	err := page.Execute(&out, sections)

@@ -10,22 +10,22 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// approvedCopy returns a configuration that runs a copy of the trainer's code, and the folder of
-// that copy, which the caller removes. The copy ensures that the executed bytes are the hashed
-// bytes. approvedCopy fails with ErrCode if the hash of the code is not in c.Approved. If
-// c.Approved is empty, any code is allowed, and approvedCopy returns c and no folder.
-func (c Config) approvedCopy() (Config, string, error) {
+// approvedCopy returns a configuration that runs a copy of the trainer's code, and what removes that
+// copy. The copy ensures that the executed bytes are the hashed bytes. approvedCopy fails with ErrCode
+// if the hash of the code is not in c.Approved. If c.Approved is empty, any code is allowed, and
+// approvedCopy returns c.
+func (c Config) approvedCopy() (_ Config, remove func() error, err error) {
 	if len(c.Approved) == 0 {
-		return c, "", nil
+		return c, func() error { return nil }, nil
 	}
 	given, err := sandbox.Find(c.Argv, c.Dir)
 	if err != nil {
-		return c, "", err
+		return c, nil, err
 	}
 	folder := given.Folder
-	to, err := os.MkdirTemp("", "spdl-code-")
+	to, remove, err := sandbox.Temporary("spdl-code-")
 	if err != nil {
-		return c, "", err
+		return c, nil, err
 	}
 	code, err := copyCode(folder, to)
 	if err == nil && !slices.Contains(c.Approved, code.Hash) {
@@ -37,10 +37,9 @@ func (c Config) approvedCopy() (Config, string, error) {
 		c, err = c.relocate(folder, to, code)
 	}
 	if err != nil {
-		_ = os.RemoveAll(to)
-		return c, "", err
+		_ = remove()
 	}
-	return c, to, nil
+	return c, remove, err
 }
 
 // relocate returns the configuration for a copy of the code: every argument that is a file of the

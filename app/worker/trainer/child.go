@@ -16,12 +16,14 @@ import (
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
-// byeWait is the time that a child has to end after BYE, termWait the time after SIGTERM, and
-// killWait the time that a sandbox has to end all processes.
+// byeWait is the time that a child has to end after BYE, termWait the time after SIGTERM, killWait
+// the time that a sandbox has to end all processes, and endWait the time for which the status of a
+// child that closed its output is waited for.
 const (
 	byeWait  = 2 * time.Second
 	termWait = 2 * time.Second
 	killWait = time.Minute
+	endWait  = 10 * time.Second
 )
 
 const (
@@ -65,25 +67,18 @@ func command(c Config) (cmd *exec.Cmd, lifeline, childEnd *os.File, err error) {
 
 // launch starts a trainer's process. It does not send HELLO.
 func launch(c Config) (k *child, err error) {
-	c, code, err := c.approvedCopy()
+	c, forget, err := c.approvedCopy()
 	if err != nil {
 		return nil, err
-	}
-	forget := func() {
-		if code != "" {
-			_ = os.RemoveAll(code)
-		}
 	}
 	cmd, life, theirs, err := command(c)
 	if err != nil {
-		forget()
-		return nil, err
+		return nil, errors.Join(err, forget())
 	}
 	defer func() {
 		_ = theirs.Close() // the child has its own copy
 		if err != nil {
-			_ = life.Close()
-			forget()
+			_, _ = life.Close(), forget()
 		}
 	}()
 	heard := &lines{say: func(line string) { c.Log("trainer: " + line) }, allowed: c.logged}
@@ -108,7 +103,7 @@ func launch(c Config) (k *child, err error) {
 	go func() {
 		_ = cmd.Wait() // ProcessState holds the result
 		heard.end()
-		forget()
+		_ = forget()
 		close(k.done)
 	}()
 	return k, nil
@@ -144,7 +139,7 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*re
 		return ctx.Err()
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE):
-		return k.endError(err)
+		return k.endError(ctx, err)
 	}
 	return err
 }
@@ -196,12 +191,15 @@ func (k *child) withDeadline(ctx context.Context, call func() error) error {
 var errEnded = errors.New("it ended by itself")
 
 // endError returns the error for a child that closed its standard output or input. If the child
-// ends within a second, the error wraps errEnded and has the exit status.
-func (k *child) endError(err error) error {
+// ends within endWait and before ctx, the error wraps errEnded and has the exit status. The pipes of a
+// contained child close when the trainer ends, and its sandbox ends only after all that it started.
+func (k *child) endError(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
 	select {
 	case <-k.done:
 		return fmt.Errorf("%w (%v)", errEnded, k.cmd.ProcessState)
-	case <-time.After(time.Second):
+	case <-ctx.Done():
 		return fmt.Errorf("it closed its standard output: %w", err)
 	}
 }

@@ -100,6 +100,10 @@ func approvable(t *testing.T) (Config, *heard) {
 // code has both hashes and the remedy. A change of the code after a start takes effect at the next
 // start.
 func TestApprovedCode(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	killed := filepath.Join(os.TempDir(), "spdl-code-1") // the copy of a worker that was killed
+	require.NoError(t, os.MkdirAll(filepath.Join(killed, "lib"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(killed, "study.py"), nil, 0o400))
 	c, h := approvable(t)
 	code, err := HashCode(c.Dir)
 	require.NoError(t, err)
@@ -131,7 +135,8 @@ func TestApprovedCode(t *testing.T) {
 	own, err := Start(t.Context(), c, m, params.Privacy{Clip: 1})
 	require.NoError(t, err, "the home approves it")
 	own.Close()
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), "spdl-code-*", "study.py"))
+	p.Close()
+	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
-	require.Empty(t, left, "copies are removed")
+	require.Empty(t, left, "copies are removed, also that of a worker that was killed")
 }

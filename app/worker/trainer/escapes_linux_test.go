@@ -379,6 +379,5 @@ func touch(kind int) error {
 
 // escapeNamed returns an escape by its name.
 func escapeNamed(name string) escape {
-	all := append(escapes, leaving)
-	return all[slices.IndexFunc(all, func(e escape) bool { return strings.EqualFold(e.name, name) })]
+	return escapes[slices.IndexFunc(escapes, func(e escape) bool { return strings.EqualFold(e.name, name) })]
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // hostile starts testdata/hostile.py in a mode.
@@ -61,6 +62,23 @@ func TestPipesHeldOpen(t *testing.T) {
 	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}),
 		"it ended by itself (exit status 7)")
 	require.Less(t, time.Since(begin), 10*time.Second, "the time for an answer is 20 s")
+}
+
+// TestStatusOfASlowEnd: the error for a trainer that closes its standard output and ends later has its exit
+// status, and the error for one that does not end comes within the time for an answer.
+func TestStatusOfASlowEnd(t *testing.T) {
+	t.Parallel()
+	for end, want := range map[string]string{
+		"sleep 3; exit 7": "it ended by itself (exit status 7)",
+		"sleep 1000":      "it closed its standard output: EOF",
+	} {
+		c := Config{Argv: []string{stage.Tool(t, "sh"), "-c", "exec >&-; " + end}, Timeout: 8 * time.Second}
+		c.Sandbox.Off = true
+		begin := time.Now()
+		_, err := Start(t.Context(), c, linear(params.ClippingRows), params.Privacy{Clip: 1})
+		require.ErrorContains(t, err, want)
+		require.Less(t, time.Since(begin), 20*time.Second)
+	}
 }
 
 // TestStartAndAnswerHaveATimeEach: after a failure the start of a trainer has a whole timeout, as

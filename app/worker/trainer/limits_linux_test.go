@@ -315,22 +315,24 @@ func TestLibrariesInTheSandbox(t *testing.T) {
 	t.Log(h.String())
 }
 
+// leaving makes folders that their owner may enter and not list, or may do nothing with.
+const leaving = `cd "$TMPDIR" && mkdir -m 300 left left/below && mkdir -m 0 left/below/none && : >left/below/file &&
+	echo the folders were made >&2`
+
 // TestScratchIsRemoved: whatever modes a trainer gives the folders that it makes, nothing of them
 // stays when the trainer has ended.
 func TestScratchIsRemoved(t *testing.T) {
 	needsSandbox(t)
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
-	require.True(t, run(t, leaving, true).escaped, "the folders were made")
+	h := new(heard)
+	k, err := launch(Config{Argv: []string{stage.Tool(t, "sh"), "-c", leaving}, Dir: t.TempDir(), Log: h.say,
+		logged: new(allowance), Sandbox: sandbox.Settings{Memory: maxMemory, Scratch: maxScratch, Processes: maxProcesses}})
+	require.NoError(t, err)
+	require.True(t, k.endsWithin(time.Minute))
+	k.stop(false)
+	require.Contains(t, h.String(), "the folders were made")
 	left, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.NotContains(t, fmt.Sprint(left), "spdl-trainer-")
 }
-
-// leaving makes folders that their owner may enter and not list, or may do nothing with.
-var leaving = escape{name: "leave folders behind", try: func(prey) error {
-	folder := filepath.Join(os.TempDir(), "left")
-	below := filepath.Join(folder, "below")
-	return errors.Join(os.Mkdir(folder, 0o300), os.Mkdir(below, 0o300), os.Mkdir(filepath.Join(below, "none"), 0),
-		os.WriteFile(filepath.Join(below, "file"), nil, 0))
-}}

@@ -3,13 +3,11 @@ package audit
 import (
 	"context"
 	"errors"
-	"io"
 
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/tx"
 )
 
 // ErrDamaged means that a block of the chain cannot be read. That is a finding of the audit,
@@ -34,30 +32,6 @@ type Source interface {
 type Tip struct {
 	Commit  *types.Commit // of the last block
 	AppHash []byte        // after the last block
-}
-
-// HasLaterEpochs reports whether a chain has begun an epoch after its first, or may have: what a node says
-// is not checked. It may read the source to its end.
-func HasLaterEpochs(ctx context.Context, src Source) bool {
-	switch s := src.(type) {
-	case *Home:
-		state, err := s.State(ctx)
-		return err != nil || state == nil || len(state.Epochs) > 0
-	case *Remote:
-		epochs, err := s.c.Epochs(ctx)
-		return err != nil || len(epochs) != 1
-	}
-	for {
-		b, err := src.Next(ctx)
-		if err != nil {
-			return !errors.Is(err, io.EOF)
-		}
-		for _, raw := range b.Data.Txs {
-			if t, err := tx.Decode(raw); err == nil && t.Kind() == tx.KindStartEpoch {
-				return true
-			}
-		}
-	}
 }
 
 // Witness is a source that also holds the records and the state of its node, to locate a

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,6 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/plan"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
 	"github.com/spdl/spdl/cmd/internal/cli/signer"
-	"github.com/spdl/spdl/cmd/internal/cli/testnet"
 	"github.com/spdl/spdl/cmd/internal/cli/trainer"
 	"github.com/spdl/spdl/cmd/internal/cli/tx"
 	"github.com/spdl/spdl/cmd/internal/cli/verify"
@@ -37,7 +37,7 @@ func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 
 // foreign holds, by command, words under which other programs have it.
 var foreign = map[string][]string{
-	"testnet": {"localnet", "devnet", "demo"}, "start": {"run", "node"}, "explorer": {"ui", "web", "dashboard"},
+	"start": {"run", "node"}, "explorer": {"ui", "web", "dashboard"},
 	"doctor": {"check", "health"}, "query": {"get", "show", "top"}, "debug": {"logs"},
 }
 
@@ -51,9 +51,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 		"what they do, and proves it.\n\n" +
 		"Data go to standard output, all else to standard error. With -o json the data are JSON, and an error is one " +
 		"JSON object."
-	root.Example = "  spdl testnet start --stay --explorer\n" +
-		"        # four nodes train here, with web pages; in a second terminal: spdl query status --watch --node ADDRESS\n" +
-		"  spdl plan --epsilon 2\n" +
+	root.Example = "  spdl plan --epsilon 2\n" +
 		"        # noise, accuracy and hosts, before there is a chain\n" +
 		"  spdl consortium new ./ours --chain-id ours-1 --members a,b,c,d\n" +
 		"        # four organisations found a chain\n" +
@@ -63,7 +61,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Start here", []*cobra.Command{testnet.Commands(), plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
+		{"Start here", []*cobra.Command{plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
 		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), signer.Command(), node.Config(), node.Backup(),
 			node.Restore(), node.ResetState(), node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
 		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(),
@@ -78,5 +76,16 @@ func Root(out, errs io.Writer) *cobra.Command {
 		}
 		root.AddCommand(g.commands...)
 	}
+	root.AddCommand(moved())
 	return command.Complete(root)
+}
+
+// moved returns the command that says, for one release, where `testnet` is.
+func moved() *cobra.Command {
+	c := command.New(&cobra.Command{Use: "testnet", Aliases: []string{"localnet", "devnet", "demo"}, Hidden: true,
+		DisableFlagParsing: true, Args: cobra.ArbitraryArgs, Short: "Localnets are in the program spdl-lab",
+	}, func(*command.Run, []string) error {
+		return command.Usage(fmt.Errorf("localnets are in the program %s: %[1]s testnet", command.Program("spdl-lab")))
+	})
+	return c
 }

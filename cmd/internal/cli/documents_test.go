@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/cmd/internal/cli/figures"
+	"github.com/spdl/spdl/cmd/internal/cli/lab"
 )
 
 var (
@@ -21,7 +21,7 @@ var (
 	codeSpan = regexp.MustCompile("`([^`]+)`")
 	mdLink   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	cmdLine  = regexp.MustCompile(`(?:^|[\s(=&|])(spdl|spdl-figures) ([^#;&|` + "`" + `)\n]*)`)
+	cmdLine  = regexp.MustCompile(`(?:^|[\s(=&|])(spdl|spdl-lab) ([^#;&|` + "`" + `)\n]*)`)
 	flagWord = regexp.MustCompile(`^--([a-z0-9-]+)`)
 )
 
@@ -79,7 +79,7 @@ func TestLinks(t *testing.T) {
 // roots returns the command tree of each program.
 func roots() map[string]*cobra.Command {
 	all := map[string]*cobra.Command{"spdl": Root(io.Discard, io.Discard),
-		"spdl-figures": figures.Root(io.Discard, io.Discard)}
+		"spdl-lab": lab.Root(io.Discard, io.Discard)}
 	for _, root := range all {
 		root.InitDefaultCompletionCmd()
 	}

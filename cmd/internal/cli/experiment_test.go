@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/cmd/internal/cli/figures"
+	"github.com/spdl/spdl/cmd/internal/cli/lab"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -33,11 +33,11 @@ func TestExperimentUsage(t *testing.T) {
 		require.Contains(t, stderr, text)
 	}
 	var out, errs bytes.Buffer
-	require.Equal(t, 2, figures.Main(t.Context(), []string{"report", ".", "--file", "x.csv"}, &out, &errs))
-	require.Regexp(t, "^spdl-figures: --out is x.csv, want", errs.String(), "release 0.1 had --file")
+	require.Equal(t, 2, lab.Main(t.Context(), []string{"report", ".", "--file", "x.csv"}, &out, &errs))
+	require.Regexp(t, "^spdl-lab: --out is x.csv, want", errs.String(), "release 0.1 had --file")
 	_, stderr, code := spdl(t, "report", t.TempDir())
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "spdl-figures experiment")
+	require.Contains(t, stderr, "spdl-lab experiment")
 }
 
 // TestExperimentAndReport makes the smallest figure and the page around it.
@@ -56,7 +56,7 @@ func TestExperimentAndReport(t *testing.T) {
 	require.JSONEq(t, fmt.Sprintf(`{"file": %q}`, filepath.Join(dir, "report.html")), stdout)
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
-	require.Contains(t, string(page), "spdl-figures experiment reputation --quick")
+	require.Contains(t, string(page), "spdl-lab experiment reputation --quick")
 	require.Contains(t, string(page), "data:image/svg&#43;xml;base64,")
 	require.Contains(t, string(page), "The same on real nodes: 10 of them")
 	require.NotContains(t, string(page), "<script")

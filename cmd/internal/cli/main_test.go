@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/figures"
 	"github.com/spdl/spdl/cmd/internal/cli/genesis"
+	"github.com/spdl/spdl/cmd/internal/cli/lab"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -28,7 +29,7 @@ const asSPDL = "TEST_BINARY_IS_SPDL"
 func TestMain(m *testing.M) {
 	if os.Getenv(asSPDL) != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		code := Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+		code := programOf(os.Args[1:])(ctx, os.Args[1:], os.Stdout, os.Stderr)
 		stop()
 		os.Exit(code)
 	}
@@ -56,7 +57,7 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// spdl runs a command line in this process, to the end: of spdl-figures if it begins with one of
+// spdl runs a command line in this process, to the end: of spdl-lab if it begins with one of
 // its commands, otherwise of spdl. Commands that start processes start the test binary, which is
 // spdl itself.
 func spdl(t *testing.T, args ...string) (stdout, stderr string, code int) {
@@ -64,15 +65,21 @@ func spdl(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
-	program := Main
-	if named := slices.DeleteFunc(slices.Clone(args),
-		func(a string) bool { return strings.HasPrefix(a, "__") }); len(named) > 0 &&
-		(named[0] == "experiment" || named[0] == "report") {
-		program = figures.Main
-	}
-	code = program(ctx, args, &out, &errs)
+	code = programOf(args)(ctx, args, &out, &errs)
 	return out.String(), errs.String(), code
 }
+
+// programOf returns the main function of spdl-lab if one of its commands is among the arguments, otherwise that of
+// spdl.
+func programOf(args []string) func(context.Context, []string, io.Writer, io.Writer) int {
+	if slices.ContainsFunc(args, func(a string) bool { return slices.Contains(labCommands, a) }) {
+		return lab.Main
+	}
+	return Main
+}
+
+// labCommands are the commands of spdl-lab that spdl does not have.
+var labCommands = []string{"experiment", "report", "testnet"}
 
 // manifestFile writes a manifest.
 func manifestFile(t *testing.T, content string) string {
@@ -192,11 +199,11 @@ func TestExitCodes(t *testing.T) {
 		{"frobnicate", 2, "spdl --help lists them"},
 		{"--version", 0, ""},
 		{"q", 0, ""},
-		{"start testnet", 2, "did you mean spdl testnet start?"},
+		{"start testnet", 2, "did you mean spdl-lab testnet start?"},
 		{"status query", 2, "did you mean spdl query status?"},
 		{"export model", 2, "did you mean spdl model export?"},
-		{"testnet status", 2, "did you mean spdl consortium status or spdl query status or spdl status?"},
-		{"localnet start", 2, "did you mean testnet?"},
+		{"genesis status", 2, "did you mean spdl consortium status or spdl query status or spdl status?"},
+		{"localnet start --validators 4", 2, "localnets are in the program spdl-lab: spdl-lab testnet"},
 		{"signer int", 2, "did you mean init?"},
 		{"rules --json", 2, "did you mean -o json?"},
 		{"status --format json", 2, "did you mean -o json?"},

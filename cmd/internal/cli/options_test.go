@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/cli/figures"
+	"github.com/spdl/spdl/cmd/internal/cli/lab"
 )
 
 // TestEveryFlagIsDeclared: with command.Flag, which reads the environment, knows values and checks
@@ -39,7 +39,7 @@ func TestEveryFlagIsDeclared(t *testing.T) {
 		})
 	}
 	walk(Root(io.Discard, io.Discard))
-	walk(figures.Root(io.Discard, io.Discard))
+	walk(lab.Root(io.Discard, io.Discard))
 	require.Greater(t, leaves, 40)
 	require.Greater(t, flags, 150)
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/cmd/internal/cli/figures"
+	"github.com/spdl/spdl/cmd/internal/cli/lab"
 	"github.com/spdl/spdl/internal/stage"
 )
 
 // homeless are the commands that read and write no home.
 var homeless = []string{"spdl plan", "spdl rules", "spdl new", "spdl trainer check", "spdl trainer hash",
-	"spdl version", "spdl model eval", "spdl verify dossier", "spdl verify log", "spdl-figures experiment"}
+	"spdl version", "spdl model eval", "spdl verify dossier", "spdl verify log", "spdl testnet",
+	"spdl-lab experiment", "spdl-lab start", "spdl-lab worker"} // the last two are those of spdl
 
 // relative runs commands with homes that are named by relative paths, in a folder of their own.
 type relative struct {
@@ -35,8 +36,8 @@ type relative struct {
 func (r *relative) args(home, line string) ([]string, string) {
 	args := strings.Fields(line)
 	root := Root(io.Discard, io.Discard)
-	if args[0] == "report" {
-		root = figures.Root(io.Discard, io.Discard)
+	if slices.Contains(labCommands, args[0]) {
+		root = lab.Root(io.Discard, io.Discard)
 	}
 	found, _, err := root.Find(args)
 	require.NoError(r, err)
@@ -128,7 +129,7 @@ func TestRelativeHomes(t *testing.T) {
 	r.stoppedNet()
 	r.runningNode()
 	r.changedHomes(secret)
-	for _, root := range []*cobra.Command{Root(io.Discard, io.Discard), figures.Root(io.Discard, io.Discard)} {
+	for _, root := range []*cobra.Command{Root(io.Discard, io.Discard), lab.Root(io.Discard, io.Discard)} {
 		for _, path := range leaves(root) {
 			require.True(t, r.ran[path], "%s: run it here with a relative home, or add it to homeless", path)
 		}
@@ -169,13 +170,17 @@ func (r *relative) stoppedNet() {
 		r.runs("./net/node0", line)
 	}
 	r.runs("./net", "report ./net --out report.html")
+	r.serves("./net", "testnet start --stay", "--home net/node0\n")()
 	r.serves("./net/workers0", "worker --node tcp://127.0.0.1:1", "waiting for the chain")()
 	r.says("no attack of", "./net/node0", "testnet node")
 }
 
 // runningNode asks a node.
 func (r *relative) runningNode() {
-	r.runs("./one", "testnet init --validators 1 --rounds 1000 --preset pixels --chain-id one")
+	made := r.runs("./one", "testnet init --validators 1 --rounds 1000 --preset pixels --chain-id one")
+	require.Contains(r, made, "one/node0  rpc ")
+	require.Contains(r, made, "testnet start --home one\n")
+	require.NotContains(r, made, "/one")
 	stop := r.serves("./one/node0", "start", "round closed")
 	for _, line := range []string{
 		"query status", "query round", "query neighbours", "query model", "query participants", "query params",

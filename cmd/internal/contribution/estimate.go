@@ -3,8 +3,10 @@ package contribution
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -29,6 +31,13 @@ type Estimator struct {
 	model   params.Model // the model of which loss is the loss
 	loss    *testLoss
 	copies  copies
+	tally
+	begun *tally // if gradients are sums, the values of the epochs before epoch
+	epoch uint64
+}
+
+// tally are the values of the rounds so far.
+type tally struct {
 	members []*member
 	report  Report
 }
@@ -78,6 +87,7 @@ func (e *Estimator) Round(before *app.State, round []*tx.Tx) error {
 	if !finite(coasted) || !finite(full) || !finite(after) || !finite(empty) {
 		return fmt.Errorf("%s: %w", at, ErrDiverged)
 	}
+	e.rewind(before)
 	random := rand.New(rand.NewPCG(e.options.Seed, before.Closed()))
 	shapley := g.shapley(e.options.Pairs, random, empty, full)
 	r := &e.report
@@ -96,6 +106,29 @@ func (e *Estimator) Round(before *app.State, round []*tx.Tx) error {
 		}
 	}
 	return nil
+}
+
+// rewind drops the values of the epoch's earlier rounds if gradients are sums: each round's game is then that
+// of all gradients of the epoch so far.
+func (e *Estimator) rewind(before *app.State) {
+	if !before.Params.Privacy.Sums() {
+		return
+	}
+	if e.begun == nil || e.epoch != before.Progress.Epoch {
+		e.epoch, e.begun = before.Progress.Epoch, e.clone()
+	}
+	e.tally = *e.begun.clone()
+}
+
+// clone returns a copy that does not change with t.
+func (t tally) clone() *tally {
+	t.members = slices.Clone(t.members)
+	for i, m := range t.members {
+		c := *m // what is appended to a series lies behind the copy's end
+		c.from = maps.Clone(c.from)
+		t.members[i] = &c
+	}
+	return &t
 }
 
 // measures makes the loss of the chain's models, which may change with an epoch.

@@ -432,7 +432,7 @@ func TestUnreadableHome(t *testing.T) {
 }
 
 // TestDiskToCome: the estimate is at least what nets have stored, and at most a tenth more. The bytes are those of
-// block store, index, results and write-ahead log of a node after a run of spdl testnet start --no-eval.
+// block store, index, results and write-ahead log of a node after a run of spdl-lab testnet start --no-eval.
 func TestDiskToCome(t *testing.T) {
 	h, _ := stopped(t)
 	for _, net := range []struct {

@@ -119,7 +119,8 @@ func TestTablesAreServed(t *testing.T) {
 		require.Contains(t, w.Header().Get("Content-Disposition"), strings.ReplaceAll(path[1:], "/", "-"))
 		require.NotContains(t, w.Body.String(), "cmd", "no text of the chain is in a file for spreadsheets")
 	}
-	for _, path := range []string{"/training/nothing.csv", "/training/fates.csv", "/training/accuracy", "/rounds/x", "/training/..csv"} {
+	for _, path := range []string{"/training/nothing.csv", "/training/fates.csv", "/training/accuracy", "/rounds/x",
+		"/training/..csv"} {
 		require.Equal(t, http.StatusNotFound, get(s, path).Code, path)
 	}
 }

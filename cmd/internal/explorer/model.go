@@ -2,11 +2,11 @@ package explorer
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -61,9 +61,11 @@ func (b modelPage) tables() []table {
 func (b modelPage) Epoch() uint64 { return b.At.Epoch }
 func (b modelPage) Round() uint64 { return b.At.Round }
 
-// className returns the name of a class. For pictures in ten classes it is the digit, as in MNIST.
+// className returns the name of a class. For square pictures in ten classes it is the digit, as in MNIST.
 func className(m params.Model, class int) string {
-	if _, side := evaluate.Frame(m); side > 0 && m.Classes == 10 {
+	side := uint32(math.Round(math.Sqrt(float64(m.Inputs))))
+	pictures := m.Features.Name == params.FeaturesStrokes || m.Table == nil && side*side == m.Inputs
+	if pictures && m.Classes == 10 {
 		return fmt.Sprintf("digit %d", class)
 	}
 	return fmt.Sprintf("class %d", class)

@@ -127,9 +127,7 @@ func inputOf(r *app.Record, p params.Params, people []app.Participant, points []
 	for _, c := range r.Contributions {
 		fewest = min(fewest, releases[c.Participant]+1)
 	}
-	if p.Privacy.NoiseFloor {
-		in.Floor = p.Noise().Distance(fewest)
-	}
+	in.Floor = p.DistanceFloor(r.Round, fewest)
 	return in
 }
 

@@ -192,11 +192,14 @@ func (c *Chain) add(r *app.Record) {
 
 // deltaNorm returns the norm of the Delta that led from one model to the next. It needs the models
 // because an aggregate may hold only the hash of Delta. It is exact except for the last digits.
-func deltaNorm(t params.Training, before, after *app.State) float64 {
-	sum := 0.0
-	for j, x := range before.Model {
+func deltaNorm(p params.Params, before, after *app.State) float64 {
+	t, sum, from := p.Training, 0.0, before.Model
+	if p.Privacy.Sums() {
+		from = before.Velocity
+	}
+	for j, x := range from {
 		step := (x - after.Model[j]) / t.LearningRate
-		if len(before.Velocity) == len(before.Model) {
+		if t.Momentum != 0 {
 			step -= t.Momentum * before.Velocity[j]
 		}
 		step -= t.WeightDecay * x
@@ -223,7 +226,7 @@ func (c *Chain) measure(ctx context.Context, r *Round, before, s *app.State, e E
 	}
 	p := paramsOf(s, r.Epoch)
 	if before != nil && len(before.Model) == len(s.Model) {
-		r.DeltaNorm = deltaNorm(p.Training, before, s)
+		r.DeltaNorm = deltaNorm(p, before, s)
 	}
 	if c.Unmeasured != "" {
 		return nil

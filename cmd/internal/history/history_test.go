@@ -64,10 +64,10 @@ func TestRead(t *testing.T) {
 			}
 		}
 	}
-	text, err := page.Of(all, page.Origin{Command: "spdl-figures report <there>", Version: "v0"})
+	text, err := page.Of(all, page.Origin{Command: "spdl-lab report <there>", Version: "v0"})
 	require.NoError(t, err)
 	for _, part := range []string{
-		"heights 1 to", "A TEST CHAIN", "spdl-figures report &lt;there&gt;", "version v0",
+		"heights 1 to", "A TEST CHAIN", "spdl-lab report &lt;there&gt;", "version v0",
 		`<svg class="chart"`, "node3",
 		fmt.Sprintf(">%.2f %%</bdi></td>", 100**saw[10].TestAccuracy), all.Audit.AppHash,
 	} {

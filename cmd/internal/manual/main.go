@@ -15,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/abci/version"
 	"github.com/spdl/spdl/cmd/internal/cli"
+	"github.com/spdl/spdl/cmd/internal/cli/lab"
 )
 
 func main() {
@@ -39,15 +40,16 @@ func write(dir string) error {
 			return err
 		}
 	}
-	root := cli.Root(io.Discard, io.Discard)
-	root.DisableAutoGenTag = true // the tag would hold the day
 	header := &doc.GenManHeader{Section: "1", Source: "spdl " + version.Version, Manual: "SPDL"}
-	if err := doc.GenManTree(root, header, man); err != nil {
-		return err
-	}
-	for name, generate := range shells(root) {
-		if err := generate(filepath.Join(completions, name)); err != nil {
+	for _, root := range []*cobra.Command{cli.Root(io.Discard, io.Discard), lab.Root(io.Discard, io.Discard)} {
+		root.DisableAutoGenTag = true // the tag would hold the day
+		if err := doc.GenManTree(root, header, man); err != nil {
 			return err
+		}
+		for name, generate := range shells(root) {
+			if err := generate(filepath.Join(completions, name)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -56,9 +58,9 @@ func write(dir string) error {
 // shells returns the files of completions, by the names under which shells look for them.
 func shells(root *cobra.Command) map[string]func(file string) error {
 	return map[string]func(string) error{
-		"spdl.bash": func(file string) error { return root.GenBashCompletionFileV2(file, true) },
-		"_spdl":     root.GenZshCompletionFile,
-		"spdl.fish": func(file string) error { return root.GenFishCompletionFile(file, true) },
-		"spdl.ps1":  root.GenPowerShellCompletionFileWithDesc,
+		root.Name() + ".bash": func(file string) error { return root.GenBashCompletionFileV2(file, true) },
+		"_" + root.Name():     root.GenZshCompletionFile,
+		root.Name() + ".fish": func(file string) error { return root.GenFishCompletionFile(file, true) },
+		root.Name() + ".ps1":  root.GenPowerShellCompletionFileWithDesc,
 	}
 }

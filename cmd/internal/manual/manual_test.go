@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/cmd/internal/cli"
+	"github.com/spdl/spdl/cmd/internal/cli/lab"
 )
 
 // TestManual: every command that is not hidden has a page, which explains each of its flags, and
@@ -34,16 +35,19 @@ func TestManual(t *testing.T) {
 		data, err := os.ReadFile(filepath.Join(dir, "man", strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1"))
 		require.NoError(t, err)
 		page := strings.ReplaceAll(string(data), `\-`, "-")
-		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) { require.Contains(t, page, "--"+f.Name, cmd.CommandPath()) })
+		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			require.True(t, f.Hidden || strings.Contains(page, "--"+f.Name), "%s --%s", cmd.CommandPath(), f.Name)
+		})
 		require.NotContains(t, page, home, cmd.CommandPath())
 		for _, sub := range cmd.Commands() {
 			walk(sub)
 		}
 	}
 	walk(cli.Root(io.Discard, io.Discard))
+	walk(lab.Root(io.Discard, io.Discard))
 	require.Greater(t, pages, 60)
 
-	for _, name := range []string{"spdl.bash", "_spdl", "spdl.fish", "spdl.ps1"} {
+	for _, name := range []string{"spdl.bash", "_spdl", "spdl.fish", "spdl.ps1", "spdl-lab.bash"} {
 		text, err := os.ReadFile(filepath.Join(dir, "completions", name))
 		require.NoError(t, err)
 		require.Contains(t, string(text), "__complete", name)

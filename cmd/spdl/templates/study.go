@@ -70,7 +70,7 @@ func writePackage(dir string) error {
 }
 
 func manifest(o Options) string {
-	return fmt.Sprintf(`# A localnet of this study: spdl testnet start --manifest net.toml
+	return fmt.Sprintf(`# A localnet of this study: spdl-lab testnet start --manifest net.toml
 validators = %d
 params = "params.json"
 trainer = [%q, "train.py"]
@@ -83,7 +83,7 @@ func (s study) readme(name string, o Options) string {
 Needs %s. Run it on four validators of this machine, or as many as net.toml says:
 
     spdl trainer check %s train.py --parts %d    # does the trainer keep its promises?
-    spdl testnet start --manifest net.toml       # %d rounds, epsilon %g
+    spdl-lab testnet start --manifest net.toml       # %d rounds, epsilon %g
 
 - train.py is the trainer, and spdl_trainer the package that speaks with SPDL.
 - params.json is the chain's: tensors, clipping (%q), rounds, learning rate, noise. Another number

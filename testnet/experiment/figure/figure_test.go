@@ -28,10 +28,10 @@ func TestDraw(t *testing.T) {
 		{Title: "map", Map: &figure.Map{Rows: []string{"r"}, Columns: []string{"a", "b"},
 			Values: [][]float64{{.1, math.NaN()}}}},
 	}}
-	svg, raster, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl-figures experiment x --quick & <more>`}})
+	svg, raster, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl-lab experiment x --quick & <more>`}})
 	require.NoError(t, err)
-	require.Contains(t, string(svg), "command: spdl-figures experiment x --quick &amp; &lt;more&gt;")
-	require.Contains(t, string(raster), "Command\x00\x00\x00\x00\x00spdl-figures experiment x --quick")
+	require.Contains(t, string(svg), "command: spdl-lab experiment x --quick &amp; &lt;more&gt;")
+	require.Contains(t, string(raster), "Command\x00\x00\x00\x00\x00spdl-lab experiment x --quick")
 	require.Contains(t, string(svg), ">a tenth</text>")
 	_, err = png.Decode(bytes.NewReader(raster))
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestDraw(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	again, _, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl-figures experiment x --quick & <more>`}})
+	again, _, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl-lab experiment x --quick & <more>`}})
 	require.NoError(t, err)
 	require.Equal(t, svg, again)
 	require.NotContains(t, string(svg), "small print")

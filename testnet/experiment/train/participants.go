@@ -91,16 +91,10 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	}
 	p.rows = &rows{spec: spec, train: train, whole: whole, own: slices.Concat(parts[:spec.Byzantine]...)}
 	for i, part := range parts {
-		x, labels := whole.Batch(nil, nil, enough(part, spec.Params.Privacy))
-		data := mnist.Features{X: x, Labels: labels, Inputs: whole.Inputs}
-		if whole.Groups != nil {
-			for _, row := range part {
-				data.Groups = append(data.Groups, whole.Groups[row])
-			}
-		}
+		data := p.rows.pick(part)
 		if i < spec.Byzantine && poison != nil {
-			for k, label := range labels { // a copy of the set's
-				labels[k] = poison.Poison(label, mnist.Classes)
+			for k, label := range data.Labels { // a copy of the set's
+				data.Labels[k] = poison.Poison(label, mnist.Classes)
 			}
 		}
 		trainer, err := worker.NewTrainer(spec.Params, data, privacy.NewTestSource(spec.Seed<<16+uint64(i)+1))
@@ -130,19 +124,6 @@ func evenly(train mnist.Set, spec Spec) [][]int {
 		parts[i] = rows
 	}
 	return parts
-}
-
-// enough repeats the examples of a part that is too small for the chain's fixed batch, which occurs
-// in Dirichlet partitions. Such a participant's batches may have an example twice.
-func enough(part []int, p params.Privacy) []int {
-	if p.SamplingRate > 0 {
-		return part
-	}
-	own := len(part)
-	for len(part) < int(p.Batch) {
-		part = append(part, part[len(part)%own])
-	}
-	return part
 }
 
 // Open is the open round as the makers of its gradients see it.
@@ -200,7 +181,7 @@ func (p *Participants) honestly(x []float64) []gradients.Vector {
 
 // answer makes the attackers' vectors after those of the honest participants. On a chain with
 // commitments the attackers have to choose before they see the round's honest vectors, so they get
-// those of the previous round. In the first round they get their own workers' vectors instead.
+// those of the previous round. In the first round they imagine them.
 func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
@@ -214,6 +195,8 @@ func (p *Participants) answer(o Open) {
 			}
 			return own
 		},
+		Imagined: func() []gradients.Vector { return p.imagined(o.Model) },
+		Expected: func() []float64 { return p.rows.expected(o.Model) },
 	}
 	view.Admits, _ = attack.Admission(p.spec.Params, o.Round)
 	view.Late = p.spec.Params.Election.CommitReveal
@@ -221,11 +204,29 @@ func (p *Participants) answer(o Open) {
 	case !view.Late:
 		view.Honest = p.vectors[p.spec.Byzantine:]
 	case p.before == nil:
-		view.Honest = view.Own()
+		view.Honest = view.Imagined()
 	default:
 		view.Honest = p.before[p.spec.Byzantine:]
 	}
 	copy(p.vectors, p.attack.Craft(view))
+}
+
+// imagined returns vectors of workers that train, at x, on rows drawn from the attackers'. There are
+// as many as honest participants.
+func (p *Participants) imagined(x []float64) []gradients.Vector {
+	vectors := make([]gradients.Vector, len(p.honest))
+	for i := range vectors {
+		part := make([]int, max(1, p.rows.train.Len()/p.spec.Nodes))
+		for k := range part {
+			part[k] = p.rows.own[p.random.IntN(len(p.rows.own))]
+		}
+		w, err := worker.NewTrainer(p.spec.Params, p.rows.pick(part), privacy.NewTestSource(p.random.Uint64()))
+		if err != nil {
+			panic(err) // NewParticipants has made workers of the same kind
+		}
+		vectors[i], _ = w.Step(x)
+	}
+	return vectors
 }
 
 // input returns the rule's input in the open round, without the vectors.

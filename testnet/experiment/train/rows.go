@@ -2,8 +2,10 @@ package train
 
 import (
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/attack"
 )
@@ -17,6 +19,33 @@ type rows struct {
 
 	model            *model.Model
 	plain, triggered *mnist.Features
+	end              []float64 // the model that expected returns
+}
+
+// pick returns the inputs of some examples of all participants.
+func (r *rows) pick(part []int) mnist.Features {
+	part = enough(part, r.spec.Params.Privacy)
+	x, labels := r.whole.Batch(nil, nil, part)
+	data := mnist.Features{X: x, Labels: labels, Inputs: r.whole.Inputs}
+	if r.whole.Groups != nil {
+		for _, row := range part {
+			data.Groups = append(data.Groups, r.whole.Groups[row])
+		}
+	}
+	return data
+}
+
+// enough repeats the examples of a part that is too small for the chain's fixed batch, which occurs
+// in Dirichlet partitions. Such a participant's batches may have an example twice.
+func enough(part []int, p params.Privacy) []int {
+	if p.SamplingRate > 0 {
+		return part
+	}
+	own := len(part)
+	for len(part) < int(p.Batch) {
+		part = append(part, part[len(part)%own])
+	}
+	return part
 }
 
 // mostRows bounds the number of rows for a noise-free gradient, which are spread evenly over all
@@ -37,6 +66,30 @@ func (r *rows) slope(g attack.Goal, x []float64) []float64 {
 		}
 	}
 	return out
+}
+
+// expected returns the model in which a training on the attackers' rows alone would end, without noise
+// and from the x of the first call. It returns that x if the model cannot be trained.
+func (r *rows) expected(x []float64) []float64 {
+	if r.end != nil {
+		return r.end
+	}
+	r.end = slices.Clone(x)
+	on, err := r.of(false)
+	if err != nil {
+		return r.end
+	}
+	if t := r.spec.Params.Model.Table; t != nil {
+		r.model.Weigh(t.Weights)
+	}
+	t, sum := r.spec.Params.Training, make([]float64, len(x))
+	for range t.Rounds {
+		r.model.ClippedSum(sum, r.end, on.X, on.Labels, r.spec.Params.Privacy.Clip)
+		for j, g := range sum {
+			r.end[j] -= t.LearningRate * g / float64(on.Len())
+		}
+	}
+	return r.end
 }
 
 // of returns the rows without the trigger, or with the trigger on them.

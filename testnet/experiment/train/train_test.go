@@ -3,6 +3,7 @@ package train_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -246,4 +247,31 @@ func TestFloat32(t *testing.T) {
 	s.Params.Rule.Name = "krum"
 	_, err = train.Run(context.Background(), s, data)
 	require.ErrorContains(t, err, "krum")
+}
+
+// TestSumsOfWorkers: workers whose vectors are sums train the model that single gradients train, with the same
+// noise, but for the rounding to the grid and what follows from it.
+func TestSumsOfWorkers(t *testing.T) {
+	data, models, step := task(t), [2][]float64{}, 0.0
+	for momentum := range models {
+		s := spec(t, "default", 4, 0, "", rule("mean"), func(p *params.Params) {
+			p.Training.Rounds, p.Training.LearningRate, p.Grid.Width = 6, 5, 2
+			p.Privacy.SamplingRate, p.Privacy.Batch, p.Privacy.NoiseFloor = 1, 500, true
+			p.Privacy.WorkerMomentum = 0
+			train.Regrid(p)
+			p.Privacy.WorkerMomentum = float64(momentum)
+		})
+		out, err := train.Run(t.Context(), s, data)
+		require.NoError(t, err)
+		require.Zero(t, at(t, s, out.Rows[5], "refused"))
+		models[momentum] = out.Model
+		step = s.Params.Grid.Step * s.Params.Training.LearningRate
+	}
+	far, size := 0.0, 0.0
+	for j, x := range models[0] {
+		far, size = max(far, math.Abs(x-models[1][j])), max(size, math.Abs(x))
+	}
+	t.Logf("grid %g, difference %g, model %g", step, far, size)
+	require.Less(t, far, 4*step) // half a step a round and a sum, 3.5 in all, and what gradients make of it
+	require.Greater(t, size, 100*step)
 }

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"syscall"
 )
@@ -15,6 +16,12 @@ func Supported() error {
 
 // Describe says that there is no containment.
 func Describe() (means string, lacks []string) { return "nothing", nil }
+
+// Temporary makes a folder for temporary files, and returns what removes it.
+func Temporary(prefix string) (folder string, remove func() error, err error) {
+	folder, err = os.MkdirTemp("", prefix)
+	return folder, func() error { return os.RemoveAll(folder) }, err
+}
 
 func machineMemory() int64 { return 0 }
 

@@ -21,6 +21,7 @@ import (
 // supervisor runs one trainer, and ends all its processes when the trainer or the worker ends.
 type supervisor struct {
 	policy        policy
+	removeScratch func() error  // nil before there is a scratch folder
 	main          int           // the process id of the trainer
 	trainerExit   chan int      // receives the exit code of the trainer
 	noDescendants chan struct{} // closed when no descendant is left
@@ -70,10 +71,10 @@ func (s *supervisor) remove() {
 		fmt.Fprintln(os.Stderr, "sandbox: the trainer is ended: it takes more memory than worker.trainer_memory,",
 			s.policy.MaxMemory)
 	}
-	if s.policy.Scratch == "" {
+	if s.removeScratch == nil {
 		return
 	}
-	if err := removeScratch(s.policy.Scratch); err != nil {
+	if err := s.removeScratch(); err != nil {
 		fmt.Fprintf(os.Stderr, "sandbox: a part of the scratch folder stays: %.300q\n", err)
 	}
 }
@@ -83,7 +84,7 @@ func (s *supervisor) start() (err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_CHILD_SUBREAPER: %w", err)
 	}
-	if s.policy.Scratch, err = os.MkdirTemp("", "spdl-trainer-"); err != nil {
+	if s.policy.Scratch, s.removeScratch, err = Temporary("spdl-trainer-"); err != nil {
 		return err
 	}
 	if s.policy.Scratch, err = filepath.EvalSymlinks(s.policy.Scratch); err != nil { // as /proc names it

@@ -35,12 +35,12 @@ func Build() (string, error) {
 }
 
 // Program returns what a reader types to run a program of this release: with the folder of this
-// program if it was run by its path, as build/spdl, and otherwise the name alone.
+// program if it was run by its path, as build/spdl or build/spdl-lab, and otherwise the name alone.
 func Program(name string) string { return programBeside(os.Args[0], name) }
 
 func programBeside(run, name string) string {
 	at := strings.LastIndexByte(run, filepath.Separator)
-	if at < 0 || run[at+1:] != "spdl" {
+	if at < 0 || run[at+1:] != "spdl" && run[at+1:] != "spdl-lab" {
 		return name
 	}
 	return run[:at+1] + name

@@ -110,6 +110,14 @@ func Or[T any](given *T, otherwise T) T {
 // LoadHome reads the configuration of the home.
 func (r *Run) LoadHome() (*config.Config, home.AppConfig, error) { return home.Load(r.Home) }
 
+// InText returns a path in the home as the home was given, for texts. It returns every other path unchanged.
+func (r *Run) InText(path string) string {
+	if rel, err := filepath.Rel(r.Home, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.Join(r.HomeText, rel)
+	}
+	return path
+}
+
 // Homes returns the homes that a command examines: the home itself, or those in its subfolders if it is none, as the
 // folder of a localnet is.
 func (r *Run) Homes() []string {

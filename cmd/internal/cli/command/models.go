@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
 // Models are the options of a command that measures models.
@@ -44,21 +46,57 @@ func SandboxOff(option, setting string) (bool, error) {
 // default those of the home. The default home need not exist, and is not read if --node names a
 // node. The caller closes the evaluator.
 func (r *Run) Evaluator(node string, o Models) (*home.Evaluator, error) {
-	c, w := config.DefaultConfig().SetRoot(r.Home), home.DefaultAppConfig().Worker
-	if r.Named || node == "" {
-		switch home, a, err := r.LoadHome(); {
-		case err == nil:
-			c, w = home, a.Worker
-		case r.Named:
-			return nil, err
-		}
+	if !r.Named && node != "" {
+		return o.Of(config.DefaultConfig().SetRoot(r.Home), home.DefaultAppConfig().Worker)
 	}
-	return o.Of(c, w)
+	load := loadOrDefault
+	if r.Named {
+		load = home.Load
+	}
+	c, a, err := load(r.Home)
+	if err != nil {
+		return nil, err
+	}
+	return o.Of(c, a.Worker)
 }
 
-// Secrets returns the files that a trainer in a folder must not read: those of the home, and of the
-// homes that are in the folder, as those of a localnet.
-func (r *Run) Secrets(folder string) (secrets []string, err error) {
+// loadOrDefault reads the configuration of a home. Where there is no home it returns the default one.
+func loadOrDefault(dir string) (*config.Config, home.AppConfig, error) {
+	if _, err := os.Stat(filepath.Join(dir, "config")); errors.Is(err, fs.ErrNotExist) {
+		return config.DefaultConfig().SetRoot(dir), home.DefaultAppConfig(), nil
+	}
+	return home.Load(dir)
+}
+
+// Sandbox returns the settings of the sandbox for a trainer in a folder: those of the home, of which
+// mode, unless it is empty, replaces worker.sandbox.
+func (r *Run) Sandbox(mode, folder string) (s sandbox.Settings, err error) {
+	if err := r.OneHome(); err != nil {
+		return s, err
+	}
+	c, a, err := loadOrDefault(r.Home)
+	if err != nil {
+		return s, err
+	}
+	t := home.TrainerOf(c, a.Worker, nil)
+	s = t.Sandbox
+	s.Read = nil
+	for _, path := range t.Sandbox.Read { // the trainer may start in another folder than the home's
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(t.Dir, path)
+		}
+		s.Read = append(s.Read, path)
+	}
+	if s.Off, err = SandboxOff(mode, a.Worker.Sandbox); err == nil {
+		s.Secret, err = r.secrets(folder)
+	}
+	return s, err
+}
+
+// secrets returns the files that a trainer in a folder must not read: those of the home, and of the
+// homes that are in the folder, as those of a localnet. It fails if the configuration of a home, which
+// says where its secrets are, cannot be read.
+func (r *Run) secrets(folder string) (secrets []string, err error) {
 	homes := r.Homes()
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && isHome(path) {
@@ -76,9 +114,9 @@ func (r *Run) Secrets(folder string) (secrets []string, err error) {
 		if one, err = filepath.Abs(one); err != nil {
 			return nil, err
 		}
-		c, a, err := home.Load(one)
+		c, a, err := loadOrDefault(one)
 		if err != nil {
-			c, a = config.DefaultConfig().SetRoot(one), home.DefaultAppConfig()
+			return nil, fmt.Errorf("what a trainer must not read of the home %s is unknown: %w", one, err)
 		}
 		secrets = append(secrets, a.Worker.Secrets(c)...)
 	}

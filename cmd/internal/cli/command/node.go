@@ -68,8 +68,8 @@ func (r *Run) explain(err error) error {
 	case r.asked == "" || !errors.Is(err, client.ErrUnreachable):
 		return err
 	case errors.Is(err, syscall.ECONNREFUSED):
-		text := "no node answers at " + r.node + ": start one (spdl start, or spdl testnet start --stay), or name another " +
-			"with --node"
+		text := "no node answers at " + r.node + ": start one (spdl start, or spdl-lab testnet start --stay), or name " +
+			"another with --node"
 		if strings.Contains(r.asked, "the node of ") {
 			text += " (" + r.asked + ")"
 		}

@@ -13,8 +13,8 @@ func TestPlain(t *testing.T) {
 
 // TestProgram: a command that a program prints can be typed where the program was run.
 func TestProgram(t *testing.T) {
-	for run, want := range map[string]string{"spdl": "spdl-figures", "build/spdl": "build/spdl-figures",
-		"./spdl": "./spdl-figures", "/usr/bin/spdl": "/usr/bin/spdl-figures", "/tmp/cli.test": "spdl-figures"} {
-		require.Equal(t, want, programBeside(run, "spdl-figures"))
+	for run, want := range map[string]string{"spdl": "spdl-lab", "build/spdl": "build/spdl-lab",
+		"./spdl": "./spdl-lab", "/usr/bin/spdl": "/usr/bin/spdl-lab", "/tmp/cli.test": "spdl-lab"} {
+		require.Equal(t, want, programBeside(run, "spdl-lab"))
 	}
 }

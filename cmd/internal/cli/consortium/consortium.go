@@ -39,6 +39,7 @@ type agreement struct {
 	Rounds   uint64     `json:"rounds"`
 	Epsilon  float64    `json:"epsilon"` // 0: no guarantee
 	Delta    float64    `json:"delta"`
+	Unit     string     `json:"unit"` // of privacy, as params.Params.UnitName names it
 	Inputs   string     `json:"inputs"`
 }
 
@@ -48,7 +49,7 @@ func agreementOf(f *founding.Founding) agreement {
 		ChainID: p.ChainID, Proposal: fmt.Sprintf("%x", []byte(f.Digest)), Members: p.Members, Deadline: p.Deadline,
 		Preset: p.Params.Preset, Rounds: p.Params.Training.Rounds, Epsilon: p.Params.Privacy.Epsilon,
 		Delta: p.Params.Privacy.Delta, Rule: fmt.Sprintf("%s at f=%d", p.Params.Rule.Name, p.Params.Rule.Byzantine),
-		Inputs: inputsOf(p.Params),
+		Unit: p.Params.UnitName(), Inputs: inputsOf(p.Params),
 	}
 }
 
@@ -61,7 +62,7 @@ func inputsOf(p params.Params) string {
 	case m.Kind == params.ModelExternal:
 		return "those of worker.trainer"
 	case m.Table != nil:
-		return fmt.Sprintf("a table of %d columns with %d classes in column %q", m.Inputs, m.Classes, m.Table.Label)
+		return fmt.Sprintf("a table of %d columns with %d classes in column %q", m.Table.Inputs(), m.Classes, m.Table.Label)
 	}
 	return fmt.Sprintf("images of %d classes", m.Classes)
 }
@@ -69,7 +70,7 @@ func inputsOf(p params.Params) string {
 func (a agreement) text(w io.Writer) {
 	guarantee := "no guarantee of privacy"
 	if a.Epsilon > 0 {
-		guarantee = fmt.Sprintf("epsilon %.4g at delta %.3g", a.Epsilon, a.Delta)
+		guarantee = fmt.Sprintf("epsilon %.4g at delta %.3g for the unit %s", a.Epsilon, a.Delta, command.Plain(a.Unit))
 	}
 	fmt.Fprintf(w, "chain id  %s\nmembers   %s\ntraining  preset %s: %d rounds, rule %s, %s\ninputs    %s\n", a.ChainID,
 		strings.Join(a.Members, " "), a.Preset, a.Rounds, a.Rule, guarantee, a.Inputs)

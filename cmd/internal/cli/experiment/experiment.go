@@ -32,8 +32,8 @@ func Command() *cobra.Command {
 			"seeds and the version inside. What was finished before is kept in --out/cells and not computed again.\n\n" +
 			names.String() +
 			"  all          every one of them",
-		Example: "  spdl-figures experiment convergence --seeds 3\n  spdl-figures experiment all --quick --out " +
-			"/tmp/figures && spdl-figures report /tmp/figures",
+		Example: "  spdl-lab experiment convergence --seeds 3\n  spdl-lab experiment all --quick --out " +
+			"/tmp/figures && spdl-lab report /tmp/figures",
 		Args:      cobra.MinimumNArgs(1),
 		ValidArgs: append(experiment.Names(), "all"),
 	}, o.run)
@@ -99,7 +99,7 @@ func (o *options) run(r *command.Run, args []string) error {
 	}
 	runner := experiment.Runner{
 		Options: o.Options, Dir: o.out, Jobs: o.jobs, Version: version, Log: r.Err,
-		Command: "spdl-figures experiment " + strings.Join(args, " ") + given(&o.shape), Data: mnist.Embedded,
+		Command: "spdl-lab experiment " + strings.Join(args, " ") + given(&o.shape), Data: mnist.Embedded,
 	}
 	if o.Quick && !r.Given(&o.out) {
 		runner.Dir += "-quick"

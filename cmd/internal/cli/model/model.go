@@ -227,10 +227,7 @@ func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Model
 		Argv: trainer.Argv(o.Trainer), Share: trainer.Share{Data: o.Data, Parts: 1},
 		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
 	}
-	if config.Sandbox.Off, err = command.SandboxOff(o.Sandbox, ""); err != nil {
-		return m, err
-	}
-	if config.Sandbox.Secret, err = r.Secrets("."); err != nil {
+	if config.Sandbox, err = r.Sandbox(o.Sandbox, "."); err != nil {
 		return m, err
 	}
 	t, err := trainer.Start(ctx, config, f.Card.Model, params.Privacy{})

@@ -66,6 +66,9 @@ func (o *options) run(r *command.Run, _ []string) error {
 	case err != nil:
 		return err
 	}
+	if early := preset.StopsEarly(o.planned(p)); early != "" {
+		p.Warnings = append(p.Warnings, early)
+	}
 	if err := r.Show(p, p.Write); err != nil || o.force {
 		return err
 	}
@@ -209,7 +212,8 @@ func (o *options) take(p params.Params, examples int) {
 	if o.Model = model.SpecOf(p.Model); p.Model.Kind == params.ModelExternal {
 		o.Model, o.External = model.Spec{}, p.Model.Dim()
 	}
-	o.SamplingRate, o.Units, o.Neighbours = p.Privacy.SamplingRate, p.Privacy.Units(), p.Privacy.Neighbours()
+	o.SamplingRate, o.Units = p.Privacy.SamplingRate, p.Privacy.Units()
+	o.Unit, o.Neighbours = p.UnitName(), p.Privacy.Neighbours()
 	if o.SamplingRate == 0 { // batches of fixed size count as the whole data set
 		o.SamplingRate, o.Batch = 1, int(p.Privacy.Batch)
 	}

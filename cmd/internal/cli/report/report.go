@@ -31,15 +31,15 @@ func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "report DIR",
 		Short: "Join figures, or what a chain did, into one HTML file",
-		Long: "Join results into one HTML file that needs no network. DIR is a folder of `spdl-figures experiment`, the " +
+		Long: "Join results into one HTML file that needs no network. DIR is a folder of `spdl-lab experiment`, the " +
 			"home of a stopped node, or that\n" +
 			"of a stopped localnet. A chain is replayed from its blocks, as `spdl audit replay` does, and the model of " +
 			"every round is\n" +
 			"measured on the test set of the node's worker, or by its trainer. --csv writes its rounds for other programs: " +
 			"files of\n" +
 			"several chains have the same columns.",
-		Example: "  spdl-figures report build/figures\n" +
-			"  spdl testnet start --home ./net && spdl-figures report ./net --csv net.csv",
+		Example: "  spdl-lab report build/figures\n" +
+			"  spdl-lab testnet start --home ./net && spdl-lab report ./net --csv net.csv",
 		Args: cobra.ExactArgs(1),
 	}, o.run)
 	command.Flag(cmd, &o.out, "out", "", "where the page goes (default: DIR/report.html)")
@@ -126,7 +126,7 @@ func (o *options) chainReport(r *command.Run, dir, folder string) (text []byte, 
 	if err != nil {
 		return nil, nil, err
 	}
-	of := page.Origin{Command: "spdl-figures report " + dir, Version: version, GenesisTime: doc.GenesisTime}
+	of := page.Origin{Command: "spdl-lab report " + dir, Version: version, GenesisTime: doc.GenesisTime}
 	if of.Attacks, err = testnet.Attackers(dir); err != nil {
 		return nil, nil, err
 	}

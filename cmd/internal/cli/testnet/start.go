@@ -32,7 +32,7 @@ func testnetStartCommand() *cobra.Command {
 			"In a round's line, included counts its gradients: fewer than the participants says that one came late or not " +
 			"at all,\nand the round closed without it. T_LGC, T_GE and T_BC are the milliseconds of computing a gradient, of " +
 			"exchanging the\ngradients, and of consensus.",
-		Example: "  spdl testnet start --stay --explorer\n  spdl testnet start --validators 7 --rounds 20 -o json",
+		Example: "  spdl-lab testnet start --stay --explorer\n  spdl-lab testnet start --validators 7 --rounds 20 -o json",
 	}, o.start))
 	o.declare(cmd)
 	command.Flag(cmd, &o.inProcess, "inprocess", false, "run the nodes as goroutines of this process")
@@ -176,7 +176,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	}
 	still := time.AfterFunc(stillness, func() {
 		fmt.Fprintf(r.Err, "no round has closed for %v: %s doctor --home %s, or the nodes' logs, such as %s, say why\n",
-			stillness, command.Program("spdl"), n.Manifest.Home, n.Nodes[0].LogFile())
+			stillness, command.Program("spdl"), r.InText(n.Manifest.Home), r.InText(n.Nodes[0].LogFile()))
 	})
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {
@@ -211,17 +211,16 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net,
 		switch {
 		case r.JSON:
 		case r.Named:
-			fmt.Fprintf(r.Err, "to look at it again: %s testnet start --home %s --stay --explorer\n"+
-				"all of it on one page: %s report %s\n", command.Program("spdl"), r.HomeText,
-				command.Program("spdl-figures"), r.HomeText)
+			fmt.Fprintf(r.Err, "to look at it again: %[1]s testnet start --home %[2]s --stay --explorer\n"+
+				"all of it on one page: %[1]s report %[2]s\n", command.Program("spdl-lab"), r.HomeText)
 		default:
-			fmt.Fprintf(r.Err, "to look at such a net: %s testnet start --stay --explorer\n", command.Program("spdl"))
+			fmt.Fprintf(r.Err, "to look at such a net: %s testnet start --stay --explorer\n", command.Program("spdl-lab"))
 		}
 		return nil
 	}
 	if !r.JSON {
 		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: %s query status --watch --home %s\n", command.Program("spdl"),
-			n.Nodes[0].Home)
+			r.InText(n.Nodes[0].Home))
 	}
 	err := testnet.FollowOn(ctx, n, measure, report.Last(), report.Round)
 	if ctx.Err() != nil {

@@ -162,8 +162,8 @@ func testnetInitCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "init",
 		Short: "Make the homes node0 to node<N-1> of a localnet under --home",
-		Example: "  spdl testnet init --validators 4 --home ./net\n" +
-			"  spdl testnet init --manifest net.toml --home ./net && spdl testnet start --home ./net",
+		Example: "  spdl-lab testnet init --validators 4 --home ./net\n" +
+			"  spdl-lab testnet init --manifest net.toml --home ./net && spdl-lab testnet start --home ./net",
 	}, func(r *command.Run, _ []string) error {
 		m, err := o.manifest(r, r.Home)
 		if err != nil {
@@ -176,9 +176,9 @@ func testnetInitCommand() *cobra.Command {
 		warn(r, n)
 		return r.Show(n.Nodes, func(w io.Writer) error {
 			for _, x := range n.Nodes {
-				fmt.Fprintf(w, "%s  rpc %s  p2p %s\n", x.Home, x.RPC, x.P2P)
+				fmt.Fprintf(w, "%s  rpc %s  p2p %s\n", r.InText(x.Home), x.RPC, x.P2P)
 			}
-			_, err := fmt.Fprintf(w, "start it: %s testnet start --home %s\n", command.Program("spdl"), m.Home)
+			_, err := fmt.Fprintf(w, "start it: %s testnet start --home %s\n", command.Program("spdl-lab"), r.InText(m.Home))
 			return err
 		})
 	})

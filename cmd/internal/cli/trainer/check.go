@@ -46,7 +46,8 @@ func checkCommand() *cobra.Command {
 	command.Flag(cmd, &share.Part, "part", 0, "the part of the data that HELLO names")
 	command.Flag(cmd, &share.Parts, "parts", 1, "the parts of the data that HELLO names")
 	command.Flag(cmd, &share.Data, "data", "", "the data that HELLO names")
-	command.Flag(cmd, &o.config.Sandbox.Read, "read", nil, "further files and folders that the trainer may read")
+	command.Flag(cmd, &o.read, "read", nil, "further files and folders that the trainer may read, beside "+
+		"worker.trainer_read of the home")
 	command.SandboxFlag(cmd, &o.sandbox)
 	command.Flag(cmd, &o.python, "python", "", "the interpreter that runs PROGRAM (default: as PROGRAM says)")
 	return cmd
@@ -55,6 +56,7 @@ func checkCommand() *cobra.Command {
 type checkOptions struct {
 	file, clipping, python string
 	sandbox                string // on or off
+	read                   []string
 	batch                  int
 	seed                   uint64
 	config                 trainer.Config
@@ -77,13 +79,11 @@ func (o *checkOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	if config.Sandbox.Off, err = command.SandboxOff(o.sandbox, ""); err != nil {
-		return err
-	}
 	args = withPython(o.python, args)
-	if config.Sandbox.Secret, err = r.Secrets(filepath.Dir(script(args))); err != nil {
+	if config.Sandbox, err = r.Sandbox(o.sandbox, filepath.Dir(script(args))); err != nil {
 		return err
 	}
+	config.Sandbox.Read = append(config.Sandbox.Read, o.read...)
 	config.Argv, config.Dir, config.Share.Partition, config.Share.Alpha = args, here, "iid", 1
 	config.Log = func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) }
 	if err := found(config); err != nil {

@@ -134,7 +134,7 @@ func modelText(p params.Params) string {
 
 // showStudy says what was written and what comes next.
 func showStudy(r *command.Run, dir string, p params.Params, about string) error {
-	next := "spdl testnet start --manifest " + filepath.Join(dir, "net.toml")
+	next := "spdl-lab testnet start --manifest " + filepath.Join(dir, "net.toml")
 	return r.Show(struct {
 		Folder     string        `json:"folder"`
 		Parameters params.Params `json:"params"`
