@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -72,7 +73,7 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 			command.Plain(m.Kind), params.ModelLogistic)
 	}
 	if o.data == "" {
-		return command.Usage(fmt.Errorf("--data is missing: the CSV file of the rows to which the model is adapted"))
+		return command.Usage(errors.New("--data is missing: the CSV file of the rows to which the model is adapted"))
 	}
 	ways, err := o.ways(f)
 	if err != nil {
