@@ -152,7 +152,7 @@ func TestOwnDataInGenesis(t *testing.T) {
 	require.Equal(t, []string{"cold", "flu", "none"}, m.Table.Classes)
 	require.Equal(t, "temperature", m.Table.Columns[1].Name)
 	require.Equal(t, []uint32{3, 3}, []uint32{m.Inputs, m.Classes})
-	require.Equal(t, uint32(1500), g.Params.Privacy.Batch)
+	require.Equal(t, uint32(5000), g.Params.Privacy.Batch)
 	require.Equal(t, 1.0, g.Params.Privacy.Epsilon)
 
 	file := filepath.Join(t.TempDir(), "model.json")
