@@ -84,7 +84,7 @@ var measuredSeries = []series{
 	{strokes, 4, 1, 15000, 25, 1, "agnostic-mean", "3 seeds, worst of 4 attacks by attackers that see the round's " +
 		"honest gradients, with commitments of 16 by those that see the round before's",
 		[]point{{11.15, 0.984, 0.961, 0.982}}, attackOrigin},
-	{strokes, 10, 3, 6000, 19, 1, "agnostic-mean", "as at N=4", []point{{5.203, 0.983, 0, 0.981}}, attackOrigin},
+	{strokes, 10, 3, 6000, 19, 1, "agnostic-mean", "as at N=4", []point{{5.203, 0.983, 0.972, 0.981}}, attackOrigin},
 	{strokes, 20, 6, 3000, 14, 1, "agnostic-mean", "as at N=4", []point{{4.466, 0.982, 0.968, 0.980}}, attackOrigin},
 	{strokes, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of 19 attacks that do not hide in the noise",
 		[]point{{z2, 0.984, 0.982, 0}}, chain},
