@@ -112,8 +112,8 @@ func (o Own) externalPreset(n int) (params.Params, error) {
 	if o.Examples == 0 && o.Data == nil {
 		return params.Params{}, errNoExamples
 	}
-	s := Study{Model: *o.Model, Examples: o.Share(n), Rounds: cmp.Or(o.Rounds, 100), Epsilon: cmp.Or(o.Epsilon, 2), Clip: 1,
-		SamplingRate: 1, LearningRate: 1}
+	s := Study{Model: *o.Model, Examples: o.Share(n), Rounds: cmp.Or(o.Rounds, 100), Epsilon: cmp.Or(o.Epsilon, 2),
+		Clip: 1, SamplingRate: 1, LearningRate: 1}
 	p, err := External(n, s)
 	if o.Data != nil {
 		p.Privacy.Unit = o.Data.privacyUnit()

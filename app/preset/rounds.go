@@ -13,7 +13,7 @@ import (
 const fewest, most = 8, 25
 
 // mostNoise bounds the standard deviation of the noise that a whole training adds to a parameter of the
-// model. In the measured trainings it was between 0.1 and 0.2.
+// model. In the measured trainings it was between 0.1 and this.
 const mostNoise = 0.23
 
 // roundsFor returns the number of rounds in which participants train the default preset's model, if
