@@ -83,8 +83,8 @@ func (c Column) validateTypical(centred bool) error {
 		return fmt.Errorf("model.table column %.64q has typical %g, want a number within its ends, %g to %g", c.Name,
 			*c.Typical, c.Low, c.High)
 	case len(c.Shares) > 0 && len(c.Shares) != len(c.Values) || total > 1+slack:
-		return fmt.Errorf("model.table column %.64q has %d shares with sum %g for %d values, want one for each, and a sum of "+
-			"at most 1", c.Name, len(c.Shares), total, len(c.Values))
+		return fmt.Errorf("model.table column %.64q has %d shares with sum %g for %d values, want one for each, and a sum "+
+			"of at most 1", c.Name, len(c.Shares), total, len(c.Values))
 	case !(share >= 0 && share <= 1) || share != 0 && !c.Missing.Indicator:
 		return fmt.Errorf("model.table column %.64q has a share %g of missing numbers, want within [0, 1], and an indicator",
 			c.Name, share)
@@ -95,8 +95,8 @@ func (c Column) validateTypical(centred bool) error {
 // validateRate checks the typical share of the second class.
 func (t *Table) validateRate() error {
 	if t.Rate != 0 && (len(t.Classes) != 2 || math.Abs(t.Rate-0.5) > 0.5-leastRate || math.IsNaN(t.Rate)) {
-		return fmt.Errorf("model.table has rate %g and %d classes, want %g to %g for the second of 2 classes, or none", t.Rate,
-			len(t.Classes), leastRate, 1-leastRate)
+		return fmt.Errorf("model.table has rate %g and %d classes, want %g to %g for the second of 2 classes, or none",
+			t.Rate, len(t.Classes), leastRate, 1-leastRate)
 	}
 	return nil
 }

@@ -15,7 +15,8 @@ func centred(t *testing.T) params.Model {
 	m := schema()
 	m.Kind, m.Inputs, m.NoBias = params.ModelLogistic, m.Inputs+1, true
 	require.NoError(t, json.Unmarshal([]byte(`{"rate": 0.1, "label": "y", "classes": ["0", "1"], "weights": [1, 9],
-		"columns": [{"name": "a", "low": -5, "high": 5, "typical": 0, "missing": {"fill": 4, "indicator": true, "share": 0.25}},
+		"columns": [{"name": "a", "low": -5, "high": 5, "typical": 0, "missing": {"fill": 4, "indicator": true,
+		"share": 0.25}},
 		{"name": "b", "low": 0, "high": 10, "missing": {"fill": 7.5}}, {"name": "c", "values": ["x", "y", "z"],
 		"shares": [0.5, 0.2, 0]}]}`), m.Table))
 	return m
@@ -27,7 +28,8 @@ func TestCentre(t *testing.T) {
 	m := centred(t)
 	require.NoError(t, m.Table.Validate(m))
 	no := 0.5 / 127.5
-	require.InDeltaSlice(t, []float64{0, no + 0.25*(1-no), 0.5, no + 0.5*(1-no), no + 0.2*(1-no), no}, m.Table.Centre(), 1e-15)
+	require.InDeltaSlice(t, []float64{0, no + 0.25*(1-no), 0.5, no + 0.5*(1-no), no + 0.2*(1-no), no}, m.Table.Centre(),
+		1e-15)
 	m.Table.Columns = []params.Column{{Name: "a", Low: 2, High: 4}, {Name: "c", Values: []string{"x", "y"}}}
 	require.InDeltaSlice(t, []float64{0, (1 + no) / 2, (1 + no) / 2}, m.Table.Centre(), 1e-15)
 	raw, err := m.Marshal() // typical 0 is another value than none

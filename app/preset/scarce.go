@@ -13,9 +13,10 @@ import (
 var ErrScarce = errors.New("too few rows for their epsilon")
 
 // These are the max norms of noise, in clip norms, with which a table is trained: in a submitted
-// vector, and if vectors are sums in the mean of a participant's gradients. For sums, with a third of the participants attacking, trainings on
-// breast-cancer of docs/TABLES.md kept an AUC above 0.96 up to 0.62, and lost it from 0.9 on. On
-// pima, which is harder, attacked models are no better than the rate from 0.36 on.
+// vector, and if vectors are sums in the mean of a participant's gradients. For sums, with a third of
+// the participants attacking, trainings on breast-cancer of docs/TABLES.md kept an AUC above 0.96 up to
+// 0.62, and lost it from 0.9 on. On pima, which is harder, attacked models are no better than the rate
+// from 0.36 on.
 const maxVectorNoise, maxMeanNoise = 1, 0.6
 
 // CheckTable returns ErrScarce if the tables of n participants are too small for their epsilon.

@@ -53,9 +53,10 @@ func factsOf(m params.Model) facts {
 }
 
 // fitTable sets the training of a linear model of a table of n participants from public facts. A
-// round takes all rows, so the ledger counts it exactly, and vectors are sums, so a push counts once. The model moves for as long as the noise of
-// all rounds allows, in steps that the curvature allows. Where attackers may hide in the noise it
-// takes fewer of them: directions in which the rows say little are the attackers'.
+// round takes all rows, so the ledger counts it exactly, and vectors are sums, so a push counts once. The
+// model moves for as long as the noise of all rounds allows, in steps that the curvature allows. Where
+// attackers may hide in the noise it takes fewer of them: directions in which the rows say little are
+// the attackers'.
 func fitTable(p *params.Params, own Own, n int) error {
 	rows, f := own.Share(n), factsOf(p.Model)
 	p.Privacy.SamplingRate, p.Privacy.WorkerMomentum, p.Grid.Width = 1, 1, uint32(gradients.Int16)
@@ -103,7 +104,7 @@ func StopsEarly(p params.Params) string {
 	if time >= leastTime {
 		return ""
 	}
-	return fmt.Sprintf("the training stops early: %d rounds at learning rate %.3g are %.2g times 1/curvature, want at least "+
-		"%d: probabilities stay near the rate; more rounds, or more examples or a larger epsilon, with which the preset takes "+
-		"longer steps", p.Training.Rounds, p.Training.LearningRate, time, leastTime)
+	return fmt.Sprintf("the training stops early: %d rounds at learning rate %.3g are %.2g times 1/curvature, want at "+
+		"least %d: probabilities stay near the rate; more rounds, or more examples or a larger epsilon, with which the "+
+		"preset takes longer steps", p.Training.Rounds, p.Training.LearningRate, time, leastTime)
 }

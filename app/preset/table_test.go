@@ -46,7 +46,8 @@ func TestTableTraining(t *testing.T) {
 
 // TestStopsEarly: a training whose steps are too few or too short gets a warning.
 func TestStopsEarly(t *testing.T) {
-	p, err := preset.Make("default", 4, preset.Own{Epsilon: 1, Examples: 100, Data: &preset.Data{Classes: 2, Table: wide("")}})
+	p, err := preset.Make("default", 4, preset.Own{Epsilon: 1, Examples: 100,
+		Data: &preset.Data{Classes: 2, Table: wide("")}})
 	require.NoError(t, err)
 	require.Empty(t, preset.StopsEarly(p))
 	p.Training.LearningRate /= 10

@@ -117,7 +117,8 @@ func TestRefuses(t *testing.T) {
 // Other tables' inputs are the levels alone.
 func TestCentredTable(t *testing.T) {
 	table := &params.Table{Columns: []params.Column{{Name: "a", High: 1}, {Name: "b", High: 4, Typical: new(float64)}}}
-	m := params.Model{Inputs: 2, Classes: 2, Pool: 1, PixelMean: params.TableMean, PixelScale: params.TableScale, Table: table}
+	m := params.Model{Inputs: 2, Classes: 2, Pool: 1, PixelMean: params.TableMean, PixelScale: params.TableScale,
+		Table: table}
 	set := mnist.Set{Images: []uint8{0, 255, 255, 0}, Labels: []uint8{0, 1}, Rows: 1, Cols: 2}
 	f, err := inputs.Features(set, nil, m, inputs.Keep{})
 	require.NoError(t, err)

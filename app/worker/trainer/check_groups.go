@@ -61,8 +61,8 @@ func (i *inspection) compareGroups(ctx context.Context, groups [][]int) error {
 		privacy.AddClipped(want, mean, i.t.clip)
 		if !isNear(whole, want, norm(want)) {
 			return fmt.Errorf("a group of %d examples has norm %.4g, and the mean of its examples, clipped once, %.4g, %.4g "+
-				"apart: the trainer adds the rows, as until version 7, takes some of them, or clips them first", len(g), norm(whole),
-				norm(want), distance(whole, want))
+				"apart: the trainer adds the rows, as until version 7, takes some of them, or clips them first", len(g),
+				norm(whole), norm(want), distance(whole, want))
 		}
 	}
 	return nil

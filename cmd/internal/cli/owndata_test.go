@@ -153,7 +153,8 @@ func TestOwnData(t *testing.T) {
 // is measured as any model, and is verified by nobody.
 func adapts(t *testing.T, f *modelfile.File, file, data string) {
 	out := filepath.Join(t.TempDir(), "mine.npz")
-	stdout, stderr, code := spdl(t, "model", "adapt", file, "--data", data, "--out", out, "--choose", "adapted", "-o", "json")
+	stdout, stderr, code := spdl(t, "model", "adapt", file, "--data", data, "--out", out, "--choose", "adapted", "-o",
+		"json")
 	if f.Card.Model.Kind != params.ModelLogistic {
 		require.Equal(t, 1, code)
 		require.Contains(t, stderr, "logistic alone is adapted")
@@ -316,8 +317,9 @@ func TestTableTooSmall(t *testing.T) {
 			have = "20"
 		}
 		require.Regexp(t, "too few rows for their epsilon: with "+have+" examples of each participant and epsilon 1 the "+
-			"noise in the mean of a participant's gradients is [0-9.]+ times the clip norm, above 0.6, and attackers that hide in it, f = 1, "+
-			"decide the result: [0-9]+ examples each would do, or epsilon [0-9.]+ with these; --force", stderr)
+			"noise in the mean of a participant's gradients is [0-9.]+ times the clip norm, above 0.6, and attackers that "+
+			"hide in it, f = 1, decide the result: [0-9]+ examples each would do, or epsilon [0-9.]+ with these; --force",
+			stderr)
 		require.Equal(t, c.args[0] == "plan", strings.Contains(stdout, "noise to gradient"), "a plan is shown all the same")
 		require.NoDirExists(t, c.dir)
 		_, stderr, code = spdl(t, append(c.args, "--force")...)

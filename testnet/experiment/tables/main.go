@@ -2,8 +2,8 @@
 // a network, and prints one CSV line for each setting: means over the seeds with their standard
 // deviations. docs/TABLES.md has the lines of a whole run.
 //
-// Usage: tables [-quick] [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-attack NAME] [-rushing] FOLDER, with the files that
-// fetch writes. -quick trains on rows that it makes up, and needs no folder.
+// Usage: tables [-quick] [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-attack NAME] [-rushing] FOLDER,
+// with the files that fetch writes. -quick trains on rows that it makes up, and needs no folder.
 package main
 
 import (

@@ -44,7 +44,7 @@ func removeLeft(folder string) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	var s unix.Stat_t
 	if unix.Fstat(fd, &s) == nil && int(s.Uid) == os.Geteuid() && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
 		_ = removeScratch(folder)

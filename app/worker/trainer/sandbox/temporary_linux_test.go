@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	if _, _, err := Temporary("spdl-test-"); err != nil {
 		panic(err)
 	}
-	os.Stdout.Write([]byte("held"))
+	_, _ = os.Stdout.Write([]byte("held"))
 	select {}
 }
 
