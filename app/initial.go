@@ -11,6 +11,7 @@ import (
 // initialModel returns the initial parameters x^(0) of a model, with the same bits on every machine:
 //
 //   - for softmax regression, zeros;
+//   - for logistic regression, zeros, and an intercept with which a typical row has the table's rate;
 //   - for the MLP, the weights of each layer uniform in +-sqrt(6/(in+out)) (Glorot and Bengio
 //     2010), drawn from the genesis seed, and zero biases, if it has biases;
 //   - for an external model, the values that the Init of each tensor names.
@@ -18,6 +19,8 @@ func initialModel(m params.Model, seed []byte) []float64 {
 	x := make([]float64, m.Dim())
 	u := uniform{seed: seed}
 	switch m.Kind {
+	case params.ModelLogistic:
+		x[len(x)-1] = logit(m.Table.WeightedRate()) / params.TableConstant
 	case params.ModelMLP:
 		in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
 		u.fill(x[:hidden*in], glorot(in, hidden))
@@ -31,6 +34,17 @@ func initialModel(m params.Model, seed []byte) []float64 {
 		}
 	}
 	return x
+}
+
+// logit returns log(p/(1-p)), for p within (0, 1): twice the series of the inverse hyperbolic tangent
+// at 2p-1, until a term no longer counts. [math.Log] differs between machines.
+func logit(p float64) float64 {
+	x := 2*p - 1
+	sum, power := 0.0, x
+	for k := 1.0; sum+power/k != sum; k += 2 {
+		sum, power = sum+power/k, float64(power*float64(x*x))
+	}
+	return 2 * sum
 }
 
 func glorot(in, out int) float64 { return math.Sqrt(6 / float64(in+out)) }

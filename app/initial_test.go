@@ -58,3 +58,21 @@ func TestExternalRounds(t *testing.T) {
 	require.EqualValues(t, 3, last.Progress.Round)
 	require.NotEqual(t, s.Model, last.Model)
 }
+
+// TestLogisticStartsAtTheRate: the first model of logistic regression gives a typical row the table's
+// rate, with the same bits on every machine.
+func TestLogisticStartsAtTheRate(t *testing.T) {
+	for rate, bits := range map[float64]uint64{
+		0.5: 0, 0.1: 0xc00d4bdc21cb0511, 0.001: 0xc02705c39a99f509, 0.999: 0x402705c39a99f509, 0.35: 0xbff081f96da6927c,
+	} {
+		s := apptest.State(4, func(p *params.Params) {
+			p.Model = params.Model{Kind: params.ModelLogistic, Inputs: 2, Classes: 2, NoBias: true, Pool: 1, PixelScale: 1,
+				Table: &params.Table{Label: "y", Classes: []string{"0", "1"}, Rate: rate,
+					Columns: []params.Column{{Name: "a", High: 1}}}}
+		})
+		require.Len(t, s.Model, 2)
+		require.Zero(t, s.Model[0])
+		require.InDelta(t, math.Log(rate/(1-rate)), params.TableConstant*s.Model[1], 1e-12)
+		require.Equal(t, bits, math.Float64bits(s.Model[1]), "rate %g", rate)
+	}
+}

@@ -43,7 +43,7 @@ func (m *Manifest) base() (params.Params, error) {
 
 // own returns the chain's settings that do not come from the preset.
 func (m *Manifest) own() (preset.Own, error) {
-	o := preset.Own{Examples: m.Examples, Rounds: m.Rounds}
+	o := preset.Own{Examples: m.Examples, Rounds: m.Rounds, Epsilon: m.Epsilon}
 	if m.Model != "" {
 		model, err := preset.LoadModel(m.Model)
 		if err != nil {

@@ -28,8 +28,18 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// build builds the CometBFT node of a home with an application and the databases d. Each connection to the
-// application has its own lock, so that CheckTx can run while PrepareProposal waits.
+// New builds the CometBFT node of a home with an application. Each connection to the application
+// has its own lock, so that CheckTx can run while PrepareProposal waits.
+func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
+	keys := new(home.Keystore)
+	validator, err := keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	if err != nil {
+		return nil, err
+	}
+	return build(c, application, validator, logger, keys, new(databases.Set))
+}
+
+// build builds a node that uses the databases d.
 func build(c *config.Config, application abcitypes.Application, validator types.PrivValidator, logger log.Logger,
 	s *home.Keystore, d *databases.Set, options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.State = func() *app.State { return stateOf(application) }

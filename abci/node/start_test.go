@@ -24,7 +24,6 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/databases"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
@@ -297,10 +296,7 @@ func (failing) FinalizeBlock(context.Context, *abcitypes.RequestFinalizeBlock) (
 
 func TestHaltIsNoticed(t *testing.T) {
 	c, _ := alone(t, 5)
-	keys := new(home.Keystore)
-	validator, err := keys.LoadValidator(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
-	require.NoError(t, err)
-	n, err := build(c, failing{}, validator, log.NewNopLogger(), keys, new(databases.Set))
+	n, err := New(c, failing{}, log.NewNopLogger())
 	require.NoError(t, err)
 	require.NoError(t, n.Start())
 	consensus, err := consensusOf(n)

@@ -6,6 +6,7 @@
 // out as
 //
 //	softmax regression (Hidden 0): W [Classes][Inputs], b [Classes]
+//	logistic regression:           W [Inputs], b
 //	one hidden layer of tanh:      W1 [Hidden][Inputs], b1 [Hidden], W2 [Classes][Hidden], b2 [Classes]
 //
 // with every matrix row-major. With NoBias, b, b1 and b2 are left out. 196 inputs and 10 classes

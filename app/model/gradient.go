@@ -15,11 +15,12 @@ type Stats struct {
 	MeanNorm  float64 // mean of the examples' gradient norms, before clipping
 	Clipped   int     // number of examples whose gradient was scaled down
 	NonFinite int     // number of examples whose gradients overflow float32; the sum and the other fields leave them out
+	Weight    float64 // sum of the examples' weights
 }
 
-// ClippedSum sets dst to the sum over examples of w_i*g_i*ClipScale(‖w_i*g_i‖, clip). g_i is the
+// ClippedSum sets dst to the sum over examples of w_i*g_i*ClipScale(‖g_i‖, clip). g_i is the
 // gradient of example i's cross-entropy loss at params, and w_i is the weight of the example's
-// class: the weight that [Model.Weigh] has set, or 1. dst and params have length Dim. With clip <=
+// class: the weight that [Model.Weigh] has set, which is at most 1, or 1. dst and params have length Dim. With clip <=
 // 0 nothing is clipped. The batch x is row-major, with Inputs values for each of the labels; it may
 // be empty.
 //
@@ -49,10 +50,7 @@ func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, c
 func (m *Model) add(dst []float64, stats *Stats, x []float32, label uint8, clip float64) {
 	fed := m.forward(x)
 	loss := residual(m.logits, label)
-	if len(m.weights) > 0 {
-		scale(m.logits, m.weights[label])
-	}
-	square := squareNorm(m.logits) * m.output.squareNorm(fed)
+	square := squareNorm(m.outputs) * m.output.squareNorm(fed)
 	if m.spec.Hidden > 0 {
 		m.backward()
 		square += squareNorm(m.delta) * m.hidden.squareNorm(x)
@@ -70,12 +68,17 @@ func (m *Model) add(dst []float64, stats *Stats, x []float32, label uint8, clip 
 	if factor < 1 {
 		stats.Clipped++
 	}
-	m.accumulate(dst, factor, fed, x)
+	weight := 1.0
+	if len(m.weights) > 0 {
+		weight = m.weights[label]
+	}
+	stats.Weight += weight
+	m.accumulate(dst, weight*factor, fed, x)
 }
 
-// backward computes the hidden layer's deltas from the output deltas, which are in m.logits.
+// backward computes the hidden layer's deltas from the output deltas, which are in m.outputs.
 func (m *Model) backward() {
-	m.output.backward(m.delta, m.params, m.logits)
+	m.output.backward(m.delta, m.params, m.outputs)
 	for j, a := range m.activation {
 		m.delta[j] *= 1 - a*a // tanh' = 1 - tanh²
 	}
@@ -84,7 +87,7 @@ func (m *Model) backward() {
 // accumulate adds the gradient of one example, multiplied by factor, to dst. The caller has computed
 // the deltas of all layers, and flushes after the last example.
 func (m *Model) accumulate(dst []float64, factor float64, fed, x []float32) {
-	m.output.accumulate(dst, factor, m.logits, fed)
+	m.output.accumulate(dst, factor, m.outputs, fed)
 	if m.spec.Hidden > 0 {
 		m.hidden.accumulate(dst, factor, m.delta, x)
 	}
@@ -119,10 +122,4 @@ func (m *Model) Gradient(dst, params []float64, x []float32, labels []uint8,
 		m.accumulate(dst, 1, fed, row)
 	}
 	m.flush(dst)
-}
-
-func scale(v []float32, factor float64) {
-	for i := range v {
-		v[i] = float32(float64(v[i]) * factor)
-	}
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Model computes gradients and accuracy for one [Spec]. It holds scratch memory and no parameters.
@@ -12,9 +13,10 @@ type Model struct {
 	hidden layer // unused if spec.Hidden is 0
 	output layer
 
-	weights    []float64 // the weight of each class; nil means that all weights are 1
+	weights    []float64 // the weight of each class, at most 1; nil means that all weights are 1
 	params     []float32 // the caller's parameters, rounded to float32
-	logits     []float32 // the logits of one example, which residual turns into the output deltas in place
+	logits     []float32 // the logits of one example, which residual turns into deltas in place
+	outputs    []float32 // the last of the logits, which are computed: all of them, or with Logistic one
 	activation []float32 // the outputs of the hidden units
 	delta      []float32 // the deltas of the hidden units
 }
@@ -32,24 +34,28 @@ func New(s Spec) (*Model, error) {
 		activation: make([]float32, s.Hidden),
 		delta:      make([]float32, s.Hidden),
 	}
+	m.outputs = m.logits[s.Classes-s.Outputs():]
 	if s.Hidden == 0 {
-		m.output = layer{in: s.Inputs, out: s.Classes, noBias: s.NoBias}
+		m.output = layer{in: s.Inputs, out: s.Outputs(), noBias: s.NoBias}
 		return m, nil
 	}
 	m.hidden = layer{in: s.Inputs, out: s.Hidden, noBias: s.NoBias}
-	m.output = layer{in: s.Hidden, out: s.Classes, offset: m.hidden.size(), noBias: s.NoBias}
+	m.output = layer{in: s.Hidden, out: s.Outputs(), offset: m.hidden.size(), noBias: s.NoBias}
 	return m, nil
 }
 
-// Weigh sets the weight of each class. [Model.ClippedSum] multiplies the gradient of an example by
-// the weight of the example's class before it clips, so clip still bounds the contribution of one
-// example. Nil resets all weights to 1. The number of weights must be 0 or Classes; if not, Weigh
-// panics.
+// Weigh sets the weight of each class. [Model.ClippedSum] multiplies the clipped gradient of an
+// example by the weight of the example's class over the largest weight, so clip still bounds the
+// contribution of one example, and only the ratios of weights matter. Nil resets all weights to 1.
+// The number of weights must be 0 or Classes; if not, Weigh panics.
 func (m *Model) Weigh(weights []float64) {
 	if n := len(weights); n != 0 && n != m.spec.Classes {
 		panic(fmt.Sprintf("model: %d weights, want one for each of %d classes", n, m.spec.Classes))
 	}
-	m.weights = weights
+	m.weights = nil
+	for _, w := range weights {
+		m.weights = append(m.weights, w/slices.Max(weights))
+	}
 }
 
 // Spec returns the model's spec.
@@ -68,7 +74,8 @@ func (m *Model) forward(x []float32) (fed []float32) {
 		}
 		x = m.activation
 	}
-	m.output.forward(m.logits, m.params, x)
+	clear(m.logits)
+	m.output.forward(m.outputs, m.params, x)
 	return x
 }
 

@@ -19,17 +19,19 @@ const (
 )
 
 // Spec describes a model: softmax regression if Hidden is 0, and otherwise a network with one layer
-// of Hidden tanh units. With NoBias no layer has biases.
+// of Hidden tanh units. With NoBias no layer has biases. With Logistic the logit of the first of two
+// classes is 0, and has no parameters.
 type Spec struct {
 	Inputs, Hidden, Classes int
-	NoBias                  bool
+	NoBias, Logistic        bool
 }
 
 // SpecOf returns the spec of a chain's model. Spec is a separate type because the chain's message
 // also holds the feature map before the first layer, and the pure package params must not import
 // this package's arithmetic.
 func SpecOf(m params.Model) Spec {
-	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes), NoBias: m.NoBias}
+	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes), NoBias: m.NoBias,
+		Logistic: m.Kind == params.ModelLogistic}
 }
 
 // Validate returns nil, or an error that wraps ErrSpec and names the field, its value and the
@@ -42,10 +44,20 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("%w: %d hidden units, want 0 to %d", ErrSpec, s.Hidden, MaxWidth)
 	case s.Classes < 2 || s.Classes > MaxClasses:
 		return fmt.Errorf("%w: %d classes, want 2 to %d", ErrSpec, s.Classes, MaxClasses)
+	case s.Logistic && s.Classes != 2:
+		return fmt.Errorf("%w: %d classes of a logistic model, want 2", ErrSpec, s.Classes)
 	case s.dim() > MaxDim:
 		return fmt.Errorf("%w: %d parameters, want at most %d", ErrSpec, s.dim(), MaxDim)
 	}
 	return nil
+}
+
+// Outputs returns the number of outputs of a valid spec.
+func (s Spec) Outputs() int {
+	if s.Logistic {
+		return 1
+	}
+	return s.Classes
 }
 
 // Dim returns the number of parameters of a valid spec.
@@ -54,22 +66,22 @@ func (s Spec) Dim() int { return int(s.dim()) }
 // dim returns the number of parameters. It does not overflow for sizes that Validate has not checked
 // yet.
 func (s Spec) dim() int64 {
-	inputs, hidden, classes, bias := int64(s.Inputs), int64(s.Hidden), int64(s.Classes), int64(1)
+	inputs, hidden, outputs, bias := int64(s.Inputs), int64(s.Hidden), int64(s.Outputs()), int64(1)
 	if s.NoBias {
 		bias = 0
 	}
 	if hidden == 0 {
-		return classes * (inputs + bias)
+		return outputs * (inputs + bias)
 	}
-	return hidden*(inputs+bias) + classes*(hidden+bias)
+	return hidden*(inputs+bias) + outputs*(hidden+bias)
 }
 
 // String returns the widths of the layers, as "196-10" or "196-32-10", followed by " without bias"
 // if NoBias is set.
 func (s Spec) String() string {
-	widths := fmt.Sprintf("%d-%d", s.Inputs, s.Classes)
+	widths := fmt.Sprintf("%d-%d", s.Inputs, s.Outputs())
 	if s.Hidden > 0 {
-		widths = fmt.Sprintf("%d-%d-%d", s.Inputs, s.Hidden, s.Classes)
+		widths = fmt.Sprintf("%d-%d-%d", s.Inputs, s.Hidden, s.Outputs())
 	}
 	if s.NoBias {
 		return widths + " without bias"

@@ -10,7 +10,7 @@ var Meanings = map[string]Meaning{
 	"preset":     {"", "name of the parameters that these were made of"},
 	"test_chain": {"", "the noise may be known: nothing is private"},
 
-	"model.kind":          {"", "softmax, mlp, or external: programs of the participants compute the gradients"},
+	"model.kind":          {"", "softmax, logistic, mlp, or external: programs of the participants compute the gradients"},
 	"model.inputs":        {"features", "inputs of the model for one example"},
 	"model.hidden":        {"units", "size of the hidden layer"},
 	"model.classes":       {"classes", "outputs of the model"},
@@ -28,7 +28,8 @@ var Meanings = map[string]Meaning{
 	"model.table.classes": {"", "values of that column, in the order of the outputs"},
 	"model.table.columns": {"", "inputs of the model, with the values that become 0 and 255"},
 	"model.table.group":   {"", "column that names the group of a row, where groups are the unit of privacy"},
-	"model.table.weights": {"", "factor of the gradients of each class, before they are clipped; empty for 1"},
+	"model.table.weights": {"", "factor of the clipped gradients of each class, over the largest; empty for 1"},
+	"model.table.rate":    {"", "typical share of the second class, where the intercept begins; none for a half"},
 
 	"grid.width": {"bytes", "size of a coordinate of a gradient"},
 	"grid.step":  {"gradient units", "size of one grid step: a gradient is rounded to whole steps"},

@@ -10,6 +10,7 @@ import (
 // These are the values of Model.Kind.
 const (
 	ModelSoftmax  = "softmax"
+	ModelLogistic = "logistic" // of a table of two classes, centred: one output, the log odds of the second class
 	ModelMLP      = "mlp"
 	ModelExternal = "external"
 )
@@ -29,12 +30,25 @@ func (m Model) Dim() int {
 	if m.Kind == ModelExternal {
 		return m.tensorsDim()
 	}
-	in, hidden, classes := int(m.Inputs)+m.Bias(), int(m.Hidden), int(m.Classes)
+	in, hidden, outputs := int(m.Inputs)+m.Bias(), int(m.Hidden), m.Outputs()
 	if m.Kind == ModelMLP {
-		return hidden*in + classes*(hidden+m.Bias())
+		return hidden*in + outputs*(hidden+m.Bias())
 	}
-	return classes * in
+	return outputs * in
 }
+
+// Outputs returns the number of outputs of a built-in model: one for each class, or one with kind
+// logistic.
+func (m Model) Outputs() int {
+	if m.Kind == ModelLogistic {
+		return 1
+	}
+	return int(m.Classes)
+}
+
+// Centred reports whether the inputs are the columns of a table less their typical values, and behind
+// them the constant TableConstant. Before version 7 of the state machine no model had such inputs.
+func (m Model) Centred() bool { return m.Table != nil && int(m.Inputs) == m.Table.Inputs()+1 }
 
 // Bias returns the number of biases of each unit: 0 with NoBias, 1 without.
 func (m Model) Bias() int {
@@ -48,8 +62,12 @@ func (m Model) validate() error {
 	switch {
 	case m.Kind == ModelExternal:
 		return m.ValidateExternal()
-	case m.Kind != ModelSoftmax && m.Kind != ModelMLP:
-		return fmt.Errorf("model.kind is %.64q, want %q, %q or %q", m.Kind, ModelSoftmax, ModelMLP, ModelExternal)
+	case m.Kind != ModelSoftmax && m.Kind != ModelLogistic && m.Kind != ModelMLP:
+		return fmt.Errorf("model.kind is %.64q, want %q, %q, %q or %q", m.Kind, ModelSoftmax, ModelLogistic, ModelMLP,
+			ModelExternal)
+	case m.Kind == ModelLogistic && (m.Classes != 2 || !m.NoBias || !m.Centred()):
+		return fmt.Errorf("model of kind %q has %d classes, no_bias %t and centred columns of a table %t, want 2, true and "+
+			"true", m.Kind, m.Classes, m.NoBias, m.Centred())
 	case len(m.Tensors) > 0 || m.Clipping != "" || m.Config != "" || m.Trainer != "":
 		return fmt.Errorf("model has tensors, clipping, config or trainer, which are for kind %q, and kind %q", ModelExternal,
 			m.Kind)
@@ -66,7 +84,7 @@ func (m Model) validate() error {
 // validateLayers checks the sizes of a built-in model's layers, and the settings for pixels.
 func (m Model) validateLayers() error {
 	switch {
-	case (m.Hidden == 0) != (m.Kind == ModelSoftmax):
+	case (m.Hidden > 0) != (m.Kind == ModelMLP):
 		return fmt.Errorf("model.hidden is %d for kind %q", m.Hidden, m.Kind)
 	case m.Inputs == 0 || m.Classes < 2:
 		return fmt.Errorf("model has %d inputs and %d classes, want at least 1 and 2", m.Inputs, m.Classes)

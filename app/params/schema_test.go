@@ -33,7 +33,9 @@ func TestSchema(t *testing.T) {
 		want   string
 		change func(t *params.Table)
 	}{
-		{"the columns give 5 inputs", func(t *params.Table) { t.Columns[0].Missing.Indicator = false }},
+		{"the columns give 4 inputs", func(t *params.Table) {
+			t.Columns[0].Missing.Indicator, t.Columns[2].Values = false, t.Columns[2].Values[1:]
+		}},
 		{`"x" stands there twice`, func(t *params.Table) { t.Columns[2].Values[1] = "x" }},
 		{"also ends or a fill", func(t *params.Table) { t.Columns[2].High = 1 }},
 		{"also ends or a fill", func(t *params.Table) { t.Columns[2].Missing = &params.Missing{} }},
@@ -43,6 +45,8 @@ func TestSchema(t *testing.T) {
 		{"has 1 weights", func(t *params.Table) { t.Weights = t.Weights[:1] }},
 		{`has weight 0 for class "1", want 0.001 to 1000`, func(t *params.Table) { t.Weights[1] = 0 }},
 		{"has weight NaN", func(t *params.Table) { t.Weights[0] = math.NaN() }},
+		{"has typical values, and model.inputs is without the constant",
+			func(t *params.Table) { t.Columns[1].Typical = new(float64) }},
 		{"from 0 to 0", func(t *params.Table) { t.Columns[1].High = 0 }},
 	} {
 		m := schema()

@@ -1,6 +1,7 @@
 package params
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -8,6 +9,14 @@ import (
 // TableMean and TableScale map the levels of a table, 0 to 255 like the levels of pixels, to inputs
 // within [-1, 1].
 const TableMean, TableScale = 127.5, 127.5
+
+// TableNo and TableYes are the levels of an input with two values, such as the input for one category.
+// TableNo becomes an input next to 0, so that the inputs for the other categories hardly lengthen a
+// row's gradient.
+const TableNo, TableYes = 128, 255
+
+// TableConstant is the last input of every row of a centred table: its weight is the intercept.
+const TableConstant = 0.6
 
 // MaxTableClasses bounds the number of a table's classes, because a label is a byte.
 const MaxTableClasses = 256
@@ -20,9 +29,10 @@ func (t *Table) Validate(m Model) error {
 	switch {
 	case t == nil:
 		return nil
-	case int(m.Inputs) != t.Inputs() || int(m.Classes) != len(t.Classes):
+	case int(m.Inputs) != t.Inputs() && !m.Centred() || int(m.Classes) != len(t.Classes):
 		return fmt.Errorf("model.table has %d columns and %d classes, and model.inputs is %d and classes %d, want the "+
-			"same: the columns give %d inputs", len(t.Columns), len(t.Classes), m.Inputs, m.Classes, t.Inputs())
+			"same: the columns give %d inputs, and one more if they are centred", len(t.Columns), len(t.Classes), m.Inputs,
+			m.Classes, t.Inputs())
 	case len(t.Classes) > MaxTableClasses:
 		return fmt.Errorf("model.table has %d classes, at most %d", len(t.Classes), MaxTableClasses)
 	case m.Pool != 1 || m.Features != Features{}:
@@ -37,14 +47,14 @@ func (t *Table) Validate(m Model) error {
 	}
 	for _, c := range t.Columns {
 		names = append(names, c.Name)
-		if err := c.validate(); err != nil {
+		if err := cmp.Or(c.validate(), c.validateTypical(m.Centred())); err != nil {
 			return err
 		}
 	}
 	if err := nameOnce("model.table.columns, label and group", names); err != nil {
 		return err
 	}
-	if err := t.validateWeights(); err != nil {
+	if err := cmp.Or(t.validateWeights(), t.validateRate()); err != nil {
 		return err
 	}
 	if n := m.Size(); n > maxModel {

@@ -87,8 +87,11 @@ func (s Source) readSchema() (Data, error) {
 func (d Data) fitModel(m *params.Model) error {
 	m.Classes = uint32(d.Classes)
 	if d.Table != nil {
-		m.Table, m.Inputs, m.Pool = d.Table, uint32(d.Table.Inputs()), 1
+		m.Table, m.Inputs, m.Pool = d.Table, uint32(d.Table.Inputs()+1), 1 // one more for the constant: centred
 		m.PixelMean, m.PixelScale = params.TableMean, params.TableScale
+		if m.NoBias = m.Kind != params.ModelMLP; m.NoBias && d.Classes == 2 {
+			m.Kind = params.ModelLogistic
+		}
 		return m.Table.Validate(*m)
 	}
 	if m.Features.Name == params.FeaturesStrokes {

@@ -45,7 +45,12 @@ func Make(name string, n int, own Own) (params.Params, error) {
 	if own.Rounds > 0 {
 		SetRounds(&p, own.Rounds)
 	}
-	if own.Data != nil || own.Examples > 0 {
+	switch linear := p.Model.Centred() && p.Model.Kind != params.ModelMLP; {
+	case linear && p.Privacy.SamplingRate > 0:
+		if err := fitTable(&p, own, n); err != nil {
+			return p, err
+		}
+	case own.Data != nil || own.Examples > 0:
 		if err := scale(&p, own, own.Share(n), examples/n); err != nil {
 			return p, err
 		}
@@ -64,10 +69,11 @@ func (d Data) fitParams(p params.Params, n int) (_ params.Params, err error) {
 		}
 	}
 	p.Privacy.Unit = d.privacyUnit()
-	if p.Preset += " on own data"; d.Table != nil && p.Model.Kind == params.ModelSoftmax {
-		p.Preset = "softmax on own table"
+	p.Preset += " on own data"
+	if err = d.fitModel(&p.Model); d.Table != nil && p.Model.Kind != params.ModelMLP {
+		p.Preset = p.Model.Kind + " on own table"
 	}
-	return p, d.fitModel(&p.Model)
+	return p, err
 }
 
 // privacyUnit returns the unit of privacy: a group if the data have groups.

@@ -44,15 +44,15 @@ func TestModelsFollowTheData(t *testing.T) {
 		{"default", images(60000, 28, 10), 160, 10, 0, 1},
 		{"default", images(2000, 12, 5), 160, 5, 0, 1},
 		{"default", &preset.Data{Examples: 2000, Rows: 12, Cols: 10, Classes: 5}, 120, 5, 0, 1},
-		{"default", table, 2, 3, 0, 1},
+		{"default", table, 3, 3, 0, 1}, // the constant is an input
 		{"pixels", images(2000, 12, 5), 144, 5, 0, 1},
 		{"pixels", images(2000, 32, 5), 256, 5, 0, 2},
 		{"pixels", images(2000, 33, 5), 1089, 5, 0, 1},
 		{"mlp", images(2000, 12, 5), 144, 5, 32, 1},
-		{"mlp", table, 2, 3, 32, 1},
+		{"mlp", table, 3, 3, 32, 1},
 		{"paper", images(2000, 12, 5), 144, 5, 0, 1},
-		{"paper", table, 2, 3, 0, 1},
-		{"paper-lemma1", table, 2, 3, 0, 1},
+		{"paper", table, 3, 3, 0, 1},
+		{"paper-lemma1", table, 3, 3, 0, 1},
 	} {
 		for _, n := range []int{1, 4, 7} {
 			p, err := preset.Make(c.preset, n, preset.Own{Data: c.data})

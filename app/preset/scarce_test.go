@@ -34,9 +34,9 @@ func TestCheckTable(t *testing.T) {
 		group   string
 		scarce  bool
 	}{
-		{10, 45, 1, "", true}, {10, 45, 2, "", false}, {10, 45, 4, "", false},
-		{4, 112, 1, "", false}, {4, 112, 0.25, "", true}, {4, 50, 1, "", true}, {4, 50, 2, "", false},
-		{10, 45, 1, "id", true}, {10, 20, 2, "", true}, {3, 20, 1, "", true}, {3, 50, 1, "", false}, {1, 200, 1, "", false},
+		{10, 45, 0.5, "", true}, {10, 45, 1, "", false}, {10, 45, 4, "", false},
+		{4, 112, 0.5, "", false}, {4, 112, 0.25, "", true}, {4, 50, 0.5, "", true}, {4, 50, 1, "", false},
+		{10, 30, 1, "id", true}, {10, 20, 2, "", true}, {3, 20, 1, "", true}, {3, 50, 1, "", false}, {1, 200, 1, "", false},
 	} {
 		check := func(rows int, epsilon float64) error {
 			p, err := preset.Make("default", c.n, preset.Own{Epsilon: epsilon, Examples: rows,

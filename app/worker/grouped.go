@@ -11,9 +11,10 @@ import (
 )
 
 // newGrouped returns a trainer for an epoch whose unit of privacy is a group of examples. A step
-// picks groups, sums the gradients of all examples of each group, and clips each group's sum once.
+// picks groups, takes the mean of the gradients of each group's examples, and clips each mean once.
 // So adding or removing one group changes the sum of a step by at most the clip norm, however many
-// examples the group has.
+// examples the group has. The weights of classes multiply after the clip: a group whose examples
+// weigh less than 1 is clipped to as much less.
 func newGrouped(p params.Params, m *model.Model, data mnist.Features, source *privacy.Source) (*Trainer, error) {
 	if len(data.Groups) != data.Len() {
 		return nil, fmt.Errorf("%d examples with %d groups, want one group for each example", data.Len(), len(data.Groups))
@@ -30,8 +31,11 @@ func newGrouped(p params.Params, m *model.Model, data mnist.Features, source *pr
 		clear(dst)
 		for _, g := range picked {
 			x, labels = data.Batch(x[:0], labels[:0], groups[g])
-			s := m.ClippedSum(one, at, x, labels, 0)
-			privacy.AddClipped(dst, one, p.Privacy.Clip)
+			s, n := m.ClippedSum(one, at, x, labels, 0), float64(len(labels))
+			for j := range one {
+				one[j] /= n
+			}
+			privacy.AddClipped(dst, one, p.Privacy.Clip*(s.Weight/n))
 			all.Loss += s.Loss / float64(len(picked))
 			all.NonFinite += s.NonFinite
 		}

@@ -33,11 +33,11 @@ func groupedParams(t *testing.T, examples int) params.Params {
 // grouped returns 20 groups of one row and, last, one of k like rows.
 func grouped(k int) mnist.Features {
 	rng := rand.New(rand.NewPCG(5, 5))
-	f := mnist.Features{Inputs: 2}
+	f := mnist.Features{Inputs: 3}
 	for i := range 20 + k {
-		x := []float32{rng.Float32(), rng.Float32()}
+		x := []float32{rng.Float32(), rng.Float32(), params.TableConstant}
 		if i >= 20 {
-			x = []float32{1, 1}
+			x = []float32{1, 1, params.TableConstant}
 		}
 		f.X, f.Labels = append(f.X, x...), append(f.Labels, uint8(1))
 		f.Groups = append(f.Groups, uint32(min(i, 20)))
@@ -49,7 +49,7 @@ func grouped(k int) mnist.Features {
 func moved(t *testing.T, p params.Params, f mnist.Features, k int) float64 {
 	t.Helper()
 	n := f.Len() - k
-	less := mnist.Features{X: f.X[:2*n], Labels: f.Labels[:n], Groups: f.Groups[:n], Inputs: 2}
+	less := mnist.Features{X: f.X[:3*n], Labels: f.Labels[:n], Groups: f.Groups[:n], Inputs: 3}
 	var sums [2][]float64
 	for i, data := range []mnist.Features{f, less} {
 		trainer, err := worker.NewTrainer(p, data, privacy.NewTestSource(1))
@@ -75,8 +75,14 @@ func TestOneGroupMovesTheSumByOneClip(t *testing.T) {
 		p.Privacy.Unit = ""
 		require.InDelta(t, float64(k)*clip, moved(t, p, f, k), 1e-6*float64(k), "k = %d", k)
 	}
-	p := groupedParams(t, 21)
-	_, err := worker.NewTrainer(p, mnist.Features{X: make([]float32, 4), Labels: make([]uint8, 2), Inputs: 2},
+	p := groupedParams(t, 21) // a group adds the mean of its rows: like rows count as one of them
+	p.Privacy.Clip = 10
+	f := grouped(5)
+	one := mnist.Features{X: f.X[:3*21], Labels: f.Labels[:21], Groups: f.Groups[:21], Inputs: 3}
+	require.InDelta(t, moved(t, p, one, 1), moved(t, p, f, 5), 1e-6)
+	p.Privacy.Clip, p.Model.Table.Weights = 0.1, []float64{2, 0.5}
+	require.InDelta(t, 0.1/4*(1-0x1p-12), moved(t, p, f, 5), 1e-6, "weighed after the clip")
+	_, err := worker.NewTrainer(p, mnist.Features{X: make([]float32, 6), Labels: make([]uint8, 2), Inputs: 3},
 		privacy.NewTestSource(1))
 	require.ErrorContains(t, err, "2 examples with 0 groups")
 }

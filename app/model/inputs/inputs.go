@@ -78,7 +78,24 @@ func pixels(set mnist.Set, part []int, m params.Model, _ Keep) (mnist.Features, 
 	if part != nil {
 		set = set.Subset(part)
 	}
-	return set.Features(int(m.Pool), m.PixelMean, m.PixelScale)
+	f, err := set.Features(int(m.Pool), m.PixelMean, m.PixelScale)
+	if err == nil && m.Centred() && f.Inputs == m.Table.Inputs() {
+		f = centred(f, m.Table.Centre())
+	}
+	return f, err
+}
+
+// centred subtracts the centre from every row, and appends the constant to it.
+func centred(f mnist.Features, centre []float64) mnist.Features {
+	rows := make([]float32, 0, f.Len()*(f.Inputs+1))
+	for i := range f.Len() {
+		for j, v := range f.Row(i) {
+			rows = append(rows, float32(float64(v)-centre[j]))
+		}
+		rows = append(rows, params.TableConstant)
+	}
+	f.X, f.Inputs = rows, f.Inputs+1
+	return f
 }
 
 func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Features, error) {

@@ -112,3 +112,21 @@ func TestRefuses(t *testing.T) {
 	_, err = inputs.Features(oblong, nil, strokes(), inputs.Keep{})
 	require.ErrorIs(t, err, mnist.ErrFeatures)
 }
+
+// TestCentredTable: a centred table's inputs are the levels less the typical row, and the constant.
+// Other tables' inputs are the levels alone.
+func TestCentredTable(t *testing.T) {
+	table := &params.Table{Columns: []params.Column{{Name: "a", High: 1}, {Name: "b", High: 4, Typical: new(float64)}}}
+	m := params.Model{Inputs: 2, Classes: 2, Pool: 1, PixelMean: params.TableMean, PixelScale: params.TableScale, Table: table}
+	set := mnist.Set{Images: []uint8{0, 255, 255, 0}, Labels: []uint8{0, 1}, Rows: 1, Cols: 2}
+	f, err := inputs.Features(set, nil, m, inputs.Keep{})
+	require.NoError(t, err)
+	require.Equal(t, []float32{-1, 1, 1, -1}, f.X)
+	m.Inputs = 3
+	f, err = inputs.Features(set, nil, m, inputs.Keep{})
+	require.NoError(t, err)
+	require.Equal(t, []float32{-1, 2, 0.6, 1, 0, 0.6}, f.X)
+	f, err = inputs.Features(set, []int{1}, m, inputs.Keep{})
+	require.NoError(t, err)
+	require.Equal(t, []float32{1, 0, 0.6}, f.X)
+}

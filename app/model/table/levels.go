@@ -8,14 +8,6 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// These are the levels of an input with two values, such as the input for one category. The model
-// maps noLevel to an input next to 0, so that the inputs for the other categories hardly lengthen a
-// row's gradient. It maps yesLevel to the input 1.
-const (
-	noLevel  = 128
-	yesLevel = math.MaxUint8
-)
-
 // appendLevels appends the levels for the current row's value in a column. A column of numbers has
 // one level. If the column has an indicator of missing numbers, a second level says whether the
 // number is missing. A column of categories has one level for each category. The error wraps
@@ -50,9 +42,9 @@ func (f *file) appendLevels(dst []uint8, at int, c params.Column) ([]uint8, erro
 
 func answerLevel(it bool) uint8 {
 	if it {
-		return yesLevel
+		return params.TableYes
 	}
-	return noLevel
+	return params.TableNo
 }
 
 // level returns the position of a value between the column's Low and High, in 255ths. A value below

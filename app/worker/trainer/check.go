@@ -172,8 +172,8 @@ func (i *inspection) demands() []demand {
 	for k := range all { // the demands are on groups, not on examples
 		all[k].demand = groups.Replace(all[k].demand)
 	}
-	return append(all, demand{"a group is the sum of its examples, clipped once", i.compareLargestGroups},
-		demand{"equal rows of a group add up, and are clipped together", i.equalRows})
+	return append(all, demand{"a group is the mean of its examples, clipped once", i.compareLargestGroups},
+		demand{"equal rows of a group count as one of them", i.equalRows})
 }
 
 // pick returns k of n indices. Its memory does not depend on n, because the trainer chooses n.

@@ -20,9 +20,8 @@ func (i *inspection) compareLargestGroups(ctx context.Context) (string, error) {
 		i.compareGroups(ctx, groups)
 }
 
-// equalRows checks groups that hold the same example several times. A trainer that clips each row
-// separately answers with a sum beyond the clip norm. A trainer that takes a mean, or only one row
-// of a group, answers with a sum that is too small.
+// equalRows checks groups that hold the same example several times. A trainer that adds the rows of a
+// group answers with more than one row, or with one beyond the clip norm.
 func (i *inspection) equalRows(ctx context.Context) (string, error) {
 	var groups [][]int
 	for _, g := range i.batch[:min(maxChecked, len(i.batch))] {
@@ -31,7 +30,7 @@ func (i *inspection) equalRows(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d groups of one example %d times", len(groups), numCopies), i.compareGroups(ctx, groups)
 }
 
-// compareGroups compares the trainer's sum over each group with the sum of the gradients of the
+// compareGroups compares the trainer's sum over each group with the mean of the gradients of the
 // group's examples, clipped once. A second process of the trainer, started with clip norm 0 (no
 // clipping), computes these gradients.
 func (i *inspection) compareGroups(ctx context.Context, groups [][]int) error {
@@ -49,20 +48,20 @@ func (i *inspection) compareGroups(ctx context.Context, groups [][]int) error {
 			}
 			return err
 		}
-		sum, want := make([]float64, len(i.x)), make([]float64, len(i.x))
+		mean, want := make([]float64, len(i.x)), make([]float64, len(i.x))
 		for _, at := range g {
 			one, err := i.groupOf(ctx, open, []int{at})
 			if err != nil {
 				return err
 			}
 			for j, v := range one {
-				sum[j] += v
+				mean[j] += v / float64(len(g))
 			}
 		}
-		privacy.AddClipped(want, sum, i.t.clip)
+		privacy.AddClipped(want, mean, i.t.clip)
 		if !isNear(whole, want, norm(want)) {
-			return fmt.Errorf("a group of %d examples has norm %.4g, and the sum of its examples, clipped once, %.4g, %.4g "+
-				"apart: the trainer takes a mean or some of the rows, or clips them before it adds", len(g), norm(whole),
+			return fmt.Errorf("a group of %d examples has norm %.4g, and the mean of its examples, clipped once, %.4g, %.4g "+
+				"apart: the trainer adds the rows, as until version 7, takes some of them, or clips them first", len(g), norm(whole),
 				norm(want), distance(whole, want))
 		}
 	}

@@ -90,9 +90,9 @@ func decodeGroups(body []byte, n int) ([]uint32, error) {
 }
 
 // groupSum sets dst to the sum of the clipped gradients of groups. The gradient of a group is the
-// sum of the gradients of its examples. With clipping "rows" the trainer answers with the gradient
-// of each example, and groupSum adds up each group and clips it. With clipping "sum" the trainer
-// adds up and clips.
+// mean of the gradients of its examples. With clipping "rows" the trainer answers with the gradient
+// of each example, and groupSum takes the mean of each group and clips it. With clipping "sum" the
+// trainer does so.
 func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, groups [][]int) error {
 	if t.model.Clipping == params.ClippingSum {
 		return k.ask(ctx, frameGradient, groupRequest(x, groups), func(r *reply) error {
@@ -111,7 +111,7 @@ func (t *Trainer) groupSum(ctx context.Context, k *child, dst, x []float64, grou
 				clear(one)
 			}
 			for j, v := range row {
-				one[j] += v
+				one[j] += v / float64(len(groups[at]))
 			}
 			if left--; left == 0 {
 				privacy.AddClipped(dst, one, t.clip)

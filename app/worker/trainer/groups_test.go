@@ -21,6 +21,7 @@ func groupedSum(clipping string, picked []int) []float64 {
 	sum := make([]float64, 6)
 	for _, g := range picked {
 		one := make([]float64, 6)
+		n := float64(min(4*g+4, 50) - 4*g)
 		for i := 4 * g; i < min(4*g+4, 50); i++ {
 			row, failed := make([]float64, 6), -float64(i%3-1)
 			for j := range row {
@@ -28,7 +29,7 @@ func groupedSum(clipping string, picked []int) []float64 {
 				failed += at[j] * row[j]
 			}
 			for j := range row {
-				one[j] += 3 * failed * row[j]
+				one[j] += 3 * failed * row[j] / n
 			}
 		}
 		factor := min(1, clippedTo[clipping]/norm(one))
@@ -39,7 +40,7 @@ func groupedSum(clipping string, picked []int) []float64 {
 	return sum
 }
 
-// TestClippedGroups: both modes give the sum of the groups' gradients, each the sum of its examples'
+// TestClippedGroups: both modes give the sum of the groups' gradients, each the mean of its examples'
 // and of at most norm 1.
 func TestClippedGroups(t *testing.T) {
 	for _, clipping := range []string{params.ClippingRows, params.ClippingSum} {
@@ -125,17 +126,17 @@ func TestWrongGroups(t *testing.T) {
 // TestInspectGroups: a trainer that treats groups as the unit is not refuted. Every other trainer
 // is refuted, by the demand that it breaks.
 func TestInspectGroups(t *testing.T) {
-	const whole, like = "a group is the sum of its examples, clipped once",
-		"equal rows of a group add up, and are clipped together"
+	const whole, like = "a group is the mean of its examples, clipped once",
+		"equal rows of a group count as one of them"
 	for _, c := range []struct{ mode, clipping, demand, note string }{
 		{"right", "rows", "", ""},
 		{"right", "sum", "", ""},
 		{"alone", "rows", "", ""},
-		{"batch-norm", "rows", whole, "the sum of its examples, clipped once"},
-		{"clip-rows", "sum", like, "it clips the examples of a group one by one, or not at all"},
-		{"clip-both", "sum", whole, "clips them before it adds"},
-		{"mean", "sum", like, "takes a mean or some of the rows"},
-		{"first", "sum", whole, "takes a mean or some of the rows"},
+		{"batch-norm", "rows", whole, "the mean of its examples, clipped once"},
+		{"clip-rows", "sum", whole, "or clips them first"},
+		{"clip-both", "sum", whole, "or clips them first"},
+		{"add", "sum", like, "adds the rows"},
+		{"first", "sum", whole, "takes some of them"},
 		{"no-groups", "sum", "it starts and answers HELLO", "the study has no groups"},
 	} {
 		t.Run(c.mode+"/"+c.clipping, func(t *testing.T) {

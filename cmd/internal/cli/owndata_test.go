@@ -93,7 +93,7 @@ func TestOwnData(t *testing.T) {
 		data            []string
 		inputs, classes uint32
 	}{
-		"table": {[]string{"--data", table, "--label", "diagnosis"}, 3, 3},
+		"table": {[]string{"--data", table, "--label", "diagnosis"}, 4, 3},
 		"mlp":   {[]string{"--data", folder, "--preset", "mlp"}, 144, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestOwnDataInGenesis(t *testing.T) {
 	m := g.Params.Model
 	require.Equal(t, []string{"cold", "flu", "none"}, m.Table.Classes)
 	require.Equal(t, "temperature", m.Table.Columns[1].Name)
-	require.Equal(t, []uint32{3, 3}, []uint32{m.Inputs, m.Classes})
-	require.Equal(t, uint32(1500), g.Params.Privacy.Batch)
+	require.Equal(t, []uint32{4, 3}, []uint32{m.Inputs, m.Classes}, "three columns and the constant")
+	require.Equal(t, uint32(5000), g.Params.Privacy.Batch, "all rows each round")
 	require.Equal(t, 1.0, g.Params.Privacy.Epsilon)
 
 	file := filepath.Join(t.TempDir(), "model.json")
@@ -167,7 +167,7 @@ func TestOwnDataInGenesis(t *testing.T) {
 	require.Contains(t, stdout, "external, 60 parameters")
 	stdout, stderr, code = spdl(t, "plan", "--data", table, "--label", "diagnosis", "--force")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "3-3, 12 parameters")
+	require.Contains(t, stdout, "4-3 without bias, 12 parameters")
 	require.Contains(t, stdout, "20 examples a participant")
 
 	bad := filepath.Join(t.TempDir(), "bad.csv")
@@ -268,7 +268,7 @@ func TestTableTooSmall(t *testing.T) {
 			have = "20"
 		}
 		require.Regexp(t, "too few rows for their epsilon: with "+have+" examples of each participant and epsilon 1 the "+
-			"noise in a submitted vector is [0-9.]+ times the clip norm, above 1, and attackers that hide in it, f = 1, "+
+			"noise in the mean of a participant's gradients is [0-9.]+ times the clip norm, above 0.6, and attackers that hide in it, f = 1, "+
 			"decide the result: [0-9]+ examples each would do, or epsilon [0-9.]+ with these; --force", stderr)
 		require.Equal(t, c.args[0] == "plan", strings.Contains(stdout, "noise to gradient"), "a plan is shown all the same")
 		require.NoDirExists(t, c.dir)

@@ -67,26 +67,27 @@ func (l *testLoss) inputsHash() string {
 func (l *testLoss) at(parameters []float64) float64 {
 	var first, second affine
 	if l.spec.Hidden == 0 {
-		first = layer(parameters, l.spec.Inputs, l.spec.Classes, l.spec.NoBias)
+		first = layer(parameters, l.spec.Inputs, l.spec.Outputs(), l.spec.NoBias)
 	} else {
 		first = layer(parameters, l.spec.Inputs, l.spec.Hidden, l.spec.NoBias)
-		second = layer(parameters[first.size:], l.spec.Hidden, l.spec.Classes, l.spec.NoBias)
+		second = layer(parameters[first.size:], l.spec.Hidden, l.spec.Outputs(), l.spec.NoBias)
 	}
 	x, hidden := make([]float64, l.spec.Inputs), make([]float64, l.spec.Hidden)
 	logits := make([]float64, l.spec.Classes)
+	outputs := logits[l.spec.Classes-l.spec.Outputs():] // the logits before them are 0
 	sum := 0.0
 	for i, label := range l.set.Labels {
 		for j, v := range l.set.Row(i) {
 			x[j] = float64(v)
 		}
 		if l.spec.Hidden == 0 {
-			first.forward(logits, x)
+			first.forward(outputs, x)
 		} else {
 			first.forward(hidden, x)
 			for j, v := range hidden {
 				hidden[j] = tanh(v)
 			}
-			second.forward(logits, hidden)
+			second.forward(outputs, hidden)
 		}
 		sum += crossEntropy(logits, label)
 	}

@@ -70,7 +70,7 @@ func external(m params.Model) (shapes []Tensor) {
 
 // layers returns the tensors of a model that is not external.
 func layers(m params.Model) (shapes []Tensor) {
-	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
+	in, hidden := int(m.Inputs), int(m.Hidden)
 	layer := func(name string, units, inputs int) {
 		shapes = append(shapes, Tensor{Name: name + ".weight", Shape: []int{units, inputs}})
 		if !m.NoBias {
@@ -81,7 +81,7 @@ func layers(m params.Model) (shapes []Tensor) {
 		layer("hidden", hidden, in)
 		in = hidden
 	}
-	layer("output", classes, in)
+	layer("output", m.Outputs(), in)
 	return shapes
 }
 

@@ -2,7 +2,7 @@
 // a network, and prints one CSV line for each setting: means over the seeds with their standard
 // deviations. docs/TABLES.md has the lines of a whole run.
 //
-// Usage: tables [-quick] [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] FOLDER, with the files that
+// Usage: tables [-quick] [-table NAME] [-epsilons 1,2,4] [-rows 0] [-seeds 3] [-attack NAME] [-rushing] FOLDER, with the files that
 // fetch writes. -quick trains on rows that it makes up, and needs no folder.
 package main
 
@@ -44,6 +44,7 @@ type setting struct {
 	epsilon float64
 	attack  string
 	rows    int // of the training set, the first ones; 0 for all
+	rushing bool
 }
 
 func main() {
@@ -52,11 +53,12 @@ func main() {
 	seeds := flag.Int("seeds", 3, "seeds")
 	epsilons := flag.String("epsilons", "1,2,4", "epsilons with commas between them")
 	rows := flag.Int("rows", 0, "training rows, the first of the table (default: all)")
-	attack := flag.String("attack", strong, "attack of a third")
+	rushing := flag.Bool("rushing", false, "the third sees the round's honest vectors: without commitments")
+	attack := flag.String("attack", strong, "attack of a third; none for lines without attack alone")
 	flag.Parse()
 	budgets, err := numbers(*epsilons)
 	if err == nil {
-		err = run(flag.Arg(0), *only, *attack, budgets, *rows, *seeds, *quick)
+		err = run(flag.Arg(0), *only, *attack, budgets, *rows, *seeds, *quick, *rushing)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
@@ -76,7 +78,7 @@ func numbers(text string) (all []float64, err error) {
 	return all, nil
 }
 
-func run(folder, only, attack string, epsilons []float64, rows, seeds int, quick bool) error {
+func run(folder, only, attack string, epsilons []float64, rows, seeds int, quick, rushing bool) error {
 	all, sizes := names, []int{4, 10}
 	switch {
 	case quick:
@@ -96,7 +98,10 @@ func run(folder, only, attack string, epsilons []float64, rows, seeds int, quick
 	for _, name := range all {
 		for _, n := range sizes {
 			for _, epsilon := range epsilons {
-				settings = append(settings, setting{name, n, epsilon, "", rows}, setting{name, n, epsilon, attack, rows})
+				settings = append(settings, setting{name, n, epsilon, "", rows, false})
+				if attack != "none" {
+					settings = append(settings, setting{name, n, epsilon, attack, rows, rushing})
+				}
 			}
 		}
 	}
@@ -170,6 +175,7 @@ func (s setting) line(folder string, seeds int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	p.Election.CommitReveal = p.Election.CommitReveal && !s.rushing
 	measured, err := evaluate.New(data.Test, p.Model)
 	if err != nil {
 		return "", err
@@ -196,7 +202,11 @@ func (s setting) line(folder string, seeds int) (string, error) {
 	if t.Group != "" {
 		unit = params.UnitGroup
 	}
-	line := fmt.Sprintf("%s,%s,%d,%g,%s", file, unit, s.nodes, s.epsilon, s.attack)
+	name := s.attack
+	if s.rushing {
+		name += " rushing"
+	}
+	line := fmt.Sprintf("%s,%s,%d,%g,%s", file, unit, s.nodes, s.epsilon, name)
 	for i := range sums {
 		mean := sums[i] / float64(seeds)
 		spread := math.Sqrt(max(0, squares[i]-float64(seeds)*mean*mean) / max(1, float64(seeds-1)))

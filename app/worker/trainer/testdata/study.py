@@ -98,7 +98,7 @@ class Study:
             if MODE in ("clip-rows", "clip-both") and clip:
                 rows = [[v * min(1, clip / max(norm(r), 1e-9)) for v in r] for r in rows]
             one = [sum(c) for c in zip(*rows)]
-            if MODE == "mean":
+            if MODE != "add":
                 one = [v / len(rows) for v in one]
             factor = min(1, clip * 0.999999 / max(norm(one), 1e-9)) if clip and MODE != "clip-rows" else 1
             total = [t + v * factor for t, v in zip(total, one)]

@@ -62,7 +62,7 @@ func inputsOf(p params.Params) string {
 	case m.Kind == params.ModelExternal:
 		return "those of worker.trainer"
 	case m.Table != nil:
-		return fmt.Sprintf("a table of %d columns with %d classes in column %q", m.Inputs, m.Classes, m.Table.Label)
+		return fmt.Sprintf("a table of %d columns with %d classes in column %q", m.Table.Inputs(), m.Classes, m.Table.Label)
 	}
 	return fmt.Sprintf("images of %d classes", m.Classes)
 }

@@ -66,6 +66,9 @@ func (o *options) run(r *command.Run, _ []string) error {
 	case err != nil:
 		return err
 	}
+	if early := preset.StopsEarly(o.planned(p)); early != "" {
+		p.Warnings = append(p.Warnings, early)
+	}
 	if err := r.Show(p, p.Write); err != nil || o.force {
 		return err
 	}

@@ -86,7 +86,8 @@ class LinearStudy:
     def clipped_group_sum(self, parameters: Any, groups: Sequence[Sequence[int]], clip: float) -> Array:
         rows = self.gradients(parameters, [i for g in groups for i in g])
         starts = np.cumsum([0] + [len(g) for g in groups[:-1]])
-        return _clipped(np.add.reduceat(rows, starts, axis=0), clip).sum(axis=0)
+        means = np.add.reduceat(rows, starts, axis=0) / np.array([[len(g)] for g in groups])
+        return _clipped(means, clip).sum(axis=0)
 
     def evaluate(self, parameters: Any) -> Tuple[float, float, int]:
         p, y = self.probabilities(parameters, self.x_test), self.y_test

@@ -12,12 +12,12 @@ A study is made of what HELLO says, and has
     groups                                where the unit of privacy is a group: the group of each
                                           example, by any name that can be a key
     clipped_group_sum(parameters, groups, clip)   the same with clipping "sum": of each group, a list
-                                          of indices, the sum of its gradients, clipped once to norm
+                                          of indices, the mean of its gradients, clipped once to norm
                                           clip, and the sum of these
 
 Row i must depend on example i and the parameters alone: no batch normalisation, no mean over the
 batch, nothing kept from one call to the next. SPDL picks the examples or the groups, clips rows, or
-with groups the sum of a group's rows, adds noise and signs. What the study prints goes to the log of the worker.
+with groups the mean of a group's rows, adds noise and signs. What the study prints goes to the log of the worker.
 """
 from __future__ import annotations
 

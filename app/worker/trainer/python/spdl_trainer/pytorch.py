@@ -99,6 +99,7 @@ class ModuleStudy:
                 one += rows[:left].double().sum(0)
                 rows, left = rows[left:], left - min(left, len(rows))
                 if not left:
+                    one /= len(groups[group])
                     total += one * (clip * (1 - 1e-6) / one.norm()).clamp(max=1) if clip > 0 else one
                     one.zero_()
                     group += 1

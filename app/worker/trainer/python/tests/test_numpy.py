@@ -86,7 +86,7 @@ class TestNumPy(unittest.TestCase):
         self.assertEqual(len(x), 3 * len(set(groups)))  # all rows of a group are on one side
         self.assertTrue(20 < len(set(groups)) < 40)
 
-    def test_groups_are_summed_and_clipped_once(self):
+    def test_a_group_is_its_mean_clipped_once(self):
         random = np.random.default_rng(3)
         d = (random.normal(size=(20, 4)), random.integers(0, 3, 20),
              random.normal(size=(5, 4)), np.array([0, 1, 2, 0, 1]), ["p%d" % (i // 3) for i in range(20)])
@@ -96,9 +96,9 @@ class TestNumPy(unittest.TestCase):
         self.assertEqual(list(study.groups), d[4])
         p = array.array("d", random.normal(size=15))
         rows, groups = study.gradients(p, range(20)), [[0, 1, 2], [19], [4, 4, 4, 4]]
-        sums = [rows[g].sum(axis=0) for g in groups]
-        np.testing.assert_allclose(study.clipped_group_sum(p, groups, 0), sum(sums), rtol=1e-9)
-        want = sum(s * min(1, 0.3 / np.linalg.norm(s)) for s in sums)
+        means = [rows[g].mean(axis=0) for g in groups]
+        np.testing.assert_allclose(study.clipped_group_sum(p, groups, 0), sum(means), rtol=1e-9)
+        want = sum(s * min(1, 0.3 / np.linalg.norm(s)) for s in means)
         np.testing.assert_allclose(study.clipped_group_sum(p, groups, 0.3), want, rtol=1e-5)
 
     def test_data_that_nobody_can_train_on(self):

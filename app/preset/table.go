@@ -1,0 +1,109 @@
+package preset
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// facts are what is public of a linear model of a table before its training: the number of inputs,
+// the typical rate, and the weights of the classes. docs/TABLES.md has the measurements behind the
+// numbers.
+type facts struct {
+	length    float64 // typical distance of a row's inputs from 0
+	clip      float64
+	curvature float64 // of the mean loss along the direction in which it is largest
+	weight    float64 // mean weight of an example
+}
+
+// factsOf returns the facts of a centred linear model.
+func factsOf(m params.Model) facts {
+	inputs, classes := float64(m.Table.Inputs()), float64(m.Classes)
+	f := facts{length: 0.45 * math.Sqrt(inputs+params.TableConstant*params.TableConstant), weight: 1}
+	square := f.length * f.length
+	share := func(int) float64 { return 1 / classes }
+	if m.Kind == params.ModelLogistic {
+		rate := m.Table.WeightedRate()
+		// Rows of a rare class have gradients of almost the row's length. They are not to be cut while
+		// the others are not.
+		f.clip = (0.4 + 0.4*max(0, 1-4*min(rate, 1-rate))) * f.length
+		f.curvature = 0.15 * max(0.3, 4*rate*(1-rate)) * square
+		share = func(class int) float64 { return math.Abs(float64(1-class) - m.Table.TypicalRate()) }
+	} else {
+		// At the start a row's gradient has sqrt(1-1/classes) times the row's length, where that of two
+		// classes with one output has a half, and the curvature of a softmax is at most twice that.
+		f.clip, f.curvature = 0.8*math.Sqrt(1-1/classes)*f.length, 0.3*square
+	}
+	if w := m.Table.Weights; len(w) > 0 {
+		most := 0.0
+		for _, x := range w {
+			most = max(most, x)
+		}
+		f.weight = 0
+		for class, x := range w {
+			f.weight += share(class) * x / most
+		}
+	}
+	return f
+}
+
+// fitTable sets the training of a linear model of a table of n participants from public facts. A
+// round takes all rows, so the ledger counts it exactly, and vectors are sums, so a push counts once. The model moves for as long as the noise of
+// all rounds allows, in steps that the curvature allows. Where attackers may hide in the noise it
+// takes fewer of them: directions in which the rows say little are the attackers'.
+func fitTable(p *params.Params, own Own, n int) error {
+	rows, f := own.Share(n), factsOf(p.Model)
+	p.Privacy.SamplingRate, p.Privacy.WorkerMomentum, p.Grid.Width = 1, 1, uint32(gradients.Int16)
+	p.Privacy.Batch, p.Privacy.Clip = uint32(rows), readable(f.clip)
+	p.Privacy.Epsilon = cmp.Or(own.Epsilon, p.Privacy.Epsilon)
+	budget, err := accountant.ChainBudget(p.Privacy.Epsilon, cmp.Or(p.Privacy.Delta, Delta))
+	if err != nil {
+		return err
+	}
+	mu := math.Sqrt(float64(budget[params.LedgerColumns-1]) * 1e-12)
+	reach, most := 0.9, 24.0
+	if p.Rule.Byzantine == 0 {
+		most = 64
+	}
+	noise := f.clip / (mu * float64(rows) * math.Sqrt(float64(n)) * f.weight) // of the mean gradient of all rounds
+	time, step := reach/(noise*f.length), 1.6/f.curvature
+	rounds := cmp.Or(float64(own.Rounds), min(max(math.Ceil(time/step), 8), most))
+	SetRounds(p, uint64(rounds))
+	p.Training.LearningRate = readable(min(step, time/rounds) / f.weight)
+	if err := leastNoise(p); err != nil {
+		return err
+	}
+	p.Grid.Step = worker.GridStep(p.Privacy)
+	return nil
+}
+
+// readable returns x with three digits, as people read it in genesis.
+func readable(x float64) float64 {
+	scale := math.Pow(10, 2-math.Floor(math.Log10(x)))
+	return math.Round(x*scale) / scale
+}
+
+// leastTime is the least length of a training of a table, rounds x learning rate, in units of
+// 1/curvature.
+const leastTime = 4
+
+// StopsEarly returns a warning if the training of a table ends long before the model has reached the
+// data, with noise or without it, and an empty string if it does not.
+func StopsEarly(p params.Params) string {
+	if !p.Model.Centred() || p.Model.Kind == params.ModelMLP {
+		return ""
+	}
+	f := factsOf(p.Model)
+	time := float64(p.Training.Rounds) * p.Training.LearningRate * f.weight * f.curvature
+	if time >= leastTime {
+		return ""
+	}
+	return fmt.Sprintf("the training stops early: %d rounds at learning rate %.3g are %.2g times 1/curvature, want at least "+
+		"%d: probabilities stay near the rate; more rounds, or more examples or a larger epsilon, with which the preset takes "+
+		"longer steps", p.Training.Rounds, p.Training.LearningRate, time, leastTime)
+}
