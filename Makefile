@@ -32,7 +32,7 @@ verify-page: ## the verifier of models for browsers: build/verify-page for any w
 	@.ci/verify-page $(BUILD)/verify-page $(VERSION)
 
 .PHONY: demo
-demo: build ## four nodes train on the embedded MNIST, 100 rounds
+demo: build ## four nodes train on the embedded MNIST, 25 rounds
 	$(LAB) testnet start --validators 4
 
 .PHONY: check

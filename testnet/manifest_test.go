@@ -178,7 +178,7 @@ func TestInitOfNothing(t *testing.T) {
 		"alpha is +Inf":                {Alpha: math.Inf(1), Partition: "dirichlet"},
 		"has 51 bytes, want 1 to 50":   {ChainID: strings.Repeat("c", 51)},
 		"rule.tolerance is -1":         {Tolerance: -1},
-		"want at most 16":              {Tolerance: 17},
+		"want at most 13":              {Tolerance: 17},
 		"without a clip norm":          {Tolerance: 1, Preset: "paper"},
 		"training.rounds is 0":         {Adjust: func(p *params.Params) { p.Training.Rounds = 0 }},
 		`attack "nothing", want one o`: {Attacks: []Attack{{Kind: "nothing"}}},

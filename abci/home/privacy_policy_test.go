@@ -17,6 +17,8 @@ import (
 func TestHomePolicy(t *testing.T) {
 	p, err := preset.New("pixels", 4)
 	require.NoError(t, err)
+	p.Privacy.SamplingRate, p.Privacy.Batch = 0.1, 1500
+	require.NoError(t, preset.SetEpsilon(&p, 2))
 	none := params.Privacy{Mechanism: params.MechanismNone, Batch: 16}
 	genesis := p.Privacy
 	own, err := checkPolicy(genesis, p.Privacy)

@@ -49,7 +49,7 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "100", got["reputation.initial"])
 	require.Equal(t, "30", got["reputation.margin"])
-	require.Regexp(t, `^\d+ values, from 0\.00\d+ to \d+\.\d+$`, got["privacy.cost"])
+	require.Regexp(t, `^\d+ values, from 0\.0\d+ to \d+\.\d+$`, got["privacy.cost"])
 	require.Equal(t, "default", got["preset"])
 	for name, value := range got {
 		require.NotContains(t, value, "e+", name)

@@ -31,7 +31,7 @@ func TestSetBatch(t *testing.T) {
 	}
 	p, err := preset.New("default", 7)
 	require.NoError(t, err)
-	require.ErrorContains(t, preset.SetBatch(&p, 10_000), "batch 10000, want 1 to the 8570 examples")
+	require.ErrorContains(t, preset.SetBatch(&p, 10_000), "batch 10000, want 1 to the 8571 examples")
 	require.ErrorContains(t, preset.SetBatch(&p, 0), "batch 0, want 1")
 	if p, err = preset.New("paper", 7); err == nil {
 		require.ErrorContains(t, preset.SetBatch(&p, 100), "mechanism")

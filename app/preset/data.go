@@ -1,14 +1,11 @@
 package preset
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"os"
 
 	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -104,39 +101,4 @@ func (d Data) fitModel(m *params.Model) error {
 	inputs, err := mnist.Inputs(d.Rows, d.Cols, int(m.Pool))
 	m.Inputs = uint32(inputs)
 	return err
-}
-
-// smallRate is the min sampling rate if each participant has fewer examples than its share of MNIST
-// would be. With noise multiplier z, sampling rate q and T rounds, the noise of the whole training
-// is proportional to z/(q sqrt(T)). At the same epsilon, the noise with sampling rate smallRate is
-// lower than the noise with sampling rate 0.1.
-const smallRate = 0.3
-
-// scale adapts a preset's parameters p to participants with the given number of examples each.
-// measured is the number of examples of a participant in the runs that measured the preset: its
-// share of MNIST. With batches of a fixed size, scale only bounds the batch by examples. With
-// Poisson sampling:
-//
-//   - The batch is the sampling rate times examples.
-//   - If examples < measured, the sampling rate is at least smallRate, and the noise multiplier is
-//     the smallest at which the ledger pays for all rounds.
-//   - The learning rate falls with the batch-to-noise ratio, so that one step adds no more noise to
-//     the model than in the measured runs.
-func scale(p *params.Params, own Own, examples, measured int) error {
-	if p.Privacy.SamplingRate == 0 { // the batches have a fixed size
-		p.Privacy.Batch = min(p.Privacy.Batch, uint32(examples))
-		return nil
-	}
-	signal := float64(p.Privacy.Batch) / p.Privacy.NoiseMultiplier
-	if examples < measured {
-		p.Privacy.SamplingRate = max(p.Privacy.SamplingRate, smallRate)
-		p.Privacy.Epsilon = cmp.Or(own.Epsilon, p.Privacy.Epsilon)
-		if err := leastNoise(p); err != nil {
-			return err
-		}
-	}
-	p.Privacy.Batch = uint32(max(1, math.Round(float64(examples)*p.Privacy.SamplingRate)))
-	p.Training.LearningRate *= min(1, float64(p.Privacy.Batch)/p.Privacy.NoiseMultiplier/signal)
-	p.Grid.Step = worker.GridStep(p.Privacy)
-	return nil
 }

@@ -27,6 +27,17 @@ func full(t *testing.T, rounds uint64, epsilon float64) params.Params {
 	return p
 }
 
+// sampled returns parameters whose rounds draw a tenth of the rows, with noise that pays for 100 rounds at
+// epsilon 2.
+func sampled(t *testing.T) params.Params {
+	t.Helper()
+	p, err := preset.New("pixels", 4)
+	require.NoError(t, err)
+	p.Training.Rounds, p.Privacy.SamplingRate, p.Privacy.Batch = 100, 0.1, 1500
+	require.NoError(t, preset.SetEpsilon(&p, 2))
+	return p
+}
+
 // TestFullBatches: the noise of full batches is that of one exact Gaussian, sqrt(rounds)/mu, and pays for
 // all rounds and no more. Epsilon 1 and 4 at delta 1e-6 are mu 0.2367 and 0.8375.
 func TestFullBatches(t *testing.T) {
@@ -80,8 +91,7 @@ func TestFullBatchesThenSampled(t *testing.T) {
 	require.Equal(t, all, both)
 	require.Less(t, half, both)
 
-	sampled, err := preset.New("default", 4)
-	require.NoError(t, err)
+	sampled := sampled(t)
 	for _, spent := range [][]uint64{
 		p.Privacy.PayFor(sampled.Privacy.PayFor(nil, 1), 19), sampled.Privacy.PayFor(p.Privacy.PayFor(nil, 19), 1),
 	} {
@@ -108,8 +118,7 @@ func TestCheckLedgerOfMu(t *testing.T) {
 		require.ErrorContains(t, preset.CheckLedger(p), says)
 	}
 	p := full(t, 10, 1)
-	sampled, err := preset.New("default", 4)
-	require.NoError(t, err)
+	sampled := sampled(t)
 	sampled.Privacy.Cost[last] = p.Privacy.Cost[last]
 	require.ErrorContains(t, preset.CheckLedger(sampled), "privacy.cost[47]")
 	p.Privacy.Cost, p.Privacy.Budget = p.Privacy.Cost[:last], p.Privacy.Budget[:last]

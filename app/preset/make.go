@@ -1,6 +1,7 @@
 package preset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -15,10 +16,7 @@ type Own struct {
 	Model    *params.Model // a model of the kind external, only for the preset external
 	Examples int           // the number of examples of one participant
 	Rounds   uint64
-	// Epsilon is the target epsilon. Make uses it for the preset external. It also uses it for the
-	// other presets with Poisson sampling, if a participant has fewer examples than in the runs that
-	// measured the preset.
-	Epsilon float64
+	Epsilon  float64 // the target epsilon, for presets with a guarantee
 }
 
 // AllNames lists the names that Make accepts: the presets and external.
@@ -42,18 +40,13 @@ func Make(name string, n int, own Own) (params.Params, error) {
 			return p, err
 		}
 	}
-	if own.Rounds > 0 {
-		SetRounds(&p, own.Rounds)
+	if linear := p.Model.Centred() && p.Model.Kind != params.ModelMLP; linear && p.Privacy.SamplingRate > 0 {
+		err = fitTable(&p, own, n)
+	} else {
+		err = own.scale(&p, n)
 	}
-	switch linear := p.Model.Centred() && p.Model.Kind != params.ModelMLP; {
-	case linear && p.Privacy.SamplingRate > 0:
-		if err := fitTable(&p, own, n); err != nil {
-			return p, err
-		}
-	case own.Data != nil || own.Examples > 0:
-		if err := scale(&p, own, own.Share(n), examples/n); err != nil {
-			return p, err
-		}
+	if err != nil {
+		return p, err
 	}
 	err = Account(&p)
 	return p, err
@@ -110,9 +103,7 @@ var errNoExamples = errors.New(`preset "external" needs the number of examples t
 	`which its batch is a share: give it with --examples, as spdl trainer check shows it`)
 
 // externalPreset returns the parameters of the preset "external". spdl plan shows the same rule and
-// noise for the same epsilon, rounds and sampling rate. The sampling rate is 0.1, or smallRate if a
-// participant has fewer examples than its share of MNIST. The batch is the sampling rate times the
-// examples.
+// noise for the same epsilon and rounds. Every round takes all examples.
 func (o Own) externalPreset(n int) (params.Params, error) {
 	if o.Model == nil {
 		return params.Params{}, errNoModel
@@ -127,17 +118,8 @@ func (o Own) externalPreset(n int) (params.Params, error) {
 	if o.Examples == 0 && o.Data == nil {
 		return params.Params{}, errNoExamples
 	}
-	s := Study{Model: *o.Model, Examples: o.Share(n), Rounds: 100, Epsilon: 2, Clip: 1, SamplingRate: 0.1,
-		LearningRate: 1, Momentum: 0.8}
-	if s.Examples < examples/n {
-		s.SamplingRate = smallRate
-	}
-	if o.Rounds > 0 {
-		s.Rounds = o.Rounds
-	}
-	if o.Epsilon > 0 {
-		s.Epsilon = o.Epsilon
-	}
+	s := Study{Model: *o.Model, Examples: o.Share(n), Rounds: cmp.Or(o.Rounds, 100), Epsilon: cmp.Or(o.Epsilon, 2),
+		Clip: 1, SamplingRate: 1, LearningRate: 1}
 	p, err := External(n, s)
 	if o.Data != nil {
 		p.Privacy.Unit = o.Data.privacyUnit()

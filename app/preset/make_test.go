@@ -80,37 +80,48 @@ func TestEpsilonTooSmall(t *testing.T) {
 		require.Greater(t, p.Privacy.Epsilon, epsilon, "less noise pays too")
 	}
 	for _, epsilon := range []float64{0.0001, 0.01, 0.015} {
-		p, err := preset.New("pixels", 4)
-		require.NoError(t, err)
+		p := sampled(t)
 		require.ErrorContains(t, preset.SetEpsilon(&p, epsilon),
 			"less than the chain's ledger can count for 100 rounds: the least is 0.02")
 	}
 }
 
-// TestFewExamples: a step adds no more noise to the model than the preset's step on MNIST, and
-// epsilon is the preset's or the requested one.
-func TestFewExamples(t *testing.T) {
-	measured, err := preset.New("pixels", 4)
-	require.NoError(t, err)
-	step := func(p params.Params) float64 {
-		return p.Training.LearningRate * p.Privacy.NoiseMultiplier / float64(p.Privacy.Batch)
-	}
-	for _, epsilon := range []float64{0, 1, 4} {
-		p, err := preset.Make("pixels", 4, preset.Own{Data: images(2000, 12, 5), Epsilon: epsilon, Rounds: 50})
+// TestRoundsFollow: a preset takes all examples of a participant in every round. With more noise in their
+// mean the default preset takes fewer rounds, within bounds. The learning rate is less with more rounds
+// and with more noise, and the noise the least with which epsilon pays for the rounds.
+func TestRoundsFollow(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		n             int
+		own           preset.Own
+		batch, rounds int
+		epsilon, rate float64
+	}{
+		{"default", 4, preset.Own{}, 15000, 25, 2, 120},
+		{"default", 10, preset.Own{}, 6000, 19, 4, 80},
+		{"default", 20, preset.Own{}, 3000, 14, 4, 80},
+		{"default", 20, preset.Own{Epsilon: 1}, 3000, 8, 1, 80},
+		{"default", 20, preset.Own{Rounds: 10}, 3000, 10, 4, 112},
+		{"default", 20, preset.Own{Rounds: 5}, 3000, 5, 4, 140},
+		{"default", 4, preset.Own{Data: images(2000, 28, 5)}, 500, 8, 2, 12.89},
+		{"default", 1, preset.Own{Epsilon: 8}, 60000, 25, 8, 120},
+		{"default", 4, preset.Own{Rounds: 250}, 15000, 250, 2, 12},
+		{"pixels", 4, preset.Own{Rounds: 50}, 15000, 50, 2, 20},
+		{"pixels", 4, preset.Own{Rounds: 200}, 15000, 200, 2, 10},
+		{"mlp", 4, preset.Own{Data: images(2000, 12, 5)}, 500, 100, 2, 1.031},
+	} {
+		p, err := preset.Make(c.name, c.n, c.own)
 		require.NoError(t, err)
-		require.InEpsilon(t, step(measured), step(p), 1e-9)
-		want := epsilon
-		if want == 0 {
-			want = measured.Privacy.Epsilon
-		}
-		require.Equal(t, want, p.Privacy.Epsilon)
-		require.Equal(t, uint64(50), p.Training.Rounds)
-		require.Equal(t, uint32(150), p.Privacy.Batch)
+		require.Equal(t, []any{1.0, 0.0, uint32(c.batch), uint64(c.rounds), c.epsilon}, []any{p.Privacy.SamplingRate,
+			p.Privacy.WorkerMomentum, p.Privacy.Batch, p.Training.Rounds, p.Privacy.Epsilon}, "%+v", c)
+		require.InEpsilon(t, c.rate, p.Training.LearningRate, 2e-3, "%+v", c)
+		require.Equal(t, uint64(c.rounds), p.Privacy.Participations(nil), "%+v", c)
+		p.Privacy.NoiseMultiplier -= 0.001
+		require.NoError(t, preset.Account(&p))
+		require.Greater(t, p.Privacy.Epsilon, c.epsilon, "less noise pays too")
+		require.Zero(t, p.Noise().Momentum)
+		require.Equal(t, p.Privacy.Clip, p.Noise().Signal, "the norm bound is the clip norm")
 	}
-	same, err := preset.Make("pixels", 4, preset.Own{Data: images(60000, 28, 10)})
-	require.NoError(t, err)
-	same.Preset = measured.Preset
-	require.Equal(t, measured, same)
 }
 
 // TestExternalByName: the preset external has the named model, and the noise, rule and rate of a
@@ -122,12 +133,12 @@ func TestExternalByName(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, preset.NameExternal, p.Preset)
 	require.Equal(t, "agnostic-mean", p.Rule.Name)
-	require.Equal(t, []any{uint32(300), uint64(60), 2.0}, []any{p.Privacy.Batch, p.Training.Rounds, p.Privacy.Epsilon})
+	require.Equal(t, []any{uint32(1000), uint64(60), 2.0}, []any{p.Privacy.Batch, p.Training.Rounds, p.Privacy.Epsilon})
 	_, err = p.Validate(4)
 	require.NoError(t, err)
 	require.NoError(t, preset.CheckLedger(p))
 
-	require.Equal(t, 0.3, p.Privacy.SamplingRate)
+	require.Equal(t, 1.0, p.Privacy.SamplingRate)
 	_, err = preset.Make(preset.NameExternal, 4, preset.Own{Model: &model})
 	require.ErrorContains(t, err, "give it with --examples")
 	_, err = preset.Make(preset.NameExternal, 4, preset.Own{})

@@ -3,12 +3,12 @@
 package preset
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
 )
 
@@ -53,8 +53,7 @@ func New(name string, n int) (params.Params, error) {
 		if b.name == name {
 			p := b.build(n, params.MaxByzantine(n))
 			p.Preset = name
-			err := Account(&p)
-			return p, err
+			return p, cmp.Or(Own{}.scale(&p, n), Account(&p))
 		}
 	}
 	return params.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(AllNames(), ", "))
@@ -68,17 +67,9 @@ func strokesPreset(n, f int) params.Params {
 		Kind: params.ModelSoftmax, Inputs: params.StrokesInputs, Classes: 10, Pool: 1, PixelScale: 255, NoBias: true,
 		Features: inputs.Strokes(),
 	}
-	// The momentum is lower than in the preset "pixels", so that gradients of later rounds lag less
-	// behind the model.
-	p.Training.LearningRate, p.Privacy.WorkerMomentum = 30, 0.8
-	p.Grid.Step = worker.GridStep(p.Privacy)
+	p.Training.LearningRate = 120 // in few rounds: see roundsFor
 	if f > 1 {
-		// At the same epsilon the noise of the whole training, z/(q sqrt(T)), is a sixth lower at a
-		// sampling rate of 0.3 than at 0.1.
-		p.Training.LearningRate = 15
-		p.Privacy.NoiseMultiplier, p.Privacy.SamplingRate = 4.01, 0.3
-		p.Privacy.Batch = uint32(max(1, examples*3/(10*n)))
-		p.Grid.Step = worker.GridStep(p.Privacy)
+		p.Training.LearningRate = 80 // a longer way of the model also leads attackers farther
 	}
 	return p
 }
@@ -94,6 +85,7 @@ func pixelsPreset(n, f int) params.Params {
 func mlpPreset(n, f int) params.Params {
 	p := privateSettings(n, f)
 	p.Model = params.Model{Kind: params.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10, Pool: 2, PixelScale: 255}
+	p.Training.LearningRate = 10
 	return p
 }
 
@@ -104,8 +96,9 @@ func privateSettings(n, f int) params.Params {
 	p := params.Params{
 		Rule:     params.Rule{Name: "agnostic-mean", Byzantine: uint32(f)},
 		Training: params.Training{Rounds: 100, LearningRate: 20},
-		Privacy: params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.670, SamplingRate: 0.1,
-			WorkerMomentum: 0.9, Epsilon: 2, NoiseFloor: true},
+		Privacy: params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, SamplingRate: 1, Epsilon: 2, Delta: Delta,
+			NoiseFloor: true},
+		Grid:       params.Grid{Width: uint32(gradients.Int8)},
 		Reputation: reputation,
 		Election:   election(f),
 	}
@@ -113,12 +106,10 @@ func privateSettings(n, f int) params.Params {
 	switch {
 	case f > 1: // with more attackers, gradients stand out from the noise in fewer rounds, so reputations move faster
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
-		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
+		p.Privacy.Epsilon = 4
 	case n < 4: // with too few participants the rule cannot leave a neighbour out
 		p.Rule.Name = "mean"
 	}
-	p.Privacy.Batch = uint32(max(1, examples/n/10))
-	p.Grid = params.Grid{Width: uint32(gradients.Int8), Step: worker.GridStep(p.Privacy)}
 	return p
 }
 

@@ -34,8 +34,8 @@ type View struct {
 	N, F  int
 	Round uint64
 	// Honest holds the honest vectors of the round. If Late is set, it holds those of the previous
-	// round, and in the first round those of Imagined: on a chain with commitments, an attacker cannot wait for the round's vectors and still
-	// take part.
+	// round, and in the first round those of Imagined: on a chain with commitments, an attacker cannot
+	// wait for the round's vectors and still take part.
 	Honest []gradients.Vector
 	Late   bool
 	// Own returns the vectors that the attackers' own workers made, with their noise. The workers

@@ -118,9 +118,7 @@ func (o Options) gridSpec(rule string, n int, epsilon float64) (train.Spec, erro
 	if err != nil {
 		return s, err
 	}
-	if s.Every = 0; o.Rounds > 0 {
-		s.Params.Training.Rounds = o.Rounds
-	}
+	s.Every = 0
 	s.Params.Election.CommitReveal = s.Params.Election.CommitReveal && !o.Rushing
 	if o.Momentum != nil {
 		if s.Params.Privacy.WorkerMomentum = *o.Momentum; s.Params.Privacy.Sums() {

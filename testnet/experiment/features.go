@@ -61,7 +61,7 @@ var features = Experiment{
 func (o Options) preset(name string, n int) (train.Spec, error) {
 	s, err := train.Preset(name, n)
 	if o.Quick {
-		s.Params.Training.Rounds = quickRounds
+		s.Params.Training.Rounds = quickFew
 	}
 	return s, err
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// quickRounds is the number of rounds of a quick run.
-const quickRounds = 20
+// quickRounds is the number of rounds of a quick run of the paper's presets. The others have few anyway.
+const quickRounds, quickFew = 20, 5
 
 // paper returns a training of the paper's preset under a scheme, evaluated every round.
 func (o Options) paper(name string, n int) (train.Spec, error) {
@@ -21,12 +21,11 @@ func (o Options) short(s train.Spec) train.Spec {
 	return s
 }
 
-// private returns a training under a rule with the noise of epsilon. A quick run has fewer rounds,
-// with the noise of a full run.
+// private returns a training of the default preset under a rule, with the noise of epsilon.
 func (o Options) private(rule string, n int, epsilon float64) (train.Spec, error) {
-	s, err := train.Private(rule, n, epsilon)
+	rounds := o.Rounds
 	if o.Quick {
-		s.Params.Training.Rounds = quickRounds
+		rounds = quickFew
 	}
-	return s, err
+	return train.Private(rule, n, epsilon, rounds)
 }

@@ -24,13 +24,13 @@ var tolerance = Experiment{
 		for _, net := range []struct {
 			nodes int
 			all   []int64
-		}{{4, []int64{0, 1, 2, 4, 8, 16}}, {gridNodes, []int64{0, 1, 2, 4, 6}}} {
+		}{{4, []int64{0, 1, 2, 4, 8, 13}}, {gridNodes, []int64{0, 1, 2, 4, 6}}} {
 			all := net.all
 			switch {
 			case o.Quick && net.nodes > quickNodes:
 				continue
 			case o.Quick:
-				all = []int64{0, 4, 16}
+				all = []int64{0, 4, 13}
 			}
 			last := all[len(all)-1]
 			for _, delta := range all {
@@ -59,7 +59,7 @@ var tolerance = Experiment{
 func (o Options) tolerance(nodes int, delta int64, used bool) (Cell, error) {
 	s, err := train.Preset("default", nodes)
 	if o.Quick {
-		s.Params.Training.Rounds = quickRounds
+		s.Params.Training.Rounds = quickFew
 	}
 	s.Params.Rule.Tolerance, s.Shift = delta, used && delta > 0
 	c := Cell{Panel: fmt.Sprintf("N=%d", nodes), Series: "honest leaders", X: -1, Learn: &s}

@@ -365,7 +365,7 @@ func TestConsortiumWrongUse(t *testing.T) {
 		`member "a b"`:                  {"--members", "a b"},
 		`member "../a"`:                 {"--members", "../a"},
 		`member "a" is named twice`:     {"--members", "a,a"},
-		"does not pay for 100 rounds":   {"--members", "a,b,c,d", "--epsilon", "0.1"},
+		"can count for 25 rounds":       {"--members", "a,b,c,d", "--epsilon", "1e-7", "--rounds", "25"},
 		"--epsilon is -3":               {"--members", "a,b,c,d", "--epsilon", "-3"},
 		"rule.tolerance is -1":          {"--members", "a,b,c,d", "--tolerance", "-1"},
 		"which guarantees none":         {"--members", "a,b,c,d", "--preset", "paper", "--epsilon", "2"},

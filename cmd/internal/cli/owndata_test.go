@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -14,9 +15,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
@@ -88,12 +91,16 @@ func idxHead(magic uint32, sides ...int) []byte {
 // verified and measured, and gives the accuracy on its card again.
 func TestOwnData(t *testing.T) {
 	stage.NotShort(t, "runs nets")
-	table, folder := patients(t, 2000), squares(t)
+	table, folder, two := patients(t, 2000), squares(t), filepath.Join(t.TempDir(), "two.csv")
+	text, err := os.ReadFile(table)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(two, bytes.ReplaceAll(text, []byte("cold"), []byte("flu")), 0o600))
 	for name, c := range map[string]struct {
 		data            []string
 		inputs, classes uint32
 	}{
 		"table": {[]string{"--data", table, "--label", "diagnosis"}, 4, 3},
+		"two":   {[]string{"--data", two, "--label", "diagnosis"}, 4, 2},
 		"mlp":   {[]string{"--data", folder, "--preset", "mlp"}, 144, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,8 +144,49 @@ func TestOwnData(t *testing.T) {
 			_, stderr, code = spdl(t, "model", "eval", file)
 			require.Equal(t, 1, code)
 			require.Contains(t, stderr, "data and model do not fit")
+			adapts(t, f, file, c.data[1])
 		})
 	}
+}
+
+// adapts adapts a model of two classes to the rows of one member. The file that comes out says that it is private,
+// is measured as any model, and is verified by nobody.
+func adapts(t *testing.T, f *modelfile.File, file, data string) {
+	out := filepath.Join(t.TempDir(), "mine.npz")
+	stdout, stderr, code := spdl(t, "model", "adapt", file, "--data", data, "--out", out, "--choose", "adapted", "-o", "json")
+	if f.Card.Model.Kind != params.ModelLogistic {
+		require.Equal(t, 1, code)
+		require.Contains(t, stderr, "logistic alone is adapted")
+		return
+	}
+	require.Zero(t, code, stderr)
+	var ways []struct {
+		Name    string
+		Loss    float64
+		Quality evaluate.Quality
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &ways))
+	require.Equal(t, []string{"shared", "intercept", "adapted", "alone"}, []string{ways[0].Name, ways[1].Name,
+		ways[2].Name, ways[3].Name})
+	require.Less(t, ways[2].Loss, ways[0].Loss, "the fit knows the member's rows, without noise")
+	mine, _, err := model.Read(out)
+	require.NoError(t, err)
+	require.NoError(t, mine.Check())
+	require.ErrorContains(t, mine.CheckProven(), "a member adapted the model to its own rows")
+	require.Equal(t, modelfile.Private, mine.Card.Adapted.Privacy)
+	stdout, stderr, code = spdl(t, "model", "eval", out, "--data", data, "-o", "json")
+	require.Zero(t, code, stderr)
+	var again struct{ Quality evaluate.Quality }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &again))
+	require.Equal(t, ways[2].Quality, again.Quality)
+	_, stderr, code = spdl(t, "verify", "model", out, "--offline", "--trust-hash", strings.Repeat("00", 32))
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "a member adapted the model to its own rows")
+	_, stderr, code = spdl(t, "model", "adapt", out, "--data", data)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "a member adapted the model to its own rows")
+	mine.Card.Adapted.Privacy = "none"
+	require.ErrorContains(t, mine.Check(), "the card was changed")
 }
 
 // TestOwnDataInGenesis: the consortium's genesis has the shape of the data that were named; what

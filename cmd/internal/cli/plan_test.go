@@ -84,7 +84,7 @@ func TestPlanNoise(t *testing.T) {
 		{study + "--noise-multiplier 1.8706", 1, 1.8706, 1},
 		{study + "--noise-multiplier 1.8706 --accountant pld", 0.91, 1.8706, 1},
 		{study + "--noise-multiplier 5.299 --accountant lemma1", 1, 5.299, 0.2769},
-		{"--sampling-rate 1 --epsilon 1 --accountant analytic", 1, 42.2, 1.05},
+		{"--rounds 100 --epsilon 1 --accountant analytic", 1, 42.2, 1.05},
 	} {
 		p := planOf(t, c.args)
 		assert.InEpsilon(t, c.epsilon, *p.Epsilon, 0.01, c.args)
@@ -97,15 +97,15 @@ func TestPlanNoise(t *testing.T) {
 
 func TestPlanDefaults(t *testing.T) {
 	p := planOf(t, "--preset default --round-time 1s")
-	assert.Equal(t, 2.670, *p.NoiseMultiplier)
-	assert.Equal(t, []any{4, 1, "160-10 without bias", 15000, 1500, 1.0, 100, "rdp", 1e-6, "agnostic-mean"},
+	assert.Equal(t, 11.153, *p.NoiseMultiplier)
+	assert.Equal(t, []any{4, 1, "160-10 without bias", 15000, 15000, 1.0, 25, "analytic", 1e-6, "agnostic-mean"},
 		[]any{p.Participants, p.Byzantine, p.Model, p.Samples, p.Batch, p.Clip, p.Rounds, p.Accountant, p.Delta, p.Rule.Name})
 	assert.True(t, p.Rule.Holds)
 	assert.True(t, p.Accuracy.Measured)
 	assert.Equal(t, p.Traffic.Round*86400, p.Traffic.Day)
 
 	p = planOf(t, "--preset mlp -n 20 --round-time 10s")
-	assert.Equal(t, []any{20, 6, "196-32-10", 3000, 300, "agnostic-mean", true},
+	assert.Equal(t, []any{20, 6, "196-32-10", 3000, 3000, "agnostic-mean", true},
 		[]any{p.Participants, p.Byzantine, p.Model, p.Samples, p.Batch, p.Rule.Name, p.Rule.Holds})
 	assert.Equal(t, p.Traffic.Round*8640, p.Traffic.Day)
 	assert.False(t, p.Accuracy.Measured)
@@ -144,7 +144,7 @@ func TestPlanLemma1(t *testing.T) {
 func TestPlanText(t *testing.T) {
 	stdout, stderr, code := spdl(t, "plan", "--epsilon", "1")
 	require.Zero(t, code, stderr)
-	for _, want := range []string{"N = 4 participants, f = 1 Byzantine", "by rdp", "Lemma 1 (paper)",
+	for _, want := range []string{"N = 4 participants, f = 1 Byzantine", "by analytic", "Lemma 1 (paper)",
 		"agnostic-mean, its condition holds"} {
 		assert.Contains(t, stdout, want)
 	}
@@ -152,23 +152,24 @@ func TestPlanText(t *testing.T) {
 
 func TestPlanWrongUse(t *testing.T) {
 	for args, says := range map[string]string{
-		"":                                  "--epsilon, --noise-multiplier, --params, --preset or --data is needed",
-		"-n 4 --rounds 7":                   "--epsilon, --noise-multiplier, --params, --preset or --data is needed",
-		"--epsilon 1 --noise-multiplier 2":  "--epsilon and --noise-multiplier: one of them",
-		"--epsilon 0":                       "--epsilon is 0, want above 0",
-		"--epsilon nan":                     "--epsilon is NaN, want above 0",
-		"--noise-multiplier -1":             "--noise-multiplier is -1, want above 0",
-		"--epsilon 1 --accountant analytic": "accountant analytic needs sampling rate 1, not 0.1",
-		"--epsilon 1 --accountant gdp":      `accountant "gdp" (did you mean rdp?), want one of [rdp pld analytic lemma1]`,
-		"--epsilon 1 --delta 2":             "delta 2, want",
-		"--epsilon 1 -f 2":                  "2 Byzantine of 4 participants",
-		"--epsilon 1 -n 0":                  "preset for 0 participants",
-		"--epsilon 1 --rule vote":           `unknown rule: "vote"`,
-		"--epsilon 1 --batch 5 --rounds 0":  "0 rounds",
-		"--epsilon 1 --batch 5 --clip 0":    "clip norm 0",
-		"--batch 5 --sampling-rate .1":      "--sampling-rate and --batch: one of them",
-		"--epsilon 1 --sampling-rate 0":     "sampling rate 0 and batch 0",
-		"--epsilon 1 --examples 0":          "0 samples",
+		"":                                 "--epsilon, --noise-multiplier, --params, --preset or --data is needed",
+		"-n 4 --rounds 7":                  "--epsilon, --noise-multiplier, --params, --preset or --data is needed",
+		"--epsilon 1 --noise-multiplier 2": "--epsilon and --noise-multiplier: one of them",
+		"--epsilon 0":                      "--epsilon is 0, want above 0",
+		"--epsilon nan":                    "--epsilon is NaN, want above 0",
+		"--noise-multiplier -1":            "--noise-multiplier is -1, want above 0",
+		"--epsilon 1 --accountant analytic --sampling-rate .1": "accountant analytic needs sampling rate 1, " +
+			"not 0.1",
+		"--epsilon 1 --accountant gdp":     `accountant "gdp" (did you mean rdp?), want one of [rdp pld analytic lemma1]`,
+		"--epsilon 1 --delta 2":            "delta 2, want",
+		"--epsilon 1 -f 2":                 "2 Byzantine of 4 participants",
+		"--epsilon 1 -n 0":                 "preset for 0 participants",
+		"--epsilon 1 --rule vote":          `unknown rule: "vote"`,
+		"--epsilon 1 --batch 5 --rounds 0": "0 rounds",
+		"--epsilon 1 --batch 5 --clip 0":   "clip norm 0",
+		"--batch 5 --sampling-rate .1":     "--sampling-rate and --batch: one of them",
+		"--epsilon 1 --sampling-rate 0":    "sampling rate 0 and batch 0",
+		"--epsilon 1 --examples 0":         "0 samples",
 		"--preset paper": `preset "paper" (did you mean paper-lemma1?) has mechanism "prototype", which no epsilon ` +
 			`describes: ` +
 			`plan one of default, pixels, mlp, paper-lemma1`,

@@ -21,7 +21,7 @@ import (
 
 // homeless are the commands that read and write no home.
 var homeless = []string{"spdl plan", "spdl rules", "spdl new", "spdl trainer check", "spdl trainer hash",
-	"spdl version", "spdl model eval", "spdl verify dossier", "spdl verify log", "spdl testnet",
+	"spdl version", "spdl model adapt", "spdl model eval", "spdl verify dossier", "spdl verify log", "spdl testnet",
 	"spdl-lab experiment", "spdl-lab start", "spdl-lab worker"} // the last two are those of spdl
 
 // relative runs commands with homes that are named by relative paths, in a folder of their own.

@@ -72,8 +72,8 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 	require.NoError(t, err)
 	g, _, err := home.CheckGenesis(doc)
 	require.NoError(t, err)
-	require.Equal(t, 0.3, g.Params.Privacy.SamplingRate)
-	require.InDelta(t, 300, g.Params.Privacy.Batch, 15, "a fifth of 5,000 rows is for testing, by hash: five "+
+	require.Equal(t, 1.0, g.Params.Privacy.SamplingRate)
+	require.InDelta(t, 1000, g.Params.Privacy.Batch, 50, "a fifth of 5,000 rows is for testing, by hash: five "+
 		"standard deviations")
 	_, stderr, code = spdl(t, "plan", "--preset", "external", "--model", model)
 	require.Equal(t, 2, code)

@@ -68,6 +68,9 @@ type Card struct {
 	// ExporterTrainer is Uncontained if the node that exported the model declares that its own trainer
 	// is not. The proof does not cover it, and it says nothing about other participants.
 	ExporterTrainer string `json:"exporter_trainer,omitempty"`
+	// Adapted is set if the parameters are not those of the round, but were fitted to a member's rows
+	// from them. The rest of the card describes the round, and the proof covers nothing of Adapted.
+	Adapted *Adaptation `json:"adapted,omitempty"`
 
 	Height  int64  `json:"height"` // of the header that has the application hash
 	AppHash string `json:"app_hash"`
@@ -75,6 +78,17 @@ type Card struct {
 	// Digest is the SHA-256 of the card's JSON with an empty digest. It detects damage to fields
 	// that the proof does not cover.
 	Digest string `json:"digest"`
+}
+
+// Private is the only value of Adaptation.Privacy.
+const Private = "private to its owner: fitted to the owner's rows without noise, no epsilon bounds what it tells"
+
+// Adaptation says how a member fitted a model to its own rows (package adapt).
+type Adaptation struct {
+	Way     string  `json:"way"`
+	Lambda  float64 `json:"lambda,omitempty"`
+	Hash    string  `json:"hash"` // of the file's parameters, as Card.ModelHash is of the round's
+	Privacy string  `json:"privacy"`
 }
 
 // Bundle is the proof of a model. The record of the round holds the hash of the parameters. The
@@ -132,6 +146,24 @@ func (f *File) Declared() {
 	f.Card.seal()
 }
 
+// Adapt replaces the parameters by those that a member fitted from them.
+func (f *File) Adapt(way string, lambda float64, parameters []float64) {
+	hash := app.ModelHash(parameters)
+	f.Parameters = parameters
+	f.Card.Accuracy, f.Card.Tested = nil, ""
+	f.Card.Adapted = &Adaptation{Way: way, Lambda: lambda, Hash: hex.EncodeToString(hash[:]), Privacy: Private}
+	f.Card.seal()
+}
+
+// CheckProven is Check for a file whose parameters are those of the round. It rejects an adapted model.
+func (f *File) CheckProven() error {
+	if f.Card.Adapted != nil {
+		return fmt.Errorf("%w: a member adapted the model to its own rows: the chain knows the model from which it began, "+
+			"of hash %.64s", proof.ErrNotProven, f.Card.ModelHash)
+	}
+	return f.Check()
+}
+
 // Check verifies everything that needs no trust: the parameters against the record, the proofs
 // against the header's application hash, and the card against the proven values. It does not check
 // that the header belongs to the chain.
@@ -150,6 +182,11 @@ func (f *File) Check() error {
 	if f.Card.ExporterTrainer == Uncontained {
 		want.ExporterTrainer = Uncontained
 	}
+	said := f.Card.ModelHash
+	if a := f.Card.Adapted; a != nil {
+		want.Adapted = &Adaptation{Way: a.Way, Lambda: a.Lambda, Hash: a.Hash, Privacy: Private}
+		said = a.Hash
+	}
 	want.seal()
 	if a, b := want.encode(), f.Card.encode(); !bytes.Equal(a, b) {
 		return fmt.Errorf("%w: the card says other than its proof: %s", proof.ErrNotProven, difference(want, f.Card))
@@ -157,9 +194,9 @@ func (f *File) Check() error {
 	if d := f.Card.Model.Dim(); len(f.Parameters) != d {
 		return fmt.Errorf("%w: the file has %d parameters, the chain's model %d", proof.ErrNotProven, len(f.Parameters), d)
 	}
-	if hash := app.ModelHash(f.Parameters); hex.EncodeToString(hash[:]) != f.Card.ModelHash {
+	if hash := app.ModelHash(f.Parameters); hex.EncodeToString(hash[:]) != said {
 		return fmt.Errorf("%w: the parameters have hash %x, those after epoch %d round %d have %s", proof.ErrNotProven, hash,
-			f.Card.Epoch, f.Card.Round, f.Card.ModelHash)
+			f.Card.Epoch, f.Card.Round, said)
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ func (c *Card) Text(w io.Writer) error {
 	if c.TestChain {
 		epsilon += "; " + caveat.TestChain
 	}
+	if c.Adapted != nil {
+		epsilon = "NO DP GUARANTEE: " + printable.Text(c.Adapted.Privacy)
+	}
 	if c.Accuracy != nil {
 		accuracy = fmt.Sprintf("%.4f on %s (the exporter's word, not proven)", *c.Accuracy, printable.Text(c.Tested))
 	}
@@ -44,6 +47,10 @@ func (c *Card) Text(w io.Writer) error {
 		printable.Text(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds,
 		c.Closed, c.Included, printable.Text(c.Preset), printable.Text(c.Rule),
 		c.Participants, c.Height, c.Byzantine, epsilon, accuracy, c.Height, printable.Text(c.ChainID), c.AppHash)
+	if a := c.Adapted; err == nil && a != nil {
+		_, err = fmt.Fprintf(w, "adapted       %s, lambda %g, hash %s: the proof is that of the model from which it began\n",
+			printable.Text(a.Way), a.Lambda, printable.Text(a.Hash))
+	}
 	if err == nil && c.ExporterTrainer != "" {
 		_, err = fmt.Fprintf(w, "trainer       the exporting node's own is %s (its own word; other participants' are not "+
 			"known)\n", printable.Text(c.ExporterTrainer))

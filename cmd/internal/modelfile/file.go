@@ -197,7 +197,9 @@ func (c *Card) summary() map[string]string {
 		"model_hash": c.ModelHash,
 		"height":     fmt.Sprint(c.Height), "app_hash": c.AppHash, "epsilon": "NO DP GUARANTEE", "card": string(c.encode()),
 	}
-	if c.Epsilon != nil {
+	if c.Adapted != nil {
+		s["epsilon"] += ": " + c.Adapted.Privacy
+	} else if c.Epsilon != nil {
 		s["epsilon"], s["delta"] = fmt.Sprint(*c.Epsilon), fmt.Sprint(c.Delta)
 	}
 	if c.TestChain {

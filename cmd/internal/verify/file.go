@@ -21,7 +21,7 @@ type File struct {
 func Open(name string, data []byte, chainID string) (*File, error) {
 	f, format, err := modelfile.Decode(data)
 	if err == nil {
-		err = f.Check()
+		err = f.CheckProven()
 	}
 	if err == nil && chainID != "" && chainID != f.Card.ChainID {
 		err = fmt.Errorf("%w: it is of chain %q, want %q", proof.ErrNotProven, f.Card.ChainID, chainID)

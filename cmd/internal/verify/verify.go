@@ -21,7 +21,7 @@ var ErrStale = errors.New("answer is too old")
 // Model checks every byte of an exported model: the file against its proof, and the proof against
 // the header that the light client trusts.
 func Model(ctx context.Context, f *modelfile.File, h light.Headers) (*types.LightBlock, error) {
-	if err := f.Check(); err != nil {
+	if err := f.CheckProven(); err != nil {
 		return nil, err
 	}
 	b, err := h.Header(ctx, f.Card.Height)

@@ -71,26 +71,12 @@ func Preset(name string, n int) (Spec, error) {
 	return Spec{Params: p, Nodes: n}, err
 }
 
-// Private returns a training of the default preset's model and noise floor under a
-// rule, with the noise that its rounds need for epsilon at the preset's delta.
-func Private(rule string, n int, epsilon float64) (Spec, error) {
-	p, err := preset.New("default", n)
-	if err != nil {
-		return Spec{}, err
-	}
+// Private returns a training of the default preset under a rule, with the rounds and the noise that
+// the preset takes for epsilon. rounds replaces its rounds, unless it is 0.
+func Private(rule string, n int, epsilon float64, rounds uint64) (Spec, error) {
+	p, err := preset.Make("default", n, preset.Own{Epsilon: epsilon, Rounds: rounds})
 	p.Rule.Name = rule
-	rate := p.Privacy.SamplingRate
-	z, err := accountant.NoiseMultiplier(accountant.ChainMethod(rate), rate, int(p.Training.Rounds), epsilon*0.995,
-		preset.Delta)
-	if err != nil {
-		return Spec{}, err
-	}
-	// With much noise, training needs a smaller step.
-	p.Training.LearningRate *= min(1, epsilon/2)
-	p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = z, epsilon
-	Regrid(&p)
-	err = preset.Account(&p)
-	return Spec{Params: p, Nodes: n, Every: 10}, err
+	return Spec{Params: p, Nodes: n, Every: 5}, err
 }
 
 // Lemma1 gives a training of the paper the noise for which Lemma 1 claims an epsilon.

@@ -59,7 +59,7 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		return command.Usage(err)
 	}
 	n := len(o.members)
-	p, err := o.shape.Shape(n, func() (params.Params, error) { return preset.New(preset.Names()[0], n) }, r.Warn)
+	p, err := o.shape.Shape(n, nil, r.Warn)
 	if err != nil {
 		return err
 	}

@@ -66,8 +66,8 @@ func (o *options) declare(cmd *cobra.Command) {
 		"(default 0)")
 	command.Optional(cmd, &o.Byzantine, "byzantine", "attacks: number of attackers (default: as many as the chain "+
 		"tolerates)")
-	command.Flag(cmd, &o.Rounds, "rounds", 0, "attacks: rounds of a training, at most those of the preset, whose noise "+
-		"stays the same (default: the preset's)")
+	command.Flag(cmd, &o.Rounds, "rounds", 0, "attacks: rounds of a training, for which noise and learning rate "+
+		"are then set (default: the preset's)")
 	command.Optional(cmd, &o.Momentum, "worker-momentum", "attacks: weight of earlier gradients in a participant's "+
 		"vector, 1 for sums of gradients (default: the preset's)")
 	command.Flag(cmd, &o.Rushing, "rushing", false, "attacks: the chain takes no commitments, so attackers see the "+

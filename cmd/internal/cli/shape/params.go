@@ -72,6 +72,8 @@ func (o *Options) Check() error {
 		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))
 	case o.byzantine != nil && *o.byzantine < 0:
 		return command.Usage(fmt.Errorf("--byzantine is %d, want at least 0", *o.byzantine))
+	case o.epsilon != nil && !(*o.epsilon > 0 && *o.epsilon <= math.MaxFloat64):
+		return command.Usage(fmt.Errorf("--epsilon is %g, want above 0", *o.epsilon))
 	case o.data == "":
 		if err := o.checkWithoutData(); err != nil {
 			return command.Usage(err)
@@ -104,7 +106,7 @@ func (o *Options) checkPreset() error {
 }
 
 // Shape returns valid parameters for n participants, and calls warn for each setting that weakens a
-// guarantee.
+// guarantee. Options that name no parameters change those of base, or without a base the first preset.
 func (o *Options) Shape(n int, base func() (params.Params, error), warn func(string)) (p params.Params, err error) {
 	if err := o.Check(); err != nil {
 		return p, err
@@ -112,7 +114,7 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 	switch {
 	case o.params != "":
 		p, err = readParams(o.params)
-	case o.preset+o.data+o.schema != "":
+	case base == nil || o.preset+o.data+o.schema != "":
 		if p, err = o.fromPreset(n, warn); err != nil {
 			err = command.Usage(err)
 		}
@@ -208,9 +210,6 @@ func (o *Options) change(p *params.Params, n int) error {
 // --epsilon and raises any other.
 func (o *Options) account(p *params.Params) error {
 	asked := p.Privacy.Epsilon
-	if o.epsilon != nil && !(asked > 0 && asked <= math.MaxFloat64) {
-		return fmt.Errorf("--epsilon is %g, want above 0", asked)
-	}
 	if err := preset.Account(p); err != nil || o.epsilon == nil || p.Privacy.Epsilon == asked {
 		return err
 	}
