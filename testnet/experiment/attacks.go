@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment/figure"
@@ -119,6 +120,12 @@ func (o Options) gridSpec(rule string, n int, epsilon float64) (train.Spec, erro
 	}
 	s.Every = 0
 	s.Params.Election.CommitReveal = s.Params.Election.CommitReveal && !o.Rushing
+	if o.Momentum != nil {
+		if s.Params.Privacy.WorkerMomentum = *o.Momentum; s.Params.Privacy.Sums() {
+			s.Params.Grid.Width = uint32(gradients.Int16)
+		}
+		train.Regrid(&s.Params)
+	}
 	if epsilon == 0 {
 		return train.Noiseless(s)
 	}

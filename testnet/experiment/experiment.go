@@ -44,12 +44,13 @@ type Options struct {
 	// The next fields also belong to that grid; nil or 0 stands for the full figure's value. They
 	// are the numbers of participants, the privacy budgets (0 for no noise), the parameters of
 	// Dirichlet partitions (0 for even ones), the number of attackers in place of the max tolerated
-	// number, and the number of rounds.
+	// number, the number of rounds, and the momentum of the workers.
 	Nodes     []int
 	Epsilons  []float64
 	Alphas    []float64
 	Byzantine *int
 	Rounds    uint64
+	Momentum  *float64
 	// Rushing turns commitments off on the grid's chains.
 	Rushing bool
 	// Validation measures on a sixth of the training set, on which no participant trains, in place

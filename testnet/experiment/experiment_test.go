@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
@@ -389,6 +391,17 @@ func TestGridOfSettings(t *testing.T) {
 	o.Byzantine = &four
 	_, err = attacks.cells(o)
 	require.ErrorContains(t, err, "4 attackers of 4")
+	var steps []float64
+	for _, momentum := range []float64{0, 0.5, 1} {
+		o.Momentum = &momentum
+		s, err := o.gridSpec("mean", 4, 2)
+		require.NoError(t, err)
+		require.Equal(t, momentum, s.Params.Privacy.WorkerMomentum)
+		require.Equal(t, momentum == 1, s.Params.Grid.Width == uint32(gradients.Int16), momentum)
+		steps = append(steps, s.Params.Grid.Step)
+	}
+	require.InEpsilon(t, math.Sqrt(1.0/3), steps[1]/steps[0], 1e-9, "the grid follows the noise of a mean of gradients")
+	require.Equal(t, steps[0], steps[2], "a sum's grid follows the noise of its first gradient")
 }
 
 // TestValidationRun: it trains and measures on other examples than a run does, from another cell.

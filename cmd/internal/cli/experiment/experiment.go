@@ -68,6 +68,8 @@ func (o *options) declare(cmd *cobra.Command) {
 		"tolerates)")
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "attacks: rounds of a training, for which noise and learning rate "+
 		"are then set (default: the preset's)")
+	command.Optional(cmd, &o.Momentum, "worker-momentum", "attacks: weight of earlier gradients in a participant's "+
+		"vector, 1 for sums of gradients (default: the preset's)")
 	command.Flag(cmd, &o.Rushing, "rushing", false, "attacks: the chain takes no commitments, so attackers see the "+
 		"honest gradients of the round before they send theirs")
 	o.grid.AddFlagSet(cmd.Flags())
