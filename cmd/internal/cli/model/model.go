@@ -43,7 +43,7 @@ Parameters are float64, in tensors by layer: hidden.weight and hidden.bias where
 there is a hidden layer, output.weight and output.bias. A round whose model the
 node does not keep is computed again from the nearest state and the blocks.`,
 		Example: `  spdl model export --out m.safetensors
-  spdl model export --round 42 --format npz --eval`,
+  spdl model export --round 12 --format npz --eval`,
 	}, o.run)
 	command.NodeFlag(cmd, &o.node)
 	command.Flag(cmd, &o.round, "round", "", "closed round (default: the last)")

@@ -83,7 +83,7 @@ func Commands() *cobra.Command {
 }
 
 func queryRound() *cobra.Command {
-	return question{use: "round [[EPOCH] ROUND]", example: "spdl query round 41 --node tcp://127.0.0.1:26657",
+	return question{use: "round [[EPOCH] ROUND]", example: "spdl query round 11 --node tcp://127.0.0.1:26657",
 		short: "A closed round: leader, view, epsilon, every gradient's score " +
 			"and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {

@@ -222,7 +222,7 @@ func verifyAnswer(use, short, example string, maxAge time.Duration, args cobra.P
 
 func verifyRound() *cobra.Command {
 	return verifyAnswer("round [[EPOCH] ROUND]", "Check the record of a closed round (default: the last that "+
-		"the node says)", "round 41", 0, query.RoundArgs,
+		"the node says)", "round 11", 0, query.RoundArgs,
 		func(ctx context.Context, c *client.Client, args []string) (string, error) {
 			epoch, t, err := query.RoundArgument(ctx, c, args)
 			return fmt.Sprintf("round/%d/%d", epoch, t), err
