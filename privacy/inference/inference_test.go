@@ -18,7 +18,7 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// The preset's guarantee: sampling rate 0.1, noise multiplier 2.670, 100 rounds.
+// A guarantee with sampled batches: sampling rate 0.1, noise multiplier 2.670, 100 rounds.
 const (
 	epsilon = 2
 	delta   = 1e-6

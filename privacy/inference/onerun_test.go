@@ -153,7 +153,7 @@ func TestOneRunAudit(t *testing.T) {
 	stage.NotShort(t, "trains on 20,000 rows twice")
 	p, err := preset.New("pixels", 4)
 	require.NoError(t, err)
-	require.Equal(t, []float64{epsilon, noise, rounds}, []float64{p.Privacy.Epsilon, p.Privacy.NoiseMultiplier,
+	require.Equal(t, []float64{epsilon, 1, rounds}, []float64{p.Privacy.Epsilon, p.Privacy.SamplingRate,
 		float64(p.Training.Rounds)})
 	index := make([]int, *rows-*crowd/2)
 	for i := range index {

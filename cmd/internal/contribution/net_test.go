@@ -109,10 +109,16 @@ func (r *training) end(t testing.TB, test mnist.Set, each func(sim.Closed)) floa
 	return measured.Loss
 }
 
-// fewer returns the default preset's parameters for n members.
-func fewer(t testing.TB, n int) params.Params {
+// shortSteps returns the parameters for n members of a training of a hundred short steps, which values by rounds follow.
+// docs/CONTRIBUTIONS.md says what long steps do to them.
+func shortSteps(t testing.TB, n int) params.Params {
 	t.Helper()
 	p, err := preset.New("default", n)
 	require.NoError(t, err)
+	p.Training.Rounds, p.Training.LearningRate = 100, 15
+	p.Privacy.NoiseMultiplier, p.Privacy.SamplingRate, p.Privacy.WorkerMomentum = 4.01, 0.3, 0.8
+	p.Privacy.Batch, p.Privacy.Epsilon = uint32(18000/n), 4
+	p.Grid.Step = worker.GridStep(p.Privacy)
+	require.NoError(t, preset.Account(&p))
 	return p
 }

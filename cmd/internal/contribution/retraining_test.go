@@ -47,12 +47,12 @@ func TestRetraining(t *testing.T) {
 	require.NoError(t, err)
 	n := *retrained
 	seed := *retrainSeed
-	p := fewer(t, n)
+	p := shortSteps(t, n)
 	members := graded(n, 0.6)
 	r, full := estimate(t, start(t, p, data, members, seed), data.Test, contribution.Options{Seed: 1})
 	var truth, shapley, leaveOneOut []float64
 	for i, m := range r.Members {
-		less := start(t, fewer(t, n-1), data, members, seed, i).end(t, data.Test, nil)
+		less := start(t, shortSteps(t, n-1), data, members, seed, i).end(t, data.Test, nil)
 		truth = append(truth, less-full)
 		shapley, leaveOneOut = append(shapley, m.Shapley.Sum), append(leaveOneOut, m.LeaveOneOut.Sum)
 		t.Logf("member %2d, %2.0f %% wrong: retraining %+.5f, Shapley %v, leave-one-out %v, weight %.4f", i,

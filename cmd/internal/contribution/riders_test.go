@@ -58,7 +58,7 @@ func TestFreeRiders(t *testing.T) {
 	members := graded(10, 0)
 	members[5].wrong, members[6].wrong = 0.5, 0.5
 	members[7].send, members[8].send, members[9].send = noise(7), late(8, 0), late(9, 0.02)
-	p := fewer(t, 10)
+	p := shortSteps(t, 10)
 	preset.SetRounds(&p, 25)
 	r, _ := estimate(t, start(t, p, data, members, 3), data.Test, contribution.Options{Seed: 1})
 	for _, m := range r.Members {
@@ -94,7 +94,7 @@ func TestFreeRiders(t *testing.T) {
 func BenchmarkEstimate(b *testing.B) {
 	data, err := mnist.Embedded()
 	require.NoError(b, err)
-	r := start(b, fewer(b, 20), data, graded(20, 0), 1)
+	r := start(b, shortSteps(b, 20), data, graded(20, 0), 1)
 	e, err := contribution.New(contribution.Options{Test: data.Test, Pairs: 2})
 	require.NoError(b, err)
 	closed, err := r.chain.Round()

@@ -16,7 +16,7 @@ import (
 func TestSums(t *testing.T) {
 	data, err := mnist.Embedded()
 	require.NoError(t, err)
-	p := fewer(t, 4)
+	p := shortSteps(t, 4)
 	p.Training.Rounds, p.Rule.Name, p.Grid.Width = 4, "mean", 2
 	p.Privacy.WorkerMomentum, p.Privacy.SamplingRate = 1, 1
 	p.Privacy.Batch, p.Privacy.Cost, p.Privacy.Budget = uint32(data.Train.Len()/4), nil, nil
