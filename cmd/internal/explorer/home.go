@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // The max numbers of rounds in the chart of reputations, of rounds in the list, and of blocks.
@@ -21,10 +22,10 @@ type homePage struct {
 	Lead                    *query.Leader // nil if no round is open
 	Last                    *Point
 	Accuracy, Loss, Epsilon chart
-	Reputation              chart      // of the first standings, a line each
-	Standings               []Standing // the first standings
-	People, More            int        // number of all participants, and of those not shown
-	Suspects                []Standing
+	Reputation              chart                // of the first standings, a line each
+	Standings               []chainview.Standing // the first standings
+	People, More            int                  // number of all participants, and of those not shown
+	Suspects                []chainview.Standing
 	Alarms, MoreAlarms      int
 	Tally                   *tally
 	Reputations             []bar // of many
@@ -105,10 +106,10 @@ func (s *Server) lastBlocks(ctx context.Context, status query.Status) (lines []b
 }
 
 // alarms sets the names of the participants, and which of them are suspect.
-func (b *homePage) alarms(all []Standing) {
+func (b *homePage) alarms(all []chainview.Standing) {
 	for _, st := range all {
 		b.Names[st.Participant] = st.Moniker
-		if st.Alarm == Suspect {
+		if st.Alarm == chainview.Suspect {
 			b.Alarms++
 			b.Suspects = append(b.Suspects, st)
 		}
@@ -217,7 +218,7 @@ type tally struct {
 }
 
 // tallyOf counts a round's fates. Opposed gradients are also counted as selected or left out.
-func tallyOf(p Point, all []Standing) tally {
+func tallyOf(p Point, all []chainview.Standing) tally {
 	t := tally{Epoch: p.Epoch, Round: p.Round, Selected: p.Included - len(p.LeftOut), LeftOut: len(p.LeftOut),
 		Opposed: len(p.Opposed), Refused: len(p.Refused), Absent: -len(p.Refused),
 		Offences: len(p.Offenders)}
@@ -251,7 +252,7 @@ type bar struct {
 }
 
 // reputations returns the distribution of the active participants' reputations.
-func reputations(all []Standing) []bar {
+func reputations(all []chainview.Standing) []bar {
 	bars := []bar{{Label: "0"}, {Label: "below 0.25"}, {Label: "from 0.25"}, {Label: "from 0.5"}, {Label: "from 0.75"},
 		{Label: "1"}}
 	parts := int64(len(bars) - 2)

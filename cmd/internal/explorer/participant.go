@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // A result is the outcome of one round for one participant.
@@ -22,7 +23,7 @@ type result struct {
 
 type participantPage struct {
 	Who               app.Participant
-	Standing          Standing
+	Standing          chainview.Standing
 	Spend             query.Spend
 	Offences          []app.Offence
 	Incidents         []incident

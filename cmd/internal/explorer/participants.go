@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 type participantsPage struct {
@@ -25,7 +26,7 @@ type participantsPage struct {
 
 // participantRow is a participant's standing with its spend.
 type participantRow struct {
-	Standing
+	chainview.Standing
 	Spend query.Spend
 	Spark string // the line of its reputation; "" if the reputation is unknown
 }
@@ -101,7 +102,7 @@ func (s *Server) sparks(ctx context.Context, rows []participantRow) error {
 		return err
 	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
-	var all []Standing
+	var all []chainview.Standing
 	at := map[uint32]int{}
 	for i, row := range rows {
 		all, at[row.Participant] = append(all, row.Standing), i
@@ -116,11 +117,11 @@ func (s *Server) sparks(ctx context.Context, rows []participantRow) error {
 // firstConcerns sorts standings by urgency for an operator: suspects, then participants on watch,
 // each by offences, opposed gradients, rejections and absences, then all other participants by
 // number.
-func firstConcerns(all []Standing) []Standing {
-	rank := map[string]int{Suspect: 0, Watch: 1, OK: 2}
+func firstConcerns(all []chainview.Standing) []chainview.Standing {
+	rank := map[string]int{chainview.Suspect: 0, chainview.Watch: 1, chainview.OK: 2}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b Standing) int {
-		if a.Alarm != b.Alarm || a.Alarm == OK {
+	slices.SortStableFunc(all, func(a, b chainview.Standing) int {
+		if a.Alarm != b.Alarm || a.Alarm == chainview.OK {
 			return cmp.Compare(rank[a.Alarm], rank[b.Alarm])
 		}
 		return cmp.Or(cmp.Compare(b.Offences, a.Offences), cmp.Compare(b.Opposed, a.Opposed),
@@ -131,7 +132,7 @@ func firstConcerns(all []Standing) []Standing {
 
 // matching returns the standings of participants whose number equals the text, or whose name,
 // address or id contains it.
-func matching(all []Standing, people []app.Participant, text string) []Standing {
+func matching(all []chainview.Standing, people []app.Participant, text string) []chainview.Standing {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if text == "" {
 		return all
@@ -142,5 +143,5 @@ func matching(all []Standing, people []app.Participant, text string) []Standing 
 			addressOf(p.ConsensusKey))
 		at[p.Index] = strconv.FormatUint(uint64(p.Index), 10) == text || strings.Contains(names, text)
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(s Standing) bool { return !at[s.Participant] })
+	return slices.DeleteFunc(slices.Clone(all), func(s chainview.Standing) bool { return !at[s.Participant] })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // namedLines is the max number of lines with a name, and namesApart the min distance of two names.
@@ -39,7 +40,7 @@ func reputationAfter(r *app.Record, c app.Contribution, offences []app.Offence) 
 
 // reputationChart draws the reputations of participants by round, one line each. The rounds are
 // given oldest first, the participants by urgency. Only participants with an alarm are named.
-func (s *Server) reputationChart(ctx context.Context, points []Point, all []Standing) (chart, error) {
+func (s *Server) reputationChart(ctx context.Context, points []Point, all []chainview.Standing) (chart, error) {
 	c := chart{Name: "reputation", Title: "Reputation", Across: "round", CSV: "/training/reputation.csv", Lines: []line{}}
 	if len(points) < 2 || len(all) == 0 {
 		return c, nil
@@ -72,7 +73,7 @@ func (s *Server) reputationChart(ctx context.Context, points []Point, all []Stan
 			full++
 		}
 		l.Points, l.Y = c.polyline(l.dots), c.up(last)
-		if st.Alarm != OK && len(c.Lines) < namedLines {
+		if st.Alarm != chainview.OK && len(c.Lines) < namedLines {
 			c.name(&l)
 			l.Look = len(c.Lines)
 			c.Keys = append(c.Keys, lineKey{l.Class, l.Look, fmt.Sprintf("#%d %s", st.Participant, short(st.Moniker, 12))})

@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/explorer"
 )
 
@@ -88,7 +89,7 @@ func (g *Glance) troubles() []Trouble {
 		refused := slices.ContainsFunc(g.Refused, func(x query.Rejection) bool {
 			return x.Signed && x.Participant == p.Participant
 		})
-		level := trouble(p, c, refused, true)
+		level := trouble(p, c, refused)
 		if reasons := g.reasons(p, c); level > 0 && len(reasons) > 0 {
 			out = append(out, Trouble{p.Participant, level, reasons})
 		}
@@ -123,7 +124,7 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 	if p.Reputation <= 0 {
 		say("reputation 0")
 	}
-	if alarm, reason := explorer.Leads(int(p.PassedOver)); alarm != explorer.OK {
+	if alarm, reason := chainview.Leads(int(p.PassedOver)); alarm != chainview.OK {
 		say("%s", reason)
 	}
 	absent.say(say, "no gradient")
@@ -216,8 +217,8 @@ func (g *Glance) against() (out []string) {
 		by[p.Participant] = p
 	}
 	shown := slices.DeleteFunc(slices.Clone(g.Trouble), func(t Trouble) bool {
-		alarm, _ := explorer.Leads(int(by[t.Participant].PassedOver))
-		return t.Level < 2 && contribution(g.Last, t.Participant) != nil && alarm == explorer.OK
+		alarm, _ := chainview.Leads(int(by[t.Participant].PassedOver))
+		return t.Level < 2 && contribution(g.Last, t.Participant) != nil && alarm == chainview.OK
 	})
 	for _, t := range shown[:min(maxTroubles, len(shown))] {
 		reasons := make([]string, len(t.Reasons))
@@ -238,16 +239,16 @@ func (g *Glance) against() (out []string) {
 
 // trouble ranks the trouble of a participant: 3 for a proven offence; 2 for a reputation below a
 // half, a gradient that opposed Delta or was rejected, or missed turns as leader that make it a
-// suspect in the explorer; 1 for fewer missed turns that the explorer watches, or a gradient that
+// suspect; 1 for fewer missed turns that are watched, or a gradient that
 // was left out or is missing; and 0 for none.
-func trouble(p query.Standing, c *app.Contribution, refused, closed bool) int {
-	alarm, _ := explorer.Leads(int(p.PassedOver))
+func trouble(p query.Standing, c *app.Contribution, refused bool) int {
+	alarm, _ := chainview.Leads(int(p.PassedOver))
 	switch {
 	case p.Offences > 0:
 		return 3
-	case p.Reputation < params.One/2, c != nil && c.Opposed, refused && c == nil, alarm == explorer.Suspect:
+	case p.Reputation < chainview.Low, c != nil && c.Opposed, refused && c == nil, alarm == chainview.Suspect:
 		return 2
-	case alarm == explorer.Watch, closed && (c == nil || !c.Selected):
+	case alarm == chainview.Watch, c == nil || !c.Selected:
 		return 1
 	}
 	return 0

@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/explorer"
 	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/internal/printable"
@@ -137,7 +138,7 @@ func (c chain) figures() (out []template.HTML, err error) {
 		c.curve("selected", "", func(r history.Round) float64 { return float64(r.Selected()) })}
 	legend := "Included in a round, and selected by the rule."
 	if slices.ContainsFunc(c.Rounds, func(r history.Round) bool { return !math.IsNaN(r.Weight()) }) {
-		gradients = append(gradients, c.curve("weight together", explorer.OK, history.Round.Weight))
+		gradients = append(gradients, c.curve("weight together", chainview.OK, history.Round.Weight))
 		legend += " What they weigh together is below their number where the rule took weight from some."
 	}
 	for _, f := range []explorer.Figure{
@@ -171,9 +172,9 @@ func (c chain) reputations() []explorer.Curve {
 	var members [][]uint32 // of each line
 	suspects := c.suspects()
 	for i, p := range c.State.Participants {
-		alarm := explorer.OK
+		alarm := chainview.OK
 		if len(suspects[p.Index]) > 0 {
-			alarm = explorer.Suspect
+			alarm = chainview.Suspect
 		}
 		line := c.curve("", alarm, func(r history.Round) float64 {
 			if i < len(r.Reputations) {
@@ -193,8 +194,8 @@ func (c chain) reputations() []explorer.Curve {
 	}
 	if len(lines) > few {
 		return []explorer.Curve{
-			c.curve("greatest", explorer.OK, func(r history.Round) float64 { return slices.Max(r.Reputations) }),
-			c.curve("least", explorer.Watch, func(r history.Round) float64 { return slices.Min(r.Reputations) }),
+			c.curve("greatest", chainview.OK, func(r history.Round) float64 { return slices.Max(r.Reputations) }),
+			c.curve("least", chainview.Watch, func(r history.Round) float64 { return slices.Min(r.Reputations) }),
 		}
 	}
 	for i := range lines {
@@ -273,9 +274,9 @@ func (c chain) participants() table {
 }
 
 // tally returns the counts of a participant, zero if the chain closed no round since it joined.
-func (c chain) tally(participant uint32) history.Tally {
+func (c chain) tally(participant uint32) chainview.Tally {
 	if int(participant) >= len(c.Count) {
-		return history.Tally{}
+		return chainview.Tally{}
 	}
 	return c.Count[participant]
 }
