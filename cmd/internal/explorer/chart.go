@@ -2,10 +2,11 @@ package explorer
 
 import (
 	"fmt"
-	"github.com/spdl/spdl/privacy/accountant"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // A chart is a line chart of one quantity by round. Its y axis ends at a round number or a given
@@ -36,8 +37,7 @@ type line struct {
 	Class  string // the CSS class of the participant's alarm
 	Look   int    // named lines have colours and dashes of their own, from 0 on
 	Who    uint32
-	Name   string // the text beside the end of the line; most lines have none
-	Y      float64
+	Name   string // in the key; most lines of a crowd have none
 	dots   []dot
 }
 

@@ -19,7 +19,6 @@ type gradientMap struct {
 	Scale         string  // the distance that the bar below the picture stands for
 	Bar           float64 // its length in pixels
 	Kept          float64 // share of the squared distances that the picture keeps
-	Far           []farPoint
 	Rows          []mapRow
 }
 
@@ -50,17 +49,6 @@ type mapRow struct {
 // height of a name, and the room for the scale below.
 const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 150.0, 22.0, 40.0
 
-// farPoint is a gradient that is far from the others. Times is its distance as a multiple of the
-// usual distance.
-type farPoint struct {
-	Name  string
-	Times float64
-}
-
-// farTimes is the multiple of the usual distance from which a gradient is far. The noise in a
-// thousand dimensions changes distances by only a few per cent.
-const farTimes = 1.2
-
 // mapOf draws a shape. The fates are those of the verdicts.
 func mapOf(s *shape, at params.RoundID, verdicts []Verdict) *gradientMap {
 	m := &gradientMap{Width: mapWidth, Kept: s.Kept}
@@ -78,12 +66,7 @@ func mapOf(s *shape, at params.RoundID, verdicts []Verdict) *gradientMap {
 		p := mapPoint{X: x, Y: y, Class: classOf(by[who]), Name: fmt.Sprintf("#%d %s", who, short(by[who].Moniker, 12)),
 			Round: fmt.Sprintf("/round/%s/gradient/%d", at, who)}
 		m.Points = append(m.Points, p)
-		if s.Apart[i] > farTimes {
-			m.Far = append(m.Far, farPoint{p.Name, s.Apart[i]})
-		}
-		row := mapRow{Participant: who, X: s.Place[i][0], Y: s.Place[i][1], Norm: s.Norm[i]}
-		row.Angle = s.angle(who)
-		m.Rows = append(m.Rows, row)
+		m.Rows = append(m.Rows, mapRow{who, s.Place[i][0], s.Place[i][1], s.Norm[i], s.angle(who)})
 	}
 	if s.Known {
 		x, y := view.place(s.Delta)

@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"cmp"
-	"context"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -28,7 +27,6 @@ type participantsPage struct {
 type participantRow struct {
 	chainview.Standing
 	Spend query.Spend
-	Spark string // the line of its reputation; "" if the reputation is unknown
 }
 
 // Spent is the spent share of the budget in percent, or negative without a budget.
@@ -89,29 +87,7 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	if b.Rows, b.Pager, err = pageOf(r, rows); err != nil {
 		return content{}, err
 	}
-	if err := s.sparks(r.Context(), b.Rows); err != nil {
-		return content{}, err
-	}
 	return content{"participants", "Participants", b}, nil
-}
-
-// sparks draws the reputation of each row in the last rounds.
-func (s *Server) sparks(ctx context.Context, rows []participantRow) error {
-	status, _, points, err := s.tail.now()
-	if err != nil {
-		return err
-	}
-	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
-	var all []chainview.Standing
-	at := map[uint32]int{}
-	for i, row := range rows {
-		all, at[row.Participant] = append(all, row.Standing), i
-	}
-	c, err := s.reputationChart(ctx, points[max(0, len(points)-drawn):], all)
-	for _, l := range c.Lines {
-		rows[at[l.Who]].Spark = l.Points
-	}
-	return err
 }
 
 // firstConcerns sorts standings by urgency for an operator: suspects, then participants on watch,

@@ -191,10 +191,6 @@ func relate(verdicts []Verdict, s *shape, rule string) {
 		if v.Opposed {
 			v.Why += fmt.Sprintf(" The angle is %.0f degrees.", *s.angle(v.Participant))
 		}
-		if len(s.With[i]) > 0 && (v.Fate == LeftOut || v.WeightNote() != "") {
-			v.Why += fmt.Sprintf(" It moves with %s as independent noise does not.",
-				listed(s.With[i][:min(few, len(s.With[i]))]))
-		}
 	}
 }
 

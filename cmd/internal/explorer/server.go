@@ -78,7 +78,7 @@ type Server struct {
 	written         *latest[[]byte]                      // pages and answers
 	last            *memo.Bounded[string, content]       // the last content of each address, shown while the node does not answer
 	buckets         *memo.Bounded[string, *rate.Limiter] // of requests, by client
-	streams, models *slots                              // of clients to which events and models are being sent
+	streams, models *slots                               // of clients to which events and models are being sent
 	handler         http.Handler
 	ended           chan struct{} // closed when Serve shuts down, which ends the streams
 	node            string        // RPC address in the commands on pages
