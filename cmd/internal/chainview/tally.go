@@ -25,22 +25,35 @@ func (t Tally) MeanWeight() *float64 {
 	return &mean
 }
 
+// Add adds the contribution of a participant to a round.
+func (t *Tally) Add(r *app.Record, participant uint32) {
+	for _, c := range r.Contributions {
+		if c.Participant == participant {
+			t.count(r, c)
+		}
+	}
+}
+
+func (t *Tally) count(r *app.Record, c app.Contribution) {
+	t.Included++
+	if c.Selected {
+		t.Selected++
+	}
+	if c.Opposed {
+		t.Opposed++
+	}
+	if query.Weighs(r.Rule) {
+		t.Weight, t.Weighed = t.Weight+*query.WeightOf(r, c), t.Weighed+1
+	}
+}
+
 // Add adds a round to the tallies of the participants, by index.
 func Add(all []Tally, r *app.Record, people []app.Participant) {
 	all[r.Leader].Led++
 	in := map[uint32]bool{}
 	for _, c := range r.Contributions {
-		t := &all[c.Participant]
-		in[c.Participant], t.Included = true, t.Included+1
-		if c.Selected {
-			t.Selected++
-		}
-		if c.Opposed {
-			t.Opposed++
-		}
-		if query.Weighs(r.Rule) {
-			t.Weight, t.Weighed = t.Weight+*query.WeightOf(r, c), t.Weighed+1
-		}
+		in[c.Participant] = true
+		all[c.Participant].count(r, c)
 	}
 	for _, index := range r.Withheld {
 		all[index].Withheld++

@@ -109,7 +109,8 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		out = append(out, g.rejected(p.Participant)...)
 	}
 	opposed, absent := count{}, count{}
-	joined := p.Participations > uint64(g.includes(p.Participant)) // before the rounds that were read
+	tally := g.tally(p.Participant)
+	joined := p.Participations > uint64(tally.Included) // before the rounds that were read
 	for i := range g.recent {
 		r := &g.recent[i]
 		x := contribution(r, p.Participant)
@@ -118,7 +119,7 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		absent.add(r, x == nil && joined)
 	}
 	opposed.say(say, "points away from Delta")
-	if weight := g.meanWeight(p.Participant); weight != nil && (len(out) > 0 || p.Reputation <= 0) {
+	if weight := tally.MeanWeight(); weight != nil && (len(out) > 0 || p.Reputation <= 0) {
 		say("weight %s on average", query.WeightText(weight))
 	}
 	if p.Reputation <= 0 {
@@ -132,23 +133,6 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		say("left out of round %d: %s", g.Last.Round, explorer.Why(g.Last, p.Participant))
 	}
 	return out
-}
-
-// meanWeight returns the mean weight of a participant's gradients in the read rounds, or nil if their
-// rules give none.
-func (g *Glance) meanWeight(participant uint32) *float64 {
-	mean, n := 0.0, 0
-	for i := range g.recent {
-		r := &g.recent[i]
-		if c := contribution(r, participant); c != nil && query.Weighs(r.Rule) {
-			n++
-			mean += (*query.WeightOf(r, *c) - mean) / float64(n)
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	return &mean
 }
 
 // proven returns the proven offences of a participant.
@@ -177,14 +161,12 @@ func (g *Glance) rejected(participant uint32) (out []string) {
 	return out
 }
 
-// includes returns the number of read rounds with a participant's gradient.
-func (g *Glance) includes(participant uint32) (n int) {
+// tally returns what a participant did in the read rounds.
+func (g *Glance) tally(participant uint32) (t chainview.Tally) {
 	for i := range g.recent {
-		if contribution(&g.recent[i], participant) != nil {
-			n++
-		}
+		t.Add(&g.recent[i], participant)
 	}
-	return n
+	return t
 }
 
 // count counts the rounds with a trouble.
