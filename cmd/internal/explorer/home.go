@@ -9,7 +9,6 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
@@ -28,7 +27,6 @@ type homePage struct {
 	Suspects                []chainview.Standing
 	Alarms, MoreAlarms      int
 	Tally                   *tally
-	Reputations             []bar // of many
 	Rounds                  []Point
 	Names                   map[uint32]string
 	Budget                  float64
@@ -68,9 +66,6 @@ func (s *Server) home(r *http.Request) (content, error) {
 		Unmeasured: s.tail.whyUnmeasured()}
 	b.Condition = s.condition(r.Context(), status, running.Model.Classes, points)
 	b.alarms(all)
-	if b.More > 0 {
-		b.Reputations = reputations(all)
-	}
 	if n := len(points); n > 0 {
 		t := tallyOf(points[n-1], all)
 		b.Tally = &t
@@ -242,37 +237,4 @@ func tallyOf(p Point, all []chainview.Standing) tally {
 	}
 	t.Absent = max(0, t.Absent)
 	return t
-}
-
-// A bar is a range of reputations and the number of participants in it.
-type bar struct {
-	Label string
-	Count int
-	Share float64 // of all active participants
-}
-
-// reputations returns the distribution of the active participants' reputations.
-func reputations(all []chainview.Standing) []bar {
-	bars := []bar{{Label: "0"}, {Label: "below 0.25"}, {Label: "from 0.25"}, {Label: "from 0.5"}, {Label: "from 0.75"},
-		{Label: "1"}}
-	parts := int64(len(bars) - 2)
-	n := 0
-	for _, s := range all {
-		if !s.Active {
-			continue
-		}
-		n++
-		i := 0
-		switch {
-		case s.Reputation >= params.One:
-			i = len(bars) - 1
-		case s.Reputation > 0:
-			i = 1 + int(s.Reputation*parts/params.One)
-		}
-		bars[i].Count++
-	}
-	for i := range bars {
-		bars[i].Share = float64(bars[i].Count) / float64(max(1, n))
-	}
-	return bars
 }
