@@ -27,14 +27,6 @@ type leading struct {
 	Share, Even    float64 // its share of the rounds, and the share if all participants led equally often
 }
 
-func (b electionsPage) tables() []table {
-	t := table{name: "leaders", header: []string{"participant", "led", "failed_to_lead", "share", "even_share"}}
-	for _, l := range b.Leaders {
-		t.add(l.Participant, l.Closed, l.Failed, l.Share, l.Even)
-	}
-	return []table{t}
-}
-
 // elections shows who may lead the open round, who led the last rounds, and how often each led.
 func (s *Server) elections(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()

@@ -95,10 +95,10 @@ func TestParticipantInShares(t *testing.T) {
 	require.Contains(t, page, "17 % of the budget, 3")
 	require.NotContains(t, page, `id="chart-epsilon"`, "the fake's ledger is empty")
 	require.Contains(t, page, `id="chart-reputation"`)
-	w := get(s, "/participant/1/rounds.csv")
+	w := get(s, "/participant/1/reputation.csv")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, 13, strings.Count(w.Body.String(), "\n"))
-	require.Equal(t, http.StatusNotFound, get(s, "/participant/9/rounds.csv").Code)
+	require.Equal(t, http.StatusNotFound, get(s, "/participant/9/reputation.csv").Code)
 }
 
 // TestProvenOffenceIsAnIncident: it comes first, with its evidence, and the round that lost the

@@ -58,23 +58,10 @@ func (f fateRow) Measured() string {
 }
 
 func (b roundPage) tables() []table {
-	fates := table{name: "fates", header: []string{"participant", "fate", "opposed", "leader", "failed_to_lead", "place",
-		"score", "times_last_selected", "weight", "reputation_ppm", "change_ppm"}}
-	for _, v := range b.Verdicts {
-		fates.add(v.Participant, v.Fate, v.Opposed, v.Leader, v.Passed, v.Place, v.Score, v.Times, v.Weight,
-			optional(v.Reputation), optional(v.Change))
-	}
 	if b.Map == nil {
-		return []table{fates}
+		return nil
 	}
-	return []table{fates, b.Map.table()}
-}
-
-func optional(x *int64) any {
-	if x == nil {
-		return ""
-	}
-	return *x
+	return []table{b.Map.table()}
 }
 
 // round shows a closed round, with a verdict on every participant.

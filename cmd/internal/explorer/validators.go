@@ -42,18 +42,6 @@ type validatorsPage struct {
 	Pager         pager
 }
 
-func (b validatorsPage) tables() []table {
-	t := table{name: "validators", header: []string{"participant", "power", "signed", "late", "absent", "last_signed"}}
-	for _, l := range b.Lines {
-		var who any = ""
-		if l.Who != nil {
-			who = l.Who.Index
-		}
-		t.add(who, l.Power, l.Signed, l.Late, l.Absent, l.Last)
-	}
-	return []table{t}
-}
-
 // Up returns the share of blocks that it signed, late or in time, in percent.
 func (l validatorLine) Up() int { return 100 * (l.Signed + l.Late) / max(1, l.Signed+l.Late+l.Absent) }
 
