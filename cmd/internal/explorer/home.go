@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -71,7 +72,8 @@ func (s *Server) home(r *http.Request) (content, error) {
 		b.Tally = &t
 	}
 	b.Last = lastMeasured(points)
-	b.draw(points)
+	b.Accuracy, b.Loss, b.Epsilon = chartsOf(points, b.Budget)
+	b.Rounds = newestFirst(points, lastRounds)
 	if b.Reputation, err = s.reputationChart(r.Context(), thinned(points, drawn), b.Standings); err != nil {
 		return content{}, err
 	}
@@ -113,12 +115,6 @@ func (b *homePage) alarms(all []chainview.Standing) {
 	b.MoreAlarms = b.Alarms - len(b.Suspects)
 }
 
-// draw draws the pictures of the rounds.
-func (b *homePage) draw(points []Point) {
-	b.Accuracy, b.Loss, b.Epsilon = chartsOf(points, b.Budget)
-	b.Rounds = newestFirst(points, lastRounds)
-}
-
 // chartsOf draws accuracy, loss and epsilon by round.
 func chartsOf(points []Point, budget float64) (accuracy, loss, epsilon chart) {
 	const page = "/training"
@@ -151,7 +147,7 @@ func (s *Server) lead(ctx context.Context, status query.Status) (*query.Leader, 
 	switch {
 	case err == nil:
 		return &open, nil
-	case asRefusal(err, &refusal): // the training finished between the two queries
+	case errors.As(err, &refusal): // the training finished between the two queries
 		return nil, nil
 	}
 	return nil, err

@@ -61,7 +61,7 @@ func (b roundPage) tables() []table {
 	if b.Map == nil {
 		return nil
 	}
-	return []table{b.Map.table()}
+	return []table{b.Map.Values}
 }
 
 // round shows a closed round, with a verdict on every participant.

@@ -172,8 +172,6 @@ func (s *source) ledger(ctx context.Context) (people []app.Participant, closed p
 	return people, closed, false, nil
 }
 
-func asRefusal(err error, to **client.Refusal) bool { return errors.As(err, to) }
-
 // absent reports whether an error means that the node answered and does not have the requested
 // data.
 func absent(err error) bool {

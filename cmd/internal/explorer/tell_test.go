@@ -67,8 +67,9 @@ func TestUptime(t *testing.T) {
 	f := newFake(6, "moniker")
 	s := over(t, f, Options{})
 	page := get(s, "/validators").Body.String()
-	require.Equal(t, 3, strings.Count(page, `aria-label="4 signed, 0 late, 0 absent"`))
-	require.Equal(t, 1, strings.Count(page, `aria-label="0 signed, 0 late, 4 absent"`))
+	require.Equal(t, 3, strings.Count(page, `class="n">100 %</td><td data-l="late" class="n zero">0</td><td data-l="absent" `+
+		`class="n zero">0</td>`))
+	require.Equal(t, 1, strings.Count(page, `<td data-l="late" class="n zero">0</td><td data-l="absent" class="n">4</td>`))
 	require.Equal(t, 1, strings.Count(page, `<span class="tag watch">`))
 	require.Contains(t, page, `<span class="tag watch">0 %</span>`)
 	require.Contains(t, page, "25.0 % <small>(10)</small>")

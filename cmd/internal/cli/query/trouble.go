@@ -86,10 +86,7 @@ func (g *Glance) troubles() []Trouble {
 	for _, p := range g.Standings {
 		reputation[p.Participant] = p.Reputation
 		c := contribution(g.Last, p.Participant)
-		refused := slices.ContainsFunc(g.Refused, func(x query.Rejection) bool {
-			return x.Signed && x.Participant == p.Participant
-		})
-		level := trouble(p, c, refused)
+		level := trouble(p, c, len(g.rejected(p.Participant)) > 0)
 		if reasons := g.reasons(p, c); level > 0 && len(reasons) > 0 {
 			out = append(out, Trouble{p.Participant, level, reasons})
 		}

@@ -237,17 +237,13 @@ func (c chain) participants() table {
 	if len(c.Attacks) > 0 {
 		t.Head = slices.Insert(t.Head, 1, "by the manifest")
 	}
-	passed := map[uint32]int{}
-	for _, b := range c.Audit.BadLeaders {
-		passed[b.Participant]++
-	}
 	suspects := c.suspects()
 	order := slices.Clone(c.State.Participants)
 	slices.SortStableFunc(order, func(a, b app.Participant) int {
 		x, y := c.tally(a.Index), c.tally(b.Index)
 		return cmp.Or(cmp.Compare(len(suspects[b.Index]), len(suspects[a.Index])),
 			cmp.Compare(a.Reputation, b.Reputation),
-			cmp.Compare(y.Opposed+y.Absent+passed[b.Index], x.Opposed+x.Absent+passed[a.Index]))
+			cmp.Compare(y.Opposed+y.Absent+y.Missed, x.Opposed+x.Absent+x.Missed))
 	})
 	for i, p := range order {
 		n, looks, name := c.tally(p.Index), "honest", c.name(p.Index)
@@ -264,7 +260,7 @@ func (c chain) participants() table {
 		}
 		row := []string{name, looks, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.Included),
 			strconv.Itoa(n.Selected), query.WeightText(n.MeanWeight()), strconv.Itoa(n.Opposed), strconv.Itoa(n.Absent),
-			strconv.Itoa(n.Led), strconv.Itoa(passed[p.Index]), epsilon, left}
+			strconv.Itoa(n.Led), strconv.Itoa(n.Missed), epsilon, left}
 		if len(c.Attacks) > 0 {
 			row = slices.Insert(row, 1, cmp.Or(c.Attacks[p.Index], "honest"))
 		}

@@ -26,7 +26,7 @@ func TestAttackersComeFirst(t *testing.T) {
 		Gaps: []history.Run{{Participant: 3, First: 7, Last: 7, FromHeight: 16, LastHeight: 16, Count: 1},
 			{Participant: 3, First: 14, Last: 16, FromHeight: 30, LastHeight: 34, Count: 3}},
 		Count: []chainview.Tally{{Included: 20}, {Included: 20}, {Included: 20, Selected: 16,
-			Opposed: 20, Weight: 0.4, Weighed: 20}, {Included: 16, Absent: 4}},
+			Opposed: 20, Missed: 2, Weight: 0.4, Weighed: 20}, {Included: 16, Absent: 4}},
 		State: &app.State{Participants: []app.Participant{{Index: 0, Active: true, Moniker: "zero", Reputation: 1e6},
 			{Index: 1, Active: true, Moniker: "one"}, {Index: 2, Active: true, Moniker: "two"},
 			{Index: 3, Active: true, Moniker: "three", Reputation: 1e6}}},
