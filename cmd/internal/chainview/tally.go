@@ -25,16 +25,8 @@ func (t Tally) MeanWeight() *float64 {
 	return &mean
 }
 
-// Add adds the contribution of a participant to a round.
-func (t *Tally) Add(r *app.Record, participant uint32) {
-	for _, c := range r.Contributions {
-		if c.Participant == participant {
-			t.count(r, c)
-		}
-	}
-}
-
-func (t *Tally) count(r *app.Record, c app.Contribution) {
+// Count counts a gradient of the participant that is included in a round.
+func (t *Tally) Count(r *app.Record, c app.Contribution) {
 	t.Included++
 	if c.Selected {
 		t.Selected++
@@ -53,7 +45,7 @@ func Add(all []Tally, r *app.Record, people []app.Participant) {
 	in := map[uint32]bool{}
 	for _, c := range r.Contributions {
 		in[c.Participant] = true
-		all[c.Participant].count(r, c)
+		all[c.Participant].Count(r, c)
 	}
 	for _, index := range r.Withheld {
 		all[index].Withheld++

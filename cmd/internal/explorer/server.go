@@ -76,7 +76,7 @@ type Server struct {
 	source          *source
 	tail            *tail
 	written         *latest[[]byte]                      // pages and answers
-	last            *memo.Bounded[string, content]       // the last content of each address, shown while the node does not answer
+	last            *memo.Bounded[string, content]       // of each address, shown while the node does not answer
 	buckets         *memo.Bounded[string, *rate.Limiter] // of requests, by client
 	streams, models *slots                               // of clients to which events and models are being sent
 	handler         http.Handler

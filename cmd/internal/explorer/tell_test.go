@@ -67,8 +67,8 @@ func TestUptime(t *testing.T) {
 	f := newFake(6, "moniker")
 	s := over(t, f, Options{})
 	page := get(s, "/validators").Body.String()
-	require.Equal(t, 3, strings.Count(page, `class="n">100 %</td><td data-l="late" class="n zero">0</td><td data-l="absent" `+
-		`class="n zero">0</td>`))
+	require.Equal(t, 3, strings.Count(page, `class="n">100 %</td><td data-l="late" class="n zero">0</td>`+
+		`<td data-l="absent" class="n zero">0</td>`))
 	require.Equal(t, 1, strings.Count(page, `<td data-l="late" class="n zero">0</td><td data-l="absent" class="n">4</td>`))
 	require.Equal(t, 1, strings.Count(page, `<span class="tag watch">`))
 	require.Contains(t, page, `<span class="tag watch">0 %</span>`)
@@ -137,7 +137,8 @@ func TestAFailedLeaderStaysSuspect(t *testing.T) {
 	for t := range points {
 		points[t] = Point{Round: uint64(t), included: []uint32{0, 1}}
 	}
-	for count, alarm := range map[uint32]string{0: chainview.OK, 1: chainview.OK, 2: chainview.Watch, 3: chainview.Watch, 4: chainview.Suspect, 10: chainview.Suspect} {
+	for count, alarm := range map[uint32]string{0: chainview.OK, 1: chainview.OK, 2: chainview.Watch, 3: chainview.Watch,
+		4: chainview.Suspect, 10: chainview.Suspect} {
 		people[1].PassedOver = count
 		all := standings(people, nil, points, 0)
 		require.Equal(t, chainview.OK, all[0].Alarm)

@@ -75,8 +75,8 @@ func TestReputationsBegin(t *testing.T) {
 	s := over(t, newFake(12, "x"), Options{})
 	_, _, points, err := s.tail.now()
 	require.NoError(t, err)
-	c, err := s.reputationChart(t.Context(), points, []chainview.Standing{{Participant: 3, Moniker: "a", Alarm: chainview.Suspect},
-		{Participant: 2, Moniker: "b", Alarm: chainview.Suspect}, {Participant: 1, Alarm: chainview.OK}})
+	c, err := s.reputationChart(t.Context(), points, []chainview.Standing{
+		{Participant: 3, Moniker: "a", Alarm: chainview.Suspect}, {Participant: 2, Moniker: "b", Alarm: chainview.Suspect}, {Participant: 1, Alarm: chainview.OK}})
 	require.NoError(t, err)
 	require.Zero(t, c.Lines[0].dots[0].value, "convicted in the block of round 0")
 	story, err := s.story(t.Context(), params.RoundID{})
@@ -86,6 +86,7 @@ func TestReputationsBegin(t *testing.T) {
 	require.Contains(t, story.Verdicts[3].Why, "is that of a conviction")
 	require.Contains(t, get(s, "/participant/3/reputation.csv").Body.String(), "\n0,0\n")
 	require.Equal(t, 1.0, c.Lines[1].dots[0].value)
-	require.Equal(t, []lineKey{{chainview.Suspect, 0, "#3 a"}, {chainview.Suspect, 1, "#2 b"}}, c.Keys, "their lines look different")
+	require.Equal(t, []lineKey{{chainview.Suspect, 0, "#3 a"}, {chainview.Suspect, 1, "#2 b"}}, c.Keys,
+		"their lines look different")
 	require.Equal(t, []int{0, 1, 0}, []int{c.Lines[0].Look, c.Lines[1].Look, c.Lines[2].Look})
 }

@@ -161,7 +161,9 @@ func (g *Glance) rejected(participant uint32) (out []string) {
 // tally returns what a participant did in the read rounds.
 func (g *Glance) tally(participant uint32) (t chainview.Tally) {
 	for i := range g.recent {
-		t.Add(&g.recent[i], participant)
+		if c := contribution(&g.recent[i], participant); c != nil {
+			t.Count(&g.recent[i], *c)
+		}
 	}
 	return t
 }
