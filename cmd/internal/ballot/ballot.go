@@ -232,9 +232,10 @@ type Decided struct {
 }
 
 // Decide returns the past proposals with their outcomes, which find looks for at heights up to the last.
-// The boundaries are heights at which rounds closed, as far as the caller knows them.
+// The boundaries are the heights at which rounds closed, nil if the caller does not know them.
 func (b *Ballot) Decide(m query.Membership, epochs []query.EpochState, last int64, boundaries []int64,
 	find func(id string, heights []int64) Outcome, timeAt func(height int64) *time.Time) []Decided {
+	known := boundaries != nil
 	for _, e := range epochs {
 		boundaries = append(boundaries, int64(e.Opened)-1)
 	}
@@ -243,7 +244,7 @@ func (b *Ballot) Decide(m query.Membership, epochs []query.EpochState, last int6
 	for _, p := range b.Past {
 		d := Decided{Proposal: p, Approvals: b.Approvals[p.ID], Outcome: find(p.ID, b.Heights(p, last, boundaries))}
 		switch {
-		case d.Outcome.State == Dropped && len(d.Approvals) >= m.Threshold:
+		case d.Outcome.State == Dropped && !known && len(d.Approvals) >= m.Threshold:
 			d.Outcome.State = Unknown // a later round boundary may have enacted it
 		case d.Outcome.State == Dropped:
 			d.Outcome.Why = p.WhyDropped(m, epochs)

@@ -130,7 +130,7 @@ func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership)
 	if err != nil {
 		return nil, err
 	}
-	var boundaries []int64 // heights at which rounds closed
+	boundaries := []int64{} // heights at which rounds closed
 	for height := range s.closedAt() {
 		boundaries = append(boundaries, int64(height))
 	}

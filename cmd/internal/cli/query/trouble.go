@@ -220,8 +220,8 @@ func (g *Glance) against() (out []string) {
 
 // trouble ranks the trouble of a participant: 3 for a proven offence; 2 for a reputation below a
 // half, a gradient that opposed Delta or was rejected, or missed turns as leader that make it a
-// suspect; 1 for fewer missed turns that are watched, or a gradient that
-// was left out or is missing; and 0 for none.
+// suspect; 1 for fewer missed turns that are watched, or a gradient that was left out or is missing;
+// and 0 for none.
 func trouble(p query.Standing, c *app.Contribution, refused bool) int {
 	alarm, _ := chainview.Leads(int(p.PassedOver))
 	switch {
