@@ -131,8 +131,8 @@ func Find(all []Setting, key string) (Setting, error) {
 		for i, s := range all {
 			known[i] = s.Key
 		}
-		return Setting{}, configError{fmt.Errorf("there is no key %q%s in app.toml or config.toml (spdl config get lists them)",
-			key, spelling.Suggest(key, known))}
+		return Setting{}, configError{fmt.Errorf("there is no key %q%s in app.toml or config.toml (spdl config get lists "+
+			"them)", key, spelling.Suggest(key, known))}
 	}
 	return all[i], nil
 }

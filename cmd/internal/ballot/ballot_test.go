@@ -61,8 +61,8 @@ func TestCount(t *testing.T) {
 	require.EqualValues(t, 9, b.last["ab"], "the chain may have ended it there")
 }
 
-// TestDecide: a proposal that was found nowhere is dropped where all round boundaries are known. Where they are not, one
-// with enough approvals may have been enacted at another.
+// TestDecide: a proposal that was found nowhere is dropped where all round boundaries are known. Where they are not,
+// one with enough approvals may have been enacted at another.
 func TestDecide(t *testing.T) {
 	b := &Ballot{Past: []Proposal{{ID: "ab", Height: 3}}, Approvals: map[string][]uint32{"ab": {0, 1}}}
 	decide := func(threshold int, boundaries []int64) string {

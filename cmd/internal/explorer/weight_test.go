@@ -76,7 +76,8 @@ func TestReputationsBegin(t *testing.T) {
 	_, _, points, err := s.tail.now()
 	require.NoError(t, err)
 	c, err := s.reputationChart(t.Context(), points, []chainview.Standing{
-		{Participant: 3, Moniker: "a", Alarm: chainview.Suspect}, {Participant: 2, Moniker: "b", Alarm: chainview.Suspect}, {Participant: 1, Alarm: chainview.OK}})
+		{Participant: 3, Moniker: "a", Alarm: chainview.Suspect}, {Participant: 2, Moniker: "b", Alarm: chainview.Suspect},
+		{Participant: 1, Alarm: chainview.OK}})
 	require.NoError(t, err)
 	require.Zero(t, c.Lines[0].dots[0].value, "convicted in the block of round 0")
 	story, err := s.story(t.Context(), params.RoundID{})

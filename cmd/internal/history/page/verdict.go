@@ -56,8 +56,7 @@ func plural(n uint32) string {
 // overrun reports whether the manifest of a localnet names more attackers than the rule withstands.
 func (c chain) overrun() bool { return len(c.Attacks) > int(c.Params.Rule.Byzantine) }
 
-// suspects returns for each participant that looks like an attacker over the whole history the
-// reasons.
+// suspects returns the reasons for each participant that looks like an attacker over the whole history.
 func (c chain) suspects() map[uint32][]string {
 	offences := map[uint32]int{}
 	for _, o := range c.Audit.Offences {
