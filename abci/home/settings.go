@@ -127,8 +127,12 @@ func appendSettings(all []Setting, file, section string, value reflect.Value) []
 func Find(all []Setting, key string) (Setting, error) {
 	i := slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })
 	if i < 0 {
-		return Setting{}, configError{fmt.Errorf("there is no key %q in app.toml or config.toml (spdl config get lists them)",
-			key)}
+		known := make([]string, len(all))
+		for i, s := range all {
+			known[i] = s.Key
+		}
+		return Setting{}, configError{fmt.Errorf("there is no key %q%s in app.toml or config.toml (spdl config get lists "+
+			"them)", key, spelling.Suggest(key, known))}
 	}
 	return all[i], nil
 }

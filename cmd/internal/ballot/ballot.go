@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
 	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
@@ -17,6 +18,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -219,6 +221,61 @@ func (b *Ballot) Heights(p Proposal, last int64, boundaries []int64) []int64 {
 	}
 	slices.Sort(heights)
 	return slices.DeleteFunc(slices.Compact(heights), func(height int64) bool { return height > last })
+}
+
+// Decided is a proposal that no longer waits, with its outcome.
+type Decided struct {
+	Proposal
+	Approvals []uint32   `json:"approvals,omitempty"`
+	Outcome   Outcome    `json:"outcome"`
+	Time      *time.Time `json:"time,omitempty"` // of the block at Outcome.At; nil if it is unknown
+}
+
+// Decide returns the past proposals with their outcomes, which find looks for at heights up to the last.
+// The boundaries are the heights at which rounds closed, nil if the caller does not know them.
+func (b *Ballot) Decide(m query.Membership, epochs []query.EpochState, last int64, boundaries []int64,
+	find func(id string, heights []int64) Outcome, timeAt func(height int64) *time.Time) []Decided {
+	known := boundaries != nil
+	for _, e := range epochs {
+		boundaries = append(boundaries, int64(e.Opened)-1)
+	}
+	slices.Sort(boundaries)
+	all := []Decided{}
+	for _, p := range b.Past {
+		d := Decided{Proposal: p, Approvals: b.Approvals[p.ID], Outcome: find(p.ID, b.Heights(p, last, boundaries))}
+		switch {
+		case d.Outcome.State == Dropped && !known && len(d.Approvals) >= m.Threshold:
+			d.Outcome.State = Unknown // a later round boundary may have enacted it
+		case d.Outcome.State == Dropped:
+			d.Outcome.Why = p.WhyDropped(m, epochs)
+		case d.Outcome.At > 0:
+			d.Time = timeAt(d.Outcome.At)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// Open is a proposal that waits, with its effect.
+type Open struct {
+	query.Proposal
+	query.Effect
+	Unknown string     `json:"effect_unknown,omitempty"` // why the effect is unknown
+	Time    *time.Time `json:"time,omitempty"`           // of the block at Height; null if the node does not have it
+}
+
+// Opened returns the proposals that wait, with their effects on the running parameters.
+func Opened(m query.Membership, running params.Params) []Open {
+	out := []Open{}
+	for _, p := range m.Proposals {
+		x := Open{Proposal: p}
+		var err error
+		if x.Effect, err = m.Effect(p, running); err != nil {
+			x.Unknown = err.Error()
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // WhyDropped returns the reason why a boundary dropped a proposal: another proposal opened its epoch,

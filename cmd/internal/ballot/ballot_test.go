@@ -60,3 +60,22 @@ func TestCount(t *testing.T) {
 	require.Equal(t, []uint32{1}, b.Approvals["ab"])
 	require.EqualValues(t, 9, b.last["ab"], "the chain may have ended it there")
 }
+
+// TestDecide: a proposal that was found nowhere is dropped where all round boundaries are known. Where they are not,
+// one with enough approvals may have been enacted at another.
+func TestDecide(t *testing.T) {
+	b := &Ballot{Past: []Proposal{{ID: "ab", Height: 3}}, Approvals: map[string][]uint32{"ab": {0, 1}}}
+	decide := func(threshold int, boundaries []int64) string {
+		all := b.Decide(query.Membership{Threshold: threshold}, []query.EpochState{{Opened: 9}}, 20, boundaries,
+			func(_ string, heights []int64) Outcome {
+				require.Contains(t, heights, int64(8), "the block before an epoch")
+				return Outcome{State: Dropped}
+			}, nil)
+		require.Len(t, all, 1)
+		require.Equal(t, []uint32{0, 1}, all[0].Approvals)
+		return all[0].Outcome.State
+	}
+	require.Equal(t, Unknown, decide(2, nil))
+	require.Equal(t, Dropped, decide(3, nil))
+	require.Equal(t, Dropped, decide(2, []int64{5}))
+}

@@ -160,7 +160,7 @@ func TestPlanWrongUse(t *testing.T) {
 		"--noise-multiplier -1":            "--noise-multiplier is -1, want above 0",
 		"--epsilon 1 --accountant analytic --sampling-rate .1": "accountant analytic needs sampling rate 1, " +
 			"not 0.1",
-		"--epsilon 1 --accountant gdp":     `accountant "gdp" (did you mean rdp?), want one of [rdp pld analytic lemma1]`,
+		"--epsilon 1 --accountant gdp":     `accountant "gdp", want one of [rdp pld analytic lemma1]`,
 		"--epsilon 1 --delta 2":            "delta 2, want",
 		"--epsilon 1 -f 2":                 "2 Byzantine of 4 participants",
 		"--epsilon 1 -n 0":                 "preset for 0 participants",
@@ -170,7 +170,7 @@ func TestPlanWrongUse(t *testing.T) {
 		"--batch 5 --sampling-rate .1":     "--sampling-rate and --batch: one of them",
 		"--epsilon 1 --sampling-rate 0":    "sampling rate 0 and batch 0",
 		"--epsilon 1 --examples 0":         "0 samples",
-		"--preset paper": `preset "paper" (did you mean paper-lemma1?) has mechanism "prototype", which no epsilon ` +
+		"--preset paper": `preset "paper" has mechanism "prototype", which no epsilon ` +
 			`describes: ` +
 			`plan one of default, pixels, mlp, paper-lemma1`,
 		"--params p.json --preset default": "--params with --preset",

@@ -57,6 +57,15 @@ func (s *source) times(ctx context.Context, from, until uint64) map[uint64]time.
 	return out
 }
 
+// timeAt returns the time of the block at a height, nil if the node does not keep it.
+func (s *source) timeAt(ctx context.Context, height uint64) *time.Time {
+	at, ok := s.times(ctx, height, height)[height]
+	if !ok {
+		return nil
+	}
+	return &at
+}
+
 // metas returns the block metadata of a range of heights, lowest first. If a request fails, it
 // returns the metadata read so far, with the error.
 func (s *source) metas(ctx context.Context, from, until int64) (out []*cmttypes.BlockMeta, err error) {

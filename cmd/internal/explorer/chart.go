@@ -2,10 +2,11 @@ package explorer
 
 import (
 	"fmt"
-	"github.com/spdl/spdl/privacy/accountant"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // A chart is a line chart of one quantity by round. Its y axis ends at a round number or a given
@@ -36,8 +37,7 @@ type line struct {
 	Class  string // the CSS class of the participant's alarm
 	Look   int    // named lines have colours and dashes of their own, from 0 on
 	Who    uint32
-	Name   string // the text beside the end of the line; most lines have none
-	Y      float64
+	Name   string // in the key; most lines of a crowd have none
 	dots   []dot
 }
 
@@ -100,7 +100,10 @@ func (c *chart) one(from, until uint64, top float64) {
 	if c.Unit == "%" {
 		c.base = shareBelow(lowest)
 	}
-	c.draw(from, until, top)
+	c.axes(from, until, top)
+	c.Points = c.polyline(c.dots)
+	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", c.across(c.dots[0].round), frameBottom, c.Points,
+		c.across(c.dots[len(c.dots)-1].round))
 	if c.Unit == spentUnit && bound > 0 {
 		c.Bound = &tick{c.up(bound), "budget " + c.label(bound)}
 	}
@@ -112,16 +115,8 @@ func (c *chart) one(from, until uint64, top float64) {
 	}
 }
 
-// draw sets the line and the axes. The x axis has all rounds from one to another, so that charts of
-// the same rounds have the same axis, whichever of them have a value.
-func (c *chart) draw(from, until uint64, top float64) {
-	c.axes(from, until, top)
-	c.Points = c.polyline(c.dots)
-	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", c.across(c.dots[0].round), frameBottom, c.Points,
-		c.across(c.dots[len(c.dots)-1].round))
-}
-
-// axes sets the frame and its marks.
+// axes sets the frame and its marks. The x axis has all rounds from one to another, so that charts of the
+// same rounds have the same axis, whichever of them have a value.
 func (c *chart) axes(from, until uint64, top float64) {
 	c.from, c.until, c.top = from, until, top
 	for k := range 5 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A table is the data of a chart or a list, as a CSV file at the address of its page. It holds
+// A table is the data of a picture, as a CSV file at the address of its page. It holds
 // numbers, and words of the explorer. It holds no text of the chain, because a spreadsheet might
 // take such a text for a formula.
 type table struct {
@@ -26,8 +26,6 @@ func (t *table) add(values ...any) {
 			if x != nil {
 				row[i] = fmt.Sprint(*x)
 			}
-		case []uint32:
-			row[i] = strings.Trim(fmt.Sprint(x), "[]")
 		default:
 			row[i] = fmt.Sprint(v)
 		}
@@ -41,10 +39,8 @@ type tabled interface{ tables() []table }
 // csvPages maps the pattern of the tables' addresses to the page whose tables are served there.
 func (s *Server) csvPages() map[string]func(*http.Request) (content, error) {
 	return map[string]func(*http.Request) (content, error){
-		"/training/{file}": s.home, "/rounds/{file}": s.rounds, "/round/{epoch}/{round}/{file}": s.round,
-		"/participant/{index}/{file}": s.participant, "/elections/{file}": s.elections,
-		"/validators/{file}": s.validators, "/model/{file}": s.model,
-		"/params/{file}": s.paramsPage,
+		"/training/{file}": s.home, "/round/{epoch}/{round}/{file}": s.round, "/participant/{index}/{file}": s.participant,
+		"/model/{file}": s.model,
 	}
 }
 

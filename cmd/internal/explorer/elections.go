@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 
 	"github.com/spdl/spdl/app/params"
 )
@@ -21,17 +22,9 @@ type electionsPage struct {
 
 // leading counts the turns of a participant as leader.
 type leading struct {
-	Standing
+	chainview.Standing
 	Closed, Failed int     // turns
 	Share, Even    float64 // its share of the rounds, and the share if all participants led equally often
-}
-
-func (b electionsPage) tables() []table {
-	t := table{name: "leaders", header: []string{"participant", "led", "failed_to_lead", "share", "even_share"}}
-	for _, l := range b.Leaders {
-		t.add(l.Participant, l.Closed, l.Failed, l.Share, l.Even)
-	}
-	return []table{t}
 }
 
 // elections shows who may lead the open round, who led the last rounds, and how often each led.
@@ -64,7 +57,7 @@ func (s *Server) elections(r *http.Request) (content, error) {
 }
 
 // leadingOf counts the turns of the participants that are active or had one.
-func leadingOf(points []Point, all []Standing) []leading {
+func leadingOf(points []Point, all []chainview.Standing) []leading {
 	led, failed := map[uint32]int{}, map[uint32]int{}
 	for _, p := range points {
 		led[p.Leader]++

@@ -16,12 +16,12 @@ const (
 // events streams "status", "round", "measured" and "node" as Server-Sent Events.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	name := clientOf(r.RemoteAddr)
-	if !s.clients.enter(name) {
+	if !s.streams.enter(name) {
 		w.Header().Set("Retry-After", "10")
 		s.refuse(w, r, http.StatusServiceUnavailable, "too many streams")
 		return
 	}
-	defer s.clients.leave(name)
+	defer s.streams.leave(name)
 	feed, end := s.tail.read()
 	defer end()
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -37,7 +37,7 @@ func (f Figure) HTML() (template.HTML, error) {
 	from, until, highest := uint64(math.MaxUint64), uint64(0), 0.0
 	lines := make([]line, len(f.Curves))
 	for i, curve := range f.Curves {
-		lines[i].Class = curve.Alarm
+		lines[i].Class, lines[i].Name = curve.Alarm, curve.Name
 		for k, y := range curve.Values {
 			if finite(y) != nil {
 				lines[i].dots = append(lines[i].dots, dot{curve.Rounds[k], y})
@@ -53,24 +53,26 @@ func (f Figure) HTML() (template.HTML, error) {
 			c.one(from, until, f.Top)
 		}
 	default:
-		c.many(f.Curves, lines, from, until, max(f.Top, highest))
+		c.many(lines, from, until, max(f.Top, highest))
 	}
 	var b bytes.Buffer
 	err := templates["home"].ExecuteTemplate(&b, "chart", c)
 	return template.HTML(b.String()), err
 }
 
-// many draws lines, and a key of their names. Lines with one alarm differ in dashes.
-func (c *chart) many(curves []Curve, lines []line, from, until uint64, top float64) {
+// many draws lines, and a key of those with a name. Named lines with one alarm differ in dashes.
+func (c *chart) many(lines []line, from, until uint64, top float64) {
 	c.axes(from, until, top)
 	same := map[string]int{}
-	for i, l := range lines {
+	for _, l := range lines {
 		if len(l.dots) == 0 {
 			continue
 		}
-		l.Look, same[l.Class] = same[l.Class]%4, same[l.Class]+1
+		if l.Name != "" {
+			l.Look, same[l.Class] = same[l.Class]%4, same[l.Class]+1
+			c.Keys = append(c.Keys, lineKey{l.Class, l.Look, l.Name})
+		}
 		l.Points = c.polyline(l.dots)
 		c.Lines = append(c.Lines, l)
-		c.Keys = append(c.Keys, lineKey{l.Class, l.Look, curves[i].Name})
 	}
 }

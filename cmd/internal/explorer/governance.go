@@ -16,9 +16,7 @@ import (
 
 // openProposal is a proposal that waits for votes.
 type openProposal struct {
-	query.Proposal
-	query.Effect
-	Unknown string // why the effect is unknown
+	ballot.Open
 	Title   string
 	For     []person // active participants that approved it
 	Silent  []person // active participants that have not approved it, up to a max number
@@ -28,10 +26,8 @@ type openProposal struct {
 
 // pastProposal is a proposal that no longer waits.
 type pastProposal struct {
-	ballot.Proposal
-	For     []person
-	Outcome ballot.Outcome
-	Time    time.Time // of the block at Outcome.At, zero if it is unknown
+	ballot.Decided
+	For []person
 }
 
 // governancePage holds the proposals that wait, the outcomes of earlier ones, and the upgrades.
@@ -79,20 +75,17 @@ func (s *Server) open(ctx context.Context) (all []openProposal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range members.Proposals {
-		open := openOf(p, members)
-		if open.Effect, err = members.Effect(p, running); err != nil {
-			open.Unknown = short(err.Error(), 300)
-		}
-		all = append(all, open)
+	for _, p := range ballot.Opened(members, running) {
+		p.Unknown = short(p.Unknown, 300)
+		all = append(all, openOf(p, members))
 	}
 	return all, nil
 }
 
 // openOf returns a waiting proposal with its votes. Approvals of participants that have left do not
 // count.
-func openOf(p query.Proposal, m query.Membership) openProposal {
-	out := openProposal{Proposal: p, Needed: m.Threshold}
+func openOf(p ballot.Open, m query.Membership) openProposal {
+	out := openProposal{Open: p, Needed: m.Threshold}
 	for _, q := range m.Members {
 		if q.Active && slices.Contains(p.Approvals, q.Index) {
 			out.For = append(out.For, person{q.Index, q.Moniker})
@@ -137,28 +130,19 @@ func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership)
 	if err != nil {
 		return nil, err
 	}
-	var boundaries []int64 // heights at which rounds closed or epochs began
+	boundaries := []int64{} // heights at which rounds closed
 	for height := range s.closedAt() {
 		boundaries = append(boundaries, int64(height))
 	}
-	for _, e := range epochs {
-		boundaries = append(boundaries, int64(e.Opened)-1)
-	}
-	slices.Sort(boundaries)
 	var all []pastProposal
-	for _, p := range b.Past {
-		past := pastProposal{Proposal: p}
+	for _, d := range b.Decide(m, epochs, int64(status.Height), boundaries,
+		func(id string, heights []int64) ballot.Outcome { return *s.source.outcomeOf(ctx, id, heights) },
+		func(height int64) *time.Time { return s.source.timeAt(ctx, uint64(height)) }) {
+		past := pastProposal{Decided: d}
 		for _, q := range m.Members {
-			if slices.Contains(b.Approvals[p.ID], q.Index) {
+			if slices.Contains(d.Approvals, q.Index) {
 				past.For = append(past.For, person{q.Index, q.Moniker})
 			}
-		}
-		past.Outcome = *s.source.outcomeOf(ctx, p.ID, b.Heights(p, int64(status.Height), boundaries))
-		if past.Outcome.State == ballot.Dropped {
-			past.Outcome.Why = p.WhyDropped(m, epochs)
-		}
-		if at := uint64(past.Outcome.At); at > 0 {
-			past.Time = s.source.times(ctx, at, at)[at]
 		}
 		all = append(all, past)
 	}

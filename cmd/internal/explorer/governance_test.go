@@ -22,7 +22,7 @@ import (
 func TestVotes(t *testing.T) {
 	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Moniker: "alice", Active: true},
 		{Index: 1, Moniker: "bob"}, {Index: 2, Moniker: "carol", Active: true}}}
-	p := openOf(query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}, m)
+	p := openOf(ballot.Open{Proposal: query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}}, m)
 	require.Equal(t, []person{{2, "carol"}}, p.For)
 	require.Equal(t, []person{{0, "alice"}}, p.Silent)
 	require.Equal(t, 2, p.Missing)

@@ -48,7 +48,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case !home.IsOwnHost(r.Host, s.options.Hosts):
 			s.refuse(w, r, http.StatusMisdirectedRequest, "this name is not served here: list it in api.hosts of app.toml, "+
 				"or in --hosts")
-		case !s.clients.allow(clientOf(r.RemoteAddr)):
+		case !s.allow(clientOf(r.RemoteAddr)):
 			h.Set("Retry-After", "1")
 			s.refuse(w, r, http.StatusTooManyRequests, "too many requests")
 		default:

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // The max numbers of rounds in the chart of reputations, of rounds in the list, and of blocks.
@@ -21,13 +22,12 @@ type homePage struct {
 	Lead                    *query.Leader // nil if no round is open
 	Last                    *Point
 	Accuracy, Loss, Epsilon chart
-	Reputation              chart      // of the first standings, a line each
-	Standings               []Standing // the first standings
-	People, More            int        // number of all participants, and of those not shown
-	Suspects                []Standing
+	Reputation              chart                // of the first standings, a line each
+	Standings               []chainview.Standing // the first standings
+	People, More            int                  // number of all participants, and of those not shown
+	Suspects                []chainview.Standing
 	Alarms, MoreAlarms      int
 	Tally                   *tally
-	Reputations             []bar // of many
 	Rounds                  []Point
 	Names                   map[uint32]string
 	Budget                  float64
@@ -67,15 +67,13 @@ func (s *Server) home(r *http.Request) (content, error) {
 		Unmeasured: s.tail.whyUnmeasured()}
 	b.Condition = s.condition(r.Context(), status, running.Model.Classes, points)
 	b.alarms(all)
-	if b.More > 0 {
-		b.Reputations = reputations(all)
-	}
 	if n := len(points); n > 0 {
 		t := tallyOf(points[n-1], all)
 		b.Tally = &t
 	}
 	b.Last = lastMeasured(points)
-	b.draw(points)
+	b.Accuracy, b.Loss, b.Epsilon = chartsOf(points, b.Budget)
+	b.Rounds = newestFirst(points, lastRounds)
 	if b.Reputation, err = s.reputationChart(r.Context(), thinned(points, drawn), b.Standings); err != nil {
 		return content{}, err
 	}
@@ -105,22 +103,16 @@ func (s *Server) lastBlocks(ctx context.Context, status query.Status) (lines []b
 }
 
 // alarms sets the names of the participants, and which of them are suspect.
-func (b *homePage) alarms(all []Standing) {
+func (b *homePage) alarms(all []chainview.Standing) {
 	for _, st := range all {
 		b.Names[st.Participant] = st.Moniker
-		if st.Alarm == Suspect {
+		if st.Alarm == chainview.Suspect {
 			b.Alarms++
 			b.Suspects = append(b.Suspects, st)
 		}
 	}
 	b.Suspects = b.Suspects[:min(few, len(b.Suspects))]
 	b.MoreAlarms = b.Alarms - len(b.Suspects)
-}
-
-// draw draws the pictures of the rounds.
-func (b *homePage) draw(points []Point) {
-	b.Accuracy, b.Loss, b.Epsilon = chartsOf(points, b.Budget)
-	b.Rounds = newestFirst(points, lastRounds)
 }
 
 // chartsOf draws accuracy, loss and epsilon by round.
@@ -155,7 +147,7 @@ func (s *Server) lead(ctx context.Context, status query.Status) (*query.Leader, 
 	switch {
 	case err == nil:
 		return &open, nil
-	case asRefusal(err, &refusal): // the training finished between the two queries
+	case errors.As(err, &refusal): // the training finished between the two queries
 		return nil, nil
 	}
 	return nil, err
@@ -217,7 +209,7 @@ type tally struct {
 }
 
 // tallyOf counts a round's fates. Opposed gradients are also counted as selected or left out.
-func tallyOf(p Point, all []Standing) tally {
+func tallyOf(p Point, all []chainview.Standing) tally {
 	t := tally{Epoch: p.Epoch, Round: p.Round, Selected: p.Included - len(p.LeftOut), LeftOut: len(p.LeftOut),
 		Opposed: len(p.Opposed), Refused: len(p.Refused), Absent: -len(p.Refused),
 		Offences: len(p.Offenders)}
@@ -241,37 +233,4 @@ func tallyOf(p Point, all []Standing) tally {
 	}
 	t.Absent = max(0, t.Absent)
 	return t
-}
-
-// A bar is a range of reputations and the number of participants in it.
-type bar struct {
-	Label string
-	Count int
-	Share float64 // of all active participants
-}
-
-// reputations returns the distribution of the active participants' reputations.
-func reputations(all []Standing) []bar {
-	bars := []bar{{Label: "0"}, {Label: "below 0.25"}, {Label: "from 0.25"}, {Label: "from 0.5"}, {Label: "from 0.75"},
-		{Label: "1"}}
-	parts := int64(len(bars) - 2)
-	n := 0
-	for _, s := range all {
-		if !s.Active {
-			continue
-		}
-		n++
-		i := 0
-		switch {
-		case s.Reputation >= params.One:
-			i = len(bars) - 1
-		case s.Reputation > 0:
-			i = 1 + int(s.Reputation*parts/params.One)
-		}
-		bars[i].Count++
-	}
-	for i := range bars {
-		bars[i].Share = float64(bars[i].Count) / float64(max(1, n))
-	}
-	return bars
 }

@@ -9,9 +9,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/spdl/spdl/internal/stage"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
+
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // everyPage is every page, and every JSON answer, that shows text of the chain.

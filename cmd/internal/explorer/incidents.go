@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // An incident is one kind of trouble with a participant in some rounds, reported once.
@@ -58,9 +59,6 @@ func proven(offences []app.Offence) (out []incident) {
 	return out
 }
 
-// apart is the number of rounds without the same trouble after which it counts as a new incident.
-const apart = 5
-
 // incidents collects the incidents of one participant, oldest first.
 type incidents struct {
 	all  []incident
@@ -70,7 +68,7 @@ type incidents struct {
 // add adds a round with trouble of a class: to the last incident of the class, or as a new incident.
 func (x *incidents) add(r result, class, tag, reason string) {
 	at, ok := x.last[class]
-	if !ok || r.Round-x.all[at].Last > apart && class != LeftOut {
+	if !ok || r.Round-x.all[at].Last > chainview.Apart && class != LeftOut {
 		at = len(x.all)
 		x.last[class] = at
 		x.all = append(x.all, incident{Class: class, Tag: tag, First: r.Round, Epoch: r.Epoch})
@@ -105,7 +103,7 @@ func incidentsOf(results []result) []incident {
 			x.add(r, LeftOut, "– left out", "")
 		}
 		if v.Passed {
-			x.add(r, Watch, "↷ failed to lead", r.Turn)
+			x.add(r, chainview.Watch, "↷ failed to lead", r.Turn)
 		}
 	}
 	for i := range x.all {

@@ -86,32 +86,6 @@ func TestIncidentsOfOneKind(t *testing.T) {
 	require.Equal(t, "this node rejected its gradient (norm): norm 412; the noise alone makes at least 3950", all[2].What)
 }
 
-// TestNothingAgainstIt: only of who has no count at all.
-func TestNothingAgainstIt(t *testing.T) {
-	for want, s := range map[string]Standing{
-		"nothing against it":           {Active: true, Rounds: 9, Included: 9, Led: 2},
-		"failed to lead 4 times":       {Active: true, Rounds: 9, Included: 9, Passed: 1, PassedInAll: 4},
-		"opposed once; absent 2 times": {Active: true, Rounds: 9, Included: 7, Opposed: 1},
-		"left out 3 times":             {Rounds: 20, Included: 4, LeftOut: 3},
-		"rejected once":                {Active: true, Rounds: 9, Included: 8, Refused: 1},
-		"reputation 0; opposed to Delta in 9 of 20": {Opposed: 9, Reasons: []string{"reputation 0",
-			"opposed to Delta in 9 of 20"}},
-	} {
-		require.Equal(t, want, s.Against())
-	}
-}
-
-// TestALeaderThatAlwaysFailsIsWatched: although the chain's count is still small.
-func TestALeaderThatAlwaysFailsIsWatched(t *testing.T) {
-	s := Standing{Active: true, Reputation: params.One, Rounds: 30, Included: 30, Passed: 3, PassedOver: 1}
-	s.judge(nil)
-	require.Equal(t, Watch, s.Alarm)
-	require.Equal(t, "failed to lead in 3 of its 3 turns", s.Against())
-	s = Standing{Active: true, Reputation: params.One, Rounds: 30, Included: 30, Passed: 2, Led: 5}
-	s.judge(nil)
-	require.Equal(t, OK, s.Alarm)
-}
-
 // TestParticipantInShares: rounds led and epsilon are said as shares, and a chart that would be empty
 // is left out.
 func TestParticipantInShares(t *testing.T) {
@@ -121,10 +95,10 @@ func TestParticipantInShares(t *testing.T) {
 	require.Contains(t, page, "17 % of the budget, 3")
 	require.NotContains(t, page, `id="chart-epsilon"`, "the fake's ledger is empty")
 	require.Contains(t, page, `id="chart-reputation"`)
-	w := get(s, "/participant/1/rounds.csv")
+	w := get(s, "/participant/1/reputation.csv")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, 13, strings.Count(w.Body.String(), "\n"))
-	require.Equal(t, http.StatusNotFound, get(s, "/participant/9/rounds.csv").Code)
+	require.Equal(t, http.StatusNotFound, get(s, "/participant/9/reputation.csv").Code)
 }
 
 // TestProvenOffenceIsAnIncident: it comes first, with its evidence, and the round that lost the

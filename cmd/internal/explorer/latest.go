@@ -25,22 +25,17 @@ func newLatest[V any](max int, weigh func(V) int) *latest[V] {
 // older look gets the newer value. If the client whose request computes the value disconnects,
 // another request computes it.
 func (l *latest[V]) get(ctx context.Context, look uint64, name string, compute func() (V, error)) (V, error) {
-	l.begin(look)
+	l.mu.Lock()
+	if look > l.look { // drop the values of earlier looks
+		l.look = look
+		l.values.Clear()
+	}
+	l.mu.Unlock()
 	for {
 		value, err := l.values.Get(name, compute)
 		if !errors.Is(err, context.Canceled) || ctx.Err() != nil {
 			return value, err
 		}
-	}
-}
-
-// begin drops the values of earlier looks.
-func (l *latest[V]) begin(look uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if look > l.look {
-		l.look = look
-		l.values.Clear()
 	}
 }
 

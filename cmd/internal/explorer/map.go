@@ -19,8 +19,7 @@ type gradientMap struct {
 	Scale         string  // the distance that the bar below the picture stands for
 	Bar           float64 // its length in pixels
 	Kept          float64 // share of the squared distances that the picture keeps
-	Far           []farPoint
-	Rows          []mapRow
+	Values        table   // the gradients in numbers, lengths in grid steps
 }
 
 // mapPoint is a gradient, or Delta, in pixels.
@@ -39,31 +38,14 @@ func (p mapPoint) Sign() string { return signs[p.Class] }
 // Below reports whether the name is not beside the point.
 func (p mapPoint) Below() bool { return p.NameY > p.Y+4 }
 
-// mapRow is a gradient in numbers.
-type mapRow struct {
-	Participant uint32
-	X, Y, Norm  float64 // in grid steps
-	Angle       *float64
-}
-
 // The width of the picture, its largest height, the margin, the room for names on the right, the
 // height of a name, and the room for the scale below.
 const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 150.0, 22.0, 40.0
 
-// farPoint is a gradient that is far from the others. Times is its distance as a multiple of the
-// usual distance.
-type farPoint struct {
-	Name  string
-	Times float64
-}
-
-// farTimes is the multiple of the usual distance from which a gradient is far. The noise in a
-// thousand dimensions changes distances by only a few per cent.
-const farTimes = 1.2
-
 // mapOf draws a shape. The fates are those of the verdicts.
 func mapOf(s *shape, at params.RoundID, verdicts []Verdict) *gradientMap {
-	m := &gradientMap{Width: mapWidth, Kept: s.Kept}
+	m := &gradientMap{Width: mapWidth, Kept: s.Kept, Values: table{name: "map",
+		header: []string{"participant", "x", "y", "norm", "degrees_to_delta"}}}
 	by := map[uint32]Verdict{}
 	for _, v := range verdicts {
 		by[v.Participant] = v
@@ -78,12 +60,7 @@ func mapOf(s *shape, at params.RoundID, verdicts []Verdict) *gradientMap {
 		p := mapPoint{X: x, Y: y, Class: classOf(by[who]), Name: fmt.Sprintf("#%d %s", who, short(by[who].Moniker, 12)),
 			Round: fmt.Sprintf("/round/%s/gradient/%d", at, who)}
 		m.Points = append(m.Points, p)
-		if s.Apart[i] > farTimes {
-			m.Far = append(m.Far, farPoint{p.Name, s.Apart[i]})
-		}
-		row := mapRow{Participant: who, X: s.Place[i][0], Y: s.Place[i][1], Norm: s.Norm[i]}
-		row.Angle = s.angle(who)
-		m.Rows = append(m.Rows, row)
+		m.Values.add(who, s.Place[i][0], s.Place[i][1], s.Norm[i], s.angle(who))
 	}
 	if s.Known {
 		x, y := view.place(s.Delta)
@@ -178,11 +155,3 @@ func spread(points []mapPoint) (lowest float64) {
 
 // Foot is the vertical position of the bar of the scale.
 func (m *gradientMap) Foot() int { return m.Height - 10 }
-
-func (m *gradientMap) table() table {
-	t := table{name: "map", header: []string{"participant", "x", "y", "norm", "degrees_to_delta"}}
-	for _, r := range m.Rows {
-		t.add(r.Participant, r.X, r.Y, r.Norm, r.Angle)
-	}
-	return t
-}

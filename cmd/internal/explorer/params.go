@@ -1,7 +1,6 @@
 package explorer
 
 import (
-	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -67,26 +66,6 @@ func (b settingsPage) Columns() int {
 		n++
 	}
 	return n
-}
-
-// tables returns the parameters as CSV. A value that begins like a formula gets a space before it.
-func (b settingsPage) tables() []table {
-	t := table{name: "params", header: []string{"parameter", "value", "unit", "in_the_preset", "in_the_epoch_before"}}
-	for _, x := range b.Settings {
-		was := func(other string) string { return cmp.Or(other, x.Value) }
-		t.add(x.Name, plain(x.Value), x.Unit, plain(was(x.Preset)), plain(was(x.Before)))
-	}
-	return []table{t}
-}
-
-// plain changes a text of the chain so that a spreadsheet does not take it for a formula. Numbers
-// stay as they are.
-func plain(value string) string {
-	if _, err := strconv.ParseFloat(value, 64); err == nil || value == "" ||
-		!strings.ContainsRune("=+-@\t\r", rune(value[0])) {
-		return value
-	}
-	return " " + value
 }
 
 // paramsPage shows the parameters that genesis or the last epoch set.

@@ -35,11 +35,3 @@ func TestParamsDiffer(t *testing.T) {
 	require.False(t, whole)
 	require.Equal(t, map[string]string{"training.rounds": "7", "rule.name": "krum", "preset": ""}, of)
 }
-
-// TestParamsCSV: the parameters are a file for a spreadsheet, which computes no text of the chain.
-func TestParamsCSV(t *testing.T) {
-	s := over(t, newFake(6, "=1+1"), Options{})
-	require.Contains(t, get(s, "/params/params.csv").Body.String(), "\nrule.name,")
-	require.Equal(t, []string{"", "-0.5", " -x", " =1+1", "x=1"},
-		[]string{plain(""), plain("-0.5"), plain("-x"), plain("=1+1"), plain("x=1")})
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // A result is the outcome of one round for one participant.
@@ -22,7 +23,7 @@ type result struct {
 
 type participantPage struct {
 	Who               app.Participant
-	Standing          Standing
+	Standing          chainview.Standing
 	Spend             query.Spend
 	Offences          []app.Offence
 	Incidents         []incident
@@ -34,20 +35,7 @@ type participantPage struct {
 	Verify            string // the command that verifies it
 }
 
-func (b participantPage) tables() []table {
-	all := table{name: "rounds", header: []string{"round", "fate", "opposed", "led", "failed_to_lead", "score", "weight",
-		"reputation", "epsilon"}}
-	for _, r := range slices.Backward(b.Rounds) {
-		v := r.Verdict
-		var reputation *float64
-		if v.Reputation != nil {
-			x := float64(*v.Reputation) / params.One
-			reputation = &x
-		}
-		all.add(r.Round, v.Fate, v.Opposed, v.Leader, v.Passed, v.Score, v.Weight, reputation, r.Epsilon)
-	}
-	return []table{all, b.Reputation.table(), b.Spent.table()}
-}
+func (b participantPage) tables() []table { return []table{b.Reputation.table(), b.Spent.table()} }
 
 // Share is the spent share of the budget, or negative without a budget.
 func (b participantPage) Share() float64 {

@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"cmp"
-	"context"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 type participantsPage struct {
@@ -25,9 +25,8 @@ type participantsPage struct {
 
 // participantRow is a participant's standing with its spend.
 type participantRow struct {
-	Standing
+	chainview.Standing
 	Spend query.Spend
-	Spark string // the line of its reputation; "" if the reputation is unknown
 }
 
 // Spent is the spent share of the budget in percent, or negative without a budget.
@@ -88,39 +87,17 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	if b.Rows, b.Pager, err = pageOf(r, rows); err != nil {
 		return content{}, err
 	}
-	if err := s.sparks(r.Context(), b.Rows); err != nil {
-		return content{}, err
-	}
 	return content{"participants", "Participants", b}, nil
-}
-
-// sparks draws the reputation of each row in the last rounds.
-func (s *Server) sparks(ctx context.Context, rows []participantRow) error {
-	status, _, points, err := s.tail.now()
-	if err != nil {
-		return err
-	}
-	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
-	var all []Standing
-	at := map[uint32]int{}
-	for i, row := range rows {
-		all, at[row.Participant] = append(all, row.Standing), i
-	}
-	c, err := s.reputationChart(ctx, points[max(0, len(points)-drawn):], all)
-	for _, l := range c.Lines {
-		rows[at[l.Who]].Spark = l.Points
-	}
-	return err
 }
 
 // firstConcerns sorts standings by urgency for an operator: suspects, then participants on watch,
 // each by offences, opposed gradients, rejections and absences, then all other participants by
 // number.
-func firstConcerns(all []Standing) []Standing {
-	rank := map[string]int{Suspect: 0, Watch: 1, OK: 2}
+func firstConcerns(all []chainview.Standing) []chainview.Standing {
+	rank := map[string]int{chainview.Suspect: 0, chainview.Watch: 1, chainview.OK: 2}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b Standing) int {
-		if a.Alarm != b.Alarm || a.Alarm == OK {
+	slices.SortStableFunc(all, func(a, b chainview.Standing) int {
+		if a.Alarm != b.Alarm || a.Alarm == chainview.OK {
 			return cmp.Compare(rank[a.Alarm], rank[b.Alarm])
 		}
 		return cmp.Or(cmp.Compare(b.Offences, a.Offences), cmp.Compare(b.Opposed, a.Opposed),
@@ -131,7 +108,7 @@ func firstConcerns(all []Standing) []Standing {
 
 // matching returns the standings of participants whose number equals the text, or whose name,
 // address or id contains it.
-func matching(all []Standing, people []app.Participant, text string) []Standing {
+func matching(all []chainview.Standing, people []app.Participant, text string) []chainview.Standing {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if text == "" {
 		return all
@@ -142,5 +119,5 @@ func matching(all []Standing, people []app.Participant, text string) []Standing 
 			addressOf(p.ConsensusKey))
 		at[p.Index] = strconv.FormatUint(uint64(p.Index), 10) == text || strings.Contains(names, text)
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(s Standing) bool { return !at[s.Participant] })
+	return slices.DeleteFunc(slices.Clone(all), func(s chainview.Standing) bool { return !at[s.Participant] })
 }

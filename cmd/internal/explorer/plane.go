@@ -2,32 +2,9 @@ package explorer
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/spdl/spdl/gradients"
 )
-
-// apartness returns for each vector its median distance to the others, divided by the median of
-// that distance over all vectors.
-func apartness(between *gradients.Distances) []float64 {
-	out := make([]float64, between.Len())
-	for i := range out {
-		row := slices.Clone(between.Row(i))
-		row = slices.Delete(row, i, i+1)
-		slices.Sort(row)
-		if len(row) > 0 {
-			out[i] = math.Sqrt(float64(row[len(row)/2]))
-		}
-	}
-	if usual := slices.Sorted(slices.Values(out))[len(out)/2]; usual > 0 {
-		for i := range out {
-			out[i] /= usual
-		}
-	}
-	return out
-}
 
 // cosine returns the cosine of two vectors from their product and their squared lengths. It returns
 // 0 if a vector has length 0.
@@ -36,25 +13,6 @@ func cosine(dot, a, b float64) float64 {
 		return 0
 	}
 	return dot / math.Sqrt(a*b)
-}
-
-// noiseStds is the limit from which two vectors are called related: their cosine is more than
-// noiseStds standard deviations, each 1/sqrt(d), of the cosine of independent noise.
-const noiseStds = 6
-
-// related finds the gradients with a similar direction relative to Delta: the cosine of their
-// differences from Delta is above the given value.
-func (s *shape) related(squared *mat.SymDense, above float64) {
-	n := len(s.Participants)
-	s.With = make([][]uint32, n)
-	for i := range n {
-		for j := range n {
-			a, b := squared.At(i, n), squared.At(j, n)
-			if i != j && cosine((a+b-squared.At(i, j))/2, a, b) > above {
-				s.With[i] = append(s.With[i], s.Participants[j])
-			}
-		}
-	}
 }
 
 // centred returns the scalar products of vectors minus their mean, computed from the squared

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 
 	"github.com/spdl/spdl/app/params"
 )
@@ -51,7 +52,7 @@ func (t *tail) refusals(ctx context.Context, points []Point) {
 // sayRefused adds to the reasons of participants with an alarm that this node rejected gradients in
 // their names in the last rounds. It raises no alarm of its own, because the round already counts
 // as an absence.
-func sayRefused(out []Standing, points []Point) {
+func sayRefused(out []chainview.Standing, points []Point) {
 	type kind struct {
 		participant uint32
 		signed      bool
@@ -66,14 +67,14 @@ func sayRefused(out []Standing, points []Point) {
 			counts[k][x.Reason] += x.Count
 		}
 	}
-	say := func(s *Standing, signed bool, format string) {
+	say := func(s *chainview.Standing, signed bool, format string) {
 		by := counts[kind{s.Participant, signed}]
 		for _, reason := range slices.Sorted(maps.Keys(by)) {
 			s.Reasons = append(s.Reasons, fmt.Sprintf(format, by[reason], reason))
 		}
 	}
 	for i := range out {
-		if out[i].Alarm != OK {
+		if out[i].Alarm != chainview.OK {
 			say(&out[i], true, "this node rejected %d of its gradients (%s)")
 			say(&out[i], false, "this node rejected %d gradients in its name, which anybody may have sent (%s)")
 		}

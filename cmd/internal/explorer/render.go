@@ -79,7 +79,6 @@ type person struct {
 var functions = template.FuncMap{
 	"hex":   func(b []byte) string { return hex.EncodeToString(b) },
 	"cut":   func(s string) string { return short(s, 12) },
-	"lower": strings.ToLower,
 	"words": func(s string) string { return strings.ReplaceAll(s, "-", " ") },
 	"share": func(ppm int64) string { return fmt.Sprintf("%.4f", float64(ppm)/params.One) },
 	"change": func(ppm int64) string {
@@ -103,7 +102,6 @@ var functions = template.FuncMap{
 	"person":   func(index uint32, moniker string) person { return person{index, moniker} },
 	"people":   peopleOf,
 	"hour":     func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
-	"degrees":  func(x *float64) string { return fmt.Sprintf("%.1f°", *x) },
 	// the width of a bar of 100 for a part of a whole
 	"bar": func(part, whole int) float64 { return 100 * min(1, max(0, float64(part)/float64(max(1, whole)))) },
 	// the parts of a rule's name between which a line may break

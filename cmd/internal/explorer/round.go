@@ -58,23 +58,10 @@ func (f fateRow) Measured() string {
 }
 
 func (b roundPage) tables() []table {
-	fates := table{name: "fates", header: []string{"participant", "fate", "opposed", "leader", "failed_to_lead", "place",
-		"score", "times_last_selected", "weight", "reputation_ppm", "change_ppm"}}
-	for _, v := range b.Verdicts {
-		fates.add(v.Participant, v.Fate, v.Opposed, v.Leader, v.Passed, v.Place, v.Score, v.Times, v.Weight,
-			optional(v.Reputation), optional(v.Change))
-	}
 	if b.Map == nil {
-		return []table{fates}
+		return nil
 	}
-	return []table{fates, b.Map.table()}
-}
-
-func optional(x *int64) any {
-	if x == nil {
-		return ""
-	}
-	return *x
+	return []table{b.Map.Values}
 }
 
 // round shows a closed round, with a verdict on every participant.
@@ -190,10 +177,6 @@ func relate(verdicts []Verdict, s *shape, rule string) {
 		}
 		if v.Opposed {
 			v.Why += fmt.Sprintf(" The angle is %.0f degrees.", *s.angle(v.Participant))
-		}
-		if len(s.With[i]) > 0 && (v.Fate == LeftOut || v.WeightNote() != "") {
-			v.Why += fmt.Sprintf(" It moves with %s as independent noise does not.",
-				listed(s.With[i][:min(few, len(s.With[i]))]))
 		}
 	}
 }

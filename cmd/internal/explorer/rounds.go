@@ -25,17 +25,6 @@ type roundsPage struct {
 	Trouble      bool   // only rounds with trouble
 	From, Until  uint64 // the rounds that were read
 	Older, Newer string // addresses
-	All          []Point
-}
-
-func (b roundsPage) tables() []table {
-	t := table{name: "rounds", header: []string{"epoch", "round", "height", "leader", "view", "included", "left_out",
-		"opposed", "rejected", "failed_to_lead", "accuracy", "examples", "loss", "epsilon"}}
-	for _, p := range slices.Backward(b.All) {
-		t.add(p.Epoch, p.Round, p.Height, p.Leader, p.View, p.Included, p.LeftOut, p.Opposed, p.Refused, p.Passed, p.Accuracy,
-			p.Examples, p.Loss, p.Epsilon)
-	}
-	return []table{t}
 }
 
 // address returns the address of the page whose newest round is the one before a number.
@@ -80,8 +69,7 @@ func (s *Server) rounds(r *http.Request) (content, error) {
 		}
 		b.Until = min(b.Until, x)
 	}
-	whole := r.PathValue("file") != "" // the CSV file has all rounds that a page reads
-	if err := s.listRounds(r.Context(), &b, whole); err != nil {
+	if err := s.listRounds(r.Context(), &b); err != nil {
 		return content{}, err
 	}
 	s.date(r.Context(), b.Points)
@@ -113,7 +101,7 @@ func epochAsked(r *http.Request, epochs []query.EpochState) (of query.EpochState
 
 // listRounds sets the points of a page and the place where it ends: after 25 points, or after the
 // max number of rounds that a page reads.
-func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) error {
+func (s *Server) listRounds(ctx context.Context, b *roundsPage) error {
 	people, err := s.source.participants(ctx)
 	if err != nil {
 		return err
@@ -126,7 +114,7 @@ func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) erro
 		return err
 	}
 	points := s.tail.known()
-	for b.From = b.Until; b.From > 0 && b.Until-b.From < searched && (whole || len(b.Points) < shown); b.From-- {
+	for b.From = b.Until; b.From > 0 && b.Until-b.From < searched && len(b.Points) < shown; b.From-- {
 		p, err := s.pointAt(ctx, points, params.RoundID{Epoch: b.Epoch, Round: b.From - 1})
 		if err != nil {
 			return err
@@ -143,10 +131,7 @@ func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) erro
 		if b.Trouble && len(p.Offenders)+len(p.Opposed)+len(p.Refused)+len(p.Passed)+fresh == 0 {
 			continue
 		}
-		b.All = append(b.All, p)
-		if len(b.Points) < shown {
-			b.Points = append(b.Points, p)
-		}
+		b.Points = append(b.Points, p)
 	}
 	return nil
 }

@@ -29,35 +29,27 @@ func (s *Server) aggregate(w http.ResponseWriter, r *http.Request) {
 func (s *Server) leadTo(w http.ResponseWriter, r *http.Request, search func(*app.Record) (string, error)) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
-	hash, err := s.hashOf(ctx, r, search)
+	at, err := placeOf(r)
+	var record *app.Record
+	if err == nil {
+		record, err = s.source.record(ctx, at)
+	}
+	var query string
+	if err == nil {
+		query, err = search(record)
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/tx/"+hash, http.StatusSeeOther)
-}
-
-func (s *Server) hashOf(ctx context.Context, r *http.Request, search func(*app.Record) (string, error)) (string,
-	error) {
-	at, err := placeOf(r)
-	if err != nil {
-		return "", err
-	}
-	record, err := s.source.record(ctx, at)
-	if err != nil {
-		return "", err
-	}
-	query, err := search(record)
-	if err != nil {
-		return "", err
-	}
 	first := 1
 	found, err := s.source.blocks.TxSearch(ctx, query, false, &first, &first, "")
+	if err == nil && len(found.Txs) == 0 {
+		err = fmt.Errorf("%w: no such transaction in block %d", errNotFound, record.Height)
+	}
 	if err != nil {
-		return "", err
+		s.fail(w, r, err)
+		return
 	}
-	if len(found.Txs) == 0 {
-		return "", fmt.Errorf("%w: no such transaction in block %d", errNotFound, record.Height)
-	}
-	return hex.EncodeToString(found.Txs[0].Hash), nil
+	http.Redirect(w, r, "/tx/"+hex.EncodeToString(found.Txs[0].Hash), http.StatusSeeOther)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
@@ -71,16 +72,16 @@ const modelsPerClient, maxModels = 2, 8
 
 // Server is an explorer of one node.
 type Server struct {
-	options Options
-	source  *source
-	tail    *tail
-	written *latest[[]byte]                // pages and answers
-	last    *memo.Bounded[string, content] // the last content of each address, shown while the node does not answer
-	clients *clients
-	models  *clients // limits the clients to which models are being sent
-	handler http.Handler
-	ended   chan struct{} // closed when Serve shuts down, which ends the streams
-	node    string        // RPC address in the commands on pages
+	options         Options
+	source          *source
+	tail            *tail
+	written         *latest[[]byte]                      // pages and answers
+	last            *memo.Bounded[string, content]       // of each address, shown while the node does not answer
+	buckets         *memo.Bounded[string, *rate.Limiter] // of requests, by client
+	streams, models *slots                               // of clients to which events and models are being sent
+	handler         http.Handler
+	ended           chan struct{} // closed when Serve shuts down, which ends the streams
+	node            string        // RPC address in the commands on pages
 	// export returns the model after a round with its proof. It is nil if there is no node to
 	// query.
 	export func(ctx context.Context, epoch, round uint64) (*modelfile.File, error)
@@ -104,9 +105,9 @@ func Open(node string, o Options) (*Server, error) {
 // New prepares an explorer.
 func New(a Asker, b Blocks, o Options) *Server {
 	o.complete()
-	s := &Server{options: o, source: newSource(a, b), clients: newClients(o),
-		models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{}),
-		node: "NODE"}
+	s := &Server{options: o, source: newSource(a, b), buckets: memo.New[string, *rate.Limiter](keptGuests),
+		streams: newSlots(o.StreamsPerClient, o.MaxStreams), models: newSlots(modelsPerClient, maxModels),
+		ended: make(chan struct{}), node: "NODE"}
 	s.written = newLatest(writtenBytes, func(text []byte) int { return longest + len(text) }) // the address counts too
 	s.last = memo.New[string, content](keptPages)
 	s.tail = newTail(s.source, o.Evaluator, o.Log)

@@ -26,9 +26,6 @@ type shape struct {
 	Norm         []float64    // in grid steps
 	Place        [][2]float64 // in grid steps
 	Kept         float64      // share of the squared distances that the plane keeps
-	// Apart is the median distance to the other gradients, divided by the median of that distance
-	// over all gradients.
-	Apart []float64
 	// Known reports that the explorer computed Delta and found the digest of the record. Otherwise
 	// the fields that follow are empty.
 	Known  bool
@@ -38,9 +35,6 @@ type shape struct {
 	// the nearest gradients counts the gradient itself. Near is nil if the rule counts no
 	// neighbours.
 	Near []int
-	// With lists, for each gradient, the participants whose gradients have a similar direction
-	// relative to Delta, more similar than independent noise.
-	With [][]uint32
 }
 
 // The max number of gradients, and of their bytes, for which the explorer computes a shape.
@@ -165,12 +159,10 @@ func shapeOf(r *app.Record, vectors []gradients.Vector, out *rules.Output) *shap
 			squared.SetSym(i, j, float64(between.At(i, j)))
 		}
 	}
-	s.Apart = apartness(between)
 	size := n
 	if out != nil {
 		size++
 		s.beside(vectors, out, squared)
-		s.related(squared, noiseStds/math.Sqrt(float64(vectors[0].Len())))
 	}
 	places, kept := onPlane(squared.SliceSym(0, size).(*mat.SymDense))
 	s.Place, s.Kept = places[:n], kept

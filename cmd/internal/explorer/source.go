@@ -148,20 +148,6 @@ func (s *source) participants(ctx context.Context) ([]app.Participant, error) {
 	return known[[]app.Participant](ctx, s, "/participants")
 }
 
-// roundsOf returns the number of closed rounds of an epoch.
-func (s *source) roundsOf(ctx context.Context, epoch uint64) (uint64, error) {
-	epochs, err := known[[]query.EpochState](ctx, s, "/epochs")
-	if err != nil {
-		return 0, err
-	}
-	for _, e := range epochs {
-		if e.Epoch == epoch {
-			return e.Rounds, nil
-		}
-	}
-	return 0, nil
-}
-
 // ledger returns the participants, and the epoch with its number of closed rounds at that time.
 // These are two queries, and a round may close between them, so ledger tries three times; ok is
 // false if all tries fail.
@@ -185,8 +171,6 @@ func (s *source) ledger(ctx context.Context) (people []app.Participant, closed p
 	}
 	return people, closed, false, nil
 }
-
-func asRefusal(err error, to **client.Refusal) bool { return errors.As(err, to) }
 
 // absent reports whether an error means that the node answered and does not have the requested
 // data.

@@ -42,7 +42,6 @@ type tail struct {
 	measuredAt params.RoundID // after which round
 
 	epoch, next uint64 // the round to read next
-	passed      skippedLeaders
 }
 
 // pageAge is the max age of a cached answer while no block is made: the node may report other
@@ -138,8 +137,6 @@ func (t *tail) look(ctx context.Context) (err error) {
 	}
 	t.refusals(ctx, fresh)
 	t.keep(status, fresh)
-	t.passed.add(fresh)
-	t.passed.readBack(ctx, t.source)
 	return nil
 }
 
@@ -181,7 +178,6 @@ func (t *tail) begin(ctx context.Context, status query.Status, running params.Pa
 	if err != nil {
 		return err
 	}
-	t.passed.begin(past, params.RoundID{Epoch: status.Epoch, Round: status.Round})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.before, t.params, t.begun = nil, running, true

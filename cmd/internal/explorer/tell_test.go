@@ -1,8 +1,6 @@
 package explorer
 
 import (
-	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestALostNodeShowsTheLastKnownPage: while the node does not answer, a page that was shown before
@@ -68,8 +67,9 @@ func TestUptime(t *testing.T) {
 	f := newFake(6, "moniker")
 	s := over(t, f, Options{})
 	page := get(s, "/validators").Body.String()
-	require.Equal(t, 3, strings.Count(page, `aria-label="4 signed, 0 late, 0 absent"`))
-	require.Equal(t, 1, strings.Count(page, `aria-label="0 signed, 0 late, 4 absent"`))
+	require.Equal(t, 3, strings.Count(page, `class="n">100 %</td><td data-l="late" class="n zero">0</td>`+
+		`<td data-l="absent" class="n zero">0</td>`))
+	require.Equal(t, 1, strings.Count(page, `<td data-l="late" class="n zero">0</td><td data-l="absent" class="n">4</td>`))
 	require.Equal(t, 1, strings.Count(page, `<span class="tag watch">`))
 	require.Contains(t, page, `<span class="tag watch">0 %</span>`)
 	require.Contains(t, page, "25.0 % <small>(10)</small>")
@@ -121,11 +121,11 @@ func TestASuspectIsNotForgotten(t *testing.T) {
 		}
 	}
 	all := standings(people, nil, points, 0)
-	require.Equal(t, OK, all[0].Alarm)
-	require.Equal(t, Watch, all[1].Alarm)
+	require.Equal(t, chainview.OK, all[0].Alarm)
+	require.Equal(t, chainview.Watch, all[1].Alarm)
 	require.Equal(t, []string{"suspect until round 99"}, all[1].Reasons, "30 of the rounds 50 to 99 are opposed")
 	require.Equal(t, recent, all[1].Rounds)
-	require.Equal(t, Suspect, standings(people, nil, points[:90], 0)[1].Alarm)
+	require.Equal(t, chainview.Suspect, standings(people, nil, points[:90], 0)[1].Alarm)
 }
 
 // TestAFailedLeaderStaysSuspect: the chain bars it from elections for longer than a standing's
@@ -137,12 +137,13 @@ func TestAFailedLeaderStaysSuspect(t *testing.T) {
 	for t := range points {
 		points[t] = Point{Round: uint64(t), included: []uint32{0, 1}}
 	}
-	for count, alarm := range map[uint32]string{0: OK, 1: OK, 2: Watch, 3: Watch, 4: Suspect, 10: Suspect} {
+	for count, alarm := range map[uint32]string{0: chainview.OK, 1: chainview.OK, 2: chainview.Watch, 3: chainview.Watch,
+		4: chainview.Suspect, 10: chainview.Suspect} {
 		people[1].PassedOver = count
 		all := standings(people, nil, points, 0)
-		require.Equal(t, OK, all[0].Alarm)
+		require.Equal(t, chainview.OK, all[0].Alarm)
 		require.Equal(t, alarm, all[1].Alarm, count)
-		require.Equal(t, alarm == OK, len(all[1].Reasons) == 0)
+		require.Equal(t, alarm == chainview.OK, len(all[1].Reasons) == 0)
 	}
 }
 
@@ -158,44 +159,6 @@ func TestNotYetAMember(t *testing.T) {
 	require.Equal(t, Absent, all[3].Fate)
 	r.Height = r.Opened + 2
 	require.Contains(t, verdicts(&r, people, nil, nil)[3].Why, "3 blocks instead of 1")
-}
-
-// long is a chain of two epochs whose first view is always passed over.
-type long struct{ *fake }
-
-func (l long) Query(ctx context.Context, path string, answer any) error {
-	if path == "/epochs" {
-		return json.Unmarshal([]byte(`[{"epoch":0,"rounds":600},{"epoch":1,"running":true,"rounds":300}]`), answer)
-	}
-	if err := l.fake.Query(ctx, path, answer); err != nil {
-		return err
-	}
-	if m, err := json.Marshal(answer); err == nil && path == "/status" {
-		var status map[string]any
-		if err := json.Unmarshal(m, &status); err != nil {
-			return err
-		}
-		status["epoch"], status["round"] = 1, 300
-		if m, err = json.Marshal(status); err != nil {
-			return err
-		}
-		return json.Unmarshal(m, answer)
-	}
-	if r, ok := answer.(*app.Record); ok && len(path) > 8 && path[7] == '1' {
-		r.Epoch = 1
-	}
-	return nil
-}
-
-// TestPassedOverLeadersAreTotalled: over all rounds of all epochs, though the history begins later.
-func TestPassedOverLeadersAreTotalled(t *testing.T) {
-	f := newFake(600, "x")
-	s := New(long{f}, f, Options{Rate: 1e6, Burst: 1e6})
-	for range 12 {
-		require.NoError(t, s.tail.look(t.Context()))
-	}
-	require.Equal(t, map[uint32]int{3: 900}, s.tail.passed.totals())
-	require.Contains(t, get(s, "/").Body.String(), "(900 in all)")
 }
 
 // TestLinksToTransactions: a round's gradients and its aggregate lead to their transactions, whose

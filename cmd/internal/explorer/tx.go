@@ -88,7 +88,6 @@ type txPage struct {
 	At      time.Time       // of the block; zero if the node does not have it
 	Round   *params.RoundID // that it is for
 	Fields  []field
-	Vector  *vector // of a gradient; nil if its length is unknown
 	Pair    *statements
 	Effect  *openProposal // of a proposal that waits, as far as it changes parameters or members
 	Events  []eventLine
@@ -127,10 +126,7 @@ func (s *Server) tx(r *http.Request) (content, error) {
 		if b.Effect, err = s.effectOf(r.Context(), t); err != nil {
 			return content{}, err
 		}
-		switch body := t.Body.(type) {
-		case *tx.Gradient:
-			b.Vector = s.vectorOf(r.Context(), body)
-		case *tx.Evidence:
+		if body, ok := t.Body.(*tx.Evidence); ok {
 			b.Pair = statementsOf(body)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 func (s *Server) answerPrivacy(r *http.Request) (any, error) {
@@ -45,18 +46,18 @@ func windowOf[T any](r *http.Request, list []T, index func(T) uint32) ([]T, erro
 
 // Person is a participant under /v1.
 type Person struct {
-	Index          uint32   `json:"index"`
-	ID             string   `json:"id"`
-	Moniker        string   `json:"moniker"`
-	Address        string   `json:"address"`
-	PubKey         string   `json:"pub_key"`
-	ConsensusKey   string   `json:"consensus_key"` // empty for a worker alone
-	NodeIDs        []string `json:"node_ids,omitempty"`
-	Active         bool     `json:"active"`
-	Joined         uint64   `json:"joined"`
-	Participations uint64   `json:"participations"`
-	Reputation     int64    `json:"reputation"` // parts per million
-	Standing       Standing `json:"standing"`
+	Index          uint32             `json:"index"`
+	ID             string             `json:"id"`
+	Moniker        string             `json:"moniker"`
+	Address        string             `json:"address"`
+	PubKey         string             `json:"pub_key"`
+	ConsensusKey   string             `json:"consensus_key"` // empty for a worker alone
+	NodeIDs        []string           `json:"node_ids,omitempty"`
+	Active         bool               `json:"active"`
+	Joined         uint64             `json:"joined"`
+	Participations uint64             `json:"participations"`
+	Reputation     int64              `json:"reputation"` // parts per million
+	Standing       chainview.Standing `json:"standing"`
 }
 
 func (s *Server) answerParticipants(r *http.Request) (any, error) {

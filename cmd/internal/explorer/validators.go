@@ -2,10 +2,8 @@ package explorer
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	cmttypes "github.com/cometbft/cometbft/types"
 
@@ -23,14 +21,10 @@ type validatorLine struct {
 	Power                int64
 	Share                float64 // of all votes, in percent
 	Who                  *app.Participant
-	Signed, Late, Absent int   // blocks
-	Last                 int64 // height of the last one that it signed
-	New                  bool  // it was no validator at the first of these blocks
-	// The paths of a picture that is one unit wide per block, the oldest on the left. Before covers
-	// the blocks before the first vote.
-	BeforePath, LatePath, AbsentPath string
-
-	votes []bool // the oldest first
+	Signed, Late, Absent int    // blocks
+	Last                 int64  // height of the last one that it signed
+	New                  bool   // it was no validator at the first of these blocks
+	votes                []bool // the oldest first
 }
 
 // validatorsPage is the validator set with its votes on the last blocks.
@@ -40,18 +34,6 @@ type validatorsPage struct {
 	Oldest        int64
 	Lines         []validatorLine
 	Pager         pager
-}
-
-func (b validatorsPage) tables() []table {
-	t := table{name: "validators", header: []string{"participant", "power", "signed", "late", "absent", "last_signed"}}
-	for _, l := range b.Lines {
-		var who any = ""
-		if l.Who != nil {
-			who = l.Who.Index
-		}
-		t.add(who, l.Power, l.Signed, l.Late, l.Absent, l.Last)
-	}
-	return []table{t}
 }
 
 // Up returns the share of blocks that it signed, late or in time, in percent.
@@ -119,26 +101,20 @@ func (s *Server) readVotes(ctx context.Context, lines []validatorLine, at int64)
 // count distinguishes late votes from missing ones. A block's successor carries only the votes that
 // its proposer had received, so a working validator misses some: runs of up to lateBlocks blocks.
 func (l *validatorLine) count() {
-	var before, late, absent strings.Builder
 	for i := 0; i < len(l.votes); {
 		run := i
 		for run < len(l.votes) && l.votes[run] == l.votes[i] {
 			run++
 		}
-		n, path := run-i, fmt.Sprintf("M%d 0h%dv10h-%dz", i, run-i, run-i)
-		switch {
+		switch n := run - i; {
 		case l.votes[i]:
 			l.Signed += n
 		case i == 0 && l.New: // before its first vote
-			before.WriteString(path)
 		case n <= lateBlocks:
 			l.Late += n
-			late.WriteString(path)
 		default:
 			l.Absent += n
-			absent.WriteString(path)
 		}
 		i = run
 	}
-	l.BeforePath, l.LatePath, l.AbsentPath = before.String(), late.String(), absent.String()
 }

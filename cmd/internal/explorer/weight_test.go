@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // weighed is a round of the rule agnostic-mean with gradients of the weights 1, 1/4, 1/64 and 0, the
@@ -74,8 +75,9 @@ func TestReputationsBegin(t *testing.T) {
 	s := over(t, newFake(12, "x"), Options{})
 	_, _, points, err := s.tail.now()
 	require.NoError(t, err)
-	c, err := s.reputationChart(t.Context(), points, []Standing{{Participant: 3, Moniker: "a", Alarm: Suspect},
-		{Participant: 2, Moniker: "b", Alarm: Suspect}, {Participant: 1, Alarm: OK}})
+	c, err := s.reputationChart(t.Context(), points, []chainview.Standing{
+		{Participant: 3, Moniker: "a", Alarm: chainview.Suspect}, {Participant: 2, Moniker: "b", Alarm: chainview.Suspect},
+		{Participant: 1, Alarm: chainview.OK}})
 	require.NoError(t, err)
 	require.Zero(t, c.Lines[0].dots[0].value, "convicted in the block of round 0")
 	story, err := s.story(t.Context(), params.RoundID{})
@@ -85,6 +87,7 @@ func TestReputationsBegin(t *testing.T) {
 	require.Contains(t, story.Verdicts[3].Why, "is that of a conviction")
 	require.Contains(t, get(s, "/participant/3/reputation.csv").Body.String(), "\n0,0\n")
 	require.Equal(t, 1.0, c.Lines[1].dots[0].value)
-	require.Equal(t, []lineKey{{Suspect, 0, "#3 a"}, {Suspect, 1, "#2 b"}}, c.Keys, "their lines look different")
+	require.Equal(t, []lineKey{{chainview.Suspect, 0, "#3 a"}, {chainview.Suspect, 1, "#2 b"}}, c.Keys,
+		"their lines look different")
 	require.Equal(t, []int{0, 1, 0}, []int{c.Lines[0].Look, c.Lines[1].Look, c.Lines[2].Look})
 }

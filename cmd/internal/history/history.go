@@ -15,17 +15,18 @@ import (
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // Chain is a chain's history.
 type Chain struct {
 	Audit  *audit.Report
 	Rounds []Round
-	State  *app.State    // after the last block
-	Count  []Tally       // by participant
-	Runs   []Run         // sequences of opposed gradients, in the order of their first rounds
-	Gaps   []Run         // sequences of rounds without a member's gradient, in the same order
-	Params params.Params // of the last epoch that closed a round
+	State  *app.State        // after the last block
+	Count  []chainview.Tally // by participant
+	Runs   []Run             // sequences of opposed gradients, in the order of their first rounds
+	Gaps   []Run             // sequences of rounds without a member's gradient, in the same order
+	Params params.Params     // of the last epoch that closed a round
 
 	// Unmeasured is the reason why external models were not measured, or "" if all models were.
 	Unmeasured string
@@ -56,34 +57,14 @@ type Round struct {
 	DeltaNorm      float64   // the Euclidean norm of Delta
 }
 
-// Tally counts what a participant did in all rounds.
-type Tally struct {
-	Included, Selected, Opposed, Absent, Led int
-
-	Weight  float64 // the sum of its gradients' weights in rounds whose rule gives weights
-	Weighed int     // the number of these rounds that include it
-}
-
-// MeanWeight returns the mean weight of the participant's gradients, or nil if no rule gave weights.
-func (t Tally) MeanWeight() *float64 {
-	if t.Weighed == 0 {
-		return nil
-	}
-	mean := t.Weight / float64(t.Weighed)
-	return &mean
-}
-
 // Run is a sequence of rounds with the same trouble of a participant: its gradient was opposed to
-// Delta, or missing. Between two such rounds there are fewer than apart other rounds.
+// Delta, or missing. Between two such rounds there are fewer than chainview.Apart other rounds.
 type Run struct {
 	Participant            uint32
 	Epoch, First, Last     uint64 // rounds
 	FromHeight, LastHeight uint64
 	Count                  uint64 // of rounds with the trouble
 }
-
-// apart is the number of rounds without trouble after which the next trouble begins a new run.
-const apart = 5
 
 // extend adds a round to its participant's last run, or begins a new run.
 func extend(runs []Run, r *app.Record, participant uint32) []Run {
@@ -92,7 +73,7 @@ func extend(runs []Run, r *app.Record, participant uint32) []Run {
 		if run.Participant != participant {
 			continue
 		}
-		if run.Epoch != r.Epoch || r.Round-run.Last > apart {
+		if run.Epoch != r.Epoch || r.Round-run.Last > chainview.Apart {
 			break
 		}
 		run.Last, run.LastHeight, run.Count = r.Round, r.Height, run.Count+1
@@ -163,28 +144,17 @@ func Read(ctx context.Context, src audit.Source, e Evaluator, most int, progress
 // add adds a round to the counts.
 func (c *Chain) add(r *app.Record) {
 	for len(c.Count) < len(c.State.Participants) {
-		c.Count = append(c.Count, Tally{})
+		c.Count = append(c.Count, chainview.Tally{})
 	}
-	c.Count[r.Leader].Led++
+	chainview.Add(c.Count, r, c.State.Participants)
 	in := map[uint32]bool{}
 	for _, x := range r.Contributions {
-		in[x.Participant] = true
-		t := &c.Count[x.Participant]
-		t.Included++
-		if x.Selected {
-			t.Selected++
-		}
-		if query.Weighs(r.Rule) {
-			t.Weight, t.Weighed = t.Weight+*query.WeightOf(r, x), t.Weighed+1
-		}
-		if x.Opposed {
-			t.Opposed++
+		if in[x.Participant] = true; x.Opposed {
 			c.Runs = extend(c.Runs, r, x.Participant)
 		}
 	}
 	for _, p := range c.State.Participants {
 		if p.Active && p.Joined <= r.Round && !in[p.Index] {
-			c.Count[p.Index].Absent++
 			c.Gaps = extend(c.Gaps, r, p.Index)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestRunsOfOpposition: a run goes on over few rounds without opposition, ends with its epoch, and is
@@ -31,5 +32,5 @@ func TestAbsence(t *testing.T) {
 		c.add(&app.Record{Round: round, Height: 10 + round, Contributions: []app.Contribution{{Participant: 0}}})
 	}
 	require.Equal(t, []Run{{1, 0, 0, 5, 10, 15, 6}, {2, 0, 4, 5, 14, 15, 2}}, c.Gaps)
-	require.Equal(t, []Tally{{Included: 6, Led: 6}, {Absent: 6}, {Absent: 2}, {}}, c.Count)
+	require.Equal(t, []chainview.Tally{{Included: 6, Led: 6}, {Absent: 6}, {Absent: 2}, {}}, c.Count)
 }

@@ -71,10 +71,10 @@ func New(cmd *cobra.Command, run func(r *Run, args []string) error) *cobra.Comma
 	var r *Run
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
 		r, err = newRun(cmd)
-		return suggest(cmd, err)
+		return err
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return suggest(cmd, r.orWithin(r.explain(run(r, args))))
+		return r.orWithin(r.explain(run(r, args)))
 	}
 	return cmd
 }

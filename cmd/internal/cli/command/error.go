@@ -158,7 +158,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		return fmt.Errorf("-%s is no flag, and numbers begin at 0", short)
 	}
 	if ours := foreignFlags[name]; ours != nil && cmd.Flags().Lookup(ours[0]) != nil {
-		return meant{unknown, "", ours[1:]}
+		return meant(unknown, ours[1])
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
@@ -166,7 +166,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		for i := range near {
 			near[i] = "--" + near[i]
 		}
-		return meant{unknown, "", near}
+		return meant(unknown, near...)
 	}
 	if with := commandsWith(cmd.Root(), name); len(with) > 0 {
 		return fmt.Errorf("%w for %q: it is a flag of %s", unknown, cmd.CommandPath(), strings.Join(with, ", "))
@@ -251,7 +251,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	}
 	err := fmt.Errorf("%q is given to %q, which takes flags alone", args[0], cmd.CommandPath())
 	if other, _, _ := cmd.Root().Find([]string{args[0], cmd.Name()}); other != nil && other.Name() == cmd.Name() {
-		return meant{err, "", []string{other.CommandPath()}}
+		return meant(err, other.CommandPath())
 	}
 	return err
 }
@@ -265,30 +265,8 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	if len(near) == 0 {
 		err = fmt.Errorf("%w: %s --help lists them", err, cmd.CommandPath())
 	}
-	return meant{err, "", near}
+	return meant(err, near...)
 }
 
-// meant adds suggestions to an error, after the unknown word: a long list of known values may follow it. Without a
-// word they come last.
-type meant struct {
-	error
-	word string
-	near []string
-}
-
-// Error returns the text with the suggestions.
-func (m meant) Error() string {
-	text, question := m.error.Error(), spelling.Question(m.near)
-	at := strings.Index(text, m.word)
-	if m.word == "" || at < 0 {
-		return text + question
-	}
-	at += len(m.word)
-	if strings.HasPrefix(text[at:], `"`) {
-		at++
-	}
-	return text[:at] + question + text[at:]
-}
-
-// Unwrap returns the error without suggestions.
-func (m meant) Unwrap() error { return m.error }
+// meant adds suggestions to an error.
+func meant(err error, near ...string) error { return fmt.Errorf("%w%s", err, spelling.Question(near)) }

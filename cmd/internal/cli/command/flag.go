@@ -40,7 +40,6 @@ type Option struct {
 	given    func()        // called when the flag is given; may be nil
 	hold     func() func() // returns a function that sets the variable to its present value
 
-	known              []string
 	positive, required bool
 }
 
@@ -119,10 +118,8 @@ func declare(cmd *cobra.Command, flags *pflag.FlagSet, name, help string, o *Opt
 	return o
 }
 
-// Values names the known values of the flag, or of its elements: completion offers them, and an
-// error about another value suggests the closest.
+// Values names the known values of the flag, or of its elements, which completion offers.
 func (o *Option) Values(all ...string) *Option {
-	o.known = all
 	// it fails only for a flag that does not exist
 	_ = o.cmd.RegisterFlagCompletionFunc(o.flag.Name, func(_ *cobra.Command, _ []string, typed string) ([]string,
 		cobra.ShellCompDirective) {

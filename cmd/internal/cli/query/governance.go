@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/ballot"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -102,7 +103,7 @@ func queryMembership() *cobra.Command {
 // printMembers writes a line for each participant that was ever registered. The heights of joining
 // and leaving come from the node's index. If past is complete, a member without such a height was
 // in the genesis. Without any address the column of addresses is left out.
-func printMembers(t io.Writer, members []query.Member, past []decided, complete bool) {
+func printMembers(t io.Writer, members []query.Member, past []ballot.Decided, complete bool) {
 	first := "-"
 	if complete {
 		first = "genesis"
@@ -150,12 +151,7 @@ func approvals(m query.Membership, p query.Proposal) string {
 	if p.Accepted && len(p.Approvals) == 0 {
 		return "none needed"
 	}
-	var names []string
-	for _, q := range m.Members {
-		if q.Active && slices.Contains(p.Approvals, q.Index) {
-			names = append(names, query.MonikerText(q.Moniker))
-		}
-	}
+	names := named(m.Members, func(q query.Member) bool { return q.Active && slices.Contains(p.Approvals, q.Index) })
 	text := fmt.Sprintf("%d of %d", len(names), m.Threshold)
 	if len(names) > 0 {
 		text += ": " + strings.Join(names, ", ")

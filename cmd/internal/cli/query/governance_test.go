@@ -31,7 +31,7 @@ func TestMembershipTables(t *testing.T) {
 	}}
 	var b strings.Builder
 	at := time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC)
-	past := []decided{
+	past := []ballot.Decided{
 		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 9, Who: "2"},
 			Time: &at},
 		{Proposal: ballot.Proposal{Kind: "join"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 5, Who: "1"}},
@@ -73,14 +73,14 @@ func TestProposals(t *testing.T) {
 	require.Contains(t, text(proposals{Membership: m}), "no proposal is open")
 	m.Proposals = []query.Proposal{{ID: "abcdef0123", Kind: "remove", Height: 7, Expires: 99, Approvals: []uint32{0},
 		About: "it"}}
-	require.Contains(t, text(proposals{Membership: m, Open: opened(m, running)}), "changes    unknown: proposal",
+	require.Contains(t, text(proposals{Membership: m, Open: ballot.Opened(m, running)}), "changes    unknown: proposal",
 		"a node that leaves the content out hides nothing")
 	body := &tx.Remove{Participant: 0, Subject: 1, Nonce: 1}
 	content, err := body.Marshal()
 	require.NoError(t, err)
 	id := tx.IDOf(tx.KindRemove, content)
 	m.Proposals[0].Content, m.Proposals[0].ID = content, hex.EncodeToString(id[:])
-	out := text(proposals{m, opened(m, running), []decided{
+	out := text(proposals{m, ballot.Opened(m, running), []ballot.Decided{
 		{Proposal: ballot.Proposal{ID: "0123456789", Title: "Admit dave"}, Approvals: []uint32{0, 1},
 			Outcome: ballot.Outcome{State: ballot.Rejected, At: 8, Why: "M6: too few"}},
 		{Proposal: ballot.Proposal{ID: "1123456789"}, Outcome: ballot.Outcome{State: ballot.Dropped}},
@@ -103,7 +103,7 @@ func TestProposals(t *testing.T) {
 		require.Equal(t, says, age(&at, now))
 	}
 	require.Empty(t, age(nil, now))
-	x := open{Proposal: query.Proposal{Kind: "remove", Accepted: true}}
+	x := ballot.Open{Proposal: query.Proposal{Kind: "remove", Accepted: true}}
 	require.Contains(t, nextOf(x), "takes effect at the next round boundary")
 	x.Kind = "start-epoch"
 	require.Contains(t, nextOf(x), "when the training is finished")
@@ -125,7 +125,7 @@ func TestEpochChanges(t *testing.T) {
 	id := tx.IDOf(tx.KindStartEpoch, content)
 	m := query.Membership{Participants: 4, Byzantine: 1, Threshold: 3, Proposals: []query.Proposal{
 		{ID: hex.EncodeToString(id[:]), Kind: "start-epoch", Content: content}}}
-	p := proposals{Membership: m, Open: opened(m, running)}
+	p := proposals{Membership: m, Open: ballot.Opened(m, running)}
 	var b strings.Builder
 	require.NoError(t, p.text(&b))
 	require.Contains(t, b.String(), fmt.Sprintf("changes    privacy.batch %d -> %d examples\n"+

@@ -15,47 +15,16 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/internal/ballot"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
-// decided is a proposal that no longer waits, with its outcome.
-type decided struct {
-	ballot.Proposal
-	Approvals []uint32       `json:"approvals,omitempty"`
-	Outcome   ballot.Outcome `json:"outcome"`
-	Time      *time.Time     `json:"time,omitempty"` // of the block at Outcome.At
-}
-
-// open is a proposal that waits, with its effect.
-type open struct {
-	query.Proposal
-	query.Effect
-	Unknown string     `json:"effect_unknown,omitempty"` // why the effect is unknown
-	Time    *time.Time `json:"time,omitempty"`           // of the block at Height; null if the node does not have it
-}
-
-// opened returns the proposals that wait, with their effects on the running parameters.
-func opened(m query.Membership, running params.Params) []open {
-	out := []open{}
-	for _, p := range m.Proposals {
-		x := open{Proposal: p}
-		var err error
-		if x.Effect, err = m.Effect(p, running); err != nil {
-			x.Unknown = err.Error()
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
 // proposals are the open proposals and the decided ones, newest first.
 type proposals struct {
 	query.Membership
-	Open    []open
-	Decided []decided
+	Open    []ballot.Open
+	Decided []ballot.Decided
 	Titles  map[string]string // of proposals, by id
 }
 
@@ -71,14 +40,14 @@ func queryProposals() *cobra.Command {
 			if err != nil {
 				return nil, nil, err
 			}
-			p := proposals{m, opened(m, running), past, votes.Titles}
+			p := proposals{m, ballot.Opened(m, running), past, votes.Titles}
 			for i := range p.Open {
 				p.Open[i].Time = timeAt(ctx, c, int64(p.Open[i].Height))
 			}
 			return struct {
-				Threshold int       `json:"threshold"`
-				Open      []open    `json:"open"`
-				Decided   []decided `json:"decided"`
+				Threshold int              `json:"threshold"`
+				Open      []ballot.Open    `json:"open"`
+				Decided   []ballot.Decided `json:"decided"`
 			}{m.Threshold, p.Open, past}, p.text, nil
 		}}.command()
 }
@@ -86,7 +55,7 @@ func queryProposals() *cobra.Command {
 // history returns the membership, and the proposals that no longer wait, from the node's index of
 // transactions, with their outcomes and times. The ballot is complete if these are all since the
 // genesis.
-func history(ctx context.Context, c *client.Client) (m query.Membership, all []decided, votes *ballot.Ballot,
+func history(ctx context.Context, c *client.Client) (m query.Membership, all []ballot.Decided, votes *ballot.Ballot,
 	err error) {
 	if m, err = c.Membership(ctx); err != nil {
 		return m, nil, nil, err
@@ -102,25 +71,9 @@ func history(ctx context.Context, c *client.Client) (m query.Membership, all []d
 	if err != nil {
 		return m, nil, nil, err
 	}
-	all = []decided{}
-	var boundaries []int64
-	for _, e := range epochs {
-		boundaries = append(boundaries, int64(e.Opened)-1)
-	}
-	for _, p := range votes.Past {
-		d := decided{Proposal: p, Approvals: votes.Approvals[p.ID],
-			Outcome: ballot.OutcomeOf(ctx, c.RPC(), p.ID, votes.Heights(p, status.SyncInfo.LatestBlockHeight, boundaries))}
-		if d.Outcome.State == ballot.Dropped && len(d.Approvals) >= m.Threshold {
-			d.Outcome.State = ballot.Unknown // a later round boundary may have enacted it
-		}
-		if d.Outcome.State == ballot.Dropped {
-			d.Outcome.Why = p.WhyDropped(m, epochs)
-		}
-		if d.Outcome.At > 0 {
-			d.Time = timeAt(ctx, c, d.Outcome.At)
-		}
-		all = append(all, d)
-	}
+	all = votes.Decide(m, epochs, status.SyncInfo.LatestBlockHeight, nil,
+		func(id string, heights []int64) ballot.Outcome { return ballot.OutcomeOf(ctx, c.RPC(), id, heights) },
+		func(height int64) *time.Time { return timeAt(ctx, c, height) })
 	votes.Complete = votes.Complete && status.SyncInfo.EarliestBlockHeight == 1
 	return m, all, votes, nil
 }
@@ -157,7 +110,11 @@ func (p proposals) text(w io.Writer) error {
 			command.Plain(x.ID), command.Plain(cmp.Or(p.Titles[x.ID], x.Kind)), when(int64(x.Height), x.Time),
 			age(x.Time, time.Now()), command.Plain(p.AboutByName(x.Proposal)),
 			approvals(p.Membership, x.Proposal))
-		for i, line := range append(x.Lines(), x.unknown()...) {
+		changes := x.Lines()
+		if x.Unknown != "" {
+			changes = append(changes, "unknown: "+x.Unknown)
+		}
+		for i, line := range changes {
 			fmt.Fprintf(w, "%-11s%s\n", []string{"changes", ""}[min(i, 1)], command.Plain(line))
 		}
 		if missing := p.missing(x.Proposal); missing != "" && !x.Accepted {
@@ -179,45 +136,35 @@ func (p proposals) text(w io.Writer) error {
 		if len(d.Approvals) == 0 && d.Outcome.State == ballot.Withdrawn {
 			approved = "nobody any more"
 		}
-		fmt.Fprintf(t, "%.8s\t%s\t%d\t%s\t%s\n", d.ID, command.Plain(d.Title), d.Height, approved, d.text())
+		fmt.Fprintf(t, "%.8s\t%s\t%d\t%s\t%s\n", d.ID, command.Plain(d.Title), d.Height, approved, outcomeText(d))
 	}
 	return t.Flush()
 }
 
-// unknown returns the line that says that the effect is unknown.
-func (x open) unknown() []string {
-	if x.Unknown == "" {
-		return nil
+// named returns the names of some members.
+func named(members []query.Member, is func(query.Member) bool) (names []string) {
+	for _, q := range members {
+		if is(q) {
+			names = append(names, query.MonikerText(q.Moniker))
+		}
 	}
-	return []string{"unknown: " + x.Unknown}
+	return names
 }
 
 // missing names the active participants that have not approved a proposal.
 func (p proposals) missing(x query.Proposal) string {
-	var names []string
-	for _, q := range p.Members {
-		if q.Active && !slices.Contains(x.Approvals, q.Index) {
-			names = append(names, query.MonikerText(q.Moniker))
-		}
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(named(p.Members, func(q query.Member) bool {
+		return q.Active && !slices.Contains(x.Approvals, q.Index)
+	}), ", ")
 }
 
 func (p proposals) names(indices []uint32) string {
-	var names []string
-	for _, q := range p.Members {
-		if slices.Contains(indices, q.Index) {
-			names = append(names, query.MonikerText(q.Moniker))
-		}
-	}
-	if len(names) == 0 {
-		return "none needed"
-	}
-	return strings.Join(names, ", ")
+	names := named(p.Members, func(q query.Member) bool { return slices.Contains(indices, q.Index) })
+	return cmp.Or(strings.Join(names, ", "), "none needed")
 }
 
 // nextOf describes the next step of an open proposal.
-func nextOf(p open) string {
+func nextOf(p ballot.Open) string {
 	switch {
 	case p.Accepted && p.Kind == tx.KindStartEpoch.String() && !p.Now:
 		return "accepted: opens when the training is finished"
@@ -227,7 +174,7 @@ func nextOf(p open) string {
 	return fmt.Sprintf("each member that agrees: spdl tx approve %.8s", command.Plain(p.ID))
 }
 
-func (d decided) text() string {
+func outcomeText(d ballot.Decided) string {
 	at := when(d.Outcome.At, d.Time)
 	switch d.Outcome.State {
 	case ballot.Enacted:
@@ -252,7 +199,7 @@ func when(height int64, at *time.Time) string {
 
 // changed returns the height and time at which a participant joined or left, "" if no decided
 // proposal of the kind tells.
-func changed(past []decided, kind tx.Kind, index uint32) string {
+func changed(past []ballot.Decided, kind tx.Kind, index uint32) string {
 	for _, d := range past {
 		if d.Kind == kind.String() && d.Outcome.State == ballot.Enacted &&
 			d.Outcome.Who == strconv.FormatUint(uint64(index), 10) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/explorer"
 )
 
@@ -85,10 +86,7 @@ func (g *Glance) troubles() []Trouble {
 	for _, p := range g.Standings {
 		reputation[p.Participant] = p.Reputation
 		c := contribution(g.Last, p.Participant)
-		refused := slices.ContainsFunc(g.Refused, func(x query.Rejection) bool {
-			return x.Signed && x.Participant == p.Participant
-		})
-		level := trouble(p, c, refused, true)
+		level := trouble(p, c, len(g.rejected(p.Participant)) > 0)
 		if reasons := g.reasons(p, c); level > 0 && len(reasons) > 0 {
 			out = append(out, Trouble{p.Participant, level, reasons})
 		}
@@ -108,7 +106,8 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		out = append(out, g.rejected(p.Participant)...)
 	}
 	opposed, absent := count{}, count{}
-	joined := p.Participations > uint64(g.includes(p.Participant)) // before the rounds that were read
+	tally := g.tally(p.Participant)
+	joined := p.Participations > uint64(tally.Included) // before the rounds that were read
 	for i := range g.recent {
 		r := &g.recent[i]
 		x := contribution(r, p.Participant)
@@ -117,13 +116,13 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		absent.add(r, x == nil && joined)
 	}
 	opposed.say(say, "points away from Delta")
-	if weight := g.meanWeight(p.Participant); weight != nil && (len(out) > 0 || p.Reputation <= 0) {
+	if weight := tally.MeanWeight(); weight != nil && (len(out) > 0 || p.Reputation <= 0) {
 		say("weight %s on average", query.WeightText(weight))
 	}
 	if p.Reputation <= 0 {
 		say("reputation 0")
 	}
-	if alarm, reason := explorer.Leads(int(p.PassedOver)); alarm != explorer.OK {
+	if alarm, reason := chainview.Leads(int(p.PassedOver)); alarm != chainview.OK {
 		say("%s", reason)
 	}
 	absent.say(say, "no gradient")
@@ -131,23 +130,6 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		say("left out of round %d: %s", g.Last.Round, explorer.Why(g.Last, p.Participant))
 	}
 	return out
-}
-
-// meanWeight returns the mean weight of a participant's gradients in the read rounds, or nil if their
-// rules give none.
-func (g *Glance) meanWeight(participant uint32) *float64 {
-	mean, n := 0.0, 0
-	for i := range g.recent {
-		r := &g.recent[i]
-		if c := contribution(r, participant); c != nil && query.Weighs(r.Rule) {
-			n++
-			mean += (*query.WeightOf(r, *c) - mean) / float64(n)
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	return &mean
 }
 
 // proven returns the proven offences of a participant.
@@ -176,14 +158,14 @@ func (g *Glance) rejected(participant uint32) (out []string) {
 	return out
 }
 
-// includes returns the number of read rounds with a participant's gradient.
-func (g *Glance) includes(participant uint32) (n int) {
+// tally returns what a participant did in the read rounds.
+func (g *Glance) tally(participant uint32) (t chainview.Tally) {
 	for i := range g.recent {
-		if contribution(&g.recent[i], participant) != nil {
-			n++
+		if c := contribution(&g.recent[i], participant); c != nil {
+			t.Count(&g.recent[i], *c)
 		}
 	}
-	return n
+	return t
 }
 
 // count counts the rounds with a trouble.
@@ -216,8 +198,8 @@ func (g *Glance) against() (out []string) {
 		by[p.Participant] = p
 	}
 	shown := slices.DeleteFunc(slices.Clone(g.Trouble), func(t Trouble) bool {
-		alarm, _ := explorer.Leads(int(by[t.Participant].PassedOver))
-		return t.Level < 2 && contribution(g.Last, t.Participant) != nil && alarm == explorer.OK
+		alarm, _ := chainview.Leads(int(by[t.Participant].PassedOver))
+		return t.Level < 2 && contribution(g.Last, t.Participant) != nil && alarm == chainview.OK
 	})
 	for _, t := range shown[:min(maxTroubles, len(shown))] {
 		reasons := make([]string, len(t.Reasons))
@@ -238,16 +220,16 @@ func (g *Glance) against() (out []string) {
 
 // trouble ranks the trouble of a participant: 3 for a proven offence; 2 for a reputation below a
 // half, a gradient that opposed Delta or was rejected, or missed turns as leader that make it a
-// suspect in the explorer; 1 for fewer missed turns that the explorer watches, or a gradient that
-// was left out or is missing; and 0 for none.
-func trouble(p query.Standing, c *app.Contribution, refused, closed bool) int {
-	alarm, _ := explorer.Leads(int(p.PassedOver))
+// suspect; 1 for fewer missed turns that are watched, or a gradient that was left out or is missing;
+// and 0 for none.
+func trouble(p query.Standing, c *app.Contribution, refused bool) int {
+	alarm, _ := chainview.Leads(int(p.PassedOver))
 	switch {
 	case p.Offences > 0:
 		return 3
-	case p.Reputation < params.One/2, c != nil && c.Opposed, refused && c == nil, alarm == explorer.Suspect:
+	case p.Reputation < chainview.Low, c != nil && c.Opposed, refused && c == nil, alarm == chainview.Suspect:
 		return 2
-	case alarm == explorer.Watch, closed && (c == nil || !c.Selected):
+	case alarm == chainview.Watch, c == nil || !c.Selected:
 		return 1
 	}
 	return 0

@@ -271,15 +271,14 @@ const nameRunes, monikerRunes = 32, 16
 // oneLine returns an untrusted text as one short line, without characters that control a terminal,
 // change the direction of text or combine with others.
 func oneLine(text string, runes int) string {
-	out := make([]rune, 0, runes)
-	for _, r := range text {
-		if len(out) == runes {
-			return string(append(out[:runes-1], '…'))
-		}
+	out := []rune(text)
+	if len(out) > runes {
+		out = append(out[:runes-1], '…')
+	}
+	for i, r := range out {
 		if !unicode.IsPrint(r) || unicode.IsMark(r) {
-			r = unicode.ReplacementChar
+			out[i] = unicode.ReplacementChar
 		}
-		out = append(out, r)
 	}
 	return string(out)
 }

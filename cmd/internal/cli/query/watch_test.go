@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/cmd/internal/explorer"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestWatchHostile: whatever a node and its participants call themselves, a look has its own lines alone, and
@@ -127,7 +127,7 @@ func TestTrouble(t *testing.T) {
 		2: {Reputation: params.One/2 - 1},
 		3: {Reputation: params.One, Offences: 1},
 	} {
-		require.Equal(t, want, trouble(p, &selected, false, true))
+		require.Equal(t, want, trouble(p, &selected, false))
 	}
 }
 
@@ -143,10 +143,10 @@ func TestOneJudgement(t *testing.T) {
 	g.Trouble = g.troubles()
 	require.Equal(t, []Trouble{{3, 2, []string{"passed over as leader 7 times more than it led since"}},
 		{2, 1, []string{"passed over as leader 2 times more than it led since"}}}, g.Trouble)
-	for i, want := range []string{explorer.OK, explorer.OK, explorer.Watch, explorer.Suspect} {
-		alarm, reason := explorer.Leads(int(g.Standings[i].PassedOver))
+	for i, want := range []string{chainview.OK, chainview.OK, chainview.Watch, chainview.Suspect} {
+		alarm, reason := chainview.Leads(int(g.Standings[i].PassedOver))
 		require.Equal(t, want, alarm)
-		require.Equal(t, want == explorer.OK, reason == "")
+		require.Equal(t, want == chainview.OK, reason == "")
 	}
 	require.Equal(t, []string{"against 3 node3: passed over as leader 7 times more than it led since",
 		"against 2 node2: passed over as leader 2 times more than it led since"}, g.against())

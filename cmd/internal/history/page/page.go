@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/explorer"
 	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/internal/printable"
@@ -137,7 +138,7 @@ func (c chain) figures() (out []template.HTML, err error) {
 		c.curve("selected", "", func(r history.Round) float64 { return float64(r.Selected()) })}
 	legend := "Included in a round, and selected by the rule."
 	if slices.ContainsFunc(c.Rounds, func(r history.Round) bool { return !math.IsNaN(r.Weight()) }) {
-		gradients = append(gradients, c.curve("weight together", explorer.OK, history.Round.Weight))
+		gradients = append(gradients, c.curve("weight together", chainview.OK, history.Round.Weight))
 		legend += " What they weigh together is below their number where the rule took weight from some."
 	}
 	for _, f := range []explorer.Figure{
@@ -171,9 +172,9 @@ func (c chain) reputations() []explorer.Curve {
 	var members [][]uint32 // of each line
 	suspects := c.suspects()
 	for i, p := range c.State.Participants {
-		alarm := explorer.OK
+		alarm := chainview.OK
 		if len(suspects[p.Index]) > 0 {
-			alarm = explorer.Suspect
+			alarm = chainview.Suspect
 		}
 		line := c.curve("", alarm, func(r history.Round) float64 {
 			if i < len(r.Reputations) {
@@ -193,8 +194,8 @@ func (c chain) reputations() []explorer.Curve {
 	}
 	if len(lines) > few {
 		return []explorer.Curve{
-			c.curve("greatest", explorer.OK, func(r history.Round) float64 { return slices.Max(r.Reputations) }),
-			c.curve("least", explorer.Watch, func(r history.Round) float64 { return slices.Min(r.Reputations) }),
+			c.curve("greatest", chainview.OK, func(r history.Round) float64 { return slices.Max(r.Reputations) }),
+			c.curve("least", chainview.Watch, func(r history.Round) float64 { return slices.Min(r.Reputations) }),
 		}
 	}
 	for i := range lines {
@@ -236,17 +237,13 @@ func (c chain) participants() table {
 	if len(c.Attacks) > 0 {
 		t.Head = slices.Insert(t.Head, 1, "by the manifest")
 	}
-	passed := map[uint32]int{}
-	for _, b := range c.Audit.BadLeaders {
-		passed[b.Participant]++
-	}
 	suspects := c.suspects()
 	order := slices.Clone(c.State.Participants)
 	slices.SortStableFunc(order, func(a, b app.Participant) int {
 		x, y := c.tally(a.Index), c.tally(b.Index)
 		return cmp.Or(cmp.Compare(len(suspects[b.Index]), len(suspects[a.Index])),
 			cmp.Compare(a.Reputation, b.Reputation),
-			cmp.Compare(y.Opposed+y.Absent+passed[b.Index], x.Opposed+x.Absent+passed[a.Index]))
+			cmp.Compare(y.Opposed+y.Absent+y.Missed, x.Opposed+x.Absent+x.Missed))
 	})
 	for i, p := range order {
 		n, looks, name := c.tally(p.Index), "honest", c.name(p.Index)
@@ -263,7 +260,7 @@ func (c chain) participants() table {
 		}
 		row := []string{name, looks, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.Included),
 			strconv.Itoa(n.Selected), query.WeightText(n.MeanWeight()), strconv.Itoa(n.Opposed), strconv.Itoa(n.Absent),
-			strconv.Itoa(n.Led), strconv.Itoa(passed[p.Index]), epsilon, left}
+			strconv.Itoa(n.Led), strconv.Itoa(n.Missed), epsilon, left}
 		if len(c.Attacks) > 0 {
 			row = slices.Insert(row, 1, cmp.Or(c.Attacks[p.Index], "honest"))
 		}
@@ -273,9 +270,9 @@ func (c chain) participants() table {
 }
 
 // tally returns the counts of a participant, zero if the chain closed no round since it joined.
-func (c chain) tally(participant uint32) history.Tally {
+func (c chain) tally(participant uint32) chainview.Tally {
 	if int(participant) >= len(c.Count) {
-		return history.Tally{}
+		return chainview.Tally{}
 	}
 	return c.Count[participant]
 }

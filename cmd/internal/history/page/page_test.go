@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/audit"
-	"github.com/spdl/spdl/cmd/internal/explorer"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/history"
 )
 
@@ -25,8 +25,8 @@ func TestAttackersComeFirst(t *testing.T) {
 		Runs: []history.Run{{Participant: 2, First: 0, Last: 19, FromHeight: 2, LastHeight: 40, Count: 20}},
 		Gaps: []history.Run{{Participant: 3, First: 7, Last: 7, FromHeight: 16, LastHeight: 16, Count: 1},
 			{Participant: 3, First: 14, Last: 16, FromHeight: 30, LastHeight: 34, Count: 3}},
-		Count: []history.Tally{{Included: 20}, {Included: 20}, {Included: 20, Selected: 16,
-			Opposed: 20, Weight: 0.4, Weighed: 20}, {Included: 16, Absent: 4}},
+		Count: []chainview.Tally{{Included: 20}, {Included: 20}, {Included: 20, Selected: 16,
+			Opposed: 20, Missed: 2, Weight: 0.4, Weighed: 20}, {Included: 16, Absent: 4}},
 		State: &app.State{Participants: []app.Participant{{Index: 0, Active: true, Moniker: "zero", Reputation: 1e6},
 			{Index: 1, Active: true, Moniker: "one"}, {Index: 2, Active: true, Moniker: "two"},
 			{Index: 3, Active: true, Moniker: "three", Reputation: 1e6}}},
@@ -86,7 +86,7 @@ func TestAttackersComeFirst(t *testing.T) {
 // TestFigures: the axis counts rounds of one epoch by their numbers, and rounds of several through;
 // each course of reputations is one line, and those of suspects are apart; the budget is a line.
 func TestFigures(t *testing.T) {
-	h := &history.Chain{Audit: &audit.Report{}, Count: make([]history.Tally, 4), State: &app.State{
+	h := &history.Chain{Audit: &audit.Report{}, Count: make([]chainview.Tally, 4), State: &app.State{
 		Participants: []app.Participant{{Index: 0, Active: true, Moniker: "a", Reputation: 1e6},
 			{Index: 1, Active: true, Moniker: "b", Reputation: 1e6}, {Index: 2, Active: true, Moniker: "c"},
 			{Index: 3, Active: true, Moniker: "d"}}},
@@ -102,7 +102,7 @@ func TestFigures(t *testing.T) {
 	require.EqualValues(t, 29, at(h.Rounds[29]))
 	lines := c.reputations()
 	require.Len(t, lines, 3)
-	require.Equal(t, []string{"a (#0), b (#1)", explorer.OK, "c (#2)", explorer.Suspect, "d (#3)", explorer.Suspect},
+	require.Equal(t, []string{"a (#0), b (#1)", chainview.OK, "c (#2)", chainview.Suspect, "d (#3)", chainview.Suspect},
 		[]string{lines[0].Name, lines[0].Alarm, lines[1].Name, lines[1].Alarm, lines[2].Name, lines[2].Alarm})
 	figures, err := c.figures()
 	require.NoError(t, err)

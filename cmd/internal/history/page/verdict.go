@@ -12,7 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/cmd/internal/explorer"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/privacy/accountant"
 )
@@ -56,12 +56,7 @@ func plural(n uint32) string {
 // overrun reports whether the manifest of a localnet names more attackers than the rule withstands.
 func (c chain) overrun() bool { return len(c.Attacks) > int(c.Params.Rule.Byzantine) }
 
-// The share of opposed gradients that makes a participant suspect, and the min number of gradients
-// for it, as in the explorer.
-const suspectShare, fewest = 0.6, 4
-
-// suspects returns for each participant that looks like an attacker over the whole history the
-// reasons, in the explorer's words.
+// suspects returns the reasons for each participant that looks like an attacker over the whole history.
 func (c chain) suspects() map[uint32][]string {
 	offences := map[uint32]int{}
 	for _, o := range c.Audit.Offences {
@@ -70,22 +65,10 @@ func (c chain) suspects() map[uint32][]string {
 	all := map[uint32][]string{}
 	for _, p := range c.State.Participants {
 		n := c.tally(p.Index)
-		var reasons []string
-		if k := offences[p.Index]; k > 0 {
-			reasons = append(reasons, fmt.Sprintf("proven offences: %d", k))
-		}
-		if p.Active && p.Reputation <= 0 {
-			reasons = append(reasons, "reputation 0")
-		}
-		if alarm, reason := explorer.Leads(int(p.PassedOver)); alarm == explorer.Suspect {
-			reasons = append(reasons, reason)
-		}
-		often := n.Included >= fewest && float64(n.Opposed) >= suspectShare*float64(n.Included)
-		if often || n.Opposed > 0 && len(reasons) > 0 {
-			reasons = append(reasons, fmt.Sprintf("opposed to Delta in %d of %d", n.Opposed, n.Included))
-		}
-		if len(reasons) > 0 {
-			all[p.Index] = reasons
+		s := chainview.Standing{Active: p.Active, Reputation: p.Reputation, PassedOver: int(p.PassedOver),
+			Offences: offences[p.Index], Included: n.Included, Opposed: n.Opposed}
+		if s.Judge(nil); s.Alarm == chainview.Suspect {
+			all[p.Index] = s.Reasons
 		}
 	}
 	return all

@@ -19,15 +19,3 @@ func TestTransactionSays(t *testing.T) {
 		require.Contains(t, page, text)
 	}
 }
-
-// TestGradientSays: how long it is, where it points, and in what round it is.
-func TestGradientSays(t *testing.T) {
-	s := over(t, newFake(6, "node"), Options{})
-	w := get(s, "/tx/bb"+strings.Repeat("0", 62))
-	require.Equal(t, http.StatusOK, w.Code)
-	page := w.Body.String()
-	for _, text := range []string{`<a href="/round/0/4">0/4</a>`, "<bdi>node</bdi> (#3)", "89.8 <small>180 grid steps",
-		"15 <small>13 are 0, 2 at the ends of the range"} {
-		require.Contains(t, page, text)
-	}
-}

@@ -1,0 +1,61 @@
+package chainview
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+)
+
+// TestNothingAgainstIt: only of who has no count at all.
+func TestNothingAgainstIt(t *testing.T) {
+	for want, s := range map[string]Standing{
+		"nothing against it":           {Active: true, Rounds: 9, Included: 9, Led: 2},
+		"failed to lead 4 times":       {Active: true, Rounds: 9, Included: 9, Passed: 4},
+		"opposed once; absent 2 times": {Active: true, Rounds: 9, Included: 7, Opposed: 1},
+		"left out 3 times":             {Rounds: 20, Included: 4, LeftOut: 3},
+		"rejected once":                {Active: true, Rounds: 9, Included: 8, Refused: 1},
+		"reputation 0; opposed to Delta in 9 of 20": {Opposed: 9, Reasons: []string{"reputation 0",
+			"opposed to Delta in 9 of 20"}},
+	} {
+		require.Equal(t, want, s.Against())
+	}
+}
+
+// TestALeaderThatAlwaysFailsIsWatched: although the chain's count is still small.
+func TestALeaderThatAlwaysFailsIsWatched(t *testing.T) {
+	s := Standing{Active: true, Reputation: params.One, Rounds: 30, Included: 30, Passed: 3, PassedOver: 1}
+	s.Judge(nil)
+	require.Equal(t, Watch, s.Alarm)
+	require.Equal(t, "failed to lead in 3 of its 3 turns", s.Against())
+	s = Standing{Active: true, Reputation: params.One, Rounds: 30, Included: 30, Passed: 2, Led: 5}
+	s.Judge(nil)
+	require.Equal(t, OK, s.Alarm)
+}
+
+// TestThresholds: a share raises an alarm from its threshold on and not below it, over enough rounds alone.
+func TestThresholds(t *testing.T) {
+	for _, x := range []struct {
+		opposed, of int
+		alarm       string
+	}{{5, 10, Watch}, {6, 10, Suspect}, {3, 10, Watch}, {2, 10, OK}, {3, 3, OK}, {4, 4, Suspect}} {
+		s := Standing{Active: true, Reputation: params.One, Included: x.of, Opposed: x.opposed}
+		s.Judge(nil)
+		require.Equal(t, x.alarm, s.Alarm, "%+v", x)
+		require.False(t, s.Suspicious(), "fewer than %d rounds are not remembered", remembered)
+	}
+}
+
+// TestTally: what a record says of each participant, also of one that committed alone, or failed to lead.
+func TestTally(t *testing.T) {
+	people := []app.Participant{{Index: 0, Active: true}, {Index: 1, Active: true}, {Index: 2, Active: true, Joined: 9},
+		{Index: 3, Active: true}}
+	all := make([]Tally, len(people))
+	Add(all, &app.Record{Rule: "median", Leader: 1, View: 1, Ranking: []uint32{0, 1, 3}, Withheld: []uint32{3},
+		Contributions: []app.Contribution{{Participant: 0, Selected: true}, {Participant: 1, Opposed: true}}}, people)
+	require.Equal(t, []Tally{{Included: 1, Selected: 1, Missed: 1}, {Included: 1, Opposed: 1, Led: 1}, {},
+		{Absent: 1, Withheld: 1}}, all)
+	require.Nil(t, all[0].MeanWeight(), "the rule gives none")
+}
