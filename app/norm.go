@@ -43,6 +43,9 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 // distanceFloor returns the min squared distance that the rule assumes between two included
 // gradients (params.Params.DistanceFloor).
 func (s *State) distanceFloor(included []tx.Included) int64 {
+	if !s.Params.Privacy.NoiseFloor {
+		return 0
+	}
 	fewest := -1
 	for _, in := range included {
 		if k, _ := s.Participants[in.Participant].releaseBounds(s.Progress.Round); fewest < 0 || k < fewest {

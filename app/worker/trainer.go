@@ -77,6 +77,9 @@ func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*
 	var x []float32 // the examples of the batch
 	var labels []uint8
 	t.clipped = func(_ context.Context, dst, at []float64, picked []int) (model.Stats, error) {
+		if len(picked) == data.Len() { // all of them, of which no copy is needed
+			return m.ClippedSum(dst, at, data.X, data.Labels, p.Privacy.Clip), nil
+		}
 		x, labels = data.Batch(x[:0], labels[:0], picked)
 		return m.ClippedSum(dst, at, x, labels, p.Privacy.Clip), nil
 	}

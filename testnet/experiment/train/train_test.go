@@ -257,7 +257,7 @@ func TestSumsOfWorkers(t *testing.T) {
 		s := spec(t, "default", 4, 0, "", rule("mean"), func(p *params.Params) {
 			p.Training.Rounds, p.Training.LearningRate, p.Grid.Width = 6, 5, 2
 			p.Privacy.SamplingRate, p.Privacy.Batch, p.Privacy.NoiseFloor = 1, 500, true
-			p.Privacy.WorkerMomentum = 0
+			p.Privacy.WorkerMomentum, p.Privacy.NoiseMultiplier = 0, 2.67
 			train.Regrid(p)
 			p.Privacy.WorkerMomentum = float64(momentum)
 		})

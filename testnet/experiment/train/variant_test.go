@@ -51,7 +51,7 @@ func TestVariantTrains(t *testing.T) {
 	stage.NotShort(t, "trains for ten rounds")
 	s, err := Preset("default", 4)
 	require.NoError(t, err)
-	s.Params.Training.Rounds, s.Seed = 10, 1
+	s.Params.Training.Rounds, s.Params.Training.LearningRate, s.Seed = 10, 30, 1
 	data, err := mnist.Embedded()
 	require.NoError(t, err)
 	out, err := Run(t.Context(), s.Vary(Raw), data)

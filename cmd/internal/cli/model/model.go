@@ -28,7 +28,7 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("model", "Export a trained model with its proof, measure one, and adapt one to own rows",
+	return command.Group("model", "Export a trained model, measure it, adapt it to own rows",
 		modelExport(), modelEval(), modelAdapt())
 }
 
