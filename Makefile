@@ -76,11 +76,11 @@ e2e: verify-page build ## end-to-end runs: localnets, kill -9, hostile clients, 
 	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/internal/explorer
 
 .PHONY: chaos
-chaos: ## faults and attacks on real nets of 4 and 7 (SLICE=1: two minutes of them, CELL=regexp SIZES=4,7 SEED=1)
+chaos: ## faults and attacks on real nets of 4 and 7 (SLICE=1: two minutes of them, CELL=regexp SIZES=4,7 SEED=1 HIDDEN=256)
 	@mkdir -p $(BUILD)
 	$(GO) test -tags e2e -count 1 -v -timeout $(if $(SLICE),5m,3h) -run Chaos ./testnet/e2e -chaos -chaos.table $(CURDIR)/$(BUILD)/chaos.txt \
 		-chaos.sizes $(or $(SIZES),$(if $(SLICE),4,4$(comma)7)) -chaos.seed $(or $(SEED),$(if $(SLICE),$(shell git rev-list --count HEAD),1)) \
-		$(if $(SLICE),-chaos.slice 90s) $(if $(CELL),-chaos.cell '$(CELL)')
+		$(if $(SLICE),-chaos.slice 90s) $(if $(CELL),-chaos.cell '$(CELL)') $(if $(HIDDEN),-chaos.hidden $(HIDDEN))
 
 .PHONY: sim
 sim: ## 1,000 random histories of simulated nets (SEEDS=1000)

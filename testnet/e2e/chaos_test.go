@@ -25,6 +25,7 @@ var (
 	chaosRun   = flag.Bool("chaos", false, "run the perturbation matrix")
 	chaosCell  = flag.String("chaos.cell", "", "the cells whose name this regular expression matches, default all")
 	chaosSizes = flag.String("chaos.sizes", "4,7", "the nets' sizes")
+	chaosUnits = flag.Uint("chaos.hidden", 0, "hidden units of the model: the state of 256 is written with checkpoints alone")
 	chaosSeed  = flag.Uint64("chaos.seed", 1, "draws who is struck, when, and what is damaged")
 	chaosSlice = flag.Duration("chaos.slice", 0, "run the cells that can be skipped in an order drawn from the seed, "+
 		"and begin none after this long")
@@ -161,6 +162,9 @@ func begin(t *testing.T, x cell, n int) *chaos {
 	c := &chaos{net: &net{T: t}, cell: x, n: n, f: (n - 1) / 3, rng: rand.New(rand.NewPCG(*chaosSeed, h.Sum64()))}
 	c.struck = c.rng.Perm(n)[:c.f]
 	m := testnet.Manifest{Validators: n, Preset: "pixels", Home: t.TempDir(), Rounds: 100_000, Strangers: x.strangers}
+	if *chaosUnits > 0 {
+		m.Adjust = withHidden(*chaosUnits)
+	}
 	if x.binary != nil { // a node whose clock is behind the genesis waits for it
 		m.GenesisTime = time.Now().Add(-2 * time.Hour)
 	}
