@@ -44,7 +44,7 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 // gradients (params.Params.DistanceFloor).
 func (s *State) distanceFloor(included []tx.Included) int64 {
 	if !s.Params.Privacy.NoiseFloor {
-		return 0
+		return 0 // nobody is looked up: SetDelta also takes lists that no block may have
 	}
 	fewest := -1
 	for _, in := range included {

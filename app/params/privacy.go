@@ -44,9 +44,9 @@ func (p Privacy) Samples() bool { return p.SamplingRate > 0 && p.SamplingRate < 
 // the model of the epoch's beginning moves by (ADR 44).
 func (p Privacy) Sums() bool { return p.WorkerMomentum == 1 }
 
-// DistanceFloor returns the min squared distance that the rule assumes between two vectors of a round,
-// of which the participant with the fewest releases has made that many. Such a vector has the least noise.
-// With sums the floor is that of vectors of all rounds: a participant that stays away cannot lower it.
+// DistanceFloor returns the min squared distance that the rule assumes between two vectors of a round.
+// fewest is the number of releases of the participant that has made the fewest of them, whose vector has
+// the least noise. With sums the floor is that of vectors of all rounds: a participant that stays away cannot lower it.
 func (p Params) DistanceFloor(round uint64, fewest int) int64 {
 	if !p.Privacy.NoiseFloor {
 		return 0

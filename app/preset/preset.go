@@ -53,7 +53,8 @@ func New(name string, n int) (params.Params, error) {
 		if b.name == name {
 			p := b.build(n, params.MaxByzantine(n))
 			p.Preset = name
-			return p, cmp.Or(Own{}.scale(&p, n), Account(&p))
+			err := cmp.Or(Own{}.scale(&p, n), Account(&p))
+			return p, err
 		}
 	}
 	return params.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(AllNames(), ", "))

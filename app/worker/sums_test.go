@@ -11,8 +11,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// TestSumsOverARestart: a worker that stopped in any round goes on with its sum, from its journal. A worker
-// without one sends shorter vectors.
+// TestSumsOverARestart: a worker that stopped in any round goes on with its sum, from its journal.
 func TestSumsOverARestart(t *testing.T) {
 	const rounds = 5
 	payloads := func(stopAt uint64) (sent [rounds][]byte) {

@@ -2,7 +2,8 @@
 
 // Command terminal records what a command prints and writes it as an animated SVG:
 //
-//	go run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" -until '^round ' build/spdl-lab testnet start
+//	go run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" -until '^round ' \
+//		build/spdl-lab testnet start
 //
 // The prompt and the lines until the one that -until matches stand at the top from the beginning; below, the others
 // appear one by one, and scroll when there is no room left. No line is waited for longer than -gap. The picture plays

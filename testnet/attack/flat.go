@@ -3,8 +3,8 @@ package attack
 import "math"
 
 // uncurved returns an approximation of the p with (H + lambda I) p = u, where H is the Hessian, at a
-// model, of the mean loss on the attackers' rows. It takes a few steps of conjugate gradients, and computes H
-// times a vector as a difference of two gradients. A constant push p against the restoring force of
+// model, of the mean loss on the attackers' rows. It takes a few steps of conjugate gradients, and
+// computes H times a vector as a difference of two gradients. A constant push p against the restoring force of
 // H moves a model by about H^-1 p. Along flat directions the model keeps moving, and the movement
 // adds up over the rounds.
 func (v View) uncurved(u, at []float64) []float64 {

@@ -3,8 +3,8 @@ package attack
 import "math"
 
 // Goal is the objective of hidden attackers: a function of an example's logits. A model of two classes
-// with one output has the logits 0 and z. The attackers make
-// the training of the honest participants minimise it.
+// with one output has the logits 0 and z. The attackers make the training of the honest participants
+// minimise the objective.
 type Goal struct {
 	Name string
 	// Triggered says that the objective is computed on examples with the backdoor's trigger, and

@@ -25,7 +25,8 @@ var (
 	chaosRun   = flag.Bool("chaos", false, "run the perturbation matrix")
 	chaosCell  = flag.String("chaos.cell", "", "the cells whose name this regular expression matches, default all")
 	chaosSizes = flag.String("chaos.sizes", "4,7", "the nets' sizes")
-	chaosUnits = flag.Uint("chaos.hidden", 0, "hidden units of the model: the state of 256 is written with checkpoints alone")
+	chaosUnits = flag.Uint("chaos.hidden", 0, "hidden units of the model: the state of 256 is written with checkpoints "+
+		"alone")
 	chaosSeed  = flag.Uint64("chaos.seed", 1, "draws who is struck, when, and what is damaged")
 	chaosSlice = flag.Duration("chaos.slice", 0, "run the cells that can be skipped in an order drawn from the seed, "+
 		"and begin none after this long")

@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	}
 	binary = filepath.Join(dir, "spdl")
 	code := 1
-	if out, err := exec.Command("go", "build", "-o", dir, "../../cmd/spdl", "../../cmd/spdl-lab").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", dir, "../../cmd/spdl", "../../cmd/spdl-lab")
+	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Printf("%v\n%s", err, out)
 	} else {
 		code = m.Run()

@@ -112,7 +112,8 @@ func (v *visits) run(ctx context.Context, base string) {
 // makes the rounds of a net slower as it goes on.
 func TestExplorerUnderLoad(t *testing.T) {
 	stage.OnlyLong(t)
-	cmd := exec.Command(binary+"-lab", "testnet", "start", "--explorer", "-o", "json", "--rounds", "3000", "--home", t.TempDir())
+	cmd := exec.Command(binary+"-lab", "testnet", "start", "--explorer", "-o", "json", "--rounds", "3000",
+		"--home", t.TempDir())
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

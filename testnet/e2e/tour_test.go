@@ -27,8 +27,8 @@ type step struct {
 }
 
 // steps reads the fenced blocks of a page, or of its section below a heading: `sh` holds commands,
-// and `text` the output of those before it. A comment `<!-- holds: REGEXP -->` states what holds of that output with its numbers;
-// a group (?P<name>...) can be used by those after it as {name}.
+// and `text` the output of those before it. A comment `<!-- holds: REGEXP -->` states what holds of that output
+// with its numbers; a group (?P<name>...) can be used by those after it as {name}.
 func steps(t *testing.T, page, section string) (all []step) {
 	t.Helper()
 	text, err := os.ReadFile(page)

@@ -104,7 +104,7 @@ func unitsOf(rows mnist.Features) [][]int {
 	return units
 }
 
-// leftOut returns the mean loss of rows of which the fit knows nothing.
+// leftOut returns the mean loss of the rows of each fold, at parameters that are fitted to the other folds.
 func leftOut(rows mnist.Features, units [][]int, centre []float64, lambda float64) float64 {
 	var sum float64
 	for k := range folds {
@@ -185,7 +185,7 @@ func fit(rows mnist.Features, part []int, centre []float64, lambda float64) []fl
 // newton returns the Newton step, in the coordinates that may move.
 func newton(rows mnist.Features, part []int, w, centre, draw []float64) []float64 {
 	d := len(w)
-	slope, curve := make([]float64, d), make([]float64, d*d) // of which the upper triangle counts
+	slope, curve := make([]float64, d), make([]float64, d*d) // only the upper triangle of curve is set
 	for _, i := range part {
 		row := rows.Row(i)
 		p := 1 / (1 + math.Exp(-score(row, w)))

@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestNothingAgainstIt: only of who has no count at all.
+// TestNothingAgainstIt: a participant has nothing against it only if all its counts are 0.
 func TestNothingAgainstIt(t *testing.T) {
 	for want, s := range map[string]Standing{
 		"nothing against it":           {Active: true, Rounds: 9, Included: 9, Led: 2},

@@ -17,7 +17,7 @@ import (
 // the command is for, and of one in the study's folder, such as a localnet's.
 func TestHomeInTheStudy(t *testing.T) {
 	if err := sandbox.Supported(); err != nil {
-		t.Skip(err)
+		t.Skip(err) // of a machine without containment: there a start is refused
 	}
 	study := filepath.Join(t.TempDir(), "study")
 	_, stderr, code := spdl(t, "new", study)
@@ -39,7 +39,7 @@ func TestHomeInTheStudy(t *testing.T) {
 // and what it may read.
 func TestCheckAsTheHome(t *testing.T) {
 	if err := sandbox.Supported(); err != nil {
-		t.Skip(err)
+		t.Skip(err) // of a machine without containment: there a start is refused
 	}
 	study, other, home := filepath.Join(t.TempDir(), "study"), t.TempDir(), filepath.Join(t.TempDir(), "home")
 	_, stderr, code := spdl(t, "new", study)

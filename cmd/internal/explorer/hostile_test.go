@@ -151,7 +151,8 @@ func TestHostileText(t *testing.T) {
 // TestVisible: what it writes, exactly.
 func TestVisible(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain é 漢 مرحبا": "plain é 漢 مرحبا", "a\u202eb": `a\u{202E}b`, "a\xffb": `a\xFFb`, "\x1b[2J": `\u{1B}[2J`,
+		"plain é 漢 مرحبا": "plain é 漢 مرحبا",
+		"a\u202eb":        `a\u{202E}b`, "a\xffb": `a\xFFb`, "\x1b[2J": `\u{1B}[2J`,
 		"\u00a0":                          `\u{A0}`,
 		"z" + strings.Repeat("\u0301", 6): "z" + strings.Repeat("\u0301", 4) + `\u{301}\u{301}`,
 	} {
