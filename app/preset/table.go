@@ -54,9 +54,9 @@ func factsOf(m params.Model) facts {
 
 // fitTable sets the training of a linear model of a table of n participants from public facts. A
 // round takes all rows, so the ledger counts it exactly. Vectors are sums, so what a participant pushes in
-// several rounds does not add up (ADR 44). The model moves for as long as the noise of all rounds allows, in steps that the curvature allows. Where
-// attackers may hide in the noise it takes fewer of them: directions in which the rows say little are
-// the attackers'.
+// several rounds does not add up (ADR 44). The model moves for as long as the noise of all rounds allows,
+// in steps that the curvature allows. Where attackers may hide in the noise it takes fewer of them:
+// directions in which the rows say little are the attackers'.
 func fitTable(p *params.Params, own Own, n int) error {
 	rows, f := own.Share(n), factsOf(p.Model)
 	p.Privacy.SamplingRate, p.Privacy.WorkerMomentum, p.Grid.Width = 1, 1, uint32(gradients.Int16)
