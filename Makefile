@@ -53,8 +53,8 @@ cover: ## coverage of the pure packages, at least 90 %
 
 # The packages with the longest tests come first, so that none of them runs alone at the end.
 .PHONY: race
-race: ## the tests of the concurrent packages under the race detector
-	$(GO) test -race -short -ldflags=-w -timeout 30m ./app/worker/trainer ./app/worker ./abci/... ./app/... ./testnet
+race: ## the tests of the packages with most goroutines under the race detector (LONG=1: of all that have some)
+	$(GO) test -race -short -ldflags=-w -timeout 30m $(if $(LONG),./app/worker/trainer ./app/worker ./abci/... ./app/... ./testnet,./app/worker ./abci ./abci/node ./abci/pool ./abci/reactor ./abci/store ./abci/limit)
 
 .PHONY: lint
 lint: ## gofmt, vet and the linters
@@ -70,9 +70,12 @@ fuzz: ## every fuzz target for FUZZ (5s)
 determinism: ## the golden hashes with and without assembly, both VNNI and AVX2, GOAMD64 v1 and v3, GOMAXPROCS 1 and 2, arm64 under qemu-user
 	@.ci/determinism
 
+# Nets that a newcomer makes, that are killed, attacked, joined and upgraded: a minute each at most.
+E2E_GATE = ^Test(Tour|Founding|Kill|Hostile|Join|Consent|Tolerance|Upgrade|WorkerProcess|RemoteValidator|FrontDoor)$$
+
 .PHONY: e2e
-e2e: verify-page build ## end-to-end runs: localnets, kill -9, hostile clients, a browser, where chromium is installed (LONG=1: all cases, SKIP=regexp)
-	$(if $(LONG),SPDL_TEST_LONG=1 )$(GO) test -tags e2e -count 1 -v -timeout 60m $(if $(SKIP),-skip '$(SKIP)') ./testnet/e2e
+e2e: verify-page build ## end-to-end runs: localnets, kill -9, hostile clients, a browser, where chromium is installed (SLICE=1: what CI runs with every commit, LONG=1: all cases, SKIP=regexp)
+	$(if $(LONG),SPDL_TEST_LONG=1 )$(GO) test -tags e2e -count 1 -v -timeout 60m $(if $(SLICE),-run '$(E2E_GATE)') $(if $(SKIP),-skip '$(SKIP)') ./testnet/e2e
 	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/internal/explorer
 
 .PHONY: chaos
