@@ -130,7 +130,7 @@ func (o *options) run(r *command.Run, args []string) error {
 		return err
 	}
 	for _, closed := range gathered.Declared.Unproven {
-		r.Warn(fmt.Sprintf("the dossier lacks a round and what it cost: %s", closed))
+		r.Warn("the dossier lacks a round and what it cost: " + closed)
 	}
 	if err := r.Show(m, m.text); err != nil {
 		return err
@@ -172,9 +172,6 @@ func signer(r *command.Run) (*config.Config, ed25519.PrivateKey, error) {
 
 // signSheet prints a data sheet with a signature.
 func (o *options) signSheet(r *command.Run) error {
-	if _, err := sheet.ReadFile(o.sign); err != nil { // of a bounded size
-		return fmt.Errorf("--sign: %w", err)
-	}
 	data, err := os.ReadFile(o.sign)
 	if err != nil {
 		return err
