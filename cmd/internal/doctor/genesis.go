@@ -142,8 +142,6 @@ func sameJSON(a, b []byte) bool {
 // running node's.
 func program(ctx context.Context, h *Home) Finding {
 	if h.runs() {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
-		defer cancel()
 		info, err := h.Client.RPC().ABCIInfo(ctx)
 		switch {
 		case err != nil:
