@@ -5,7 +5,7 @@
 //	Verify   checks an archive against one trusted header, without a node
 //
 // All files of the archive follow from the evidence, which its signature covers: Verify proves the
-// evidence, renders the page again and compares every byte. docs/DOSSIER.md is its manual.
+// evidence, renders the page again and compares every byte. docs/VERIFY.md is its manual.
 package dossier
 
 import (

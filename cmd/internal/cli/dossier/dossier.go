@@ -52,7 +52,7 @@ A release executes the heights of its own version of the state machine. After an
 upgrade, let the release of before write a dossier of its heights, and continue it:
 --after names that file.
 
-docs/DOSSIER.md says what each section is.`,
+docs/VERIFY.md says what each section is.`,
 		Example: "  spdl dossier --template > sheet.toml\n" +
 			"  spdl dossier --node tcp://127.0.0.1:26657 --data-sheet sheet.toml --out ours.dossier.zip\n" +
 			"  spdl verify dossier ours.dossier.zip --trust-height 10 --trust-hash 5F2B...",
