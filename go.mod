@@ -4,7 +4,6 @@ go 1.25.0
 
 require (
 	filippo.io/age v1.2.1
-	github.com/CycloneDX/cyclonedx-go v0.9.3
 	github.com/cometbft/cometbft v0.40.0
 	github.com/cometbft/cometbft-db v0.14.1
 	github.com/cosmos/gogoproto v1.7.2

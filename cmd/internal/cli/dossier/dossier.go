@@ -52,7 +52,7 @@ A release executes the heights of its own version of the state machine. After an
 upgrade, let the release of before write a dossier of its heights, and continue it:
 --after names that file.
 
-docs/DOSSIER.md says what each section is.`,
+docs/VERIFY.md says what each section is.`,
 		Example: "  spdl dossier --template > sheet.toml\n" +
 			"  spdl dossier --node tcp://127.0.0.1:26657 --data-sheet sheet.toml --out ours.dossier.zip\n" +
 			"  spdl verify dossier ours.dossier.zip --trust-height 10 --trust-hash 5F2B...",
@@ -130,7 +130,7 @@ func (o *options) run(r *command.Run, args []string) error {
 		return err
 	}
 	for _, closed := range gathered.Declared.Unproven {
-		r.Warn(fmt.Sprintf("the dossier lacks a round and what it cost: %s", closed))
+		r.Warn("the dossier lacks a round and what it cost: " + closed)
 	}
 	if err := r.Show(m, m.text); err != nil {
 		return err
@@ -172,9 +172,6 @@ func signer(r *command.Run) (*config.Config, ed25519.PrivateKey, error) {
 
 // signSheet prints a data sheet with a signature.
 func (o *options) signSheet(r *command.Run) error {
-	if _, err := sheet.ReadFile(o.sign); err != nil { // of a bounded size
-		return fmt.Errorf("--sign: %w", err)
-	}
 	data, err := os.ReadFile(o.sign)
 	if err != nil {
 		return err
