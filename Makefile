@@ -99,7 +99,7 @@ quint: ## traces of the model testnet/quint/round.qnt replayed on the applicatio
 	@.ci/quint $(or $(TRACES),10000) $(or $(STEPS),45) $(or $(SEED),1)
 
 .PHONY: mutants
-mutants: ## 43 faults in copies of the core, and which of them the kept traces of the model find
+mutants: ## 44 faults in copies of the core: the kept traces of the model find each, or it is said what does
 	$(GO) test -count 1 -v -timeout 60m -run Mutants ./testnet/quint -mutants
 
 .PHONY: trips
