@@ -18,7 +18,7 @@ func TestGain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Better, few.Gain)
 	require.Less(t, few.Models[0].Beside.High, 0.)
-	many, err := Gain(drawn(2, 20000, shared), test, shared, 0)
+	many, err := Gain(drawn(2, 6000, shared), test, shared, 0)
 	require.NoError(t, err)
 	require.Equal(t, Same, many.Gain)
 

@@ -11,7 +11,6 @@ import (
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
 // Gain is what a member gains by a model, private to the member.
@@ -109,7 +108,7 @@ func (g Gain) Text(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s; %s\n", said, modelfile.Private)
+	_, err := fmt.Fprintf(w, "%s\nprivate to the owner of the rows: no epsilon bounds what this tells of them\n", said)
 	return err
 }
 

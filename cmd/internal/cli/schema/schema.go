@@ -92,6 +92,15 @@ func (o *draftOptions) run(r *command.Run, args []string) error {
 	})
 }
 
+// Read reads a schema's file.
+func Read(path string) (params.Table, error) {
+	d, err := preset.Source{Schema: path}.Read()
+	if err != nil {
+		return params.Table{}, err
+	}
+	return *d.Table, nil
+}
+
 // Encode returns a schema's file, with a line for each column.
 func Encode(t params.Table) ([]byte, error) {
 	columns := t.Columns
@@ -160,21 +169,14 @@ schema, or another schema differs.`,
 
 func check(r *command.Run, args []string) error {
 	out := checked{Schema: args[0], Files: []table.Fit{}}
-	read := func(path string) (params.Table, error) {
-		d, err := preset.Source{Schema: path}.Read()
-		if err != nil {
-			return params.Table{}, err
-		}
-		return *d.Table, nil
-	}
-	t, err := read(args[0])
+	t, err := Read(args[0])
 	if err != nil {
 		return err
 	}
 	wrong := 0
 	for _, path := range args[1:] {
 		if strings.EqualFold(filepath.Ext(path), ".json") {
-			other, err := read(path)
+			other, err := Read(path)
 			if err != nil {
 				return err
 			}
