@@ -21,6 +21,7 @@ const (
 const (
 	draws = 1000 // of the bootstrap
 	bins  = 10   // of the calibration
+	least = 0.01 // of the Brier score of Alone: a smaller difference is none
 )
 
 // Interval is a measure with the 2.5th and the 97.5th percentile of its bootstrap.
@@ -47,7 +48,7 @@ type Measured struct {
 	ECE       Interval `json:"ece"` // expected calibration error over ten bins of equal width
 	Curve     []Bin    `json:"curve"`
 	// Beside is the Brier score minus that of Alone, on the same draws: below 0 is better. Verdict is Better or
-	// Worse if its interval has one sign, and Same if not.
+	// Worse if its interval has one sign and it is not too small to matter, and Same if not.
 	Beside  Interval `json:"beside"`
 	Verdict string   `json:"verdict"`
 	Chosen  bool     `json:"chosen"` // the best of the models that come of the chain's, by the folds of the training rows
@@ -110,6 +111,7 @@ func Gain(train, test mnist.Features, shared []float64, threshold float64) (r Re
 		}
 		m.Beside = interval(whole[1]-base[1], drawn[i], func(j int) float64 { return drawn[i][j][1] - drawn[alone][j][1] })
 		switch m.Verdict = Same; {
+		case math.Abs(m.Beside.Value) < least*base[1]:
 		case m.Beside.High < 0:
 			m.Verdict = Better
 		case m.Beside.Low > 0:

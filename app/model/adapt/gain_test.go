@@ -21,6 +21,7 @@ func TestGain(t *testing.T) {
 	many, err := Gain(drawn(2, 6000, shared), test, shared, 0)
 	require.NoError(t, err)
 	require.Equal(t, Same, many.Gain)
+	require.Less(t, math.Abs(many.Models[0].Beside.Value), least*many.Models[3].Brier.Value)
 
 	own := []float64{2, -2, 1, 3}
 	other, err := Gain(drawn(3, 4000, own), drawn(98, 4000, own), shared, 0)

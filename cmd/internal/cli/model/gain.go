@@ -33,7 +33,8 @@ fifth by a hash, which no training has seen: the chain's (shared), with an inter
 of one's own, with all parameters fitted (adapted), and a ridge regression without the
 chain (alone), whose strength five folds choose. Each measure has its 95 % interval,
 of 1,000 draws of the test rows, whole groups each. A model is better or worse if the
-interval of its Brier score minus that of alone has one sign.
+interval of its Brier score minus that of alone has one sign, and the difference is a
+hundredth of alone's score at least.
 
 It runs at home and sends nothing. What it prints is private to the owner of the rows,
 and what one tells others of it no epsilon pays for.`,
