@@ -183,6 +183,9 @@ func (m *Manifest) worker(w *home.WorkerConfig, i int) {
 	if m.Data != "" {
 		w.Data = m.Data
 	}
+	if len(m.Sites) > 0 {
+		w.Data, w.Part, w.Parts = m.Sites[i], 0, 1
+	}
 	if m.Seed != 0 {
 		w.TestSeed = m.Seed<<16 + uint64(i) + 1
 	}

@@ -84,6 +84,11 @@ func (m *Manifest) absolute(dir string) error {
 			*file = filepath.Join(dir, *file)
 		}
 	}
+	for i, file := range m.Sites {
+		if !filepath.IsAbs(file) {
+			m.Sites[i] = filepath.Join(dir, file)
+		}
+	}
 	if len(m.Trainer) > 0 && !filepath.IsAbs(m.TrainerDir) {
 		m.TrainerDir = filepath.Join(dir, m.TrainerDir)
 	}
@@ -121,6 +126,9 @@ commit_reveal = {{ .CommitReveal }}
 {{- end }}
 chain_id = {{ printf "%q" .ChainID }}
 data = {{ printf "%q" .Data }}
+{{- if .Sites }}
+sites = [{{ range $i, $a := .Sites }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
+{{- end }}
 {{- if .Label }}
 label = {{ printf "%q" .Label }}
 {{- end }}

@@ -79,7 +79,7 @@ func programOf(args []string) func(context.Context, []string, io.Writer, io.Writ
 }
 
 // labCommands are the commands of spdl-lab that spdl does not have.
-var labCommands = []string{"experiment", "report", "testnet"}
+var labCommands = []string{"experiment", "rehearse", "report", "testnet"}
 
 // manifestFile writes a manifest.
 func manifestFile(t *testing.T, content string) string {

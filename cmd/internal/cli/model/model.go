@@ -28,8 +28,8 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("model", "Export a trained model, measure it, adapt it to own rows",
-		modelExport(), modelEval(), modelAdapt())
+	return command.Group("model", "Export a trained model, measure it, adapt it to own rows, and say what is gained",
+		modelExport(), modelEval(), modelAdapt(), modelGain())
 }
 
 func modelExport() *cobra.Command {
