@@ -23,6 +23,7 @@ type Module struct {
 	Data  string
 	Label string // the column of the labels, if Data is a table
 	Group string // the column of the groups, which are then the unit of privacy; "" for none
+	Adapt string // what is trained of a pretrained module: "bias", "lora:rank=4", or "" for what it does not freeze
 }
 
 // source matches a valid Module.Source. Python imports the file by its name, so the name has few
@@ -97,16 +98,17 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	if err := writePackage(dir); err != nil {
 		return p, err
 	}
-	config, err := m.copyData(dir)
+	c, err := m.copyData(dir)
 	if err != nil {
 		return p, err
 	}
-	d, err := describe(ctx, dir, m.Source, config, o)
+	d, err := describe(ctx, dir, m.Source, c, o)
 	if err != nil {
 		return p, err
 	}
+	c.Weights = d.Weights
 	if !d.Reads && m.Data == "" { // nothing would read MNIST
-		config = ""
+		c.Data = ""
 		if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
 			return p, err
 		}
@@ -114,8 +116,12 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	if err := d.copyFiles(filepath.Dir(m.Source), dir); err != nil {
 		return p, err
 	}
-	if p, err = d.params(config, o); err != nil {
+	if p, err = d.params(c, o); err != nil {
 		return p, err
+	}
+	if d.Weights != nil {
+		fmt.Fprintf(o.Log, "%s\nconstants are in %s: each member needs the same file beside train.py\n",
+			printable.Text(d.About), filepath.Join(name, d.Weights.File))
 	}
 	for _, text := range d.Warnings {
 		fmt.Fprintln(o.Log, "warning:", printable.Text(text))
@@ -148,7 +154,11 @@ func (m Module) grouped() bool {
 const mostRows = 32 << 20
 
 // params returns the parameters of the preset external for a described model.
-func (d description) params(config string, o Options) (params.Params, error) {
+func (d description) params(c trainerConfig, o Options) (params.Params, error) {
+	config, err := c.text()
+	if err != nil {
+		return params.Params{}, err
+	}
 	m := params.Model{Kind: params.ModelExternal, Clipping: o.Clipping, Config: config, Tensors: d.Tensors}
 	if o.Clipping == "" {
 		m.Clipping = params.ClippingRows

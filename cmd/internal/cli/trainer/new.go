@@ -42,6 +42,8 @@ func New() *cobra.Command {
 	command.Flag(cmd, &o.module.Group, "group", "", "column of the CSV file that names the group of a row, as "+
 		"patient_id: privacy is then for a group and not an example; a folder of images names its groups in "+
 		"train-groups.csv")
+	command.Flag(cmd, &o.module.Adapt, "adapt", "", "what is trained of a pretrained PyTorch module: bias, or "+
+		"lora:rank=4 for low-rank products beside its frozen weights (default: what it does not freeze)")
 	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").
 		Positive()
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the template's)").Positive()
@@ -72,8 +74,9 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 	if o.module.Source != "" {
 		return o.study(r, args[0])
 	}
-	if o.module.Data+o.module.Label+o.module.Group != "" {
-		return command.Usage(errors.New("--data, --label and --group are for --module: a template has data of its own"))
+	if o.module != (templates.Module{}) {
+		return command.Usage(errors.New("--data, --label, --group and --adapt are for --module: a template has data and a " +
+			"model of its own"))
 	}
 	for _, t := range templates.All() {
 		if t.Name != o.template {
