@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -399,6 +400,40 @@ func TestPretrainedModule(t *testing.T) {
 	_, stderr, code := spdl(t, "new", dir+"2", "--module", my+":build", "--python", python, "--adapt", "lora:rank=x")
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, `--adapt is "lora:rank=x", want bias or lora:rank=4`)
+}
+
+// TestNewHead: a head for features is a study whose rounds, clip and rate follow from the norm of its inputs, and
+// whose public statistics are in the weights file, so a member's own features need none.
+func TestNewHead(t *testing.T) {
+	python, features := stage.Python(t, "numpy, torch"), filepath.Join(t.TempDir(), "f.npz")
+	out, err := exec.Command(python, "-c", `import sys, numpy as np
+r = np.random.default_rng(1); y = np.arange(4000) % 3
+x = r.standard_normal((4000, 6)) + 2 * np.eye(6)[y]
+np.savez(sys.argv[1], x=x, y=y, centre=np.full(6, 0.3), scale=np.ones(6))`, features).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for head, dim := range map[string]int{"linear": 3 * 7, "mlp": 32*7 + 32 + 3*32 + 3} {
+		dir := filepath.Join(t.TempDir(), "study")
+		_, stderr, code := spdl(t, "new", dir, "--head", head, "--features", features, "--python", python)
+		require.Zero(t, code, stderr)
+		p, err := preset.Load(filepath.Join(dir, "params.json"))
+		require.NoError(t, err)
+		require.Equal(t, dim, p.Model.Dim())
+		require.Contains(t, p.Model.Config, `"data":"data.npz"`)
+		require.Equal(t, head == "linear", p.Training.Rounds <= 64 && p.Training.LearningRate > 5,
+			"%+v", p.Training)
+		stdout, stderr, code := spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python,
+			"--parts", "4")
+		require.Zero(t, code, stdout+stderr)
+	}
+	for says, args := range map[string][]string{
+		"--head and --features are for each other":        {"--head", "linear"},
+		`--head is "cnn", want linear or mlp`:             {"--head", "cnn", "--features", features},
+		"a study of features has no other model, data or": {"--head", "mlp", "--features", features, "--adapt", "bias"},
+	} {
+		_, stderr, code := spdl(t, append([]string{"new", filepath.Join(t.TempDir(), "s")}, args...)...)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, says)
+	}
 }
 
 // TestTrainersThatDoNotStart: a program that is not there is named, whatever the parameters; one that

@@ -27,6 +27,7 @@ type description struct {
 	Warnings []string        `json:"warnings"` // what is probably wrong with the model
 	About    string          `json:"about"`    // what is trained and what is constant
 	Weights  *weights        `json:"weights"`  // what describe wrote, or nil
+	Norm     float64         `json:"norm"`     // bounds the inputs of a softmax regression; 0 for another model
 }
 
 // unsuitable is the exit code of spdl_trainer.describe for a model that SPDL cannot train.

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -23,6 +24,7 @@ type Module struct {
 	Data  string
 	Label string // the column of the labels, if Data is a table
 	Group string // the column of the groups, which are then the unit of privacy; "" for none
+	Head  string // "linear" or "mlp", a head for the features in Data, in place of Source
 	Adapt string // what is trained of a pretrained module: "bias", "lora:rank=4", or "" for what it does not freeze
 }
 
@@ -30,8 +32,14 @@ type Module struct {
 // characters.
 var source = regexp.MustCompile(`^(.*?)([A-Za-z_][A-Za-z0-9_]*)\.py:([A-Za-z_][A-Za-z0-9_]*)$`)
 
-// Check returns an error if Source does not have its form.
+// Check returns an error if Source does not have its form, or Head is none.
 func (m Module) Check() error {
+	if m.Head != "" {
+		if heads[m.Head] == "" {
+			return fmt.Errorf("--head is %q, want linear or mlp", m.Head)
+		}
+		return nil
+	}
 	_, _, err := m.names()
 	return err
 }
@@ -52,6 +60,16 @@ func (m Module) names() (module, function string, err error) {
 // Write writes the study of a module to a folder, which must not exist or be empty, and returns the
 // parameters. If it fails, it leaves nothing there.
 func (m Module) Write(ctx context.Context, dir string, o Options) (p params.Params, err error) {
+	if m.Head != "" {
+		own, err := os.MkdirTemp("", "spdl-head-")
+		if err != nil {
+			return p, err
+		}
+		defer func() { _ = os.RemoveAll(own) }()
+		if m.Source, err = m.headFile(own); err != nil {
+			return p, err
+		}
+	}
 	module, function, err := m.names()
 	if err != nil {
 		return p, err
@@ -91,6 +109,19 @@ func move(from, to string) error {
 		}
 	}
 	return nil
+}
+
+// heads maps the heads of features to their hidden units.
+var heads = map[string]string{"linear": "0", "mlp": "32"}
+
+// headFile writes the file of a head to a folder of its own, and returns what its build function is called.
+func (m Module) headFile(dir string) (string, error) {
+	script, err := files.ReadFile("head/head.py")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "head.py")
+	return file + ":build", os.WriteFile(file, bytes.ReplaceAll(script, []byte("HIDDEN"), []byte(heads[m.Head])), 0o600)
 }
 
 // draft writes the study to a folder.
@@ -163,7 +194,8 @@ func (d description) params(c trainerConfig, o Options) (params.Params, error) {
 	if o.Clipping == "" {
 		m.Clipping = params.ClippingRows
 	}
-	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon}
+	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon,
+		Norm: d.Norm}
 	p, err := preset.Make(preset.NameExternal, o.Validators, own)
 	if err == nil && o.Clipping == "" && 4*p.Model.Dim()*int(p.Privacy.Batch) > mostRows {
 		p.Model.Clipping = params.ClippingSum

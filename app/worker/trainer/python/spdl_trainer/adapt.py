@@ -50,8 +50,9 @@ def begin(module: nn.Module, again: nn.Module, adapt: str) -> Arrays:
         raise Unsuitable("--adapt %s: the module has no frozen %s: a tensor is frozen if requires_grad is False, or if "
                          "build returns the same values each time" % (adapt, "bias" if bias else "nn.Linear or attention"))
     trained = {n for n, p in parameters.items() if p.requires_grad}
-    kept = {n: a for n, a in state.items() if n not in trained or n in same and a.any()}
-    if not factors and all(n not in parameters and n in same for n in kept):
+    kept = {n: a for n, a in state.items() if n not in trained or n in same and (a.any() or a.ndim > 1)}
+    pins = getattr(module, "pins_buffers", False)
+    if not factors and not pins and all(n not in parameters and n in same for n in kept):
         return {}  # buffers alone, which build makes
     return {**kept, **factors}
 

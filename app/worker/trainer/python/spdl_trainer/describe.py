@@ -35,11 +35,7 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "") 
         raise Unsuitable("%s has no function %s" % (path, name))
     hello = Hello({"dimension": 0, "clip": 1, "clipping": "rows", "tensors": [], "config": config,
                    "share": {"data": "", "part": 0, "parts": 1, "partition": "iid", "alpha": 1, "seed": 0}}, folder)
-
-    def begins(model: Any) -> Dict[str, Any]:
-        from .adapt import begin
-        return begin(model, build(), adapt)
-    hello.begins = begins
+    hello.adapt = adapt
     study = make(hello, build)
     arrays = getattr(study, "arrays", {})
     if adapt and not arrays:
@@ -59,7 +55,8 @@ def describe(source: str, config: str, folder: str, most: int, adapt: str = "") 
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
             "files": _beside(path), "warnings": getattr(study, "warnings", []), "about": getattr(study, "about", ""),
-            "weights": weights}
+            "weights": weights,
+            "norm": getattr(getattr(study, "module", None), "norm", 0)}
 
 
 def _load(path: str) -> Any:

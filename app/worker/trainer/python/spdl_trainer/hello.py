@@ -26,7 +26,9 @@ class Hello:
         self.config: Any = json.loads(said["config"]) if said["config"] else {}
         self._folder = folder
         self.asked = False  # for the path of the data
-        # where a study is made: gives the constants of a model, in place of a weights file
+        # Where a study is made: what is trained of a pretrained module, and what gives the constants of a model in
+        # place of a weights file.
+        self.adapt: Optional[str] = None
         self.begins: Optional[Callable[[Any], Dict[str, Any]]] = None
 
     @property
