@@ -148,8 +148,8 @@ docs: ## manual pages and completions for shells into build/docs
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run -ldflags '$(LDFLAGS)' ./cmd/internal/manual $(BUILD)/docs
 
 .PHONY: notices
-notices: ## docs/NOTICES.md, third parties' licences, and build/NOTICES.txt with their words
-	$(GO) run ./cmd/internal/notices docs/NOTICES.md $(BUILD)/NOTICES.txt
+notices: ## NOTICES.md, third parties' licences, and build/NOTICES.txt with their words
+	$(GO) run ./cmd/internal/notices NOTICES.md $(BUILD)/NOTICES.txt
 
 .PHONY: release
 release: verify-page docs notices ## archives, the page that verifies models, SBOMs and the Python wheel into build/release (SIGN=KEY signs SHA256SUMS; ARCH="amd64 arm64 darwin/amd64 darwin/arm64"; without a system: Linux)

@@ -67,7 +67,7 @@ func (h *Home) signPause() Finding {
 	case pause == nil:
 		return Finding{}
 	}
-	return warn("let the node run; if the chain stands without this validator, read docs/OPERATING.md, Keys, before you "+
+	return warn("let the node run; if the chain stands without this validator, read docs/KEYS.md before you "+
 		"stop the node, remove "+home.SignPauseFile(h.Config)+" and start it", "the validator's last signature was lost at "+
 		"%s: it signs nothing until the chain has decided %d blocks without it", pause.Since.Format(time.RFC3339),
 		home.PauseBlocks)

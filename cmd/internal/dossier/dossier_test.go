@@ -88,9 +88,7 @@ func continued(t testing.TB, c *audittest.Chain) []byte {
 }
 
 // genesisOf trusts the genesis of a chain.
-func genesisOf(c *audittest.Chain) dossier.Root {
-	return func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(c.Doc, first) }
-}
+func genesisOf(c *audittest.Chain) dossier.Root { return dossier.Founded(c.Doc) }
 
 // dossierOf returns the dossier of a chain, signed by participant 0. It may continue another's evidence.
 func dossierOf(t testing.TB, c *audittest.Chain, earlier ...*evidence.Evidence) []byte {

@@ -1,6 +1,7 @@
 package dossier
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
@@ -35,6 +36,20 @@ type Verdict struct {
 // A Root returns the header that a reader trusts, given the signed headers of a dossier and its
 // chain's id.
 type Root func(chainID string, first *types.LightBlock) (light.Trust, error)
+
+// Pinned trusts a header. If it names no chain, the dossier may be of any.
+func Pinned(t light.Trust) Root {
+	return func(chainID string, _ *types.LightBlock) (light.Trust, error) {
+		own := t
+		own.ChainID = cmp.Or(t.ChainID, chainID)
+		return own, nil
+	}
+}
+
+// Founded trusts the validators of a genesis.
+func Founded(doc *types.GenesisDoc) Root {
+	return func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(doc, first) }
+}
 
 // Verify checks the bytes of an archive against a trusted header: its headers, its proofs, every
 // sentence of its page, every other byte, and its signature. It needs no node.

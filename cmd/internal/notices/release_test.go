@@ -29,7 +29,7 @@ func script(t *testing.T, name string, args ...string) {
 // TestSBOM: the bill of a program has every module that the program says it is made of, each with its hash and
 // licence, and the same program gives the same bytes.
 func TestSBOM(t *testing.T) {
-	stage.NotShort(t, "builds a program")
+	stage.OnlyLong(t) // builds a program and lists its modules twice: 5 s, a minute without a cache
 	stage.Python(t, "json")
 	const tool = "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0"
 	if out, err := exec.Command("go", "run", tool, "version").CombinedOutput(); err != nil {

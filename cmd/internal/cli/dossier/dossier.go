@@ -12,11 +12,9 @@ import (
 	"slices"
 
 	"github.com/cometbft/cometbft/config"
-	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/abci/light"
 	source "github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -205,9 +203,7 @@ func (o *options) earlier(ctx context.Context, src source.Source, how source.Opt
 	if doc == nil {
 		doc = src.Genesis()
 	}
-	_, e, err := dossier.Open(ctx, data, func(_ string, first *types.LightBlock) (light.Trust, error) {
-		return light.Genesis(doc, first)
-	})
+	_, e, err := dossier.Open(ctx, data, dossier.Founded(doc))
 	if err != nil {
 		return nil, fmt.Errorf("--after: %s: %w", o.after, err)
 	}

@@ -109,7 +109,7 @@ func (node *Node) Upgrade(name string, height, version uint64) (*tx.Tx, error) {
 // Rotate replaces all keys of the participant. The node signs with the old keys until Rekey is
 // called, which should be when the chain has the new keys.
 func (node *Node) Rotate(generation int) (*tx.Tx, error) {
-	next := newKeys(node.net, node.Index, generation)
+	next := node.net.config.keys(node.Index, generation)
 	pub := next.Public()
 	return node.by(func(i uint32) tx.Body {
 		return &tx.Rotate{
@@ -120,7 +120,7 @@ func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 }
 
 // Rekey makes the node sign with the keys of a generation.
-func (node *Node) Rekey(generation int) { node.keys = newKeys(node.net, node.Index, generation) }
+func (node *Node) Rekey(generation int) { node.keys = node.net.config.keys(node.Index, generation) }
 
 // Member reports whether the node's key belongs to an active participant, in the node's own state.
 func (node *Node) Member() bool {

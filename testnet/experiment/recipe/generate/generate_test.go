@@ -13,7 +13,7 @@ import (
 
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist/features"
-	"github.com/spdl/spdl/mnist/features/recipe"
+	"github.com/spdl/spdl/testnet/experiment/recipe"
 )
 
 // decode is the inverse of encode, in the order of the embedded file.
@@ -67,7 +67,7 @@ func apart(a, b *mat.Dense) float64 {
 // outside.
 func TestConstantsAreTheRecipes(t *testing.T) {
 	stage.OnlyLong(t) // draws 18,000 images and solves for 512 directions, twice: 12 s
-	file, err := os.ReadFile("../../constants.bin")
+	file, err := os.ReadFile("../../../../mnist/features/constants.bin")
 	require.NoError(t, err)
 	mean, scale, embedded := decode(t, file)
 	r, err := recipe.Sample(recipe.Glyphs)

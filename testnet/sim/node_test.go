@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 
@@ -38,35 +37,17 @@ type Node struct {
 	reports   [][]byte
 }
 
-// seed32 derives 32 bytes from a seed and names.
-func seed32(seed uint64, names ...any) []byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "spdl sim %d %v", seed, names))
-	return sum[:]
-}
-
 func newNode(n *Net, i int) *Node {
-	validator := ed25519.NewKeyFromSeed(seed32(n.config.Seed, "consensus", i))
+	validator := n.config.validator(i)
 	return &Node{
 		Index: i, net: n, moniker: fmt.Sprintf("node%d", i), signed: map[tx.Place]bool{}, db: dbm.NewMemDB(),
-		keys:      newKeys(n, i, 0),
+		keys:      n.config.keys(i, 0),
 		validator: validator, consensus: validator.Public().(ed25519.PublicKey),
 	}
 }
 
-func newKeys(n *Net, i, generation int) worker.Keys {
-	return worker.Keys{
-		Signing: ed25519.NewKeyFromSeed(seed32(n.config.Seed, "sign", i, generation)),
-		VRF:     ed25519.NewKeyFromSeed(seed32(n.config.Seed, "vrf", i, generation)),
-	}
-}
-
 // Identity returns the public side of the node's participant.
-func (node *Node) Identity() app.Identity {
-	return app.Identity{
-		PubKey: node.keys.Public(), VrfKey: node.keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: node.consensus,
-		Moniker: node.moniker,
-	}
-}
+func (node *Node) Identity() app.Identity { return node.net.config.identity(node.Index, node.keys) }
 
 // open opens the application as a program of a version of the state machine. Version 0 is this
 // program's version.
@@ -194,7 +175,7 @@ func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
 			_ = node.net.broadcast(node, t.Raw)
 		case i == 0 || node.Faults.TwoCommits:
 			_, err = node.send(&tx.Commit{Epoch: at.Epoch, Round: at.Round, Participant: at.Participant, Hash: t.Content[:],
-				VrfProof: proof(node, s)})
+				VrfProof: proof(node.keys, s)})
 		}
 		if err != nil {
 			return true, err
@@ -248,7 +229,7 @@ func (node *Node) sign(s *app.State, p app.Participant, v gradients.Vector) erro
 		g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode(),
 			Late: task.Observed.Late, Failed: task.Observed.Failed}
 		if !s.Params.Election.CommitReveal {
-			g.VrfProof = proof(node, s)
+			g.VrfProof = proof(node.keys, s)
 		}
 		t, err := tx.Sign(ChainID, g, node.keys.Signing)
 		if err != nil {

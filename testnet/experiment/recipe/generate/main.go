@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/spdl/spdl/mnist/features"
-	"github.com/spdl/spdl/mnist/features/recipe"
+	"github.com/spdl/spdl/testnet/experiment/recipe"
 )
 
 func main() {

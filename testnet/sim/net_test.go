@@ -10,33 +10,8 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/leader"
-	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 )
-
-// ChainID is the simulated chains' id.
-const ChainID = "spdl-sim"
-
-// Config describes a net.
-type Config struct {
-	// Nodes is the number of nodes at the start, each a validator and a participant.
-	Nodes  int
-	Params params.Params
-	Seed   uint64
-	// Vector returns a participant's gradient for the open round of a state. A zero Vector means
-	// that the participant sends nothing. If Vector is nil, each gradient is a slope that all
-	// participants share plus noise, in integers.
-	Vector func(node int, s *app.State) gradients.Vector
-	// Lead changes the aggregate that a leader is about to sign in an open round. Only Single calls
-	// it. If Lead is nil, leaders are honest.
-	Lead func(s *app.State, a *tx.Aggregate) error
-	// Delay returns the number of steps that a message takes from one node to another. With 0 it
-	// arrives at once, with a negative number it is lost. If Delay is nil, all messages arrive at
-	// once.
-	Delay func(from, to int, r *rand.Rand) int
-}
 
 // Net is a simulated net. It is not safe for concurrent use.
 type Net struct {
@@ -64,32 +39,20 @@ type Block struct {
 
 // New makes the net's genesis and starts its nodes.
 func New(c Config) (*Net, error) {
-	n, g := prepare(c)
+	n := &Net{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x5bd1)), validators: map[string]bool{}}
+	g := c.genesis()
 	var err error
 	if n.genesis, err = g.Encode(); err != nil {
 		return nil, err
 	}
-	for _, node := range n.Nodes {
-		if err := node.start(); err != nil {
+	for i, p := range g.Participants {
+		n.validators[string(p.ConsensusKey)] = true
+		n.Nodes = append(n.Nodes, newNode(n, i))
+		if err := n.Nodes[i].start(); err != nil {
 			return nil, err
 		}
 	}
 	return n, nil
-}
-
-// prepare makes a net's genesis, and its nodes without their applications.
-func prepare(c Config) (*Net, app.Genesis) {
-	n := &Net{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x5bd1)), validators: map[string]bool{}}
-	g := app.Genesis{Params: c.Params, Seed: seed32(c.Seed, "genesis")}
-	for i := range c.Nodes {
-		node := newNode(n, i)
-		p := app.NewParticipant(uint32(i), node.Identity(), c.Params.Reputation)
-		p.VrfProof = app.ProveGenesis(ChainID, g.Seed, node.keys.VRF)
-		g.Participants = append(g.Participants, p)
-		n.validators[string(p.ConsensusKey)] = true
-		n.Nodes = append(n.Nodes, node)
-	}
-	return n, g
 }
 
 // AddNode starts an additional node. The node has caught up when AddNode returns, and is not a
@@ -256,9 +219,6 @@ func (n *Net) slope(node int, s *app.State) gradients.Vector {
 	}
 	return v
 }
-
-// proof returns a participant's VRF proof for the open round of a state.
-func proof(node *Node, s *app.State) []byte { return leader.Prove(node.keys.VRF, s.VRFInput()) }
 
 // LastEnacted returns the kinds of the proposals about the consortium that the last block enacted.
 func (n *Net) LastEnacted() []string {
