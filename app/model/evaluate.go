@@ -15,6 +15,41 @@ type Eval struct {
 	Guesses []int
 }
 
+// Majority returns the accuracy of always guessing the most frequent label, 0 if no counts are known.
+func (e Eval) Majority() float64 {
+	most := 0
+	for label := range e.classes() {
+		most = max(most, e.labelled(label))
+	}
+	return float64(most) / float64(max(1, e.Examples-e.NonFinite))
+}
+
+// Never returns the labels of examples that no guess has, in ascending order.
+func (e Eval) Never() (labels []int) {
+	n := e.classes()
+	for label := range n {
+		guessed := 0
+		for row := range n {
+			guessed += e.Guesses[row*n+label]
+		}
+		if guessed == 0 && e.labelled(label) > 0 {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}
+
+func (e Eval) classes() int { return int(math.Sqrt(float64(len(e.Guesses)))) }
+
+// labelled returns the number of examples with a label.
+func (e Eval) labelled(label int) (sum int) {
+	n := e.classes()
+	for _, count := range e.Guesses[label*n : (label+1)*n] {
+		sum += count
+	}
+	return sum
+}
+
 // Evaluate computes loss and accuracy at params. x holds the examples row-major, with Inputs values
 // for each of the labels. Evaluate panics if shapes do not match or a label is not below Classes.
 func (m *Model) Evaluate(params []float64, x []float32, labels []uint8) Eval {
