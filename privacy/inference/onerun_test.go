@@ -130,7 +130,7 @@ func oneRun(t *testing.T, p params.Params, copies int, images, all mnist.Feature
 		for i := range scores {
 			m.ClippedSum(g, x, all.Row(i), all.Labels[i:i+1], p.Privacy.Clip)
 			s, power := 0.0, 0.0
-			for j, c := range g {
+			for j, c := range g[:len(g)-mnist.Classes] { // the last are the biases, to whose gradients all rows add
 				s, power = s+c*rest[j], power+c*c
 			}
 			scores[i] += likelihood(s/variance, power/variance, p.Privacy.SamplingRate)
