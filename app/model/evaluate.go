@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Eval is a model's result on a labelled set.
 type Eval struct {
@@ -15,39 +18,20 @@ type Eval struct {
 	Guesses []int
 }
 
+// Counts returns the numbers of examples by label and by guess, both empty if no counts are known.
+func (e Eval) Counts() (labels, guesses []int) {
+	n := int(math.Sqrt(float64(len(e.Guesses))))
+	labels, guesses = make([]int, n), make([]int, n)
+	for i, count := range e.Guesses {
+		labels[i/n], guesses[i%n] = labels[i/n]+count, guesses[i%n]+count
+	}
+	return labels, guesses
+}
+
 // Majority returns the accuracy of always guessing the most frequent label, 0 if no counts are known.
 func (e Eval) Majority() float64 {
-	most := 0
-	for label := range e.classes() {
-		most = max(most, e.labelled(label))
-	}
-	return float64(most) / float64(max(1, e.Examples-e.NonFinite))
-}
-
-// Never returns the labels of examples that no guess has, in ascending order.
-func (e Eval) Never() (labels []int) {
-	n := e.classes()
-	for label := range n {
-		guessed := 0
-		for row := range n {
-			guessed += e.Guesses[row*n+label]
-		}
-		if guessed == 0 && e.labelled(label) > 0 {
-			labels = append(labels, label)
-		}
-	}
-	return labels
-}
-
-func (e Eval) classes() int { return int(math.Sqrt(float64(len(e.Guesses)))) }
-
-// labelled returns the number of examples with a label.
-func (e Eval) labelled(label int) (sum int) {
-	n := e.classes()
-	for _, count := range e.Guesses[label*n : (label+1)*n] {
-		sum += count
-	}
-	return sum
+	labels, _ := e.Counts()
+	return float64(slices.Max(append(labels, 0))) / float64(max(1, e.Examples-e.NonFinite))
 }
 
 // Evaluate computes loss and accuracy at params. x holds the examples row-major, with Inputs values

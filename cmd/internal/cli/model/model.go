@@ -210,8 +210,11 @@ const farMean = 0.1
 // judge adds what guessing gives, and the warnings.
 func (m *measurement) judge(e model.Eval, name func(class int) string) {
 	m.Majority = e.Majority()
-	for _, class := range e.Never() {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%s is never predicted", command.Plain(name(class))))
+	labels, guesses := e.Counts()
+	for class, n := range labels {
+		if n > 0 && guesses[class] == 0 {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s is never predicted", command.Plain(name(class))))
+		}
 	}
 	if q := m.Quality; q != nil && math.Abs(q.Mean-q.Rate) > farMean {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the mean probability %.3f is more than %v from the rate %.3f: the "+
