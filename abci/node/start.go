@@ -312,7 +312,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	options := abci.Options{
 		ChainID: doc.ChainID, Program: version.Version, Admits: r.network.Admit, Opens: r.network.AdmitAddress,
 		DB: r.db, Logger: logger.With("module", "app"),
-		ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
+		ProposalWait: a.Proposal.Wait.Duration, StragglerWait: a.Proposal.StragglerWait.Duration,
 		IsDecided: r.isDecided, PoolBytes: a.Pool.MaxBytes,
 		SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain, GossipRefused: h.GossipRefused,
 	}
