@@ -58,11 +58,11 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 // answerFilter answers CometBFT's peer filter for an address or a node id. A nil error admits the
 // peer.
 func (a *Application) answerFilter(what string) error {
-	if id, ok := strings.CutPrefix(what, "id/"); ok && a.options.Admits != nil {
-		return a.options.Admits(id)
+	if id, ok := strings.CutPrefix(what, "id/"); ok {
+		return a.options.Host.Admit(id)
 	}
-	if address, ok := strings.CutPrefix(what, "addr/"); ok && a.options.Opens != nil {
-		return a.options.Opens(address)
+	if address, ok := strings.CutPrefix(what, "addr/"); ok {
+		return a.options.Host.AdmitAddress(address)
 	}
 	return nil
 }
