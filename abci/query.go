@@ -18,7 +18,7 @@ import (
 //   - lead/{participant}, the draft of an aggregate for a worker to sign, together with its
 //     gradients; lead/{participant}/draft, the same without the gradients; pending/{participant},
 //     one gradient;
-//   - leader, election/{t}, reputation, membership, proposals, evidence (or offences), epochs,
+//   - leader, election/{t}, reputation, membership, proposals, evidence, epochs,
 //     upgrade, privacy and privacy/{participant};
 //   - bundle/{t} and kept/{t}, the parts of an export; kept, the whole current state, for a worker
 //     in another process, which checks the state against a header.

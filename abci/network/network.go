@@ -23,7 +23,6 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/tx"
 )
 
 // Network connects a node to its peers. The start of a node calls its methods in this order: New,
@@ -31,6 +30,7 @@ import (
 type Network struct {
 	*admission.Control // decides which nodes may connect
 	limit.Messages     // bounds the memory of a peer's messages; set by Configure
+	reactor.Admitted   // gossips admitted transactions; set by Options
 
 	gossip      string
 	genesis     app.Genesis
@@ -79,6 +79,7 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 	n.aggregates, n.clocks = reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, n.Trusts)
 	n.earlyCloses, n.blockGap = newEarlyCloses(), limit.NewBlockGap(a.State, n.Trusts)
 	n.txs = reactor.NewTxReactor(a, flood, n.Trusts, n.Messages, m, logger.With("module", "gossip"))
+	n.Admitted = n.txs
 	blocks := reactor.NewBlockReactor(a, flood, n.Trusts, n.txs.Expects, n.Messages, m)
 	return []cmtnode.Option{
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks,
@@ -98,9 +99,8 @@ func (n *Network) Attach(node *cmtnode.Node) {
 	n.local = rpclocal.New(node)
 }
 
-// PeerClocks, OnAdmitted and SendAggregate are those of abci.Host.
+// PeerClocks and SendAggregate are those of abci.Host.
 func (n *Network) PeerClocks() []query.PeerClock { return n.clocks.Offsets() }
-func (n *Network) OnAdmitted(t *tx.Tx)           { n.txs.OnAdmitted(t) }
 func (n *Network) SendAggregate(raw []byte)      { n.aggregates.Send(raw) }
 
 // Report implements abci.Host. CheckTx rejects the evidence if evidence of the same equivocation is already pending.

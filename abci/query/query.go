@@ -140,7 +140,6 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"election":     (*Queries).queryElection,
 	"reputation":   queryReputation,
 	"membership":   queryMembership,
-	"offences":     func(_ *Queries, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
 	"evidence":     func(_ *Queries, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
 	"epochs":       queryEpochs,
 	"privacy":      queryPrivacy,
