@@ -55,12 +55,19 @@ func (node *Node) open(version uint64) (err error) {
 	node.App, err = abci.New(abci.Options{
 		DB: node.db, Logger: log.NewNopLogger(), Now: node.net.now, StateMachine: version,
 		ProposalWait: 1, StragglerWait: 1, // nanoseconds: a gradient that is missing now cannot arrive during the call
+		Host: host{node: node},
 	})
-	if err == nil {
-		node.App.SetReport(func(raw []byte) { node.reports = append(node.reports, raw) })
-	}
 	return err
 }
+
+// host keeps the evidence that its node reports.
+type host struct {
+	abci.NoHost
+	node *Node
+}
+
+// Report implements abci.Host.
+func (h host) Report(raw []byte) { h.node.reports = append(h.node.reports, raw) }
 
 // Replace restarts the node with a program of another version of the state machine. It returns the
 // error with which `spdl start` would fail.

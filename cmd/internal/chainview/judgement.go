@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -156,7 +155,7 @@ func (s *Standing) explain() {
 		s.raise(Suspect, "opposed to Delta in %d of %d", s.Opposed, s.Included)
 	}
 	if s.Weight != nil {
-		s.raise(Suspect, "weight %s on average", query.WeightText(s.Weight))
+		s.raise(Suspect, "weight %s on average", WeightText(s.Weight))
 	}
 }
 

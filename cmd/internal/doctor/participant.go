@@ -155,7 +155,7 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 	}
 	if s.Home != nil && s.Home.Resting {
 		return warn("leave the node running: its worker says that it is back (docs/CONFIGURATION.md, Late and absent hosts)",
-			"%s; it was late, so rounds close without waiting for it; %s", found, s.Home.Rest())
+			"%s; it was late, so rounds close without waiting for it; %s", found, rest(s.Home))
 	}
 	if ago > silentRounds && !s.Done {
 		return warn("the worker's log says what it waits for; see the checks signer and consent, and spdl query privacy",

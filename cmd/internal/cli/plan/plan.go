@@ -228,7 +228,7 @@ func config(p params.Params, n, validators int) plan.Config {
 	c, a := home.DefaultsFor(p, n, validators)
 	return plan.Config{
 		BlockBytes: p.BlockBytes(n), MostBytes: types.MaxBlockSizeBytes, TxBytes: int64(c.Mempool.MaxTxBytes),
-		Wait:    a.Proposal.Wait,
+		Wait:    a.Proposal.Wait.Duration,
 		Propose: c.Consensus.TimeoutPropose, Vote: min(c.Consensus.TimeoutPrevote, c.Consensus.TimeoutPrecommit),
 	}
 }

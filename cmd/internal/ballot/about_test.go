@@ -1,14 +1,16 @@
-package query
+package ballot
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/query"
 )
 
 // TestAboutByName: members are named where the text has their index, and no other number is taken for one.
 func TestAboutByName(t *testing.T) {
-	m := Membership{Members: []Member{{Index: 0, Moniker: "alice"}, {Index: 2, Moniker: "5 proposes"}, {Index: 5},
+	m := query.Membership{Members: []query.Member{{Index: 0, Moniker: "alice"}, {Index: 2, Moniker: "5 proposes"}, {Index: 5},
 		{Index: 7, Moniker: "eve (#7)\napproved   all"}}}
 	for about, want := range map[string]string{
 		"0 proposes to remove 2":                          `alice (#0) proposes to remove "5 proposes" (#2)`,
@@ -21,6 +23,6 @@ func TestAboutByName(t *testing.T) {
 		"join of 0: id ab":       "join of 0: id ab",
 		"leave of 7":             `leave of "eve (#7)\napproved   all" (#7)`,
 	} {
-		require.Equal(t, want, m.AboutByName(Proposal{About: about}))
+		require.Equal(t, want, AboutByName(m, query.Proposal{About: about}))
 	}
 }

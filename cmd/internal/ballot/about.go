@@ -1,4 +1,4 @@
-package query
+package ballot
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/spdl/spdl/abci/query"
 )
 
 // These patterns match the beginning of a proposal's text up to the index of a member.
@@ -26,29 +28,29 @@ func MonikerText(moniker string) string {
 
 // AboutByName returns the text about a proposal with the moniker of each member beside its index, as
 // "alice (#0)". Monikers that are not plain words are quoted, so that none adds a line to the text.
-func (m Membership) AboutByName(p Proposal) string {
+func AboutByName(m query.Membership, p query.Proposal) string {
 	text := p.About
 	if at := aboutSubject.FindStringSubmatch(text); at != nil {
-		text = at[1] + m.nameAt(at[2]) + text[len(at[0]):]
+		text = at[1] + nameAt(m, at[2]) + text[len(at[0]):]
 	}
 	if at := aboutProposer.FindStringSubmatch(text); at != nil {
-		text = m.nameAt(at[1]) + text[len(at[1]):]
+		text = nameAt(m, at[1]) + text[len(at[1]):]
 	}
 	return text
 }
 
 // nameAt is NameOf for an index in decimal digits.
-func (m Membership) nameAt(digits string) string {
+func nameAt(m query.Membership, digits string) string {
 	index, err := strconv.ParseUint(digits, 10, 32)
 	if err != nil {
 		return digits
 	}
-	return m.NameOf(uint32(index))
+	return NameOf(m, uint32(index))
 }
 
 // NameOf returns the moniker and the index of the member with the given index, as "alice (#0)". If
 // there is no such member, it returns only the index.
-func (m Membership) NameOf(index uint32) string {
+func NameOf(m query.Membership, index uint32) string {
 	for _, q := range m.Members {
 		if q.Index == index && q.Moniker != "" {
 			return fmt.Sprintf("%s (#%d)", MonikerText(q.Moniker), index)

@@ -1,10 +1,9 @@
-package query
+package ballot
 
 import (
-	"encoding/hex"
 	"fmt"
-	"slices"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -17,10 +16,10 @@ type Effect struct {
 	Zero    bool            `json:"zero_f,omitempty"`  // whether f falls from above 0 to 0
 }
 
-// Effect returns the effect of an open proposal for an epoch or a removal, and an empty Effect for
+// EffectOf returns the effect of an open proposal for an epoch or a removal, and an empty Effect for
 // a proposal of another kind. It computes the effect from the proposal's content, and fails if the
 // proposal's id is not the hash of the content.
-func (m Membership) Effect(p Proposal, current params.Params) (e Effect, err error) {
+func EffectOf(m query.Membership, p query.Proposal, current params.Params) (e Effect, err error) {
 	if p.Kind != tx.KindStartEpoch.String() && p.Kind != tx.KindRemove.String() {
 		return e, nil
 	}
@@ -30,7 +29,7 @@ func (m Membership) Effect(p Proposal, current params.Params) (e Effect, err err
 	}
 	switch b := body.(type) {
 	case *tx.Remove:
-		return m.EffectOfEnd(b.Subject), nil
+		return EffectOfEnd(m, b.Subject), nil
 	case *tx.StartEpoch:
 		next, err := params.Decode(b.Params)
 		if err != nil {
@@ -43,26 +42,10 @@ func (m Membership) Effect(p Proposal, current params.Params) (e Effect, err err
 	return e, nil
 }
 
-// Body returns the decoded content of a proposal. It fails if the proposal's id is not the hash of
-// the kind and the content.
-func (p Proposal) Body() (tx.Body, error) {
-	kinds := tx.Kinds()
-	i := slices.IndexFunc(kinds, func(k tx.Kind) bool { return k.String() == p.Kind })
-	if i < 0 {
-		return nil, fmt.Errorf("proposal %q of kind %q: %w", p.ID, p.Kind, tx.ErrUnknownKind)
-	}
-	kind := kinds[i]
-	if got := tx.IDOf(kind, p.Content); hex.EncodeToString(got[:]) != p.ID {
-		return nil, fmt.Errorf("proposal %q: the node's answer holds %d bytes of content with the id %x", p.ID,
-			len(p.Content), got)
-	}
-	return tx.DecodeBody(kind, p.Content)
-}
-
 // EffectOfEnd returns the effect of the end of a participant's membership: the new N and f of the
 // learning. For a validator the effect also has the new number of validators and the f of
 // consensus.
-func (m Membership) EffectOfEnd(index uint32) (e Effect) {
+func EffectOfEnd(m query.Membership, index uint32) (e Effect) {
 	validator := false
 	for _, q := range m.Members {
 		if q.Index == index && !q.Active {

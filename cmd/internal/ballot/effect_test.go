@@ -1,4 +1,4 @@
-package query_test
+package ballot
 
 import (
 	"encoding/hex"
@@ -32,24 +32,24 @@ func TestEffect(t *testing.T) {
 	m := query.Membership{Participants: 4, Byzantine: 1, Validators: 4, Members: []query.Member{
 		{Index: 0, Active: true}, {Index: 3, Active: true, Validator: true}}}
 	p := proposed(t, app.NewStartEpoch(0, 1, 1, next, true, true))
-	e, err := m.Effect(p, running)
+	e, err := EffectOf(m, p, running)
 	require.NoError(t, err)
 	require.Equal(t, []string{"rule.byzantine 1 -> 0 participants", "training.learning_rate 30 -> 0.5",
 		"f falls to 0: no fault is withstood then"}, e.Lines())
 	require.True(t, e.Now && e.Zero)
 
 	p.Content = proposed(t, app.NewStartEpoch(0, 1, 1, running, true, true)).Content
-	e, err = m.Effect(p, running)
+	e, err = EffectOf(m, p, running)
 	require.ErrorContains(t, err, "bytes of content with the id")
 	require.Empty(t, e)
 	p.Content = nil
-	_, err = m.Effect(p, running)
+	_, err = EffectOf(m, p, running)
 	require.ErrorContains(t, err, "0 bytes of content")
 
-	e, err = m.Effect(proposed(t, &tx.Remove{Participant: 0, Subject: 3, Nonce: 1}), running)
+	e, err = EffectOf(m, proposed(t, &tx.Remove{Participant: 0, Subject: 3, Nonce: 1}), running)
 	require.NoError(t, err)
-	require.Equal(t, m.EffectOfEnd(3), e)
-	e, err = m.Effect(query.Proposal{Kind: "upgrade"}, running)
+	require.Equal(t, EffectOfEnd(m, 3), e)
+	e, err = EffectOf(m, query.Proposal{Kind: "upgrade"}, running)
 	require.NoError(t, err)
 	require.Empty(t, e)
 }
@@ -68,11 +68,11 @@ func TestWithout(t *testing.T) {
 		{8, 1, 4, false, false, "N is 7 (now 8) and f 1 (now 1)"},
 		{2, 0, 1, false, false, "N is 1 (now 2) and f 0 (now 0)"},
 	} {
-		e := query.Membership{Participants: c.n, Byzantine: c.f, Validators: c.validators,
-			Members: []query.Member{{Index: 2, Active: true, Validator: c.validator}}}.EffectOfEnd(2)
+		e := EffectOfEnd(query.Membership{Participants: c.n, Byzantine: c.f, Validators: c.validators,
+			Members: []query.Member{{Index: 2, Active: true, Validator: c.validator}}}, 2)
 		require.Contains(t, e.Members, c.says)
 		require.Equal(t, c.zero, e.Zero, e.Members)
 	}
 	gone := query.Membership{Participants: 4, Byzantine: 1, Members: []query.Member{{Index: 2}}}
-	require.Empty(t, gone.EffectOfEnd(2), "it has left before")
+	require.Empty(t, EffectOfEnd(gone, 2), "it has left before")
 }

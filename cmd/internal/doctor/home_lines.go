@@ -1,6 +1,10 @@
-package query
+package doctor
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/abci/query"
+)
 
 // HomeLine is a line of text about a node's own home (its worker, signers, validator and consent).
 type HomeLine struct {
@@ -11,8 +15,8 @@ type HomeLine struct {
 // consented is the value of Home.Consent for which the operator has nothing to do.
 const consented = "consented"
 
-// Lines returns the node's declaration as lines of text for an operator.
-func (h *Home) Lines() (all []HomeLine) {
+// HomeLines returns the node's declaration as lines of text for an operator.
+func HomeLines(h *query.Home) (all []HomeLine) {
 	add := func(concern bool, name, format string, args ...any) {
 		all = append(all, HomeLine{name, fmt.Sprintf(format, args...), concern})
 	}
@@ -25,19 +29,19 @@ func (h *Home) Lines() (all []HomeLine) {
 	}
 	if h.Resting {
 		add(true, "resting", "rounds close without waiting for the gradient of this home's participant, which was late; "+
-			"%s", h.Rest())
+			"%s", rest(h))
 	}
-	if h.Trainer == TrainerFree {
+	if h.Trainer == query.TrainerFree {
 		add(false, "trainer", `%s: it can read the node's keys and send the data away (worker.sandbox is "off")`, h.Trainer)
 	} else if h.Trainer != "" {
 		add(false, "trainer", "%s", h.Trainer)
 	}
-	if h.Signer == SignerAway {
+	if h.Signer == query.SignerAway {
 		add(true, "signer", "%s: the participant is absent until it answers (spdl doctor)", h.Signer)
 	} else if h.Signer != "" {
 		add(false, "signer", "%s", h.Signer)
 	}
-	if h.ValidatorSigner == SignerAway {
+	if h.ValidatorSigner == query.SignerAway {
 		add(true, "validator", "signer %s: the validator signs no block (spdl doctor)", h.ValidatorSigner)
 	} else if h.ValidatorSigner != "" {
 		add(false, "validator", "signer %s", h.ValidatorSigner)
@@ -55,8 +59,8 @@ func (h *Home) Lines() (all []HomeLine) {
 	return all
 }
 
-// Rest returns a text that says which round waits for the resting participant again.
-func (h *Home) Rest() string {
+// rest returns a text that says which round waits for the resting participant again.
+func rest(h *query.Home) string {
 	if h.RestEnds == nil {
 		return "no later round of this epoch waits for it, unless its worker says that it is back"
 	}
