@@ -143,14 +143,9 @@ func (n *Net) add(i, rpc, p2p int) error {
 		c.DBBackend = "memdb"
 	}
 	a := home.DefaultAppConfig()
-<<<<<<< HEAD
-	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.Workers,
-		m.StepDelay+m.Patience, m.LongestRoundTrip())
-	a.Proposal.StragglerWait += m.Patience
-=======
-	a.Proposal.Wait.Duration, a.Proposal.StragglerWait.Duration, c.Consensus.TimeoutPropose = waits(m.Validators, m.Workers, m.StepDelay,
-		m.LongestRoundTrip())
->>>>>>> node
+	wait, straggler, propose := waits(m.Validators, m.Workers, m.StepDelay+m.Patience, m.LongestRoundTrip())
+	a.Proposal.Wait.Duration, a.Proposal.StragglerWait.Duration = wait, straggler+m.Patience
+	c.Consensus.TimeoutPropose = propose
 	a.P2P.Gossip, a.P2P.MembersOnly = m.Gossip, !m.Strangers
 	if relay {
 		a.Node.Role, a.Worker.Enabled = home.RoleRelay, false
