@@ -51,7 +51,7 @@ func Rehearse() *cobra.Command {
 	o := &rehearsal{}
 	cmd := command.New(&cobra.Command{
 		Use:   "rehearse FILE",
-		Short: "Train a CSV file as its sites would, and say what each gains: before there is a consortium",
+		Short: "Train a CSV file as its sites would, say what each gains",
 		Long: `Train a CSV file as its sites would, and say what each gains: before there is a consortium.
 
 Each text of the column --by is a member with its own rows, in one process; without it
