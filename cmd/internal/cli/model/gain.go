@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
@@ -66,11 +67,15 @@ func GainOf(path string, m params.Model, parameters []float64, threshold float64
 	if m.Kind != params.ModelLogistic {
 		return g, fmt.Errorf("the gain is of models of two classes, this one has %d", m.Classes)
 	}
-	train, set, err := load(path, m)
+	data, err := home.LoadData(path, m)
 	if err != nil {
 		return g, err
 	}
-	test, err := inputs.Features(set, nil, m, inputs.Keep{})
+	train, err := inputs.Features(data.Train, nil, m, inputs.Keep{})
+	if err != nil {
+		return g, err
+	}
+	test, err := inputs.Features(data.Test, nil, m, inputs.Keep{})
 	if err != nil {
 		return g, err
 	}
