@@ -136,6 +136,14 @@ func TestRehearse(t *testing.T) {
 	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--by", "age")
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "more than 40 different texts, want one for each member")
+	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--home", home)
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "is not empty")
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--without", "no_such", "--home", fresh)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, `has no column "no_such"`)
+	require.NoDirExists(t, fresh, "what was wrong leaves nothing in the way")
 }
 
 // TestRehearseByMembers: without a column of sites the rows are dealt, and four members withstand an attacker.
