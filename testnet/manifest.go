@@ -57,6 +57,8 @@ type Manifest struct {
 	CommitReveal *bool `mapstructure:"commit_reveal"`
 	// StepDelay is added to every training step of every node, and to the proposers' wait.
 	StepDelay time.Duration `mapstructure:"step_delay"`
+	// Patience is added to the proposers' waits alone, for nets whose participants are never to be late.
+	Patience time.Duration `mapstructure:"-"`
 	// ChainID is the chain's id. Default "spdl-localnet".
 	ChainID string `mapstructure:"chain_id"`
 	// Home is the folder of the nodes' homes, node0 to node<N-1>.

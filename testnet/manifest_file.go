@@ -29,9 +29,13 @@ func LoadManifest(path string) (Manifest, error) {
 	if err := v.ReadInConfig(); errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	} else if err != nil {
-		return m, fmt.Errorf("manifest %s%w", path, home.SyntaxError(err))
+		return m, home.SyntaxError("manifest "+path, err)
 	}
-	if err := home.OneLine(v.UnmarshalExact(&m), v, "", &m); err != nil {
+	unknown, err := home.Decode(v, &m)
+	if err == nil && len(unknown) > 0 {
+		err = errors.New(strings.Join(unknown, "; "))
+	}
+	if err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
 	if err := m.place(path); err != nil {

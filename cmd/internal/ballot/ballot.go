@@ -259,7 +259,7 @@ func (b *Ballot) Decide(m query.Membership, epochs []query.EpochState, last int6
 // Open is a proposal that waits, with its effect.
 type Open struct {
 	query.Proposal
-	query.Effect
+	Effect
 	Unknown string     `json:"effect_unknown,omitempty"` // why the effect is unknown
 	Time    *time.Time `json:"time,omitempty"`           // of the block at Height; null if the node does not have it
 }
@@ -270,7 +270,7 @@ func Opened(m query.Membership, running params.Params) []Open {
 	for _, p := range m.Proposals {
 		x := Open{Proposal: p}
 		var err error
-		if x.Effect, err = m.Effect(p, running); err != nil {
+		if x.Effect, err = EffectOf(m, p, running); err != nil {
 			x.Unknown = err.Error()
 		}
 		out = append(out, x)

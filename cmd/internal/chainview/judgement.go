@@ -1,5 +1,3 @@
-// Package chainview judges participants by what a chain's records say of them. The explorer, the report of a
-// training, query status and the dossier read their judgements here, so that they agree.
 package chainview
 
 import (
@@ -7,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -158,7 +155,7 @@ func (s *Standing) explain() {
 		s.raise(Suspect, "opposed to Delta in %d of %d", s.Opposed, s.Included)
 	}
 	if s.Weight != nil {
-		s.raise(Suspect, "weight %s on average", query.WeightText(s.Weight))
+		s.raise(Suspect, "weight %s on average", WeightText(s.Weight))
 	}
 }
 

@@ -1,7 +1,6 @@
 package chainview
 
 import (
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -34,8 +33,8 @@ func (t *Tally) Count(r *app.Record, c app.Contribution) {
 	if c.Opposed {
 		t.Opposed++
 	}
-	if query.Weighs(r.Rule) {
-		t.Weight, t.Weighed = t.Weight+*query.WeightOf(r, c), t.Weighed+1
+	if Weighs(r.Rule) {
+		t.Weight, t.Weighed = t.Weight+*WeightOf(r, c), t.Weighed+1
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // Point is a closed round in the history.
@@ -48,8 +49,8 @@ func pointOf(r *app.Record) Point {
 	}
 	for _, c := range r.Contributions {
 		p.included = append(p.included, c.Participant)
-		if query.Weighs(r.Rule) {
-			p.weights = append(p.weights, *query.WeightOf(r, c))
+		if chainview.Weighs(r.Rule) {
+			p.weights = append(p.weights, *chainview.WeightOf(r, c))
 		}
 		if !c.Selected {
 			p.LeftOut = append(p.LeftOut, c.Participant)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // smallWeight is the weight below which pages mark a gradient although the rule selected it.
@@ -19,17 +19,17 @@ func (v Verdict) Small() bool {
 
 // WeightNote is the weight of a selected gradient if it is not a full share, otherwise "".
 func (v Verdict) WeightNote() string {
-	if v.Fate != Selected || v.Weight == nil || *v.Weight >= query.FullWeight {
+	if v.Fate != Selected || v.Weight == nil || *v.Weight >= chainview.FullWeight {
 		return ""
 	}
-	return ", weight " + query.WeightText(v.Weight)
+	return ", weight " + chainview.WeightText(v.Weight)
 }
 
 // scale sets the meaning of a score: a share of Delta, or a rank and the ratio to the highest
 // selected score.
 func (v *Verdict) scale(r *app.Record, c app.Contribution, place map[uint32]int, worst int64) {
-	if query.Weighs(r.Rule) {
-		v.Weight = query.WeightOf(r, c)
+	if chainview.Weighs(r.Rule) {
+		v.Weight = chainview.WeightOf(r, c)
 		return
 	}
 	if v.Place = place[c.Participant]; v.Place > 0 && worst > 0 {
@@ -73,13 +73,13 @@ func why(v Verdict, r *app.Record) string {
 // weightText explains the weight of a gradient.
 func weightText(weight float64) string {
 	switch {
-	case weight >= query.FullWeight:
+	case weight >= chainview.FullWeight:
 		return "It has a full share of Delta."
 	case weight == 0:
 		return "Weight 0: it lies apart from the others in a direction in which noise does not spread gradients so far."
 	}
 	return fmt.Sprintf("It has %s of an equal share of Delta: it lies apart from the others in a direction in which "+
-		"noise does not spread gradients so far.", query.WeightText(&weight))
+		"noise does not spread gradients so far.", chainview.WeightText(&weight))
 }
 
 // unscoredText explains the fate of a gradient if the rule has no scores.

@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 type roundPage struct {
@@ -46,7 +47,7 @@ type fateRow struct {
 func (f fateRow) Measured() string {
 	switch {
 	case f.Weight != nil:
-		return query.WeightText(f.Weight)
+		return chainview.WeightText(f.Weight)
 	case f.Times != nil && *f.Times >= 10:
 		return fmt.Sprintf("%.0f times", *f.Times)
 	case f.Times != nil:

@@ -119,7 +119,7 @@ func printMembers(t io.Writer, members []query.Member, past []ballot.Decided, co
 		if !p.Active {
 			left = cmp.Or(changed(past, tx.KindRemove, p.Index), "yes")
 		}
-		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), query.MonikerText(p.Moniker),
+		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), ballot.MonikerText(p.Moniker),
 			p.Validator, joined, left)
 		if addresses {
 			fmt.Fprintf(t, "\t%q", p.Address)
@@ -141,7 +141,7 @@ func printProposals(t io.Writer, m query.Membership) {
 			state = "accepted"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height, approvals(m, p),
-			state, command.Plain(m.AboutByName(p)))
+			state, command.Plain(ballot.AboutByName(m, p)))
 	}
 }
 

@@ -108,7 +108,7 @@ func (p proposals) text(w io.Writer) error {
 	for _, x := range p.Open {
 		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at %s%s\ndetails    %s\napproved   %s\n",
 			command.Plain(x.ID), command.Plain(cmp.Or(p.Titles[x.ID], x.Kind)), when(int64(x.Height), x.Time),
-			age(x.Time, time.Now()), command.Plain(p.AboutByName(x.Proposal)),
+			age(x.Time, time.Now()), command.Plain(ballot.AboutByName(p.Membership, x.Proposal)),
 			approvals(p.Membership, x.Proposal))
 		changes := x.Lines()
 		if x.Unknown != "" {
@@ -145,7 +145,7 @@ func (p proposals) text(w io.Writer) error {
 func named(members []query.Member, is func(query.Member) bool) (names []string) {
 	for _, q := range members {
 		if is(q) {
-			names = append(names, query.MonikerText(q.Moniker))
+			names = append(names, ballot.MonikerText(q.Moniker))
 		}
 	}
 	return names

@@ -117,7 +117,7 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 	}
 	opposed.say(say, "points away from Delta")
 	if weight := tally.MeanWeight(); weight != nil && (len(out) > 0 || p.Reputation <= 0) {
-		say("weight %s on average", query.WeightText(weight))
+		say("weight %s on average", chainview.WeightText(weight))
 	}
 	if p.Reputation <= 0 {
 		say("reputation 0")
@@ -126,7 +126,7 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		say("%s", reason)
 	}
 	absent.say(say, "no gradient")
-	if c != nil && !c.Selected && !query.Weighs(g.Last.Rule) {
+	if c != nil && !c.Selected && !chainview.Weighs(g.Last.Rule) {
 		say("left out of round %d: %s", g.Last.Round, explorer.Why(g.Last, p.Participant))
 	}
 	return out
