@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // fewRows is the number of test rows below which a page shows an accuracy with its interval.
@@ -12,7 +14,7 @@ const fewRows = 1000
 
 // accuracyText returns an accuracy with the number of rows that it was measured on, and with its 95
 // % interval if they are few.
-func accuracyText(p Point) string {
+func accuracyText(p chainview.Point) string {
 	if p.Accuracy == nil {
 		return "-"
 	}
@@ -21,7 +23,7 @@ func accuracyText(p Point) string {
 
 // rowsText returns the phrase "of N rows" that follows an accuracy, with the interval if N is
 // small. It returns "" if N is unknown.
-func rowsText(p Point) string {
+func rowsText(p chainview.Point) string {
 	switch {
 	case p.Accuracy == nil || p.Examples <= 0:
 		return ""

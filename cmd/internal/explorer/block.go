@@ -9,6 +9,7 @@ import (
 	cmttypes "github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // blockPage is a block with its transactions, events and votes, and the round that it closed.
@@ -22,7 +23,7 @@ type blockPage struct {
 	Pager       pager
 	Events      []eventLine
 	Results     bool
-	Closed      *Point
+	Closed      *chainview.Point
 	Evidence    int
 	Older, Next int64 // heights; 0 if there is no such block
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // The max number of lines in the list of blocks, and of blocks that the explorer reads for one
@@ -25,7 +26,7 @@ type blockLine struct {
 	Bytes    int
 	Proposer string
 	Who      *app.Participant // the proposer, nil if it is unknown
-	Round    *Point           // the round that it closed
+	Round    *chainview.Point // the round that it closed
 	Commits  *params.RoundID  // the round that its commitments are for
 }
 
@@ -95,16 +96,16 @@ func (s *Server) blockLines(r *http.Request, until int64) (lines []blockLine, ol
 }
 
 // closedAt returns the rounds in the history, by the height of the block that closed each.
-func (s *Server) closedAt() map[uint64]*Point {
+func (s *Server) closedAt() map[uint64]*chainview.Point {
 	_, _, points, _ := s.tail.now()
-	closed := map[uint64]*Point{}
+	closed := map[uint64]*chainview.Point{}
 	for i := range points {
 		closed[points[i].Height] = &points[i]
 	}
 	return closed
 }
 
-func lineOfBlock(m *cmttypes.BlockMeta, who owners, closed map[uint64]*Point) blockLine {
+func lineOfBlock(m *cmttypes.BlockMeta, who owners, closed map[uint64]*chainview.Point) blockLine {
 	h := m.Header
 	proposer := h.ProposerAddress.String()
 	return blockLine{Height: h.Height, From: h.Height, Time: h.Time, Hash: m.BlockID.Hash.String(), Txs: m.NumTxs,

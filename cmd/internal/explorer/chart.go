@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -72,7 +73,7 @@ func (chart) Bottom() float64 { return frameBottom }
 // chartOf draws one quantity of the points that have it. The y axis ends at top, or at a round
 // number above the largest value if that is larger. The page at the given address has the values as
 // CSV.
-func chartOf(page, name, title, unit string, top float64, points []Point, of func(Point) *float64) chart {
+func chartOf(page, name, title, unit string, top float64, points []chainview.Point, of func(chainview.Point) *float64) chart {
 	c := chart{Name: name, Title: title, Unit: unit, Across: "round",
 		CSV: strings.TrimSuffix(page, "/") + "/" + name + ".csv"}
 	for _, p := range points {

@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
-func accuracies(values ...float64) []Point {
-	var out []Point
+func accuracies(values ...float64) []chainview.Point {
+	var out []chainview.Point
 	for i, x := range values {
-		out = append(out, Point{Round: uint64(i), Accuracy: &x, Examples: 10_000})
+		out = append(out, chainview.Point{Round: uint64(i), Accuracy: &x, Examples: 10_000})
 	}
 	return out
 }
@@ -22,7 +24,7 @@ func accuracies(values ...float64) []Point {
 // TestAccuracyShowsLearning: the axis begins at a round share below the smallest, which the legend
 // names, and at 0 if there is none.
 func TestAccuracyShowsLearning(t *testing.T) {
-	accuracy := func(p Point) *float64 { return p.Accuracy }
+	accuracy := func(p chainview.Point) *float64 { return p.Accuracy }
 	c := chartOf("/training", "accuracy", "Test accuracy", "%", 1, accuracies(0.93, 0.98), accuracy)
 	require.Equal(t, []string{"90 %", "92.5 %", "95 %", "97.5 %", "100 %"}, labels(c.Ticks))
 	require.Equal(t, "44.0,101.0 296.0,36.0", c.Points)
@@ -31,7 +33,7 @@ func TestAccuracyShowsLearning(t *testing.T) {
 	require.Equal(t, []string{"0 %", "25 %", "50 %", "75 %", "100 %"}, labels(whole.Ticks))
 	require.NotContains(t, whole.Legend, "axis")
 	loss := chartOf("/training", "loss", "Test loss", "", 0, accuracies(0.31, 0.11),
-		func(p Point) *float64 { return p.Accuracy })
+		func(p chainview.Point) *float64 { return p.Accuracy })
 	require.Equal(t, []string{"0", "0.1", "0.2", "0.3", "0.4"}, labels(loss.Ticks))
 	require.Equal(t, "round,accuracy\n0,0.93\n1,0.98\n", csvOf(t, content{body: homePage{Accuracy: c}}, "accuracy"))
 }
@@ -54,10 +56,10 @@ func csvOf(t *testing.T, v content, name string) string {
 func TestAccuracyHasItsRows(t *testing.T) {
 	one, most := 1.0, 0.975
 	require.Equal(t, "100.00 % of 28 rows (95 % interval 87.9 to 100.0 %)",
-		accuracyText(Point{Accuracy: &one, Examples: 28}))
-	require.Equal(t, "97.50 % of 10,000 rows", accuracyText(Point{Accuracy: &most, Examples: 10_000}))
-	require.Equal(t, "97.50 %", accuracyText(Point{Accuracy: &most}))
-	require.Equal(t, "-", accuracyText(Point{}))
+		accuracyText(chainview.Point{Accuracy: &one, Examples: 28}))
+	require.Equal(t, "97.50 % of 10,000 rows", accuracyText(chainview.Point{Accuracy: &most, Examples: 10_000}))
+	require.Equal(t, "97.50 %", accuracyText(chainview.Point{Accuracy: &most}))
+	require.Equal(t, "-", accuracyText(chainview.Point{}))
 	low, high := interval(0, 10)
 	require.Zero(t, low)
 	require.InDelta(t, 0.2775, high, 1e-3)
@@ -85,7 +87,7 @@ func TestRoundsWithTrouble(t *testing.T) {
 		p := &s.tail.points[i]
 		p.Opposed, p.Passed = nil, nil
 		if p.Round >= 20 {
-			p.included = p.included[:3]
+			p.Members = p.Members[:3]
 		}
 		if p.Round == 7 {
 			p.Refused = []uint32{2}
@@ -100,7 +102,9 @@ func TestRoundsWithTrouble(t *testing.T) {
 	require.Contains(t, page, "All rounds")
 }
 
-func labelOf(round uint64) string { return strings.TrimPrefix(roundsText([]uint64{round}), "round ") }
+func labelOf(round uint64) string {
+	return strings.TrimPrefix(chainview.RoundsText([]uint64{round}), "round ")
+}
 
 // TestTablesAreServed: each chart leads to its values, and what is no table is not found.
 func TestTablesAreServed(t *testing.T) {
@@ -173,9 +177,9 @@ func TestSuggestions(t *testing.T) {
 // a line begins where its values do.
 func TestSharedAxis(t *testing.T) {
 	half, epsilon := 0.5, 1.0
-	points := make([]Point, 60)
+	points := make([]chainview.Point, 60)
 	for i := range points {
-		points[i] = Point{Round: uint64(i), Epsilon: &epsilon}
+		points[i] = chainview.Point{Round: uint64(i), Epsilon: &epsilon}
 		if i >= 30 {
 			points[i].Accuracy = &half
 		}

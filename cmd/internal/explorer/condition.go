@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // A condition says how the chain and the training stand, whatever single participants do.
@@ -16,7 +17,7 @@ type condition struct {
 }
 
 // condition returns the condition of the chain and of a training with the given points.
-func (s *Server) condition(ctx context.Context, status query.Status, classes uint32, points []Point) (c condition) {
+func (s *Server) condition(ctx context.Context, status query.Status, classes uint32, points []chainview.Point) (c condition) {
 	c.Learning, c.Poor = learning(status.Done, classes, points)
 	if s.tail.waits() {
 		c.Standstill = s.standstill(ctx)
@@ -51,8 +52,8 @@ func Guessing(accuracy float64, classes uint32) (guess float64, poor bool) {
 }
 
 // learning says how good the newest measured model is, and whether it is poor.
-func learning(done bool, classes uint32, points []Point) (text string, poor bool) {
-	var first, best, last *Point
+func learning(done bool, classes uint32, points []chainview.Point) (text string, poor bool) {
+	var first, best, last *chainview.Point
 	for i := range points {
 		p := &points[i]
 		if p.Accuracy == nil {

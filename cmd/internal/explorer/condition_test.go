@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestNoQuorum: while no block comes the home page says which validators do not vote, readers are told when that begins
@@ -41,9 +42,9 @@ func TestNoQuorum(t *testing.T) {
 
 // TestLearning: a model that is hardly better than guessing, or that has become worse, is said to be so.
 func TestLearning(t *testing.T) {
-	points := func(accuracies ...float64) (all []Point) {
+	points := func(accuracies ...float64) (all []chainview.Point) {
 		for i, a := range accuracies {
-			p := Point{Round: uint64(i)}
+			p := chainview.Point{Round: uint64(i)}
 			if a >= 0 {
 				p.Accuracy = &a
 			}
@@ -52,7 +53,7 @@ func TestLearning(t *testing.T) {
 		return all
 	}
 	for _, c := range []struct {
-		points  []Point
+		points  []chainview.Point
 		classes uint32
 		done    bool
 		says    string

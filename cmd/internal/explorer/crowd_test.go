@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // crowdOf is a fake of many participants, of whom the last is opposed in every round.
@@ -37,7 +38,7 @@ func crowdOf(t *testing.T, n uint32) *Server {
 			r.Ranking = append(r.Ranking, i)
 		}
 		s.source.records.Put(params.RoundID{Epoch: 0, Round: round}, &r)
-		s.tail.points[round] = pointOf(&r)
+		s.tail.points[round] = chainview.PointOf(&r)
 	}
 	return s
 }
@@ -81,7 +82,7 @@ func TestCrowd(t *testing.T) {
 // other answers, counts the rest, and a request for more rounds than there can be is refused.
 func TestShortLists(t *testing.T) {
 	s := crowdOf(t, 1000)
-	var points []Point
+	var points []chainview.Point
 	require.NoError(t, json.Unmarshal(get(s, "/v1/rounds?limit=1").Body.Bytes(), &points))
 	require.Len(t, points, 1)
 	require.Len(t, points[0].LeftOut, usualPeople)

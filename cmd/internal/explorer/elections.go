@@ -13,7 +13,7 @@ import (
 type electionsPage struct {
 	Open    *query.Leader // nil if no round is open
 	Term    uint64
-	Closed  []Point // newest first
+	Closed  []chainview.Point // newest first
 	Ranking map[uint64][]uint32
 	Leaders []leading
 	Rounds  int // the number of rounds in which the turns are counted
@@ -37,7 +37,7 @@ func (s *Server) elections(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
+	points = slices.DeleteFunc(points, func(p chainview.Point) bool { return p.Epoch != status.Epoch })
 	b := electionsPage{Term: running.Election.Term, Closed: newestFirst(points, shown), Rounds: len(points),
 		Ranking: map[uint64][]uint32{}, Names: map[uint32]string{}, Leaders: leadingOf(points, all)}
 	for _, st := range all {
@@ -57,7 +57,7 @@ func (s *Server) elections(r *http.Request) (content, error) {
 }
 
 // leadingOf counts the turns of the participants that are active or had one.
-func leadingOf(points []Point, all []chainview.Standing) []leading {
+func leadingOf(points []chainview.Point, all []chainview.Standing) []leading {
 	led, failed := map[uint32]int{}, map[uint32]int{}
 	for _, p := range points {
 		led[p.Leader]++

@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // Evaluator measures a model under a chain's parameters.
@@ -50,14 +51,14 @@ func (t *tail) evaluating(ctx context.Context, poll time.Duration) {
 }
 
 // unmeasured returns the newest closed round of the running epoch without a measured model.
-func (t *tail) unmeasured() (p Point, ok bool) {
+func (t *tail) unmeasured() (p chainview.Point, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.beyond != nil && *t.beyond == t.status.Epoch {
 		return p, false
 	}
 	for i := len(t.points) - 1; i >= 0 && t.points[i].Epoch == t.status.Epoch; i-- {
-		if !t.points[i].measured {
+		if !t.points[i].Measured {
 			return t.points[i], true
 		}
 	}
@@ -70,15 +71,15 @@ var errLater = errors.New("the node did not give the model")
 // measure measures the model after a round, and tells the readers. If the node no longer has the
 // model, or if the model cannot be measured, the explorer does not try the round again. It returns
 // an error if a later attempt may succeed.
-func (t *tail) measure(ctx context.Context, p Point) error {
+func (t *tail) measure(ctx context.Context, p chainview.Point) error {
 	measured, err := t.evaluate(ctx, params.RoundID{Epoch: p.Epoch, Round: p.Round})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	later := errors.Is(err, errLater) || errors.Is(err, trainer.ErrTrainer)
-	p.measured = !later
+	p.Measured = !later
 	if err == nil {
-		p.Accuracy, p.Loss, p.Examples = finite(measured.Accuracy), finite(measured.Loss), measured.Examples
+		p.Accuracy, p.Loss, p.Examples = chainview.Finite(measured.Accuracy), chainview.Finite(measured.Loss), measured.Examples
 	}
 	t.note(p, err)
 	if later {
@@ -127,19 +128,19 @@ func (t *tail) remember(at params.RoundID, e model.Eval) {
 }
 
 // note records the result of measuring a round's model, and the reason if models are not measured.
-func (t *tail) note(p Point, err error) {
+func (t *tail) note(p chainview.Point, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i := slices.IndexFunc(t.points, func(q Point) bool { return q.Epoch == p.Epoch && q.Round == p.Round })
+	i := slices.IndexFunc(t.points, func(q chainview.Point) bool { return q.Epoch == p.Epoch && q.Round == p.Round })
 	if i < 0 {
 		return
 	}
 	t.points[i].Accuracy, t.points[i].Loss, t.points[i].Examples = p.Accuracy, p.Loss, p.Examples
-	t.points[i].measured = p.measured
+	t.points[i].Measured = p.Measured
 	why := ""
 	switch {
 	case err == nil:
-		t.scored = append(t.scored, event("measured", t.points[i].brief())...) // the tail sends it after its next look
+		t.scored = append(t.scored, event("measured", t.points[i].Brief(usualPeople))...) // the tail sends it after its next look
 	case home.IsUnmeasurable(err):
 		t.beyond, why = &p.Epoch, "the model is external, and the explorer has no trainer that measures it"
 	case !absent(err):

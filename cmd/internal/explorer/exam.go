@@ -3,6 +3,7 @@ package explorer
 import (
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // shownClasses is the max number of classes for which a page shows results of each class.
@@ -10,9 +11,9 @@ const shownClasses = 20
 
 // An exam is the result of a model on the test examples of this node.
 type exam struct {
-	Point               // the round after which the model was measured, with accuracy, loss and number of examples
-	Classes []classLine // none if there are too many, or if a trainer measured the model
-	Guesses []int       // a row for each class: how many of its examples the model assigned to each class
+	chainview.Point             // the round after which the model was measured, with accuracy, loss and number of examples
+	Classes         []classLine // none if there are too many, or if a trainer measured the model
+	Guesses         []int       // a row for each class: how many of its examples the model assigned to each class
 }
 
 // A classLine is a class and the results of its examples.
@@ -37,7 +38,7 @@ func (t *tail) exam() *exam {
 }
 
 func examOf(e model.Eval, round uint64, m params.Model) *exam {
-	out := &exam{Point: Point{Round: round, Examples: e.Examples, Accuracy: finite(e.Accuracy), Loss: finite(e.Loss)}}
+	out := &exam{Point: chainview.Point{Round: round, Examples: e.Examples, Accuracy: chainview.Finite(e.Accuracy), Loss: chainview.Finite(e.Loss)}}
 	n := int(m.Classes)
 	if len(e.Guesses) != n*n || n > shownClasses || n < 2 {
 		return out

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"html/template"
 	"math"
+
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // A Curve is a line of a Figure: values by round, NaN where a round has none.
@@ -39,7 +41,7 @@ func (f Figure) HTML() (template.HTML, error) {
 	for i, curve := range f.Curves {
 		lines[i].Class, lines[i].Name = curve.Alarm, curve.Name
 		for k, y := range curve.Values {
-			if finite(y) != nil {
+			if chainview.Finite(y) != nil {
 				lines[i].dots = append(lines[i].dots, dot{curve.Rounds[k], y})
 				from, until, highest = min(from, curve.Rounds[k]), max(until, curve.Rounds[k]), max(highest, y)
 			}

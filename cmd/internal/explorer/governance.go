@@ -11,12 +11,12 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // openProposal is a proposal that waits for votes.
 type openProposal struct {
-	ballot.Open
+	chainview.Open
 	Title   string
 	For     []person // active participants that approved it
 	Silent  []person // active participants that have not approved it, up to a max number
@@ -26,7 +26,7 @@ type openProposal struct {
 
 // pastProposal is a proposal that no longer waits.
 type pastProposal struct {
-	ballot.Decided
+	chainview.Decided
 	For []person
 }
 
@@ -48,7 +48,7 @@ func (s *Server) governance(r *http.Request) (content, error) {
 	if err != nil && !absent(err) {
 		return content{}, err
 	}
-	votes, err := ballot.Read(r.Context(), s.source.blocks, members)
+	votes, err := chainview.ReadBallot(r.Context(), s.source.blocks, members)
 	if err != nil {
 		return content{}, err
 	}
@@ -75,7 +75,7 @@ func (s *Server) open(ctx context.Context) (all []openProposal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range ballot.Opened(members, running) {
+	for _, p := range chainview.OpenProposals(members, running) {
 		p.Unknown = short(p.Unknown, 300)
 		all = append(all, openOf(p, members))
 	}
@@ -84,7 +84,7 @@ func (s *Server) open(ctx context.Context) (all []openProposal, err error) {
 
 // openOf returns a waiting proposal with its votes. Approvals of participants that have left do not
 // count.
-func openOf(p ballot.Open, m query.Membership) openProposal {
+func openOf(p chainview.Open, m query.Membership) openProposal {
 	out := openProposal{Open: p, Needed: m.Threshold}
 	for _, q := range m.Members {
 		if q.Active && slices.Contains(p.Approvals, q.Index) {
@@ -121,7 +121,7 @@ func (p openProposal) Next() string {
 }
 
 // past returns the proposals that no longer wait, newest first, with their outcomes.
-func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership) ([]pastProposal, error) {
+func (s *Server) past(ctx context.Context, b *chainview.Ballot, m query.Membership) ([]pastProposal, error) {
 	epochs, err := known[[]query.EpochState](ctx, s.source, "/epochs")
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership)
 	}
 	var all []pastProposal
 	for _, d := range b.Decide(m, epochs, int64(status.Height), boundaries,
-		func(id string, heights []int64) ballot.Outcome { return *s.source.outcomeOf(ctx, id, heights) },
+		func(id string, heights []int64) chainview.Outcome { return *s.source.outcomeOf(ctx, id, heights) },
 		func(height int64) *time.Time { return s.source.timeAt(ctx, uint64(height)) }) {
 		past := pastProposal{Decided: d}
 		for _, q := range m.Members {
@@ -151,13 +151,13 @@ func (s *Server) past(ctx context.Context, b *ballot.Ballot, m query.Membership)
 
 // outcomeOf returns the outcome of a proposal that no longer waits, and caches it once it is known. A
 // Join may have waited several times: the first of the heights is part of the key.
-func (s *source) outcomeOf(ctx context.Context, id string, heights []int64) *ballot.Outcome {
+func (s *source) outcomeOf(ctx context.Context, id string, heights []int64) *chainview.Outcome {
 	key := fmt.Sprint(id, heights[:min(1, len(heights))])
 	if out, ok := s.outcomes.Cached(key); ok {
 		return out
 	}
-	out := ballot.OutcomeOf(ctx, s.blocks, id, heights)
-	if out.State != ballot.Unknown {
+	out := chainview.OutcomeOf(ctx, s.blocks, id, heights)
+	if out.State != chainview.Unknown {
 		s.outcomes.Put(key, &out)
 	}
 	return &out

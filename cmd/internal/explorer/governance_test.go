@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestVotes: approvals are counted and named, those of participants that left do not count, and the
@@ -22,7 +22,7 @@ import (
 func TestVotes(t *testing.T) {
 	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Moniker: "alice", Active: true},
 		{Index: 1, Moniker: "bob"}, {Index: 2, Moniker: "carol", Active: true}}}
-	p := openOf(ballot.Open{Proposal: query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}}, m)
+	p := openOf(chainview.Open{Proposal: query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}}, m)
 	require.Equal(t, []person{{2, "carol"}}, p.For)
 	require.Equal(t, []person{{0, "alice"}}, p.Silent)
 	require.Equal(t, 2, p.Missing)
@@ -95,19 +95,19 @@ func (n *boundary) BlockResults(_ context.Context, height *int64) (*ctypes.Resul
 func TestOutcomes(t *testing.T) {
 	n := &boundary{fake: newFake(6, "x"), height: 50}
 	s := newSource(n, n)
-	heights := (&ballot.Ballot{}).Heights(ballot.Proposal{Height: 10}, 60, []int64{5, 20, 50, 80})
+	heights := (&chainview.Ballot{}).Heights(chainview.Proposal{Height: 10}, 60, []int64{5, 20, 50, 80})
 	require.Equal(t, []int64{10, 11, 12, 13, 14, 15, 16, 17, 20, 50}, heights)
-	require.Equal(t, &ballot.Outcome{State: "enacted", At: 50}, s.outcomeOf(t.Context(), "good", heights))
-	require.Equal(t, &ballot.Outcome{State: "rejected", At: 50, Why: "too few (M6)"},
+	require.Equal(t, &chainview.Outcome{State: "enacted", At: 50}, s.outcomeOf(t.Context(), "good", heights))
+	require.Equal(t, &chainview.Outcome{State: "rejected", At: 50, Why: "too few (M6)"},
 		s.outcomeOf(t.Context(), "bad", heights))
-	require.Equal(t, &ballot.Outcome{State: "withdrawn", At: 50}, s.outcomeOf(t.Context(), "back", heights))
-	require.Equal(t, &ballot.Outcome{State: "expired", At: 50}, s.outcomeOf(t.Context(), "late", heights))
-	require.Equal(t, &ballot.Outcome{State: "dropped"}, s.outcomeOf(t.Context(), "other", heights))
+	require.Equal(t, &chainview.Outcome{State: "withdrawn", At: 50}, s.outcomeOf(t.Context(), "back", heights))
+	require.Equal(t, &chainview.Outcome{State: "expired", At: 50}, s.outcomeOf(t.Context(), "late", heights))
+	require.Equal(t, &chainview.Outcome{State: "dropped"}, s.outcomeOf(t.Context(), "other", heights))
 	asked := len(n.asked)
 	require.Equal(t, "enacted", s.outcomeOf(t.Context(), "good", heights).State)
 	require.Len(t, n.asked, asked)
 
-	late := (&ballot.Ballot{}).Heights(ballot.Proposal{Height: 10}, 10+app.Lifetime, nil)
+	late := (&chainview.Ballot{}).Heights(chainview.Proposal{Height: 10}, 10+app.Lifetime, nil)
 	require.EqualValues(t, 10+app.Lifetime, late[len(late)-1], "the block in which it expires")
 }
 

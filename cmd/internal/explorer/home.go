@@ -20,7 +20,7 @@ type homePage struct {
 	Condition               condition
 	Progress                progress
 	Lead                    *query.Leader // nil if no round is open
-	Last                    *Point
+	Last                    *chainview.Point
 	Accuracy, Loss, Epsilon chart
 	Reputation              chart                // of the first standings, a line each
 	Standings               []chainview.Standing // the first standings
@@ -28,7 +28,7 @@ type homePage struct {
 	Suspects                []chainview.Standing
 	Alarms, MoreAlarms      int
 	Tally                   *tally
-	Rounds                  []Point
+	Rounds                  []chainview.Point
 	Names                   map[uint32]string
 	Budget                  float64
 	Unmeasured              string // the reason why there is no accuracy
@@ -58,9 +58,9 @@ func (s *Server) home(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	for i := range points {
-		points[i].Offenders = offendersIn(points[i], offences)
+		points[i].Offend(offences)
 	}
-	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
+	points = slices.DeleteFunc(points, func(p chainview.Point) bool { return p.Epoch != status.Epoch })
 	all = firstConcerns(all)
 	b := homePage{Progress: s.progress(r.Context(), status, points), Standings: all[:min(some, len(all))],
 		People: len(all), More: max(0, len(all)-some), Names: map[uint32]string{}, Budget: running.Privacy.Epsilon,
@@ -79,7 +79,7 @@ func (s *Server) home(r *http.Request) (content, error) {
 	}
 	s.date(r.Context(), b.Rounds)
 	for i := range b.Rounds {
-		b.Rounds[i].Missing, _ = missingIn(b.Rounds[i], b.Rounds[i], people)
+		b.Rounds[i].Missing, _ = b.Rounds[i].Absent(&b.Rounds[i], people)
 	}
 	if b.Lead, err = s.lead(r.Context(), status); err != nil {
 		return content{}, err
@@ -116,16 +116,16 @@ func (b *homePage) alarms(all []chainview.Standing) {
 }
 
 // chartsOf draws accuracy, loss and epsilon by round.
-func chartsOf(points []Point, budget float64) (accuracy, loss, epsilon chart) {
+func chartsOf(points []chainview.Point, budget float64) (accuracy, loss, epsilon chart) {
 	const page = "/training"
-	return chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p Point) *float64 { return p.Accuracy }),
-		chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p Point) *float64 { return p.Loss }),
-		chartOf(page, "epsilon", "Epsilon spent", spentUnit, budget, points, func(p Point) *float64 { return p.Epsilon })
+	return chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p chainview.Point) *float64 { return p.Accuracy }),
+		chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p chainview.Point) *float64 { return p.Loss }),
+		chartOf(page, "epsilon", "Epsilon spent", spentUnit, budget, points, func(p chainview.Point) *float64 { return p.Epsilon })
 }
 
 // lastMeasured returns the last point with an accuracy, or else the last point. It returns nil if
 // there are no points.
-func lastMeasured(points []Point) *Point {
+func lastMeasured(points []chainview.Point) *chainview.Point {
 	for i := len(points) - 1; i >= 0; i-- {
 		if points[i].Accuracy != nil {
 			return &points[i]
@@ -165,7 +165,7 @@ func (p progress) Left() time.Duration {
 }
 
 // progress computes the pace of the last rounds from the times of their blocks.
-func (s *Server) progress(ctx context.Context, status query.Status, points []Point) progress {
+func (s *Server) progress(ctx context.Context, status query.Status, points []chainview.Point) progress {
 	p := progress{Closed: status.Round, Planned: status.Rounds}
 	if len(points) < 2 || status.Done {
 		return p
@@ -181,11 +181,11 @@ func (s *Server) progress(ctx context.Context, status query.Status, points []Poi
 
 // thinned returns at most n of the points, evenly spaced, with the first and the last. n is at least
 // 2.
-func thinned(points []Point, n int) []Point {
+func thinned(points []chainview.Point, n int) []chainview.Point {
 	if len(points) <= n {
 		return points
 	}
-	out := make([]Point, n)
+	out := make([]chainview.Point, n)
 	for i := range out {
 		out[i] = points[i*(len(points)-1)/(n-1)]
 	}
@@ -193,7 +193,7 @@ func thinned(points []Point, n int) []Point {
 }
 
 // newestFirst returns the last n points, the newest first.
-func newestFirst(points []Point, n int) []Point {
+func newestFirst(points []chainview.Point, n int) []chainview.Point {
 	out := slices.Clone(points[max(0, len(points)-n):])
 	slices.Reverse(out)
 	return out
@@ -209,21 +209,21 @@ type tally struct {
 }
 
 // tallyOf counts a round's fates. Opposed gradients are also counted as selected or left out.
-func tallyOf(p Point, all []chainview.Standing) tally {
+func tallyOf(p chainview.Point, all []chainview.Standing) tally {
 	t := tally{Epoch: p.Epoch, Round: p.Round, Selected: p.Included - len(p.LeftOut), LeftOut: len(p.LeftOut),
 		Opposed: len(p.Opposed), Refused: len(p.Refused), Absent: -len(p.Refused),
 		Offences: len(p.Offenders)}
-	for i, weight := range p.weights {
+	for i, weight := range p.Weights {
 		if t.Weight == nil {
 			t.Weight = new(float64)
 		}
 		*t.Weight += weight
-		if v := (Verdict{Fate: Selected, Weight: &p.weights[i]}); weight > 0 && v.Small() {
+		if v := (chainview.Verdict{Fate: chainview.Selected, Weight: &p.Weights[i]}); weight > 0 && v.Small() {
 			t.Small++
 		}
 	}
 	in := map[uint32]bool{}
-	for _, who := range p.included {
+	for _, who := range p.Members {
 		in[who] = true
 	}
 	for _, s := range all {

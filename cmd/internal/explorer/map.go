@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // A gradientMap is the picture of a round's shape. Both axes have the same scale, because the
@@ -30,7 +31,7 @@ type mapPoint struct {
 }
 
 // signs maps each class of a mark to its sign.
-var signs = map[string]string{LeftOut: "–", "opposed": "✕", "small": "~"}
+var signs = map[string]string{chainview.LeftOut: "–", "opposed": "✕", "small": "~"}
 
 // Sign is the sign of the mark's class, "" if it has none.
 func (p mapPoint) Sign() string { return signs[p.Class] }
@@ -43,10 +44,10 @@ func (p mapPoint) Below() bool { return p.NameY > p.Y+4 }
 const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 150.0, 22.0, 40.0
 
 // mapOf draws a shape. The fates are those of the verdicts.
-func mapOf(s *shape, at params.RoundID, verdicts []Verdict) *gradientMap {
+func mapOf(s *shape, at params.RoundID, verdicts []chainview.Verdict) *gradientMap {
 	m := &gradientMap{Width: mapWidth, Kept: s.Kept, Values: table{name: "map",
 		header: []string{"participant", "x", "y", "norm", "degrees_to_delta"}}}
-	by := map[uint32]Verdict{}
+	by := map[uint32]chainview.Verdict{}
 	for _, v := range verdicts {
 		by[v.Participant] = v
 	}
@@ -73,12 +74,12 @@ func mapOf(s *shape, at params.RoundID, verdicts []Verdict) *gradientMap {
 }
 
 // classOf returns the class of a gradient's mark.
-func classOf(v Verdict) string {
+func classOf(v chainview.Verdict) string {
 	switch {
 	case v.Opposed:
 		return "opposed"
 	case v.Fate == "":
-		return Selected
+		return chainview.Selected
 	case v.Small():
 		return "small"
 	}

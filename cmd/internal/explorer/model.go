@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // modelPage shows the model after the last closed round.
@@ -30,7 +31,7 @@ func (s *Server) model(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	b := modelPage{Status: status, Params: running, Exam: s.tail.exam(), Unmeasured: s.tail.whyUnmeasured()}
-	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
+	points = slices.DeleteFunc(points, func(p chainview.Point) bool { return p.Epoch != status.Epoch })
 	b.Accuracy, b.Loss, b.Epsilon = chartsOf(points, running.Privacy.Epsilon)
 	if status.Round > 0 {
 		at := params.RoundID{Epoch: status.Epoch, Round: status.Round - 1}

@@ -13,24 +13,16 @@ import (
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
-// A result is the outcome of one round for one participant.
-type result struct {
-	Point
-	Verdict Verdict
-	Epsilon *float64
-	Turn    string // the reason why its turn to lead failed, if it failed
-}
-
 type participantPage struct {
 	Who               app.Participant
 	Standing          chainview.Standing
 	Spend             query.Spend
 	Offences          []app.Offence
-	Incidents         []incident
-	Spans             []span
-	Rounds            []result // newest first
-	Led, Failed       int      // in these rounds
-	Active            int      // the number of active participants
+	Incidents         []chainview.Incident
+	Spans             []chainview.Span
+	Rounds            []chainview.Result // newest first
+	Led, Failed       int                // in these rounds
+	Active            int                // the number of active participants
 	Reputation, Spent chart
 	Verify            string // the command that verifies it
 }
@@ -86,7 +78,7 @@ func (s *Server) participant(r *http.Request) (content, error) {
 		if i > 0 {
 			before = b.Rounds[i-1].Height
 		}
-		f.Verdict.convict(f.Point, before, b.Offences)
+		f.Verdict.Convict(f.Point, before, b.Offences)
 	}
 	b.Verify = s.verifying(r.Context(), fmt.Sprintf("participant %d", index))
 	b.summarise(fmt.Sprintf("/participant/%d", index))
@@ -96,7 +88,7 @@ func (s *Server) participant(r *http.Request) (content, error) {
 // summarise sets the fields that follow from the results, and reverses the results, which come
 // oldest first.
 func (b *participantPage) summarise(page string) {
-	points := make([]Point, 0, len(b.Rounds))
+	points := make([]chainview.Point, 0, len(b.Rounds))
 	reputation, spent := map[uint64]*float64{}, map[uint64]*float64{}
 	for _, f := range b.Rounds {
 		points = append(points, f.Point)
@@ -111,12 +103,12 @@ func (b *participantPage) summarise(page string) {
 		b.Failed += has(f.Passed, b.Who.Index)
 	}
 	b.Reputation = chartOf(page, "reputation", "Reputation", "", 1, points,
-		func(p Point) *float64 { return reputation[p.Round] })
+		func(p chainview.Point) *float64 { return reputation[p.Round] })
 	b.Spent = chartOf(page, "epsilon", "Epsilon spent", spentUnit, b.Spend.Budget, points,
-		func(p Point) *float64 { return spent[p.Round] })
-	b.Incidents = append(proven(b.Offences), incidentsOf(b.Rounds)...)
+		func(p chainview.Point) *float64 { return spent[p.Round] })
+	b.Incidents = chainview.Incidents(b.Offences, b.Rounds)
 	slices.Reverse(b.Rounds)
-	b.Spans = spansOf(b.Rounds)
+	b.Spans = chainview.Spans(b.Rounds)
 }
 
 // resultRounds is the number of rounds on a participant's page. For the last askedTurns of them the
@@ -127,13 +119,13 @@ const resultRounds, askedTurns = 100, 10
 // The parameter ledger is the participant's ledger after the closed rounds. If whole is false, the
 // results omit the spent privacy.
 func (s *Server) results(ctx context.Context, people []app.Participant, closed params.RoundID, whole bool,
-	index uint32, offences []app.Offence) ([]result, error) {
+	index uint32, offences []app.Offence) ([]chainview.Result, error) {
 	status, running, _, err := s.tail.now()
 	if err != nil {
 		return nil, err
 	}
 	points := s.tail.known()
-	var out []result
+	var out []chainview.Result
 	var records []*app.Record
 	first := closed.Round - min(closed.Round, resultRounds)
 	before, err := s.before(ctx, params.RoundID{Epoch: closed.Epoch, Round: first}, people, offences)
@@ -145,24 +137,24 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 		if err != nil {
 			return nil, err
 		}
-		f := result{Point: pointOf(record)}
+		f := chainview.Result{Point: chainview.PointOf(record)}
 		if p, ok := points[params.RoundID{Epoch: closed.Epoch, Round: t}]; ok {
 			f.Point = p
 		}
-		for _, v := range verdicts(record, people[index:index+1], before, &index) {
+		for _, v := range chainview.Verdicts(record, people[index:index+1], before, &index) {
 			f.Verdict = v
 		}
-		before = reputationsOf(record, offences)
+		before = chainview.Reputations(record, offences)
 		out, records = append(out, f), append(records, record)
 	}
 	if whole && status.Epsilon != nil {
-		for i, epsilon := range spentBy(running.Privacy, people[index:index+1], records) {
+		for i, epsilon := range chainview.SpentBy(running.Privacy, people[index:index+1], records) {
 			out[i].Epsilon = epsilon
 		}
 	}
 	s.tellResults(ctx, out, records, index)
-	return slices.DeleteFunc(out, func(f result) bool {
-		return f.Verdict.Fate == "" || f.Verdict.Fate == NotYet
+	return slices.DeleteFunc(out, func(f chainview.Result) bool {
+		return f.Verdict.Fate == "" || f.Verdict.Fate == chainview.NotYet
 	}), nil
 }
 
@@ -175,7 +167,7 @@ func (s *Server) before(ctx context.Context, at params.RoundID, people []app.Par
 		if err != nil {
 			return nil, err
 		}
-		return reputationsOf(record, offences), nil
+		return chainview.Reputations(record, offences), nil
 	}
 	status, running, _, err := s.tail.now()
 	out := map[uint32]int64{}
@@ -187,26 +179,17 @@ func (s *Server) before(ctx context.Context, at params.RoundID, people []app.Par
 	return out, err
 }
 
-// reputationsOf returns the reputations after a round's block.
-func reputationsOf(r *app.Record, offences []app.Offence) map[uint32]int64 {
-	out := map[uint32]int64{}
-	for _, c := range r.Contributions {
-		out[c.Participant] = reputationAfter(r, c, offences)
-	}
-	return out
-}
-
 // tellResults adds to a participant's results what the node saw: its rejected gradients, and its
 // last turns to lead.
-func (s *Server) tellResults(ctx context.Context, results []result, records []*app.Record, index uint32) {
+func (s *Server) tellResults(ctx context.Context, results []chainview.Result, records []*app.Record, index uint32) {
 	asked := 0
 	for i := len(results) - 1; i >= 0; i-- {
 		f := &results[i]
-		if x := (seen{rejections: f.refusals}); f.Verdict.Fate == Absent {
-			x.tellRejections(&f.Verdict)
+		if x := (chainview.Witness{Rejections: f.Rejections}); f.Verdict.Fate == chainview.Absent {
+			x.Reject(&f.Verdict)
 		}
 		if f.Verdict.Passed && asked < askedTurns {
-			f.Turn = s.seen(ctx, records[i]).turn(index, records[i])
+			f.Turn = s.seen(ctx, records[i]).Turn(index, records[i])
 			f.Verdict.Why += " It was to lead, and " + f.Turn + "."
 			asked++
 		}

@@ -13,20 +13,9 @@ import (
 // namedLines is the max number of lines with a name.
 const namedLines = 4
 
-// reputationAfter returns the participant's reputation after a round's block, in parts per million. The
-// record has the reputation before evidence in the same block.
-func reputationAfter(r *app.Record, c app.Contribution, offences []app.Offence) int64 {
-	for _, o := range offences {
-		if o.Participant == c.Participant && o.Height == r.Height {
-			return 0
-		}
-	}
-	return c.Reputation
-}
-
 // reputationChart draws the reputations of participants by round, one line each. The rounds are
 // given oldest first, the participants by urgency. Only participants with an alarm are named.
-func (s *Server) reputationChart(ctx context.Context, points []Point, all []chainview.Standing) (chart, error) {
+func (s *Server) reputationChart(ctx context.Context, points []chainview.Point, all []chainview.Standing) (chart, error) {
 	c := chart{Name: "reputation", Title: "Reputation", Across: "round", CSV: "/training/reputation.csv", Lines: []line{}}
 	if len(points) < 2 || len(all) == 0 {
 		return c, nil
@@ -41,9 +30,8 @@ func (s *Server) reputationChart(ctx context.Context, points []Point, all []chai
 		if err != nil {
 			return c, err
 		}
-		for _, x := range record.Contributions {
-			dots[x.Participant] = append(dots[x.Participant], dot{p.Round,
-				float64(reputationAfter(record, x, offences)) / params.One})
+		for who, reputation := range chainview.Reputations(record, offences) {
+			dots[who] = append(dots[who], dot{p.Round, float64(reputation) / params.One})
 		}
 	}
 	var lines []line

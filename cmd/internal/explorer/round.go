@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 type roundPage struct {
@@ -19,7 +20,7 @@ type roundPage struct {
 	Shown        []fateRow    // one page of the verdicts, the most urgent first
 	Pager        pager
 	Names        map[uint32]string
-	Outputs      []Verdict // the largest VRF outputs
+	Outputs      []chainview.Verdict // the largest VRF outputs
 	MoreOutputs  int
 	Timing       *query.Timing
 	Closed       time.Time // time of the block; zero if the node has dropped it
@@ -27,14 +28,14 @@ type roundPage struct {
 	Measure      string // the name of the rule's measure: score, weight or mixtures; "" if it has none
 	Note         string // an explanation of the rule, if it gives no score
 	Verify       string // the command
-	Point        Point
+	Point        chainview.Point
 	Epsilon      *float64 // the largest spent epsilon after the round; nil if the node has dropped the block's events
 	Budget       float64  // 0 if there is none, or if it is that of another epoch
 }
 
 // fateRow is a verdict with values from the round's shape.
 type fateRow struct {
-	Verdict
+	chainview.Verdict
 	Angle *float64 // to Delta, in degrees
 	Norm  float64  // in grid steps; 0 if it is unknown
 	Bar   float64  // length of the bar of its score or weight, of 100
@@ -75,7 +76,7 @@ func (s *Server) round(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	b := roundPage{Story: story, Names: map[uint32]string{},
-		Point: Point{Accuracy: story.Accuracy, Examples: story.Examples}}
+		Point: chainview.Point{Accuracy: story.Accuracy, Examples: story.Examples}}
 	b.Closed = s.source.times(r.Context(), story.Height, story.Height)[story.Height]
 	b.Verify = s.verifying(r.Context(), fmt.Sprintf("round %d %d", at.Epoch, at.Round))
 	b.elected()
@@ -119,7 +120,7 @@ func (s *Server) measureRound(r *http.Request, b *roundPage, at params.RoundID, 
 		b.Map = mapOf(form, at, b.Verdicts)
 		relate(b.Verdicts, form, record.Rule)
 	}
-	var page []Verdict
+	var page []chainview.Verdict
 	if page, b.Pager, err = pageOf(r, firstFates(b.Verdicts)); err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (s *shape) complete(row *fateRow, rule string) {
 }
 
 // relate adds to the reasons what follows from the round's shape.
-func relate(verdicts []Verdict, s *shape, rule string) {
+func relate(verdicts []chainview.Verdict, s *shape, rule string) {
 	if !s.Known {
 		return
 	}
@@ -197,7 +198,7 @@ func (b *roundPage) elected() {
 			b.Outputs = append(b.Outputs, v)
 		}
 	}
-	slices.SortStableFunc(b.Outputs, func(a, c Verdict) int { return cmp.Compare(c.VRFOutput, a.VRFOutput) })
+	slices.SortStableFunc(b.Outputs, func(a, c chainview.Verdict) int { return cmp.Compare(c.VRFOutput, a.VRFOutput) })
 	b.MoreOutputs = max(0, len(b.Outputs)-some)
 	b.Outputs = b.Outputs[:len(b.Outputs)-b.MoreOutputs]
 }
@@ -211,18 +212,18 @@ func placeOf(r *http.Request) (at params.RoundID, err error) {
 }
 
 // firstFates sorts verdicts by urgency for an auditor, and equally urgent ones by number.
-func firstFates(all []Verdict) []Verdict {
-	rank := func(v Verdict) int {
+func firstFates(all []chainview.Verdict) []chainview.Verdict {
+	rank := func(v chainview.Verdict) int {
 		switch {
 		case v.Opposed || v.Offence:
 			return 0
-		case v.Fate == Refused:
+		case v.Fate == chainview.Refused:
 			return 1
 		case v.Passed:
 			return 2
-		case v.Fate == Absent:
+		case v.Fate == chainview.Absent:
 			return 3
-		case v.Fate == LeftOut:
+		case v.Fate == chainview.LeftOut:
 			return 4
 		case v.Small():
 			return 5
@@ -232,6 +233,6 @@ func firstFates(all []Verdict) []Verdict {
 		return 7
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b Verdict) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(all, func(a, b chainview.Verdict) int { return rank(a) - rank(b) })
 	return all
 }

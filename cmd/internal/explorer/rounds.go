@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // shown is the number of rounds that a page lists. searched is the max number of rounds that it
@@ -18,7 +19,7 @@ import (
 const shown, searched = 25, 256
 
 type roundsPage struct {
-	Points       []Point
+	Points       []chainview.Point
 	Epochs       []query.EpochState
 	Epoch        uint64
 	Done         bool   // the training of the running epoch
@@ -126,8 +127,8 @@ func (s *Server) listRounds(ctx context.Context, b *roundsPage) error {
 			}
 		}
 		fresh := 0
-		p.Missing, fresh = missingIn(p, before, people)
-		p.Offenders = offendersIn(p, offences)
+		p.Missing, fresh = p.Absent(&before, people)
+		p.Offend(offences)
 		if b.Trouble && len(p.Offenders)+len(p.Opposed)+len(p.Refused)+len(p.Passed)+fresh == 0 {
 			continue
 		}
@@ -137,50 +138,19 @@ func (s *Server) listRounds(ctx context.Context, b *roundsPage) error {
 }
 
 // pointAt returns a closed round, from the known points or else from its record.
-func (s *Server) pointAt(ctx context.Context, known map[params.RoundID]Point, at params.RoundID) (Point, error) {
+func (s *Server) pointAt(ctx context.Context, known map[params.RoundID]chainview.Point, at params.RoundID) (chainview.Point, error) {
 	if p, ok := known[at]; ok {
 		return p, nil
 	}
 	record, err := s.source.record(ctx, at)
 	if err != nil {
-		return Point{}, err
+		return chainview.Point{}, err
 	}
-	return pointOf(record), nil
-}
-
-// offendersIn returns the participants with a proven offence, two statements for the same round.
-func offendersIn(p Point, offences []app.Offence) (out []uint32) {
-	for _, o := range offences {
-		if o.Misbehavior == 0 && o.Epoch == p.Epoch && o.Round == p.Round && !slices.Contains(out, o.Participant) {
-			out = append(out, o.Participant)
-		}
-	}
-	return out
-}
-
-// missingIn returns the number of members without a gradient in a round, and how many of these had
-// one in the previous round, because a member that has been absent for long is no news.
-func missingIn(p, before Point, people []app.Participant) (all, fresh int) {
-	for i := range people {
-		who := &people[i]
-		if !who.Active || who.Joined > p.Round || p.includes(who.Index) {
-			continue
-		}
-		if all++; before.includes(who.Index) {
-			fresh++
-		}
-	}
-	return all, fresh
-}
-
-// includes reports whether a participant's gradient is in the round.
-func (p Point) includes(participant uint32) bool {
-	_, ok := slices.BinarySearch(p.included, participant)
-	return ok
+	return chainview.PointOf(record), nil
 }
 
 // date sets the times of the points. It requests the blocks from the first point to the last.
-func (s *Server) date(ctx context.Context, points []Point) {
+func (s *Server) date(ctx context.Context, points []chainview.Point) {
 	n := len(points)
 	if n == 0 {
 		return

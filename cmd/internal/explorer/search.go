@@ -13,6 +13,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // found is one answer to a search. Query is a text whose only answer is this one.
@@ -166,7 +167,7 @@ func (l *lookup) prefixed(ctx context.Context, q string) bool {
 // hex finds the answers to a hash, or to the first digits of a participant's id or key. It compares
 // the hash only with those of the points. It does not ask the node for the records, of which there
 // may be more than the cache holds.
-func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
+func (l *lookup) hex(ctx context.Context, digits string, points []chainview.Point) error {
 	l.keys(digits)
 	hash, err := hex.DecodeString(digits)
 	if err != nil || len(digits) != 64 {
@@ -176,7 +177,7 @@ func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
 		return err
 	}
 	for _, p := range points {
-		if bytes.Equal(p.model, hash) || bytes.Equal(p.delta, hash) {
+		if bytes.Equal(p.ModelHash, hash) || bytes.Equal(p.Delta, hash) {
 			l.add(fmt.Sprintf("%d/%d", p.Epoch, p.Round), fmt.Sprintf("Round %d of epoch %d, by its model or Delta", p.Round,
 				p.Epoch),
 				fmt.Sprintf("/round/%d/%d", p.Epoch, p.Round))

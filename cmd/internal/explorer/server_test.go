@@ -15,10 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/privacy/accountant"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestReadsOnly: whatever is no GET, or brings a body, is turned away on every
@@ -101,7 +100,7 @@ func TestStreams(t *testing.T) {
 	var rounds []uint64
 	for len(rounds) < 2 && lines.Scan() {
 		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && strings.Contains(data, `"margin"`) {
-			var p Point
+			var p chainview.Point
 			require.NoError(t, json.Unmarshal([]byte(data), &p))
 			rounds = append(rounds, p.Round)
 		}
@@ -201,40 +200,6 @@ func TestAttackerAtAGlance(t *testing.T) {
 		require.Contains(t, round, text)
 	}
 	require.Contains(t, get(s, "/participant/3").Body.String(), "⚠ suspect")
-}
-
-// TestSpentBy: the ledger less the costs since is what the ledger was, where batches are sampled, where
-// they are full, and where they are full after an epoch of sampled ones.
-func TestSpentBy(t *testing.T) {
-	sampled, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: 1.5})
-	require.NoError(t, err)
-	full, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 1, NoiseMultiplier: 15})
-	require.NoError(t, err)
-	for _, c := range []struct{ before, cost []uint64 }{{nil, sampled}, {nil, full}, {sampled, full}, {full, sampled}} {
-		priv := params.Privacy{Cost: c.cost, Delta: 1e-6}
-		before := params.Privacy{Cost: c.before}.PayFor(nil, 3)
-		people := []app.Participant{{Index: 0, Spent: before}, {Index: 1, Spent: before}}
-		var records []*app.Record
-		var want []float64
-		for round := range uint64(20) {
-			r := &app.Record{Round: round}
-			for i := range people {
-				if i == 1 && round%3 == 0 { // absent
-					continue
-				}
-				r.Contributions = append(r.Contributions, app.Contribution{Participant: uint32(i)})
-				people[i].Spent = priv.Pay(people[i].Spent)
-			}
-			records = append(records, r)
-			epsilon, err := accountant.ChainEpsilon(people[0].Spent, priv.Delta)
-			require.NoError(t, err)
-			want = append(want, epsilon)
-		}
-		for i, got := range spentBy(priv, people, records) {
-			require.Equal(t, want[i], *got)
-		}
-		require.Nil(t, spentBy(params.Privacy{}, people, records)[3])
-	}
 }
 
 // TestSearch goes to what there is.
@@ -447,14 +412,4 @@ func TestLatestOfAClientThatWentAway(t *testing.T) {
 			require.Equal(t, away, second.Load() == 1)
 		})
 	}
-}
-
-// TestNoMargin: a rule that selects no gradients has no margin in JSON, and none on the page.
-func TestNoMargin(t *testing.T) {
-	zero := int64(0)
-	require.Nil(t, marginOf(&app.Record{Margin: -1}))
-	require.Equal(t, &zero, marginOf(&app.Record{}))
-	raw, err := json.Marshal(pointOf(&app.Record{Margin: -1}))
-	require.NoError(t, err)
-	require.Contains(t, string(raw), `"margin":null`)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
@@ -100,7 +101,7 @@ func (s *source) vectors(ctx context.Context, r *app.Record, p params.Params) ([
 
 // inputOf returns the rule's input in a closed round without the vectors. It takes the input from
 // the last rounds and the participants, and the digest shows whether it is right.
-func inputOf(r *app.Record, p params.Params, people []app.Participant, points []Point) rules.Input {
+func inputOf(r *app.Record, p params.Params, people []app.Participant, points []chainview.Point) rules.Input {
 	releases := map[uint32]int{}
 	n := 0
 	for _, who := range people {
@@ -111,7 +112,7 @@ func inputOf(r *app.Record, p params.Params, people []app.Participant, points []
 	}
 	for i := range points {
 		if points[i].Epoch == r.Epoch && points[i].Round >= r.Round {
-			for _, who := range points[i].included {
+			for _, who := range points[i].Members {
 				releases[who]--
 			}
 		}

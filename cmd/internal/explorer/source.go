@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/internal/memo"
 )
 
@@ -56,8 +56,8 @@ type source struct {
 	models   *memo.Bounded[params.RoundID, *query.ModelState]
 	commits  *memo.Bounded[int64, map[string]bool]
 	headers  *memo.Bounded[int64, *cmttypes.BlockMeta]
-	outcomes *memo.Bounded[string, *ballot.Outcome] // of proposals, by id
-	proofs   *memo.Bounded[string, *proof]          // of offences, by evidence and heights
+	outcomes *memo.Bounded[string, *chainview.Outcome] // of proposals, by id
+	proofs   *memo.Bounded[string, *proof]             // of offences, by evidence and heights
 	shapes   *memo.Bounded[params.RoundID, *shape]
 
 	committed *memo.Bounded[int64, *params.RoundID] // by the blocks of heights; nil by those without commitments
@@ -78,7 +78,7 @@ func newSource(a Asker, b Blocks) *source {
 		models: memo.NewWeighed[params.RoundID](keptParameters,
 			func(m *query.ModelState) int { return 1 + len(m.Parameters)/8 }),
 		commits: memo.NewWeighed[int64](keptSignatures, func(by map[string]bool) int { return 1 + len(by) }),
-		headers: memo.New[int64, *cmttypes.BlockMeta](keptHeaders), outcomes: memo.New[string, *ballot.Outcome](keptOutcomes),
+		headers: memo.New[int64, *cmttypes.BlockMeta](keptHeaders), outcomes: memo.New[string, *chainview.Outcome](keptOutcomes),
 		proofs: memo.New[string, *proof](keptOutcomes), shapes: memo.New[params.RoundID, *shape](keptShapes),
 		committed: memo.New[int64, *params.RoundID](keptHeaders)}
 }

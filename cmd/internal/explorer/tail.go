@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // Limits of the history, in rounds: the number that the tail reads when it begins, and the number
@@ -28,7 +29,7 @@ type tail struct {
 	params  params.Params
 	begun   bool
 	failure error // why the last look failed
-	points  []Point
+	points  []chainview.Point
 	readers map[chan []byte]struct{}
 	beyond  *uint64 // the epoch whose models the evaluator cannot measure
 	unknown string  // why the last attempt to measure a model failed, "" if it succeeded
@@ -113,7 +114,7 @@ func (t *tail) look(ctx context.Context) (err error) {
 	if err := t.turn(ctx, status); err != nil {
 		return err
 	}
-	var fresh []Point
+	var fresh []chainview.Point
 	for t.epoch < status.Epoch || t.next < status.Round {
 		r, err := t.source.record(ctx, params.RoundID{Epoch: t.epoch, Round: t.next})
 		if absent(err) && t.epoch < status.Epoch { // the epoch ended before
@@ -123,7 +124,7 @@ func (t *tail) look(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		p := pointOf(r)
+		p := chainview.PointOf(r)
 		if t.epoch == status.Epoch && t.next+1 == status.Round {
 			p.Epsilon = status.Epsilon
 		} else {
@@ -188,24 +189,24 @@ func (t *tail) begin(ctx context.Context, status query.Status, running params.Pa
 
 // past reads the last rounds of the running epoch, with the largest epsilon spent by the end of
 // each round.
-func (t *tail) past(ctx context.Context, status query.Status, running params.Params) ([]Point, error) {
+func (t *tail) past(ctx context.Context, status query.Status, running params.Params) ([]chainview.Point, error) {
 	people, closed, ok, err := t.source.ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
 	from := status.Round - min(status.Round, firstPoints)
 	records := make([]*app.Record, 0, firstPoints)
-	points := make([]Point, 0, firstPoints)
+	points := make([]chainview.Point, 0, firstPoints)
 	for round := from; round < status.Round; round++ {
 		r, err := t.source.record(ctx, params.RoundID{Epoch: status.Epoch, Round: round})
 		if err != nil {
 			return nil, err
 		}
-		records, points = append(records, r), append(points, pointOf(r))
+		records, points = append(records, r), append(points, chainview.PointOf(r))
 	}
 	t.refusals(ctx, points)
 	if ok && closed == (params.RoundID{Epoch: status.Epoch, Round: status.Round}) && status.Epsilon != nil {
-		for i, epsilon := range spentBy(running.Privacy, people, records) {
+		for i, epsilon := range chainview.SpentBy(running.Privacy, people, records) {
 			points[i].Epsilon = epsilon
 		}
 	}
@@ -213,7 +214,7 @@ func (t *tail) past(ctx context.Context, status query.Status, running params.Par
 }
 
 // keep adds points and tells the readers.
-func (t *tail) keep(status query.Status, fresh []Point) {
+func (t *tail) keep(status query.Status, fresh []chainview.Point) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	moved := status.Height != t.status.Height || status.Pending != t.status.Pending || len(fresh)+len(t.scored) > 0
@@ -226,7 +227,7 @@ func (t *tail) keep(status query.Status, fresh []Point) {
 	}
 	t.points = append(t.points, fresh...)
 	if over := len(t.points) - keptPoints; over > 0 {
-		t.points = append([]Point(nil), t.points[over:]...)
+		t.points = append([]chainview.Point(nil), t.points[over:]...)
 	}
 	if moved || time.Since(t.counted) > pageAge {
 		t.counted = time.Now()
@@ -239,7 +240,7 @@ func (t *tail) keep(status query.Status, fresh []Point) {
 	}
 	var news []byte // encoded once for all readers
 	for _, p := range fresh {
-		news = append(news, event("round", p.brief())...)
+		news = append(news, event("round", p.Brief(usualPeople))...)
 	}
 	news = append(news, scored...)
 	t.tell(append(news, said(status)...))
@@ -256,10 +257,10 @@ func (t *tail) waits() bool {
 }
 
 // known returns the points by round.
-func (t *tail) known() map[params.RoundID]Point {
+func (t *tail) known() map[params.RoundID]chainview.Point {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make(map[params.RoundID]Point, len(t.points))
+	out := make(map[params.RoundID]chainview.Point, len(t.points))
 	for _, p := range t.points {
 		out[params.RoundID{Epoch: p.Epoch, Round: p.Round}] = p
 	}
@@ -267,7 +268,7 @@ func (t *tail) known() map[params.RoundID]Point {
 }
 
 // now returns the current history. Callers must not change the points.
-func (t *tail) now() (status query.Status, running params.Params, points []Point, err error) {
+func (t *tail) now() (status query.Status, running params.Params, points []chainview.Point, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.begun {
@@ -276,5 +277,5 @@ func (t *tail) now() (status query.Status, running params.Params, points []Point
 			err = t.failure
 		}
 	}
-	return t.status, t.params, append([]Point(nil), t.points...), err
+	return t.status, t.params, append([]chainview.Point(nil), t.points...), err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
@@ -110,43 +109,6 @@ func TestLateIsNotAbsent(t *testing.T) {
 	require.False(t, (&validatorLine{New: true}).Few(), "nothing is known of it")
 }
 
-// TestASuspectIsNotForgotten: who was suspect beyond the window of a standing is watched.
-func TestASuspectIsNotForgotten(t *testing.T) {
-	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
-	points := make([]Point, 200)
-	for t := range points {
-		points[t] = Point{Round: uint64(t), included: []uint32{0, 1}}
-		if t >= 40 && t < 80 {
-			points[t].Opposed = []uint32{1}
-		}
-	}
-	all := standings(people, nil, points, 0)
-	require.Equal(t, chainview.OK, all[0].Alarm)
-	require.Equal(t, chainview.Watch, all[1].Alarm)
-	require.Equal(t, []string{"suspect until round 99"}, all[1].Reasons, "30 of the rounds 50 to 99 are opposed")
-	require.Equal(t, recent, all[1].Rounds)
-	require.Equal(t, chainview.Suspect, standings(people, nil, points[:90], 0)[1].Alarm)
-}
-
-// TestAFailedLeaderStaysSuspect: the chain bars it from elections for longer than a standing's
-// window, in which it then fails in no round. It led wrongly 6 times of 167 and stood as "nothing
-// against it".
-func TestAFailedLeaderStaysSuspect(t *testing.T) {
-	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
-	points := make([]Point, 100)
-	for t := range points {
-		points[t] = Point{Round: uint64(t), included: []uint32{0, 1}}
-	}
-	for count, alarm := range map[uint32]string{0: chainview.OK, 1: chainview.OK, 2: chainview.Watch, 3: chainview.Watch,
-		4: chainview.Suspect, 10: chainview.Suspect} {
-		people[1].PassedOver = count
-		all := standings(people, nil, points, 0)
-		require.Equal(t, chainview.OK, all[0].Alarm)
-		require.Equal(t, alarm, all[1].Alarm, count)
-		require.Equal(t, alarm == chainview.OK, len(all[1].Reasons) == 0)
-	}
-}
-
 // TestNotYetAMember: a member that joined later is not absent from the rounds before.
 func TestNotYetAMember(t *testing.T) {
 	f := newFake(6, "x")
@@ -154,11 +116,11 @@ func TestNotYetAMember(t *testing.T) {
 	r.Contributions = r.Contributions[:2]
 	people := f.people()
 	people[2].Joined = 4
-	all := verdicts(&r, people, nil, nil)
-	require.Equal(t, NotYet, all[2].Fate)
-	require.Equal(t, Absent, all[3].Fate)
+	all := chainview.Verdicts(&r, people, nil, nil)
+	require.Equal(t, chainview.NotYet, all[2].Fate)
+	require.Equal(t, chainview.Absent, all[3].Fate)
 	r.Height = r.Opened + 2
-	require.Contains(t, verdicts(&r, people, nil, nil)[3].Why, "3 blocks instead of 1")
+	require.Contains(t, chainview.Verdicts(&r, people, nil, nil)[3].Why, "3 blocks instead of 1")
 }
 
 // TestLinksToTransactions: a round's gradients and its aggregate lead to their transactions, whose

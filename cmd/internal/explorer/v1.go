@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // api registers the paths of /v1. assets/openapi.json describes them.
@@ -95,9 +96,9 @@ func (s *Server) answerRounds(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []Point{}
+	out := []chainview.Point{}
 	for _, p := range points[max(0, len(points)-int(limit)):] {
-		out = append(out, p.brief())
+		out = append(out, p.Brief(usualPeople))
 	}
 	return out, nil
 }
@@ -134,6 +135,6 @@ func (s *Server) answerRound(r *http.Request) (any, error) {
 		return nil, err
 	}
 	story.Ranking = first(story.Ranking)
-	story.Verdicts, err = windowOf(r, story.Verdicts, func(v Verdict) uint32 { return v.Participant })
+	story.Verdicts, err = windowOf(r, story.Verdicts, func(v chainview.Verdict) uint32 { return v.Participant })
 	return story, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
@@ -54,7 +55,7 @@ func (s *Server) sendNumbers(w http.ResponseWriter, r *http.Request, at params.R
 	}
 	numbers := make([]*float64, len(x)) // a model that has overflowed has NaNs, and JSON has none
 	for i := range x {
-		numbers[i] = finite(x[i])
+		numbers[i] = chainview.Finite(x[i])
 	}
 	writeJSON(w, http.StatusOK, struct {
 		Epoch      uint64     `json:"epoch"`

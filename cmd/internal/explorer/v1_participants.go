@@ -81,3 +81,6 @@ func (s *Server) answerParticipants(r *http.Request) (any, error) {
 	}
 	return windowOf(r, out, func(p Person) uint32 { return p.Index })
 }
+
+// first returns the first participants of a list, at most as many as an answer without ?limit= has.
+func first(list []uint32) []uint32 { return list[:min(len(list), usualPeople)] }

@@ -25,26 +25,26 @@ func weighed(round uint64) *app.Record {
 // TestWeightIsShown: a mark of the map, a verdict, a round's tally and a standing say how much a selected
 // gradient weighed.
 func TestWeightIsShown(t *testing.T) {
-	p := pointOf(weighed(0))
+	p := chainview.PointOf(weighed(0))
 	p.Offenders = []uint32{0}
-	for i, class := range []string{Selected, "small", "opposed", "opposed"} {
-		require.Equal(t, class, classOf(verdicts(weighed(0), nil, nil, nil)[i]))
+	for i, class := range []string{chainview.Selected, "small", "opposed", "opposed"} {
+		require.Equal(t, class, classOf(chainview.Verdicts(weighed(0), nil, nil, nil)[i]))
 	}
 	got := tallyOf(p, nil)
 	require.Equal(t, []int{3, 1, 2, 2, 1}, []int{got.Selected, got.LeftOut, got.Opposed, got.Small, got.Offences})
 	require.InDelta(t, 1+0.25+1.0/64, *got.Weight, 1e-9)
-	require.Equal(t, ", weight 0.02", verdicts(weighed(0), nil, nil, nil)[2].WeightNote())
-	require.Empty(t, verdicts(weighed(0), nil, nil, nil)[3].WeightNote())
+	require.Equal(t, ", weight 0.02", chainview.Verdicts(weighed(0), nil, nil, nil)[2].WeightNote())
+	require.Empty(t, chainview.Verdicts(weighed(0), nil, nil, nil)[3].WeightNote())
 
 	var people []app.Participant
 	for i := range uint32(4) {
 		people = append(people, app.Participant{Index: i, Active: true, Reputation: params.One})
 	}
-	var points []Point
-	for round := range uint64(recent + 5) {
-		points = append(points, pointOf(weighed(round)))
+	var points []chainview.Point
+	for round := range uint64(chainview.Recent + 5) {
+		points = append(points, chainview.PointOf(weighed(round)))
 	}
-	all := standings(people, nil, points, 0)
+	all := chainview.Standings(people, nil, points, 0)
 	require.Equal(t, "opposed to Delta in 50 of 50; weight 0.02 on average", all[2].Against())
 	require.Equal(t, "nothing against it", all[0].Against())
 	require.InDelta(t, 0.25, *all[1].Weight, 1e-9)
@@ -54,11 +54,11 @@ func TestWeightIsShown(t *testing.T) {
 func TestMixturesHaveNoWeights(t *testing.T) {
 	r := weighed(0)
 	r.Rule = "nnm+agnostic-mean"
-	for _, v := range verdicts(r, nil, nil, nil) {
+	for _, v := range chainview.Verdicts(r, nil, nil, nil) {
 		require.Nil(t, v.Weight)
 		require.Zero(t, v.Place)
 	}
-	require.Nil(t, pointOf(r).weights)
+	require.Nil(t, chainview.PointOf(r).Weights)
 }
 
 // TestReputationsBegin: the changes of the first round on a participant's page are known, at the start

@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -103,7 +103,7 @@ func queryMembership() *cobra.Command {
 // printMembers writes a line for each participant that was ever registered. The heights of joining
 // and leaving come from the node's index. If past is complete, a member without such a height was
 // in the genesis. Without any address the column of addresses is left out.
-func printMembers(t io.Writer, members []query.Member, past []ballot.Decided, complete bool) {
+func printMembers(t io.Writer, members []query.Member, past []chainview.Decided, complete bool) {
 	first := "-"
 	if complete {
 		first = "genesis"

@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestMembershipTables: approvals are votes with names and not indices, votes of participants that
@@ -31,11 +31,11 @@ func TestMembershipTables(t *testing.T) {
 	}}
 	var b strings.Builder
 	at := time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC)
-	past := []ballot.Decided{
-		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 9, Who: "2"},
+	past := []chainview.Decided{
+		{Proposal: chainview.Proposal{Kind: "remove"}, Outcome: chainview.Outcome{State: chainview.Enacted, At: 9, Who: "2"},
 			Time: &at},
-		{Proposal: ballot.Proposal{Kind: "join"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 5, Who: "1"}},
-		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Dropped, Who: "0"}},
+		{Proposal: chainview.Proposal{Kind: "join"}, Outcome: chainview.Outcome{State: chainview.Enacted, At: 5, Who: "1"}},
+		{Proposal: chainview.Proposal{Kind: "remove"}, Outcome: chainview.Outcome{State: chainview.Dropped, Who: "0"}},
 	}
 	printMembers(&b, m.Members, past, true)
 	require.Equal(t, "index\tid\tmoniker\tvalidator\tjoined\tleft\n0\t00\talice\ttrue\tgenesis\t-\n"+
@@ -73,20 +73,20 @@ func TestProposals(t *testing.T) {
 	require.Contains(t, text(proposals{Membership: m}), "no proposal is open")
 	m.Proposals = []query.Proposal{{ID: "abcdef0123", Kind: "remove", Height: 7, Expires: 99, Approvals: []uint32{0},
 		About: "it"}}
-	require.Contains(t, text(proposals{Membership: m, Open: ballot.Opened(m, running)}), "changes    unknown: proposal",
+	require.Contains(t, text(proposals{Membership: m, Open: chainview.OpenProposals(m, running)}), "changes    unknown: proposal",
 		"a node that leaves the content out hides nothing")
 	body := &tx.Remove{Participant: 0, Subject: 1, Nonce: 1}
 	content, err := body.Marshal()
 	require.NoError(t, err)
 	id := tx.IDOf(tx.KindRemove, content)
 	m.Proposals[0].Content, m.Proposals[0].ID = content, hex.EncodeToString(id[:])
-	out := text(proposals{m, ballot.Opened(m, running), []ballot.Decided{
-		{Proposal: ballot.Proposal{ID: "0123456789", Title: "Admit dave"}, Approvals: []uint32{0, 1},
-			Outcome: ballot.Outcome{State: ballot.Rejected, At: 8, Why: "M6: too few"}},
-		{Proposal: ballot.Proposal{ID: "1123456789"}, Outcome: ballot.Outcome{State: ballot.Dropped}},
-		{Proposal: ballot.Proposal{ID: "2123456789"}, Outcome: ballot.Outcome{State: ballot.Withdrawn, At: 20}},
-		{Proposal: ballot.Proposal{ID: "3123456789"}, Approvals: []uint32{0},
-			Outcome: ballot.Outcome{State: ballot.Expired, At: 30}},
+	out := text(proposals{m, chainview.OpenProposals(m, running), []chainview.Decided{
+		{Proposal: chainview.Proposal{ID: "0123456789", Title: "Admit dave"}, Approvals: []uint32{0, 1},
+			Outcome: chainview.Outcome{State: chainview.Rejected, At: 8, Why: "M6: too few"}},
+		{Proposal: chainview.Proposal{ID: "1123456789"}, Outcome: chainview.Outcome{State: chainview.Dropped}},
+		{Proposal: chainview.Proposal{ID: "2123456789"}, Outcome: chainview.Outcome{State: chainview.Withdrawn, At: 20}},
+		{Proposal: chainview.Proposal{ID: "3123456789"}, Approvals: []uint32{0},
+			Outcome: chainview.Outcome{State: chainview.Expired, At: 30}},
 	}, map[string]string{m.Proposals[0].ID: "Remove bob (#1)"}})
 	for _, line := range []string{"about      Remove bob (#1), proposed at height 7\n",
 		"approved   1 of 2: alice\nchanges    after it N is 1 (now 2) and f 0 (now 0)\nmissing    bob\n" +
@@ -103,7 +103,7 @@ func TestProposals(t *testing.T) {
 		require.Equal(t, says, age(&at, now))
 	}
 	require.Empty(t, age(nil, now))
-	x := ballot.Open{Proposal: query.Proposal{Kind: "remove", Accepted: true}}
+	x := chainview.Open{Proposal: query.Proposal{Kind: "remove", Accepted: true}}
 	require.Contains(t, nextOf(x), "takes effect at the next round boundary")
 	x.Kind = "start-epoch"
 	require.Contains(t, nextOf(x), "when the training is finished")
@@ -125,7 +125,7 @@ func TestEpochChanges(t *testing.T) {
 	id := tx.IDOf(tx.KindStartEpoch, content)
 	m := query.Membership{Participants: 4, Byzantine: 1, Threshold: 3, Proposals: []query.Proposal{
 		{ID: hex.EncodeToString(id[:]), Kind: "start-epoch", Content: content}}}
-	p := proposals{Membership: m, Open: ballot.Opened(m, running)}
+	p := proposals{Membership: m, Open: chainview.OpenProposals(m, running)}
 	var b strings.Builder
 	require.NoError(t, p.text(&b))
 	require.Contains(t, b.String(), fmt.Sprintf("changes    privacy.batch %d -> %d examples\n"+

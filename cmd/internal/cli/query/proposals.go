@@ -16,15 +16,15 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
 // proposals are the open proposals and the decided ones, newest first.
 type proposals struct {
 	query.Membership
-	Open    []ballot.Open
-	Decided []ballot.Decided
+	Open    []chainview.Open
+	Decided []chainview.Decided
 	Titles  map[string]string // of proposals, by id
 }
 
@@ -40,14 +40,14 @@ func queryProposals() *cobra.Command {
 			if err != nil {
 				return nil, nil, err
 			}
-			p := proposals{m, ballot.Opened(m, running), past, votes.Titles}
+			p := proposals{m, chainview.OpenProposals(m, running), past, votes.Titles}
 			for i := range p.Open {
 				p.Open[i].Time = timeAt(ctx, c, int64(p.Open[i].Height))
 			}
 			return struct {
-				Threshold int              `json:"threshold"`
-				Open      []ballot.Open    `json:"open"`
-				Decided   []ballot.Decided `json:"decided"`
+				Threshold int                 `json:"threshold"`
+				Open      []chainview.Open    `json:"open"`
+				Decided   []chainview.Decided `json:"decided"`
 			}{m.Threshold, p.Open, past}, p.text, nil
 		}}.command()
 }
@@ -55,12 +55,12 @@ func queryProposals() *cobra.Command {
 // history returns the membership, and the proposals that no longer wait, from the node's index of
 // transactions, with their outcomes and times. The ballot is complete if these are all since the
 // genesis.
-func history(ctx context.Context, c *client.Client) (m query.Membership, all []ballot.Decided, votes *ballot.Ballot,
+func history(ctx context.Context, c *client.Client) (m query.Membership, all []chainview.Decided, votes *chainview.Ballot,
 	err error) {
 	if m, err = c.Membership(ctx); err != nil {
 		return m, nil, nil, err
 	}
-	if votes, err = ballot.Read(ctx, c.RPC(), m); err != nil {
+	if votes, err = chainview.ReadBallot(ctx, c.RPC(), m); err != nil {
 		return m, nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
 	status, err := c.RPC().Status(ctx)
@@ -72,7 +72,9 @@ func history(ctx context.Context, c *client.Client) (m query.Membership, all []b
 		return m, nil, nil, err
 	}
 	all = votes.Decide(m, epochs, status.SyncInfo.LatestBlockHeight, nil,
-		func(id string, heights []int64) ballot.Outcome { return ballot.OutcomeOf(ctx, c.RPC(), id, heights) },
+		func(id string, heights []int64) chainview.Outcome {
+			return chainview.OutcomeOf(ctx, c.RPC(), id, heights)
+		},
 		func(height int64) *time.Time { return timeAt(ctx, c, height) })
 	votes.Complete = votes.Complete && status.SyncInfo.EarliestBlockHeight == 1
 	return m, all, votes, nil
@@ -133,7 +135,7 @@ func (p proposals) text(w io.Writer) error {
 	fmt.Fprintln(t, "proposal\twhat\tproposed at\tapproved by\toutcome")
 	for _, d := range p.Decided {
 		approved := p.names(d.Approvals)
-		if len(d.Approvals) == 0 && d.Outcome.State == ballot.Withdrawn {
+		if len(d.Approvals) == 0 && d.Outcome.State == chainview.Withdrawn {
 			approved = "nobody any more"
 		}
 		fmt.Fprintf(t, "%.8s\t%s\t%d\t%s\t%s\n", d.ID, command.Plain(d.Title), d.Height, approved, outcomeText(d))
@@ -164,7 +166,7 @@ func (p proposals) names(indices []uint32) string {
 }
 
 // nextOf describes the next step of an open proposal.
-func nextOf(p ballot.Open) string {
+func nextOf(p chainview.Open) string {
 	switch {
 	case p.Accepted && p.Kind == tx.KindStartEpoch.String() && !p.Now:
 		return "accepted: opens when the training is finished"
@@ -174,16 +176,16 @@ func nextOf(p ballot.Open) string {
 	return fmt.Sprintf("each member that agrees: spdl tx approve %.8s", command.Plain(p.ID))
 }
 
-func outcomeText(d ballot.Decided) string {
+func outcomeText(d chainview.Decided) string {
 	at := when(d.Outcome.At, d.Time)
 	switch d.Outcome.State {
-	case ballot.Enacted:
+	case chainview.Enacted:
 		return "in force since " + at
-	case ballot.Rejected:
+	case chainview.Rejected:
 		return "not possible at " + at + ": " + command.Plain(d.Outcome.Why)
-	case ballot.Withdrawn, ballot.Expired:
+	case chainview.Withdrawn, chainview.Expired:
 		return d.Outcome.State + " at " + at
-	case ballot.Dropped:
+	case chainview.Dropped:
 		return "dropped: " + cmp.Or(command.Plain(d.Outcome.Why), "too few approvals")
 	}
 	return "unknown to this node's index: spdl audit log"
@@ -199,9 +201,9 @@ func when(height int64, at *time.Time) string {
 
 // changed returns the height and time at which a participant joined or left, "" if no decided
 // proposal of the kind tells.
-func changed(past []ballot.Decided, kind tx.Kind, index uint32) string {
+func changed(past []chainview.Decided, kind tx.Kind, index uint32) string {
 	for _, d := range past {
-		if d.Kind == kind.String() && d.Outcome.State == ballot.Enacted &&
+		if d.Kind == kind.String() && d.Outcome.State == chainview.Enacted &&
 			d.Outcome.Who == strconv.FormatUint(uint64(index), 10) {
 			return when(d.Outcome.At, d.Time)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
-	"github.com/spdl/spdl/cmd/internal/explorer"
 )
 
 // Trouble says what stands against a participant.
@@ -127,7 +126,7 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 	}
 	absent.say(say, "no gradient")
 	if c != nil && !c.Selected && !query.Weighs(g.Last.Rule) {
-		say("left out of round %d: %s", g.Last.Round, explorer.Why(g.Last, p.Participant))
+		say("left out of round %d: %s", g.Last.Round, chainview.Why(g.Last, p.Participant))
 	}
 	return out
 }
@@ -152,7 +151,7 @@ func (g *Glance) rejected(participant uint32) (out []string) {
 	for _, x := range g.Refused {
 		if x.Signed && x.Participant == participant {
 			out = append(out, fmt.Sprintf("this node rejected its gradient of round %d: %s", x.Round,
-				explorer.RejectionText(x)))
+				chainview.RejectionText(x)))
 		}
 	}
 	return out

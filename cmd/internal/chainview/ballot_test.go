@@ -1,4 +1,4 @@
-package ballot
+package chainview
 
 import (
 	"crypto/ed25519"

@@ -1,4 +1,4 @@
-package explorer
+package chainview
 
 import (
 	"slices"
@@ -8,18 +8,17 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// finite returns a pointer to a number, or nil if it is NaN or infinite, which JSON cannot encode.
-func finite(x float64) *float64 {
+// Finite returns a pointer to a number, or nil if it is NaN or infinite, which JSON cannot encode.
+func Finite(x float64) *float64 {
 	if x-x != 0 {
 		return nil
 	}
 	return &x
 }
 
-// spentBy returns the largest epsilon of a participant at the end of each given round. The last
-// given round is the last in the ledger. spentBy subtracts the cost of later rounds from the
-// ledger. All entries are nil if there is no guarantee.
-func spentBy(priv params.Privacy, people []app.Participant, records []*app.Record) []*float64 {
+// SpentBy returns the largest epsilon of a participant at the end of each given round, the last of which is the last
+// in the ledger: it subtracts the cost of later rounds from the ledger. All entries are nil if there is no guarantee.
+func SpentBy(priv params.Privacy, people []app.Participant, records []*app.Record) []*float64 {
 	out := make([]*float64, len(records))
 	if len(priv.Cost) == 0 {
 		return out
@@ -33,7 +32,7 @@ func spentBy(priv params.Privacy, people []app.Participant, records []*app.Recor
 		if err != nil {
 			return out
 		}
-		out[i] = finite(epsilon)
+		out[i] = Finite(epsilon)
 		payers := slices.Clone(records[i].Withheld) // a commitment without its gradient costs as much
 		for _, c := range records[i].Contributions {
 			payers = append(payers, c.Participant)

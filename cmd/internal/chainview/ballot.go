@@ -1,6 +1,4 @@
-// Package ballot finds the proposals of members, the votes for them and their outcomes in a node's
-// index of transactions.
-package ballot
+package chainview
 
 import (
 	"cmp"
@@ -22,7 +20,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The max numbers of transactions of a kind, of approvals, and of past proposals that Read
+// The max numbers of transactions of a kind, of approvals, and of past proposals that ReadBallot
 // requests, and of consecutive blocks in which it looks for the enactment of a proposal.
 const readProposals, readApprovals, pastProposals, boundaryBlocks = 20, 100, 20, 8
 
@@ -59,8 +57,8 @@ const (
 	Unknown   = "unknown"
 )
 
-// Chain is the part of a node's RPC that this package uses.
-type Chain interface {
+// Index is the part of a node's RPC that tells of proposals.
+type Index interface {
 	TxSearch(ctx context.Context, query string, prove bool, page, perPage *int, orderBy string) (*ctypes.ResultTxSearch,
 		error)
 	BlockResults(ctx context.Context, height *int64) (*ctypes.ResultBlockResults, error)
@@ -78,8 +76,8 @@ type Ballot struct {
 	last map[string]int64 // height of the last approval or withdrawal, by id
 }
 
-// Read searches for the transactions of proposals and approvals. A node without an index has none.
-func Read(ctx context.Context, chain Chain, m query.Membership) (*Ballot, error) {
+// ReadBallot searches for the transactions of proposals and approvals. A node without an index has none.
+func ReadBallot(ctx context.Context, chain Index, m query.Membership) (*Ballot, error) {
 	b := &Ballot{Titles: map[string]string{}, last: map[string]int64{}, Approvals: map[string][]uint32{}}
 	names := map[string]string{}
 	for _, q := range m.Members {
@@ -117,7 +115,7 @@ func Read(ctx context.Context, chain Chain, m query.Membership) (*Ballot, error)
 }
 
 // having returns the last transactions of a kind that have a proposal's id, nil if the node has no index.
-func having(ctx context.Context, chain Chain, kind tx.Kind, most int) ([]*ctypes.ResultTx, error) {
+func having(ctx context.Context, chain Index, kind tx.Kind, most int) ([]*ctypes.ResultTx, error) {
 	page := 1
 	var refusal *rpctypes.RPCError
 	found, err := chain.TxSearch(ctx, kind.String()+".proposal EXISTS", false, &page, &most, "desc")
@@ -264,8 +262,8 @@ type Open struct {
 	Time    *time.Time `json:"time,omitempty"`           // of the block at Height; null if the node does not have it
 }
 
-// Opened returns the proposals that wait, with their effects on the running parameters.
-func Opened(m query.Membership, running params.Params) []Open {
+// OpenProposals returns the proposals that wait, with their effects on the running parameters.
+func OpenProposals(m query.Membership, running params.Params) []Open {
 	out := []Open{}
 	for _, p := range m.Proposals {
 		x := Open{Proposal: p}
@@ -294,7 +292,7 @@ func (p Proposal) WhyDropped(m query.Membership, epochs []query.EpochState) stri
 
 // OutcomeOf returns the outcome of a proposal that no longer waits. It looks for the proposal's end in
 // the events of the blocks at the heights.
-func OutcomeOf(ctx context.Context, chain Chain, id string, heights []int64) Outcome {
+func OutcomeOf(ctx context.Context, chain Index, id string, heights []int64) Outcome {
 	state := Dropped
 	for _, height := range heights {
 		results, err := chain.BlockResults(ctx, &height)
