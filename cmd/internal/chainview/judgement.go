@@ -1,5 +1,3 @@
-// Package chainview judges participants by what a chain's records say of them. The explorer, the report of a
-// training, query status and the dossier read their judgements here, so that they agree.
 package chainview
 
 import (
@@ -8,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app/params"
 )
 
 // The alarms. They are for people, and consensus does not use them.
@@ -26,8 +23,6 @@ const (
 	// fewest is the min number of rounds for a share to raise an alarm, and remembered is the min
 	// number for Suspicious.
 	fewest, remembered = 4, 20
-	// Low is the reputation, in parts per million, below which a participant is in trouble.
-	Low = params.One / 2
 	// Apart is the number of rounds without the same trouble after which it counts as a new incident.
 	Apart = 5
 )

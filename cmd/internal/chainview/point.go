@@ -86,9 +86,9 @@ func (p Point) Brief(n int) Point {
 	return p
 }
 
-// Reject marks the participants whose gradients the node rejected. It leaves out participants with an included
+// reject marks the participants whose gradients the node rejected. It leaves out participants with an included
 // gradient, because the rejected gradient was then another one, or came at another time.
-func Reject(points []Point, all []query.Rejection) {
+func reject(points []Point, all []query.Rejection) {
 	for _, x := range all {
 		i := slices.IndexFunc(points, func(p Point) bool { return p.Epoch == x.Epoch && p.Round == x.Round })
 		if i < 0 || points[i].Has(x.Participant) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // TestWhyALeaderFailed: with the digests, with the error, with the heights, and as before where the
@@ -78,4 +79,27 @@ func TestWeightsAndScoresInWords(t *testing.T) {
 	require.Contains(t, all[2].Why, "Its score is 114 times that of the last selected, place 4 of 4")
 	require.Contains(t, all[0].Why, "Its score is 0.5 of that of the last selected, place 1 of 4")
 	require.Nil(t, all[0].Weight)
+}
+
+// TestMixturesHaveNoWeights: the scores of a rule on mixtures are those of the mixtures.
+func TestMixturesHaveNoWeights(t *testing.T) {
+	r := weighed(0)
+	r.Rule = "nnm+agnostic-mean"
+	for _, v := range Verdicts(r, nil, nil, nil) {
+		require.Nil(t, v.Weight)
+		require.Zero(t, v.Place)
+	}
+	require.Nil(t, PointOf(r).Weights)
+}
+
+// weighed is a round of the rule agnostic-mean with gradients of the weights 1, 1/4, 1/64 and 0, the
+// last two of which are opposed.
+func weighed(round uint64) *app.Record {
+	const equal = int64(1 << 20 / 4)
+	r := &app.Record{Round: round, Height: round + 2, Rule: "agnostic-mean"}
+	for i, score := range []int64{0, equal * 3 / 4, equal * 63 / 64, equal} {
+		r.Contributions = append(r.Contributions, app.Contribution{Participant: uint32(i), Selected: score < equal,
+			Score: score, Opposed: i > 1, Reputation: params.One})
+	}
+	return r
 }

@@ -26,7 +26,7 @@ func (f failing) Query(ctx context.Context, path string, answer any) error {
 func TestPagesSayWhyALeaderFailed(t *testing.T) {
 	f := newFake(6, "x")
 	s := New(failing{f}, f, Options{Rate: 1e6, Burst: 1e6})
-	require.NoError(t, s.tail.look(t.Context()))
+	require.NoError(t, s.chain.Look(t.Context()))
 	for _, path := range []string{"/round/0/4", "/participant/3", "/v1/rounds/0/4"} {
 		require.Contains(t, strings.ReplaceAll(get(s, path).Body.String(), "&#39;", "'"),
 			"the digest of its aggregate, 5c5c5c5c, is not the rule's, 9e9e9e9e", path)

@@ -33,15 +33,16 @@ func (o *watching) flags(cmd *cobra.Command) {
 	command.Flag(cmd, &o.interval, "interval", time.Second, "time between two looks of --watch")
 }
 
-func (o *watching) run(r *command.Run, node string) error {
+func (o *watching) run(r *command.Run, address string) error {
 	if o.interval < 100*time.Millisecond {
 		return command.Usage(fmt.Errorf("--interval is %v, want at least 100ms", o.interval))
 	}
-	c, err := r.Client(node)
+	c, err := r.Client(address)
 	if err != nil {
 		return err
 	}
-	g, err := look(r.Context, c, nil)
+	n := lookedAt(c)
+	g, err := n.look(r.Context)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (o *watching) run(r *command.Run, node string) error {
 			return nil
 		case <-time.After(o.interval):
 		}
-		now, err := look(r.Context, c, g)
+		now, err := n.look(r.Context)
 		switch {
 		case r.Context.Err() != nil:
 			return nil
