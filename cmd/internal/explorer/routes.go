@@ -1,22 +1,17 @@
 package explorer
 
 import (
-	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/explorer/pages"
 )
-
-// The media types of pages and of answers to /v1.
-const htmlType, jsonType = "text/html; charset=utf-8", "application/json"
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
@@ -68,48 +63,6 @@ func (s *Server) routes() http.Handler {
 	s.api(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, chainview.ErrNotFound) })
 	return mux
-}
-
-// once returns the answer to a request. It makes the answer once per look at the chain.
-func (s *Server) once(r *http.Request, write func(*pages.Request) ([]byte, error)) ([]byte, error) {
-	asked, cancel := s.request(r)
-	defer cancel()
-	return s.written.Get(asked.Ctx, s.chain.Looks(), r.URL.RequestURI(), func() ([]byte, error) { return write(asked) })
-}
-
-// request begins an answer.
-func (s *Server) request(r *http.Request) (*pages.Request, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
-	return &pages.Request{Reader: s.chain.Reader(ctx), URL: r.URL, PathValue: r.PathValue, Node: s.node}, cancel
-}
-
-// reply writes an answer, or the page of its error.
-func (s *Server) reply(w http.ResponseWriter, r *http.Request, mediaType string, body []byte, err error) {
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	write(w, http.StatusOK, mediaType, body)
-}
-
-// show writes a page. It completes the page before it sends the first byte, so that an error can
-// still change the status.
-func (s *Server) show(w http.ResponseWriter, code int, asked string, v pages.Content) {
-	text, err := pages.Write(s.chain, asked, v)
-	if err != nil {
-		s.options.Log("page is not written", "err", err)
-		http.Error(w, "the page cannot be written", http.StatusInternalServerError)
-		return
-	}
-	write(w, code, htmlType, text)
-}
-
-// write writes a response with a body of a media type.
-func write(w http.ResponseWriter, code int, mediaType string, body []byte) {
-	w.Header().Set("Content-Type", mediaType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(code)
-	_, _ = w.Write(body)
 }
 
 // search shows the answers to a query. It redirects to a single answer.

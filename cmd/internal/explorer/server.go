@@ -2,22 +2,15 @@ package explorer
 
 import (
 	"context"
-	"errors"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/explorer/pages"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
-	"github.com/spdl/spdl/cmd/internal/modelfile/fetch"
 	"github.com/spdl/spdl/internal/memo"
 )
 
@@ -77,14 +70,6 @@ func OptionsOf(a home.AppConfig, e chainview.Evaluator) Options {
 	return o
 }
 
-// The max number of models that the explorer sends at the same time, to one client and to all. An
-// answer with a large model takes a hundred megabytes until the reader has read it.
-const modelsPerClient, maxModels = 2, 8
-
-// writtenBytes bounds the bytes of cached pages and answers between two looks at the chain.
-// keptPages is the number of pages that the explorer can show while the node does not answer.
-const writtenBytes, keptPages = 8 << 20, 64
-
 // answerTime is the timeout of one answer, including the node's time.
 const answerTime = 10 * time.Second
 
@@ -102,83 +87,4 @@ type Server struct {
 	// export returns the model after a round with its proof. It is nil if there is no node to
 	// query.
 	export func(ctx context.Context, epoch, round uint64) (*modelfile.File, error)
-}
-
-// Open prepares an explorer of a node's RPC address, as tcp://host:port or
-// http://host:port. It does not connect.
-func Open(node string, o Options) (*Server, error) {
-	c, err := client.New(node)
-	if err != nil {
-		return nil, err
-	}
-	s := New(c, c.RPC(), o)
-	s.node = shownNode(node)
-	s.export = func(ctx context.Context, epoch, round uint64) (*modelfile.File, error) {
-		return fetch.File(ctx, c, epoch, round, nil)
-	}
-	return s, nil
-}
-
-// shownNode returns a node's RPC address as pages show it. It shows an address on another machine
-// as NODE, because only the operator needs to know it.
-func shownNode(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "NODE"
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); u.Hostname() == "localhost" || err == nil && ip.IsLoopback() {
-		return "tcp://" + u.Host
-	}
-	return "NODE"
-}
-
-// New prepares an explorer.
-func New(a chainview.Asker, b chainview.RPC, o Options) *Server {
-	o.complete()
-	s := &Server{options: o, buckets: memo.New[string, *rate.Limiter](keptGuests),
-		chain:   chainview.New(a, b, chainview.Options{Evaluator: o.Evaluator, Log: o.Log, Encode: event}),
-		streams: newSlots(o.StreamsPerClient, o.MaxStreams), models: newSlots(modelsPerClient, maxModels),
-		ended: make(chan struct{}), node: "NODE", last: memo.New[string, pages.Content](keptPages),
-		// the address of an answer counts too
-		written: chainview.NewLatest(writtenBytes, func(text []byte) int { return longest + len(text) })}
-	s.handler = s.guard(s.routes())
-	return s
-}
-
-// Handler serves all pages and answers. Live data needs Serve.
-func (s *Server) Handler() http.Handler { return s.handler }
-
-// Serve serves until ctx is done. It closes the listener.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		s.options.Log("explorer is open to other machines", "address", a)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	followed := make(chan struct{})
-	go func() { s.chain.Follow(ctx, s.options.Poll); close(followed) }()
-	server := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	shut := make(chan struct{})
-	go func() {
-		defer close(shut)
-		<-ctx.Done()
-		close(s.ended)
-		end, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		if server.Shutdown(end) != nil {
-			_ = server.Close()
-		}
-	}()
-	err := server.Serve(netutil.LimitListener(share(l, s.options), s.options.MaxConnections))
-	cancel()
-	<-shut
-	<-followed
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }

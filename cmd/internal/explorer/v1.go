@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -53,13 +52,6 @@ func (s *Server) api(mux *http.ServeMux) {
 		body, err := pages.Assets.ReadFile("assets/openapi.json")
 		s.reply(w, r, jsonType, body, err)
 	})
-}
-
-// textOf returns a value as JSON. encoding/json escapes <, > and &, and unprintable characters are
-// escaped too: the answer is safe to display.
-func textOf(value any) ([]byte, error) {
-	body, err := json.Marshal(value)
-	return append(pages.Visible(body, pages.ForJSON), '\n'), err
 }
 
 // first returns the first participants of a list, at most as many as an answer without ?limit= has.

@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -253,4 +254,33 @@ func (r *Request) reputationChart(points []chainview.Point, all []chainview.Stan
 		c.Legend = fmt.Sprintf("%d of %d have 1, the lowest is %.4g", full, c.Count, lowest)
 	}
 	return c
+}
+
+// chartsOf draws accuracy, loss and epsilon by round.
+func chartsOf(points []chainview.Point, budget float64) (accuracy, loss, epsilon chart) {
+	const page = "/training"
+	type point = chainview.Point
+	return chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p point) *float64 { return p.Accuracy }),
+		chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p point) *float64 { return p.Loss }),
+		chartOf(page, "epsilon", "Epsilon spent", spentUnit, budget, points, func(p point) *float64 { return p.Epsilon })
+}
+
+// thinned returns at most n of the points, evenly spaced, with the first and the last. n is at least
+// 2.
+func thinned(points []chainview.Point, n int) []chainview.Point {
+	if len(points) <= n {
+		return points
+	}
+	out := make([]chainview.Point, n)
+	for i := range out {
+		out[i] = points[i*(len(points)-1)/(n-1)]
+	}
+	return out
+}
+
+// newestFirst returns the last n points, the newest first.
+func newestFirst(points []chainview.Point, n int) []chainview.Point {
+	out := slices.Clone(points[max(0, len(points)-n):])
+	slices.Reverse(out)
+	return out
 }

@@ -76,15 +76,6 @@ func home(r *Request) Content {
 	return Content{"home", "Training", b}
 }
 
-// chartsOf draws accuracy, loss and epsilon by round.
-func chartsOf(points []chainview.Point, budget float64) (accuracy, loss, epsilon chart) {
-	const page = "/training"
-	type point = chainview.Point
-	return chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p point) *float64 { return p.Accuracy }),
-		chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p point) *float64 { return p.Loss }),
-		chartOf(page, "epsilon", "Epsilon spent", spentUnit, budget, points, func(p point) *float64 { return p.Epsilon })
-}
-
 // lastMeasured returns the last point with an accuracy, or else the last point. It returns nil if
 // there are no points.
 func lastMeasured(points []chainview.Point) *chainview.Point {
@@ -122,26 +113,6 @@ func (r *Request) progress(status query.Status, points []chainview.Point) progre
 		p.Pace = until.Sub(from) / time.Duration(last.Round-first.Round)
 	}
 	return p
-}
-
-// thinned returns at most n of the points, evenly spaced, with the first and the last. n is at least
-// 2.
-func thinned(points []chainview.Point, n int) []chainview.Point {
-	if len(points) <= n {
-		return points
-	}
-	out := make([]chainview.Point, n)
-	for i := range out {
-		out[i] = points[i*(len(points)-1)/(n-1)]
-	}
-	return out
-}
-
-// newestFirst returns the last n points, the newest first.
-func newestFirst(points []chainview.Point, n int) []chainview.Point {
-	out := slices.Clone(points[max(0, len(points)-n):])
-	slices.Reverse(out)
-	return out
 }
 
 // A tally counts the fates of the participants in one round.

@@ -8,75 +8,15 @@ package pages
 
 import (
 	"bytes"
-	"cmp"
-	"embed"
-	"errors"
 	"fmt"
 	"html/template"
-	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
-
-// Assets are the style sheet, the scripts and the templates of the pages, and the description of /v1.
-//
-//go:embed assets
-var Assets embed.FS
-
-// asset returns an embedded file.
-func asset(name string) []byte {
-	body, err := Assets.ReadFile("assets/" + name)
-	if err != nil {
-		panic(err) // an embedded file can always be read
-	}
-	return body
-}
-
-// Style returns the style sheet, so that other pages can look like the explorer's.
-func Style() string { return string(asset("style.css")) }
-
-// ErrBad reports a request that is malformed.
-var ErrBad = errors.New("malformed request")
-
-// A Request asks for a page. Its Reader reads the chain, and keeps the first error of the answer.
-type Request struct {
-	*chainview.Reader
-	URL       *url.URL
-	PathValue func(name string) string
-	Node      string // RPC address in the commands on pages
-}
-
-// Value returns a value of the query.
-func (r *Request) Value(name string) string { return r.URL.Query().Get(name) }
-
-// Number parses a part of the path or the query.
-func (r *Request) Number(name, text string) uint64 {
-	x, err := strconv.ParseUint(text, 10, 63)
-	if err != nil {
-		r.Fail(fmt.Errorf("%w: %s %q is no number from 0 on", ErrBad, name, Short(text, 40)))
-	}
-	return x
-}
-
-// Place parses the epoch and the round in the path.
-func (r *Request) Place() (at params.RoundID) {
-	at.Epoch = r.Number("epoch", r.PathValue("epoch"))
-	at.Round = r.Number("round", r.PathValue("round"))
-	return at
-}
-
-// Content is the part of a page inside the layout: the name of its template, its title, and its
-// data.
-type Content struct {
-	Name, Title string
-	Body        any
-}
 
 // Routes maps the pattern of an address to its page, and Files the pattern of the addresses of tables to the page
 // that has them.
@@ -115,6 +55,14 @@ type layout struct {
 	Body                  any
 }
 
+// navigation is what the layout may call beside functions.
+var navigation = template.FuncMap{
+	"sections": func() []section {
+		return slices.DeleteFunc(slices.Clone(sections),
+			func(s section) bool { return s.Name == "verify" && !verifierBuilt() })
+	},
+}
+
 var templates = parse()
 
 // parse parses the templates of the pages, each with the layout and the shared parts.
@@ -128,7 +76,7 @@ func parse() map[string]*template.Template {
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
 		if name != "layout" && name != "parts" && name != "story" {
-			out[name] = template.Must(template.New("layout.html").Funcs(functions).ParseFS(Assets, path.Join(dir, "layout.html"),
+			out[name] = template.Must(template.New("layout.html").Funcs(functions).Funcs(navigation).ParseFS(Assets, path.Join(dir, "layout.html"),
 				path.Join(dir, "parts.html"), path.Join(dir, "story.html"), path.Join(dir, f.Name())))
 		}
 	}
@@ -153,17 +101,4 @@ func Write(chain *chainview.Chain, asked string, v Content) ([]byte, error) {
 		return nil, fmt.Errorf("page %s: %w", v.Name, err)
 	}
 	return Visible(b.Bytes(), ForPage), nil
-}
-
-// verifying completes a command of spdl verify with a height, the hash of its block, and the node. Height 0 is the
-// last but one. Words in capitals stand for what is not known.
-func (r *Request) verifying(at int64, command string) (text, height, hash string) {
-	if course, err := r.Now(); at == 0 && err == nil && course.Status.Height >= 2 {
-		at = int64(course.Status.Height) - 1
-	}
-	if metas, err := r.Headers(at, at); at > 0 && err == nil && len(metas) == 1 && metas[0].Header.Height == at {
-		height, hash = strconv.FormatInt(at, 10), metas[0].BlockID.Hash.String()
-	}
-	return fmt.Sprintf("spdl verify %s --trust-height %s --trust-hash %s --node %s", command, cmp.Or(height, "HEIGHT"),
-		cmp.Or(hash, "HASH"), r.Node), height, hash
 }

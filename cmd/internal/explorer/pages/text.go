@@ -56,10 +56,6 @@ var functions = template.FuncMap{
 	"bar": func(part, whole int) float64 { return 100 * min(1, max(0, float64(part)/float64(max(1, whole)))) },
 	// the parts of a rule's name between which a line may break
 	"ruleparts": func(rule string) []string { return strings.SplitAfter(rule, "+") },
-	"sections": func() []section {
-		return slices.DeleteFunc(slices.Clone(sections),
-			func(s section) bool { return s.Name == "verify" && !verifierBuilt() })
-	},
 	"join": func(list []uint32) string {
 		if more := len(list) - some; more > 0 {
 			return fmt.Sprintf("%s and %d more", listed(list[:some]), more)
