@@ -193,7 +193,7 @@ func Spans(results []Result) (out []Span) {
 			s.Lost, s.Known = s.Lost+*v.Change, true
 		}
 		if v.Weight != nil {
-			s.weights.Weight, s.weights.Weighed = s.weights.Weight+*v.Weight, s.weights.Weighed+1
+			s.weights.weigh(*v.Weight)
 			s.Weight = s.weights.MeanWeight()
 		}
 	}

@@ -190,44 +190,37 @@ type Story struct {
 
 // Story returns a closed round with its verdicts.
 func (r *Reader) Story(at params.RoundID) *Story {
-	record, people, offences := r.Record(at), r.Participants(), r.Offences()
-	since := uint64(0)
-	if at.Round > 0 {
-		since = r.Record(params.RoundID{Epoch: at.Epoch, Round: at.Round - 1}).Height
-	}
-	before := r.reputationsBefore(at, people, offences)
+	record, verdicts := r.judge(at, r.Participants(), nil)
 	if r.err != nil {
 		return &Story{}
 	}
-	out := &Story{Epoch: record.Epoch, Round: record.Round, Opened: record.Opened, Height: record.Height,
+	r.Witness(at).Tell(verdicts, record)
+	now, _ := r.Now()
+	p := now.Known()[at]
+	return &Story{Epoch: record.Epoch, Round: record.Round, Opened: record.Opened, Height: record.Height,
 		Leader: record.Leader, View: record.View, Ranking: append([]uint32{}, record.Ranking...), Rule: record.Rule,
 		Margin: MarginOf(record), Delta: hex.EncodeToString(record.DeltaDigest),
-		Model: hex.EncodeToString(record.ModelHash), Seed: hex.EncodeToString(record.Seed),
-		Verdicts: Verdicts(record, people, before, nil)}
-	r.Witness(at).Tell(out.Verdicts, record)
-	for i := range out.Verdicts {
-		out.Verdicts[i].Convict(PointOf(record), since, offences)
-	}
-	course, _ := r.Now()
-	p := course.Known()[at]
-	out.Accuracy, out.Loss, out.Examples = p.Accuracy, p.Loss, p.Examples
-	return out
+		Model: hex.EncodeToString(record.ModelHash), Seed: hex.EncodeToString(record.Seed), Accuracy: p.Accuracy,
+		Loss: p.Loss, Examples: p.Examples, Verdicts: verdicts}
 }
 
-// reputationsBefore returns the reputations before a round, as far as they are known: those after the previous
-// round, or at the start of a chain that is in its first epoch the initial one.
-func (r *Reader) reputationsBefore(at params.RoundID, people []app.Participant,
-	offences []app.Offence) map[uint32]int64 {
+// judge returns the record of a round and the verdicts on its participants, or on one of them. The reputations before
+// the round are those after the previous one, or in the first round of a chain the initial ones.
+func (r *Reader) judge(at params.RoundID, people []app.Participant, only *uint32) (*app.Record, []Verdict) {
+	record, offences, before, since := r.Record(at), r.Offences(), map[uint32]int64{}, uint64(0)
 	if at.Round > 0 {
-		return Reputations(r.Record(params.RoundID{Epoch: at.Epoch, Round: at.Round - 1}), offences)
-	}
-	course, out := r.Course(), map[uint32]int64{}
-	if initial := course.Params.Reputation.Initial; course.Status.Epoch == 0 && initial > 0 {
+		last := r.Record(params.RoundID{Epoch: at.Epoch, Round: at.Round - 1})
+		before, since = Reputations(last, offences), last.Height
+	} else if now := r.Course(); now.Status.Epoch == 0 && now.Params.Reputation.Initial > 0 {
 		for _, p := range people {
-			out[p.Index] = initial
+			before[p.Index] = now.Params.Reputation.Initial
 		}
 	}
-	return out
+	verdicts := Verdicts(record, people, before, only)
+	for i := range verdicts {
+		verdicts[i].Convict(record, since, offences)
+	}
+	return record, verdicts
 }
 
 // resultRounds is the number of rounds in the results of a participant. For the last askedTurns of them the
@@ -241,30 +234,25 @@ func (r *Reader) Results(index uint64) (who app.Participant, out []Result) {
 	if r.err == nil && index >= uint64(len(people)) {
 		r.err = fmt.Errorf("%w: participant %d of %d", ErrNotFound, index, len(people))
 	}
-	course, offences := r.Course(), r.Offences()
-	first := closed.Round - min(closed.Round, resultRounds)
-	before := r.reputationsBefore(params.RoundID{Epoch: closed.Epoch, Round: first}, people, offences)
-	points, records := course.Known(), []*app.Record{}
-	for t := first; t < closed.Round && r.err == nil; t++ {
+	now := r.Course()
+	points, records, only := now.Known(), []*app.Record{}, uint32(index)
+	for t := closed.Round - min(closed.Round, resultRounds); t < closed.Round && r.err == nil; t++ {
 		at := params.RoundID{Epoch: closed.Epoch, Round: t}
-		record := r.Record(at)
-		x, known := points[at]
-		if !known {
-			x = PointOf(record)
+		record, verdicts := r.judge(at, people[index:index+1], &only)
+		result := Result{Point: PointOf(record)}
+		if p, known := points[at]; known {
+			result.Point = p
 		}
-		result := Result{Point: x}
-		for _, v := range Verdicts(record, people[index:index+1], before, ptr(uint32(index))) {
+		for _, v := range verdicts {
 			result.Verdict = v
 		}
-		before = Reputations(record, offences)
 		out, records = append(out, result), append(records, record)
 	}
 	if r.err != nil {
 		return who, nil
 	}
-	who = people[index]
-	if whole && course.Status.Epsilon != nil {
-		for i, epsilon := range SpentBy(course.Params.Privacy, people[index:index+1], records) {
+	if whole && now.Status.Epsilon != nil {
+		for i, epsilon := range SpentBy(now.Params.Privacy, people[index:index+1], records) {
 			out[i].Epsilon = epsilon
 		}
 	}
@@ -272,18 +260,11 @@ func (r *Reader) Results(index uint64) (who app.Participant, out []Result) {
 	for i := len(out) - 1; i >= 0; i-- {
 		f := &out[i]
 		if (Witness{Rejections: f.Rejections}).Reject(&f.Verdict); f.Verdict.Passed && asked < askedTurns {
-			f.Turn = r.Witness(f.ID()).Turn(who.Index, records[i])
+			f.Turn = r.Witness(f.ID()).Turn(only, records[i])
 			f.Verdict.Why += " It was to lead, and " + f.Turn + "."
 			asked++
 		}
 	}
-	out = slices.DeleteFunc(out, func(f Result) bool { return f.Verdict.Fate == "" || f.Verdict.Fate == NotYet })
-	since := uint64(0)
-	for i := range out {
-		out[i].Verdict.Convict(out[i].Point, since, offences)
-		since = out[i].Height
-	}
-	return who, out
+	return people[index], slices.DeleteFunc(out,
+		func(f Result) bool { return f.Verdict.Fate == "" || f.Verdict.Fate == NotYet })
 }
-
-func ptr[T any](x T) *T { return &x }

@@ -75,7 +75,7 @@ func weigh(out []Standing, place map[uint32]int, points []Point) {
 	for _, p := range points {
 		for k, weight := range p.Weights {
 			if i, ok := place[p.Members[k]]; ok {
-				sums[i].Weight, sums[i].Weighed = sums[i].Weight+weight, sums[i].Weighed+1
+				sums[i].weigh(weight)
 			}
 		}
 	}

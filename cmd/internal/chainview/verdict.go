@@ -112,24 +112,24 @@ func places(r *app.Record) map[uint32]int {
 	return place
 }
 
-// Convict adds proven offences to the verdict: whether one is for the round of a point, and whether the
+// Convict adds proven offences to the verdict: whether one is for the round, and whether the
 // reputation after the round's block is that of a conviction after the block of the previous round,
 // at height before.
-func (v *Verdict) Convict(p Point, before uint64, offences []app.Offence) {
+func (v *Verdict) Convict(r *app.Record, before uint64, offences []app.Offence) {
 	for _, o := range offences {
 		if o.Participant != v.Participant {
 			continue
 		}
-		if o.Misbehavior == 0 && o.Epoch == p.Epoch && o.Round == p.Round {
+		if o.Misbehavior == 0 && o.Epoch == r.Epoch && o.Round == r.Round {
 			v.Offence = true
 			v.Why += fmt.Sprintf(" Two different statements of it for this round (%s) are proven in block %d.", o.Cause(),
 				o.Height)
 		}
-		if v.Reputation == nil || o.Height <= before || o.Height > p.Height {
+		if v.Reputation == nil || o.Height <= before || o.Height > r.Height {
 			continue
 		}
 		v.Convicted = true
-		if o.Height == p.Height { // the record has the reputation before evidence in the same block
+		if o.Height == r.Height { // the record has the reputation before evidence in the same block
 			if v.Change != nil {
 				change := *v.Change - *v.Reputation
 				v.Change = &change
