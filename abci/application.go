@@ -1,7 +1,6 @@
 package abci
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -16,7 +15,6 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/tx"
 )
 
 // Options are the settings of one node. None of them can change which transactions and blocks are
@@ -51,20 +49,8 @@ type Options struct {
 	// OwnKey is the public key of the participant whose worker runs with this node. Timings and
 	// metrics use it. It may be nil.
 	OwnKey []byte
-	// OnFinalized is called by every successful FinalizeBlock, in CometBFT's goroutine, with the
-	// decided block and the outcome. It may be nil.
-	OnFinalized func(*abcitypes.RequestFinalizeBlock, *app.Outcome)
-	// IsDecided reports whether at least one honest validator has decided the block of the given
-	// height. PrepareProposal does not wait at such a height: CometBFT processes the decided block
-	// only after PrepareProposal has returned, so a node that waited would never catch up with a
-	// fast chain. By default IsDecided returns false.
-	IsDecided func(height int64) bool
-	// Admits returns an error if the node with the given id may not connect. CometBFT's peer filter
-	// calls it. By default every node may connect.
-	Admits func(node string) error
-	// Opens returns an error if no connection from the given address is accepted. CometBFT's peer
-	// filter calls Opens before the node's id is known. By default every address is accepted.
-	Opens func(address string) error
+	// Host is the node in which the application runs. The default is NoHost.
+	Host Host
 	// GossipRefused makes the mempool take and gossip gradients that the application rejects. Only the
 	// node of a simulated attacker sets it.
 	GossipRefused bool
@@ -110,13 +96,6 @@ type Application struct {
 	// restoration holds the chunks of the snapshot that state sync is receiving. It needs no lock,
 	// because CometBFT makes one snapshot call at a time.
 	restoration *store.Restoration
-
-	onEnd      func(*app.State) // see SetEnd; may be nil
-	onHold     func()           // see SetHold; may be nil
-	express    func([]byte)     // see SetExpress; may be nil
-	onAdmitted func(*tx.Tx)     // see SetAdmitted; may be nil
-	report     func([]byte)     // see SetReport; may be nil
-	broadcast  atomic.Pointer[func(context.Context, []byte) error]
 }
 
 var _ abcitypes.Application = (*Application)(nil)
@@ -142,8 +121,8 @@ func New(o Options) (*Application, error) {
 	if o.StateMachine == 0 {
 		o.StateMachine = app.Version
 	}
-	if o.IsDecided == nil {
-		o.IsDecided = func(int64) bool { return false }
+	if o.Host == nil {
+		o.Host = NoHost{}
 	}
 	if o.GenesisVersion == 0 {
 		o.GenesisVersion = o.StateMachine
@@ -154,8 +133,7 @@ func New(o Options) (*Application, error) {
 	a.precomputer.Log, a.executor = o.Logger, pool.NewExecutor(o.Now, o.Metrics)
 	a.queries = query.New(query.Queries{
 		Store: a.store, State: a.State, Pool: func() pool.Snapshot { return a.pool.Load().Snapshot() }, Draft: a.draft,
-		Now:     o.Now,
-		Version: o.StateMachine, Timings: a.timings, Rejections: a.refusals, Attempts: a.attempts,
+		Now: o.Now, Host: o.Host, Version: o.StateMachine, Timings: a.timings, Rejections: a.refusals, Attempts: a.attempts,
 	})
 	s, err := a.store.State()
 	if err != nil {
@@ -187,52 +165,5 @@ func (a *Application) publish(s *app.State, record *app.Record) {
 	a.measure(before, s)
 }
 
-// SetBroadcast sets the function that submits a transaction of the worker in this process to the
-// node's mempool. The worker cannot submit before the call. The caller sets the function as soon as
-// the node exists.
-func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) error) {
-	a.broadcast.Store(&send)
-}
-
-// SetExpress sets the function that sends a newly admitted aggregate to the peers before the
-// mempool does. It must be set before the node starts.
-func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
-
-// SetDeclaration sets the function that returns the node's declaration about its own home
-// (query.Home), for queries. It must be set before the node starts.
-func (a *Application) SetDeclaration(declare func(*app.State) query.Home) {
-	a.queries.Declaration = declare
-}
-
-// SetClocks sets the function that returns the clocks of the node's peers, for queries. It must be
-// set before the node starts.
-func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clocks = clocks }
-
-// SetConnections sets the function that returns the node's view of its peers, for queries. It must
-// be set before the node starts.
-func (a *Application) SetConnections(view func() query.Connections) { a.queries.Connections = view }
-
-// SetAdmitted sets the function that hands to gossip every transaction that the mempool is about to
-// take. That includes transactions that are already in the pool and, with GossipRefused,
-// transactions that the pool rejects. CheckTx waits for the function, so the function must not
-// block. It must be set before the node starts.
-func (a *Application) SetAdmitted(onAdmitted func(*tx.Tx)) { a.onAdmitted = onAdmitted }
-
-// SetReport sets the function that submits evidence of an equivocation that this node has seen.
-// CheckTx waits for the function, so the function must not block. It must be set before the node
-// starts.
-func (a *Application) SetReport(send func(raw []byte)) { a.report = send }
-
 // State returns the committed state, nil before InitChain.
 func (a *Application) State() *app.State { return a.state.Load() }
-
-// SetEnd sets the callback that Commit calls after the last block that this state machine version
-// can execute. The callback gets the state after that block. CometBFT continues when the callback
-// returns. It must be set before the node starts.
-func (a *Application) SetEnd(onEnd func(*app.State)) { a.onEnd = onEnd }
-
-// SetHold sets the callback for a decided block that needs another state machine version.
-// FinalizeBlock calls the callback, and then returns an error, on which CometBFT panics. A callback
-// that never returns stops CometBFT without a panic. SetHold must be called after CometBFT has
-// replayed its blocks and before the node starts.
-func (a *Application) SetHold(onHold func()) { a.onHold = onHold }

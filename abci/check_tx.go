@@ -69,33 +69,26 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	}
 	switch {
 	case errors.Is(err, pool.ErrDuplicate):
-		a.passOn(t)
+		a.options.Host.OnAdmitted(t)
 		return nil
 	case err != nil:
 		a.refusals.Add(p.CommittedState(), t, CodeName(Code(err)), err)
 		if a.options.GossipRefused && query.ByContent(t, err) {
-			a.passOn(t)
+			a.options.Host.OnAdmitted(t)
 			return nil
 		}
 		return err
 	}
-	if t.Aggregate != nil && a.express != nil {
-		a.express(t.Raw)
+	if t.Aggregate != nil {
+		a.options.Host.SendAggregate(t.Raw)
 	}
-	a.passOn(t)
+	a.options.Host.OnAdmitted(t) // the mempool takes t when CheckTx has returned
 	a.timings.Arrived(t, p.Snapshot())
 	if t.Gradient != nil {
 		a.precomputer.Run(p.Snapshot())
 	}
 	a.options.Metrics.Pool(p.Size())
 	return nil
-}
-
-// passOn hands t to gossip. The mempool takes t when CheckTx has returned.
-func (a *Application) passOn(t *tx.Tx) {
-	if a.onAdmitted != nil {
-		a.onAdmitted(t)
-	}
 }
 
 // accuse submits the proof of an equivocation that this node has seen.
@@ -107,7 +100,5 @@ func (a *Application) accuse(proof *tx.Tx) {
 	at, _ := e.Conflict()
 	a.log.Error("equivocation seen", "participant", at.Participant, "of", at.Kind, "epoch", at.Epoch, "round", at.Round,
 		"view", at.View)
-	if a.report != nil {
-		a.report(proof.Raw)
-	}
+	a.options.Host.Report(proof.Raw)
 }

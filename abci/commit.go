@@ -50,8 +50,8 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	if before := a.state.Load(); before != nil {
 		a.logChanges(before, out.State)
 	}
-	if err := out.State.Executable(); err != nil && a.onEnd != nil {
-		a.onEnd(out.State) // called before the worker sees the state, so that the worker signs nothing more
+	if err := out.State.Executable(); err != nil {
+		a.options.Host.OnEnd(out.State) // called before the worker sees the state, so that the worker signs nothing more
 	}
 	a.publish(out.State, out.Record)
 	retain, err := a.store.RetainHeight(out, a.options.Retain)

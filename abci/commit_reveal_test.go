@@ -64,11 +64,11 @@ func TestRevealedEarly(t *testing.T) {
 func TestCommittedTwice(t *testing.T) {
 	n := begin(t, 4, apptest.CommitReveal)
 	var reported []*tx.Tx
-	n.SetReport(func(raw []byte) {
+	n.host.report = func(raw []byte) {
 		proof, err := tx.Decode(raw)
 		require.NoError(t, err)
 		reported = append(reported, proof)
-	})
+	}
 	s := n.State()
 	for _, c := range apptest.Commits(s, 0, 1, 2, 3) {
 		require.Equal(t, abci.CodeOK, n.check(c).Code)

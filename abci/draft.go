@@ -1,8 +1,6 @@
 package abci
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -40,16 +38,7 @@ func (a *Application) draft(participant uint32, v pool.Snapshot) (*tx.Aggregate,
 // Local returns the chain as the worker in this process uses it.
 func (a *Application) Local() worker.Chain {
 	return pool.LocalChain{Ready: a.ready, Pool: a.pool.Load, Draft: a.Draft, StragglerWait: a.options.StragglerWait,
-		Send: a.send}
-}
-
-// send submits a transaction to this node's mempool.
-func (a *Application) send(ctx context.Context, raw []byte) error {
-	send := a.broadcast.Load()
-	if send == nil {
-		return errors.New("the node is not running yet")
-	}
-	return (*send)(ctx, raw)
+		Send: a.options.Host.Broadcast}
 }
 
 // Pending returns the open round's transactions and the operations in this node's pool, and the

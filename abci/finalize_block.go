@@ -27,15 +27,13 @@ func (a *Application) FinalizeBlock(_ context.Context,
 	out, err := a.executor.Execute(s, app.Block{Height: uint64(req.Height), Txs: txs,
 		Misbehavior: misbehaviors(req.Misbehavior)})
 	if err != nil {
-		if errors.Is(err, app.ErrVersion) && a.onHold != nil {
-			a.onHold()
+		if errors.Is(err, app.ErrVersion) {
+			a.options.Host.OnHold()
 		}
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
 	a.outcome = out
-	if a.options.OnFinalized != nil {
-		a.options.OnFinalized(req, out)
-	}
+	a.options.Host.OnFinalized(req, out)
 	hash := out.State.Hash()
 	r := &abcitypes.ResponseFinalizeBlock{
 		Events:    append(roundEvents(out.Record, a.queries.MaxEpsilon(out.State)), enactmentEvents(out.Enacted)...),

@@ -16,19 +16,36 @@ import (
 
 var ctx = context.Background()
 
+// host is a node that counts what its application reports and asks.
+type host struct {
+	abci.NoHost
+	report    func(raw []byte)
+	isDecided func(height int64) bool
+}
+
+func (h *host) Report(raw []byte) {
+	if h.report != nil {
+		h.report(raw)
+	}
+}
+
+func (h *host) IsDecided(height int64) bool { return h.isDecided != nil && h.isDecided(height) }
+
 // node is one application that a test drives without a network.
 type node struct {
 	*abci.Application
-	t  *testing.T
-	db dbm.DB
+	host *host
+	t    *testing.T
+	db   dbm.DB
 }
 
 func open(t *testing.T, db dbm.DB) *node {
 	t.Helper()
 	// 30 ms and 10 ms
-	a, err := abci.New(abci.Options{DB: db, ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6})
+	h := new(host)
+	a, err := abci.New(abci.Options{DB: db, ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6, Host: h})
 	require.NoError(t, err)
-	return &node{Application: a, t: t, db: db}
+	return &node{Application: a, host: h, t: t, db: db}
 }
 
 // begin opens a node on a new chain of n participants.

@@ -15,7 +15,7 @@ import (
 )
 
 // decidedLook is the interval at which a waiting proposer checks whether other validators have
-// decided its height (Options.IsDecided).
+// decided its height (Host.IsDecided).
 const decidedLook = 20 * time.Millisecond
 
 // PrepareProposal proposes a block from the pool, and ignores the transactions of the request. The
@@ -90,7 +90,7 @@ func (a *Application) awaitChange(ctx context.Context, changed <-chan struct{}, 
 	height int64) bool {
 	look := time.NewTicker(decidedLook)
 	defer look.Stop()
-	for !a.options.IsDecided(height) {
+	for !a.options.Host.IsDecided(height) {
 		select {
 		case <-changed:
 			return true

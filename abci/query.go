@@ -18,7 +18,7 @@ import (
 //   - lead/{participant}, the draft of an aggregate for a worker to sign, together with its
 //     gradients; lead/{participant}/draft, the same without the gradients; pending/{participant},
 //     one gradient;
-//   - leader, election/{t}, reputation, membership, proposals, evidence (or offences), epochs,
+//   - leader, election/{t}, reputation, membership, proposals, evidence, epochs,
 //     upgrade, privacy and privacy/{participant};
 //   - bundle/{t} and kept/{t}, the parts of an export; kept, the whole current state, for a worker
 //     in another process, which checks the state against a header.
@@ -58,11 +58,11 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 // answerFilter answers CometBFT's peer filter for an address or a node id. A nil error admits the
 // peer.
 func (a *Application) answerFilter(what string) error {
-	if id, ok := strings.CutPrefix(what, "id/"); ok && a.options.Admits != nil {
-		return a.options.Admits(id)
+	if id, ok := strings.CutPrefix(what, "id/"); ok {
+		return a.options.Host.Admit(id)
 	}
-	if address, ok := strings.CutPrefix(what, "addr/"); ok && a.options.Opens != nil {
-		return a.options.Opens(address)
+	if address, ok := strings.CutPrefix(what, "addr/"); ok {
+		return a.options.Host.AdmitAddress(address)
 	}
 	return nil
 }

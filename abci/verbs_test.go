@@ -197,10 +197,10 @@ func TestPrepareWaits(t *testing.T) {
 func TestProposerOfADecidedHeightDoesNotWait(t *testing.T) {
 	var looks atomic.Int64
 	a, err := abci.New(abci.Options{ProposalWait: time.Minute, StragglerWait: time.Minute,
-		IsDecided: func(height int64) bool {
+		Host: &host{isDecided: func(height int64) bool {
 			require.Equal(t, int64(1), height)
 			return looks.Add(1) > 3
-		}})
+		}}})
 	require.NoError(t, err)
 	n := &node{Application: a, t: t}
 	n.init(4)
@@ -225,7 +225,7 @@ func TestWrongDeltaIsDropped(t *testing.T) {
 	require.Empty(t, n.prepare(1))
 	require.Equal(t, abci.CodeDelta, n.check(bad).Code)
 	reported := make(chan []byte, 9)
-	n.SetReport(func(raw []byte) { reported <- raw })
+	n.host.report = func(raw []byte) { reported <- raw }
 	require.Equal(t, abci.CodeOccupied, n.check(block[0]).Code)
 	evidence, err := tx.Decode(<-reported)
 	require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestEquivocationIsReported(t *testing.T) {
 	n := begin(t, 4)
 	s := apptest.State(4)
 	reported := make(chan []byte, 9)
-	n.SetReport(func(raw []byte) { reported <- raw })
+	n.host.report = func(raw []byte) { reported <- raw }
 	g := apptest.Gradient(s, 2)
 	other := *g.Gradient
 	other.Payload = append([]byte{g.Gradient.Payload[0] ^ 1}, g.Gradient.Payload[1:]...)

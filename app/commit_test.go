@@ -186,6 +186,10 @@ func TestLateCommit(t *testing.T) {
 		require.Empty(t, s.Commits(s.Height+1, apptest.Commits(s, 3), 0))
 		s = next(t, s).State
 	}
+	stolen := *apptest.Commit(s, 3).Commit
+	stolen.VrfProof = apptest.Commit(s, 0).Commit.VrfProof
+	_, err := s.Execute(app.Block{Height: s.Height + 1, Txs: []*tx.Tx{apptest.Sign(3, &stolen)}})
+	require.ErrorIs(t, err, app.ErrCommitProof, "it is verified though nobody's election hangs on it")
 	opened := s.Progress.Opened
 	s = next(t, s, s.Commits(s.Height+1, apptest.Commits(s, 3), 0)...).State
 	require.Equal(t, opened, s.Progress.Opened)

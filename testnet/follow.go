@@ -26,7 +26,8 @@ type Round struct {
 	TestAccuracy *float64 `json:"test_accuracy"` // nil where it was not measured
 	Epsilon      *float64 `json:"epsilon"`
 	Tested       int      `json:"test_examples,omitempty"`
-	LGC          *float64 `json:"t_lgc_ms"` // the stages are nil where the node did not see the round whole
+	Majority     float64  `json:"test_majority,omitempty"` // accuracy of always guessing the most frequent class
+	LGC          *float64 `json:"t_lgc_ms"`                // the stages are nil where the node did not see the round whole
 	GE           *float64 `json:"t_ge_ms"`
 	BC           *float64 `json:"t_bc_ms"`
 
@@ -251,6 +252,6 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	if err != nil {
 		return r, fmt.Errorf("epoch %d round %d: %w", epoch, t, err)
 	}
-	r.TestAccuracy, r.Tested = &measured.Accuracy, measured.Examples
+	r.TestAccuracy, r.Tested, r.Majority = &measured.Accuracy, measured.Examples, measured.Majority()
 	return r, nil
 }

@@ -143,8 +143,9 @@ func (n *Net) add(i, rpc, p2p int) error {
 		c.DBBackend = "memdb"
 	}
 	a := home.DefaultAppConfig()
-	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.Workers, m.StepDelay,
-		m.LongestRoundTrip())
+	wait, straggler, propose := waits(m.Validators, m.Workers, m.StepDelay+m.Patience, m.LongestRoundTrip())
+	a.Proposal.Wait.Duration, a.Proposal.StragglerWait.Duration = wait, straggler+m.Patience
+	c.Consensus.TimeoutPropose = propose
 	a.P2P.Gossip, a.P2P.MembersOnly = m.Gossip, !m.Strangers
 	if relay {
 		a.Node.Role, a.Worker.Enabled = home.RoleRelay, false
@@ -168,7 +169,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 
 // worker sets the training data or the trainer of participant i's worker.
 func (m *Manifest) worker(w *home.WorkerConfig, i int) {
-	w.StepDelay = m.StepDelay
+	w.StepDelay.Duration = m.StepDelay
 	w.Part, w.Parts, w.PartitionSeed = i, m.participants(), m.Seed
 	w.Partition, w.Alpha = m.Partition, m.Alpha
 	if len(m.Trainer) > 0 {
@@ -182,6 +183,9 @@ func (m *Manifest) worker(w *home.WorkerConfig, i int) {
 	}
 	if m.Data != "" {
 		w.Data = m.Data
+	}
+	if len(m.Sites) > 0 {
+		w.Data, w.Part, w.Parts = m.Sites[i], 0, 1
 	}
 	if m.Seed != 0 {
 		w.TestSeed = m.Seed<<16 + uint64(i) + 1

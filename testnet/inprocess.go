@@ -50,7 +50,9 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 	for i := range n.Nodes {
 		wg.Go(func() {
 			hooks := n.Manifest.Hooks(i)
-			hooks.Data = share
+			if len(n.Manifest.Sites) == 0 {
+				hooks.Data = share
+			}
 			c, a := *n.Nodes[i].home.Config, n.Nodes[i].app
 			p2p := *c.P2P
 			c.P2P = &p2p

@@ -57,6 +57,8 @@ type Manifest struct {
 	CommitReveal *bool `mapstructure:"commit_reveal"`
 	// StepDelay is added to every training step of every node, and to the proposers' wait.
 	StepDelay time.Duration `mapstructure:"step_delay"`
+	// Patience is added to the proposers' waits alone, for nets whose participants are never to be late.
+	Patience time.Duration `mapstructure:"-"`
 	// ChainID is the chain's id. Default "spdl-localnet".
 	ChainID string `mapstructure:"chain_id"`
 	// Home is the folder of the nodes' homes, node0 to node<N-1>.
@@ -66,6 +68,9 @@ type Manifest struct {
 	// preset, the model has the inputs and classes of the data.
 	Data  string `mapstructure:"data"`
 	Label string `mapstructure:"label"`
+	// Sites are CSV files with the rows of Data, one for each validator, which trains on its own. Without
+	// them Data is dealt out.
+	Sites []string `mapstructure:"sites"`
 	// Group is the column of the CSV file that names the group of each row, for example the patient.
 	// It makes groups the unit of privacy. The file mnist.GroupsFile of a folder of images does too.
 	Group string `mapstructure:"group"`
@@ -225,6 +230,9 @@ func (m *Manifest) checkSettings() error {
 		return fmt.Errorf("step_delay is %v, want 0 to %v", m.StepDelay, maxStepDelay)
 	case m.ChainID != "" && home.CheckChainID(m.ChainID) != nil:
 		return home.CheckChainID(m.ChainID)
+	case len(m.Sites) > 0 && (len(m.Sites) != m.participants() || !m.ownData()):
+		return fmt.Errorf("%d sites with %d participants and data %q, want a site for each, and the data of all", len(m.Sites),
+			m.participants(), m.Data)
 	case m.Preset != "" && m.Params != "":
 		return fmt.Errorf("preset %q and params %q, want one of them", m.Preset, m.Params)
 	case m.Home == "":
@@ -275,8 +283,8 @@ func (m *Manifest) checkColluders() error {
 		return nil
 	case n == m.participants():
 		return fmt.Errorf("attack %q by all %d participants, want one honest participant", kind, n)
-	case len(m.Trainer) > 0:
-		return fmt.Errorf("attack %q in a net with a trainer: colluders compute the gradients of a built-in model only", kind)
+	case len(m.Trainer)+len(m.Sites) > 0:
+		return fmt.Errorf("attack %q in a net with a trainer or with sites: colluders compute the gradients of a built-in model only", kind)
 	case m.Seed == 0:
 		return fmt.Errorf("attack %q, want a seed, from which colluders compute the gradients of the other nodes: add "+
 			"--seed 1, or seed to the manifest", kind)

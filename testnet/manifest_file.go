@@ -29,9 +29,13 @@ func LoadManifest(path string) (Manifest, error) {
 	if err := v.ReadInConfig(); errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	} else if err != nil {
-		return m, fmt.Errorf("manifest %s%w", path, home.SyntaxError(err))
+		return m, home.SyntaxError("manifest "+path, err)
 	}
-	if err := home.OneLine(v.UnmarshalExact(&m), v, "", &m); err != nil {
+	unknown, err := home.Decode(v, &m)
+	if err == nil && len(unknown) > 0 {
+		err = errors.New(strings.Join(unknown, "; "))
+	}
+	if err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
 	if err := m.place(path); err != nil {
@@ -84,6 +88,11 @@ func (m *Manifest) absolute(dir string) error {
 			*file = filepath.Join(dir, *file)
 		}
 	}
+	for i, file := range m.Sites {
+		if !filepath.IsAbs(file) {
+			m.Sites[i] = filepath.Join(dir, file)
+		}
+	}
 	if len(m.Trainer) > 0 && !filepath.IsAbs(m.TrainerDir) {
 		m.TrainerDir = filepath.Join(dir, m.TrainerDir)
 	}
@@ -121,6 +130,9 @@ commit_reveal = {{ .CommitReveal }}
 {{- end }}
 chain_id = {{ printf "%q" .ChainID }}
 data = {{ printf "%q" .Data }}
+{{- if .Sites }}
+sites = [{{ range $i, $a := .Sites }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
+{{- end }}
 {{- if .Label }}
 label = {{ printf "%q" .Label }}
 {{- end }}

@@ -16,6 +16,7 @@ type Summary struct {
 	Heights      uint64   `json:"heights"`       // blocks up to the one that closed the last round
 	TestAccuracy *float64 `json:"test_accuracy"` // after the last round
 	Tested       int      `json:"test_examples,omitempty"`
+	Majority     float64  `json:"test_majority,omitempty"`
 	Epsilon      *float64 `json:"epsilon"`
 	TestChain    bool     `json:"test_chain,omitempty"` // the noise may be known, so epsilon is no guarantee
 	Wall         float64  `json:"wall_s"`
@@ -125,7 +126,7 @@ func (r *Reporter) End(peakRSS int64) error {
 	r.clear()
 	s := Summary{
 		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy, Tested: r.last.Tested,
-		Epsilon:   r.last.Epsilon,
+		Majority: r.last.Majority, Epsilon: r.last.Epsilon,
 		TestChain: r.TestChain,
 		Wall:      time.Since(r.start).Seconds(), PeakRSS: peakRSS,
 	}
@@ -139,6 +140,9 @@ func (r *Reporter) End(peakRSS int64) error {
 	right, _ := shares(s.TestAccuracy)
 	if s.Tested > 0 {
 		right = fmt.Sprintf("%s on %d examples", right, s.Tested)
+	}
+	if s.Majority >= 0.5 { // guessing alone looks like a model
+		right += fmt.Sprintf(" (guessing the most frequent class: %.4f)", s.Majority)
 	}
 	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s%s\n%s", s.Rounds, s.Heights, right,
 		r.privacy(s.Epsilon), r.cost(s), s.cpu())

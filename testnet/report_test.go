@@ -73,10 +73,14 @@ func TestText(t *testing.T) {
 	}})
 	require.Contains(t, out.String(), "CPU a round: nodes 0.500 1.000 s, workers without a node 0.250 s\n",
 		"one second in the two rounds after the first")
+	require.NotContains(t, out.String(), "\x1b", "the bar is on the other stream")
+	out.Reset()
+	rare := &Reporter{Out: &out, last: Round{TestAccuracy: value(0.9), Tested: 50, Majority: 0.88}}
+	require.NoError(t, rare.End(0))
+	require.Contains(t, out.String(), "test accuracy 0.9000 on 50 examples (guessing the most frequent class: 0.8800)")
 	test := &Reporter{TestChain: true}
 	require.Contains(t, test.privacy(value(1)), "TEST CHAIN ONLY")
 	require.Equal(t, "NO DP GUARANTEE", test.privacy(nil))
-	require.NotContains(t, out.String(), "\x1b", "the bar is on the other stream")
 	require.Contains(t, progress.String(), "1/3")
 	require.True(t, strings.HasSuffix(progress.String(), "\r\x1b[K"), "the bar is gone at the end")
 }

@@ -124,22 +124,19 @@ func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	case !errors.As(err, &refusal) || refusal.Code != abci.CodeNotFound:
 		return nil, err
 	}
-	g, err := c.rpc.Genesis(ctx)
+	doc, err := c.Genesis(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s, and it gives no genesis: %w", ErrNotKept, refusal.Log, err)
 	}
-	if g.Genesis == nil {
-		return nil, fmt.Errorf("%w: %s, and the genesis that it gives is empty", ErrNotKept, refusal.Log)
-	}
-	genesis, err := app.DecodeGenesis(g.Genesis.AppState)
+	genesis, err := app.DecodeGenesis(doc.AppState)
 	if err != nil {
 		return nil, err
 	}
 	blockBytes := int64(-1)
-	if p := g.Genesis.ConsensusParams; p != nil {
+	if p := doc.ConsensusParams; p != nil {
 		blockBytes = p.Block.MaxBytes
 	}
-	return app.NewState(g.Genesis.ChainID, uint64(g.Genesis.InitialHeight), blockBytes, genesis)
+	return app.NewState(doc.ChainID, uint64(doc.InitialHeight), blockBytes, genesis)
 }
 
 // decodedBlock fetches the block at the given height and decodes its transactions.

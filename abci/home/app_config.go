@@ -2,10 +2,13 @@ package home
 
 import (
 	"cmp"
+	_ "embed" // of app.toml
 	"encoding/hex"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -14,28 +17,27 @@ import (
 	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app/worker/signer"
-	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/app/worker/trainer/sandbox"
 )
 
 // AppConfig is the content of app.toml: the settings of one node. No setting can change which
 // transactions and blocks are valid. Settings on which all nodes must agree are in the genesis.
 type AppConfig struct {
-	Node     NodeConfig     `mapstructure:"node"`
-	Worker   WorkerConfig   `mapstructure:"worker"`
-	Signer   SignerConfig   `mapstructure:"signer"`
-	Proposal ProposalConfig `mapstructure:"proposal"`
-	P2P      P2PConfig      `mapstructure:"p2p"`
-	Pool     PoolConfig     `mapstructure:"pool"`
-	Snapshot SnapshotConfig `mapstructure:"snapshot"`
-	Retain   store.Retain   `mapstructure:"retain"`
-	Explorer ExplorerConfig `mapstructure:"explorer"`
-	API      APIConfig      `mapstructure:"api"`
+	Node     NodeConfig     `toml:"node"`
+	Worker   WorkerConfig   `toml:"worker"`
+	Signer   SignerConfig   `toml:"signer"`
+	Proposal ProposalConfig `toml:"proposal"`
+	P2P      P2PConfig      `toml:"p2p"`
+	Pool     PoolConfig     `toml:"pool"`
+	Snapshot SnapshotConfig `toml:"snapshot"`
+	Retain   store.Retain   `toml:"retain"`
+	Explorer ExplorerConfig `toml:"explorer"`
+	API      APIConfig      `toml:"api"`
 }
 
 // NodeConfig holds the role of the node in its chain.
 type NodeConfig struct {
-	Role string `mapstructure:"role"`
+	Role string `toml:"role"`
 }
 
 // These are the roles of a node.
@@ -50,70 +52,70 @@ func (c AppConfig) IsRelay() bool { return c.Node.Role == RoleRelay }
 // WorkerConfig is the section [worker] of app.toml: the settings of the worker, which runs in the
 // node's process or in another process.
 type WorkerConfig struct {
-	Enabled       bool          `mapstructure:"enabled"`
-	KeyFile       string        `mapstructure:"key_file"`
-	Journal       string        `mapstructure:"journal"`
-	Signer        string        `mapstructure:"signer"`
-	SignerCerts   string        `mapstructure:"signer_certificates"`
-	Data          string        `mapstructure:"data"`
-	Partition     string        `mapstructure:"partition"`
-	Alpha         float64       `mapstructure:"alpha"`
-	Part          int           `mapstructure:"part"`
-	Parts         int           `mapstructure:"parts"`
-	PartitionSeed uint64        `mapstructure:"partition_seed"`
-	TestSeed      uint64        `mapstructure:"test_seed"`
-	StepDelay     time.Duration `mapstructure:"step_delay"`
-	LogLoss       bool          `mapstructure:"log_loss"`
-	PollInterval  time.Duration `mapstructure:"poll_interval"`
+	Enabled       bool     `toml:"enabled"`
+	KeyFile       string   `toml:"key_file"`
+	Journal       string   `toml:"journal"`
+	Signer        string   `toml:"signer"`
+	SignerCerts   string   `toml:"signer_certificates"`
+	Data          string   `toml:"data"`
+	Partition     string   `toml:"partition"`
+	Alpha         float64  `toml:"alpha"`
+	Part          int      `toml:"part"`
+	Parts         int      `toml:"parts"`
+	PartitionSeed uint64   `toml:"partition_seed"`
+	TestSeed      uint64   `toml:"test_seed"`
+	StepDelay     Duration `toml:"step_delay"`
+	LogLoss       bool     `toml:"log_loss"`
+	PollInterval  Duration `toml:"poll_interval"`
 
-	Trainer        []string      `mapstructure:"trainer"`
-	TrainerDir     string        `mapstructure:"trainer_dir"`
-	TrainerTimeout time.Duration `mapstructure:"trainer_timeout"`
+	Trainer        []string `toml:"trainer"`
+	TrainerDir     string   `toml:"trainer_dir"`
+	TrainerTimeout Duration `toml:"trainer_timeout"`
 
-	Trainers         []string `mapstructure:"trainers"`
-	Sandbox          string   `mapstructure:"sandbox"`
-	TrainerMemory    int64    `mapstructure:"trainer_memory"`
-	TrainerScratch   int64    `mapstructure:"trainer_scratch"`
-	TrainerProcesses int      `mapstructure:"trainer_processes"`
-	TrainerRead      []string `mapstructure:"trainer_read"`
-	TrainerEnv       []string `mapstructure:"trainer_env"`
-	Devices          []string `mapstructure:"devices"`
+	Trainers         []string `toml:"trainers"`
+	Sandbox          string   `toml:"sandbox"`
+	TrainerMemory    int64    `toml:"trainer_memory"`
+	TrainerScratch   int64    `toml:"trainer_scratch"`
+	TrainerProcesses int      `toml:"trainer_processes"`
+	TrainerRead      []string `toml:"trainer_read"`
+	TrainerEnv       []string `toml:"trainer_env"`
+	Devices          []string `toml:"devices"`
 
-	Consent            string  `mapstructure:"consent"`
-	Unit               string  `mapstructure:"unit"`
-	MaxEpsilon         float64 `mapstructure:"max_epsilon"`
-	MinNoiseMultiplier float64 `mapstructure:"min_noise_multiplier"`
+	Consent            string  `toml:"consent"`
+	Unit               string  `toml:"unit"`
+	MaxEpsilon         float64 `toml:"max_epsilon"`
+	MinNoiseMultiplier float64 `toml:"min_noise_multiplier"`
 
-	TrustHeight int64         `mapstructure:"trust_height"`
-	TrustHash   string        `mapstructure:"trust_hash"`
-	TrustPeriod time.Duration `mapstructure:"trust_period"`
-	MaxAge      time.Duration `mapstructure:"max_age"`
+	TrustHeight int64    `toml:"trust_height"`
+	TrustHash   string   `toml:"trust_hash"`
+	TrustPeriod Duration `toml:"trust_period"`
+	MaxAge      Duration `toml:"max_age"`
 }
 
 // SignerConfig is the section [signer] of app.toml: the settings of spdl signer, a process that
 // holds the keys of this home for a node in another home.
 type SignerConfig struct {
-	Connect      string   `mapstructure:"connect"`
-	NodeID       string   `mapstructure:"node_id"`
-	Listen       string   `mapstructure:"listen"`
-	Certificates string   `mapstructure:"certificates"`
-	Users        []string `mapstructure:"users"`
-	Allow        []string `mapstructure:"allow"`
-	Rate         float64  `mapstructure:"rate"`
+	Connect      string   `toml:"connect"`
+	NodeID       string   `toml:"node_id"`
+	Listen       string   `toml:"listen"`
+	Certificates string   `toml:"certificates"`
+	Users        []string `toml:"users"`
+	Allow        []string `toml:"allow"`
+	Rate         float64  `toml:"rate"`
 }
 
 // ProposalConfig bounds the times that a proposer and a leader wait for gradients.
 type ProposalConfig struct {
-	Wait          time.Duration `mapstructure:"wait"`
-	StragglerWait time.Duration `mapstructure:"straggler_wait"`
+	Wait          Duration `toml:"wait"`
+	StragglerWait Duration `toml:"straggler_wait"`
 }
 
 // P2PConfig sets how transactions spread, and which nodes may connect.
 type P2PConfig struct {
-	Gossip       string `mapstructure:"gossip"`
-	MembersOnly  bool   `mapstructure:"members_only"`
-	AllowedPeers string `mapstructure:"allowed_peers"` // node ids, separated by commas
-	Relays       string `mapstructure:"relays"`        // id@host:port, separated by commas
+	Gossip       string `toml:"gossip"`
+	MembersOnly  bool   `toml:"members_only"`
+	AllowedPeers string `toml:"allowed_peers"` // node ids, separated by commas
+	Relays       string `toml:"relays"`        // id@host:port, separated by commas
 }
 
 // These are the values of p2p.gossip: the ways in which transactions spread.
@@ -124,30 +126,30 @@ const (
 
 // PoolConfig bounds the pending transactions.
 type PoolConfig struct {
-	MaxBytes int64 `mapstructure:"max_bytes"`
+	MaxBytes int64 `toml:"max_bytes"`
 }
 
 // SnapshotConfig sets the snapshots for state sync.
 type SnapshotConfig struct {
-	Interval uint64 `mapstructure:"interval"`
+	Interval uint64 `toml:"interval"`
 }
 
 // ExplorerConfig is the section [explorer] of app.toml. The explorer runs in the node's process,
 // and serves web pages, and JSON under /v1.
 type ExplorerConfig struct {
-	Enabled bool   `mapstructure:"enabled"`
-	Laddr   string `mapstructure:"laddr"`
-	Eval    bool   `mapstructure:"eval"`
+	Enabled bool   `toml:"enabled"`
+	Laddr   string `toml:"laddr"`
+	Eval    bool   `toml:"eval"`
 }
 
 // APIConfig limits the host names, requests and connections of the explorer's listener.
 type APIConfig struct {
-	Hosts            string  `mapstructure:"hosts"` // host names, separated by commas
-	Rate             float64 `mapstructure:"rate"`
-	Burst            int     `mapstructure:"burst"`
-	MaxConnections   int     `mapstructure:"max_connections"`
-	MaxStreams       int     `mapstructure:"max_streams"`
-	StreamsPerClient int     `mapstructure:"streams_per_client"`
+	Hosts            string  `toml:"hosts"` // host names, separated by commas
+	Rate             float64 `toml:"rate"`
+	Burst            int     `toml:"burst"`
+	MaxConnections   int     `toml:"max_connections"`
+	MaxStreams       int     `toml:"max_streams"`
+	StreamsPerClient int     `toml:"streams_per_client"`
 }
 
 // These are the values of worker.sandbox.
@@ -162,28 +164,47 @@ const (
 	PartitionDirichlet = "dirichlet"
 )
 
-// DefaultAppConfig returns the settings of a new home.
-func DefaultAppConfig() AppConfig {
-	return AppConfig{
-		Node: NodeConfig{Role: RoleMember},
-		Worker: WorkerConfig{
-			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
-			SignerCerts: defaultCertificates,
-			Partition:   PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
-			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
-			Consent: ConsentOff,
-			Sandbox: sandbox.ModeOn, TrainerScratch: sandbox.DefaultScratch, TrainerProcesses: sandbox.DefaultProcesses,
-			Trainers: []string{}, TrainerRead: []string{}, TrainerEnv: []string{}, Devices: []string{},
-		},
-		Signer: SignerConfig{Certificates: defaultCertificates, Users: []string{}, Allow: []string{},
-			Rate: 100},
-		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
-		P2P:      P2PConfig{Gossip: GossipAnnounce, MembersOnly: true},
-		Pool:     PoolConfig{MaxBytes: 256 << 20},
-		Snapshot: SnapshotConfig{Interval: 1000},
-		Explorer: ExplorerConfig{Laddr: "tcp://127.0.0.1:26680"},
-		API:      APIConfig{Rate: 50, Burst: 100, MaxConnections: 512, MaxStreams: 256, StreamsPerClient: 64},
+// Duration is a time in a file, as "500ms".
+type Duration struct{ time.Duration }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) (err error) {
+	if d.Duration, err = time.ParseDuration(string(text)); err != nil {
+		err = fmt.Errorf("%q, want %s", text, aDuration)
 	}
+	return err
+}
+
+// defaultApp is app.toml of a new home. It has every key with its default, beneath the one text about the key, from
+// which the table in docs/CONFIGURATION.md is made too (TestReference).
+//
+//go:embed app.toml
+var defaultApp []byte
+
+// DefaultAppConfig returns the settings of a new home.
+func DefaultAppConfig() (c AppConfig) {
+	if err := DecodeTOML("app.toml", defaultApp, &c); err != nil {
+		panic(err) // the file is part of the program
+	}
+	return c
+}
+
+// WriteFile writes the settings with the texts about them to config/app.toml of a home.
+func (c AppConfig) WriteFile(home string) error {
+	doc, defaults := defaultApp, appendSettings(nil, "app.toml", "", reflect.ValueOf(DefaultAppConfig()))
+	for i, s := range appendSettings(nil, "app.toml", "", reflect.ValueOf(c)) {
+		if s.String() == defaults[i].String() {
+			continue
+		}
+		literal, err := s.literal(s.String())
+		if err == nil {
+			doc, err = replaceValue(doc, s.Key, literal)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(home, "config", "app.toml"), doc, 0o666)
 }
 
 // Validate checks the settings.
@@ -196,12 +217,12 @@ func (c AppConfig) Validate() error {
 		return fmt.Errorf("node.role is %q, want %q or %q", c.Node.Role, RoleMember, RoleRelay)
 	case c.IsRelay() && c.Worker.Enabled:
 		return fmt.Errorf("node.role is %q and worker.enabled true, want false: a relay has no participant", RoleRelay)
-	case c.Proposal.Wait <= 0 || c.Proposal.StragglerWait <= 0:
+	case c.Proposal.Wait.Duration <= 0 || c.Proposal.StragglerWait.Duration <= 0:
 		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait,
 			c.Proposal.StragglerWait)
 	case c.Pool.MaxBytes <= 0:
 		return fmt.Errorf("pool.max_bytes is %d, want above 0", c.Pool.MaxBytes)
-	case c.Explorer.Enabled && !isListenable(c.Explorer.Laddr):
+	case !isListenable(c.Explorer.Laddr):
 		return fmt.Errorf("explorer.laddr is %q, want an address to listen on, as tcp://127.0.0.1:26680, with a port "+
 			"from 0 to 65535", c.Explorer.Laddr)
 	}
@@ -231,9 +252,9 @@ func (w WorkerConfig) validate() error {
 		return fmt.Errorf("worker.alpha is %g, want above 0", w.Alpha)
 	case w.Parts < 1 || w.Part < 0 || w.Part >= w.Parts:
 		return fmt.Errorf("worker.part is %d of %d parts, want within [0, parts)", w.Part, w.Parts)
-	case w.TrainerTimeout <= 0:
-		return fmt.Errorf("worker.trainer_timeout is %v, want above 0", w.TrainerTimeout)
-	case w.StepDelay < 0:
+	case w.TrainerTimeout.Duration <= 0 || w.PollInterval.Duration <= 0:
+		return fmt.Errorf("worker.trainer_timeout is %v and poll_interval %v, want above 0", w.TrainerTimeout, w.PollInterval)
+	case w.StepDelay.Duration < 0:
 		return fmt.Errorf("worker.step_delay is %v, want at least 0", w.StepDelay)
 	case !(w.MaxEpsilon >= 0) || !(w.MinNoiseMultiplier >= 0):
 		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon,
@@ -267,7 +288,7 @@ func (w WorkerConfig) validateTrainer() error {
 // validateTrust checks the settings that only a worker outside of the node's process reads.
 func (w WorkerConfig) validateTrust() error {
 	switch {
-	case w.TrustPeriod <= 0 || w.MaxAge <= 0:
+	case w.TrustPeriod.Duration <= 0 || w.MaxAge.Duration <= 0:
 		return fmt.Errorf("worker.trust_period is %v and max_age %v, want above 0", w.TrustPeriod, w.MaxAge)
 	case w.TrustHeight < 0 || (w.TrustHeight == 0) != (w.TrustHash == "") || w.TrustHash != "" && !isHash(w.TrustHash):
 		return fmt.Errorf("worker.trust_height is %d and trust_hash %q, want a height and the 64 hex digits of its "+

@@ -84,9 +84,14 @@ type NodeState struct {
 	WorkerStopped   func() bool  // whether the worker has stopped and the validator continues
 }
 
-// Declaration returns a function that makes, from a state, the node's declaration about its own
-// home.
-func Declaration(c *config.Config, a AppConfig, p Participant, v NodeState) func(*app.State) query.Home {
+// Declaration makes, from a state, the node's declaration about its own home.
+type Declaration func(*app.State) query.Home
+
+// Declare calls d.
+func (d Declaration) Declare(s *app.State) query.Home { return d(s) }
+
+// DeclarationOf returns the declaration of a home's node.
+func DeclarationOf(c *config.Config, a AppConfig, p Participant, v NodeState) Declaration {
 	contained, decided := "", decision(ConsentLog(c), a, p)
 	switch {
 	case !a.Worker.Enabled || len(a.Worker.Trainer) == 0:

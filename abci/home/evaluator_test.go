@@ -27,7 +27,7 @@ func TestEvaluatorByTrainer(t *testing.T) {
 	x := []float64{0.1, -0.2, 0.3, 0, 0.5, -0.1}
 	home := func(program ...string) *Evaluator {
 		c := config.DefaultConfig().SetRoot(t.TempDir())
-		e := EvaluatorOf(c, WorkerConfig{Trainer: program, TrainerTimeout: 20 * time.Second, Parts: 1,
+		e := EvaluatorOf(c, WorkerConfig{Trainer: program, TrainerTimeout: Duration{20 * time.Second}, Parts: 1,
 			TrainerRead: []string{filepath.Join(filepath.Dir(study), "../python")}}) // spdl_trainer
 		t.Cleanup(e.Close)
 		return e

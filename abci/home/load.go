@@ -1,6 +1,7 @@
 package home
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -8,13 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cometbft/cometbft/config"
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/viper"
 
-	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/internal/spelling"
 )
 
 // ErrConfig means that a value in the configuration of a home, from its files or the environment,
@@ -32,7 +35,7 @@ func (e configError) Unwrap() error        { return e.error }
 // rejects an unknown key in app.toml, because a misspelt key would leave a default in force. It
 // allows unknown keys in config.toml, as CometBFT does; CheckKeys finds them. Every error about a
 // value matches ErrConfig.
-func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, true) }
+func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, readFile, true) }
 
 // Within returns the subfolders of a folder that are homes, sorted by name. A localnet has such a
 // folder.
@@ -53,7 +56,15 @@ func Within(dir string) (homes []string) {
 // CheckKeys returns an error about the keys in a home's config.toml that CometBFT does not have.
 // CometBFT and Load ignore such a key, so a misspelt key leaves a default in force.
 func CheckKeys(dir string) error {
-	return readTOML(dir, "config.toml", "", DefaultConfig(), (*viper.Viper).UnmarshalExact)
+	doc, err := readFile(dir, "config.toml")
+	if err != nil {
+		return err
+	}
+	unknown, err := readComet(dir, doc, DefaultConfig(), false)
+	if err == nil && len(unknown) > 0 {
+		err = configError{fmt.Errorf("%s: %s", filepath.Join(dir, "config", "config.toml"), strings.Join(unknown, "; "))}
+	}
+	return err
 }
 
 // setRoot makes a folder the root of a configuration, as an absolute path: InHome takes a relative one for a path in
@@ -66,19 +77,23 @@ func setRoot(c *config.Config, dir string) error {
 	return err
 }
 
-// load reads a home as Load does. It applies the environment's variables only if environment is
-// set.
-func load(dir string, environment bool) (*config.Config, AppConfig, error) {
-	c, a := DefaultConfig(), DefaultAppConfig()
-	comet, own := cometPrefix, appPrefix
-	if !environment {
-		comet, own = "", ""
+// load returns the configuration in the files that read returns, which are those of the home in dir. It applies the
+// environment's variables only if environment is set.
+func load(dir string, read func(dir, name string) ([]byte, error), environment bool) (c *config.Config, a AppConfig,
+	err error) {
+	c, a = DefaultConfig(), DefaultAppConfig()
+	doc, err := read(dir, "config.toml")
+	if err == nil {
+		_, err = readComet(dir, doc, c, environment)
 	}
-	if err := readTOML(dir, "config.toml", comet, c, (*viper.Viper).Unmarshal); err != nil {
+	if err != nil {
 		return nil, a, err
 	}
-	if err := readTOML(dir, "app.toml", own, &a, (*viper.Viper).UnmarshalExact); err != nil {
+	if doc, err = read(dir, "app.toml"); err != nil {
 		return nil, a, err
+	}
+	if err := readApp(dir, doc, &a, environment); err != nil {
+		return nil, a, configError{err}
 	}
 	if err := setRoot(c, dir); err != nil {
 		return nil, a, err
@@ -88,8 +103,7 @@ func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 			"gossips transactions around CometBFT's mempool, and with another type none would reach it",
 			c.Mempool.Type, config.MempoolTypeFlood)}
 	}
-	peers := admission.CheckAddresses("p2p.persistent_peers", c.P2P.PersistentPeers)
-	if err := cmp.Or(c.ValidateBasic(), peers); err != nil {
+	if err := cmp.Or(c.ValidateBasic(), checkComet(c)); err != nil {
 		return nil, a, configError{fmt.Errorf("config.toml: %w", err)}
 	}
 	if err := a.Validate(); err != nil {
@@ -99,7 +113,7 @@ func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 		return nil, a, configError{fmt.Errorf("config.toml: p2p.laddr is empty, and node.role of app.toml is %q: members "+
 			"dial a relay, so it needs an address to listen on", RoleRelay)}
 	}
-	if a.Proposal.Wait >= c.Consensus.TimeoutPropose {
+	if a.Proposal.Wait.Duration >= c.Consensus.TimeoutPropose {
 		return nil, a, configError{fmt.Errorf("app.toml: proposal.wait is %v, want below consensus.timeout_propose of "+
 			"config.toml, %v: the others would not wait for this node's proposals",
 			a.Proposal.Wait, c.Consensus.TimeoutPropose)}
@@ -114,7 +128,11 @@ const DefaultRPC = "tcp://127.0.0.1:26657"
 // address as the host if the node listens on every address. The rest of the home need not be valid.
 func RPCAddress(dir string) (string, error) {
 	c := DefaultConfig()
-	if err := readTOML(dir, "config.toml", cometPrefix, c, (*viper.Viper).Unmarshal); err != nil {
+	doc, err := readFile(dir, "config.toml")
+	if err == nil {
+		_, err = readComet(dir, doc, c, true)
+	}
+	if err != nil {
 		return "", err
 	}
 	scheme, at, ok := strings.Cut(c.RPC.ListenAddress, "://")
@@ -131,105 +149,118 @@ func RPCAddress(dir string) (string, error) {
 	return scheme + "://" + at, nil
 }
 
-// readTOML decodes a file of a home into target. Environment variables with the given prefix
-// override the values of the file (Setting.Variable). If prefix is "", no variable does.
-func readTOML(dir, name, prefix string, target any,
-	decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
-	path := filepath.Join(dir, "config", name)
-	v := viper.New()
+// readFile returns the content of a file in a home's folder config.
+func readFile(dir, name string) ([]byte, error) {
+	doc, err := os.ReadFile(filepath.Join(dir, "config", name))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		err = fmt.Errorf("%w (spdl init makes a home)", err)
+	case err != nil:
+		err = configError{err}
+	}
+	return doc, err
+}
+
+// readComet decodes config.toml of a home. With environment, variables override the file (Setting.Variable), and set
+// keys that the file lacks. It returns a text about each key that CometBFT does not have.
+func readComet(dir string, doc []byte, c *config.Config, environment bool) (unknown []string, err error) {
+	path, v := filepath.Join(dir, "config", "config.toml"), viper.New()
 	v.SetConfigFile(path)
-	if prefix != "" {
-		for _, key := range appendSettings(nil, name, "", reflect.ValueOf(target).Elem()) {
-			if err := v.BindEnv(key.Key, key.Variable()); err != nil { // binds keys that the file lacks, too
-				return err
+	if err := v.ReadConfig(bytes.NewReader(doc)); err != nil {
+		return nil, configError{SyntaxError(path, err)}
+	}
+	if environment {
+		by, err := variables("config.toml", reflect.ValueOf(c).Elem())
+		if err != nil {
+			return nil, configError{err}
+		}
+		for _, s := range by {
+			if err := v.BindEnv(s.Key, s.Variable()); err != nil {
+				return nil, err
 			}
 		}
 	}
-	switch err := v.ReadInConfig(); {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%w (spdl init makes a home)", err)
-	case err != nil:
-		return configError{fmt.Errorf("%s%w", path, SyntaxError(err))}
+	unknown, err = Decode(v, c)
+	if err != nil {
+		err = configError{fmt.Errorf("%s: %w", path, err)}
 	}
-	if err := OneLine(decode(v, target), v, prefix, target); err != nil {
-		return configError{fmt.Errorf("%s: %w", path, err)}
-	}
-	return nil
+	return unknown, err
 }
 
-// OneLine turns the error of a TOML decoder, which has a heading and a line for each fault, into an
-// error whose text is a single line.
-//
-//   - For a value of the wrong type, the text has the key, the value and the allowed values. If
-//     an environment variable set the value, the text also has the variable's name, which begins
-//     with prefix.
-//   - For a key without a field in target, a pointer to a struct, the text has the line number of
-//     the key in the file, and the nearest known key.
-func OneLine(err error, v *viper.Viper, prefix string, target any) error {
-	if err == nil {
-		return nil
-	}
-	_, faults, ok := strings.Cut(err.Error(), ":\n\n")
-	if !ok {
+// readApp decodes app.toml of a home, and overrides it by variables of the environment if environment is set.
+func readApp(dir string, doc []byte, a *AppConfig, environment bool) error {
+	if err := DecodeTOML(filepath.Join(dir, "config", "app.toml"), doc, a); err != nil || !environment {
 		return err
 	}
-	said := func(fault string) string {
-		if m := unknownKeys.FindStringSubmatch(fault); m != nil {
-			if strings.ContainsRune(m[1], '.') { // a Go type: the key stands above the first section
-				m[1] = ""
-			}
-			return unknownKey(v.ConfigFileUsed(), m[1], strings.Split(m[2], ", "), target)
+	by, err := variables("app.toml", reflect.ValueOf(a).Elem())
+	for _, s := range by {
+		if err == nil {
+			err = DecodeTOML(s.Variable(), []byte(s.Key+" = "+s.Value.(string)), a)
 		}
-		m := wrongType.FindStringSubmatch(fault)
-		if m == nil {
-			return fault
-		}
-		key, want := m[1], allowedValues[m[2]]
-		if want == "" {
-			return fault
-		}
-		section, last := "", key
-		if at := strings.LastIndexByte(key, '.'); at >= 0 {
-			section, last = key[:at], key[at+1:]
-		}
-		where := ""
-		if line := lineOf(v.ConfigFileUsed(), section, last); line > 0 {
-			where = fmt.Sprintf(", line %d", line)
-		}
-		if name := variable(prefix, key); prefix != "" && os.Getenv(name) != "" {
-			key, where = fmt.Sprintf("%s (by %s)", key, name), ""
-		}
-		return fmt.Sprintf("%s is %q, want %s%s", key, v.GetString(m[1]), want, where)
 	}
-	lines := strings.Split(faults, "\n")
-	for i := range lines {
-		lines[i] = said(lines[i])
-	}
-	return errors.New(strings.Join(lines, "; "))
+	return err
 }
 
-// SyntaxError rewords the error of a TOML file that does not parse. The new text has line, column
-// and reason; the caller puts the name of the file before it.
-func SyntaxError(err error) error {
-	var at interface { // the TOML decoder's error
-		error
-		Position() (row, column int)
+// variables returns the settings of a file that variables of the environment override, with these values in TOML.
+func variables(file string, target reflect.Value) (by []Setting, err error) {
+	for _, s := range appendSettings(nil, file, "", target) {
+		text := os.Getenv(s.Variable())
+		if text == "" {
+			continue
+		}
+		if s.Value, err = s.literal(text); err != nil {
+			return nil, fmt.Errorf("%s: %w (by %s)", file, err, s.Variable())
+		}
+		by = append(by, s)
 	}
-	if !errors.As(err, &at) {
-		return fmt.Errorf(": %w", err)
+	return by, nil
+}
+
+// Decode decodes what v has read into target, and returns a text about each key for which target has no field, with
+// the nearest keys. The text of the error is a single line.
+func Decode(v *viper.Viper, target any) (unknown []string, err error) {
+	var keys mapstructure.Metadata
+	err = v.Unmarshal(target, func(c *mapstructure.DecoderConfig) { c.Metadata = &keys })
+	if err != nil {
+		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
+	}
+	slices.Sort(keys.Unused)
+	for _, key := range keys.Unused {
+		unknown = append(unknown, unknownKey(key, reflect.ValueOf(target).Elem()))
+	}
+	return unknown, err
+}
+
+func unknownKey(key string, target reflect.Value) string {
+	var known []string
+	for _, s := range appendSettings(nil, "", "", target) {
+		known = append(known, s.Key)
+	}
+	return "unknown key " + key + spelling.Suggest(key, known)
+}
+
+// DecodeTOML decodes a TOML document into target, a pointer to a struct. It rejects unknown keys. Its error begins with
+// the name of the document and has line and column.
+func DecodeTOML(name string, doc []byte, target any) error {
+	err := toml.NewDecoder(bytes.NewReader(doc)).DisallowUnknownFields().Decode(target)
+	if unknown := new(toml.StrictMissingError); errors.As(err, &unknown) {
+		first := &unknown.Errors[0]
+		row, column := first.Position()
+		return fmt.Errorf("%s, line %d, column %d: %s", name, row, column, unknownKey(strings.Join(first.Key(), "."),
+			reflect.ValueOf(target).Elem()))
+	}
+	return SyntaxError(name, err)
+}
+
+// SyntaxError puts the name of a TOML file, line and column before an error of its decoder.
+func SyntaxError(name string, err error) error {
+	var at *toml.DecodeError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &at):
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	row, column := at.Position()
-	return fmt.Errorf(", line %d, column %d: %s", row, column, strings.TrimPrefix(at.Error(), "toml: "))
-}
-
-// unknownKeys matches the decoder's text about keys for which the target has no field.
-var unknownKeys = regexp.MustCompile(`^'([^']*)' has invalid keys: (.+)$`)
-
-// wrongType matches the decoder's text about a value that does not parse.
-var wrongType = regexp.MustCompile(`^'([^']+)' (?:cannot parse value as ')?(bool|u?int\d*|float\d*|time)[':]`)
-
-// allowedValues describes, for each type, the values that a key of that type can have.
-var allowedValues = map[string]string{
-	"bool": "true or false", "time": "a duration, as 500ms or 2m", "int": "a whole number", "int64": "a whole number",
-	"uint32": "a whole number from 0 to 4294967295", "uint64": "a whole number from 0 on", "float64": "a number",
+	return fmt.Errorf("%s, line %d, column %d: %s", name, row, column, strings.TrimPrefix(at.Error(), "toml: "))
 }

@@ -44,7 +44,7 @@ func TestLoad(t *testing.T) {
 	t.Setenv("CMT_CONSENSUS_TIMEOUT_PROPOSE", "3s")
 	_, a, err = home.Load(dir)
 	require.NoError(t, err)
-	require.Equal(t, 2*time.Second, a.Proposal.Wait)
+	require.Equal(t, 2*time.Second, a.Proposal.Wait.Duration)
 
 	t.Setenv("SPDL_WORKER_PARTS", "0")
 	_, _, err = home.Load(dir)
@@ -87,7 +87,7 @@ func TestVariableWithoutKey(t *testing.T) {
 	t.Setenv("SPDL_WORKER_TRAINER_TIMEOUT", "7s")
 	_, a, err = home.Load(dir)
 	require.NoError(t, err)
-	require.Equal(t, 7*time.Second, a.Worker.TrainerTimeout)
+	require.Equal(t, 7*time.Second, a.Worker.TrainerTimeout.Duration)
 }
 
 // TestStray: variables that belong to no key and no flag are named, with the nearest names.
@@ -118,13 +118,13 @@ func TestLoadWrongType(t *testing.T) {
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
 	require.NoError(t, err)
 	for name, want := range map[string]string{
-		"SPDL_WORKER_ENABLED": `app.toml: worker.enabled (by SPDL_WORKER_ENABLED) is "maybe", want true or false`,
-		"SPDL_PROPOSAL_WAIT": `app.toml: proposal.wait (by SPDL_PROPOSAL_WAIT) is "maybe", want a duration,` +
-			` as 500ms or 2m`,
-		"SPDL_SNAPSHOT_INTERVAL": `app.toml: snapshot.interval (by SPDL_SNAPSHOT_INTERVAL) is "maybe", want a ` +
-			`whole number from 0 on`,
-		"CMT_P2P_MAX_NUM_INBOUND_PEERS": `config.toml: p2p.max_num_inbound_peers (by CMT_P2P_MAX_NUM_INBOUND_PEERS) ` +
-			`is "maybe", want a whole number`,
+		"SPDL_WORKER_ENABLED": `app.toml: worker.enabled is "maybe", want true or false (by SPDL_WORKER_ENABLED)`,
+		"SPDL_PROPOSAL_WAIT": `app.toml: proposal.wait is "maybe", want a duration, as 500ms or 2m ` +
+			`(by SPDL_PROPOSAL_WAIT)`,
+		"SPDL_SNAPSHOT_INTERVAL": `app.toml: snapshot.interval is "maybe", want a whole number from 0 on ` +
+			`(by SPDL_SNAPSHOT_INTERVAL)`,
+		"CMT_P2P_MAX_NUM_INBOUND_PEERS": `config.toml: p2p.max_num_inbound_peers is "maybe", want a whole ` +
+			`number (by CMT_P2P_MAX_NUM_INBOUND_PEERS)`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "maybe")
@@ -135,10 +135,22 @@ func TestLoadWrongType(t *testing.T) {
 	path := filepath.Join(dir, "config/app.toml")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), "\nenabled = true", "\nenabled = \"maybe\"",
-		1)), 0o600))
-	_, _, err = home.Load(dir)
-	require.ErrorContains(t, err, `app.toml: worker.enabled is "maybe", want true or false`)
+	for _, c := range []struct{ was, is, says string }{
+		{"enabled = true", `enabled = "maybe"`, "column 11: cannot decode TOML string into struct field"},
+		{`wait = "1s"`, `wait = "soon"`, `column 8: "soon", want a duration, as 500ms or 2m`},
+		{`wait = "1s"`, "wait = 3", `column 8: "3", want a duration, as 500ms or 2m`},
+	} {
+		text := strings.Replace(string(data), "\n"+c.was, "\n"+c.is, 1)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, _, err = home.Load(dir)
+		require.ErrorIs(t, err, home.ErrConfig)
+		require.ErrorContains(t, err, fmt.Sprintf("app.toml, line %d, %s", lineOf(text, c.is), c.says))
+	}
+}
+
+// lineOf returns the number of the line of a text that begins with the given word.
+func lineOf(text, word string) int {
+	return strings.Count(text[:strings.Index(text, "\n"+word)+1], "\n") + 1
 }
 
 // TestLoadUnknownKey: a misspelt key of app.toml is rejected by name. Unknown keys of config.toml
@@ -157,7 +169,7 @@ func TestLoadUnknownKey(t *testing.T) {
 	add("config.toml", "retired = true\n")
 	_, _, err = home.Load(dir)
 	require.NoError(t, err)
-	require.ErrorContains(t, home.CheckKeys(dir), "config.toml: unknown key retired, line 1")
+	require.ErrorContains(t, home.CheckKeys(dir), "config.toml: unknown key retired")
 	add("app.toml", "[metrics]\nintervall = 3\n")
 	_, _, err = home.Load(dir)
 	require.ErrorContains(t, err, "metrics")
@@ -170,8 +182,8 @@ func TestLoadUnknownKey(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte(misspelt), 0o600))
 	_, _, err = home.Load(dir)
 	require.EqualError(t, err, filepath.Join(dir, "config/app.toml")+
-		": unknown key alhpa (did you mean alpha?) in [worker], "+
-		fmt.Sprintf("line %d", 1+strings.Count(misspelt[:strings.Index(misspelt, "\nalhpa")+1], "\n")))
+		fmt.Sprintf(", line %d, column 1: unknown key worker.alhpa "+
+			"(did you mean worker.alpha?)", lineOf(misspelt, "alhpa")))
 
 	add("app.toml", "[worker\n")
 	_, _, err = home.Load(dir)

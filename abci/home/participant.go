@@ -21,10 +21,6 @@ import (
 	"github.com/spdl/spdl/app/worker/signer"
 )
 
-// defaultCertificates is the folder, within a home, of the certificates for the connection to a
-// signer.
-const defaultCertificates = "config/signer"
-
 // askSigner is the max time that OpenParticipant waits for the signer's public keys.
 const askSigner = 3 * time.Second
 

@@ -2,10 +2,11 @@ package home
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,9 +15,12 @@ import (
 	"strings"
 	"time"
 
+	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
+	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/libs/tempfile"
-	"github.com/pelletier/go-toml/v2/unstable"
+	"github.com/pelletier/go-toml/v2"
 
 	"github.com/spdl/spdl/abci/admission"
 	"github.com/spdl/spdl/internal/spelling"
@@ -105,19 +109,24 @@ func Stray(environ, flags, own []string) (warnings []string) {
 
 func appendSettings(all []Setting, file, section string, value reflect.Value) []Setting {
 	for i := range value.NumField() {
-		name, options, _ := strings.Cut(value.Type().Field(i).Tag.Get("mapstructure"), ",")
+		field := value.Type().Field(i)
+		name, options, _ := strings.Cut(cmp.Or(field.Tag.Get("toml"), field.Tag.Get("mapstructure")), ",")
 		v := reflect.Indirect(value.Field(i))
+		key := strings.Trim(section+"."+name, ".")
 		switch {
-		case name == "" && options != "squash", name == "home", name == "root_dir":
+		case name == "" && options != "squash", name == "-", name == "home", name == "root_dir", !v.IsValid():
+			continue
+		case v.Type() == reflect.TypeFor[Duration]():
+			v = v.Field(0)
 		case v.Kind() == reflect.Struct:
-			all = appendSettings(all, file, strings.Trim(section+"."+name, "."), v)
-		default:
-			value := v.Interface()
-			if d, ok := value.(time.Duration); ok {
-				value = d.String()
-			}
-			all = append(all, Setting{Key: strings.Trim(section+"."+name, "."), File: file, Value: value, kind: v.Type()})
+			all = appendSettings(all, file, key, v)
+			continue
 		}
+		s := Setting{Key: key, File: file, Value: v.Interface(), kind: v.Type()}
+		if d, ok := s.Value.(time.Duration); ok {
+			s.Value = d.String()
+		}
+		all = append(all, s)
 	}
 	return all
 }
@@ -137,91 +146,109 @@ func Find(all []Setting, key string) (Setting, error) {
 	return all[i], nil
 }
 
-// Set changes the value of the given key in config.toml or app.toml of the home in dir. The rest of
-// the file stays as it is, including comments and order. If Load would reject the new value, Set
-// writes nothing and returns an error that matches ErrConfig. It ignores the environment, because
-// the files must be valid without it.
-func Set(dir, key, text string) (Setting, error) {
-	s, err := Find(Settings(DefaultConfig(), DefaultAppConfig()), key)
-	if err != nil {
-		return s, err
-	}
-	literal, err := s.literal(text)
-	if err != nil {
-		return s, err
-	}
-	path := filepath.Join(dir, "config", s.File)
-	before, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		err = fmt.Errorf("%w (spdl init makes a home)", err)
-	}
-	if err != nil {
-		return s, err
-	}
-	after, err := replaceValue(before, key, literal)
-	if err != nil {
-		return s, fmt.Errorf("%s: %w", path, err)
-	}
-	c, a, err := loadWith(dir, s.File, after)
-	if err != nil {
-		return s, err
-	}
-	if err := checkAddress(key, text); err != nil {
-		return s, configError{fmt.Errorf("%s: %w", s.File, err)}
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return s, err
-	}
-	if err := tempfile.WriteFileAtomic(path, after, info.Mode().Perm()); err != nil {
-		return s, err
-	}
-	return Find(Settings(c, a), key)
-}
-
-// checkAddress rejects an address, or a list of nodes, with which CometBFT would not start.
-func checkAddress(key, text string) error {
-	switch key {
-	case "p2p.persistent_peers", "p2p.seeds":
-		return admission.CheckAddresses(key, text)
-	case "p2p.laddr", "p2p.external_address":
-	case "rpc.laddr", "rpc.grpc_laddr", "rpc.pprof_laddr", "priv_validator_laddr",
-		"instrumentation.prometheus_listen_addr":
-		if strings.HasPrefix(text, "unix://") {
-			return nil
+// Set changes the values of keys in config.toml and app.toml of the home in dir; pairs has each key and its value in
+// turn. The rest of the files stays as it is, including comments and order. If a node with the new values would not
+// start, Set writes nothing and returns an error that matches ErrConfig. It ignores the environment, because the files
+// must be valid without it.
+func Set(dir string, pairs ...string) (set []Setting, err error) {
+	files, known := map[string][]byte{}, Settings(DefaultConfig(), DefaultAppConfig())
+	for i := 0; i+1 < len(pairs); i += 2 {
+		s, err := Find(known, pairs[i])
+		if err != nil {
+			return nil, err
 		}
-	default:
-		return nil
-	}
-	if text != "" && !isListenable(text) {
-		return fmt.Errorf("%s is %q, want an address with a port from 0 to 65535, as tcp://127.0.0.1:26656", key, text)
-	}
-	return nil
-}
-
-// loadWith returns the configuration that a home would have if one of its files had the given
-// content.
-func loadWith(dir, file string, content []byte) (*config.Config, AppConfig, error) {
-	scratch, err := os.MkdirTemp("", "spdl-config-*")
-	if err != nil {
-		return nil, AppConfig{}, err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }()
-	if err := os.Mkdir(filepath.Join(scratch, "config"), 0o700); err != nil {
-		return nil, AppConfig{}, err
-	}
-	for _, name := range []string{"config.toml", "app.toml"} {
-		data := content
-		if name != file {
-			if data, err = os.ReadFile(filepath.Join(dir, "config", name)); err != nil {
-				return nil, AppConfig{}, err
+		literal, err := s.literal(pairs[i+1])
+		if err != nil {
+			return nil, configError{fmt.Errorf("%s: %w", s.File, err)}
+		}
+		if files[s.File] == nil {
+			if files[s.File], err = readFile(dir, s.File); err != nil {
+				return nil, err
 			}
 		}
-		if err := os.WriteFile(filepath.Join(scratch, "config", name), data, 0o600); err != nil {
-			return nil, AppConfig{}, err
+		if files[s.File], err = replaceValue(files[s.File], s.Key, literal); err != nil {
+			return nil, configError{fmt.Errorf("%s: %w", filepath.Join(dir, "config", s.File), err)}
 		}
 	}
-	return load(scratch, false)
+	c, a, err := load(dir, func(dir, name string) ([]byte, error) {
+		if doc := files[name]; doc != nil {
+			return doc, nil
+		}
+		return readFile(dir, name)
+	}, false)
+	if err == nil {
+		err = checkStart(c, a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for name, doc := range files {
+		path := filepath.Join(dir, "config", name)
+		info, err := os.Stat(path)
+		if err == nil {
+			err = tempfile.WriteFileAtomic(path, doc, info.Mode().Perm())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		s, err := Find(Settings(c, a), pairs[i])
+		if err != nil {
+			return nil, err
+		}
+		set = append(set, s)
+	}
+	return set, nil
+}
+
+// checkStart rejects what a node finds at its start, or never, beyond Load: a log level, a database, data that are not
+// there, and a port for the validator's signer that is open to every network.
+func checkStart(c *config.Config, a AppConfig) error {
+	if _, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewNopLogger(), "error"); err != nil {
+		return configError{fmt.Errorf("config.toml: log_level is %q: %w", c.LogLevel, err)}
+	}
+	if host, _, err := net.SplitHostPort(strings.TrimPrefix(c.PrivValidatorListenAddr, "tcp://")); err == nil {
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			return configError{fmt.Errorf("config.toml: priv_validator_laddr is %q, want the address of one interface: the first client that connects "+
+				"signs for the validator", c.PrivValidatorListenAddr)}
+		}
+	}
+	scratch, err := os.MkdirTemp("", "spdl-db-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	db, err := dbm.NewDB("check", dbm.BackendType(c.DBBackend), scratch)
+	if err != nil {
+		return configError{fmt.Errorf("config.toml: db_backend is %q: %w", c.DBBackend, err)}
+	}
+	if isEmbedded(a.Worker.Data) {
+		return db.Close()
+	}
+	if _, err := os.Stat(InHome(c, a.Worker.Data)); err != nil {
+		return errors.Join(configError{fmt.Errorf("app.toml: worker.data is %q, want a file or folder: %w", a.Worker.Data,
+			err)}, db.Close())
+	}
+	return db.Close()
+}
+
+// checkComet rejects addresses and hashes with which CometBFT would not start, or would start without what they name.
+func checkComet(c *config.Config) error {
+	for key, text := range map[string]string{"p2p.laddr": c.P2P.ListenAddress, "p2p.external_address": c.P2P.ExternalAddress,
+		"rpc.laddr": c.RPC.ListenAddress, "rpc.grpc_laddr": c.RPC.GRPCListenAddress,
+		"rpc.pprof_laddr": c.RPC.PprofListenAddress, "priv_validator_laddr": c.PrivValidatorListenAddr,
+		"instrumentation.prometheus_listen_addr": c.Instrumentation.PrometheusListenAddr} {
+		isSocket := strings.HasPrefix(text, "unix://") && !strings.HasPrefix(key, "p2p.")
+		if text != "" && !isSocket && !isListenable(text) {
+			return fmt.Errorf("%s is %q, want an address with a port from 0 to 65535, as tcp://127.0.0.1:26656", key, text)
+		}
+	}
+	if hash := c.StateSync.TrustHash; hash != "" && !isHash(hash) {
+		return fmt.Errorf("statesync.trust_hash is %q, want 64 hex digits", hash)
+	}
+	return cmp.Or(admission.CheckAddresses("p2p.persistent_peers", c.P2P.PersistentPeers),
+		admission.CheckAddresses("p2p.seeds", c.P2P.Seeds))
 }
 
 // listOf parses a list: a JSON array, or texts separated by commas.
@@ -240,24 +267,23 @@ func listOf(text string) (list []string, err error) {
 // literal parses text as a value of the setting, and returns the value in TOML. The text of a list
 // is a JSON array, or texts separated by commas.
 func (s Setting) literal(text string) (string, error) {
-	wrong := func(want string) error {
-		return configError{fmt.Errorf("%s is %q, want %s", s.Key, text, want)}
-	}
+	wrong := func(want string) error { return fmt.Errorf("%s is %q, want %s", s.Key, text, want) }
 	switch kind := s.kind.Kind(); {
 	case s.kind == reflect.TypeFor[time.Duration]():
 		if _, err := time.ParseDuration(text); err != nil {
-			return "", wrong(allowedValues["time"])
+			return "", wrong(aDuration)
 		}
 		return quote(text)
 	case kind == reflect.String:
 		return quote(text)
 	case kind == reflect.Bool:
-		if text != "true" && text != "false" {
-			return "", wrong(allowedValues["bool"])
+		is, err := strconv.ParseBool(text)
+		if err != nil {
+			return "", wrong("true or false")
 		}
-		return text, nil
+		return strconv.FormatBool(is), nil
 	case kind == reflect.Slice && s.kind.Elem().Kind() != reflect.String:
-		return "", configError{fmt.Errorf("%s is a list of tables: change it in %s", s.Key, s.File)}
+		return "", fmt.Errorf("%s is a list of tables: change it in %s", s.Key, s.File)
 	case kind == reflect.Slice:
 		list, err := listOf(text)
 		if err != nil {
@@ -266,16 +292,23 @@ func (s Setting) literal(text string) (string, error) {
 		return quote(list)
 	case kind == reflect.Float64:
 		if _, err := strconv.ParseFloat(text, 64); err != nil {
-			return "", wrong(allowedValues["float64"])
+			return "", wrong("a number")
+		}
+		return text, nil
+	case kind >= reflect.Uint && kind <= reflect.Uint64:
+		if _, err := strconv.ParseUint(text, 10, 64); err != nil {
+			return "", wrong("a whole number from 0 on")
 		}
 		return text, nil
 	}
-	n, ok := new(big.Int).SetString(text, 10)
-	if !ok {
-		return "", wrong(allowedValues["int"])
+	if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+		return "", wrong("a whole number")
 	}
-	return n.String(), nil
+	return text, nil
 }
+
+// aDuration describes the values of a key that is a time.
+const aDuration = "a duration, as 500ms or 2m"
 
 // quote returns a text, or a list of texts, in JSON, which is also valid TOML.
 func quote(v any) (string, error) {
@@ -286,88 +319,53 @@ func quote(v any) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// replaceValue returns a copy of the TOML document doc in which the given key has the value
-// literal. If doc does not have the key, replaceValue adds the key at the end of the key's section.
+// replaceValue returns a copy of the TOML document doc in which the given key has the value literal. It works line by
+// line, and rejects a value of several lines. If doc does not have the key, it is added at the end of its section.
 func replaceValue(doc []byte, key, literal string) ([]byte, error) {
-	section, name := "", key
-	if dot := strings.LastIndex(key, "."); dot >= 0 {
-		section, name = key[:dot], key[dot+1:]
-	}
-	var p unstable.Parser
-	p.Reset(doc)
-	// current is the section of the expression that the parser has read last. end is the offset of the
-	// end of the key's section, -1 if the parser has not found that section.
-	current, end := "", -1
+	at := strings.LastIndex(key, ".")
+	section, name := key[:max(at, 0)], key[at+1:]
+	lines := strings.SplitAfter(string(doc), "\n")
+	current, end := "", -1 // the section of the line; the line behind the last one of the key's section
 	if section == "" {
 		end = 0
 	}
-	for p.NextExpression() {
-		e := p.Expression()
-		path, after := keyOf(e)
-		switch {
-		case e.Kind == unstable.Table:
-			current = path
-			if current == section {
-				end = lineEnd(doc, after)
-			}
-		case e.Kind == unstable.KeyValue && strings.Trim(current+"."+path, ".") == key:
-			from, to := valueSpan(&p, doc, e.Value(), after)
-			return slices.Concat(doc[:from], []byte(literal), doc[to:]), nil
-		case e.Kind == unstable.KeyValue && current == section:
-			_, to := valueSpan(&p, doc, e.Value(), after)
-			end = lineEnd(doc, to)
+	for i, line := range lines {
+		text := strings.TrimSpace(line)
+		if strings.HasPrefix(text, "[") {
+			header, _, _ := strings.Cut(text, "#")
+			current = strings.Trim(header, "[] \t")
 		}
-	}
-	if err := p.Error(); err != nil {
-		return nil, err
+		before, after, _ := strings.Cut(line, "=")
+		switch {
+		case current != section || text == "" || text[0] == '#':
+		case strings.TrimSpace(before) == name:
+			rest, ok := behindValue(after)
+			if !ok {
+				return nil, fmt.Errorf("%s has a value of several lines: change it there", key)
+			}
+			lines[i] = before + "= " + literal + rest
+			return []byte(strings.Join(lines, "")), nil
+		default:
+			end = i + 1
+		}
 	}
 	line := name + " = " + literal + "\n"
 	if end < 0 {
-		end, line = len(doc), "\n["+section+"]\n"+line
+		end, line = len(lines), "\n["+section+"]\n"+line
 	}
-	return slices.Concat(doc[:end], []byte(line), doc[end:]), nil
+	return []byte(strings.Join(slices.Insert(lines, end, line), "")), nil
 }
 
-// keyOf returns the dotted key of an expression, and the offset of the key's end.
-func keyOf(e *unstable.Node) (path string, end int) {
-	var parts []string
-	for keys := e.Key(); keys.Next(); {
-		parts = append(parts, string(keys.Node().Data))
-		end = int(keys.Node().Raw.Offset + keys.Node().Raw.Length)
-	}
-	return strings.Join(parts, "."), end
-}
-
-// valueSpan returns the offsets at which a value begins and ends in the document. keyEnd is the
-// offset of the end of the value's key.
-func valueSpan(p *unstable.Parser, doc []byte, v *unstable.Node, keyEnd int) (begin, end int) {
-	begin = keyEnd + bytes.IndexByte(doc[keyEnd:], '=') + 1
-	begin += len(doc[begin:]) - len(bytes.TrimLeft(doc[begin:], " \t"))
-	return begin, valueEnd(p, doc, v, begin)
-}
-
-// valueEnd returns the offset of the end of the value v. The argument offset is at or before the
-// beginning of v.
-func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, offset int) int {
-	if v.Kind == unstable.Array {
-		at := offset + bytes.IndexByte(doc[offset:], '[') + 1
-		for elements := v.Children(); elements.Next(); {
-			at = valueEnd(p, doc, elements.Node(), at)
+// behindValue returns what follows a TOML value in its line, as a comment, and whether the value ends there.
+func behindValue(text string) (rest string, ok bool) {
+	for i := range len(text) + 1 {
+		if i < len(text) && text[i] != '#' {
+			continue
 		}
-		return at + bytes.IndexByte(doc[at:], ']') + 1
+		var parsed map[string]any
+		if toml.Unmarshal([]byte("v = "+text[:i]), &parsed) == nil {
+			return text[len(strings.TrimRight(text[:i], " \t\r\n")):], true
+		}
 	}
-	raw := v.Raw
-	if raw.Length == 0 { // booleans and numbers have no Raw
-		raw = p.Range(v.Data)
-	}
-	return int(raw.Offset + raw.Length)
-}
-
-// lineEnd returns the offset of the end of the line that contains the given offset. The line's end
-// is after its newline.
-func lineEnd(doc []byte, offset int) int {
-	if n := bytes.IndexByte(doc[offset:], '\n'); n >= 0 {
-		return offset + n + 1
-	}
-	return len(doc)
+	return "", false
 }

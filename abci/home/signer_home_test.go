@@ -143,7 +143,7 @@ func TestMoveToSignerOverTCP(t *testing.T) {
 	m.Signer.Listen, m.Address = "tcp://0.0.0.0:26661", "tcp://10.0.0.6:26661"
 	require.NoError(t, move(t, dir, m))
 	read := func(at, name string) string {
-		data, err := os.ReadFile(filepath.Join(at, defaultCertificates, name))
+		data, err := os.ReadFile(filepath.Join(at, "config/signer", name))
 		require.NoError(t, err)
 		return string(data)
 	}

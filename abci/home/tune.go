@@ -32,8 +32,8 @@ func DefaultsFor(p params.Params, n, validators int) (*config.Config, AppConfig)
 func extendTimeouts(c *config.Config, a AppConfig, transfer time.Duration) (*config.Config, AppConfig) {
 	fitted, consensus := *c, *c.Consensus
 	fitted.Consensus = &consensus
-	a.Proposal.Wait += transfer
-	a.Proposal.StragglerWait += transfer / 2
+	a.Proposal.Wait.Duration += transfer
+	a.Proposal.StragglerWait.Duration += transfer / 2
 	consensus.TimeoutPropose += 3 * transfer // leaves time for the proposer's wait, the rule and the block's transfer
 	consensus.TimeoutPrevote += transfer / 2 // votes are spread over the time in which the block reaches the nodes
 	return &fitted, a

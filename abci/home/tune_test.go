@@ -38,9 +38,9 @@ func TestWaitsGrowWithRounds(t *testing.T) {
 	c, a := DefaultConfig(), DefaultAppConfig()
 	fitted, b := Tune(c, a, of(1258, 4, 4))
 	require.Equal(t, DefaultConfig().Consensus, c.Consensus)
-	require.Greater(t, b.Proposal.Wait, a.Proposal.Wait)
-	require.Greater(t, b.Proposal.StragglerWait, a.Proposal.StragglerWait)
-	require.Less(t, b.Proposal.Wait, fitted.Consensus.TimeoutPropose)
+	require.Greater(t, b.Proposal.Wait.Duration, a.Proposal.Wait.Duration)
+	require.Greater(t, b.Proposal.StragglerWait.Duration, a.Proposal.StragglerWait.Duration)
+	require.Less(t, b.Proposal.Wait.Duration, fitted.Consensus.TimeoutPropose)
 	require.Greater(t, fitted.Consensus.TimeoutPrevote, c.Consensus.TimeoutPrevote)
 }
 
@@ -79,7 +79,7 @@ func TestSizesFollowGenesis(t *testing.T) {
 			require.LessOrEqual(t, p.TxBytes(n)*4/3, fitted.RPC.MaxBodyBytes)
 			require.LessOrEqual(t, 2*p.RoundBytes(n), fitted.Mempool.MaxTxsBytes)
 			require.LessOrEqual(t, 2*p.RoundBytes(n), a.Pool.MaxBytes, "a round and the next")
-			require.Less(t, a.Proposal.Wait, fitted.Consensus.TimeoutPropose)
+			require.Less(t, a.Proposal.Wait.Duration, fitted.Consensus.TimeoutPropose)
 			require.Less(t, float64(p.RoundBytes(n)*int64(n))/float64(fitted.P2P.SendRate),
 				fitted.Consensus.TimeoutPropose.Seconds())
 			require.Less(t, float64(p.RoundBytes(n))/float64(fitted.P2P.RecvRate), fitted.Consensus.TimeoutPropose.Seconds())

@@ -40,7 +40,7 @@ func workerOf(c *config.Config, a AppConfig, s *Keystore, p Participant,
 	w = worker.Config{
 		Keys: p.Keys, Reload: func() (worker.Keys, error) { return s.LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal),
 		Policy: policy, Consent: consentOf(c, a.Worker), Log: log,
-		StepDelay: a.Worker.StepDelay, LogLoss: a.Worker.LogLoss,
+		StepDelay: a.Worker.StepDelay.Duration, LogLoss: a.Worker.LogLoss,
 	}
 	if p.Signer != nil { // without this check the interface would hold a nil pointer
 		w.Signer = p.Signer
@@ -106,7 +106,7 @@ func (w *WorkerConfig) UseTrainer(line string) (err error) {
 // TrainerOf returns the configuration of a home's trainer.
 func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) trainer.Config {
 	return trainer.Config{
-		Argv: w.Trainer, Dir: InHome(c, w.TrainerDir), Timeout: w.TrainerTimeout, Log: log,
+		Argv: w.Trainer, Dir: InHome(c, w.TrainerDir), Timeout: w.TrainerTimeout.Duration, Log: log,
 		Share: trainer.Share{Data: w.Data, Part: w.Part, Parts: w.Parts, Partition: w.Partition, Alpha: w.Alpha,
 			Seed: w.PartitionSeed},
 		Sandbox: w.sandboxIn(c), Approved: w.Trainers,

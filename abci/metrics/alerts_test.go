@@ -28,22 +28,23 @@ func alerts(t *testing.T, file, pattern string) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestEveryAlertIsExplainedAndTested: docs/RUNBOOKS.md has a section for each alert of docs/alerts.yml and no other,
-// which says when it fires, where to look, what to do and when it is over, and which the alert names. promtool's tests
-// make each of them fire.
+// TestEveryAlertIsExplainedAndTested: docs/TROUBLESHOOTING.md has a section for each alert of docs/alerts.yml and no
+// other, which says when it fires, where to look, what to do and when it is over, and which the alert names.
+// promtool's tests make each of them fire.
 func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 	known := alerts(t, "../../docs/alerts.yml", `- alert: (\w+)`)
 	require.NotEmpty(t, known)
-	runbooks, err := os.ReadFile("../../docs/RUNBOOKS.md")
+	runbooks, err := os.ReadFile("../../docs/TROUBLESHOOTING.md")
 	require.NoError(t, err)
 	rules, err := os.ReadFile("../../docs/alerts.yml")
 	require.NoError(t, err)
-	require.Equal(t, known, alerts(t, "../../docs/RUNBOOKS.md", `(?m)^## (SPDL\w+)`))
-	for _, section := range strings.Split(string(runbooks), "\n## ")[1:] {
-		require.Regexp(t, `^SPDL\w+\n\n(?s:\*\*Fires\.\*\* .+\*\*Look\.\*\* .+\*\*Do\.\*\* .+\*\*Over\.\*\* .+)`, section)
+	require.Equal(t, known, alerts(t, "../../docs/TROUBLESHOOTING.md", `(?m)^### (SPDL\w+)`))
+	for _, section := range strings.Split(string(runbooks), "\n### SPDL")[1:] {
+		section = "SPDL" + section
+		require.Regexp(t, `^SPDL\w+\n\n(?s:- \*\*Fires\.\*\* .+- \*\*Look\.\*\* .+- \*\*Do\.\*\* .+- \*\*Over\.\*\* .+)`, section)
 		name, _, _ := strings.Cut(section, "\n")
 		require.Contains(t, rulesOf(string(rules))[name], "runbook_url: https://github.com/spdl/spdl/blob/main/docs/"+
-			"RUNBOOKS.md#"+strings.ToLower(name)+"\n")
+			"TROUBLESHOOTING.md#"+strings.ToLower(name)+"\n")
 	}
 	require.Equal(t, known, alerts(t, "testdata/alerts_test.yml", `- alertname: (\w+)\n`), "fires")
 	require.Equal(t, known, alerts(t, "testdata/alerts_test.yml", `\{alertname: (\w+), .*exp_alerts: \[\]`), "is silent")

@@ -22,8 +22,8 @@ const (
 	gapGrace = 10 * time.Second
 )
 
-// connections returns this node's view of its peers.
-func (n *Network) connections() query.Connections {
+// Connections returns this node's view of its peers.
+func (n *Network) Connections() query.Connections {
 	next, oldest := n.blockGap.Missing()
 	return query.Connections{ClosedBy: n.earlyCloses.closedBy(), MissingBlock: next, OldestBlock: oldest}
 }
@@ -31,7 +31,7 @@ func (n *Network) connections() query.Connections {
 // CheckGap returns an error if the node cannot catch up, because its peers have dropped the block
 // that it needs next.
 func (n *Network) CheckGap() error {
-	if gap, _ := n.connections().Gap(); gap != "" {
+	if gap, _ := n.Connections().Gap(); gap != "" {
 		return errors.New(gap)
 	}
 	return nil
@@ -48,7 +48,7 @@ func (n *Network) watchBlockGap(ctx context.Context, sw p2p.Switcher) {
 		case <-time.After(reviewInterval):
 		}
 		n.blockGap.Review()
-		if gap, remedy := n.connections().Gap(); gap != "" && time.Since(logged) >= gapInterval {
+		if gap, remedy := n.Connections().Gap(); gap != "" && time.Since(logged) >= gapInterval {
 			n.log.Error(gap, "remedy", remedy)
 			logged = time.Now()
 		}

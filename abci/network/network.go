@@ -20,6 +20,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/limit"
 	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/app"
 )
@@ -29,6 +30,7 @@ import (
 type Network struct {
 	*admission.Control // decides which nodes may connect
 	limit.Messages     // bounds the memory of a peer's messages; set by Configure
+	reactor.Admitted   // gossips admitted transactions; set by Options
 
 	gossip      string
 	genesis     app.Genesis
@@ -40,7 +42,8 @@ type Network struct {
 	blockGap    *limit.BlockGap
 
 	node         *cmtnode.Node
-	regossipDone sync.WaitGroup // waits for the goroutine that runs regossip
+	local        *rpclocal.Local // sends to the node's own mempool
+	regossipDone sync.WaitGroup  // waits for the goroutine that runs regossip
 }
 
 // New returns the network of a node. The settings s in app.toml and the members in the chain's
@@ -76,10 +79,8 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 	n.aggregates, n.clocks = reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, n.Trusts)
 	n.earlyCloses, n.blockGap = newEarlyCloses(), limit.NewBlockGap(a.State, n.Trusts)
 	n.txs = reactor.NewTxReactor(a, flood, n.Trusts, n.Messages, m, logger.With("module", "gossip"))
+	n.Admitted = n.txs
 	blocks := reactor.NewBlockReactor(a, flood, n.Trusts, n.txs.Expects, n.Messages, m)
-	a.SetClocks(n.clocks.Offsets)
-	a.SetConnections(n.connections)
-	a.SetAdmitted(n.txs.OnAdmitted)
 	return []cmtnode.Option{
 		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": n.aggregates, "CLOCK": n.clocks,
 			"EARLY_CLOSES": n.earlyCloses}),
@@ -88,33 +89,38 @@ func (n *Network) Options(a *abci.Application, c *config.Config, m *metrics.Metr
 	}
 }
 
-// Attach connects the application to the node that was built with the result of Options.
-func (n *Network) Attach(node *cmtnode.Node, a *abci.Application) {
+// Attach connects the network to the node that was built with the result of Options.
+func (n *Network) Attach(node *cmtnode.Node) {
 	n.node, n.aggregates.Pool = node, node.Mempool()
 	// n.Filter replaces CometBFT's own filter, which tells the application only the peer's id.
 	if sw, ok := node.Switch().(*p2p.Switch); ok {
 		p2p.SwitchPeerFilters(n.Filter(n.log))(sw)
 	}
-	a.SetExpress(n.aggregates.Send)
-	a.SetReport(func(raw []byte) {
-		// raw is evidence of an equivocation. CheckTx rejects it if evidence of the same
-		// equivocation is already pending.
-		go func() { _ = node.Mempool().CheckTx(raw, nil, mempool.TxInfo{}) }()
-	})
-	local := rpclocal.New(node)
-	a.SetBroadcast(func(ctx context.Context, raw []byte) error {
-		if err := n.Synced(ctx); err != nil {
-			return err
-		}
-		answer, err := local.BroadcastTxSync(ctx, raw)
-		switch {
-		case errors.Is(err, mempool.ErrTxInCache): // the mempool already has the transaction
-			return nil
-		case err != nil:
-			return err
-		}
-		return abci.Verdict(answer.Code, answer.Log)
-	})
+	n.local = rpclocal.New(node)
+}
+
+// PeerClocks and SendAggregate are those of abci.Host.
+func (n *Network) PeerClocks() []query.PeerClock { return n.clocks.Offsets() }
+func (n *Network) SendAggregate(raw []byte)      { n.aggregates.Send(raw) }
+
+// Report implements abci.Host. CheckTx rejects the evidence if evidence of the same equivocation is already pending.
+func (n *Network) Report(raw []byte) {
+	go func() { _ = n.node.Mempool().CheckTx(raw, nil, mempool.TxInfo{}) }()
+}
+
+// Broadcast implements abci.Host. It waits until the node has synced.
+func (n *Network) Broadcast(ctx context.Context, raw []byte) error {
+	if err := n.Synced(ctx); err != nil {
+		return err
+	}
+	answer, err := n.local.BroadcastTxSync(ctx, raw)
+	switch {
+	case errors.Is(err, mempool.ErrTxInCache): // the mempool already has the transaction
+		return nil
+	case err != nil:
+		return err
+	}
+	return abci.Verdict(answer.Code, answer.Log)
 }
 
 // Watch starts the goroutines that update limits, admission and connections when the chain changes,

@@ -8,6 +8,8 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/p2p"
 
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/network"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
@@ -44,11 +46,25 @@ func (t *proposeTimeout) adapt(isSilent bool) {
 	t.consensus.TimeoutPropose, t.consensus.TimeoutProposeDelta = t.baseTimeout-short, t.delta+short
 }
 
-// isDecided reports whether the given height is decided, judged by the heights that the connected
-// nodes of members report.
-func (r *Running) isDecided(height int64) bool {
-	s := r.Application.State()
-	return s != nil && decidedHeight(s.Participants, r.peerHeights()) >= height
+// host is a node as its application sees it (abci.Host).
+type host struct {
+	*network.Network
+	home.Declaration
+	running *Running
+	timeout *proposeTimeout
+}
+
+// IsDecided implements abci.Host. It judges by the heights that the connected nodes of members report.
+func (h *host) IsDecided(height int64) bool {
+	s := h.running.Application.State()
+	return s != nil && decidedHeight(s.Participants, h.running.peerHeights()) >= height
+}
+
+// OnFinalized implements abci.Host.
+func (h *host) OnFinalized(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
+	h.timeout.onFinalized(b, out)
+	h.running.votes.onFinalized(b, out)
+	h.running.paused.OnFinalized(b)
 }
 
 // blocksBehind returns the number of decided blocks that this node has not committed. Which blocks

@@ -270,6 +270,11 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	}
 	r.network = network.New(c, a.P2P, g, func() *app.State { return stateOf(r.Application) }, logger)
 	options := r.options(c, a, doc, own, logger, h)
+	host := &host{Network: r.network, running: r, timeout: newProposeTimeout(c.Consensus), Declaration: home.DeclarationOf(c,
+		a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
+			SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load,
+			SignsNothing: func() bool { return r.paused.IsPaused() }})}
+	options.Host = host
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
@@ -278,10 +283,6 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 			return err
 		}
 	}
-	declare := home.Declaration(c, a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
-		SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load,
-		SignsNothing: func() bool { return r.paused.IsPaused() }})
-	r.Application.SetDeclaration(declare)
 	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
 		block = p.Block.MaxBytes
@@ -302,7 +303,7 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	if err := r.connect(c, a, validator, h.Keys, options.Metrics, logger); err != nil {
 		return err
 	}
-	r.registerGauges(c, a, options.Metrics, func(s *app.State) bool { return declare(s).Consent == home.ConsentAwaited })
+	r.registerGauges(c, a, options.Metrics, func(s *app.State) bool { return host.Declare(s).Consent == home.ConsentAwaited })
 	return nil
 }
 
@@ -310,11 +311,10 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.GenesisDoc, own home.Participant,
 	logger log.Logger, h Hooks) abci.Options {
 	options := abci.Options{
-		ChainID: doc.ChainID, Program: version.Version, Admits: r.network.Admit, Opens: r.network.AdmitAddress,
+		ChainID: doc.ChainID, Program: version.Version,
 		DB: r.db, Logger: logger.With("module", "app"),
-		ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		IsDecided: r.isDecided, PoolBytes: a.Pool.MaxBytes,
-		SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain, GossipRefused: h.GossipRefused,
+		ProposalWait: a.Proposal.Wait.Duration, StragglerWait: a.Proposal.StragglerWait.Duration,
+		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain, GossipRefused: h.GossipRefused,
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT serves Prometheus's default registry
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
@@ -328,12 +328,6 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	}
 	options.OwnKey = own.Signing
 	r.votes = &validatorVotes{participant: own.Signing, metrics: options.Metrics, logger: options.Logger}
-	timeout := newProposeTimeout(c.Consensus)
-	options.OnFinalized = func(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
-		timeout.onFinalized(b, out)
-		r.votes.onFinalized(b, out)
-		r.paused.OnFinalized(b)
-	}
 	if p := doc.ConsensusParams; p != nil {
 		options.GenesisVersion = p.Version.App
 	}
@@ -356,7 +350,7 @@ func (r *Running) connect(c *config.Config, a home.AppConfig, validator types.Pr
 	if err := r.watchUpgrade(r.log); err != nil {
 		return err
 	}
-	r.network.Attach(r.Node, r.Application)
+	r.network.Attach(r.Node)
 	return nil
 }
 

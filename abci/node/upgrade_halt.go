@@ -97,6 +97,7 @@ func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error 
 // upgradeHalt is the state of a node's halt for an upgrade. The node halts before the first height
 // that another version must execute.
 type upgradeHalt struct {
+	isArmed   bool            // whether CometBFT has replayed its blocks; set before the node starts
 	lastState chan *app.State // receives the state after the last height of this version
 	// blocked is closed when CometBFT has delivered a block of the other version and is blocked in
 	// FinalizeBlock.
@@ -118,14 +119,7 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 			return versionError(s, err)
 		}
 	}
-	r.Application.SetEnd(func(s *app.State) {
-		r.cancel() // the worker must stop before it sees the state
-		r.upgradeHalt.lastState <- s
-	})
-	r.Application.SetHold(func() {
-		close(r.upgradeHalt.blocked)
-		select {}
-	})
+	r.upgradeHalt.isArmed = true
 	go func() {
 		select {
 		case s := <-r.upgradeHalt.lastState:
@@ -137,6 +131,22 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 		}
 	}()
 	return nil
+}
+
+// OnEnd implements abci.Host.
+func (h *host) OnEnd(s *app.State) {
+	if halt := h.running.upgradeHalt; halt.isArmed {
+		h.running.cancel() // the worker must stop before it sees the state
+		halt.lastState <- s
+	}
+}
+
+// OnHold implements abci.Host. After the replay it never returns.
+func (h *host) OnHold() {
+	if halt := h.running.upgradeHalt; halt.isArmed {
+		close(halt.blocked)
+		select {}
+	}
 }
 
 // waitForPeers waits until all connected peers have reached the given height. If this node stopped

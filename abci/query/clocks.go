@@ -9,8 +9,5 @@ type PeerClock struct {
 }
 
 func (q *Queries) queryClocks(*app.State, string) (any, error) {
-	if q.Clocks == nil {
-		return []PeerClock{}, nil
-	}
-	return nonNil(q.Clocks()), nil
+	return nonNil(q.Host.PeerClocks()), nil
 }

@@ -22,10 +22,7 @@ type Connections struct {
 }
 
 func (q *Queries) queryConnections(*app.State, string) (any, error) {
-	c := Connections{}
-	if q.Connections != nil {
-		c = q.Connections()
-	}
+	c := q.Host.Connections()
 	c.ClosedBy = nonNil(c.ClosedBy)
 	return c, nil
 }

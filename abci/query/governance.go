@@ -225,3 +225,19 @@ func (q *Queries) queryUpgrade(s *app.State, _ string) (any, error) {
 	}
 	return u, nil
 }
+
+// Body returns the decoded content of a proposal. It fails if the proposal's id is not the hash of
+// the kind and the content.
+func (p Proposal) Body() (tx.Body, error) {
+	kinds := tx.Kinds()
+	i := slices.IndexFunc(kinds, func(k tx.Kind) bool { return k.String() == p.Kind })
+	if i < 0 {
+		return nil, fmt.Errorf("proposal %q of kind %q: %w", p.ID, p.Kind, tx.ErrUnknownKind)
+	}
+	kind := kinds[i]
+	if got := tx.IDOf(kind, p.Content); hex.EncodeToString(got[:]) != p.ID {
+		return nil, fmt.Errorf("proposal %q: the node's answer holds %d bytes of content with the id %x", p.ID,
+			len(p.Content), got)
+	}
+	return tx.DecodeBody(kind, p.Content)
+}

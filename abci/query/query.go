@@ -140,7 +140,6 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"election":     (*Queries).queryElection,
 	"reputation":   queryReputation,
 	"membership":   queryMembership,
-	"offences":     func(_ *Queries, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
 	"evidence":     func(_ *Queries, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
 	"epochs":       queryEpochs,
 	"privacy":      queryPrivacy,
@@ -168,17 +167,28 @@ type Queries struct {
 	Timings    *Timings
 	Rejections *Rejections
 	Attempts   *Attempts
-	Clocks     func() []PeerClock // nil if the node does not measure clocks
-	// Connections returns the node's view of its peers; nil if the node has none.
-	Connections func() Connections
-	// Declaration returns the node's declaration about its home; nil if the node declares nothing.
-	Declaration func(*app.State) Home
+	Host       Host
 
 	answers    *memo.Bounded[answerKey, []byte]
 	ranges     *memo.Bounded[string, *cachedRange]
 	maxEpsilon *memo.Bounded[*app.State, *float64]
 	history    *proof.History // for the proofs of closed rounds
 }
+
+// Host is the node that answers, as far as queries are about the node itself.
+type Host interface {
+	Declare(*app.State) Home  // the node's declaration about its own home
+	PeerClocks() []PeerClock  // the clocks of the peers
+	Connections() Connections // the node's view of its peers
+}
+
+// NoHost is a Host that declares nothing and has no peers.
+type NoHost struct{}
+
+// The methods of Host.
+func (NoHost) Declare(*app.State) Home  { return Home{} }
+func (NoHost) PeerClocks() []PeerClock  { return nil }
+func (NoHost) Connections() Connections { return Connections{} }
 
 // answerKey is the key of a cached answer: a state, and a path in sharedPaths.
 type answerKey struct {
@@ -266,10 +276,7 @@ func (q *Queries) queryStatus(s *app.State, _ string) (any, error) {
 
 // declaration returns the node's declaration about its home, or nil.
 func (q *Queries) declaration(s *app.State) *Home {
-	if q.Declaration == nil {
-		return nil
-	}
-	h := q.Declaration(s)
+	h := q.Host.Declare(s)
 	if h == (Home{}) {
 		return nil
 	}

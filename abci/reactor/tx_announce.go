@@ -94,6 +94,9 @@ func (g *TxReactor) sendRequests(asks []wantTx) {
 	}
 }
 
+// Admitted gossips the transactions that the application has admitted.
+type Admitted interface{ OnAdmitted(*tx.Tx) }
+
 // OnAdmitted queues t for every peer, before the mempool takes t. If a client submitted t to this
 // node, the node sends t; if a peer relayed t, the node only announces the hash. Aggregates are
 // only announced, because AggregateReactor sends them. If t is admitted again while its round is

@@ -11,8 +11,8 @@ import (
 // Heights heights. 0 is no bound; if both are set, the bound that keeps more blocks applies. The
 // zero value keeps all blocks.
 type Retain struct {
-	Rounds  uint64 `mapstructure:"rounds"`
-	Heights uint64 `mapstructure:"heights"`
+	Rounds  uint64 `toml:"rounds"`
+	Heights uint64 `toml:"heights"`
 }
 
 // Drops reports whether old blocks are dropped.

@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Eval is a model's result on a labelled set.
 type Eval struct {
@@ -13,6 +16,22 @@ type Eval struct {
 	// a square matrix, row-major: a row for each label, a column for each guess. It leaves out the
 	// examples that NonFinite counts. It is nil if no counts are known.
 	Guesses []int
+}
+
+// Counts returns the numbers of examples by label and by guess, both empty if no counts are known.
+func (e Eval) Counts() (labels, guesses []int) {
+	n := int(math.Sqrt(float64(len(e.Guesses))))
+	labels, guesses = make([]int, n), make([]int, n)
+	for i, count := range e.Guesses {
+		labels[i/n], guesses[i%n] = labels[i/n]+count, guesses[i%n]+count
+	}
+	return labels, guesses
+}
+
+// Majority returns the accuracy of always guessing the most frequent label, 0 if no counts are known.
+func (e Eval) Majority() float64 {
+	labels, _ := e.Counts()
+	return float64(slices.Max(append(labels, 0))) / float64(max(1, e.Examples-e.NonFinite))
 }
 
 // Evaluate computes loss and accuracy at params. x holds the examples row-major, with Inputs values

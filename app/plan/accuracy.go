@@ -19,7 +19,8 @@ type Accuracy struct {
 	// Committed is the accuracy under the worst measured attack on a chain with commitments
 	// (election.commit_reveal), where attackers see no honest gradient of the round. It is null if it
 	// was not measured.
-	Committed *Band `json:"attacked_with_commitments"`
+	Committed *Band          `json:"attacked_with_commitments"`
+	Table     *TableForecast `json:"table,omitempty"`
 	// Source describes the measurement, or says why there is none.
 	Source string `json:"source"`
 }
@@ -86,6 +87,7 @@ var measuredSeries = []series{
 		[]point{{11.15, 0.984, 0.961, 0.982}}, attackOrigin},
 	{strokes, 10, 3, 6000, 19, 1, "agnostic-mean", "as at N=4", []point{{5.203, 0.983, 0.972, 0.981}}, attackOrigin},
 	{strokes, 20, 6, 3000, 14, 1, "agnostic-mean", "as at N=4", []point{{4.466, 0.982, 0.968, 0.980}}, attackOrigin},
+	{strokes, 20, 6, 3000, 8, 1, "agnostic-mean", "as at N=4", []point{{11.95, 0.977, 0.931, 0.969}}, attackOrigin},
 	{strokes, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of 19 attacks that do not hide in the noise",
 		[]point{{z2, 0.984, 0.982, 0}}, chain},
 	{pooledModel, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, worst of eight attacks; " +
@@ -128,8 +130,11 @@ const (
 )
 
 // accuracy returns the measured accuracy at the plan's settings, or an Accuracy whose Source says
-// that no run had these settings.
-func (in Input) accuracy(multiplier float64) Accuracy {
+// that no run had these settings. noise is the plan's NoiseToGradient.
+func (in Input) accuracy(multiplier, noise float64) Accuracy {
+	if in.Rate > 0 {
+		return in.forecast(noise)
+	}
 	for _, s := range measuredSeries {
 		if s.isFor(in) {
 			return s.accuracyAt(multiplier, in.NoiseFloor)

@@ -41,6 +41,9 @@ type Plan struct {
 	// value. If vectors are sums, it is that of the last sum divided by the number of rounds, and SubmittedStd
 	// is that of the first.
 	NoiseToGradient float64 `json:"noise_to_gradient"`
+	// HiddenPush is the part of the model's greatest way, rounds x learning rate x clip norm, by which f attackers
+	// that hide in the noise may displace the model: a heuristic and no bound (docs/adr/0043-few-rounds.md).
+	HiddenPush float64 `json:"hidden_push"`
 
 	Rule     Rule         `json:"rule"`
 	Accuracy Accuracy     `json:"accuracy"`
@@ -90,11 +93,13 @@ func Make(in Input) (Plan, error) {
 		Guarantee: in.Accountant != Lemma1,
 		SumStd:    s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),
 		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
-		Rule:            judge(rule, in), Accuracy: in.accuracy(s.multiplier), Traffic: in.traffic(d), Ledger: ledger,
+		Rule:            judge(rule, in), Traffic: in.traffic(d), Ledger: ledger,
 	}
 	if in.Momentum == 1 {
 		p.NoiseToGradient /= math.Sqrt(float64(in.Rounds))
 	}
+	p.HiddenPush = stealth * float64(in.Byzantine) / float64(in.Participants) * p.NoiseToGradient
+	p.Accuracy = in.accuracy(s.multiplier, p.NoiseToGradient)
 	p.Round = in.round(d, p.Traffic)
 	lasts := in.RoundTime.Seconds()
 	if lasts == 0 {

@@ -31,7 +31,8 @@ func (p Plan) Write(w io.Writer) error {
 	}
 	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", p.NoiseMultiplier, p.SumStd,
 		p.SubmittedStd)
-	row("noise to gradient", "%.3g of the clip norm", p.NoiseToGradient)
+	row("noise to gradient", "%.3g of the clip norm; f attackers that hide in it displace the model by about %.2g of its "+
+		"greatest way", p.NoiseToGradient, p.HiddenPush)
 	row("chain's ledger", "epsilon %.4g after all rounds%s", p.Ledger.Epsilon, p.Ledger.text())
 	if c := p.Lemma1; c != nil {
 		row("Lemma 1 (paper)", "multiplier %.4g for a claim of %.4g: by RDP epsilon %.3g, %.3g if batches are not secret",
@@ -56,7 +57,7 @@ func (p Plan) Write(w io.Writer) error {
 			"follow from it",
 			c.BlockBytes, c.MostBytes, c.TxBytes, roundDuration(c.Wait.Seconds()), roundDuration(c.Propose.Seconds()))
 	}
-	if p.Accuracy.Measured {
+	if p.Accuracy.Measured || p.Accuracy.Table != nil {
 		row("source", "%s", p.Accuracy.Source)
 	}
 	if err := t.Flush(); err != nil {
@@ -79,6 +80,8 @@ func (l Ledger) text() string {
 
 func (a Accuracy) text() string {
 	switch {
+	case a.Table != nil:
+		return a.Table.text()
 	case !a.Measured:
 		return a.Source
 	case a.Attacked == nil:

@@ -38,7 +38,7 @@ func (s Source) Read() (Data, error) {
 		return Data{}, err
 	case !info.IsDir() && label == "":
 		return Data{}, fmt.Errorf("%s is a table: name the column of its labels, as in --label diagnosis, or the members' "+
-			"--schema", path)
+			"--schema, which `spdl schema draft` drafts", path)
 	case !info.IsDir():
 		t, units, err := table.Shape(path, label, group)
 		return Data{Examples: table.Examples(units), Table: &t, Classes: len(t.Classes)}, err

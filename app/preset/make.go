@@ -17,6 +17,8 @@ type Own struct {
 	Examples int           // the number of examples of one participant
 	Rounds   uint64
 	Epsilon  float64 // the target epsilon, for presets with a guarantee
+	// Norm bounds the inputs of each example, if Model is a softmax regression; 0 for another model.
+	Norm float64
 }
 
 // AllNames lists the names that Make accepts: the presets and external.
@@ -124,5 +126,11 @@ func (o Own) externalPreset(n int) (params.Params, error) {
 	if o.Data != nil {
 		p.Privacy.Unit = o.Data.privacyUnit()
 	}
-	return p, err
+	if err != nil || o.Norm == 0 {
+		return p, err
+	}
+	if err := headFacts(o.Norm, float64(o.Model.Tensors[0].Shape[0])).fit(&p, o, n); err != nil {
+		return p, err
+	}
+	return p, Account(&p)
 }

@@ -209,3 +209,35 @@ func TestReadData(t *testing.T) {
 	_, err = preset.Source{Path: dir}.Read()
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// TestHeadOfFeatures: a softmax regression whose inputs have a known norm gets rounds, clip norm and learning rate
+// from public facts. Inputs twice as long give the same model: steps of a quarter, a clip norm of twice. Few
+// examples shorten the training, and the chosen epsilon and rounds hold.
+func TestHeadOfFeatures(t *testing.T) {
+	model := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows,
+		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{10, 513}, Init: params.InitZeros}}}
+	made := func(own preset.Own) params.Params {
+		own.Model = &model
+		p, err := preset.Make(preset.NameExternal, 4, own)
+		require.NoError(t, err)
+		_, err = p.Validate(4)
+		require.NoError(t, err)
+		require.Equal(t, uint32(own.Examples), p.Privacy.Batch)
+		require.Equal(t, 1.0, p.Privacy.SamplingRate)
+		require.Zero(t, p.Privacy.WorkerMomentum, "features of images send single gradients (ADR 44)")
+		return p
+	}
+	one, two := made(preset.Own{Examples: 3000, Norm: 1}), made(preset.Own{Examples: 3000, Norm: 2})
+	require.Equal(t, one.Training.Rounds, two.Training.Rounds)
+	require.InEpsilon(t, one.Training.LearningRate, 4*two.Training.LearningRate, 0.01)
+	require.InEpsilon(t, 2*one.Privacy.Clip, two.Privacy.Clip, 0.01)
+	require.Equal(t, one.Privacy.NoiseMultiplier, two.Privacy.NoiseMultiplier)
+	require.InDelta(t, 32, one.Training.LearningRate, 1)
+	few := made(preset.Own{Examples: 100, Norm: 1})
+	require.Less(t, few.Training.LearningRate*float64(few.Training.Rounds),
+		0.5*one.Training.LearningRate*float64(one.Training.Rounds))
+	chosen := made(preset.Own{Examples: 3000, Norm: 1, Rounds: 5, Epsilon: 1})
+	require.Equal(t, uint64(5), chosen.Training.Rounds)
+	require.Equal(t, 1.0, chosen.Privacy.Epsilon)
+	require.Equal(t, 1.0, made(preset.Own{Examples: 3000}).Training.LearningRate, "nothing is known of another module")
+}

@@ -86,17 +86,24 @@ func withCanaries(images mnist.Features, n int) (wide, canaries mnist.Features) 
 }
 
 // oneRun trains once, as a worker with these parameters does, on images and on those canaries that
-// a coin put among them. It guesses the coins of the canaries with the highest and the lowest
+// a coin put among them, a group of copies rows each where the unit is a group. It guesses the coins of the canaries with the highest and the lowest
 // likelihood ratios, a tenth of them each, and returns how many guesses it made and how many are
 // right.
-func oneRun(t *testing.T, p params.Params, images, all mnist.Features, seed uint64) (guesses, right int) {
+func oneRun(t *testing.T, p params.Params, copies int, images, all mnist.Features, seed uint64) (guesses, right int) {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	data := mnist.Features{X: slices.Grow(slices.Clone(images.X), len(all.X)), Labels: slices.Clone(images.Labels),
-		Inputs: images.Inputs}
+		Inputs: images.Inputs, Groups: slices.Clone(images.Groups)}
 	in := make([]bool, all.Len())
 	for i := range in {
-		if in[i] = rng.IntN(2) == 1; in[i] {
+		in[i] = rng.IntN(2) == 1
+		for range copies {
+			if !in[i] {
+				break
+			}
 			data.X, data.Labels = append(data.X, all.Row(i)...), append(data.Labels, all.Labels[i])
+			if data.Groups != nil {
+				data.Groups = append(data.Groups, uint32(images.Len()+i))
+			}
 		}
 	}
 	trainer, err := worker.NewTrainer(p, data, privacy.NewTestSource(seed))
@@ -108,7 +115,10 @@ func oneRun(t *testing.T, p params.Params, images, all mnist.Features, seed uint
 	x, before, rest, g := make([]float64, m.Dim()), make([]float64, m.Dim()), make([]float64, m.Dim()),
 		make([]float64, m.Dim())
 	beta, step, z := p.Privacy.WorkerMomentum, p.Grid.Step, p.Privacy.NoiseMultiplier
-	scale := float64(p.Privacy.Batch) / (1 - beta)
+	scale := float64(p.Privacy.Batch)
+	if !p.Privacy.Sums() {
+		scale /= 1 - beta
+	}
 	variance := z*z + (1+beta*beta)*scale*scale*step*step/12
 	for range p.Training.Rounds {
 		var v gradients.Vector
@@ -120,12 +130,15 @@ func oneRun(t *testing.T, p params.Params, images, all mnist.Features, seed uint
 		for i := range scores {
 			m.ClippedSum(g, x, all.Row(i), all.Labels[i:i+1], p.Privacy.Clip)
 			s, power := 0.0, 0.0
-			for j, c := range g {
+			for j, c := range g[:len(g)-mnist.Classes] { // the last are the biases, to whose gradients all rows add
 				s, power = s+c*rest[j], power+c*c
 			}
 			scores[i] += likelihood(s/variance, power/variance, p.Privacy.SamplingRate)
 		}
 		for j := range x {
+			if p.Privacy.Sums() { // the model began at 0
+				x[j] = 0
+			}
 			x[j] -= p.Training.LearningRate * before[j]
 		}
 	}
@@ -148,23 +161,42 @@ func oneRun(t *testing.T, p params.Params, images, all mnist.Features, seed uint
 
 // TestOneRunAudit audits a worker of the preset pixels that has a third more rows than the batch is
 // for: what one run tells does not refute its epsilon. With a sixth of the noise the same audit
-// refutes that epsilon.
+// refutes that epsilon. So it is where the unit is a group of four rows, and vectors are sums.
 func TestOneRunAudit(t *testing.T) {
-	stage.NotShort(t, "trains on 20,000 rows twice")
+	stage.NotShort(t, "trains on 20,000 rows four times")
 	p, err := preset.New("pixels", 4)
 	require.NoError(t, err)
 	require.Equal(t, []float64{epsilon, 1, rounds}, []float64{p.Privacy.Epsilon, p.Privacy.SamplingRate,
 		float64(p.Training.Rounds)})
-	index := make([]int, *rows-*crowd/2)
+	t.Run("example", func(t *testing.T) { audit(t, p, 1) })
+	const copies = 4
+	p, err = preset.Make("pixels", 4, preset.Own{Rounds: 25, Examples: *rows / copies * 3 / 4})
+	require.NoError(t, err)
+	require.Equal(t, []float64{epsilon, 1}, []float64{p.Privacy.Epsilon, p.Privacy.SamplingRate})
+	p.Privacy.Unit, p.Privacy.WorkerMomentum, p.Grid.Width = params.UnitGroup, 1, uint32(gradients.Int16)
+	p.Grid.Step = worker.GridStep(p.Privacy)
+	t.Run("group, sums", func(t *testing.T) { audit(t, p, copies) })
+}
+
+// audit audits a worker whose units have a number of rows each.
+func audit(t *testing.T, p params.Params, copies int) {
+	index := make([]int, *rows-copies**crowd/2)
 	for i := range index {
 		index[i] = i
 	}
 	images, err := train(t).Subset(index).Features(2, 0, math.MaxUint8)
 	require.NoError(t, err)
+	if copies > 1 {
+		for i := range index {
+			images.Groups = append(images.Groups, uint32(i/copies))
+		}
+	}
+	groups := images.Groups
 	images, all := withCanaries(images, *crowd)
+	images.Groups = groups
 	p.Model.Inputs = uint32(images.Inputs)
 	for run := range uint64(*runs) {
-		guesses, right := oneRun(t, p, images, all, 1+run)
+		guesses, right := oneRun(t, p, copies, images, all, 1+run)
 		least := epsilonBelow(*crowd, guesses, right, delta)
 		t.Logf("z=%v: %d of %d guesses are right: epsilon is at least %.3f, promised is %v", p.Privacy.NoiseMultiplier, right,
 			guesses, least, epsilon)
@@ -174,7 +206,7 @@ func TestOneRunAudit(t *testing.T) {
 	open.Privacy.NoiseMultiplier /= 6
 	open.Privacy.NoiseFloor = false
 	open.Grid.Step = worker.GridStep(open.Privacy)
-	guesses, right := oneRun(t, open, images, all, 1)
+	guesses, right := oneRun(t, open, copies, images, all, 1)
 	least := epsilonBelow(*crowd, guesses, right, delta)
 	t.Logf("z=%.3f: %d of %d guesses are right: epsilon is at least %.3f", open.Privacy.NoiseMultiplier, right, guesses,
 		least)

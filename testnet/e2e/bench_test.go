@@ -320,7 +320,7 @@ func startBaseline(
 		if err != nil {
 			return nodes, stop, err
 		}
-		b := newBaseline(len(n.Nodes), a.Proposal.Wait, db)
+		b := newBaseline(len(n.Nodes), a.Proposal.Wait.Duration, db)
 		nd, err := node.New(c, b, log.NewNopLogger())
 		if err != nil {
 			return nodes, stop, err

@@ -24,7 +24,7 @@ func TestBaselineNet(t *testing.T) {
 	const size, rounds = 2000, 5
 	// A round that is late on a slow machine costs no empty block.
 	nodes, stop, err := startBaseline(ctx, n, size, func(c *config.Config, a *home.AppConfig) {
-		a.Proposal.Wait, c.Consensus.TimeoutPropose = 20*time.Second, 30*time.Second
+		a.Proposal.Wait.Duration, c.Consensus.TimeoutPropose = 20*time.Second, 30*time.Second
 	})
 	defer func() { require.NoError(t, stop()) }()
 	require.NoError(t, err)

@@ -159,7 +159,8 @@ func (o Options) gridRow(panel string, s train.Spec) []Cell {
 		}
 		cells = append(cells, Cell{
 			Panel: panel, Series: cross(rule, name), Learn: &under,
-			Rerun: s.Params.Privacy.NoiseFloor && rule == "nnm+trimmed-mean" && name == "optimised-ipm",
+			Rerun: s.Params.Privacy.NoiseFloor && (rule == "nnm+trimmed-mean" && name == "optimised-ipm" ||
+				slices.Equal(o.Rules, []string{presets}) && slices.Contains(o.Attacks, name)), // few, and named
 		})
 	}
 	return cells

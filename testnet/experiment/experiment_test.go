@@ -384,6 +384,7 @@ func TestGridOfSettings(t *testing.T) {
 	require.Equal(t, 0.5, last.Learn.Alpha)
 	require.Equal(t, 2, last.Learn.Byzantine)
 	require.Equal(t, "aware+hidden-margin", last.Learn.Attack)
+	require.True(t, last.Rerun, "the preset under an attack that is named is repeated on real nodes")
 	require.Equal(t, uint64(7), last.Learn.Params.Training.Rounds)
 	require.Equal(t, 2.0, last.Learn.Params.Privacy.Epsilon)
 	require.NotEqual(t, cells[0].Learn.Params.Privacy.NoiseMultiplier, last.Learn.Params.Privacy.NoiseMultiplier)

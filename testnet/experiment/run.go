@@ -342,6 +342,9 @@ func (r Runner) finish(e Experiment, jobs []job) error {
 	if err != nil {
 		return err
 	}
+	for _, x := range reruns {
+		fmt.Fprintf(r.Log, "%s, %s: %d real nodes ended in the same model\n", x.Panel, x.Series, x.Nodes)
+	}
 	return r.files(e, drawn, reruns)
 }
 

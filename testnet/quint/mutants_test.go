@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -35,7 +34,7 @@ var mutants = []mutant{
 	{"each block without a round that ends a phase is a boundary", "app/execute.go",
 		"(next.isOver() || stalled) && (len(b.Txs)+len(b.Misbehavior) > 0 || s.isBoundaryDue())",
 		"(next.isOver() || stalled)"},
-	{"observations may be in any order", "app/admit.go", "|| i > 0 && index <= list[i-1] {", "{"},
+	{"observations may be in any order", "app/admit.go", "|| i > 0 && index <= list[i-1] {", "|| i < 0 && index <= list[i-1] {"},
 	{"a gradient needs no VRF proof", "app/admit.go",
 		"return s.Params.Election.CommitReveal && len(g.VrfProof) == 0", "return len(g.VrfProof) == 0"},
 	{"each Present counts", "app/present.go",
@@ -66,7 +65,7 @@ var mutants = []mutant{
 	{"a rotation of signing keys does not wait for the end of the round", "app/rotate.go",
 		"return len(r.PubKey)+len(r.VrfKey) == 0 ||", "return len(r.VrfKey) == 0 ||"},
 	{"a rotation that waited seats a convicted validator again", "app/rotate.go",
-		"cmp.Or(r.checkSeat(p), s.checkKeysFree(p, r.keys()))", "s.checkKeysFree(p, r.keys())"},
+		"cmp.Or(r.checkSeat(p), s.checkKeysFree(p, r.keys()))", "cmp.Or(nil, s.checkKeysFree(p, r.keys()))"},
 	{"a new VRF key contends at once", "app/rotate.go",
 		"p.Contends = s.history.size + contendAfter", "p.Contends = s.history.size"},
 	{"an epoch starts one round late", "app/start_epoch.go",
@@ -111,30 +110,29 @@ var mutants = []mutant{
 		"s.VRFInput()); err != nil {", "s.VRFInput()); err != nil && s.Committing() {"},
 }
 
+// survives has the mutants that no kept trace finds, and what finds them.
+var survives = map[string]string{
+	"views are counted from the height that opened the round":       "TestViews of app",
+	"a rotation that waited seats a convicted validator again":      "TestConvictGetsNoSeat of app",
+	"the proof of a commitment of the reveal phase is not verified": "TestLateCommit of app",
+}
+
 var playMutants = flag.Bool("mutants", false, "whether TestMutants replays the traces on each mutant")
 
-// TestMutants replays the traces on each mutant of the core with -mutants, and prints which ones they find.
-// Without the flag it only checks that each fault still has its place in the code.
+// TestMutants replays the traces on each mutant of the core with -mutants: they find each, but those of which
+// survives says why not. Without the flag it only checks that each fault still has its place in the code.
 func TestMutants(t *testing.T) {
-	if !*playMutants {
-		for _, m := range mutants {
-			m.source(t)
-		}
-		return
-	}
-	killed := 0
 	for _, m := range mutants {
-		began := time.Now()
-		found := m.found(t)
-		verdict := "survived"
-		if found != "" {
-			verdict = "killed"
-			killed++
-		}
-		t.Logf("%-8s %-60s %5.1f s  %s", verdict, m.fault, time.Since(began).Seconds(), found)
+		t.Run(m.fault, func(t *testing.T) {
+			if !*playMutants {
+				m.source(t)
+				return
+			}
+			found, why := m.found(t), survives[m.fault]
+			t.Logf("found: %q", found)
+			require.Equal(t, why == "", found != "", why)
+		})
 	}
-	t.Logf("%d of %d mutants killed", killed, len(mutants))
-	require.GreaterOrEqual(t, killed, 22)
 }
 
 // source returns the path of the file that the mutant changes, and the changed text.

@@ -6,26 +6,32 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
 )
 
-// Single is the chain of a Net whose nodes are all honest, with the same genesis, keys and signed
-// transactions. In place of one application per node it has one State: Lead drafts a block,
-// Assemble builds it, and Execute judges it once, whereas in a Net every node judges it. The models
-// are the same, bit for bit, and take an Nth of the time. It is not safe for concurrent use.
+// Single is a chain whose participants are honest, but for Config.Vector and Config.Lead. It has one
+// State: DraftAggregate drafts a block, Assemble builds it, and Execute judges it once. A net of the
+// tests, in which every node judges it, has the same model, bit for bit (TestSameAsTheNet), in N times
+// the time. It is not safe for concurrent use.
 type Single struct {
-	net   *Net
-	state *app.State
+	config Config
+	keys   []worker.Keys // by participant
+	state  *app.State
 }
 
 // NewSingle starts the chain of a Config. It ignores Delay.
 func NewSingle(c Config) (*Single, error) {
-	n, g := prepare(c)
-	s, err := app.NewState(ChainID, 1, -1, g)
+	s, err := app.NewState(ChainID, 1, -1, c.genesis())
 	if err != nil {
 		return nil, err
 	}
-	return &Single{net: n, state: s}, nil
+	o := &Single{config: c, state: s}
+	for i := range c.Nodes {
+		o.keys = append(o.keys, c.keys(i, 0))
+	}
+	return o, nil
 }
 
 // State returns the committed state.
@@ -44,17 +50,17 @@ type Closed struct {
 func (o *Single) Round() (Closed, error) {
 	var closed Closed
 	var pending []*tx.Tx
-	for _, node := range o.net.Nodes {
-		v := o.net.config.Vector(node.Index, o.state)
+	for i, keys := range o.keys {
+		v := o.config.Vector(i, o.state)
 		if v.Len() == 0 {
 			continue
 		}
-		g := &tx.Gradient{Epoch: o.state.Progress.Epoch, Round: o.state.Progress.Round, Participant: uint32(node.Index),
+		g := &tx.Gradient{Epoch: o.state.Progress.Epoch, Round: o.state.Progress.Round, Participant: uint32(i),
 			Payload: v.Encode()}
 		if !o.state.Params.Election.CommitReveal {
-			g.VrfProof = proof(node, o.state)
+			g.VrfProof = proof(keys, o.state)
 		}
-		t, err := tx.Sign(ChainID, g, node.keys.Signing)
+		t, err := tx.Sign(ChainID, g, keys.Signing)
 		if err != nil {
 			return closed, err
 		}
@@ -92,9 +98,9 @@ func (o *Single) commit(gradients []*tx.Tx) error {
 	var commits []*tx.Tx
 	for _, t := range gradients {
 		g := t.Gradient
-		node := o.net.Nodes[g.Participant]
+		keys := o.keys[g.Participant]
 		c, err := tx.Sign(ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:],
-			VrfProof: proof(node, o.state)}, node.keys.Signing)
+			VrfProof: proof(keys, o.state)}, keys.Signing)
 		if err != nil {
 			return err
 		}
@@ -118,11 +124,11 @@ const patience = 1 << 10
 // while nobody may lead, or while the round still waits for missing gradients.
 func (o *Single) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 	leaders := slices.Clone(o.state.Progress.Ranking)
-	for i := range o.net.Nodes { // in the views after the last rank, the unranked participants
+	for i := range o.keys { // in the views after the last rank, the unranked participants
 		leaders = append(leaders, uint32(i))
 	}
-	for _, leader := range leaders {
-		draft, err := o.state.DraftAggregate(height, leader, pending)
+	for _, index := range leaders {
+		draft, err := o.state.DraftAggregate(height, index, pending)
 		switch {
 		case errors.Is(err, app.ErrNotLeader):
 			continue
@@ -131,12 +137,12 @@ func (o *Single) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 		case err != nil:
 			return nil, err
 		}
-		if lead := o.net.config.Lead; lead != nil {
+		if lead := o.config.Lead; lead != nil {
 			if err := lead(o.state, draft); err != nil {
 				return nil, err
 			}
 		}
-		t, err := tx.Sign(ChainID, draft, o.net.Nodes[leader].keys.Signing)
+		t, err := tx.Sign(ChainID, draft, o.keys[index].Signing)
 		if err != nil {
 			return nil, err
 		}
@@ -147,3 +153,6 @@ func (o *Single) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 	}
 	return nil, nil
 }
+
+// proof returns the VRF proof of a participant's keys for the open round of a state.
+func proof(keys worker.Keys, s *app.State) []byte { return leader.Prove(keys.VRF, s.VRFInput()) }

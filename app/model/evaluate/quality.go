@@ -14,6 +14,8 @@ type Quality struct {
 	Accuracy float64 `json:"accuracy"` // part of the examples whose label has the higher probability
 	Brier    float64 `json:"brier"`    // mean square of probability minus label
 	ECE      float64 `json:"ece"`      // expected calibration error over ten bins of equal width
+	Rate     float64 `json:"rate"`     // part of the examples that are positive; its own Brier score is Rate (1 - Rate)
+	Mean     float64 `json:"mean"`     // mean probability
 }
 
 // bins is the number of bins of the calibration error.
@@ -46,7 +48,7 @@ func quality(chance []float64, labels []uint8) (q Quality, err error) {
 		if (p > 0.5) == (y == 1) {
 			q.Accuracy += 1 / n
 		}
-		q.Brier += (p - y) * (p - y) / n
+		q.Brier, q.Rate, q.Mean = q.Brier+(p-y)*(p-y)/n, q.Rate+y/n, q.Mean+p/n
 		b := &sums[min(bins-1, int(p*bins))]
 		b.chance, b.positive = b.chance+p, b.positive+y
 	}

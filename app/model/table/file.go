@@ -3,13 +3,13 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,10 +30,28 @@ type file struct {
 	row    []string
 	rows   int
 	sides  []int // for each row that read has read: 1 if it belongs to the test set, 0 if not
+
+	streamed bool         // no rows are kept, so their number has no bound
+	faulty   map[int]bool // the columns of faults
+	faults   []string     // the first of each column
 }
 
-// openFile opens a CSV file and reads its header.
+// openFile opens a CSV file whose rows are kept in memory.
 func openFile(path string) (*file, error) {
+	f, err := stream(path)
+	if err != nil {
+		return nil, err
+	}
+	f.streamed = false
+	if info, err := f.file.Stat(); err != nil || info.Size() > mnist.MaxPixels {
+		f.close()
+		return nil, cmp.Or(err, fmt.Errorf("%w: %s has more than %d bytes", ErrTable, path, mnist.MaxPixels))
+	}
+	return f, nil
+}
+
+// stream opens a CSV file of any size and reads its header.
+func stream(path string) (*file, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -41,18 +59,16 @@ func openFile(path string) (*file, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w: not a regular file (%s)", path, fs.ErrInvalid, info.Mode().Type())
 	}
-	if info.Size() > mnist.MaxPixels {
-		return nil, fmt.Errorf("%w: %s has %d bytes, want at most %d", ErrTable, path, info.Size(), mnist.MaxPixels)
-	}
-	f := &file{name: filepath.Base(path)}
+	f := &file{name: filepath.Base(path), streamed: true, faulty: map[int]bool{}}
 	if f.file, err = os.Open(path); err != nil {
 		return nil, err
 	}
-	in := bufio.NewReader(f.file)
+	in := bufio.NewReaderSize(f.file, 1<<16)
 	if mark := []byte("\xef\xbb\xbf"); startsWith(in, mark) { // spreadsheets write a byte order mark
 		_, _ = in.Discard(len(mark))
 	}
 	f.csv = csv.NewReader(in)
+	f.csv.Comma = separator(in)
 	f.csv.FieldsPerRecord = -1 // readRow checks the number of fields itself
 	f.csv.ReuseRecord = true
 	if err = f.readHeader(); err != nil {
@@ -65,6 +81,25 @@ func openFile(path string) (*file, error) {
 func startsWith(in *bufio.Reader, mark []byte) bool {
 	head, _ := in.Peek(len(mark))
 	return bytes.Equal(head, mark)
+}
+
+// separator returns the mark that stands most often in the first line, outside of quotes. A comma wins a tie.
+func separator(in *bufio.Reader) (most rune) {
+	head, _ := in.Peek(in.Size()) // the file may be shorter
+	head, _, _ = bytes.Cut(head, []byte("\n"))
+	counts, quoted := map[rune]int{}, false
+	for _, c := range string(head) {
+		if quoted = quoted != (c == '"'); !quoted {
+			counts[c]++
+		}
+	}
+	most = ','
+	for _, c := range ";\t|" {
+		if counts[c] > counts[most] {
+			most = c
+		}
+	}
+	return most
 }
 
 func (f *file) close() { _ = f.file.Close() } // the file was only read, so an error loses no data
@@ -80,7 +115,10 @@ func (f *file) readHeader() error {
 	f.header, f.at = slices.Clone(row), make(map[string]int, len(row))
 	for i := range f.header {
 		name := strings.TrimSpace(f.header[i])
-		if _, twice := f.at[name]; twice || name == "" {
+		if name == "" { // of the numbers of rows, or of nothing
+			name = fmt.Sprint("column ", i+1)
+		}
+		if _, twice := f.at[name]; twice {
 			return fmt.Errorf("%w: %s: column %d of the header is %.64q, want a name, each once", ErrTable, f.name, i+1, name)
 		}
 		f.header[i], f.at[name] = name, i
@@ -96,10 +134,7 @@ func (f *file) column(name string) (int, error) {
 		return at, nil
 	}
 	hint := ""
-	switch {
-	case len(f.header) == 1 && strings.ContainsAny(f.header[0], ";\t"):
-		hint = "; its values must be separated by commas"
-	case strings.Contains(f.header[0], "\x00"):
+	if strings.ContainsAny(f.header[0], "\x00\xfe\xff") {
 		hint = "; it must be UTF-8 or ASCII, not UTF-16"
 	}
 	return 0, fmt.Errorf("%w: %s has no column %q, it has %s%s", ErrTable, f.name, name, sample(f.header), hint)
@@ -126,10 +161,11 @@ func (f *file) readRow() (bool, error) {
 	f.row = row
 	if len(row) != len(f.header) {
 		line, _ := f.csv.FieldPos(0)
-		return false, fmt.Errorf("%w: %s line %d has %d values, the header has %d columns", ErrTable, f.name, line, len(row),
-			len(f.header))
+		return false, fmt.Errorf("%w: %s line %d has %d values, the header has %d columns: the first line names every "+
+			"column, and a value that has the separator %q stands in quotes", ErrTable, f.name, line, len(row), len(f.header),
+			f.csv.Comma)
 	}
-	if f.rows++; f.rows > mnist.MaxExamples || f.rows*len(row) > mnist.MaxPixels {
+	if f.rows++; !f.streamed && (f.rows > mnist.MaxExamples || f.rows*len(row) > mnist.MaxPixels) {
 		return false, fmt.Errorf("%w: %s has more than %d rows of %d columns, want at most %d rows and %d values",
 			ErrTable, f.name, f.rows-1, len(row), mnist.MaxExamples, mnist.MaxPixels)
 	}
@@ -146,23 +182,74 @@ func (f *file) text(at int) (string, error) {
 	return text, nil
 }
 
+// isMissing reports whether a text stands for a number that is missing.
+func isMissing(text string) bool {
+	switch text {
+	case "", "NA", "NaN", "nan", "N/A", "n/a", "NULL", "null", "?", ".":
+		return true
+	}
+	return false
+}
+
 // number parses the field of the current row in the column with index at. It fails if the field's text
-// is not a finite number in decimal digits: Go's hexadecimal numbers are no number to other programs.
+// is not a finite number.
 func (f *file) number(at int) (float64, error) {
 	text, err := f.text(at)
 	if err != nil {
 		return 0, err
 	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || strings.Trim(text, "+-.0123456789eE") != "" || math.IsNaN(x) || math.IsInf(x, 0) {
+	x, ok := f.parse(text)
+	if !ok {
 		return 0, f.errorf(at, "no finite number")
 	}
 	return x, nil
 }
 
+// parse returns the finite number that a text is in decimal digits: Go's hexadecimal numbers are no number
+// to other programs. In a file without commas between the values a comma may stand for the decimal point.
+func (f *file) parse(text string) (float64, bool) {
+	if f.csv.Comma != ',' && !strings.Contains(text, ".") {
+		text = strings.Replace(text, ",", ".", 1)
+	}
+	for i := range len(text) {
+		if c := text[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
+		}
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	return x, err == nil
+}
+
+// fault is an error about one value, or about several.
+type fault struct{ file, text string }
+
+func (e *fault) Error() string { return fmt.Sprintf("%v: %s %s", ErrTable, e.file, e.text) }
+
+func (e *fault) Unwrap() error { return ErrTable }
+
 // errorf returns an error about the value of the current row in the column with the index at. The
 // error does not quote the value: the row is private, and errors reach logs.
-func (f *file) errorf(at int, format string, args ...any) error {
+func (f *file) errorf(at int, format string, args ...any) *fault {
 	line, _ := f.csv.FieldPos(at)
-	return fmt.Errorf("%w: %s line %d, column %q: %s", ErrTable, f.name, line, f.header[at], fmt.Sprintf(format, args...))
+	return &fault{f.name, fmt.Sprintf("line %d, column %q: %s", line, f.header[at], fmt.Sprintf(format, args...))}
+}
+
+// note keeps the first fault of a column, so that one error has those of all columns.
+func (f *file) note(at int, err error) {
+	if one := new(fault); errors.As(err, &one) && !f.faulty[at] {
+		f.faulty[at] = true
+		f.faults = append(f.faults, one.text)
+	}
+}
+
+// fault returns the error of all faults, nil if there is none.
+func (f *file) fault() error {
+	const most = 16
+	if len(f.faults) > most {
+		f.faults = append(f.faults[:most], fmt.Sprintf("and %d more columns", len(f.faults)-most))
+	}
+	if len(f.faults) == 0 {
+		return nil
+	}
+	return &fault{f.name, strings.Join(f.faults, "; ")}
 }

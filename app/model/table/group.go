@@ -1,11 +1,12 @@
 package table
 
+import "strings"
+
 // groupNumbers numbers the groups of a file from 0, in the order of their first rows. A nil pointer
 // stands for a file without groups.
 type groupNumbers struct {
 	column  int               // the index of the column with the groups' names
 	numbers map[string]uint32 // the number of each group, by its name
-	names   []string          // the name of each group, by its number
 }
 
 // groupNumbers returns groupNumbers without entries, for the groups in the named column. If the
@@ -30,8 +31,8 @@ func (n *groupNumbers) numberOf(f *file) (uint32, error) {
 	}
 	number, known := n.numbers[name]
 	if !known {
-		number = uint32(len(n.names))
-		n.numbers[name], n.names = number, append(n.names, name)
+		number = uint32(len(n.numbers))
+		n.numbers[strings.Clone(name)] = number // not the whole row
 	}
 	return number, nil
 }
@@ -42,5 +43,5 @@ func (n *groupNumbers) units(f *file) int {
 	if n == nil {
 		return f.rows
 	}
-	return len(n.names)
+	return len(n.numbers)
 }

@@ -24,7 +24,7 @@ func (f *file) appendLevels(dst []uint8, at int, c params.Column) ([]uint8, erro
 		}
 		return dst, nil
 	}
-	x, missing := 0.0, c.Missing != nil && (text == "" || text == "NA")
+	x, missing := 0.0, c.Missing != nil && isMissing(text)
 	if missing {
 		x = c.Missing.Fill
 	} else {

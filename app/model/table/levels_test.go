@@ -21,6 +21,7 @@ func TestSchema(t *testing.T) {
 	for row, want := range map[string][]uint8{
 		"10,0,y,p": {255, 128, 0, 128, 255, 255, 128},
 		",NA,z,q":  {51, 255, 255, 128, 128, 128, 255},
+		"?,NaN,,q": {51, 255, 255, 128, 128, 128, 255},
 		" , 0 ,,q": {51, 255, 0, 128, 128, 128, 255},
 	} {
 		path := file(t, "a,b,c,d,y\n"+row+",0\n0,0,x,p,1\n1,0,x,p,1\n2,0,x,p,1\n3,0,x,p,1\n4,0,x,p,1\n5,0,x,p,1\n6,0,x,p,1\n"+
@@ -41,11 +42,11 @@ func TestSchema(t *testing.T) {
 		require.Equal(t, [][]uint8{want}, found, row)
 	}
 	for row, want := range map[string]string{
-		"1,1,x,r,0\n":   `line 2, column "d": the value is none of the chain's: ["p" "q"]`,
-		"1,1,x,,0\n":    `line 2, column "d": the value is none of the chain's`,
-		"?,1,x,p,0\n":   `line 2, column "a": no finite number`,
-		"1,1,x,p,2\n":   `the label is none of the chain's classes`,
-		"NaN,1,x,p,0\n": `line 2, column "a": no finite number`,
+		"1,1,x,r,0\n":            `line 2, column "d": the value is none of the chain's: ["p" "q"]`,
+		"1,1,x,,0\n":             `line 2, column "d": the value is none of the chain's`,
+		"<5,1,x,p,0\n":           `line 2, column "a": no finite number`,
+		"1,1,x,p,2\n":            `the label is none of the chain's classes`,
+		"1,?,x,p,0\n1,x,x,r,0\n": `line 3, column "d": the value is none of the chain's: ["p" "q"]`,
 	} {
 		_, err := table.Units(file(t, "a,b,c,d,y\n"+row), shape)
 		require.ErrorIs(t, err, table.ErrTable)

@@ -40,7 +40,7 @@ func Shape(path, label, group string) (t params.Table, units int, err error) {
 	}
 	for i, name := range f.header {
 		if err := params.CheckName(fmt.Sprintf("column %d of the header", i+1), name); err != nil {
-			return t, 0, fmt.Errorf("%w: %s: %w", ErrTable, f.name, err)
+			f.note(i, &fault{text: err.Error()})
 		}
 		if i != at && name != group {
 			t.Columns = append(t.Columns, params.Column{Name: name, Low: math.Inf(1), High: math.Inf(-1)})
@@ -63,20 +63,26 @@ func Shape(path, label, group string) (t params.Table, units int, err error) {
 			return t, 0, err
 		}
 		if _, err := n.numberOf(f); err != nil {
-			return t, 0, err
+			f.note(n.column, err)
 		}
 	}
 	slices.Sort(t.Classes)
-	return t, n.units(f), check(t, f.name)
+	if err = check(t, f); errors.As(err, new(*fault)) {
+		with := ""
+		if group != "" {
+			with = fmt.Sprintf(" --group %q", group)
+		}
+		err = fmt.Errorf("%w: `spdl schema draft %q --label %q%s` drafts a schema with categories and missing values, "+
+			"without the columns that are no inputs", err, path, label, with)
+	}
+	return t, n.units(f), err
 }
 
 // widen extends the ranges and classes of a table to include the current row.
 func widen(t *params.Table, f *file, label int) error {
 	class, err := f.text(label)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(t.Classes, class) {
+	f.note(label, err)
+	if err == nil && !slices.Contains(t.Classes, class) {
 		if len(t.Classes) == params.MaxTableClasses {
 			return f.errorf(label, "one class more than %d: is this the column of the labels?", params.MaxTableClasses)
 		}
@@ -89,36 +95,41 @@ func widen(t *params.Table, f *file, label int) error {
 		if i == label || f.header[i] == t.Group {
 			continue
 		}
-		x, err := f.number(i)
-		if err != nil {
-			return err
-		}
 		c := &t.Columns[k]
-		c.Low, c.High = min(c.Low, x), max(c.High, x)
 		k++
+		if f.faulty[i] {
+			continue
+		}
+		x, err := f.number(i)
+		if f.note(i, err); err != nil {
+			continue
+		}
+		c.Low, c.High = min(c.Low, x), max(c.High, x)
 	}
 	return nil
 }
 
-// check returns an error if no model can be trained on a table. name is the file's name, for the
-// error.
-func check(t params.Table, name string) error {
+// check returns an error if no model can be trained on the table of a file.
+func check(t params.Table, f *file) error {
 	if len(t.Columns) == 0 {
-		return fmt.Errorf("%w: %s has the column %q alone, want one of inputs too", ErrTable, name, t.Label)
-	}
-	if len(t.Classes) < 2 {
-		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, name,
-			t.Classes, t.Label)
+		return fmt.Errorf("%w: %s has the column %q alone, want one of inputs too", ErrTable, f.name, t.Label)
 	}
 	for _, c := range t.Columns {
-		if c.Low == c.High {
-			return fmt.Errorf("%w: column %q of %s is %g in every row: leave it out, it tells nothing", ErrTable, c.Name, name,
-				c.Low)
+		switch at := f.at[c.Name]; {
+		case f.faulty[at]:
+		case c.Low == c.High:
+			f.faults = append(f.faults, fmt.Sprintf("column %q: %g in every row, leave it out, it tells nothing", c.Name, c.Low))
+		case f.rows > 0 && math.IsInf(c.High-c.Low, 0):
+			f.faults = append(f.faults, fmt.Sprintf("column %q: from %g to %g, want ends at most %g apart", c.Name, c.Low, c.High,
+				math.MaxFloat64))
 		}
-		if math.IsInf(c.High-c.Low, 0) {
-			return fmt.Errorf("%w: column %q of %s is from %g to %g, want ends at most %g apart", ErrTable, c.Name, name, c.Low,
-				c.High, math.MaxFloat64)
-		}
+	}
+	if err := f.fault(); err != nil {
+		return err
+	}
+	if len(t.Classes) < 2 {
+		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, f.name,
+			t.Classes, t.Label)
 	}
 	return nil
 }
@@ -217,30 +228,31 @@ func (f *file) read(t params.Table, n *groupNumbers) (set mnist.Set, err error) 
 	set.Rows, set.Cols = 1, t.Inputs()
 	for {
 		more, err := f.readRow()
-		if err != nil || !more {
-			return set, err
-		}
-		text, err := f.text(label)
 		if err != nil {
 			return set, err
 		}
+		if !more {
+			return set, f.fault()
+		}
+		text, err := f.text(label)
+		f.note(label, err)
 		class, known := classes[text]
 		if !known {
-			return set, f.errorf(label, "the label is none of the chain's classes: %s", strings.Join(t.Classes, ", "))
+			f.note(label, f.errorf(label, "the label is none of the chain's classes: %s", strings.Join(t.Classes, ", ")))
 		}
 		set.Labels = append(set.Labels, class)
 		group, err := n.numberOf(f)
-		if err != nil {
-			return set, err
-		}
 		if n != nil {
+			f.note(n.column, err)
 			set.Groups = append(set.Groups, group)
 		}
 		f.sides = append(f.sides, f.side(n))
 		for i, c := range t.Columns {
-			if set.Images, err = f.appendLevels(set.Images, at[i], c); err != nil {
-				return set, err
+			if f.faulty[at[i]] {
+				continue
 			}
+			set.Images, err = f.appendLevels(set.Images, at[i], c)
+			f.note(at[i], err)
 		}
 	}
 }

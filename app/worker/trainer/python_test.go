@@ -3,6 +3,7 @@ package trainer
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func TestOtherTensors(t *testing.T) {
 // guarantee. The error names the interpreter and the module.
 func TestNotStarted(t *testing.T) {
 	for mode, module := range map[string]string{"import": "no_such_module", "import-late": "no_such_module",
-		"crash-at-start": ""} {
+		"crash-at-start": "", "denied": ""} {
 		conf, _ := study(t, mode)
 		_, err := Start(t.Context(), conf, linear(params.ClippingRows), params.Privacy{Clip: 1})
 		var start *StartError
@@ -89,6 +90,7 @@ func TestNotStarted(t *testing.T) {
 			require.Equal(t, conf.Argv[0], start.Program)
 			require.ErrorContains(t, err, "it did not start: "+conf.Argv[0]+" has no module no_such_module")
 		}
+		require.Equal(t, mode == "denied", strings.Contains(err.Error(), "worker.trainer_read"), "a remedy: %v", err)
 	}
 	require.Equal(t, "python3", interpreter([]string{"./train.py"}))
 	require.Equal(t, "", MissingModule("ValueError: No module named 'numpy'"))

@@ -38,6 +38,9 @@ func MissingModule(words string) string {
 	return ""
 }
 
+// denied matches the last words of a program that could not read a file.
+var denied = regexp.MustCompile(`PermissionError|[Pp]ermission denied`)
+
 // tracePlace matches a line of a Python traceback that names a file and a line.
 var tracePlace = regexp.MustCompile(`^\s*File "([^"]+)", line (\d+)`)
 
@@ -64,6 +67,10 @@ func (t *Trainer) startError(err error) error {
 		err = fmt.Errorf("%w: %s%.300s", err, t.child.stderr.place, words)
 	default:
 		return err
+	}
+	if !t.config.Sandbox.Off && denied.MatchString(words) {
+		err = fmt.Errorf("%w: the sandbox shows a trainer its folder, what --data (or worker.data) names and what "+
+			"worker.trainer_read lists (trainer_read of a localnet's manifest): name the file there", err)
 	}
 	return &StartError{Program: interpreter(t.config.Argv), Module: MissingModule(words), err: err}
 }

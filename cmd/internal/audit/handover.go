@@ -61,16 +61,6 @@ func (r *replay) handover() (*Handover, error) {
 	return h, nil
 }
 
-// Closed returns the record of the round that the handover's height closed, or nil if it closed
-// none.
-func (h *Handover) Closed() (*app.Record, error) {
-	if len(h.Record) == 0 {
-		return nil, nil
-	}
-	record, err := app.DecodeRecord(h.Record)
-	return &record, err
-}
-
 // resume moves a replay that has read no block to the height after the handover's.
 func (r *replay) resume(ctx context.Context, h *Handover) error {
 	if err := r.take(h); err != nil {

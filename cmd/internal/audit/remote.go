@@ -1,9 +1,7 @@
 package audit
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io"
 
@@ -11,7 +9,6 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/app"
 )
 
@@ -41,25 +38,8 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
 	r.last = info.Response.LastBlockHeight
-	var document bytes.Buffer
-	for chunk, total := uint(0), 1; int(chunk) < total; chunk++ { // in chunks: a consortium's genesis may be large
-		g, err := c.RPC().GenesisChunked(ctx, chunk)
-		if err != nil {
-			return nil, fmt.Errorf("%w: genesis: %w", client.ErrUnreachable, err)
-		}
-		data, err := base64.StdEncoding.DecodeString(g.Data)
-		if err != nil {
-			return nil, fmt.Errorf("genesis: %w", err)
-		}
-		if document.Write(data); document.Len() > maxField {
-			return nil, fmt.Errorf("genesis: more than %d bytes", maxField)
-		}
-		if total = g.TotalChunks; len(data) == 0 && int(chunk)+1 < total {
-			return nil, fmt.Errorf("genesis: chunk %d of %d is empty", chunk, total)
-		}
-	}
-	if r.genesis, err = genesis.Read(document.Bytes()); err != nil {
-		return nil, fmt.Errorf("genesis: %w", err)
+	if r.genesis, err = c.Genesis(ctx); err != nil {
+		return nil, err
 	}
 	r.next = r.genesis.InitialHeight
 	if base := status.SyncInfo.EarliestBlockHeight; base > r.next {

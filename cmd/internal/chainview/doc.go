@@ -1,31 +1,51 @@
-// Package chainview is the course of a chain, read from a node: its rounds with the verdict on every participant,
-// standings, incidents, spends, proposals and offences. The explorer, query, the report of a training and the
-// dossier read it, so that they agree. It has neither HTML nor HTTP nor flags.
+// Package chainview is the course of a chain, read from a node: its rounds with the verdict on every
+// participant, standings, incidents, spends, proposals and offences. The explorer, the report of a
+// training, query and the dossier read it, so that they agree. It has neither HTML nor HTTP nor
+// flags. Its judgements are opinions for people: consensus does not use them, and no node rests on
+// them.
 //
 // # Usage
 //
+// A Chain keeps up with a node, and a Reader of it makes one answer:
+//
 //	chain := chainview.New(client, client.RPC(), chainview.Options{})
-//	go chain.Follow(ctx, time.Second)     // or chain.Look(ctx) once
+//	go chain.Follow(ctx, time.Second) // or chain.Look(ctx) once
 //
-//	r := chain.Reader(ctx)                // for one answer
+//	r := chain.Reader(ctx)
 //	story := r.Story(params.RoundID{Round: 7})
-//	suspects := r.Standings()
-//	return story, suspects, r.Err()       // the first error of all of them
+//	all := r.Standings()
+//	err := r.Err() // the first error of all of them
 //
-// # What follows from what
+// Who has the records needs no node: Add counts them in tallies, Verdicts judges a round, and a
+// Standing the last rounds of a participant:
 //
-//	file          holds
-//	point.go      a closed round in short, as its record says it
-//	verdict.go    the fate of each participant in a round, and reason.go why, in words
-//	standings.go  the last rounds of each participant, counted; judgement.go the alarm that follows, and all thresholds
-//	incident.go   the trouble of one participant, each told once
-//	tally.go      counts over all rounds of a chain
-//	proposal.go   proposals with their votes, effects and outcomes
-//	evidence.go   the statements that prove an offence
-//	shape.go      where the gradients of a round lie
-//	chain.go      the view of a node with its caches; reader.go and block.go ask it; follow.go keeps up with it
-//	measure.go    the accuracy of models, measured by an Evaluator
+//	s := chainview.Standing{Active: true, Reputation: params.One, Included: 10, Opposed: 6}
+//	s.Judge(nil)
+//	// s.Alarm is Suspect, because it was opposed to Delta in 6 of 10
 //
-// Records of closed rounds never change, so a Chain keeps them, up to a bound. What follows from the state, as the
-// list of participants, it asks once per look. One goroutine, Follow, looks for all readers.
+// # Alarms
+//
+//	               watch                    suspect
+//	opposed        0.3 of its gradients     0.6
+//	left out       0.5 of its gradients     0.8
+//	rejected       0.1 of the rounds        0.5
+//	absent         0.25 of the rounds       never
+//	led badly      2 turns more than it     4
+//	               led since
+//	offence        -                        the first
+//	reputation     -                        0
+//
+// A share counts over at least four rounds. It is a share because an honest gradient is mostly
+// noise: a few that the rule left out mean nothing. Who was suspect over 20 rounds (Suspicious) is
+// watched after that. Before four rounds, pages say "too early" in place of "none".
+//
+// # Where a question is answered
+//
+//	why was a gradient left out?        Verdict.Why, by verdict.go and reason.go
+//	why is a participant an alarm?      Standing.Reasons, from the table measures
+//	who decides that it is suspect?     Standing.Judge, and nobody else
+//	what did it do in all rounds?       Tally, by Add
+//	what does a leader's record say?    Leads
+//	what became of a proposal?          Reader.Governance
+//	what is asked, and how often?       reader.go and block.go; chain.go keeps what never changes
 package chainview

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/spdl/spdl/abci/query"
 )
 
 // The alarms. They are for people, and consensus does not use them.
@@ -153,7 +151,7 @@ func (s *Standing) explain() {
 		s.raise(Suspect, "opposed to Delta in %d of %d", s.Opposed, s.Included)
 	}
 	if s.Weight != nil {
-		s.raise(Suspect, "weight %s on average", query.WeightText(s.Weight))
+		s.raise(Suspect, "weight %s on average", WeightText(s.Weight))
 	}
 }
 

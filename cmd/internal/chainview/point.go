@@ -49,8 +49,8 @@ func PointOf(r *app.Record) Point {
 		Passed: []uint32{}, ModelHash: r.ModelHash, Delta: r.DeltaDigest}
 	for _, c := range r.Contributions {
 		p.Members = append(p.Members, c.Participant)
-		if query.Weighs(r.Rule) {
-			p.Weights = append(p.Weights, *query.WeightOf(r, c))
+		if Weighs(r.Rule) {
+			p.Weights = append(p.Weights, *WeightOf(r, c))
 		}
 		if !c.Selected {
 			p.LeftOut = append(p.LeftOut, c.Participant)

@@ -220,7 +220,7 @@ type Decided struct {
 // that have left do not count.
 type Open struct {
 	query.Proposal
-	query.Effect
+	Effect
 	Unknown string         `json:"effect_unknown,omitempty"` // why the effect is unknown
 	Time    *time.Time     `json:"time,omitempty"`           // of the block at Height; null if the node does not have it
 	Title   string         `json:"-"`
@@ -235,7 +235,7 @@ func OpenProposals(m query.Membership, running params.Params, titles map[string]
 	for _, p := range m.Proposals {
 		x := Open{Proposal: p, Title: cmp.Or(titles[p.ID], p.About)}
 		var err error
-		if x.Effect, err = m.Effect(p, running); err != nil {
+		if x.Effect, err = EffectOf(m, p, running); err != nil {
 			x.Unknown = err.Error()
 		}
 		for _, q := range m.Members {

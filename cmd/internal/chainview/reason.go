@@ -20,10 +20,10 @@ func (v Verdict) Small() bool {
 
 // WeightNote is the weight of a selected gradient if it is not a full share, otherwise "".
 func (v Verdict) WeightNote() string {
-	if v.Fate != Selected || v.Weight == nil || *v.Weight >= query.FullWeight {
+	if v.Fate != Selected || v.Weight == nil || *v.Weight >= FullWeight {
 		return ""
 	}
-	return ", weight " + query.WeightText(v.Weight)
+	return ", weight " + WeightText(v.Weight)
 }
 
 // Why explains in words the fate of a participant's gradient that is included in a round.
@@ -46,12 +46,12 @@ func (v *Verdict) why(r *app.Record) string {
 	case v.Fate == Absent:
 		text = fmt.Sprintf("No gradient of it is in block %d, which closed the round: it was waited for, and the round took "+
 			"%d blocks instead of 1.", r.Height, r.Height-r.Opened+1)
-	case v.Weight != nil && *v.Weight >= query.FullWeight:
+	case v.Weight != nil && *v.Weight >= FullWeight:
 		text = "It has a full share of Delta."
 	case v.Weight != nil && *v.Weight == 0:
 		text = "Weight 0: " + apart
 	case v.Weight != nil:
-		text = fmt.Sprintf("It has %s of an equal share of Delta: %s", query.WeightText(v.Weight), apart)
+		text = fmt.Sprintf("It has %s of an equal share of Delta: %s", WeightText(v.Weight), apart)
 	case v.Place == 0 && v.Fate == LeftOut:
 		text = fmt.Sprintf("Left out of Delta by the rule %s.", r.Rule)
 	case v.Place == 0:

@@ -1,7 +1,6 @@
 package chainview
 
 import (
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -41,8 +40,8 @@ func Add(all []Tally, r *app.Record, people []app.Participant) {
 		if c.Opposed {
 			t.Opposed++
 		}
-		if query.Weighs(r.Rule) {
-			t.weigh(*query.WeightOf(r, c))
+		if Weighs(r.Rule) {
+			t.weigh(*WeightOf(r, c))
 		}
 	}
 	for _, index := range r.Withheld {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -72,8 +71,8 @@ func Verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 			change := c.Reputation - was
 			v.Change = &change
 		}
-		if query.Weighs(r.Rule) {
-			v.Weight = query.WeightOf(r, c)
+		if Weighs(r.Rule) {
+			v.Weight = WeightOf(r, c)
 		} else if v.Place = place[c.Participant]; v.Place > 0 && worst > 0 {
 			times := float64(c.Score) / float64(worst)
 			v.Times = &times

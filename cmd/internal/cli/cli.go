@@ -22,6 +22,7 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/node"
 	"github.com/spdl/spdl/cmd/internal/cli/plan"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/cli/schema"
 	"github.com/spdl/spdl/cmd/internal/cli/signer"
 	"github.com/spdl/spdl/cmd/internal/cli/trainer"
 	"github.com/spdl/spdl/cmd/internal/cli/tx"
@@ -61,7 +62,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Start here", []*cobra.Command{plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
+		{"Start here", []*cobra.Command{schema.Commands(), plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
 		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), signer.Command(), node.Config(), node.Backup(),
 			node.Restore(), node.ResetState(), node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
 		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(),

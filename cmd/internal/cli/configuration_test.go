@@ -50,33 +50,6 @@ func TestUnit(t *testing.T) {
 	require.NotContains(t, string(out), unit, "a warning")
 }
 
-// TestKeysOfAppTOML: the table of keys in docs/CONFIGURATION.md has every key that init writes,
-// with its default, and no other.
-func TestKeysOfAppTOML(t *testing.T) {
-	home := filepath.Join(t.TempDir(), "home")
-	_, stderr, code := spdl(t, "init", "--home", home)
-	require.Zero(t, code, stderr)
-	text, err := os.ReadFile(filepath.Join(home, "config", "app.toml"))
-	require.NoError(t, err)
-	var section string
-	var written []string
-	for _, m := range regexp.MustCompile(`(?m)^\[(\w+)\]$|^(\w+) = (.*)$`).FindAllStringSubmatch(string(text), -1) {
-		if m[1] != "" {
-			section = m[1]
-			continue
-		}
-		written = append(written, "| `"+section+"."+m[2]+"` | `"+m[3]+"` |")
-	}
-	require.NotEmpty(t, written)
-
-	manual, err := os.ReadFile(docs + "CONFIGURATION.md")
-	require.NoError(t, err)
-	_, table, found := strings.Cut(string(manual), "## The keys of app.toml\n")
-	require.True(t, found)
-	table, _, _ = strings.Cut(table, "\n## ")
-	require.Equal(t, written, regexp.MustCompile("(?m)^\\| `\\w+\\.\\w+` \\| `[^|]*` \\|").FindAllString(table, -1))
-}
-
 // TestPorts: the table of ports in docs/CONFIGURATION.md has every address of a home's
 // configuration, with its default.
 func TestPorts(t *testing.T) {

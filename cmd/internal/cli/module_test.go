@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -259,7 +261,7 @@ func TestModulesThatAreNone(t *testing.T) {
 		{"names a column of a CSV file", 2, []string{"--module", my + ":build", "--label", "x"}},
 		{"--group \"p\" names a column of a CSV file: name its labels", 2,
 			[]string{"--module", my + ":build", "--group", "p"}},
-		{"--data, --label and --group are for --module", 2, []string{"--data", my}},
+		{"--data, --label, --group and --adapt are for --module", 2, []string{"--data", my}},
 		{"a study has one model", 2, []string{"--module", my + ":build", "--template", "sklearn"}},
 		{"build returns a object, want a torch.nn.Module", 1, []string{"--module", my + ":forest"}},
 		{"has no function none", 1, []string{"--module", my + ":none"}},
@@ -321,6 +323,117 @@ def large():
 	require.Equal(t, params.Tensor{Name: "1.weight", Shape: []uint32{2000, 784}, Init: params.InitNormal},
 		p.Model.Tensors[0])
 	require.Equal(t, params.ClippingSum, p.Model.Clipping)
+}
+
+// pretrained is a file whose functions build a module with a frozen layer, and one of which training changes
+// a frozen tensor.
+const pretrained = `import torch
+from torch import nn
+def build():
+    torch.manual_seed(1)
+    body = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.BatchNorm1d(8), nn.ReLU()).requires_grad_(False).eval()
+    torch.seed()
+    return nn.Sequential(body, nn.Linear(8, 10))
+class Restless(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.base, self.head = nn.Linear(784, 8).requires_grad_(False), nn.Linear(8, 10)
+        self.calls = 0
+    def forward(self, x):
+        self.calls += 1
+        if self.calls > 20:
+            self.base.weight.data *= 1.5
+        return self.head(self.base(x.flatten(1)))
+`
+
+// TestPretrainedModule: frozen tensors, buffers and start values are in a file whose hash is in model.config.
+// A trainer without that file, with another, or that changes a frozen tensor, trains nothing and says why.
+func TestPretrainedModule(t *testing.T) {
+	python, my := stage.Python(t, "numpy, torch"), written(t, "my.py", pretrained)
+	study := func(build string, more ...string) (string, params.Params, string) {
+		dir := filepath.Join(t.TempDir(), "study")
+		_, stderr, code := spdl(t, append([]string{"new", dir, "--module", my + ":" + build, "--python", python}, more...)...)
+		require.Zero(t, code, stderr)
+		p, err := preset.Load(filepath.Join(dir, "params.json"))
+		require.NoError(t, err)
+		return dir, p, stderr
+	}
+	check := func(dir string) (string, int) {
+		stdout, stderr, code := spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python,
+			"--parts", "4")
+		return stdout + stderr, code
+	}
+	dir, p, said := study("build")
+	require.Contains(t, said, "trained: 2 tensors, 90 parameters; frozen: 4 tensors, 6296 numbers")
+	require.Contains(t, said, "each member needs the same file beside train.py")
+	require.Equal(t, 90, p.Model.Dim())
+	file := filepath.Join(dir, "weights.safetensors")
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	hash := fmt.Sprintf("%x", sha256.Sum256(content))
+	require.Contains(t, p.Model.Config, `"weights":{"file":"weights.safetensors","sha256":"`+hash+`"}`)
+	text, code := check(dir)
+	require.Zero(t, code, text)
+
+	content[len(content)-1] ^= 1
+	require.NoError(t, os.WriteFile(file, content, 0o600))
+	text, code = check(dir)
+	require.Equal(t, 1, code)
+	require.Contains(t, text, "has SHA-256 "+fmt.Sprintf("%x", sha256.Sum256(content))+", and model.config names "+hash)
+	require.NoError(t, os.Remove(file))
+	text, code = check(dir)
+	require.Equal(t, 1, code)
+	require.Contains(t, text, "weights.safetensors cannot be read (No such file or directory): model.config names it "+
+		"with SHA-256 "+hash+"; put it there")
+	require.NotContains(t, text, "Traceback")
+
+	dir, _, _ = study("Restless")
+	text, code = check(dir)
+	require.Equal(t, 1, code)
+	require.Contains(t, text, "training changes tensor base.weight, which is a constant of this chain")
+
+	dir, p, said = study("build", "--adapt", "lora:rank=2")
+	require.Contains(t, said, "low-rank products on 1 weights")
+	require.Equal(t, 90+2*(784+8), p.Model.Dim())
+	text, code = check(dir)
+	require.Zero(t, code, text)
+	_, stderr, code := spdl(t, "new", dir+"2", "--module", my+":build", "--python", python, "--adapt", "lora:rank=x")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, `--adapt is "lora:rank=x", want bias or lora:rank=4`)
+}
+
+// TestNewHead: a head for features is a study whose rounds, clip and rate follow from the norm of its inputs, and
+// whose public statistics are in the weights file, so a member's own features need none.
+func TestNewHead(t *testing.T) {
+	python, features := stage.Python(t, "numpy, torch"), filepath.Join(t.TempDir(), "f.npz")
+	out, err := exec.Command(python, "-c", `import sys, numpy as np
+r = np.random.default_rng(1); y = np.arange(4000) % 3
+x = r.standard_normal((4000, 6)) + 2 * np.eye(6)[y]
+np.savez(sys.argv[1], x=x, y=y, centre=np.full(6, 0.3), scale=np.ones(6))`, features).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for head, dim := range map[string]int{"linear": 3 * 7, "mlp": 32*7 + 32 + 3*32 + 3} {
+		dir := filepath.Join(t.TempDir(), "study")
+		_, stderr, code := spdl(t, "new", dir, "--head", head, "--features", features, "--python", python)
+		require.Zero(t, code, stderr)
+		p, err := preset.Load(filepath.Join(dir, "params.json"))
+		require.NoError(t, err)
+		require.Equal(t, dim, p.Model.Dim())
+		require.Contains(t, p.Model.Config, `"data":"data.npz"`)
+		require.Equal(t, head == "linear", p.Training.Rounds <= 64 && p.Training.LearningRate > 5,
+			"%+v", p.Training)
+		stdout, stderr, code := spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python,
+			"--parts", "4")
+		require.Zero(t, code, stdout+stderr)
+	}
+	for says, args := range map[string][]string{
+		"--head and --features are for each other":        {"--head", "linear"},
+		`--head is "cnn", want linear or mlp`:             {"--head", "cnn", "--features", features},
+		"a study of features has no other model, data or": {"--head", "mlp", "--features", features, "--adapt", "bias"},
+	} {
+		_, stderr, code := spdl(t, append([]string{"new", filepath.Join(t.TempDir(), "s")}, args...)...)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, says)
+	}
 }
 
 // TestTrainersThatDoNotStart: a program that is not there is named, whatever the parameters; one that

@@ -182,7 +182,7 @@ func TestPlanWrongUse(t *testing.T) {
 			`a number above 0 with kbit/s, Mbit/s or Gbit/s`,
 		"--epsilon 1 --latency -1s":                           "latency -1s, want 0s to 1m0s",
 		"--epsilon 1 --cores 0":                               "0 cores, want 1 to 4096",
-		"--epsilon 1e-300 --sampling-rate 1 --accountant rdp": "out of reach",
+		"--epsilon 1e-300 --sampling-rate 1 --accountant rdp": "the least is 0.01",
 	} {
 		stdout, stderr, code := spdl(t, append([]string{"plan"}, strings.Fields(args)...)...)
 		assert.Equal(t, 2, code, "spdl plan %s: %s", args, stderr)
@@ -252,4 +252,41 @@ func TestPlanOfTheManual(t *testing.T) {
 		_, stderr, code := spdl(t, strings.Fields(line[1])...)
 		require.Zero(t, code, "%s\n%s", line[0], stderr)
 	}
+}
+
+// TestPlanOfEpsilon: a plan has the rounds and the noise with which a chain of that epsilon begins, its forecast of a
+// table says what the rate is worth, and where attackers hide in the noise it warns.
+func TestPlanOfEpsilon(t *testing.T) {
+	type plan struct {
+		Rounds     int
+		HiddenPush float64 `json:"hidden_push"`
+		Accuracy   struct {
+			Measured bool
+			Table    *struct {
+				Rate, Guess  float64
+				KeptAttacked *struct{ AUC, Brier float64 } `json:"kept_attacked"`
+			}
+		}
+		Warnings []string
+	}
+	of := func(args ...string) (p plan) {
+		stdout, stderr, code := spdl(t, append([]string{"plan", "-o", "json"}, args...)...)
+		require.Zero(t, code, stderr)
+		require.NoError(t, json.Unmarshal([]byte(stdout), &p))
+		return p
+	}
+	p := of("-n", "20", "--epsilon", "1")
+	require.Equal(t, 8, p.Rounds)
+	require.True(t, p.Accuracy.Measured)
+	require.InDelta(t, 0.024, p.HiddenPush, 0.001)
+	require.Len(t, p.Warnings, 1)
+	require.Contains(t, p.Warnings[0], "f = 6 attackers that hide in the noise")
+	require.Empty(t, of("-n", "20", "--epsilon", "4").Warnings)
+
+	p = of("-n", "10", "--epsilon", "1", "--examples", "62", "--schema", "../../../testnet/experiment/tables/pima.json")
+	require.NotNil(t, p.Accuracy.Table)
+	require.Equal(t, []float64{0.35, 0.65}, []float64{p.Accuracy.Table.Rate, p.Accuracy.Table.Guess})
+	require.NotNil(t, p.Accuracy.Table.KeptAttacked)
+	require.Len(t, p.Warnings, 1)
+	require.NotContains(t, p.Warnings[0], "fewer rounds", "a sum has the noise of all rounds once")
 }

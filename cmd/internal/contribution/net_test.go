@@ -110,7 +110,7 @@ func (r *training) end(t testing.TB, test mnist.Set, each func(sim.Closed)) floa
 }
 
 // shortSteps returns the parameters for n members of a training of a hundred short steps, which values by rounds
-// follow. docs/CONTRIBUTIONS.md says what long steps do to them.
+// follow. docs/VERIFY.md says what long steps do to them.
 func shortSteps(t testing.TB, n int) params.Params {
 	t.Helper()
 	p, err := preset.New("default", n)

@@ -39,12 +39,6 @@ func configuration(_ context.Context, h *Home) Finding {
 	return ok("config.toml and app.toml are valid")
 }
 
-// These are the keys of listeners that not every node has.
-const (
-	prometheusKey = "instrumentation.prometheus_listen_addr"
-	explorerKey   = "explorer.laddr"
-)
-
 // exposure finds ports that are open to more hosts than a consortium needs.
 func exposure(_ context.Context, h *Home) Finding {
 	var found []string
@@ -55,16 +49,8 @@ func exposure(_ context.Context, h *Home) Finding {
 	if slices.Contains(c.RPC.CORSAllowedOrigins, "*") {
 		found = append(found, "rpc.cors_allowed_origins has *: any web page can ask the node of a browser's host")
 	}
-	listeners := [][2]string{{"rpc.laddr", c.RPC.ListenAddress}, {"rpc.grpc_laddr", c.RPC.GRPCListenAddress},
-		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}}
-	if c.Instrumentation.IsPrometheusEnabled() {
-		listeners = append(listeners, [2]string{prometheusKey, c.Instrumentation.PrometheusListenAddr})
-	}
-	if h.App.Explorer.Enabled {
-		listeners = append(listeners, [2]string{explorerKey, h.App.Explorer.Laddr})
-	}
-	for _, l := range listeners {
-		if reachable(l[1]) {
+	for _, l := range h.listeners() {
+		if l[0] != "p2p.laddr" && reachable(l[1]) {
 			found = append(found, fmt.Sprintf("%s is %s, which other hosts reach without TLS", l[0], l[1]))
 		}
 	}

@@ -97,6 +97,8 @@ func Examine(ctx context.Context, h *Home) []Finding {
 
 // run runs one check.
 func (c check) run(ctx context.Context, h *Home) (f Finding) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
 	if f = skip("the configuration cannot be read"); h.Invalid == nil || c.name == "configuration" {
 		f = c.of(ctx, h)
 	}

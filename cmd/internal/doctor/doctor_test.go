@@ -94,7 +94,7 @@ func TestEachCheckFails(t *testing.T) {
 			t.Setenv("SPDL_WORKER_PARTS", "0")
 			_, _, h.Invalid = home.Load(h.Config.RootDir)
 		}},
-		{"configuration", Warn, "unknown key timeout_propse (did you mean timeout_propose?) in [consensus]",
+		{"configuration", Warn, "unknown key consensus.timeout_propse (did you mean consensus.timeout_propose?)",
 			func(t *testing.T, h *Home) {
 				file := filepath.Join(h.Config.RootDir, "config", "config.toml")
 				text, err := os.ReadFile(file)

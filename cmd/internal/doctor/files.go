@@ -39,8 +39,8 @@ func keys(ctx context.Context, h *Home) Finding {
 	if len(open) > 0 {
 		return fail("chmod 600 each; if others use this host, rotate (spdl tx rotate)", "%s", strings.Join(open, "; "))
 	}
-	if f := h.contents(ctx, files[:len(files)-1]); f != nil {
-		return *f
+	if f := h.contents(ctx, files[:len(files)-1]); f.Level != "" {
+		return f
 	}
 	if _, err := os.Stat(home.IdentityFile(h.Config.RootDir)); err != nil {
 		return ok("%d files, each for its owner alone, not encrypted (spdl keys encrypt)", len(files)-1)
@@ -56,60 +56,52 @@ func keys(ctx context.Context, h *Home) Finding {
 	return ok("%d files, each for its owner alone, encrypted", len(files)-1)
 }
 
-// contents examines what the home's key files hold, and returns nil if nothing is wrong.
-func (h *Home) contents(ctx context.Context, files []string) *Finding {
+// contents examines what the home's key files hold. The finding has no level if nothing is wrong.
+func (h *Home) contents(ctx context.Context, files []string) Finding {
 	identity := home.IdentityFile(h.Config.RootDir)
 	_, err := os.Stat(identity)
 	plain := errors.Is(err, os.ErrNotExist)
 	for _, file := range files {
 		if encrypted, err := home.IsEncrypted(file); plain && err == nil && encrypted {
-			f := fail("put back the identity.age that was made with the key files, or restore both from one backup",
+			return fail("put back the identity.age that was made with the key files, or restore both from one backup",
 				"%s is encrypted, and %s is missing", file, identity)
-			return &f
 		}
 	}
 	if home.IsWorkerGroup(h.Config, h.App) {
-		return nil // it has neither a node nor a validator
+		return Finding{} // it has neither a node nor a validator
 	}
 	store, participant := home.NewKeystore(h.Config.RootDir, nil), home.InHome(h.Config, h.App.Worker.KeyFile)
 	_, err = os.Stat(participant)
 	if errors.Is(err, os.ErrNotExist) && h.App.Worker.Enabled && h.App.Worker.Signer == "" {
-		f := fail("restore it from a backup, or name the signer that has it (spdl config set worker.signer ADDRESS); if it "+
+		return fail("restore it from a backup, or name the signer that has it (spdl config set worker.signer ADDRESS); if it "+
 			"is lost, the members remove the participant, and a new home joins", "%s is missing: the node does not start",
 			participant)
-		return &f
 	}
 	if _, err := store.LoadKeys(participant); err != nil {
 		if _, err := store.LoadValidatorKey(participant); err == nil {
-			f := fail("if the two files are exchanged, exchange them back; if not, restore this one from a backup",
+			return fail("if the two files are exchanged, exchange them back; if not, restore this one from a backup",
 				"%s has no VRF key: it is no participant's key file, but perhaps %s", participant, h.Config.PrivValidatorKeyFile())
-			return &f
 		}
 	}
 	return h.nodeKey(ctx)
 }
 
-// nodeKey compares the node's id with the ids that the chain has of the home's participant. It returns nil if the
-// chain has the id, or no id of the participant.
-func (h *Home) nodeKey(ctx context.Context) *Finding {
+// nodeKey compares the node's id with the ids that the chain has of the home's participant. The finding has no level
+// if the chain has the id, or no id of the participant.
+func (h *Home) nodeKey(ctx context.Context) Finding {
 	const remedy = "put the node_key.json of the chain's id in place; if it is lost"
-	all, err := h.participants(ctx)
-	if err != nil {
-		all = nil
-	}
+	all, _ := h.participants(ctx) // none if they cannot be read
 	p, _ := h.ownParticipant(ctx, all)
-	_, err = os.Stat(h.Config.NodeKeyFile())
+	_, err := os.Stat(h.Config.NodeKeyFile())
 	switch id := string(h.nodeID()); {
 	case errors.Is(err, os.ErrNotExist):
-		f := fail(remedy+", spdl init in another folder makes one, and spdl tx rotate --nodes ID announces it",
+		return fail(remedy+", spdl init in another folder makes one, and spdl tx rotate --nodes ID announces it",
 			"%s is missing: the node does not start", h.Config.NodeKeyFile())
-		return &f
 	case id != "" && p != nil && p.Active && len(p.NodeIds) > 0 && !slices.Contains(p.NodeIds, id):
-		f := warn(remedy+", announce the new id: spdl tx rotate --nodes "+id, "the node's id is %s, and the chain has %s of "+
+		return warn(remedy+", announce the new id: spdl tx rotate --nodes "+id, "the node's id is %s, and the chain has %s of "+
 			"participant %d: other members' nodes may reject it", id, strings.Join(p.NodeIds, ", "), p.Index)
-		return &f
 	}
-	return nil
+	return Finding{}
 }
 
 // hasData reports whether the application's database exists.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -14,8 +13,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/databases"
@@ -56,9 +53,6 @@ func (h *Home) otherGenesis() error {
 	}
 	return nil // the check databaseLock reports unreadable databases
 }
-
-// maxGenesis bounds the genesis that a node may send, in bytes.
-const maxGenesis = 64 << 20
 
 func fileHash(path string) (string, error) {
 	data, err := os.ReadFile(path)
@@ -106,20 +100,7 @@ func othersGenesis(ctx context.Context, h *Home) Finding {
 func (h *Home) sameGenesis(ctx context.Context, c *client.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	var document bytes.Buffer
-	for chunk, total := uint(0), 1; int(chunk) < total && document.Len() < maxGenesis; chunk++ {
-		g, err := c.RPC().GenesisChunked(ctx, chunk)
-		if err != nil {
-			return "", err
-		}
-		data, err := base64.StdEncoding.DecodeString(g.Data)
-		if err != nil {
-			return "", err
-		}
-		document.Write(data)
-		total = g.TotalChunks
-	}
-	theirs, err := types.GenesisDocFromJSON(document.Bytes())
+	theirs, err := c.Genesis(ctx)
 	switch {
 	case err != nil:
 		return "", err
@@ -142,8 +123,6 @@ func sameJSON(a, b []byte) bool {
 // running node's.
 func program(ctx context.Context, h *Home) Finding {
 	if h.runs() {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
-		defer cancel()
 		info, err := h.Client.RPC().ABCIInfo(ctx)
 		switch {
 		case err != nil:

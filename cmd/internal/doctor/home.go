@@ -14,8 +14,11 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// askTimeout bounds the time of each request to a node.
-const askTimeout = 5 * time.Second
+// askTimeout bounds the time of a request to another member's node, and checkTimeout that of a check.
+const (
+	askTimeout   = 5 * time.Second
+	checkTimeout = 3 * askTimeout
+)
 
 // Home holds the data that the checks examine.
 type Home struct {
@@ -78,8 +81,6 @@ func (h *Home) runs() bool { return h.Node != nil }
 // participants returns the participants of the chain: from the running node, from the databases of
 // a stopped node, or from genesis.
 func (h *Home) participants(ctx context.Context) ([]app.Participant, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	if h.runs() {
 		return h.Client.Participants(ctx)
 	}
@@ -100,8 +101,6 @@ func (h *Home) participants(ctx context.Context) ([]app.Participant, error) {
 // offences returns the proven offences that the chain has, none before its first block.
 func (h *Home) offences(ctx context.Context) ([]app.Offence, error) {
 	if h.runs() {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
-		defer cancel()
 		return h.Client.Evidence(ctx)
 	}
 	s, err := h.state()

@@ -59,8 +59,6 @@ func (h *Home) growth(ctx context.Context) (uint64, uint64, error) {
 	}
 	rounds, n, p := g.Params.Training.Rounds, len(g.Participants), g.Params
 	if h.runs() {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
-		defer cancel()
 		s, err := h.Client.Status(ctx)
 		if err != nil {
 			return 0, 0, err

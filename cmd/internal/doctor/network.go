@@ -13,20 +13,21 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/probe"
 )
 
-// listeners maps keys to the addresses at which the node listens.
+// listeners maps keys to the addresses at which the node listens, p2p first.
 func (h *Home) listeners() [][2]string {
 	c := h.Config
 	all := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress},
-		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}}
+		{"rpc.grpc_laddr", c.RPC.GRPCListenAddress}, {"rpc.pprof_laddr", c.RPC.PprofListenAddress}}
 	if c.Instrumentation.IsPrometheusEnabled() {
-		all = append(all, [2]string{prometheusKey, c.Instrumentation.PrometheusListenAddr})
+		all = append(all, [2]string{"instrumentation.prometheus_listen_addr", c.Instrumentation.PrometheusListenAddr})
 	}
 	if h.App.Explorer.Enabled {
-		all = append(all, [2]string{explorerKey, h.App.Explorer.Laddr})
+		all = append(all, [2]string{"explorer.laddr", h.App.Explorer.Laddr})
 	}
 	return slices.DeleteFunc(all, func(l [2]string) bool {
 		return l[1] == "" || strings.HasPrefix(l[1], "unix://")
@@ -73,8 +74,6 @@ func port(ctx context.Context, address string, runs bool) error {
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
 		address = net.JoinHostPort("127.0.0.1", number)
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -97,8 +96,8 @@ func peers(ctx context.Context, h *Home) Finding {
 	silent, answering := silentAmong(ctx, wanted)
 	found := peersText(len(wanted), silent, connected, alone)
 	silentAll := len(silent) == len(wanted) && len(connected) == 0
-	if f := h.expectedSilence(ctx, found, silentAll); f != nil && (alone || len(silent) > 0) {
-		return *f
+	if f := h.expectedSilence(ctx, found, silentAll); f.Level != "" && (alone || len(silent) > 0) {
+		return f
 	}
 	if hint := h.closedHint(ctx); hint != "" && len(connected) == 0 {
 		return fail(hint, "%s; connections are closed right after the handshake", found)
@@ -136,19 +135,17 @@ func peersText(wanted int, silent []string, connected map[string]string, alone b
 }
 
 // expectedSilence returns a finding if other nodes need not answer: the home's participant is no member any more, or
-// the chain may not have begun and no node answers. Otherwise it returns nil.
-func (h *Home) expectedSilence(ctx context.Context, found string, all bool) *Finding {
+// the chain may not have begun and no node answers. Otherwise the finding has no level.
+func (h *Home) expectedSilence(ctx context.Context, found string, all bool) Finding {
 	if gone := h.gone(ctx); gone != "" {
-		f := warn("stop the node; a member that wants it to follow the chain adds its id to p2p.allowed_peers", "%s; %s: "+
+		return warn("stop the node; a member that wants it to follow the chain adds its id to p2p.allowed_peers", "%s; %s: "+
 			"the members' nodes reject this one", found, gone)
-		return &f
 	}
 	if all && !h.runs() && !h.hasData() {
-		f := warn("start it: the chain begins when more than two thirds of its validators run; spdl consortium status asks "+
+		return warn("start it: the chain begins when more than two thirds of its validators run; spdl consortium status asks "+
 			"each from outside", "%s; this node was never started, and the others need not run before the chain begins", found)
-		return &f
 	}
-	return nil
+	return Finding{}
 }
 
 // staleNames returns the nodes that answer at a name, as this process looks it up, and are not among
@@ -190,8 +187,6 @@ func (h *Home) closedHint(ctx context.Context) string {
 	if !h.runs() {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	c, err := h.Client.Connections(ctx)
 	if err != nil {
 		return ""
@@ -245,8 +240,6 @@ func (h *Home) connected(ctx context.Context) map[string]string {
 	if !h.runs() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	info, err := h.Client.RPC().NetInfo(ctx)
 	if err != nil {
 		return nil
@@ -270,8 +263,6 @@ func peerClocks(ctx context.Context, h *Home) Finding {
 	if !h.runs() {
 		return skip("the node is stopped: it measures the clocks of its peers while it runs")
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	measured, err := h.Client.Clocks(ctx)
 	switch {
 	case err != nil:
@@ -298,4 +289,56 @@ func peerClocks(ctx context.Context, h *Home) Finding {
 		return warn(remedy, "%s", found)
 	}
 	return ok("%s", found)
+}
+
+// The chain has stopped if its last block is older than staleAfter and than staleProposals times the
+// timeout of a proposal.
+const (
+	staleProposals = 10
+	staleAfter     = time.Minute
+)
+
+// lastBlock warns if the chain has stopped, and names the validators whose recent votes the node
+// lacks. It fails if the peers of the node have dropped the block that the node needs next.
+func lastBlock(ctx context.Context, h *Home) Finding {
+	if !h.runs() {
+		return skip("the node is stopped")
+	}
+	view, _ := h.Client.Connections(ctx) // an empty view if the node does not answer
+	if gap, remedy := view.Gap(); gap != "" {
+		return fail(remedy, "%s", gap)
+	}
+	at := h.Node.SyncInfo
+	if at.LatestBlockHeight == 0 {
+		return skip("the node has no block yet")
+	}
+	age := time.Since(at.LatestBlockTime).Round(time.Second)
+	if at.CatchingUp {
+		return ok("the node catches up: block %d, of %v ago", at.LatestBlockHeight, age)
+	}
+	limit := max(staleAfter, staleProposals*h.Config.Consensus.TimeoutPropose)
+	if age <= limit {
+		return ok("last block %d, %v ago", at.LatestBlockHeight, age)
+	}
+	found := fmt.Sprintf("last block %d, %v ago, and want at most %v", at.LatestBlockHeight, age, limit)
+	if gone := h.gone(ctx); gone != "" {
+		return warn("stop the node: it takes no part; another member's node shows the chain (spdl query status --node)",
+			"%s; %s: the members' nodes send this one no blocks", found, gone)
+	}
+	if votes, err := h.recentVotes(ctx); err != nil {
+		found += fmt.Sprintf("; the votes cannot be read: %v", err)
+	} else {
+		found += "; " + votes.String()
+	}
+	return warn("more than two thirds of the validators have to run and be connected: ask those that do not vote", "%s",
+		found)
+}
+
+// recentVotes returns the votes for the block that the node waits for.
+func (h *Home) recentVotes(ctx context.Context) (client.Votes, error) {
+	participants, err := h.participants(ctx)
+	if err != nil {
+		return client.Votes{}, err
+	}
+	return client.ReadVotes(ctx, h.Client.RPC(), participants)
 }

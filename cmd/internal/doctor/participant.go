@@ -113,8 +113,6 @@ func (h *Home) leftAt(ctx context.Context, index uint32) string {
 	if !h.runs() {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	first := 1
 	query := fmt.Sprintf("enactment.kind = 'remove' AND enactment.participant = '%d'", index)
 	found, err := h.Client.RPC().BlockSearch(ctx, query, &first, &first, "desc")
@@ -129,8 +127,6 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 	if !h.runs() {
 		return ok("participant %d is active; the node is stopped", p.Index)
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	s, err := h.Client.Status(ctx)
 	if err != nil {
 		return skip("participant %d is active; the node does not say which round is open: %v", p.Index, err)
@@ -159,11 +155,37 @@ func (h *Home) takesPart(ctx context.Context, p *app.Participant) Finding {
 	}
 	if s.Home != nil && s.Home.Resting {
 		return warn("leave the node running: its worker says that it is back (docs/CONFIGURATION.md, Late and absent hosts)",
-			"%s; it was late, so rounds close without waiting for it; %s", found, s.Home.Rest())
+			"%s; it was late, so rounds close without waiting for it; %s", found, rest(s.Home))
 	}
 	if ago > silentRounds && !s.Done {
 		return warn("the worker's log says what it waits for; see the checks signer and consent, and spdl query privacy",
 			"%s", found)
 	}
 	return ok("%s", found)
+}
+
+// epochConsent asks the node whether the running epoch awaits the home's consent.
+func epochConsent(ctx context.Context, h *Home) Finding {
+	switch {
+	case !h.App.Worker.Enabled:
+		return skip("this home has no worker")
+	case h.App.Worker.Consent != home.ConsentAsk:
+		return ok(`worker.consent is "off": every epoch trains that the home's bounds permit`)
+	case !h.runs():
+		return skip("the node does not run: spdl consent lists what awaits consent")
+	}
+	s, err := h.Client.Status(ctx)
+	if err != nil || s.Home == nil {
+		return skip("the node does not say: %v", err)
+	}
+	switch s.Home.Consent {
+	case home.ConsentGiven:
+		return ok("consented: epoch %d has this home's consent", s.Epoch)
+	case home.ConsentRejected:
+		return ok("rejected: this home has rejected epoch %d, and is absent from it", s.Epoch)
+	case home.ConsentAwaited:
+		return warn("spdl consent shows what it is about; then spdl consent EPOCH, with --reject or without",
+			"awaited: epoch %d awaits this home's consent, and the home is absent until then", s.Epoch)
+	}
+	return fail("mend config/consent.jsonl", "there is no consent: %s", s.Home.Consent)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
 )
 
 // validator compares the validator key of the home's node with the validator key that the chain has
@@ -44,8 +44,8 @@ func validator(ctx context.Context, h *Home) Finding {
 			"lost, spdl tx rotate --consensus gives the validator a new one", "the chain's validator of participant %d is %s, "+
 			"and the key here is of %s: this node signs no block", p.Index, chain.Address(), key.Address())
 	}
-	if pause := h.signPause(); pause != nil {
-		return *pause
+	if pause := h.signPause(); pause.Level != "" {
+		return pause
 	}
 	switch {
 	case err != nil:
@@ -56,23 +56,21 @@ func validator(ctx context.Context, h *Home) Finding {
 	return h.votes(ctx, p)
 }
 
-// signPause returns a finding while the validator signs nothing because its last signature is lost, otherwise nil.
-func (h *Home) signPause() *Finding {
+// signPause warns while the validator signs nothing because its last signature is lost. Otherwise the finding has no
+// level.
+func (h *Home) signPause() Finding {
 	pause, err := home.ReadSignPause(h.Config)
-	file := home.SignPauseFile(h.Config)
-	var f Finding
 	switch {
 	case err != nil:
-		f = fail("put the file back as it was; if its content is lost, write the time at which the former host was stopped "+
+		return fail("put the file back as it was; if its content is lost, write the time at which the former host was stopped "+
 			`for good, as {"since":"2026-01-02T15:04:05Z"}`, "%v", err)
 	case pause == nil:
-		return nil
-	default:
-		f = warn(fmt.Sprintf("let the node run; if the chain stands without this validator, read docs/OPERATING.md, Keys, "+
-			"before you stop the node, remove %s and start it", file), "the validator's last signature was lost at %s: it "+
-			"signs nothing until the chain has decided %d blocks without it", pause.Since.Format(time.RFC3339), home.PauseBlocks)
+		return Finding{}
 	}
-	return &f
+	return warn("let the node run; if the chain stands without this validator, read docs/KEYS.md before you "+
+		"stop the node, remove "+home.SignPauseFile(h.Config)+" and start it", "the validator's last signature was lost at "+
+		"%s: it signs nothing until the chain has decided %d blocks without it", pause.Since.Format(time.RFC3339),
+		home.PauseBlocks)
 }
 
 // signState compares the validator's state of a stopped node, which has its last signature, with the validator's last
@@ -106,8 +104,6 @@ func (h *Home) signState(p *app.Participant, key crypto.PubKey) Finding {
 
 // votes asks the running node for the blocks without a vote of a participant's validator.
 func (h *Home) votes(ctx context.Context, p *app.Participant) Finding {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	address := ed25519.PubKey(p.ConsensusKey).Address()
 	s, err := h.Client.Status(ctx)
 	switch {
@@ -131,4 +127,62 @@ func (h *Home) validatorKey() (crypto.PubKey, error) {
 		return nil, err
 	}
 	return ed25519.PrivKey(key).PubKey(), nil
+}
+
+// validatorSigner checks whether the signer of the validator's key is connected to the running node.
+func validatorSigner(ctx context.Context, h *Home) Finding {
+	at := h.Config.PrivValidatorListenAddr
+	switch {
+	case at == "":
+		return skip("the validator's key is in this home")
+	case !h.runs():
+		return skip("the node is stopped: it listens for the signer at priv_validator_laddr, %s, while it runs", at)
+	}
+	s, err := h.Client.Status(ctx)
+	switch {
+	case err != nil:
+		return skip("the node does not say: %v", err)
+	case s.Home == nil || s.Home.ValidatorSigner == "":
+		return warn("restart the node", "priv_validator_laddr is %s, and the node has started without it", at)
+	case s.Home.ValidatorSigner != home.SignerAnswers:
+		return fail("start it (spdl signer); see that it reaches this address, and that its --node-id is this node's "+
+			"(spdl show-node-id)", "no signer is connected to priv_validator_laddr, %s: the validator signs nothing", at)
+	}
+	return ok("a signer is connected to %s", at)
+}
+
+// participantSigner checks whether the signer of the participant's keys answers.
+func participantSigner(ctx context.Context, h *Home) Finding {
+	w := h.App.Worker
+	if w.Signer == "" {
+		return skip("the participant's keys are in this home")
+	}
+	p, err := home.OpenParticipant(ctx, h.Config, h.App, home.NewKeystore(h.Config.RootDir, nil))
+	if err != nil {
+		return fail("spdl signer init makes the home and the certificates of a signer", "%v", err)
+	}
+	if away := p.Signer.Away(); away != "" {
+		return fail("start it (spdl signer); see that this host reaches its address, and that each side has the other's "+
+			"certificate", "away: %s: the participant is absent until it answers", away)
+	}
+	if h.NoGenesis != nil {
+		return ok("answers: %s, with the public key %X", w.Signer, []byte(p.Signing))
+	}
+	all, err := h.participants(ctx)
+	if err != nil {
+		return skip("answers: %s; the chain's participants cannot be read: %v", w.Signer, err)
+	}
+	for _, who := range all {
+		if string(who.PubKey) != string(p.Signing) {
+			continue
+		}
+		if _, err := p.Signer.Open(ctx, h.Genesis.ChainID, who.Id); errors.Is(err, worker.ErrForeign) {
+			return fail("put the genesis of this chain into the signer's home", "%v", err)
+		} else if err != nil {
+			return fail("look at the signer's log", "%v", err)
+		}
+		return ok("answers: %s, with the keys of participant %d", w.Signer, who.Index)
+	}
+	return fail("it has the keys of another participant, or the participant has not joined", "%s answers, with the "+
+		"public key %X, whom the chain does not have", w.Signer, []byte(p.Signing))
 }

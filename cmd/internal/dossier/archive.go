@@ -1,26 +1,45 @@
+// Package dossier makes and verifies the dossier of a training: a signed archive with one page of
+// sentences. Each sentence rests on a proof, or is marked as declared.
+//
+//	Write    renders the page from evidence, and signs the archive
+//	Verify   checks an archive against one trusted header, without a node
+//
+// All files of the archive follow from the evidence, which its signature covers: Verify proves the
+// evidence, renders the page again and compares every byte. docs/VERIFY.md is its manual.
 package dossier
 
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
 )
 
-// The files of an archive, in their order in it.
+// ErrDossier wraps every reason why a file is no dossier, or does not say what its evidence proves.
+var ErrDossier = evidence.ErrDossier
+
+// The files of an archive, in their order in it. The last is the ed25519 signature of the evidence.
 const (
-	htmlFile     = "dossier.html"
-	markdownFile = "dossier.md"
-	claimsFile   = "claims.json"
-	evidenceFile = "evidence.json"
-	manifestFile = "manifest.json"
+	htmlFile      = "dossier.html"
+	markdownFile  = "dossier.md"
+	claimsFile    = "claims.json"
+	evidenceFile  = "evidence.json"
+	signatureFile = "evidence.json.sig"
 )
 
-var files = []string{htmlFile, markdownFile, claimsFile, evidenceFile, manifestFile}
+var files = []string{htmlFile, markdownFile, claimsFile, evidenceFile, signatureFile}
 
 // MaxBytes is the max size of an archive.
 const MaxBytes = 256 << 20
+
+// signed returns the bytes that are signed. No transaction, consent or VRF input begins with their prefix.
+func signed(evidenceJSON []byte) []byte {
+	return append([]byte(evidence.Version+"\n"), evidenceJSON...)
+}
 
 // pack returns the archive of the files' contents: a ZIP file with uncompressed entries and without
 // times. Equal contents give equal bytes.
@@ -37,59 +56,57 @@ func pack(contents map[string][]byte) ([]byte, error) {
 		}
 	}
 	err := w.Close()
+	if err == nil && out.Len() > MaxBytes {
+		err = fmt.Errorf("the dossier has %d bytes, at most %d", out.Len(), MaxBytes)
+	}
 	return out.Bytes(), err
 }
 
 // ReadFile returns the bytes of an archive's file.
 func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > MaxBytes {
-		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d", path, ErrDossier, info.Size(), int64(MaxBytes))
-	}
-	return os.ReadFile(path)
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxBytes+1))
 }
 
-// unpack returns the contents of an archive. It accepts exactly the files above, uncompressed, so
-// that it reads no more bytes than the archive has.
+// unpack returns the contents of an archive. It takes no compressed file, so that it reads no more
+// bytes than the archive has.
 func unpack(data []byte) (map[string][]byte, error) {
-	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrDossier, len(data), MaxBytes)
-	}
 	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
+	switch {
+	case len(data) > MaxBytes:
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrDossier, MaxBytes)
+	case err != nil:
 		return nil, fmt.Errorf("%w: it is no whole archive: %w", ErrDossier, err)
-	}
-	if len(r.File) != len(files) {
+	case len(r.File) != len(files):
 		return nil, fmt.Errorf("%w: it has %d files, want %d", ErrDossier, len(r.File), len(files))
 	}
 	contents := map[string][]byte{}
-	for i, f := range r.File {
-		switch {
-		case f.Name != files[i]:
-			return nil, fmt.Errorf("%w: file %d is %.80q, want %q", ErrDossier, i, f.Name, files[i])
-		case f.Method != zip.Store || f.UncompressedSize64 > uint64(len(data)):
-			return nil, fmt.Errorf("%w: %s is compressed by method %d to %d of %d bytes, want it stored", ErrDossier, f.Name,
-				f.Method, f.CompressedSize64, f.UncompressedSize64)
+	for _, f := range r.File {
+		if f.Method != zip.Store {
+			return nil, fmt.Errorf("%w: %.80s is compressed by method %d, want it stored", ErrDossier, f.Name, f.Method)
 		}
 		in, err := f.Open()
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrDossier, f.Name, err)
+		if err == nil {
+			contents[f.Name], err = io.ReadAll(io.LimitReader(in, int64(len(data))+1))
 		}
-		content, err := io.ReadAll(io.LimitReader(in, int64(len(data))+1))
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrDossier, f.Name, err)
+			return nil, fmt.Errorf("%w: %.80s: %w", ErrDossier, f.Name, err)
 		}
-		contents[f.Name] = content
 	}
 	return contents, nil
 }
 
-// canonical returns an error unless an archive is, byte for byte, the output of pack for its
-// contents.
-func canonical(data []byte, contents map[string][]byte) error {
+// check returns an error unless the archive is, byte for byte, the output of pack for its contents, and signed by
+// a key.
+func check(data []byte, contents map[string][]byte, signer []byte) error {
+	if len(signer) != ed25519.PublicKeySize ||
+		!ed25519.Verify(signer, signed(contents[evidenceFile]), contents[signatureFile]) {
+		return fmt.Errorf("%w: its signature is not one of %X", ErrDossier, signer)
+	}
 	again, err := pack(contents)
 	if err != nil || bytes.Equal(again, data) {
 		return err

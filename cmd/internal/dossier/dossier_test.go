@@ -88,9 +88,7 @@ func continued(t testing.TB, c *audittest.Chain) []byte {
 }
 
 // genesisOf trusts the genesis of a chain.
-func genesisOf(c *audittest.Chain) dossier.Root {
-	return func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(c.Doc, first) }
-}
+func genesisOf(c *audittest.Chain) dossier.Root { return dossier.Founded(c.Doc) }
 
 // dossierOf returns the dossier of a chain, signed by participant 0. It may continue another's evidence.
 func dossierOf(t testing.TB, c *audittest.Chain, earlier ...*evidence.Evidence) []byte {
@@ -151,7 +149,7 @@ func packed(t testing.TB, method uint16, files ...string) []byte {
 
 func repacked(t testing.TB, c map[string]string) []byte {
 	var files []string
-	for _, name := range []string{"dossier.html", "dossier.md", "claims.json", "evidence.json", "manifest.json"} {
+	for _, name := range []string{"dossier.html", "dossier.md", "claims.json", "evidence.json", "evidence.json.sig"} {
 		files = append(files, name, c[name])
 	}
 	return packed(t, zip.Store, files...)
@@ -270,14 +268,10 @@ func TestWrongTrust(t *testing.T) {
 func TestSignedSheets(t *testing.T) {
 	c := eventful(t)
 	of := func(participant uint32, origin string) sheet.Sheet {
-		s := sheet.Sheet{Participant: participant, Texts: make([]string, len(sheet.Fields))}
-		s.Texts[0] = origin
-		return s
+		return sheet.Sheet{Participant: participant, Answers: map[string]string{"origin": origin}}
 	}
 	sign := func(s sheet.Sheet, chain string, key int) sheet.Sheet {
-		s, err := s.Sign(chain, apptest.Key(key))
-		require.NoError(t, err)
-		return s
+		return s.Sign(chain, apptest.Key(key))
 	}
 	write := func(s sheet.Sheet) error {
 		e, _, err := evidence.Collect(t.Context(), c.Source(), audit.Options{}, nil)
@@ -288,7 +282,7 @@ func TestSignedSheets(t *testing.T) {
 	good := sign(of(3, "ours"), apptest.ChainID, 3)
 	require.NoError(t, write(good))
 	edited, moved, half := good, good, good
-	edited.Texts, moved.Participant, half.Signer = of(3, "theirs").Texts, 2, nil
+	edited.Answers, moved.Participant, half.Signer = of(3, "theirs").Answers, 2, nil
 	for name, s := range map[string]sheet.Sheet{
 		"edited": edited, "of another member": moved, "without a signer": half,
 		"by another member": sign(of(3, "ours"), apptest.ChainID, 2),
@@ -425,12 +419,12 @@ func TestHostileArchives(t *testing.T) {
 	data := dossierOf(t, c)
 	files := contents(t, data)
 	bomb := packed(t, zip.Deflate, "dossier.html", strings.Repeat("0", 64<<20), "dossier.md", "", "claims.json", "",
-		"evidence.json", "", "manifest.json", "")
+		"evidence.json", "", "evidence.json.sig", "")
 	for name, hostile := range map[string][]byte{
 		"empty": nil, "text": []byte("dossier"), "cut off": data[:len(data)/2], "cut at the end": data[:len(data)-1],
 		"more behind its end": append(bytes.Clone(data), 0), "before its beginning": append([]byte{0}, data...),
 		"bomb": bomb, "path": packed(t, zip.Store, "../../dossier.html", "", "dossier.md", "", "claims.json", "",
-			"evidence.json", "", "manifest.json", ""),
+			"evidence.json", "", "evidence.json.sig", ""),
 		"other files": packed(t, zip.Store, "dossier.html", ""),
 		"null":        repacked(t, with(files, "evidence.json", "null")),
 		"no evidence": repacked(t, with(files, "evidence.json", "{}")),
@@ -443,7 +437,7 @@ func TestHostileArchives(t *testing.T) {
 			ReplaceAllString(files["evidence.json"], `"headers":[],"log"`))),
 		"no members": repacked(t, with(files, "evidence.json", regexp.MustCompile(`"members":.*,"headers":\["C`).
 			ReplaceAllString(files["evidence.json"], `"members":[],"headers":["C`))),
-		"manifest": repacked(t, with(files, "manifest.json", "{}")),
+		"signature": repacked(t, with(files, "evidence.json.sig", "{}")),
 	} {
 		require.NotEqual(t, data, hostile, name)
 		_, err := dossier.Verify(t.Context(), hostile, root(c, 5))
@@ -458,7 +452,7 @@ func FuzzVerify(f *testing.F) {
 	c.Close(3)
 	data := dossierOf(f, c)
 	files := contents(f, data)
-	names := []string{"", "claims.json", "dossier.html", "dossier.md", "evidence.json", "manifest.json"}
+	names := []string{"", "claims.json", "dossier.html", "dossier.md", "evidence.json", "evidence.json.sig"}
 	for i := range names {
 		f.Add(uint8(i), uint32(40*i), uint8(1), []byte("0"))
 		f.Add(uint8(i), uint32(0), uint8(0), []byte{})

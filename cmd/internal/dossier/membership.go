@@ -30,7 +30,7 @@ func (w *writer) membership() {
 	w.Say(declared("the author's replay: spdl audit log on an archive makes the list again"),
 		"The table has all operations "+
 			"up to the last height; its last column is what became of them.")
-	for i, e := range w.Log.Entries {
+	for _, e := range w.Log.Entries {
 		by := "an outsider"
 		if e.Actor != nil {
 			by = w.who(*e.Actor)
@@ -39,13 +39,12 @@ func (w *writer) membership() {
 		for _, a := range e.Approvals {
 			votes = append(votes, fmt.Sprintf("%d at %s", a.Participant, w.at(a.Height)))
 		}
-		r := w.declared.Results[i]
-		result := r.Result
-		if r.Height != e.Height {
-			result += fmt.Sprintf(" at height %d", r.Height)
+		result := e.Result
+		if e.ResultHeight != e.Height {
+			result += fmt.Sprintf(" at height %d", e.ResultHeight)
 		}
-		if r.Why != "" {
-			result += ": " + r.Why
+		if e.Why != "" {
+			result += ": " + e.Why
 		}
 		w.Row(page.Basis{Kind: page.Transaction, Of: fmt.Sprintf("%.16s", e.Hash), Height: e.Height}, w.at(e.Height), by,
 			e.Kind+": "+e.Summary, strings.Join(votes, ", "), result)

@@ -17,9 +17,9 @@ func (w *writer) sheets() {
 		if s.Signed() {
 			by = declared(fmt.Sprintf("participant %d, signature verified", s.Participant))
 		}
-		for i, f := range sheet.Fields {
-			if s.Texts[i] != "" {
-				w.Row(by, w.who(s.Participant), f.Asks, s.Texts[i])
+		for _, f := range sheet.Fields {
+			if s.Answers[f.Key] != "" {
+				w.Row(by, w.who(s.Participant), f.Asks, s.Answers[f.Key])
 			}
 		}
 	}
@@ -33,8 +33,8 @@ func (w *writer) sheets() {
 // answered returns the number of members whose data sheet answers a point.
 func (w *writer) answered(point string) (n int) {
 	for _, s := range w.declared.Sheets {
-		for i, f := range sheet.Fields {
-			if s.Texts[i] != "" && slices.Contains(f.Supports, point) {
+		for _, f := range sheet.Fields {
+			if s.Answers[f.Key] != "" && slices.Contains(f.Supports, point) {
 				n++
 				break
 			}

@@ -1,10 +1,11 @@
 package dossier
 
 import (
+	"cmp"
 	"context"
+	"crypto/ed25519"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cometbft/cometbft/types"
@@ -12,6 +13,7 @@ import (
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/cmd/internal/dossier/evidence"
 	"github.com/spdl/spdl/cmd/internal/dossier/page"
+	"github.com/spdl/spdl/cmd/internal/dossier/sheet"
 )
 
 // Verdict is the result of a verification.
@@ -35,8 +37,22 @@ type Verdict struct {
 // chain's id.
 type Root func(chainID string, first *types.LightBlock) (light.Trust, error)
 
+// Pinned trusts a header. If it names no chain, the dossier may be of any.
+func Pinned(t light.Trust) Root {
+	return func(chainID string, _ *types.LightBlock) (light.Trust, error) {
+		own := t
+		own.ChainID = cmp.Or(t.ChainID, chainID)
+		return own, nil
+	}
+}
+
+// Founded trusts the validators of a genesis.
+func Founded(doc *types.GenesisDoc) Root {
+	return func(_ string, first *types.LightBlock) (light.Trust, error) { return light.Genesis(doc, first) }
+}
+
 // Verify checks the bytes of an archive against a trusted header: its headers, its proofs, every
-// sentence of its page, the hashes of its files, and its signature. It needs no node.
+// sentence of its page, every other byte, and its signature. It needs no node.
 func Verify(ctx context.Context, data []byte, root Root) (Verdict, error) {
 	v, _, err := Open(ctx, data, root)
 	return v, err
@@ -48,53 +64,85 @@ func Open(ctx context.Context, data []byte, root Root) (Verdict, *evidence.Evide
 	if err != nil {
 		return Verdict{}, nil, err
 	}
-	e, err := evidence.Decode(contents[evidenceFile])
+	var t light.Trust
+	m, err := derive(ctx, contents[evidenceFile], func(c evidence.Chain) error {
+		if t, err = root(c.Last().ChainID, c.Signed[0]); err != nil {
+			return err
+		}
+		return c.Trust(t)
+	})
 	if err != nil {
 		return Verdict{}, nil, err
 	}
-	v, err := verify(ctx, data, contents, e, root)
-	return v, e, err
-}
-
-// verify checks the contents of an archive, and that the archive is their canonical form.
-func verify(ctx context.Context, data []byte, contents map[string][]byte, e *evidence.Evidence, root Root) (Verdict,
-	error) {
-	c, err := e.Chain()
-	if err != nil {
-		return Verdict{}, err
-	}
-	t, err := root(c.Last().ChainID, c.Signed[0])
-	if err != nil {
-		return Verdict{}, err
-	}
-	if err := c.Trust(t); err != nil {
-		return Verdict{}, err
-	}
-	f, err := e.Prove(ctx, c)
-	if err != nil {
-		return Verdict{}, err
-	}
-	p, proven, err := render(f, e.Declared)
-	if err != nil {
-		return Verdict{}, fmt.Errorf("%w: %w", ErrDossier, err)
-	}
-	for _, name := range []string{markdownFile, htmlFile, claimsFile} {
-		if changed := page.Changed(proven[name], contents[name]); changed != nil {
-			return Verdict{}, fmt.Errorf("%w: %s: %s", ErrDossier, name, strings.Join(changed, "; "))
+	for name, proven := range m.files {
+		if changed := page.Changed(proven, contents[name]); changed != "" {
+			return Verdict{}, nil, fmt.Errorf("%w: %s: %s", ErrDossier, name, changed)
 		}
 	}
-	if err := manifestOf(f, contents, e.Declared.Signer).check(contents[manifestFile]); err != nil {
-		return Verdict{}, err
-	}
-	if err := canonical(data, contents); err != nil {
-		return Verdict{}, err
+	f, signer := m.facts, m.Declared.Signer
+	if err := check(data, contents, signer); err != nil {
+		return Verdict{}, nil, err
 	}
 	v := Verdict{Verified: true, ChainID: f.Last().ChainID, First: f.First(), Height: f.Last().Height,
 		Header: hex.EncodeToString(f.Last().Hash()), Time: f.Last().Time, Trusted: t.Height, Rounds: len(f.Records),
-		Signer: hex.EncodeToString(e.Declared.Signer)}
-	v.Proven, v.Declared = p.Count()
-	if who, known := f.Owner(e.Declared.Signer); known {
+		Signer: hex.EncodeToString(signer)}
+	v.Proven, v.Declared = m.page.Count()
+	if who, known := f.Owner(signer); known {
 		v.Participant = &who
 	}
-	return v, nil
+	return v, m.Evidence, nil
+}
+
+// made is evidence with what follows from it.
+type made struct {
+	*evidence.Evidence
+	facts *evidence.Facts
+	page  *page.Page
+	files map[string][]byte // the page in each form, by name
+}
+
+// derive decodes evidence, proves it after trust has accepted its headers, and renders the page.
+func derive(ctx context.Context, data []byte, trust func(evidence.Chain) error) (m made, err error) {
+	if m.Evidence, err = evidence.Decode(data); err != nil {
+		return m, err
+	}
+	c, err := m.Chain()
+	if err == nil {
+		err = trust(c)
+	}
+	if err != nil {
+		return m, err
+	}
+	if m.facts, err = m.Prove(ctx, c); err != nil {
+		return m, err
+	}
+	if m.page, err = pageOf(m.facts, m.Declared); err != nil {
+		return m, fmt.Errorf("%w: %w", ErrDossier, err)
+	}
+	m.files = map[string][]byte{}
+	for name, form := range map[string]func() ([]byte, error){htmlFile: m.page.HTML, markdownFile: m.page.Markdown,
+		claimsFile: m.page.JSON} {
+		if m.files[name], err = form(); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// Write returns the archive of evidence and its author's declarations, signed with a key.
+func Write(ctx context.Context, e *evidence.Evidence, program string, sheets []sheet.Sheet,
+	key ed25519.PrivateKey) ([]byte, *page.Page, error) {
+	e.Declared.Signer, e.Declared.Program = key.Public().(ed25519.PublicKey), program
+	e.Declared.Sheets = append([]sheet.Sheet{}, sheets...)
+	data, err := e.Encode()
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := derive(ctx, data, func(evidence.Chain) error { return nil })
+	if err != nil {
+		return nil, nil, err
+	}
+	m.files[evidenceFile], m.files[signatureFile] = data, ed25519.Sign(key, signed(data))
+	archive, err := pack(m.files)
+	return archive, m.page, err
 }

@@ -53,6 +53,7 @@ func attacked(t *testing.T, rounds uint64) string {
 		Memory: true, Rule: "nnm+trimmed-mean", Adjust: func(p *params.Params) {
 			p.Privacy.NoiseMultiplier = 0.7
 			p.Privacy.Epsilon = 200
+			p.Grid.Step = worker.GridStep(p.Privacy)
 		}})
 	require.NoError(t, err)
 	n.Genesis.Participants[5].Moniker = hostile

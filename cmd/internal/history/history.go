@@ -226,12 +226,12 @@ func paramsOf(s *app.State, epoch uint64) params.Params {
 // Weight returns how many gradients of full weight the selected ones weigh together, or NaN if the
 // rule gives no weights.
 func (r Round) Weight() float64 {
-	if !query.Weighs(r.Rule) {
+	if !chainview.Weighs(r.Rule) {
 		return math.NaN()
 	}
 	sum := 0.0
 	for _, x := range r.Contributions {
-		sum += *query.WeightOf(&r.Record, x)
+		sum += *chainview.WeightOf(&r.Record, x)
 	}
 	return sum
 }

@@ -204,35 +204,40 @@ func (f *File) Check() error {
 // Header returns the light block that the file carries.
 func (f *File) Header() (*types.LightBlock, error) { return decodeHeader(f.Card.Proof.Header) }
 
-// derive verifies a bundle against its own header and returns the card that follows from it.
-func derive(b Bundle) (Card, error) {
+// State verifies the bundle against its own header, and returns that header, the record of the round,
+// and the values of the state that the bundle proves.
+func (b Bundle) State() (*types.LightBlock, app.Record, *app.State, error) {
+	s := new(app.State)
 	header, err := decodeHeader(b.Header)
 	if err != nil {
-		return Card{}, err
+		return nil, app.Record{}, nil, err
 	}
 	hash := []byte(header.AppHash)
+	s.ChainID, s.Height = header.ChainID, uint64(header.Height)-1
 	r, err := app.DecodeRecord(b.Round.Value)
 	if err != nil {
-		return Card{}, fmt.Errorf("%w: %w", proof.ErrNotProven, err)
+		return nil, r, nil, fmt.Errorf("%w: %w", proof.ErrNotProven, err)
 	}
-	var running params.Params
-	var progress app.Progress
-	var ended []app.Epoch
-	var people []app.Participant
-	if err := errors.Join(
-		open("round/"+r.Pair().Key, b.Round, hash, func([]byte) error { return nil }),
-		open("params", b.Params, hash, running.Unmarshal),
-		open("progress", b.Progress, hash, progress.Unmarshal),
-		open("epochs", b.Epochs, hash, func(list []byte) (err error) { ended, err = app.DecodeEpochs(list); return err }),
-		open("participants", b.Participants, hash, func(list []byte) (err error) {
-			people,
-				err = app.DecodeParticipants(list)
+	return header, r, s, errors.Join(
+		Open("round/"+r.Pair().Key, b.Round, hash, func([]byte) error { return nil }),
+		Open("params", b.Params, hash, s.Params.Unmarshal),
+		Open("progress", b.Progress, hash, s.Progress.Unmarshal),
+		Open("epochs", b.Epochs, hash, func(list []byte) (err error) { s.Epochs, err = app.DecodeEpochs(list); return err }),
+		Open("participants", b.Participants, hash, func(list []byte) (err error) {
+			s.Participants, err = app.DecodeParticipants(list)
 			return err
 		}),
-	); err != nil {
+	)
+}
+
+// derive verifies a bundle against its own header and returns the card that follows from it.
+func derive(b Bundle) (Card, error) {
+	header, r, s, err := b.State()
+	if err != nil {
 		return Card{}, err
 	}
-	p, err := paramsOf(r.Epoch, progress.Epoch, running, ended)
+	running, ended, people := s.Params, s.Epochs, s.Participants
+	p, err := paramsOf(r.Epoch, s.Progress.Epoch, running, ended)
 	if err != nil {
 		return Card{}, err
 	}
@@ -248,7 +253,7 @@ func derive(b Bundle) (Card, error) {
 		Preset: p.Preset, Rule: r.Rule, Participants: n, Byzantine: p.Rule.F(n),
 		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash),
 		Mechanism: p.Privacy.Mechanism,
-		Height:    header.Height, AppHash: hex.EncodeToString(hash), Proof: b, TestChain: app.KnownNoise(running, ended),
+		Height:    header.Height, AppHash: hex.EncodeToString(header.AppHash), Proof: b, TestChain: app.KnownNoise(running, ended),
 		Unit:          p.Privacy.Unit,
 		Lemma1Epsilon: p.Privacy.Lemma1Epsilon,
 	}
@@ -264,8 +269,8 @@ func derive(b Bundle) (Card, error) {
 	return c, nil
 }
 
-// open verifies the proof of a value of the state and decodes the value.
-func open(key string, p proof.Proven, appHash []byte, decode func([]byte) error) error {
+// Open verifies the proof of a value of the state and decodes the value.
+func Open(key string, p proof.Proven, appHash []byte, decode func([]byte) error) error {
 	if err := p.Verify(key, appHash); err != nil {
 		return err
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoticesAreUpToDate: docs/NOTICES.md names all modules that are in the program, at their
+// TestNoticesAreUpToDate: NOTICES.md names all modules that are in the program, at their
 // versions, and each has its text in what is shipped.
 func TestNoticesAreUpToDate(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, write(filepath.Join(dir, "list"), filepath.Join(dir, "text")))
 	want, err := os.ReadFile(filepath.Join(dir, "list"))
 	require.NoError(t, err)
-	got, err := os.ReadFile("../../../docs/NOTICES.md")
+	got, err := os.ReadFile("../../../NOTICES.md")
 	require.NoError(t, err)
-	require.True(t, string(want) == string(got), "docs/NOTICES.md is not up to date: make notices writes it again")
+	require.True(t, string(want) == string(got), "NOTICES.md is not up to date: make notices writes it again")
 
 	text, err := os.ReadFile(filepath.Join(dir, "text"))
 	require.NoError(t, err)

@@ -5,21 +5,36 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/mnist"
 )
 
-// dataConfig is the configuration of a study's trainer that reads data.
-type dataConfig struct {
-	Data  string        `json:"data"` // from the study's folder
-	Table *params.Table `json:"table,omitempty"`
+// trainerConfig is the configuration of a study's trainer.
+type trainerConfig struct {
+	Data    string        `json:"data,omitempty"` // from the study's folder
+	Table   *params.Table `json:"table,omitempty"`
+	Weights *weights      `json:"weights,omitempty"`
+	Adapt   string        `json:"adapt,omitempty"`
+}
+
+// weights is the file of a model's constants: frozen tensors, buffers and start values.
+type weights struct {
+	File   string `json:"file"` // from the study's folder
+	SHA256 string `json:"sha256"`
+}
+
+// text returns the configuration as it stands in model.config, "" without content.
+func (c trainerConfig) text() (string, error) {
+	text, err := json.Marshal(c)
+	return strings.TrimPrefix(string(text), "{}"), err
 }
 
 // copyData copies the data into the study, and returns the trainer's configuration that names them.
-func (m Module) copyData(dir string) (string, error) {
-	c := dataConfig{Data: "data"}
+func (m Module) copyData(dir string) (trainerConfig, error) {
+	c := trainerConfig{Data: "data", Adapt: m.Adapt}
 	info, err := os.Stat(m.Data)
 	switch {
 	case m.Data == "":
@@ -38,11 +53,7 @@ func (m Module) copyData(dir string) (string, error) {
 			err = copyFile(m.Data, filepath.Join(dir, c.Data))
 		}
 	}
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(c)
-	return string(text), err
+	return c, err
 }
 
 // copyFiles copies the model's file, and the files beside it that it imports.

@@ -25,19 +25,27 @@ type description struct {
 	Reads    bool            `json:"reads"`    // the model reads the data of the configuration
 	Files    []string        `json:"files"`    // the files that the study needs, in the folder of the model's file
 	Warnings []string        `json:"warnings"` // what is probably wrong with the model
+	About    string          `json:"about"`    // what is trained and what is constant
+	Weights  *weights        `json:"weights"`  // what describe wrote, or nil
+	Norm     float64         `json:"norm"`     // bounds the inputs of a softmax regression; 0 for another model
 }
 
 // unsuitable is the exit code of spdl_trainer.describe for a model that SPDL cannot train.
 const unsuitable = 3
 
-// describe builds the model and tries it on examples. dir has the Python package and the data.
-func describe(ctx context.Context, dir, source, config string, o Options) (d description, err error) {
+// describe builds the model and tries it on examples. dir has the Python package and the data, and gets the
+// file of the model's constants.
+func describe(ctx context.Context, dir, source string, c trainerConfig, o Options) (d description, err error) {
 	if source, err = filepath.Abs(source); err != nil {
+		return d, err
+	}
+	config, err := c.text()
+	if err != nil {
 		return d, err
 	}
 	var out, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, o.Python, "-B", "-m", trainer.PackageName+".describe", source, "--config", config,
-		"--folder", dir, "--most", strconv.Itoa(gradients.MaxDim))
+		"--folder", dir, "--adapt", c.Adapt, "--most", strconv.Itoa(gradients.MaxDim))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &said
 	err = cmd.Run()
 	words := lastLine(said.String())

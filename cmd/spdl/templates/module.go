@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -23,14 +24,22 @@ type Module struct {
 	Data  string
 	Label string // the column of the labels, if Data is a table
 	Group string // the column of the groups, which are then the unit of privacy; "" for none
+	Head  string // "linear" or "mlp", a head for the features in Data, in place of Source
+	Adapt string // what is trained of a pretrained module: "bias", "lora:rank=4", or "" for what it does not freeze
 }
 
 // source matches a valid Module.Source. Python imports the file by its name, so the name has few
 // characters.
 var source = regexp.MustCompile(`^(.*?)([A-Za-z_][A-Za-z0-9_]*)\.py:([A-Za-z_][A-Za-z0-9_]*)$`)
 
-// Check returns an error if Source does not have its form.
+// Check returns an error if Source does not have its form, or Head is none.
 func (m Module) Check() error {
+	if m.Head != "" {
+		if heads[m.Head] == "" {
+			return fmt.Errorf("--head is %q, want linear or mlp", m.Head)
+		}
+		return nil
+	}
 	_, _, err := m.names()
 	return err
 }
@@ -51,6 +60,16 @@ func (m Module) names() (module, function string, err error) {
 // Write writes the study of a module to a folder, which must not exist or be empty, and returns the
 // parameters. If it fails, it leaves nothing there.
 func (m Module) Write(ctx context.Context, dir string, o Options) (p params.Params, err error) {
+	if m.Head != "" {
+		own, err := os.MkdirTemp("", "spdl-head-")
+		if err != nil {
+			return p, err
+		}
+		defer func() { _ = os.RemoveAll(own) }()
+		if m.Source, err = m.headFile(own); err != nil {
+			return p, err
+		}
+	}
 	module, function, err := m.names()
 	if err != nil {
 		return p, err
@@ -92,21 +111,35 @@ func move(from, to string) error {
 	return nil
 }
 
+// heads maps the heads of features to their hidden units.
+var heads = map[string]string{"linear": "0", "mlp": "32"}
+
+// headFile writes the file of a head to a folder of its own, and returns what its build function is called.
+func (m Module) headFile(dir string) (string, error) {
+	script, err := files.ReadFile("head/head.py")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "head.py")
+	return file + ":build", os.WriteFile(file, bytes.ReplaceAll(script, []byte("HIDDEN"), []byte(heads[m.Head])), 0o600)
+}
+
 // draft writes the study to a folder.
 func (m Module) draft(ctx context.Context, dir, module, function, name string, o Options) (p params.Params, err error) {
 	if err := writePackage(dir); err != nil {
 		return p, err
 	}
-	config, err := m.copyData(dir)
+	c, err := m.copyData(dir)
 	if err != nil {
 		return p, err
 	}
-	d, err := describe(ctx, dir, m.Source, config, o)
+	d, err := describe(ctx, dir, m.Source, c, o)
 	if err != nil {
 		return p, err
 	}
+	c.Weights = d.Weights
 	if !d.Reads && m.Data == "" { // nothing would read MNIST
-		config = ""
+		c.Data = ""
 		if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
 			return p, err
 		}
@@ -114,8 +147,12 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	if err := d.copyFiles(filepath.Dir(m.Source), dir); err != nil {
 		return p, err
 	}
-	if p, err = d.params(config, o); err != nil {
+	if p, err = d.params(c, o); err != nil {
 		return p, err
+	}
+	if d.Weights != nil {
+		fmt.Fprintf(o.Log, "%s\nconstants are in %s: each member needs the same file beside train.py\n",
+			printable.Text(d.About), filepath.Join(name, d.Weights.File))
 	}
 	for _, text := range d.Warnings {
 		fmt.Fprintln(o.Log, "warning:", printable.Text(text))
@@ -148,12 +185,17 @@ func (m Module) grouped() bool {
 const mostRows = 32 << 20
 
 // params returns the parameters of the preset external for a described model.
-func (d description) params(config string, o Options) (params.Params, error) {
+func (d description) params(c trainerConfig, o Options) (params.Params, error) {
+	config, err := c.text()
+	if err != nil {
+		return params.Params{}, err
+	}
 	m := params.Model{Kind: params.ModelExternal, Clipping: o.Clipping, Config: config, Tensors: d.Tensors}
 	if o.Clipping == "" {
 		m.Clipping = params.ClippingRows
 	}
-	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon}
+	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon,
+		Norm: d.Norm}
 	p, err := preset.Make(preset.NameExternal, o.Validators, own)
 	if err == nil && o.Clipping == "" && 4*p.Model.Dim()*int(p.Privacy.Batch) > mostRows {
 		p.Model.Clipping = params.ClippingSum

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-//go:embed numpy-csv sklearn pytorch-cnn module
+//go:embed numpy-csv sklearn pytorch-cnn module head
 var files embed.FS
 
 // Template is one study.

@@ -54,3 +54,13 @@ out(visits, "nafld")
 # The latest five years of each patient.
 rank <- ave(seq_len(nrow(visits)), visits$id, FUN = seq_along)
 out(visits[rank <= 5, ], "nafld-5")
+
+# The two tables on which nothing was tuned. Primary breast cancers of Rotterdam: what is known at the operation
+# predicts death within the follow-up; times and recurrence are left out.
+cancers <- lazy(file.path("R", "library", "survival"), "rotterdam")
+cancers$death <- ifelse(cancers$death == 1, "dead", "alive")
+out(cancers[c("year", "age", "meno", "size", "grade", "nodes", "pgr", "er", "hormon", "chemo", "death")], "rotterdam")
+
+# Customers of a telephone company, made up. A charge is minutes times a price.
+customers <- lazy(file.path("R", "site-library", "modeldata"), "mlc_churn")
+out(customers[setdiff(names(customers), c("state", grep("charge", names(customers), value = TRUE)))], "churn")

@@ -33,7 +33,8 @@ import (
 var schemas embed.FS
 
 // names lists the tables. A name that ends in -rows stands for the same rows without groups.
-var names = []string{"breast-cancer", "pima", "credit", "flchain", "nafld-5", "nafld-5-rows", "nafld", "nafld-rows"}
+var names = []string{"breast-cancer", "pima", "credit", "flchain", "nafld-5", "nafld-5-rows", "nafld", "nafld-rows",
+	"rotterdam", "churn"}
 
 // strong are attacks on the presets' rule that hide in the noise (docs/RULES.md).
 const strong = "hidden-ascent+own-noise"

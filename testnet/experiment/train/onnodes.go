@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
@@ -19,6 +20,9 @@ var NodesColumns = []string{"round", "included", "height"}
 // has no late gradients.
 const patience = 1000
 
+// commitWait is how much longer a proposer waits for commitments, as attackers search for their vectors.
+const commitWait = time.Minute
+
 // OnNodes runs a training to its last round on real nodes. Honest participants send the gradients
 // of their own workers. The attackers know the honest participants' seeds, and hence all that an
 // attack needs.
@@ -28,7 +32,7 @@ func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64,
 			"genesis seed", spec.Params.Model.Hidden)
 	}
 	m := testnet.Manifest{
-		Validators: spec.Nodes, Seed: spec.Seed,
+		Validators: spec.Nodes, Seed: spec.Seed, Patience: commitWait,
 		Adjust: func(p *params.Params) {
 			test := p.TestChain
 			*p = spec.Params

@@ -9,14 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/privacy/accountant"
 	"github.com/spdl/spdl/testnet/experiment/train"
-	"github.com/spdl/spdl/testnet/sim"
 )
 
 // task returns a small part of MNIST.
@@ -52,52 +50,6 @@ func spec(t *testing.T, name string, n, byzantine int, attack string, mutate ...
 }
 
 func rule(name string) func(*params.Params) { return func(p *params.Params) { p.Rule.Name = name } }
-
-// TestSameAsTheNet: a cell of each kind of training on one State and on a net
-// of N applications gives the same model, bit for bit.
-func TestSameAsTheNet(t *testing.T) {
-	data := task(t)
-	for name, s := range map[string]train.Spec{
-		"paper, Krum, constant":          spec(t, "paper", 7, 2, "constant"),
-		"paper, mean, clean":             spec(t, "paper", 4, 0, "", rule("mean")),
-		"default, bucketing, optimised":  spec(t, "default", 7, 2, "aware+optimised-alie", rule("bucketing+median")),
-		"default, NNM, silent":           spec(t, "default", 7, 2, "silent"),
-		"default, NNM, refused":          spec(t, "default", 7, 2, "constant"),
-		"paper-literal, sign flip":       spec(t, "paper-literal", 7, 2, "sign-flip"),
-		"paper-lemma1, sign flip":        spec(t, "paper-lemma1", 4, 1, "sign-flip"),
-		"mlp, label flip":                spec(t, "mlp", 7, 2, "label-flip"),
-		"Dirichlet, multi-Krum, mimicry": {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if s.Nodes == 0 {
-				s = spec(t, "paper", 7, 2, "mimic", rule("multi-krum"))
-				s.Alpha = 0.5
-			}
-			one, err := train.NewParticipants(s, data.Train)
-			require.NoError(t, err)
-			solo, err := sim.NewSingle(one.Config())
-			require.NoError(t, err)
-			for range s.Params.Training.Rounds {
-				_, err := solo.Round()
-				require.NoError(t, err)
-			}
-			other, err := train.NewParticipants(s, data.Train)
-			require.NoError(t, err)
-			net, err := sim.New(other.Config())
-			require.NoError(t, err)
-			for range 60 {
-				if net.State().Finished() {
-					break
-				}
-				_, err := net.Step()
-				require.NoError(t, err)
-			}
-			require.True(t, net.State().Finished())
-			require.Equal(t, app.EncodeParameters(net.State().Model), app.EncodeParameters(solo.State().Model))
-			require.NotEqual(t, make([]float64, len(solo.State().Model)), solo.State().Model)
-		})
-	}
-}
 
 // TestPrototypeAveragesAll: the prototype's SPDL, whose f is the number of attackers, is DP bit for
 // bit where nobody attacks, and SPDL with f = (N-1)/3 is not. With attackers it leaves as many out.

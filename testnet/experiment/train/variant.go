@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/features"
-	"github.com/spdl/spdl/mnist/features/recipe"
+	"github.com/spdl/spdl/testnet/experiment/recipe"
 )
 
 // The variants of the map that computes strokes, for comparison; no chain names them. Each gives

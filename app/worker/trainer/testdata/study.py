@@ -19,6 +19,8 @@ class Study:
     def __init__(self, hello):
         if MODE == "crash-at-start":
             raise RuntimeError("no data")
+        if MODE == "denied":
+            raise PermissionError(13, "Permission denied: ../emb.npz")
         if MODE == "import-late":
             import no_such_module
         if MODE == "tensors":

@@ -37,7 +37,7 @@ Copied gradients are credited to nobody. The same blocks, --seed and --pairs giv
 the same numbers wherever the printed hash of the inputs is the same: for models
 on pixels on every machine. The feature map strokes is rounded as the CPU rounds,
 so that another kind of CPU may print another hash, and values that differ in
-their last digits. docs/CONTRIBUTIONS.md says how to read them, and what they
+their last digits. docs/VERIFY.md says how to read them, and what they
 cannot tell.`,
 		Example: `  spdl audit contributions chain.spdl --data ./agreed-test-set
   spdl audit contributions --home ./net/node0 --csv > contributions.csv`,

@@ -44,7 +44,7 @@ func Root(use, short string) *cobra.Command {
 	declare(root, f, "output,o", "form of the output: text or json", option(new(string), "text")).Values("text", "json")
 	_ = root.MarkPersistentFlagDirname("home") // fails only for a flag that does not exist
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(printHelp)
+	setHelp(root)
 	root.Version = version.Version
 	return root
 }

@@ -144,48 +144,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	return Usage(err)
 }
 
-// foreignFlags holds, by flags of other programs, the name of the flag that takes their place here, and how it is
-// given.
-var foreignFlags = map[string][]string{
-	"json": {"output", "-o json"}, "format": {"output", "-o json"}, "nodes": {"validators", "--validators"},
-}
-
-// unknownFlag returns the error about a flag that a command does not have, with the flags of similar names, or the
-// commands that have it.
+// unknownFlag returns the error about a flag that a command does not have, with the flags of similar names.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
-	name := unknown.GetSpecifiedName()
 	if short := unknown.GetSpecifiedShortnames(); short != "" && short[0] >= '0' && short[0] <= '9' {
 		return fmt.Errorf("-%s is no flag, and numbers begin at 0", short)
 	}
-	if ours := foreignFlags[name]; ours != nil && cmd.Flags().Lookup(ours[0]) != nil {
-		return meant(unknown, ours[1])
-	}
 	var known []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	if near := spelling.Closest(name, known); len(near) > 0 {
-		for i := range near {
-			near[i] = "--" + near[i]
-		}
-		return meant(unknown, near...)
-	}
-	if with := commandsWith(cmd.Root(), name); len(with) > 0 {
-		return fmt.Errorf("%w for %q: it is a flag of %s", unknown, cmd.CommandPath(), strings.Join(with, ", "))
-	}
-	return fmt.Errorf("%w: see %s --help", unknown, cmd.CommandPath())
-}
-
-// maxWith is the max number of commands that an error lists.
-const maxWith = 4
-
-// commandsWith returns the first commands beneath root that have a flag.
-func commandsWith(root *cobra.Command, flag string) (paths []string) {
-	for _, c := range root.Commands() {
-		if !c.Hidden && flag != "" && c.LocalFlags().Lookup(flag) != nil {
-			paths = append(paths, c.CommandPath())
-		}
-		paths = append(paths, commandsWith(c, flag)...)
-	}
-	return paths[:min(len(paths), maxWith)]
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	return fmt.Errorf("%w%s: see %s --help", unknown, spelling.Suggest("--"+unknown.GetSpecifiedName(), known),
+		cmd.CommandPath())
 }
 
 // kinds maps the type of a flag to a description of its values, which replaces the parser's error.
@@ -232,41 +199,17 @@ func CheckArgs(cmd *cobra.Command) {
 	}
 }
 
-// elsewhere returns the paths of the commands beneath root that have a name.
-func elsewhere(root *cobra.Command, name string) (paths []string) {
-	for _, c := range root.Commands() {
-		if c.Name() == name && c.IsAvailableCommand() {
-			paths = append(paths, c.CommandPath())
-		}
-		paths = append(paths, elsewhere(c, name)...)
-	}
-	return paths
-}
-
-// noArgs rejects arguments. Cobra's own check reports an unknown command. For "start testnet" the error names
-// "testnet start".
+// noArgs rejects arguments. Cobra's own check reports an unknown command.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := fmt.Errorf("%q is given to %q, which takes flags alone", args[0], cmd.CommandPath())
-	if other, _, _ := cmd.Root().Find([]string{args[0], cmd.Name()}); other != nil && other.Name() == cmd.Name() {
-		return meant(err, other.CommandPath())
-	}
-	return err
+	return fmt.Errorf("%q is given to %q, which takes flags alone", args[0], cmd.CommandPath())
 }
 
 // UnknownCommand returns the error that a command has no such subcommand, with the closest names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = spelling.Distance
-	near := append(elsewhere(cmd.Root(), name), cmd.SuggestionsFor(name)...)
-	near = near[:min(len(near), maxWith)]
-	err := fmt.Errorf("unknown command %q for %q", name, cmd.CommandPath())
-	if len(near) == 0 {
-		err = fmt.Errorf("%w: %s --help lists them", err, cmd.CommandPath())
-	}
-	return meant(err, near...)
+	return fmt.Errorf("unknown command %q for %q%s: %s --help lists them", name, cmd.CommandPath(),
+		spelling.Question(cmd.SuggestionsFor(name)), cmd.CommandPath())
 }
-
-// meant adds suggestions to an error.
-func meant(err error, near ...string) error { return fmt.Errorf("%w%s", err, spelling.Question(near)) }

@@ -115,7 +115,7 @@ func TestWrongFlags(t *testing.T) {
 		"x --ratios y":            `--ratios is "y", want numbers, separated by commas`,
 		"x --text=":               "--text is empty: leave it out for its default",
 		"x --txet a":              "unknown flag: --txet (did you mean --text?)",
-		"needs --names a":         `for "spdl needs": it is a flag of spdl x`,
+		"needs --names a":         "unknown flag: --names: see spdl needs --help",
 		"needs":                   "--count and --out are needed",
 		"needs --count 1":         "--out is needed: file to write",
 		"needs -o jsno --count 1": "--out is needed",

@@ -12,11 +12,9 @@ import (
 	"slices"
 
 	"github.com/cometbft/cometbft/config"
-	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/abci/light"
 	source "github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
@@ -52,7 +50,7 @@ A release executes the heights of its own version of the state machine. After an
 upgrade, let the release of before write a dossier of its heights, and continue it:
 --after names that file.
 
-docs/DOSSIER.md says what each section is.`,
+docs/VERIFY.md says what each section is.`,
 		Example: "  spdl dossier --template > sheet.toml\n" +
 			"  spdl dossier --node tcp://127.0.0.1:26657 --data-sheet sheet.toml --out ours.dossier.zip\n" +
 			"  spdl verify dossier ours.dossier.zip --trust-height 10 --trust-hash 5F2B...",
@@ -130,7 +128,7 @@ func (o *options) run(r *command.Run, args []string) error {
 		return err
 	}
 	for _, closed := range gathered.Declared.Unproven {
-		r.Warn(fmt.Sprintf("the dossier lacks a round and what it cost: %s", closed))
+		r.Warn("the dossier lacks a round and what it cost: " + closed)
 	}
 	if err := r.Show(m, m.text); err != nil {
 		return err
@@ -172,9 +170,6 @@ func signer(r *command.Run) (*config.Config, ed25519.PrivateKey, error) {
 
 // signSheet prints a data sheet with a signature.
 func (o *options) signSheet(r *command.Run) error {
-	if _, err := sheet.ReadFile(o.sign); err != nil { // of a bounded size
-		return fmt.Errorf("--sign: %w", err)
-	}
 	data, err := os.ReadFile(o.sign)
 	if err != nil {
 		return err
@@ -208,9 +203,7 @@ func (o *options) earlier(ctx context.Context, src source.Source, how source.Opt
 	if doc == nil {
 		doc = src.Genesis()
 	}
-	_, e, err := dossier.Open(ctx, data, func(_ string, first *types.LightBlock) (light.Trust, error) {
-		return light.Genesis(doc, first)
-	})
+	_, e, err := dossier.Open(ctx, data, dossier.Founded(doc))
 	if err != nil {
 		return nil, fmt.Errorf("--after: %s: %w", o.after, err)
 	}

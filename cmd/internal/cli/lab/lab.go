@@ -29,7 +29,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 	root.SetErr(errs)
 	root.Example = "  spdl-lab testnet start --stay --explorer\n" +
 		"        # four nodes train here, with web pages; in a second terminal: spdl query status --watch --node ADDRESS"
-	root.AddCommand(testnet.Commands(), experiment.Command(), report.Command())
+	root.AddCommand(testnet.Commands(), testnet.Rehearse(), experiment.Command(), report.Command())
 	for _, c := range []*cobra.Command{node.Start(), worker.Command()} {
 		c.Hidden = true
 		root.AddCommand(c)

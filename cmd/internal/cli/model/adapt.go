@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
+	"github.com/spdl/spdl/mnist"
 )
 
 // way is a way to a model with its measures on the member's test rows.
@@ -60,20 +61,9 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 			return err
 		}
 	}
-	f, _, err := Read(args[0])
-	if err == nil {
-		err = f.CheckProven()
-	}
+	f, err := readLogistic(args[0], o.data)
 	if err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
-	}
-	m := f.Card.Model
-	if m.Kind != params.ModelLogistic {
-		return fmt.Errorf("%s is a model of kind %s: %s alone is adapted, the model of a table of two classes", args[0],
-			command.Plain(m.Kind), params.ModelLogistic)
-	}
-	if o.data == "" {
-		return command.Usage(errors.New("--data is missing: the CSV file of the rows to which the model is adapted"))
+		return err
 	}
 	ways, err := o.ways(f)
 	if err != nil {
@@ -89,17 +79,42 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 	return r.Show(ways, func(w io.Writer) error { return o.text(w, ways, written) })
 }
 
+// readLogistic reads an exported model of a table of two classes, and checks that rows of one's own are named.
+func readLogistic(path, data string) (*modelfile.File, error) {
+	f, _, err := Read(path)
+	if err == nil {
+		err = f.CheckProven()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if m := f.Card.Model; m.Kind != params.ModelLogistic {
+		return nil, fmt.Errorf("%s is a model of kind %s: %s alone is adapted, the model of a table of two classes", path,
+			command.Plain(m.Kind), params.ModelLogistic)
+	}
+	if data == "" {
+		return nil, command.Usage(errors.New("--data is missing: the CSV file of one's own rows"))
+	}
+	return f, nil
+}
+
+// load returns the training rows and the test rows of a file.
+func load(path string, m params.Model) (train mnist.Features, test mnist.Set, err error) {
+	data, err := home.LoadData(path, m)
+	if err != nil {
+		return train, test, err
+	}
+	train, err = inputs.Features(data.Train, nil, m, inputs.Keep{})
+	return train, data.Test, err
+}
+
 // ways fits the models and measures them.
 func (o *adaptOptions) ways(f *modelfile.File) ([]way, error) {
-	data, err := home.LoadData(o.data, f.Card.Model)
+	train, test, err := load(o.data, f.Card.Model)
 	if err != nil {
 		return nil, err
 	}
-	train, err := inputs.Features(data.Train, nil, f.Card.Model, inputs.Keep{})
-	if err != nil {
-		return nil, err
-	}
-	e, err := evaluate.New(data.Test, f.Card.Model)
+	e, err := evaluate.New(test, f.Card.Model)
 	if err != nil {
 		return nil, err
 	}

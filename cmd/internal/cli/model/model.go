@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer"
@@ -28,8 +30,8 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("model", "Export a trained model, measure it, adapt it to own rows",
-		modelExport(), modelEval(), modelAdapt())
+	return command.Group("model", "Export a trained model, measure it, adapt it to own rows, and say what is gained",
+		modelExport(), modelEval(), modelAdapt(), modelGain())
 }
 
 func modelExport() *cobra.Command {
@@ -179,6 +181,8 @@ type measurement struct {
 	Tested   string            `json:"tested"`             // the test set
 	Quality  *evaluate.Quality `json:"quality"`            // null unless two classes are measured
 	Positive string            `json:"positive,omitempty"` // the class of Quality's positive examples
+	Majority float64           `json:"majority,omitempty"` // accuracy of always guessing the most frequent class
+	Warnings []string          `json:"warnings,omitempty"`
 }
 
 func (m measurement) text(w io.Writer) {
@@ -187,7 +191,35 @@ func (m measurement) text(w io.Writer) {
 		fmt.Fprintf(w, "AUC           %.4f, Brier score %.4f, calibration error %.4f; positive is %s\n", q.AUC, q.Brier,
 			q.ECE, command.Plain(m.Positive))
 	}
+	if m.Majority > 0 {
+		fmt.Fprintf(w, "guessing      accuracy %.4f by the most frequent class", m.Majority)
+		if q := m.Quality; q != nil {
+			fmt.Fprintf(w, ", Brier score %.4f by the rate, %.4f; mean probability %.4f", q.Rate*(1-q.Rate), q.Rate, q.Mean)
+		}
+		fmt.Fprintln(w)
+	}
 	fmt.Fprintf(w, "tested        %s\n", m.Tested)
+	for _, warning := range m.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", warning)
+	}
+}
+
+// farMean is the distance of the mean probability from the rate above which a model gets a warning.
+const farMean = 0.1
+
+// judge adds what guessing gives, and the warnings.
+func (m *measurement) judge(e model.Eval, name func(class int) string) {
+	m.Majority = e.Majority()
+	labels, guesses := e.Counts()
+	for class, n := range labels {
+		if n > 0 && guesses[class] == 0 {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s is never predicted", command.Plain(name(class))))
+		}
+	}
+	if q := m.Quality; q != nil && math.Abs(q.Mean-q.Rate) > farMean {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the mean probability %.3f is more than %v from the rate %.3f: the "+
+			"probabilities say nothing as they are", q.Mean, farMean, q.Rate))
+	}
 }
 
 // measure measures a model on the test set of --data, or on the embedded test set. The trainer of
@@ -209,12 +241,16 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.M
 		return m, err
 	}
 	m.Accuracy, m.Tested = measured.Accuracy, cmp.Or(o.Data, "MNIST")+", "+strconv.Itoa(test.Len())+" test examples"
-	if q, err := e.Quality(f.Parameters); err == nil {
-		m.Quality, m.Positive = &q, "class 1"
+	name := func(class int) string {
 		if t := f.Card.Model.Table; t != nil {
-			m.Positive = t.Classes[1]
+			return t.Classes[class]
 		}
+		return fmt.Sprintf("class %d", class)
 	}
+	if q, err := e.Quality(f.Parameters); err == nil {
+		m.Quality, m.Positive = &q, name(1)
+	}
+	m.judge(measured, name)
 	return m, nil
 }
 

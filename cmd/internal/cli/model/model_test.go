@@ -37,6 +37,19 @@ func TestMeasureTwoClasses(t *testing.T) {
 	got.text(&text)
 	require.Contains(t, text.String(), "AUC           1.0000, Brier score 0.0")
 	require.Contains(t, text.String(), "positive is malignant\n")
+	require.InDelta(t, got.Quality.Rate, 1-got.Majority, 0.2)
+	require.Contains(t, text.String(), "guessing      accuracy 0.5")
+	require.NotContains(t, text.String(), "warning")
+
+	// A model that always says benign, with the probability 0.12, and the rate near a half.
+	f.Parameters = []float64{0, 0, 2, 0}
+	got, err = measure(t.Context(), nil, f, command.Models{Data: table})
+	require.NoError(t, err)
+	require.Len(t, got.Warnings, 2)
+	text.Reset()
+	got.text(&text)
+	require.Contains(t, text.String(), "warning: malignant is never predicted\nwarning: the mean probability 0.119 is more "+
+		"than 0.1 from the rate 0.")
 
 	f.Card.Model.Table.Classes = []string{"benign", "malignant", "unknown"}
 	f.Card.Model.Classes, f.Parameters = 3, make([]float64, 6)

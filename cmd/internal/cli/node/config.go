@@ -53,22 +53,32 @@ func configGet() *cobra.Command {
 
 func configSet() *cobra.Command {
 	return command.New(&cobra.Command{
-		Use:   "set KEY VALUE",
-		Short: "Change a key in config.toml or app.toml; comments and order stay",
-		Long: "Change a key in config.toml or app.toml; comments and order stay. The file is written only if the home is " +
-			"valid with\n" +
-			"the new value. A list is given with commas, as a,b, or as a JSON array. A node that runs takes most keys at its " +
+		Use:   "set KEY VALUE [KEY VALUE ...]",
+		Short: "Change keys in config.toml and app.toml; comments and order stay",
+		Long: "Change keys in config.toml and app.toml; comments and order stay. The files are written only if a node would " +
+			"start with\n" +
+			"all new values. A list is given with commas, as a,b, or as a JSON array. A node that runs takes most keys at its " +
 			"next start.",
 		Example: "  spdl config set worker.data /srv/patients.csv\n" +
 			"  spdl config set explorer.enabled true --home ./node",
-		Args:      cobra.ExactArgs(2),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args)%2 != 0 {
+				return fmt.Errorf("%d arguments, want a value for each key", len(args))
+			}
+			return nil
+		},
 		ValidArgs: settingNames(),
 	}, func(r *command.Run, args []string) error {
-		s, err := home.Set(r.Home, args[0], args[1])
+		set, err := home.Set(r.Home, args...)
 		if err != nil {
 			return asUsage(err)
 		}
-		return r.Show(s, command.Line(fmt.Sprintf("%s = %v in %s", s.Key, s, s.File)))
+		return r.Show(set, func(w io.Writer) error {
+			for _, s := range set {
+				fmt.Fprintf(w, "%s = %v in %s\n", s.Key, s, s.File)
+			}
+			return nil
+		})
 	})
 }
 

@@ -214,6 +214,9 @@ func (o *options) take(p params.Params, examples int) {
 	}
 	o.SamplingRate, o.Units = p.Privacy.SamplingRate, p.Privacy.Units()
 	o.Unit, o.Neighbours = p.UnitName(), p.Privacy.Neighbours()
+	if p.Model.Kind == params.ModelLogistic && p.Privacy.Sums() {
+		o.Rate = p.Model.Table.TypicalRate()
+	}
 	if o.SamplingRate == 0 { // batches of fixed size count as the whole data set
 		o.SamplingRate, o.Batch = 1, int(p.Privacy.Batch)
 	}
@@ -225,15 +228,16 @@ func config(p params.Params, n, validators int) plan.Config {
 	c, a := home.DefaultsFor(p, n, validators)
 	return plan.Config{
 		BlockBytes: p.BlockBytes(n), MostBytes: types.MaxBlockSizeBytes, TxBytes: int64(c.Mempool.MaxTxBytes),
-		Wait:    a.Proposal.Wait,
+		Wait:    a.Proposal.Wait.Duration,
 		Propose: c.Consensus.TimeoutPropose, Vote: min(c.Consensus.TimeoutPrevote, c.Consensus.TimeoutPrecommit),
 	}
 }
 
 // own returns the data and the model that the flags name.
 func (o *options) own() (own preset.Own, err error) {
+	own.Epsilon = o.Epsilon
 	if o.model+o.data+o.schema != "" { // otherwise complete applies these flags to the finished preset
-		own.Examples, own.Epsilon, own.Rounds = max(0, o.Samples), o.Epsilon, uint64(max(0, o.Rounds))
+		own.Examples, own.Rounds = max(0, o.Samples), uint64(max(0, o.Rounds))
 	}
 	if o.model != "" {
 		m, err := preset.LoadModel(o.model)

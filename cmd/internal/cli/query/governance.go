@@ -123,7 +123,7 @@ func printMembers(t io.Writer, members []query.Member, past []chainview.Decided,
 		if !p.Active {
 			left = cmp.Or(changed(past, tx.KindRemove, p.Index), "yes")
 		}
-		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), query.MonikerText(p.Moniker),
+		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), chainview.MonikerText(p.Moniker),
 			p.Validator, joined, left)
 		if addresses {
 			fmt.Fprintf(t, "\t%q", p.Address)
@@ -144,7 +144,7 @@ func printProposals(t io.Writer, m chainview.Governance) {
 			state = "accepted"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height,
-			approvals(p, m.Threshold), state, command.Plain(m.AboutByName(p.Proposal)))
+			approvals(p, m.Threshold), state, command.Plain(chainview.AboutByName(m.Membership, p.Proposal)))
 	}
 }
 

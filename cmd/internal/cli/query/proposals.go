@@ -56,7 +56,7 @@ func (p proposals) text(w io.Writer) error {
 	for _, x := range p.Open {
 		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at %s%s\ndetails    %s\napproved   %s\n",
 			command.Plain(x.ID), command.Plain(x.Title), when(int64(x.Height), x.Time),
-			age(x.Time, time.Now()), command.Plain(p.AboutByName(x.Proposal)),
+			age(x.Time, time.Now()), command.Plain(chainview.AboutByName(p.Membership, x.Proposal)),
 			approvals(x, p.Threshold))
 		changes := x.Lines()
 		if x.Unknown != "" {
@@ -95,7 +95,7 @@ func (p proposals) text(w io.Writer) error {
 func named(members []query.Member) string {
 	var names []string
 	for _, q := range members {
-		names = append(names, query.MonikerText(q.Moniker))
+		names = append(names, chainview.MonikerText(q.Moniker))
 	}
 	return strings.Join(names, ", ")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -224,7 +225,7 @@ func RoundText(w io.Writer, r app.Record, cost string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "participant\tfate\tweight\tscore\topposed\treputation\t")
 	for _, c := range r.Contributions {
-		weight := query.WeightOf(&r, c)
+		weight := chainview.WeightOf(&r, c)
 		fate, opposed := "selected", "no"
 		if !c.Selected {
 			fate = "left out"
@@ -232,7 +233,7 @@ func RoundText(w io.Writer, r app.Record, cost string) error {
 		if c.Opposed {
 			opposed = "yes"
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.6f\t\n", c.Participant, fate, query.WeightText(weight), c.Score, opposed,
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.6f\t\n", c.Participant, fate, chainview.WeightText(weight), c.Score, opposed,
 			float64(c.Reputation)/params.One)
 	}
 	return t.Flush()

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/cmd/internal/caveat"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/doctor"
 )
 
 // NodeStatus returns the command that asks CometBFT for the status of a node.
@@ -150,7 +151,7 @@ func (s chainStatus) peersText() string {
 
 // homeText describes a node's declaration about its own home.
 func homeText(h query.Home) (text string) {
-	for _, l := range h.Lines() {
+	for _, l := range doctor.HomeLines(&h) {
 		text += fmt.Sprintf("%-14s%s\n", l.Name, command.Plain(l.Text))
 	}
 	return text

@@ -16,7 +16,9 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/caveat"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/doctor"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -143,7 +145,7 @@ func (g *Glance) alarms() (lines []string) {
 		}
 	}
 	if g.Status.Home != nil {
-		for _, l := range g.Status.Home.Lines() {
+		for _, l := range doctor.HomeLines(g.Status.Home) {
 			if l.Concern {
 				lines = append(lines, "this node: "+oneLine(l.Name+" "+l.Text, 200))
 			}
@@ -191,13 +193,13 @@ func (g *Glance) counts() string {
 			if c.Opposed {
 				fates["opposed"]++
 			}
-			if x := query.WeightOf(g.Last, *c); x != nil {
+			if x := chainview.WeightOf(g.Last, *c); x != nil {
 				weight += *x
 			}
 		}
 	}
 	together := ""
-	if query.Weighs(g.Last.Rule) {
+	if chainview.Weighs(g.Last.Rule) {
 		together = fmt.Sprintf(", weight %.2f together", weight)
 	}
 	return fmt.Sprintf("%d selected%s, %d left out, %d opposed, %d rejected, %d absent", fates["selected"], together,
@@ -252,7 +254,7 @@ func (g *Glance) table(w io.Writer) error {
 			}
 		}
 		if c := contribution(g.Last, p.Participant); c != nil {
-			if weight = query.WeightText(query.WeightOf(g.Last, *c)); c.Opposed {
+			if weight = chainview.WeightText(chainview.WeightOf(g.Last, *c)); c.Opposed {
 				fate += ", opposed"
 			}
 		}

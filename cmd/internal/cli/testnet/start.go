@@ -38,6 +38,7 @@ func testnetStartCommand() *cobra.Command {
 	command.Flag(cmd, &o.inProcess, "inprocess", false, "run the nodes as goroutines of this process")
 	command.Flag(cmd, &o.keep, "keep", false, "keep the homes")
 	command.Flag(cmd, &o.stay, "stay", false, "keep the nodes running after the last round, until Ctrl-C")
+	command.Flag(cmd, &o.fresh, "new", false, "with --home and --stay alone: make a net where there is none")
 	command.Flag(cmd, &o.explorer, "explorer", false, "serve web pages about the net, as read from its first node, and "+
 		"print their address")
 	command.Flag(cmd, &o.noEval, "no-eval", false, "do not measure the test accuracy")
@@ -46,7 +47,9 @@ func testnetStartCommand() *cobra.Command {
 
 type startOptions struct {
 	netOptions
-	inProcess, keep, stay, explorer, noEval bool
+	inProcess, keep, stay, explorer, noEval, fresh bool
+
+	then func(context.Context, *testnet.Net) error // nil, or called at the end, while the nodes answer
 }
 
 func (o *startOptions) start(r *command.Run, _ []string) (err error) {
@@ -93,6 +96,10 @@ func endings(ctx context.Context) (context.Context, context.CancelFunc) {
 // net returns the net that a folder holds, or a new one.
 func (o *startOptions) net(r *command.Run, home string) (*testnet.Net, error) {
 	if !testnet.Made(home) {
+		if r.Named && o.stay && !o.fresh && len(o.given()) == 0 {
+			return nil, command.Usage(fmt.Errorf("%s holds no net, and --stay alone goes on with one: name the --data or the "+
+				"--manifest of a new one, or add --new for one that trains MNIST", home))
+		}
 		m, err := o.manifest(r, home)
 		if err != nil {
 			return nil, err
@@ -100,7 +107,11 @@ func (o *startOptions) net(r *command.Run, home string) (*testnet.Net, error) {
 		if err := o.perturbable(m); err != nil {
 			return nil, err
 		}
-		return testnet.Init(m)
+		n, err := testnet.Init(m)
+		if err == nil && r.Named && m.Data == "" && len(m.Trainer) == 0 {
+			fmt.Fprintf(r.Err, "new net in %s: it trains the embedded MNIST, as no --data is named\n", r.HomeText)
+		}
+		return n, err
 	}
 	if shaping := o.given(); len(shaping) > 0 {
 		return nil, command.Usage(fmt.Errorf("%s: for a new net only, and %s holds one already: leave it out, or name "+
@@ -207,6 +218,9 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 // until ctx ends. It returns an error if a node ends before that, and none after Ctrl-C.
 func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net, measure testnet.Evaluator,
 	report *testnet.Reporter) error {
+	if o.then != nil {
+		return o.then(ctx, n)
+	}
 	if !o.stay {
 		switch {
 		case r.JSON:

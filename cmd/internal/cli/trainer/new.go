@@ -42,6 +42,11 @@ func New() *cobra.Command {
 	command.Flag(cmd, &o.module.Group, "group", "", "column of the CSV file that names the group of a row, as "+
 		"patient_id: privacy is then for a group and not an example; a folder of images names its groups in "+
 		"train-groups.csv")
+	command.Flag(cmd, &o.module.Head, "head", "", "a head for the features of --features, in place of a module: linear, "+
+		"or mlp with 32 hidden units; needs PyTorch").Values("linear", "mlp")
+	command.Flag(cmd, &o.features, "features", "", "an npz file with x and y, and perhaps groups, or a Parquet file")
+	command.Flag(cmd, &o.module.Adapt, "adapt", "", "what is trained of a pretrained PyTorch module: bias, or "+
+		"lora:rank=4 for low-rank products beside its frozen weights (default: what it does not freeze)")
 	command.Flag(cmd, &o.Validators, "validators", 4, "validators, among whom the template's data are dealt out").
 		Positive()
 	command.Flag(cmd, &o.Rounds, "rounds", 0, "rounds (default: the template's)").Positive()
@@ -56,6 +61,7 @@ func New() *cobra.Command {
 type newOptions struct {
 	template string
 	module   templates.Module
+	features string
 	templates.Options
 }
 
@@ -69,11 +75,21 @@ func (o *newOptions) run(r *command.Run, args []string) error {
 		return command.Usage(fmt.Errorf("--module %s and --template %s: a study has one model, leave one of them out",
 			o.module.Source, o.template))
 	}
+	if o.features != "" || o.module.Head != "" {
+		head := templates.Module{Data: o.features, Head: o.module.Head}
+		if o.features == "" || o.module != (templates.Module{Head: head.Head}) || head.Head == "" || r.Given(&o.template) {
+			return command.Usage(errors.New("--head and --features are for each other: a study of features has no other " +
+				"model, data or adapter"))
+		}
+		o.module = head
+		return o.study(r, args[0])
+	}
 	if o.module.Source != "" {
 		return o.study(r, args[0])
 	}
-	if o.module.Data+o.module.Label+o.module.Group != "" {
-		return command.Usage(errors.New("--data, --label and --group are for --module: a template has data of its own"))
+	if o.module != (templates.Module{}) {
+		return command.Usage(errors.New("--data, --label, --group and --adapt are for --module: a template has data and a " +
+			"model of its own"))
 	}
 	for _, t := range templates.All() {
 		if t.Name != o.template {
@@ -100,13 +116,17 @@ func (o *newOptions) study(r *command.Run, dir string) error {
 	if err := m.Check(); err != nil {
 		return command.Usage(err)
 	}
+	name := "--module " + m.Source
+	if m.Head != "" {
+		name = "--head " + m.Head
+	}
 	p, err := m.Write(r.Context, dir, o.Options)
 	var start *trainer.StartError
 	switch {
 	case errors.As(err, &start):
-		return fmt.Errorf("--module %s: %w", m.Source, lacks(r.Context, start.Program, start.Module))
+		return fmt.Errorf("%s: %w", name, lacks(r.Context, start.Program, start.Module))
 	case err != nil:
-		return fmt.Errorf("--module %s: %w", m.Source, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if m.Label != "" {
 		r.Warn("the ends of the columns and the names of the classes are public in params.json: for a real chain set " +

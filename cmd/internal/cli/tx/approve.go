@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -33,9 +33,6 @@ func txApprove() *cobra.Command {
 				return nil, err
 			}
 			if waiting != nil {
-				if err := checkApproval(m, *waiting, p.Index); err != nil {
-					return nil, err
-				}
 				if err := s.present(ctx, m, *waiting, yes); err != nil {
 					return nil, err
 				}
@@ -81,7 +78,7 @@ func (s *sender) present(ctx context.Context, m query.Membership, p query.Propos
 	if err != nil {
 		return err
 	}
-	effect, err := m.Effect(p, running)
+	effect, err := chainview.EffectOf(m, p, running)
 	if err != nil {
 		return err
 	}
@@ -116,19 +113,6 @@ func (s *sender) present(ctx context.Context, m query.Membership, p query.Propos
 	return nil
 }
 
-// checkApproval returns an error if a participant cannot approve a proposal that waits.
-func checkApproval(m query.Membership, p query.Proposal, index uint32) error {
-	switch {
-	case p.Accepted:
-		return fmt.Errorf("proposal %.8s (%s) of height %d is accepted, and takes effect at a round boundary: it needs no "+
-			"further approval; approved by %s", p.ID, p.Kind, p.Height, approvers(m, p))
-	case slices.Contains(p.Approvals, index):
-		return fmt.Errorf("participant %d has approved proposal %.8s (%s) of height %d before: spdl query proposals shows "+
-			"whose approval is missing; approved by %s", index, p.ID, p.Kind, p.Height, approvers(m, p))
-	}
-	return nil
-}
-
 // waiting finds a proposal that waits by its id or a prefix of it. The proposal is nil for a whole id
 // that no proposal has: the node decides about that. If the transaction carries the proposal, an
 // earlier end of the proposal is no error.
@@ -152,7 +136,7 @@ func (s *sender) waiting(ctx context.Context, arg string, carried bool) (id []by
 		}
 		return nil, nil, m, fmt.Errorf("%w; it may have been decided before: the list says what became of earlier ones", err)
 	}
-	s.about = m.Proposals[i].Kind + ": " + m.AboutByName(m.Proposals[i])
+	s.about = m.Proposals[i].Kind + ": " + chainview.AboutByName(m, m.Proposals[i])
 	if id, err = hex.DecodeString(ids[i]); err != nil {
 		return nil, nil, m, fmt.Errorf("proposal %q of the node's answer: %w", ids[i], err)
 	}
@@ -190,7 +174,7 @@ func endedError(id string, e *client.Enactment) error {
 
 // show prints an effect for the one who signs. It fails if f falls to 0 and the command, which needs
 // no confirmation in a dry run, has no --yes.
-func (s *sender) show(e query.Effect, verb string, yes bool) error {
+func (s *sender) show(e chainview.Effect, verb string, yes bool) error {
 	for _, line := range e.Lines() {
 		fmt.Fprintln(s.run.Err, command.Plain(line))
 	}

@@ -73,13 +73,7 @@ func transact(cmd *cobra.Command, o *signOptions, body func(ctx context.Context,
 		if err != nil {
 			return err
 		}
-		t, err := s.sign(r.Context, func(ctx context.Context) (tx.Body, error) {
-			b, err := body(ctx, s, args)
-			if err == nil {
-				err = s.checkNew(ctx, b)
-			}
-			return b, err
-		})
+		t, err := s.sign(r.Context, func(ctx context.Context) (tx.Body, error) { return body(ctx, s, args) })
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package tx
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -66,79 +66,6 @@ func TestEndedError(t *testing.T) {
 		"proposal 01234567 (join) has expired at height 7")
 }
 
-// TestCheckWithdrawal: an approval that is not there, or of a proposal that is accepted, cannot be
-// withdrawn. The error names the proposal, its height and the participants that approved it.
-func TestCheckWithdrawal(t *testing.T) {
-	m := query.Membership{Members: []query.Member{{Index: 0, Moniker: "alice"}, {Index: 2, Moniker: "carol"}}}
-	p := query.Proposal{ID: "0123456789", Kind: "remove", Height: 7, Approvals: []uint32{2, 0}}
-	require.NoError(t, checkWithdrawal(m, p, 0))
-	require.EqualError(t, checkWithdrawal(m, p, 1), "participant 1 has not approved proposal 01234567 (remove) of "+
-		"height 7; approved by carol (#2), alice (#0)")
-	p.Accepted = true
-	require.ErrorContains(t, checkWithdrawal(m, p, 0), "is accepted")
-	p.Approvals = nil
-	require.ErrorContains(t, checkWithdrawal(m, p, 0), "approved by nobody")
-}
-
-// TestCheckApproval: a second approval of a participant, and one of a proposal that is accepted, end before they are
-// sent, with the participants that approved it.
-func TestCheckApproval(t *testing.T) {
-	m := query.Membership{Members: []query.Member{{Index: 0, Moniker: "alice"}, {Index: 2, Moniker: "carol"}}}
-	p := query.Proposal{ID: "0123456789", Kind: "remove", Height: 7, Approvals: []uint32{2}}
-	require.NoError(t, checkApproval(m, p, 0))
-	require.EqualError(t, checkApproval(m, p, 2), "participant 2 has approved proposal 01234567 (remove) of height 7 "+
-		"before: spdl query proposals shows whose approval is missing; approved by carol (#2)")
-	p.Accepted = true
-	require.ErrorContains(t, checkApproval(m, p, 0), "needs no further approval; approved by carol (#2)")
-}
-
-// TestCheckDuplicate: an open proposal of any member with the same effect is found. A member that leaves makes no
-// proposal that others approve.
-func TestCheckDuplicate(t *testing.T) {
-	open := func(b tx.Body) query.Membership {
-		content, err := b.Marshal()
-		require.NoError(t, err)
-		id := tx.IDOf(tx.KindOf(b), content)
-		return query.Membership{Members: []query.Member{{Index: 1, Moniker: "bob"}}, Proposals: []query.Proposal{{
-			ID: hex.EncodeToString(id[:]), Kind: tx.KindOf(b).String(), Height: 7, Approvals: []uint32{1}, Content: content}}}
-	}
-	check := func(m query.Membership, b tx.Body) error {
-		content, err := proposed(b)
-		require.NoError(t, err)
-		if content == nil {
-			return nil
-		}
-		return checkDuplicate(m, tx.KindOf(b), content)
-	}
-	for _, c := range []struct{ open, same, other tx.Body }{
-		{&tx.Remove{Participant: 1, Subject: 3, Nonce: 9}, &tx.Remove{Participant: 2, Subject: 3, Nonce: 1},
-			&tx.Remove{Participant: 2, Subject: 4, Nonce: 1}},
-		{&tx.Restore{Participant: 1, Subject: 3, Nonce: 9}, &tx.Restore{Subject: 3, Nonce: 1},
-			&tx.Remove{Participant: 2, Subject: 3, Nonce: 1}},
-		{&tx.Upgrade{Participant: 1, Name: "a", Height: 9, Version: 7, Nonce: 9},
-			&tx.Upgrade{Name: "a", Height: 9, Version: 7, Nonce: 1}, &tx.Upgrade{Name: "a", Height: 8, Version: 7, Nonce: 1}},
-		{&tx.StartEpoch{Participant: 1, Epoch: 2, Params: []byte("p"), Nonce: 9},
-			&tx.StartEpoch{Epoch: 2, Params: []byte("p"), Nonce: 1},
-			&tx.StartEpoch{Epoch: 2, Params: []byte("p"), Nonce: 1, Now: true}},
-		{&tx.Remove{Participant: 3, Subject: 3, Nonce: 9}, nil, &tx.Remove{Participant: 2, Subject: 3, Nonce: 1}},
-		{&tx.Remove{Participant: 2, Subject: 3, Nonce: 1}, nil, &tx.Remove{Participant: 3, Subject: 3, Nonce: 1}},
-	} {
-		m := open(c.open)
-		require.NoError(t, check(m, c.other))
-		if c.same == nil {
-			continue
-		}
-		err := check(m, c.same)
-		require.ErrorContains(t, err, "of height 7 proposes the same, approved by bob (#1): each member approves it by "+
-			"spdl tx approve "+m.Proposals[0].ID)
-		m.Proposals[0].Accepted = true
-		require.ErrorContains(t, check(m, c.same), "it is accepted, and takes effect")
-	}
-	m := open(&tx.Remove{Participant: 1, Subject: 3, Nonce: 9})
-	m.Proposals[0].Content = nil
-	require.ErrorContains(t, check(m, &tx.Remove{Subject: 3}), "0 bytes of content")
-}
-
 // TestRejectedOnce: the error of a rejected transaction stands alone.
 func TestRejectedOnce(t *testing.T) {
 	var b strings.Builder
@@ -177,7 +104,7 @@ func TestAwaits(t *testing.T) {
 func TestApproveShows(t *testing.T) {
 	var b strings.Builder
 	s := &sender{run: &command.Run{Err: &b}, options: &signOptions{}}
-	e := query.Effect{Changes: []params.Change{{Name: "training.learning_rate", Before: "30", After: "0.5"},
+	e := chainview.Effect{Changes: []params.Change{{Name: "training.learning_rate", Before: "30", After: "0.5"},
 		{Name: "preset", Before: "a", After: "b\nc"}}}
 	require.NoError(t, s.show(e, "approve", false))
 	require.Contains(t, b.String(), "training.learning_rate 30 -> 0.5\npreset a -> \"b\\nc\"\n", "a value forges no line")

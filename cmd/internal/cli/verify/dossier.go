@@ -8,9 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
-	"github.com/spdl/spdl/cmd/internal/verify"
+	"github.com/spdl/spdl/cmd/internal/dossier"
 )
 
 type dossierOptions struct {
@@ -46,9 +47,21 @@ func (o *dossierOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	v, err := verify.Dossier(r.Context, args[0], t, o.genesis)
+	root := dossier.Pinned(t)
+	if o.genesis != "" {
+		doc, err := genesis.ReadFile(o.genesis)
+		if err != nil {
+			return err
+		}
+		root = dossier.Founded(doc)
+	}
+	data, err := dossier.ReadFile(args[0])
 	if err != nil {
 		return err
+	}
+	v, err := dossier.Verify(r.Context, data, root)
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	return r.Show(v, func(w io.Writer) error {
 		signer := "of no participant"

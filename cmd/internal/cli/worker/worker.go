@@ -95,7 +95,7 @@ func (o *options) run(r *command.Run, _ []string) error {
 	if err != nil {
 		return err
 	}
-	chain, err := light.Chain(nodes, known, a.Worker.PollInterval)
+	chain, err := light.Chain(nodes, known, a.Worker.PollInterval.Duration)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func lightHome(c *config.Config, w home.WorkerConfig) (light.Home, error) {
 	}
 	hash, err := hex.DecodeString(w.TrustHash)
 	return light.Home{
-		Genesis: doc, Trust: light.Trust{Height: w.TrustHeight, Hash: hash, Period: w.TrustPeriod},
-		Kept: home.KeptHeader(c), MaxAge: w.MaxAge,
+		Genesis: doc, Trust: light.Trust{Height: w.TrustHeight, Hash: hash, Period: w.TrustPeriod.Duration},
+		Kept: home.KeptHeader(c), MaxAge: w.MaxAge.Duration,
 	}, err
 }

@@ -24,7 +24,7 @@ func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Ev
 	c := &collector{evidence: &Evidence{Version: Version}}
 	if earlier != nil {
 		if err := c.follow(earlier, &o); err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%w: %w", audit.ErrHandover, err)
 		}
 	}
 	o.Executed = c.block
@@ -42,7 +42,8 @@ func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Ev
 	case earlier != nil:
 		return nil, report, fmt.Errorf("%w: no block after height %d is known to be signed", audit.ErrHandover, report.Last)
 	}
-	if err := c.finish(log); err != nil {
+	c.evidence.Log = log
+	if err := c.finish(); err != nil {
 		return nil, report, err
 	}
 	if last := c.last.Block.Height; report.Handover != nil && report.Handover.Height == uint64(last) {
@@ -55,42 +56,30 @@ func Collect(ctx context.Context, src audit.Source, o audit.Options, earlier *Ev
 func (c *collector) follow(earlier *Evidence, o *audit.Options) error {
 	h := earlier.Handover
 	if h == nil {
-		return fmt.Errorf("%w: the dossier does not end at an upgrade, so it has nothing to continue from",
-			audit.ErrHandover)
+		return errors.New("the dossier does not end at an upgrade, so it has nothing to continue from")
 	}
 	chain, err := earlier.Chain()
 	if err != nil {
 		return err
 	}
 	if last := chain.Last(); uint64(last.Height) != h.Height {
-		return fmt.Errorf("%w: its headers end at height %d, its replay at %d", audit.ErrHandover, last.Height, h.Height)
+		return fmt.Errorf("its headers end at height %d, its replay at %d", last.Height, h.Height)
 	}
 	c.evidence.Headers, c.evidence.Members = earlier.Headers, earlier.Members
 	c.evidence.Declared.Program = earlier.Declared.Program
-	if n := len(earlier.Members); n == 0 || earlier.Members[n-1].Height < h.Height {
-		c.evidence.Members = append(c.evidence.Members, Members{h.Height, earlier.Bundle.Participants})
+	c.addMembers(Members{h.Height, earlier.Bundle.Participants})
+	records := earlier.Records
+	if len(h.Record) > 0 {
+		records = append(records, h.Record)
 	}
-	for i, raw := range earlier.Records {
+	for i, raw := range records {
 		r, err := app.DecodeRecord(raw)
 		if err != nil {
-			return fmt.Errorf("%w: record %d: %w", audit.ErrHandover, i, err)
+			return fmt.Errorf("record %d: %w", i, err)
 		}
 		c.records = append(c.records, &r)
 	}
-	closed, err := h.Closed()
-	if err != nil {
-		return fmt.Errorf("%w: record of height %d: %w", audit.ErrHandover, h.Height, err)
-	}
-	if closed != nil {
-		c.records = append(c.records, closed)
-	}
-	// The bundle has the signatures of the last header. A light client goes from that header to the
-	// next version's.
-	log := earlier.Log
-	if n := len(log.Headers); n == 0 || uint64(log.Headers[n-1].Height) < h.Height {
-		log.Headers = append(log.Headers, audit.Header{Height: int64(h.Height), Light: earlier.Bundle.Header})
-	}
-	o.From, o.Log = h, log
+	o.From, o.Log = h, earlier.Log
 	o.From.Block = chain.Last().Hash()
 	return nil
 }
@@ -100,7 +89,6 @@ type collector struct {
 	evidence *Evidence
 	records  []*app.Record
 	last     audit.Executed // the last block with a commit
-	unproven []Closed       // by the blocks from last on
 	err      error          // the first
 }
 
@@ -108,103 +96,94 @@ func (c *collector) block(b audit.Executed) {
 	if c.err != nil {
 		return
 	}
-	if b.Commit != nil { // the header proves the state after all blocks before it
-		c.unproven = nil
-	}
-	if r := b.Record; r != nil {
-		c.unproven = append(c.unproven, Closed{uint64(b.Block.Height), r.Epoch, r.Round})
+	if b.Record != nil {
+		c.records = append(c.records, b.Record)
 	}
 	if b.Commit == nil {
 		return
 	}
-	header, err := b.Block.Header.ToProto().Marshal()
-	if err != nil {
-		c.err = err
-		return
-	}
+	var header []byte
+	header, c.err = b.Block.Header.ToProto().Marshal()
 	c.evidence.Headers = append(c.evidence.Headers, header)
-	if c.last.Block == nil {
-		c.members(uint64(b.Block.Height), b.Before)
+	before := c.last
+	if c.last = b; before.Block == nil {
+		c.members(b)
+	} else if !sameMembers(before.Before.Participants, b.Before.Participants) {
+		c.members(before)
+		c.members(b)
 	}
-	if before := c.last; before.Block != nil &&
-		membership(before.Before.Participants) != membership(b.Before.Participants) {
-		c.members(uint64(before.Block.Height), before.Before)
-		c.members(uint64(b.Block.Height), b.Before)
-	}
-	if before := c.last; before.Block != nil && before.Record != nil {
-		c.records = append(c.records, before.Record)
-	}
-	c.last = b
 }
 
-// members adds once the participants of a state that the header of a height proves.
-func (c *collector) members(height uint64, s *app.State) {
-	all := c.evidence.Members
-	if len(all) > 0 && all[len(all)-1].Height == height {
-		return
-	}
-	proven, err := proof.State(s, "participants")
+// members adds the participants of the state that the header of a block proves.
+func (c *collector) members(b audit.Executed) {
+	proven, err := proof.State(b.Before, "participants")
 	c.err = errors.Join(c.err, err)
-	c.evidence.Members = append(all, Members{height, proven})
+	c.addMembers(Members{uint64(b.Block.Height), proven})
 }
 
-// finish adds the proofs of the last state, and the log.
-func (c *collector) finish(log *audit.Log) error {
+// addMembers adds the participants of a height once.
+func (c *collector) addMembers(m Members) {
+	if n := len(c.evidence.Members); n == 0 || c.evidence.Members[n-1].Height < m.Height {
+		c.evidence.Members = append(c.evidence.Members, m)
+	}
+}
+
+// finish adds the proofs of the last state, which lacks the rounds that the last block or later ones
+// closed, and ends the log there.
+func (c *collector) finish() error {
+	if c.last.Block == nil {
+		return ErrNoRound
+	}
+	e, s, height := c.evidence, c.last.Before, uint64(c.last.Block.Height)
+	for len(c.records) > 0 && c.records[len(c.records)-1].Height >= height {
+		r := c.records[len(c.records)-1]
+		c.records = c.records[:len(c.records)-1]
+		e.Declared.Unproven = append(e.Declared.Unproven, fmt.Sprintf("block %d closed round %d of epoch %d, which no "+
+			"header proves yet; let the chain make one more block", r.Height, r.Round, r.Epoch))
+	}
+	slices.Reverse(e.Declared.Unproven)
 	if len(c.records) == 0 {
 		return ErrNoRound
 	}
-	e, s := c.evidence, c.last.Before
 	var bundle proof.Bundle
-	var failed error
-	for _, p := range []struct {
-		key string
-		to  *proof.Proven
-	}{{"progress", &bundle.Progress}, {"params", &bundle.Params}, {"epochs", &bundle.Epochs},
-		{"participants", &bundle.Participants}, {"closed", &e.Closed}, {"history", &e.History},
-		{"offences", &e.Offences}, {"proposals", &e.Proposals}} {
-		var err error
-		*p.to, err = proof.State(s, p.key)
-		failed = errors.Join(failed, err)
-	}
 	var history proof.History
-	err := history.Grow(uint64(len(c.records)), func(after *app.Record, each func(*app.Record) bool) error {
-		for _, r := range c.records[slices.Index(c.records, after)+1:] {
+	err := history.Grow(uint64(len(c.records)), func(_ *app.Record, each func(*app.Record) bool) error {
+		for _, r := range c.records {
+			e.Records = append(e.Records, r.Pair().Value)
 			if !each(r) {
 				break
 			}
 		}
 		return nil
 	})
-	if err = errors.Join(failed, err); err != nil {
+	if err != nil {
 		return err
 	}
 	if bundle.Round, err = history.Round(s, c.records[len(c.records)-1]); err != nil {
 		return err
 	}
-	if e.Bundle, err = modelfile.NewBundle(c.last.Light(), bundle); err != nil {
-		return err
+	for key, to := range map[string]*proof.Proven{"progress": &bundle.Progress, "params": &bundle.Params,
+		"epochs": &bundle.Epochs, "participants": &bundle.Participants, "closed": &e.Closed, "history": &e.History,
+		"offences": &e.Offences, "proposals": &e.Proposals} {
+		if *to, err = proof.State(s, key); err != nil {
+			return err
+		}
 	}
-	for _, r := range c.records {
-		e.Records = append(e.Records, r.Pair().Value)
+	if e.Bundle, err = modelfile.NewBundle(c.last.Light(), bundle); err == nil {
+		e.cutLog(height)
 	}
-	return c.log(log)
+	return err
 }
 
-// log adds the entries and headers up to the last block, and declares the results of the entries.
-func (c *collector) log(log *audit.Log) error {
-	last := uint64(c.last.Block.Height)
-	log.Last = last
-	log.Entries = slices.DeleteFunc(log.Entries, func(e audit.Entry) bool { return e.Height > last })
-	log.Headers = slices.DeleteFunc(log.Headers, func(h audit.Header) bool { return uint64(h.Height) > last })
-	if len(log.Headers) == 0 {
-		return fmt.Errorf("the header of height %d is signed by nobody that is known", log.First)
-	}
-	c.evidence.Declared.Results, c.evidence.Declared.Unproven = []Result{}, c.unproven
+// cutLog removes the entries and headers above a height from the log, and lets it end with the bundle's header.
+func (e *Evidence) cutLog(height uint64) {
+	log := e.Log
+	log.Last = height
+	log.Entries = slices.DeleteFunc(log.Entries, func(x audit.Entry) bool { return x.Height > height })
+	log.Headers = slices.DeleteFunc(log.Headers, func(h audit.Header) bool { return uint64(h.Height) >= height })
+	log.Headers = append(log.Headers, audit.Header{Height: int64(height), Light: e.Bundle.Header})
 	for i := range log.Entries {
-		e := &log.Entries[i]
-		e.Approvals = slices.DeleteFunc(e.Approvals, func(a audit.Approval) bool { return a.Height > last })
-		c.evidence.Declared.Results = append(c.evidence.Declared.Results, Result{e.Result, e.ResultHeight, e.Why})
+		x := &log.Entries[i]
+		x.Approvals = slices.DeleteFunc(x.Approvals, func(a audit.Approval) bool { return a.Height > height })
 	}
-	c.evidence.Log = log
-	return nil
 }

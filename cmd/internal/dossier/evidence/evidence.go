@@ -5,8 +5,8 @@
 //	                  before it, and the signatures of validators prove those after it
 //	Evidence.Prove    the facts, from trusted headers
 //
-// The package adds no new kind of proof: values of the state are proven by abci/proof and
-// modelfile, operations by the audit log.
+// The package adds no new kind of proof: the card of a model proves values of the state, the audit
+// log proves operations.
 package evidence
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 // Version is the version of the format of a dossier.
-const Version = "spdl/dossier/v1"
+const Version = "spdl/dossier/v2"
 
 // ErrDossier wraps every reason why a file is no dossier, or does not say what its evidence proves.
 var ErrDossier = errors.New("dossier does not verify")
@@ -40,7 +40,9 @@ type Evidence struct {
 	Records   [][]byte         `json:"records"` // of all closed rounds; their hashes are the leaves of the tree History
 	Members   []Members        `json:"members"` // on both sides of each change of members or their keys
 	Headers   [][]byte         `json:"headers"` // of all heights up to the bundle's, in protobuf
-	Log       *audit.Log       `json:"log"`
+	// Log has the bundle's header as its last. The results of its entries are the word of the author's
+	// replay.
+	Log *audit.Log `json:"log"`
 	// Handover lets the release that executes the later heights continue. A reader of the dossier
 	// gets no proof of it, and no sentence rests on it. It is nil unless the dossier ends at an
 	// upgrade.
@@ -59,30 +61,10 @@ type Members struct {
 type Declaration struct {
 	Signer  []byte        `json:"signer"`  // public key that signs the archive
 	Program string        `json:"program"` // the program that made the dossier
-	Results []Result      `json:"results"` // of the log's entries, in their order, by the author's replay
 	Sheets  []sheet.Sheet `json:"sheets"`  // by participant
-	// Unproven lists the rounds that the author's replay closed with the last blocks, and that no
+	// Unproven names the rounds that the author's replay closed with the last blocks, and that no
 	// header of the dossier proves.
-	Unproven []Closed `json:"unproven,omitempty"`
-}
-
-// Closed names a round and the height of the block that closed it.
-type Closed struct {
-	Height uint64 `json:"height"`
-	Epoch  uint64 `json:"epoch"`
-	Round  uint64 `json:"round"`
-}
-
-func (c Closed) String() string {
-	return fmt.Sprintf("block %d closed round %d of epoch %d, which no header proves yet; let the chain make one more "+
-		"block", c.Height, c.Round, c.Epoch)
-}
-
-// Result is the outcome of an entry of the log.
-type Result struct {
-	Result string `json:"result"`
-	Height uint64 `json:"height"`
-	Why    string `json:"why,omitempty"`
+	Unproven []string `json:"unproven,omitempty"`
 }
 
 // Encode returns the evidence in JSON.
@@ -99,12 +81,8 @@ func Decode(data []byte) (*Evidence, error) {
 	if e.Version != Version {
 		return nil, fmt.Errorf("%w: its version is %.40q, this program reads %q", ErrDossier, e.Version, Version)
 	}
-	again, err := e.Encode()
-	if err != nil {
-		return nil, fmt.Errorf("%w: evidence: %w", ErrDossier, err)
-	}
-	if !bytes.Equal(again, data) {
-		return nil, fmt.Errorf("%w: the evidence is not in the form in which it was written", ErrDossier)
+	if again, err := e.Encode(); err != nil || !bytes.Equal(again, data) {
+		return nil, fmt.Errorf("%w: the evidence is not in the form in which it was written", errors.Join(ErrDossier, err))
 	}
 	if e.Log == nil {
 		return nil, fmt.Errorf("%w: it has no log of operations", ErrDossier)

@@ -2,24 +2,20 @@ package evidence
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spdl/spdl/app"
 )
 
-// membership returns a text that changes when a participant joins, leaves or replaces a key. A
-// former member does not return, and an index is not used again. So if two states have the same
-// text, no participant joined, left or rotated between them.
-func membership(all []app.Participant) string {
-	var out strings.Builder
-	for i := range all {
-		p := &all[i]
-		fmt.Fprintf(&out, "%d %t %x %x %x %d %d\n", p.Index, p.Active, p.PubKey, p.VrfKey, p.ConsensusKey, len(p.FormerKeys),
-			len(p.FormerValidators))
+// sameMembers reports whether no participant joined, left or replaced a key between two states: a former
+// member does not return, and an index is not used again.
+func sameMembers(a, b []app.Participant) bool {
+	for i := range min(len(a), len(b)) {
+		if differs(a[i], b[i]) != nil {
+			return false
+		}
 	}
-	return out.String()
+	return len(a) == len(b)
 }
 
 // Snapshot holds the members that the header of a height proves.
@@ -85,17 +81,17 @@ func (f *Facts) Changes() (out []Change) {
 
 // differs describes the change of a participant between two states.
 func differs(a, b app.Participant) (out []string) {
-	if a.Active && !b.Active {
+	if a.Active != b.Active {
 		out = append(out, "left")
 	}
-	if string(a.PubKey) != string(b.PubKey) {
+	if string(a.PubKey) != string(b.PubKey) || len(a.FormerKeys) != len(b.FormerKeys) {
 		out = append(out, "rotated its signing key")
 	}
 	if string(a.VrfKey) != string(b.VrfKey) {
 		out = append(out, "rotated its VRF key")
 	}
 	switch {
-	case string(a.ConsensusKey) == string(b.ConsensusKey):
+	case string(a.ConsensusKey) == string(b.ConsensusKey) && len(a.FormerValidators) == len(b.FormerValidators):
 	case len(b.ConsensusKey) == 0:
 		out = append(out, "lost its validator")
 	default:

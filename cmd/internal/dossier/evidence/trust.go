@@ -3,6 +3,7 @@ package evidence
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
@@ -41,25 +42,17 @@ func (c Chain) Header(_ context.Context, height int64) (*types.LightBlock, error
 		c.Last().Height)
 }
 
-// decodeHeader decodes a header and checks its form.
-func decodeHeader(raw []byte) (*types.Header, error) {
-	var p cmtproto.Header
-	if err := p.Unmarshal(raw); err != nil {
-		return nil, err
-	}
-	h, err := types.HeaderFromProto(&p)
-	if err != nil {
-		return nil, err
-	}
-	return &h, h.ValidateBasic()
-}
-
 // Chain decodes the headers of the evidence, and checks that they form one chain with the signed
-// headers in it.
+// headers in it, which ends with the header of the proofs.
 func (e *Evidence) Chain() (c Chain, err error) {
 	for i, raw := range e.Headers {
-		h, err := decodeHeader(raw)
-		if err != nil {
+		var p cmtproto.Header
+		err := p.Unmarshal(raw)
+		var h types.Header
+		if err == nil {
+			h, err = types.HeaderFromProto(&p)
+		}
+		if err = errors.Join(err, h.ValidateBasic()); err != nil {
 			return c, fmt.Errorf("%w: header %d: %w", ErrDossier, i, err)
 		}
 		if i > 0 {
@@ -69,36 +62,23 @@ func (e *Evidence) Chain() (c Chain, err error) {
 					h.Height, h.ChainID, before.Height, before.ChainID)
 			}
 		}
-		c.Headers = append(c.Headers, h)
+		c.Headers = append(c.Headers, &h)
 	}
-	if len(c.Headers) == 0 {
-		return c, fmt.Errorf("%w: it has no headers", ErrDossier)
-	}
-	return c, e.addSigned(&c)
-}
-
-// addSigned adds the signed headers of the evidence to its chain. It checks that the chain has
-// them, and that it ends with the header of the proofs.
-func (e *Evidence) addSigned(c *Chain) (err error) {
 	if c.Signed, err = e.Log.Blocks(); err != nil {
-		return fmt.Errorf("%w: %w", ErrDossier, err)
+		return c, fmt.Errorf("%w: %w", ErrDossier, err)
 	}
-	own, err := e.Bundle.Block()
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrDossier, err)
+	n := len(c.Signed)
+	if n == 0 || len(c.Headers) == 0 || c.Signed[n-1].Height != c.Last().Height ||
+		!bytes.Equal(e.Log.Headers[n-1].Light, e.Bundle.Header) {
+		return c, fmt.Errorf("%w: its %d headers and its %d signed headers do not end with the header of the proofs",
+			ErrDossier, len(c.Headers), n)
 	}
-	if n := len(c.Signed); n == 0 || c.Signed[n-1].Height < own.Height {
-		c.Signed = append(c.Signed, own)
-	}
-	for _, b := range append([]*types.LightBlock{own}, c.Signed...) {
+	for _, b := range c.Signed {
 		if h := c.At(uint64(b.Height)); h == nil || !bytes.Equal(h.Hash(), b.Hash()) {
-			return fmt.Errorf("%w: the signed header of height %d is not in its chain of headers", ErrDossier, b.Height)
+			return c, fmt.Errorf("%w: the signed header of height %d is not in its chain of headers", ErrDossier, b.Height)
 		}
 	}
-	if own.Height != c.Last().Height {
-		return fmt.Errorf("%w: its proofs lead to height %d, its headers to %d", ErrDossier, own.Height, c.Last().Height)
-	}
-	return nil
+	return c, nil
 }
 
 // Trust returns an error unless all headers follow from a trusted header: those before it by their

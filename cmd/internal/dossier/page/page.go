@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	htmltemplate "html/template"
+	"io"
 	"strings"
 	"text/template"
 
@@ -60,26 +61,6 @@ type Section struct {
 	Claims []Claim  `json:"claims"`
 }
 
-// Sentences returns the claims that are not rows.
-func (s Section) Sentences() (out []Claim) {
-	for _, c := range s.Claims {
-		if c.Cells == nil {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// Rows returns the claims that are rows.
-func (s Section) Rows() (out []Claim) {
-	for _, c := range s.Claims {
-		if c.Cells != nil {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 // Page is a whole page. Section, Say and Row build it.
 type Page struct {
 	Title    string    `json:"title"`
@@ -129,11 +110,8 @@ func clean(text string) string { return strings.Join(strings.Fields(printable.Te
 
 // JSON returns the claims as JSON.
 func (p *Page) JSON() ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetIndent("", " ")
-	err := enc.Encode(p)
-	return out.Bytes(), err
+	text, err := json.MarshalIndent(p, "", " ")
+	return append(text, '\n'), err
 }
 
 var (
@@ -147,16 +125,14 @@ var (
 )
 
 // HTML returns the page in HTML: one file that loads no other files and has no script.
-func (p *Page) HTML() ([]byte, error) {
-	var out bytes.Buffer
-	err := htmlPage.Execute(&out, p)
-	return out.Bytes(), err
-}
+func (p *Page) HTML() ([]byte, error) { return p.write(htmlPage) }
 
 // Markdown returns the page in Markdown.
-func (p *Page) Markdown() ([]byte, error) {
+func (p *Page) Markdown() ([]byte, error) { return p.write(markdownPage) }
+
+func (p *Page) write(form interface{ Execute(io.Writer, any) error }) ([]byte, error) {
 	var out bytes.Buffer
-	err := markdownPage.Execute(&out, p)
+	err := form.Execute(&out, p)
 	return out.Bytes(), err
 }
 

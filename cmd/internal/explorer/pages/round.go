@@ -44,7 +44,7 @@ type fateRow struct {
 func (f fateRow) Measured() string {
 	switch {
 	case f.Weight != nil:
-		return query.WeightText(f.Weight)
+		return chainview.WeightText(f.Weight)
 	case f.Times != nil && *f.Times >= 10:
 		return fmt.Sprintf("%.0f times", *f.Times)
 	case f.Times != nil:

@@ -12,7 +12,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/docs"
@@ -40,7 +39,7 @@ var functions = template.FuncMap{
 	"percent":  func(x *float64) string { return fmt.Sprintf("%.2f %%", *x*100) },
 	"accuracy": accuracyText,
 	"rows":     rowsText,
-	"weight":   query.WeightText,
+	"weight":   chainview.WeightText,
 	"term":     termOf,
 	"lasts":    lasts,
 	"figure":   func(x *float64) string { return fmt.Sprintf("%.4g", *x) },

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
@@ -259,7 +258,7 @@ func (c chain) participants() table {
 			left = fmt.Sprintf("%d more", *c.Audit.Spend[at].Left)
 		}
 		row := []string{name, looks, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.Included),
-			strconv.Itoa(n.Selected), query.WeightText(n.MeanWeight()), strconv.Itoa(n.Opposed), strconv.Itoa(n.Absent),
+			strconv.Itoa(n.Selected), chainview.WeightText(n.MeanWeight()), strconv.Itoa(n.Opposed), strconv.Itoa(n.Absent),
 			strconv.Itoa(n.Led), strconv.Itoa(n.Missed), epsilon, left}
 		if len(c.Attacks) > 0 {
 			row = slices.Insert(row, 1, cmp.Or(c.Attacks[p.Index], "honest"))

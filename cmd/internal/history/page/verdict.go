@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/internal/printable"
@@ -102,7 +101,7 @@ func (c chain) fates() (out []fate) {
 			f.Text += "Nothing stands against it."
 		}
 		if weight := c.tally(p.Index).MeanWeight(); weight != nil {
-			f.Text += fmt.Sprintf(" Its gradients weighed %s of a full share on average.", query.WeightText(weight))
+			f.Text += fmt.Sprintf(" Its gradients weighed %s of a full share on average.", chainview.WeightText(weight))
 		}
 		out = append(out, f)
 		out[len(out)-1].Text += c.fall(p)

@@ -20,11 +20,12 @@ from .tensors import Unsuitable, size
 UNSUITABLE = 3  # exit code
 
 
-def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]:
+def describe(source: str, config: str, folder: str, most: int, adapt: str = "") -> Dict[str, Any]:
     """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, or of their
     groups if they have some, whether they have groups, whether they come from the data of the
     configuration, the files beside it that it imports, and what is probably wrong with the model.
-    most bounds the parameters."""
+    most bounds the parameters. Constants are written to the weights file in folder, which the answer names for
+    the configuration. adapt is "", "bias" or "lora:rank=4"."""
     path, _, name = source.rpartition(":")
     path = os.path.abspath(path)
     sys.path.insert(0, os.path.dirname(path))
@@ -34,7 +35,11 @@ def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]
         raise Unsuitable("%s has no function %s" % (path, name))
     hello = Hello({"dimension": 0, "clip": 1, "clipping": "rows", "tensors": [], "config": config,
                    "share": {"data": "", "part": 0, "parts": 1, "partition": "iid", "alpha": 1, "seed": 0}}, folder)
+    hello.adapt = adapt
     study = make(hello, build)
+    arrays = getattr(study, "arrays", {})
+    if adapt and not arrays:
+        raise Unsuitable("--adapt %s: it is for a torch.nn.Module" % adapt)
     hello.tensors = study.tensors()
     hello.dimension = sum(size(t["shape"]) for t in hello.tensors)
     if hello.dimension > most:
@@ -43,9 +48,15 @@ def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]
                          % (hello.dimension, most, largest["name"], size(largest["shape"])))
     study.trial()
     groups = getattr(study, "groups", None)
+    weights = None
+    if arrays:
+        from .weights import write
+        weights = write(folder, arrays)
     examples = study.examples if groups is None else len(set(numbered(groups)))
     return {"tensors": hello.tensors, "examples": examples, "groups": groups is not None, "reads": hello.asked,
-            "files": _beside(path), "warnings": getattr(study, "warnings", [])}
+            "files": _beside(path), "warnings": getattr(study, "warnings", []), "about": getattr(study, "about", ""),
+            "weights": weights,
+            "norm": getattr(getattr(study, "module", None), "norm", 0)}
 
 
 def _load(path: str) -> Any:
@@ -81,12 +92,13 @@ def main() -> None:
     p.add_argument("source", metavar="FILE.py:FUNCTION")
     p.add_argument("--config", default="", help="the configuration of the chain's model, JSON")
     p.add_argument("--folder", default=".", help="the folder from which the configuration names the data")
+    p.add_argument("--adapt", default="", help="bias or lora:rank=4: what is trained of a pretrained module")
     p.add_argument("--most", type=int, default=1 << 21, help="the bound on the number of parameters")
     o = p.parse_args()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the model's file prints is no answer
     try:
-        json.dump(describe(o.source, o.config, o.folder, o.most), out)
+        json.dump(describe(o.source, o.config, o.folder, o.most, o.adapt), out)
     except Unsuitable as e:
         print(e, file=sys.stderr)
         sys.exit(UNSUITABLE)

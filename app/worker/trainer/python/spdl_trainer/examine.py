@@ -1,7 +1,7 @@
 """What a PyTorch module must be, so that each example has a gradient of its own."""
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Set, Tuple
+from typing import Any, Dict, Iterator, List, Set
 
 import torch
 from torch import nn
@@ -10,44 +10,44 @@ from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parameter import UninitializedParameter
 from torch.overrides import TorchFunctionMode
 
-from .tensors import Tensor, Unsuitable
+from .tensors import Unsuitable
 
 MOST_REASONS = 5
 RANDOM = ("the module draws at random in forward (dropout, noise), and the same question must get the same answer: "
           "leave it out")
 
 
-def examine(module: nn.Module) -> None:
-    """Raises Unsuitable with the reasons, each with the name of its layer or tensor."""
-    found = list(_layers(module)) + list(_tensors(module))
+def examine(module: nn.Module, adapted: bool = False) -> None:
+    """Raises Unsuitable with the reasons, each with the name of its layer or tensor. adapted says that factors of
+    low-rank products are trained, whatever the module's own parameters are."""
+    found = list(_layers(module)) + list(_tensors(module, adapted))
     if len(found) > MOST_REASONS:
         found[MOST_REASONS:] = ["and %d more reasons" % (len(found) - MOST_REASONS)]
     if found:
         raise Unsuitable("; ".join(found))
 
 
-def shapes_of(module: nn.Module) -> Dict[str, Tuple[int, ...]]:
-    """The shapes of the module's parameters by name."""
-    return {name: tuple(p.shape) for name, p in module.named_parameters()}
-
-
 def _layers(module: nn.Module) -> Iterator[str]:
     for name, layer in module.named_modules():
         what = 'layer "%s" (%s): ' % (name, type(layer).__name__)
+        if not layer.training and getattr(layer, "running_mean", True) is not None:
+            continue  # statistics are constants, and nothing is dropped
         if isinstance(layer, _BatchNorm):
-            yield what + "batch normalisation mixes examples: use GroupNorm (affine=False)"
+            yield what + ("batch normalisation mixes examples: use GroupNorm, or call eval() on a pretrained layer, whose "
+                          "statistics are then constants")
         elif getattr(layer, "track_running_stats", False):
-            yield what + "training changes its buffers, the running statistics: leave track_running_stats out"
+            yield what + ("training changes its buffers, the running statistics: leave track_running_stats out, or call "
+                          "eval() on a pretrained layer")
         elif isinstance(layer, _DropoutNd) and layer.p > 0:
             yield what + ("dropout is random, and the same question must get the same answer: leave it out, the noise "
-                          "of privacy regularises")
+                          "of privacy regularises, or call eval()")
 
 
-def _tensors(module: nn.Module) -> Iterator[str]:
+def _tensors(module: nn.Module, adapted: bool) -> Iterator[str]:
     owner: Dict[int, str] = {}
     for prefix, layer in module.named_modules():
         for own, p in layer._parameters.items():
-            if p is None or isinstance(layer, _BatchNorm):  # rejected as a layer
+            if p is None or not p.requires_grad:  # a constant
                 continue
             name = prefix + "." + own if prefix else own
             if id(p) in owner:
@@ -55,25 +55,17 @@ def _tensors(module: nn.Module) -> Iterator[str]:
             elif isinstance(p, UninitializedParameter):
                 yield "tensor %s has no shape before the first batch: give the lazy layer its sizes" % name
             else:
-                yield from _tensor(name, p, layer)
+                yield from _tensor(name, p)
             owner[id(p)] = name
-    if next(module.parameters(), None) is None:
-        yield "the module has no parameters"
+    if not owner and not adapted:
+        yield "the module has no parameters that are trained"
 
 
-def _tensor(name: str, p: nn.Parameter, layer: nn.Module) -> Iterator[str]:
+def _tensor(name: str, p: nn.Parameter) -> Iterator[str]:
     if p.dtype not in (torch.float32, torch.float64):
         yield "tensor %s is of type %s, want float32 or float64" % (name, str(p.dtype).replace("torch.", ""))
-    elif not p.requires_grad:
-        yield ("tensor %s is frozen (requires_grad is False), and a chain trains all tensors: register it as a buffer"
-               % name)
     elif p.dim() == 0:
         yield "tensor %s has no dimension: give it shape [1]" % name
-    elif p.numel() and bool((p == p.flatten()[0]).all()) and float(p.flatten()[0]) != 0 and p.numel() > 1:
-        switch = next((s for s in ("affine", "elementwise_affine") if getattr(layer, s, False)), None)
-        remedy = "pass %s=False" % switch if switch else "begin it with 0 and add the constant in forward"
-        yield ('tensor %s of %s begins as %g throughout, and a chain begins tensors as zeros or at random: %s'
-               % (name, type(layer).__name__, float(p.flatten()[0]), remedy))
 
 
 RELUS = {"relu", "relu_", "relu6", "leaky_relu", "leaky_relu_", "elu", "elu_", "gelu", "silu", "silu_", "mish", "selu",
@@ -92,14 +84,27 @@ class _Called(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-def initial(module: nn.Module, x: torch.Tensor) -> List[Tensor]:
-    """The tensors with their initial values: tensors of one dimension are zeros; others are normal,
+def initial(module: nn.Module, x: torch.Tensor) -> Dict[str, str]:
+    """How the chain draws tensors, by name: tensors of one dimension are zeros; others are normal,
     as for ReLU and its kin, if forward calls one, and as for tanh otherwise."""
     with _Called() as called, torch.no_grad():
         _forward(module, x)
     drawn = "normal" if called.names & RELUS else "glorot"
-    return [{"name": name, "shape": list(p.shape), "init": drawn if p.dim() > 1 else "zeros"}
-            for name, p in module.named_parameters()]
+    return {name: drawn if p.dim() > 1 else "zeros" for name, p in module.named_parameters()}
+
+
+def per_example(module: nn.Module, x: torch.Tensor) -> int:
+    """The number of bytes that the gradient of one example keeps of its forward pass."""
+    own, kept = {p.data_ptr() for p in module.parameters()}, {}
+
+    def keep(t: torch.Tensor) -> torch.Tensor:
+        if t.data_ptr() not in own:
+            kept[t.data_ptr()] = t.numel() * t.element_size()
+        return t
+    tried = x.requires_grad_(True) if x.is_floating_point() else x  # frozen layers before the trained ones keep theirs
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda t: t):
+        _forward(module, tried)
+    return sum(kept.values())
 
 
 def outputs(module: nn.Module, x: torch.Tensor) -> int:

@@ -5,7 +5,7 @@ import json
 import os
 import random
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from .groups import members
 from .tensors import Tensor, size
@@ -26,6 +26,10 @@ class Hello:
         self.config: Any = json.loads(said["config"]) if said["config"] else {}
         self._folder = folder
         self.asked = False  # for the path of the data
+        # Where a study is made: what is trained of a pretrained module, and what gives the constants of a model in
+        # place of a weights file.
+        self.adapt: Optional[str] = None
+        self.begins: Optional[Callable[[Any], Dict[str, Any]]] = None
 
     @property
     def data(self) -> str:
@@ -35,8 +39,12 @@ class Hello:
         named = self.share["data"] or self.config.get("data")
         if not named:
             raise ValueError("no data are named: neither by worker.data nor by data in the model's config")
+        return self.path(named)
+
+    def path(self, name: str) -> str:
+        """The path of a file of the study, by its name from the trainer's folder."""
         main = getattr(sys.modules["__main__"], "__file__", None) or "."
-        return os.path.join(self._folder or os.path.dirname(os.path.abspath(main)), named)
+        return os.path.join(self._folder or os.path.dirname(os.path.abspath(main)), name)
 
     def unpack(self, vector: Any) -> Dict[str, Any]:
         """Cuts a NumPy or PyTorch vector into its tensors, by name."""

@@ -9,6 +9,7 @@ A study is made of what HELLO says, and has
     shapes                                optional: the shapes of the model's tensors by name, which
                                           are compared with those of HELLO
     warnings                              optional: texts for the log, as of a module that ends in a softmax
+    about                                 optional: what is trained and what is constant, for the log
     groups                                where the unit of privacy is a group: the group of each
                                           example, by any name that can be a key
     clipped_group_sum(parameters, groups, clip)   the same with clipping "sum": of each group, a list
@@ -93,6 +94,8 @@ class _Session:
         self.hello = Hello(said)
         self.study = self.make(self.hello)
         self.grouped()
+        if getattr(self.study, "about", ""):
+            print(self.study.about, file=sys.stderr, flush=True)
         for text in getattr(self.study, "warnings", []):
             print("warning: " + text, file=sys.stderr, flush=True)
         answer = {"protocol": self.protocol, "examples": self.study.examples, "evaluates": hasattr(self.study, "evaluate")}

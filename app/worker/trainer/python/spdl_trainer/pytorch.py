@@ -6,11 +6,13 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 import torch
 from torch import nn
 
+from .constants import Constants
 from .data import Data
-from .examine import RANDOM, doubts, examine, initial, mixes, outputs, shapes_of
+from .examine import RANDOM, doubts, examine, initial, mixes, outputs, per_example
 from .hello import Hello
 from .loaded import Loaded
 from .tensors import Tensor, Unsuitable
+from .weights import LORA_A, of
 
 try:
     from torch.func import functional_call, grad, vmap
@@ -27,57 +29,65 @@ except ImportError:  # before PyTorch 2
         call, _, buffers = make_functional_with_buffers(module)
         return lambda weights, x: call([weights[name] for name in names], buffers, x)
 
-BLOCK = 64 << 20  # bytes of gradients that are in memory at once, unless one example's are more
+BLOCK = 64 << 20  # bytes of gradients and of what they need of the forward pass at once, unless one example's are more
 MOST = 128  # examples of a block
 
 
 class ModuleStudy:
-    """A module, whose parameters are the tensors of HELLO by name and shape. Its inputs are a batch;
-    the loss is of a batch of one, and of class labels unless another is given. Errors about the data
-    begin with their source."""
+    """A module, whose trained parameters are the tensors of HELLO by name and shape, and whose other parameters
+    and buffers are constants. Its inputs are a batch; the loss is of a batch of one, and of class labels
+    unless another is given. Errors about the data begin with their source. A graphics card is used where
+    PyTorch finds one, which worker.devices decides."""
 
     def __init__(self, hello: Hello, module: nn.Module, data: Data,
                  loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = nn.functional.cross_entropy,
                  source: str = "the data") -> None:
-        examine(module)
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        module.to(self.device)
+        self.arrays = hello.begins(module) if hello.begins else of(hello)
+        self.constants = Constants(hello, module, self.arrays)
+        examine(module, adapted=bool(self.constants.low_rank))
         loaded = Loaded(source, data, classified=loss is nn.functional.cross_entropy)
         torch.set_num_threads(1)  # several trainers may share the machine
         self.hello, self.module, self.loss = hello, module, loss
-        self.shapes = shapes_of(module)
+        self.shapes, self.about = self.constants.shapes, self.constants.about()
         self.warnings: List[str] = []
-        self.types = {name: p.dtype for name, p in module.named_parameters()}
-        floating = next(iter(self.types.values()))
+        floating = next(iter(self.constants.types.values()))
         x, y, x_test, y_test = (torch.as_tensor(a) for a in (loaded.x, loaded.y, loaded.x_test, loaded.y_test))
         part = hello.part(len(x), loaded.groups)
         if loaded.groups is not None:
             self.groups = [loaded.groups[i] for i in part]
         if loss is nn.functional.cross_entropy:
-            classes = outputs(module, _as(x[:1], floating))
+            classes = outputs(module, _as(x[:1], floating).to(self.device))
             loaded.within(classes, "the module has %d outputs" % classes)
-            self.warnings = doubts(module, _as(x[:8], floating))
+            self.warnings = doubts(module, _as(x[:8], floating).to(self.device))
         mine = torch.tensor(part, dtype=torch.long)
         self.x, self.y = _as(x[mine], floating), y[mine]
         self.x_test, self.y_test = _as(x_test, floating), y_test
         self.examples = len(mine)
+        adapted = sum(self.constants.frozen[base].numel() for base in self.constants.low_rank)
+        own = sum(w.numel() for w in module.parameters() if w.requires_grad)
+        self.each = per_example(module, self.x[:1].clone().to(self.device)) + 4 * (own + adapted)
         self.call = functional(module)
 
         def one(weights: Dict[str, torch.Tensor], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-            return loss(self.call(weights, x[None]), y[None])
+            return loss(self.call(self.constants.whole(weights), x[None]), y[None])
         self.per_example = vmap(grad(one), in_dims=(None, 0, 0))
 
     def weights(self, parameters: Any) -> Dict[str, torch.Tensor]:
-        """The parameters by name, in the types of the module."""
-        flat = torch.frombuffer(parameters, dtype=torch.float64)
-        return {name: w.to(self.types[name]) for name, w in self.hello.unpack(flat).items()}
+        """The trained tensors by name, in the types of the module: their start, and the chain's parameters."""
+        flat = torch.frombuffer(parameters, dtype=torch.float64).to(self.device)
+        return self.constants.trained(self.hello.unpack(flat))
 
     def blocks(self, parameters: Any, indices: Sequence[int]) -> Iterator[torch.Tensor]:
         """Rows of some examples at a time, which bounds the memory."""
         w = self.weights(parameters)
-        step = max(1, min(MOST, BLOCK // (4 * self.hello.dimension)))
+        step = max(1, min(MOST, BLOCK // self.each))
         for at in range(0, len(indices), step):
             some = list(indices[at:at + step])
-            g = self.per_example(w, self.x[some], self.y[some])
-            yield torch.cat([g[t["name"]].reshape(len(some), -1) for t in self.hello.tensors], 1)
+            g = self.per_example(w, self.x[some].to(self.device), self.y[some].to(self.device))
+            yield torch.cat([g[t["name"]].reshape(len(some), -1) for t in self.hello.tensors], 1).cpu()
+        self.constants.check()
 
     def gradients(self, parameters: Any, indices: Sequence[int]) -> torch.Tensor:
         return torch.cat(list(self.blocks(parameters, indices)))
@@ -107,20 +117,26 @@ class ModuleStudy:
         return total
 
     def evaluate(self, parameters: Any) -> Tuple[float, float, int]:
-        x, y, w = self.x_test, self.y_test, self.weights(parameters)
+        x, y = self.x_test, self.y_test
         with torch.no_grad():
-            z = torch.cat([self.call(w, x[at:at + 500]) for at in range(0, len(x), 500)])
+            w, step = self.constants.whole(self.weights(parameters)), max(1, min(500, 4 * BLOCK // self.each))
+            z = torch.cat([self.call(w, x[at:at + step].to(self.device)).cpu() for at in range(0, len(x), step)])
+            self.constants.check()
             return float(self.loss(z, y)), float((z.argmax(1) == y).double().mean()), len(y)
 
     def tensors(self) -> List[Tensor]:
         """The tensors of the module for genesis, in the module's order."""
-        return initial(self.module, self.x[:1])
+        return self.constants.tensors(initial(self.module, self.x[:1].to(self.device)))
 
     def trial(self) -> None:
         """Computes two examples' gradients, and raises Unsuitable if that is impossible."""
-        x, y = self.x[:2], self.y[:2]
+        x, y = self.x[:2].to(self.device), self.y[:2].to(self.device)
         mixes(self.module, x)
-        w = {name: p.detach() for name, p in self.module.named_parameters()}
+        own = dict(self.module.named_parameters())
+        w = {n: own[n].detach() if n in own else torch.zeros(shape, dtype=self.constants.types[n], device=self.device)
+             for n, shape in self.shapes.items()}
+        for name in (n for n in w if n.endswith(LORA_A)):
+            w[name] = self.constants.start[name].to(w[name].dtype)
         try:
             rows = self.per_example(w, x, y)
         except Exception as e:
@@ -128,6 +144,7 @@ class ModuleStudy:
         for name, g in rows.items():
             if not bool(torch.isfinite(g).all()):
                 raise Unsuitable("the gradient of tensor %s is not finite for the first examples" % name)
+        self.constants.check()
 
 
 def _as(x: torch.Tensor, floating: torch.dtype) -> torch.Tensor:

@@ -1,6 +1,7 @@
 """The study of a model that a function of the user's builds."""
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from typing import Any, Callable
@@ -9,16 +10,25 @@ from .hello import Hello
 from .tensors import Unsuitable
 
 
-def make(hello: Hello, build: Callable[[], Any]) -> Any:
+def make(hello: Hello, build: Callable[..., Any]) -> Any:
     """The study of the model that build returns: a PyTorch module, or a linear model of NumPy or
     scikit-learn. The data are those of load(hello) in build's file, if it has this function, or of
     data.load: (x, y, x_test, y_test), with the groups of x as a fifth if these are the unit of privacy.
-    All participants of a localnet get the same data, and share it."""
+    All participants of a localnet get the same data, and share it. A build that takes arguments gets hello and the
+    data."""
     from . import data
     module = sys.modules[build.__module__]
     own = getattr(module, "load", None)
-    model = build()
+    takes = inspect.signature(build).parameters
+    model = None if takes else build()
     loaded = (own or data.load)(hello)
+    if takes:
+        model = build(hello, loaded)
+    if hello.adapt is not None:
+        def begins(module: Any) -> Any:
+            from .adapt import begin
+            return begin(module, build(hello, loaded) if takes else build(), hello.adapt or "")
+        hello.begins = begins
     source = "load of " + os.path.basename(module.__file__ or "") if own else os.path.basename(hello.data)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):

@@ -39,7 +39,8 @@ class TestDescribe(unittest.TestCase):
         done = self.run_on("build")
         self.assertEqual(json.loads(done.stdout), {
             "tensors": [{"name": "w", "shape": [3, 4], "init": "zeros"}, {"name": "b", "shape": [3], "init": "zeros"}],
-            "examples": 10, "groups": False, "reads": False, "files": ["beside.py", "my.py"], "warnings": []}, done.stderr)
+            "examples": 10, "groups": False, "reads": False, "files": ["beside.py", "my.py"], "warnings": [],
+            "about": "", "weights": None, "norm": 0}, done.stderr)
 
     def test_load(self):
         for returned, want in (("x, y, x, y, y // 2", None), ("x, y", "load of my.py returns 2 values"),

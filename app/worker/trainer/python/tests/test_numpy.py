@@ -37,6 +37,14 @@ class TestNumPy(unittest.TestCase):
         self.assertEqual((x.min(), x.max()), (-1, 1))  # values beyond an end count as that end
         self.assertEqual(y.sum(), 50)
 
+    def test_separators_and_decimal_commas(self):
+        rows = "".join("%d;%g;%s;%g\n" % (a, a / 50 - 1, "yes" if a % 2 else "no", a / 8) for a in range(100))
+        points = self.table('"";a;ill;b\n' + rows)
+        commas = self.table('"";a;ill;b\n' + rows.replace(".", ","))
+        for x, y in zip(map(np.sort, np.concatenate([points[0], points[2]]).T),
+                        map(np.sort, np.concatenate([commas[0], commas[2]]).T)):
+            self.assertTrue((x == y).all())  # the sides may differ: they are of the texts
+
     def test_sides_are_of_the_file(self):
         rows = ["%d,%d.5,%s" % (i, i * i % 97, "yes" if i % 2 else "no") for i in range(100)]
         said = [b"spdl/table/v2" + b"".join(b"%s\0%s\0" % c for c in zip((b"a", b"b", b"ill"), r.encode().split(b",")))

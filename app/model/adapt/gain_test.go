@@ -1,0 +1,109 @@
+package adapt
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/mnist"
+)
+
+// TestGain: a member with few rows gains by the model of many, one with many rows does not, and one with
+// other patients loses with the shared model and not with the adapted one.
+func TestGain(t *testing.T) {
+	shared := []float64{2, -2, 1, -1}
+	test := drawn(99, 4000, shared)
+	few, err := Gain(drawn(1, 40, shared), test, shared, 0)
+	require.NoError(t, err)
+	require.Equal(t, Better, few.Gain)
+	require.Less(t, few.Models[0].Beside.High, 0.)
+	many, err := Gain(drawn(2, 6000, shared), test, shared, 0)
+	require.NoError(t, err)
+	require.Equal(t, Same, many.Gain)
+	require.Less(t, math.Abs(many.Models[0].Beside.Value), least*many.Models[3].Brier.Value)
+
+	own := []float64{2, -2, 1, 3}
+	other, err := Gain(drawn(3, 4000, own), drawn(98, 4000, own), shared, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{Shared, Intercept, Adapted, Alone}, []string{other.Models[0].Name, other.Models[1].Name,
+		other.Models[2].Name, other.Models[3].Name})
+	require.Equal(t, Worse, other.Models[0].Verdict)
+	require.NotEqual(t, Worse, other.Gain)
+	again, err := Gain(drawn(3, 4000, own), drawn(98, 4000, own), shared, 0)
+	require.NoError(t, err)
+	require.Equal(t, other, again, "the draws are the same in every run")
+}
+
+// TestMeasures compares the measures with those of every row written out as often as it counts.
+func TestMeasures(t *testing.T) {
+	rows := drawn(5, 60, []float64{1, -1, 0, 0})
+	copy(rows.Row(1), rows.Row(0)) // a tie
+	w, counts := []float64{1, 0, 0.3, -0.5}, make([]float64, rows.Len())
+	var chance, label []float64
+	for i := range counts {
+		counts[i] = float64(i % 3)
+		for range i % 3 {
+			chance, label = append(chance, 1/(1+math.Exp(-score(rows.Row(i), w)))), append(label, float64(rows.Labels[i]))
+		}
+	}
+	var wins, pairs, brier, hits, called, ones float64
+	for i, p := range chance {
+		brier += (p - label[i]) * (p - label[i]) / float64(len(chance))
+		if ones += label[i]; p >= 0.4 {
+			hits, called = hits+label[i], called+1
+		}
+		for j, q := range chance {
+			if label[i] == 1 && label[j] == 0 {
+				if pairs++; p > q {
+					wins++
+				} else if p == q {
+					wins += 0.5
+				}
+			}
+		}
+	}
+	s := scoresOf(rows, w)
+	got := s.measure(counts, 0.4)
+	for k, want := range []float64{wins / pairs, brier, hits / ones, hits / called} {
+		require.InDelta(t, want, got[k], 1e-12, k)
+	}
+	n, ece := 0, 0.
+	for _, b := range s.curve(counts) {
+		n += b.Rows
+		ece += float64(b.Rows) * math.Abs(b.Chance-b.Positive) / float64(len(chance))
+	}
+	require.Equal(t, len(chance), n)
+	require.InDelta(t, ece, got[4], 1e-12)
+}
+
+// TestIntervalsAreOfGroups: ten copies of a row tell as much as one, so with groups the interval is wider.
+func TestIntervalsAreOfGroups(t *testing.T) {
+	shared := []float64{1, -1, 0, 0}
+	one := drawn(7, 100, shared)
+	test := mnist.Features{Inputs: 4}
+	for i := range one.Len() {
+		for range 10 {
+			test.X, test.Labels = append(test.X, one.Row(i)...), append(test.Labels, one.Labels[i])
+			test.Groups = append(test.Groups, uint32(i))
+		}
+	}
+	width := func(f mnist.Features) float64 {
+		r, err := Gain(drawn(8, 200, shared), f, shared, 0)
+		require.NoError(t, err)
+		return r.Models[0].Brier.High - r.Models[0].Brier.Low
+	}
+	grouped := width(test)
+	test.Groups = nil
+	require.Greater(t, grouped, 2*width(test), "the square root of ten, less what the draws add")
+}
+
+func TestGainFails(t *testing.T) {
+	rows, shared := drawn(1, 40, []float64{1, 0, 0, 0}), make([]float64, 4)
+	test := drawn(2, 10, shared)
+	clear(test.Labels)
+	_, err := Gain(rows, test, shared, 0)
+	require.EqualError(t, err, "all 10 test rows have one label")
+	_, err = Gain(rows, rows, shared[:3], 0)
+	require.ErrorContains(t, err, "do not fit")
+}

@@ -1,0 +1,286 @@
+package table
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/app/params"
+)
+
+// The kinds of a drafted column.
+const (
+	KindNumber, KindCategory = "number", "category"
+	KindLabel, KindGroup     = "label", "group"
+	KindLeftOut              = "left out"
+)
+
+const (
+	// maxCategories is the max number of a column's categories, and leastRows the min number of rows of each: the
+	// names of categories become public, and one that few rows have tells of these rows.
+	maxCategories, leastRows = 32, 5
+	// reach is how far from the mean bounds lie at most, in standard deviations.
+	reach = 4
+	// coarse is the step of what is typical: a part of a number's bounds, a share, a rate.
+	coarse = 0.05
+)
+
+// Draft is a schema that a file suggests, with a reason for each column. It tells of the file's rows as
+// little as a schema can, but all of it becomes public when members agree on it.
+type Draft struct {
+	Schema  params.Table `json:"schema"`
+	Rows    int          `json:"rows"`
+	Units   int          `json:"units"` // groups, or rows without groups
+	Columns []Drafted    `json:"columns"`
+	Notes   []string     `json:"notes,omitempty"`
+}
+
+// Drafted says what became of a column.
+type Drafted struct {
+	Name    string  `json:"name"`
+	Kind    string  `json:"kind"`
+	Missing float64 `json:"missing"`          // share of the rows
+	Public  string  `json:"public,omitempty"` // what of it becomes public, besides its name
+	Note    string  `json:"note,omitempty"`
+}
+
+// DraftSchema drafts a schema from a file of any size, which is read once. Columns in without become no
+// inputs. The error has all that is wrong with the labels and the groups.
+func DraftSchema(path, label, group string, without ...string) (d Draft, err error) {
+	f, err := stream(path)
+	if err != nil {
+		return d, err
+	}
+	defer f.close()
+	at, err := f.column(label)
+	if err != nil {
+		return d, err
+	}
+	all, units, err := f.profiles(label, group)
+	if err = cmp.Or(err, f.fault()); err != nil {
+		return d, err
+	}
+	d.Rows, d.Units = f.rows, units
+	d.Schema = params.Table{Label: label, Group: group}
+	if err := d.addLabel(f, all[at]); err != nil {
+		return d, err
+	}
+	for _, p := range all {
+		drafted, column := p.draft(f.rows)
+		switch {
+		case p.name == label:
+			continue
+		case p.name == group:
+			drafted = Drafted{Name: group, Kind: KindGroup, Note: fmt.Sprintf("%d groups: epsilon protects all rows of one", units)}
+		case slices.Contains(without, p.name):
+			drafted.Kind, drafted.Public, drafted.Note = KindLeftOut, "", "as asked"
+		case column != nil:
+			d.Schema.Columns = append(d.Schema.Columns, *column)
+		case group == "" && p.repeats && idName.MatchString(p.name):
+			d.Notes = append(d.Notes, fmt.Sprintf("%q repeats: with --group %[1]q epsilon protects all rows of one, and not one "+
+				"row", p.name))
+		}
+		d.Columns = append(d.Columns, drafted)
+		if p.commas {
+			d.Notes = append(d.Notes, fmt.Sprintf("column %q: commas in numbers are read as points, 1,5 as 1.5", p.name))
+		}
+	}
+	if len(d.Schema.Columns) == 0 {
+		return d, fmt.Errorf("%w: no column of %s can be an input: %s", ErrTable, f.name, d.reasons())
+	}
+	return d, nil
+}
+
+// reasons lists the columns that are left out.
+func (d Draft) reasons() string {
+	var list []string
+	for _, c := range d.Columns {
+		if c.Kind == KindLeftOut {
+			list = append(list, fmt.Sprintf("%q: %s", c.Name, c.Note))
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// addLabel sets the classes and their rate. The rarer of two classes is the second, the positive one, if
+// they differ much.
+func (d *Draft) addLabel(f *file, p *profile) error {
+	classes := slices.Sorted(maps.Keys(p.texts))
+	switch {
+	case p.missing > 0:
+		return fmt.Errorf("%w: %d of %d rows of %s have no label in column %q: leave these rows out", ErrTable, p.missing,
+			f.rows, f.name, p.name)
+	case p.many:
+		return fmt.Errorf("%w: column %q of %s has more than %d different labels: is it a number? Make classes of it, as low "+
+			"and high", ErrTable, p.name, f.name, maxTexts)
+	case len(classes) < 2:
+		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, f.name, classes,
+			p.name)
+	}
+	for _, class := range classes {
+		if err := params.CheckName("label", class); err != nil {
+			return fmt.Errorf("%w: %s, column %q: %w", ErrTable, f.name, p.name, err)
+		}
+		if p.texts[class] < leastRows {
+			d.Notes = append(d.Notes, fmt.Sprintf("fewer than %d rows have the label %q: is it a mistake?", leastRows, class))
+		}
+		for _, other := range classes {
+			if other < class && areAlike(class, other) {
+				d.Notes = append(d.Notes, fmt.Sprintf("%q and %q are two labels: write one as the other if they are the same", other,
+					class))
+			}
+		}
+	}
+	public := strings.Join(classes, ", ")
+	if len(classes) == 2 {
+		if float64(p.texts[classes[0]])/float64(f.rows) < 0.5-coarse {
+			slices.Reverse(classes)
+		}
+		d.Schema.Rate = roundRate(float64(p.texts[classes[1]]) / float64(f.rows))
+		public = fmt.Sprintf("%s; rate of %s %g", strings.Join(classes, ", "), classes[1], d.Schema.Rate)
+	}
+	d.Schema.Classes = classes
+	d.Columns = append(d.Columns, Drafted{Name: p.name, Kind: KindLabel, Public: public})
+	return nil
+}
+
+// draft returns what becomes of a column, and its description, nil if it is left out.
+func (p *profile) draft(rows int) (d Drafted, c *params.Column) {
+	d = Drafted{Name: p.name, Kind: KindLeftOut, Missing: float64(p.missing) / float64(max(1, rows))}
+	present := rows - p.missing
+	const mostMissing = 0.95
+	switch categories := len(p.texts) <= maxCategories; {
+	case params.CheckName("name", p.name) != nil:
+		d.Note = "its name is not 1 to 128 bytes of printable ASCII: rename it"
+	case d.Missing > mostMissing:
+		d.Note = fmt.Sprintf("missing in %.0f %% of the rows", 100*d.Missing)
+	case len(p.texts) == 1 || p.numbers == present && p.low == p.high:
+		d.Note = "the same in every row that has it: it tells nothing"
+	case p.dates == present:
+		d.Note = "dates: make numbers of them, as years or days since an event"
+	case p.numbers == present && p.counting && p.numbers > maxTexts:
+		d.Note = "it counts the rows"
+	case p.many && p.whole && idName.MatchString(p.name):
+		d.Note = "an id, by its name"
+	case p.numbers == present && math.IsInf(p.high-p.low, 0):
+		d.Note = "its numbers are too far apart"
+	case p.numbers == present:
+		d.Kind, c = KindNumber, p.number(&d)
+	case categories:
+		if c = p.category(&d, rows); c != nil {
+			d.Kind = KindCategory
+		}
+	case 2*p.numbers >= present:
+		d.Note = fmt.Sprintf("%d rows have no number, the first in line %d: correct them", present-p.numbers, p.firstBad)
+	default:
+		d.Note = fmt.Sprintf("an id or free text: more than %d different texts", maxCategories)
+	}
+	return d, c
+}
+
+// number returns the description of a column of numbers. Its bounds are within reach of the mean and round
+// outward, on a grid of 1, 2 or 5 times a power of ten with some ten steps between them.
+func (p *profile) number(d *Drafted) *params.Column {
+	const few = 10 // numbers that differ: a code or an answer, none of which is cut
+	far := reach * math.Sqrt(p.squares/float64(p.numbers))
+	if len(p.texts) <= few {
+		far = math.Inf(1)
+	}
+	low, high := max(p.low, p.mean-far), min(p.high, p.mean+far)
+	step := gridStep((high - low) / 10)
+	c := &params.Column{Name: p.name, Low: onGrid(math.Floor(low/step), step), High: onGrid(math.Ceil(high/step), step)}
+	width := c.High - c.Low
+	typical := onGrid(math.Round((p.mean-c.Low)/(coarse*width)), coarse*width) + c.Low
+	typical = min(max(decimal(typical), c.Low), c.High)
+	d.Public = fmt.Sprintf("%g to %g, typical %g", c.Low, c.High, typical)
+	if c.Typical = &typical; p.missing > 0 {
+		const leastShare = 0.01 // of an indicator
+		c.Missing = &params.Missing{Fill: typical, Indicator: d.Missing >= leastShare}
+		if c.Missing.Indicator {
+			c.Missing.Share = roundShare(d.Missing)
+			d.Public += fmt.Sprintf(", missing %g", c.Missing.Share)
+		}
+	}
+	var notes []string
+	if p.low < c.Low || p.high > c.High {
+		notes = append(notes, "some values are beyond the bounds")
+	}
+	if at := (typical - c.Low) / width; len(p.texts) > few && (at <= 2*coarse || at >= 1-2*coarse) {
+		notes = append(notes, "most are near one end: take the logarithm")
+	}
+	d.Note = strings.Join(notes, "; ")
+	return c
+}
+
+// category returns the description of a column of categories, nil if too few have enough rows.
+func (p *profile) category(d *Drafted, rows int) *params.Column {
+	c := &params.Column{Name: p.name, Others: true}
+	var public []string
+	total, rare := 0., 0
+	for _, text := range slices.Sorted(maps.Keys(p.texts)) {
+		if p.texts[text] < leastRows || params.CheckName("value", text) != nil {
+			rare++
+			continue
+		}
+		share := roundShare(float64(p.texts[text]) / float64(rows))
+		total += share
+		c.Values, c.Shares = append(c.Values, text), append(c.Shares, share)
+	}
+	for ; total > 1+coarse/2; total -= coarse {
+		i := slices.Index(c.Shares, slices.Max(c.Shares))
+		c.Shares[i] = decimal(c.Shares[i] - coarse)
+	}
+	if rare > 0 {
+		d.Note = fmt.Sprintf("%d texts are no values: not %d rows have them, or they are no printable ASCII", rare,
+			leastRows)
+	}
+	if len(c.Values) < 2 {
+		d.Note = cmp.Or(d.Note, "it tells nothing")
+		return nil
+	}
+	for i, v := range c.Values {
+		public = append(public, fmt.Sprintf("%s %g", v, c.Shares[i]))
+	}
+	d.Public = strings.Join(public, ", ")
+	return c
+}
+
+// gridStep returns the least of 1, 2 and 5 times a power of ten that is at least x, which is above 0.
+func gridStep(x float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, times := range []float64{1, 2, 5} {
+		if times*power >= x {
+			return decimal(times * power)
+		}
+	}
+	return decimal(10 * power)
+}
+
+// onGrid returns a number of steps in few digits.
+func onGrid(steps, step float64) float64 { return decimal(steps * step) }
+
+// decimal returns x with twelve digits: without the last digits of a binary sum or product.
+func decimal(x float64) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64) // it is a number
+	return y + 0                                                        // no negative zero
+}
+
+// roundShare rounds a share to twentieths.
+func roundShare(x float64) float64 { return decimal(math.Round(x/coarse) * coarse) }
+
+// roundRate rounds a rate to twentieths, or near an end to one digit.
+func roundRate(x float64) float64 {
+	const ends, least = 0.1, 0.001
+	switch {
+	case x > 1-ends:
+		return decimal(1 - roundRate(1-x))
+	case x >= ends:
+		return roundShare(x)
+	}
+	power := math.Pow(10, math.Floor(math.Log10(max(x, least))))
+	return max(least, decimal(math.Round(x/power)*power))
+}

@@ -1,0 +1,148 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/app/params"
+)
+
+// Fit says how the rows of a file fit a table. Shares are of the rows.
+type Fit struct {
+	File    string         `json:"file"`
+	Rows    int            `json:"rows"`
+	Units   int            `json:"units"`  // groups, or rows without groups
+	Labels  map[string]int `json:"labels"` // rows of each class
+	Columns []Fitted       `json:"columns"`
+	Faults  []string       `json:"faults,omitempty"` // why the file cannot be read by the table
+}
+
+// Fitted says how a column fits.
+type Fitted struct {
+	Name    string   `json:"name"`
+	Mean    float64  `json:"mean"` // of numbers, missing and beyond the bounds as they are read
+	Missing float64  `json:"missing"`
+	Clipped float64  `json:"clipped"`          // numbers beyond the bounds
+	Unknown float64  `json:"unknown"`          // texts that are no value of the table
+	Unseen  []string `json:"unseen,omitempty"` // values of the table that no row has
+}
+
+// FitOf reads a file of any size by a table.
+func FitOf(path string, t params.Table) (Fit, error) {
+	f, err := stream(path)
+	if err != nil {
+		return Fit{}, err
+	}
+	defer f.close()
+	out := Fit{File: path, Labels: map[string]int{}, Columns: make([]Fitted, len(t.Columns))}
+	n, err := f.groupNumbers(t.Group)
+	if err != nil {
+		return out, err
+	}
+	at, seen := make([]int, len(t.Columns)), make([]map[string]bool, len(t.Columns))
+	for i, c := range t.Columns {
+		at[i], err = f.column(c.Name)
+		out.Columns[i].Name, seen[i] = c.Name, map[string]bool{}
+		if err != nil {
+			return out, err
+		}
+	}
+	label, err := f.column(t.Label)
+	for more := err == nil; more; {
+		if more, err = f.readRow(); err != nil || !more {
+			break
+		}
+		if _, err := n.numberOf(f); err != nil {
+			f.note(n.column, err)
+		}
+		if class := strings.TrimSpace(f.row[label]); slices.Contains(t.Classes, class) {
+			out.Labels[strings.Clone(class)]++
+		} else {
+			f.note(label, f.errorf(label, "the label is none of %s", strings.Join(t.Classes, ", ")))
+		}
+		for i, c := range t.Columns {
+			out.Columns[i].add(f, at[i], c, seen[i])
+		}
+	}
+	out.Rows, out.Units, out.Faults = f.rows, n.units(f), f.faults
+	for i, c := range t.Columns {
+		out.Columns[i].finish(float64(max(1, f.rows)), c, seen[i])
+	}
+	return out, err
+}
+
+// add adds the current row's value. The shares are counts, and the mean a sum, until finish.
+func (x *Fitted) add(f *file, at int, c params.Column, seen map[string]bool) {
+	text := strings.TrimSpace(f.row[at])
+	if !f.faulty[at] {
+		_, err := f.appendLevels(make([]uint8, 0, len(c.Values)), at, c)
+		f.note(at, err)
+	}
+	switch {
+	case isMissing(text):
+		x.Missing++
+		if c.Missing != nil {
+			x.Mean += c.Missing.Fill
+		}
+	case len(c.Values) == 0:
+		number, _ := f.parse(text) // what is none is a fault
+		if read := min(max(number, c.Low), c.High); read != number {
+			x.Clipped++
+			number = read
+		}
+		x.Mean += number
+	case !slices.Contains(c.Values, text):
+		x.Unknown++
+	default:
+		seen[c.Values[slices.Index(c.Values, text)]] = true
+	}
+}
+
+// finish divides by the rows.
+func (x *Fitted) finish(rows float64, c params.Column, seen map[string]bool) {
+	x.Mean, x.Missing, x.Clipped, x.Unknown = x.Mean/rows, x.Missing/rows, x.Clipped/rows, x.Unknown/rows
+	for _, v := range c.Values {
+		if !seen[v] {
+			x.Unseen = append(x.Unseen, v)
+		}
+	}
+}
+
+// Differences lists what differs between the tables of two members, who cannot train one model with them.
+func Differences(a, b params.Table) (list []string) {
+	first, second := settings(a), settings(b)
+	for _, what := range slices.Sorted(maps.Keys(first)) {
+		if other, both := second[what]; other != first[what] {
+			if !both {
+				other = "not there"
+			}
+			list = append(list, fmt.Sprintf("%s: %s, and %s", what, first[what], other))
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(second)) {
+		if _, both := first[what]; !both {
+			list = append(list, fmt.Sprintf("%s: not there, and %s", what, second[what]))
+		}
+	}
+	return list
+}
+
+// settings returns the parts of a table as JSON, by their names.
+func settings(t params.Table) map[string]string {
+	var order []string
+	out := map[string]any{"label": t.Label, "group": t.Group, "classes": t.Classes, "rate": t.Rate, "weights": t.Weights}
+	for _, c := range t.Columns {
+		out[fmt.Sprintf("column %q", c.Name)] = c
+		order = append(order, c.Name)
+	}
+	out["order of the columns"] = order
+	text := map[string]string{}
+	for what, value := range out {
+		b, _ := json.Marshal(value) // of strings and finite numbers
+		text[what] = string(b)
+	}
+	return text
+}

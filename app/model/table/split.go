@@ -1,0 +1,86 @@
+package table
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Part is a file with some of another file's rows.
+type Part struct {
+	Name string `json:"name"` // the text that its rows have in the column, or its number
+	Path string `json:"path"`
+	Rows int    `json:"rows"`
+
+	file *os.File
+	csv  *csv.Writer
+}
+
+// Split writes the rows of a file to a file in a folder for each text of a column, at most so many. Without
+// a column it deals them into that many parts by a hash, whole groups each. A row stays on its side: of
+// training, or of testing.
+func Split(path, column, group, folder string, most int) (parts []*Part, err error) {
+	f, err := stream(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	at := -1
+	if key := cmp.Or(column, group); key != "" {
+		if at, err = f.column(key); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		for _, p := range parts {
+			p.csv.Flush()
+			err = cmp.Or(err, p.csv.Error(), p.file.Close())
+		}
+		slices.SortFunc(parts, func(a, b *Part) int { return strings.Compare(a.Name, b.Name) })
+	}()
+	by := map[string]*Part{}
+	for {
+		more, err := f.readRow()
+		if err != nil || !more {
+			return parts, err
+		}
+		name := strings.Join(f.row, "\x00")
+		if at >= 0 {
+			if name, err = f.text(at); err != nil {
+				return parts, err
+			}
+		}
+		if column == "" {
+			hash := sha256.Sum256([]byte("spdl/part/v1" + name))
+			name = strconv.FormatUint(binary.BigEndian.Uint64(hash[:])%uint64(most), 10)
+		}
+		p := by[name]
+		if p == nil {
+			if len(parts) == most {
+				return parts, fmt.Errorf("%w: column %q of %s has more than %d different texts, want one for each member", ErrTable,
+					column, f.name, most)
+			}
+			p = &Part{Name: strings.Clone(name), Path: filepath.Join(folder, fmt.Sprintf("site%d.csv", len(parts)))}
+			if p.file, err = os.Create(p.Path); err != nil {
+				return parts, err
+			}
+			p.csv = csv.NewWriter(p.file)
+			p.csv.Comma = f.csv.Comma
+			by[p.Name], parts = p, append(parts, p)
+			if err := p.csv.Write(f.header); err != nil {
+				return parts, err
+			}
+		}
+		p.Rows++
+		if err := p.csv.Write(f.row); err != nil {
+			return parts, err
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// kept is a training of docs/TABLES.md: its noise to gradient, and what it kept of the gain.
+type kept struct {
+	table    string
+	attacked bool
+	noise    float64
+	gain     Gain
+}
+
+// number is the number at the start of a cell, as in "0.966 ± 0.015".
+func number(t *testing.T, cell string) float64 {
+	first, _, _ := strings.Cut(strings.Trim(cell, " *"), " ")
+	x, err := strconv.ParseFloat(strings.TrimSuffix(first, ","), 64)
+	require.NoError(t, err, cell)
+	return x
+}
+
+// measuredKept reads every training of docs/TABLES.md in a table of its settings or of "Too few rows".
+func measuredKept(t *testing.T) (all []kept) {
+	text, err := os.ReadFile("../../docs/TABLES.md")
+	require.NoError(t, err)
+	// Parameters, and training rows or groups, of each table.
+	size := map[string][2]float64{"breast-cancer": {31, 470}, "pima": {11, 623}, "credit": {26, 3567},
+		"flchain": {10, 6300}, "nafld-5": {17, 11523}}
+	once := map[string]float64{} // noise multiplier of a single round
+	for _, e := range []string{"0.25", "0.5", "1", "2", "4"} {
+		epsilon, err := strconv.ParseFloat(e, 64)
+		require.NoError(t, err)
+		once[e], err = accountant.NoiseMultiplier(accountant.Analytic, 1, 1, epsilon, 1e-6)
+		require.NoError(t, err)
+	}
+	rate, open := map[string]Gain{}, map[string]Gain{}
+	add := func(name, epsilon string, attacked bool, rows, auc, brier float64) {
+		r, o := rate[name], open[name]
+		all = append(all, kept{name, attacked, math.Sqrt(size[name][0]) * once[epsilon] / rows,
+			Gain{(auc - 0.5) / (o.AUC - 0.5), (r.Brier - brier) / (r.Brier - o.Brier)}})
+	}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		cell := strings.Split(line, "|")
+		for i := range cell {
+			cell[i] = strings.TrimSpace(cell[i])
+		}
+		switch name := ""; {
+		case len(cell) < 2 || size[cell[1]] == [2]float64{}:
+		case len(cell) == 10 && cell[4] == "rate":
+			rate[cell[1]] = Gain{0.5, number(t, cell[7])}
+		case len(cell) == 10 && cell[4] == "not private":
+			open[cell[1]] = Gain{number(t, cell[5]), number(t, cell[7])}
+		case len(cell) == 10 && strings.HasPrefix(cell[4], "SPDL"):
+			name = cell[1]
+			add(name, cell[3], strings.Contains(cell[4], "attacks"), size[name][1]/number(t, cell[2]), number(t, cell[5]),
+				number(t, cell[7]))
+		case len(cell) == 9: // too few rows
+			for i, attacked := range []bool{true, false} {
+				measures := strings.Split(cell[6+i], ", ")
+				require.Len(t, measures, 3, line)
+				add(cell[1], cell[4], attacked, number(t, cell[3]), number(t, measures[0]), number(t, measures[2]))
+			}
+		}
+	}
+	return all
+}
+
+// TestTableForecast: no training of docs/TABLES.md kept less than the forecast says. It logs how much less each
+// table kept than the others alone would have promised: the error of the forecast on a table that it has not seen.
+func TestTableForecast(t *testing.T) {
+	all := measuredKept(t)
+	require.Greater(t, len(all), 130)
+	in := Input{Rate: 0.35, Byzantine: 1}
+	for _, k := range all {
+		a := in.forecast(k.noise).Table
+		if k.noise > measuredGains[len(measuredGains)-1].noise {
+			require.Nil(t, a.Kept)
+			continue
+		}
+		least := *a.Kept
+		if k.attacked {
+			least = *a.Attacked
+		}
+		assert.GreaterOrEqual(t, k.gain.AUC, least.AUC, "%+v", k)
+		assert.GreaterOrEqual(t, k.gain.Brier, least.Brier, "%+v", k)
+	}
+	for _, name := range []string{"breast-cancer", "pima", "credit", "flchain", "nafld-5"} {
+		var short [2]Gain // without and with attackers
+		below := 0.0
+		for _, m := range measuredGains {
+			for i := range short {
+				mine, others := Gain{1, 1}, Gain{1, 1}
+				for _, k := range all {
+					if k.noise <= below || k.noise > m.noise || k.attacked != (i == 1) {
+						continue
+					}
+					to := &others
+					if k.table == name {
+						to = &mine
+					}
+					to.AUC, to.Brier = min(to.AUC, k.gain.AUC), min(to.Brier, k.gain.Brier)
+				}
+				short[i].AUC, short[i].Brier = max(short[i].AUC, others.AUC-mine.AUC), max(short[i].Brier, others.Brier-mine.Brier)
+			}
+			below = m.noise
+		}
+		t.Logf("%-13s kept less than the others' least by %.2f (AUC) and %.2f (Brier), attacked by %.2f and %.2f", name,
+			short[0].AUC, short[0].Brier, short[1].AUC, short[1].Brier)
+	}
+}
+
+// TestForecastText: the text names the guess, and what is kept; without attackers nothing is said about them.
+func TestForecastText(t *testing.T) {
+	in := Input{Rate: 0.35, Byzantine: 1}
+	assert.Equal(t, "guessing the typical rate 0.35 has accuracy 0.650 and Brier score 0.227; of what logistic regression "+
+		"without privacy on all rows gains over that, 0.85 (AUC) and 0.65 (Brier score) or more is kept, under attack "+
+		"0.65 (AUC) and -0.2 (Brier score)", in.forecast(0.2).text())
+	in.Byzantine = 0
+	assert.NotContains(t, in.forecast(0.2).text(), "attack")
+	assert.Contains(t, in.forecast(0.2).Source, "noise to gradient up to 0.3;")
+	assert.NotContains(t, in.forecast(1).text(), "kept")
+	assert.Contains(t, in.forecast(1).Source, "above 0.6")
+}

@@ -1,0 +1,45 @@
+"""python3 -m spdl_trainer merge MODEL WEIGHTS --out FILE: an exported model and the weights file of its study
+as one safetensors file, which load_state_dict takes. Verify MODEL first (spdl verify model)."""
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+
+from .tensors import Unsuitable
+from .weights import card, decode, encode, merged
+
+
+def merge(model: str, weights: str, out: str) -> None:
+    """Writes a new file. Raises Unsuitable if the weights are not those that the model's card names."""
+    contents = []
+    for path in (model, weights):
+        with open(path, "rb") as f:
+            contents.append(f.read())
+    config = json.loads(card(contents[0], model)["model"].get("config") or "{}")
+    want, found = (config.get("weights") or {}).get("sha256"), hashlib.sha256(contents[1]).hexdigest()
+    if want != found:
+        raise Unsuitable("%s has SHA-256 %s, and the card of %s names %s" % (weights, found, model, want or "no weights file"))
+    x = decode(contents[0], model)
+    x.pop("card", None)  # of an npz
+    content = encode(merged(decode(contents[1], weights), x))
+    with open(out, "xb") as f:
+        f.write(content)
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(prog="spdl_trainer", description=__doc__)
+    p.add_argument("command", choices=["merge"])
+    p.add_argument("model", metavar="MODEL", help="of spdl model export, safetensors or npz")
+    p.add_argument("weights", metavar="WEIGHTS", help="the weights file of the study")
+    p.add_argument("--out", required=True, metavar="FILE")
+    o = p.parse_args()
+    try:
+        merge(o.model, o.weights, o.out)
+    except (Unsuitable, OSError) as e:
+        sys.exit("merge: %s" % e)
+
+
+if __name__ == "__main__":
+    main()

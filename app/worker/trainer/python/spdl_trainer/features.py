@@ -1,0 +1,107 @@
+"""Features that were computed elsewhere, in an npz or a Parquet file, and heads for them. NumPy; a head of two
+layers needs PyTorch, a Parquet file pyarrow.
+
+An npz file has x (rows of numbers), y (labels from 0) and perhaps groups, and x_test and y_test; without these a fifth
+of the rows is for testing, by a hash of the row or of its group. A Parquet file has columns y, perhaps group, and a
+column x of lists or columns of numbers. Rows are read in blocks. centre, scale and map, arrays of the npz that a
+study is made of, are statistics of public data, and become constants of the model: see whitened."""
+from __future__ import annotations
+
+import zipfile
+from typing import Any, Dict, Iterator, List, Tuple
+
+import numpy as np
+
+from .data import Array, Data
+from .hello import Hello
+from .split import for_testing, group_for_testing
+from .tensors import Unsuitable
+
+STATISTICS = ("centre", "scale", "map")
+BLOCK = 4096  # rows that are read at once
+Blocks = Iterator[Tuple[Array, Array, Array]]  # x, y, groups or an empty array
+
+
+def load(hello: Hello) -> Data:
+    """The features of hello.data. A row's length does not matter to a head, so nothing is scaled here."""
+    path, parts = hello.data, []  # type: str, List[Tuple[Array, ...]]
+    own = _test(path) if path.endswith(".npz") else None
+    for x, y, groups in (_npz(path) if path.endswith(".npz") else _parquet(path)):
+        test = np.zeros(len(x), bool) if own else np.array(
+            [group_for_testing(str(g)) for g in groups] if len(groups) else [for_testing(r) for r in x], bool)
+        parts.append((x[~test], y[~test], x[test], y[test], groups[~test] if len(groups) else groups))
+    if not parts:
+        raise Unsuitable("%s has no rows" % path)
+    x, y, x_test, y_test, groups = (np.concatenate(p) for p in zip(*parts))
+    both = (x, y, *(own or (x_test, y_test)))
+    return both + (groups,) if len(groups) else both
+
+
+def _member(path: str, name: str) -> Iterator[Array]:
+    """Blocks of the rows of an array of an npz file, in its own type."""
+    with zipfile.ZipFile(path) as z, z.open(name + ".npy") as f:
+        version = np.lib.format.read_magic(f)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(f)
+        if fortran or dtype.hasobject or not shape:
+            raise Unsuitable("array %s of %s is of shape %s and type %s, want rows in C order, and no objects"
+                             % (name, path, list(shape), dtype))
+        row = int(np.prod(shape[1:], dtype=int))
+        for at in range(0, shape[0], BLOCK):
+            n = min(BLOCK, shape[0] - at)
+            yield np.frombuffer(f.read(n * row * dtype.itemsize), dtype).reshape((n, *shape[1:]))
+
+
+def _names(path: str) -> List[str]:
+    try:
+        with zipfile.ZipFile(path) as z:
+            return [n[:-len(".npy")] for n in z.namelist()]
+    except zipfile.BadZipFile as e:
+        raise Unsuitable("%s is no npz file: %s" % (path, e)) from e
+
+
+def _npz(path: str) -> Blocks:
+    names = _names(path)
+    if not {"x", "y"} <= set(names):
+        raise Unsuitable("%s has arrays %s, want x and y, and perhaps groups, x_test and y_test" % (path, ", ".join(names)))
+    groups: Iterator[Array] = _member(path, "groups") if "groups" in names else iter(lambda: np.zeros(0), None)
+    for x, y, g in zip(_member(path, "x"), _member(path, "y"), groups):
+        yield x.astype(np.float32), y, g
+
+
+def _test(path: str) -> Any:
+    if not {"x_test", "y_test"} <= set(_names(path)):
+        return None
+    return (np.concatenate([b.astype(np.float32) for b in _member(path, "x_test")]),
+            np.concatenate(list(_member(path, "y_test"))))
+
+
+def _parquet(path: str) -> Blocks:
+    try:
+        from pyarrow import parquet
+    except ImportError as e:
+        raise Unsuitable("%s is read by the Python package pyarrow, which this interpreter has not: install it, or write "
+                         "an npz file with x and y" % path) from e
+    for batch in parquet.ParquetFile(path).iter_batches(BLOCK):
+        columns: Dict[str, Any] = dict(zip(batch.schema.names, batch.columns))
+        if "y" not in columns:
+            raise Unsuitable("%s has columns %s, want y, and x or columns of numbers" % (path, ", ".join(columns)))
+        y, group = columns.pop("y").to_numpy(False), columns.pop("group", None)
+        x = np.stack(columns["x"].to_numpy(False)) if "x" in columns else np.stack(
+            [c.to_numpy(False) for c in columns.values()], 1)
+        yield x.astype(np.float32), y, np.array([]) if group is None else np.array(group.to_pylist())
+
+
+def public(path: str) -> Dict[str, Array]:
+    """The statistics of public data that the file has."""
+    names = _names(path) if path.endswith(".npz") else []
+    return {n: np.concatenate(list(_member(path, n))).astype(np.float32) for n in STATISTICS if n in names}
+
+
+def whitened(x: Array, share: float = 1e-3) -> Dict[str, Array]:
+    """The statistics of features of public data: their centre, and a matrix after which no direction is longer than
+    another, but for those with less than a share of the largest variance. Gradient descent then needs few steps."""
+    centre = x.mean(0, dtype=np.float64)
+    variance, directions = np.linalg.eigh(np.cov((x - centre).T))
+    map_ = directions / np.sqrt(variance.clip(0) + share * variance[-1])
+    return {"centre": centre.astype(np.float32), "map": map_.astype(np.float32)}

@@ -1,0 +1,74 @@
+"""Features of an npz or Parquet file, and heads for them."""
+import os
+import tempfile
+import unittest
+
+from tests import has, hello
+
+if has("numpy"):
+    import numpy as np
+
+    from spdl_trainer import Unsuitable, features, for_testing
+
+if has("torch"):
+    from spdl_trainer import heads, make
+
+
+load = features.load if has("numpy") else None
+
+
+def build(h, data):
+    return heads.build(h, data, hidden=0)
+
+
+@unittest.skipUnless(has("torch"), "no PyTorch: on Debian, apt-get install python3-torch")
+class TestFeatures(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        random = np.random.default_rng(1)
+        self.x, self.y = random.standard_normal((9000, 3)).astype("<f4"), np.arange(9000) % 4
+
+    def save(self, **arrays):
+        np.savez(os.path.join(self.folder, "f.npz"), **arrays)
+        return hello(config='{"data": "f.npz"}', folder=self.folder)
+
+    def test_rows_are_split_by_their_hash(self):
+        x, y, x_test, y_test = features.load(self.save(x=self.x, y=self.y))
+        test = np.array([for_testing(row) for row in self.x])
+        self.assertTrue(np.array_equal(x, self.x[~test]) and np.array_equal(y_test, self.y[test]))
+        self.assertTrue(np.array_equal(x_test, self.x[test]) and 0.18 < test.mean() < 0.22)
+        own = features.load(self.save(x=self.x, y=self.y, x_test=self.x[:5], y_test=self.y[:5]))
+        self.assertEqual([len(a) for a in own], [9000, 9000, 5, 5])
+        grouped = features.load(self.save(x=self.x, y=self.y, groups=np.arange(9000) // 3))
+        self.assertEqual(len(grouped), 5)
+        self.assertEqual(len(set(grouped[4])) * 3, len(grouped[0]))
+
+    def test_wrong_files(self):
+        for want, arrays in (("has arrays x, want x and y", {"x": self.x}),
+                             ("want rows in C order", {"x": np.asfortranarray(self.x), "y": self.y}),
+                             ("no objects", {"x": self.x, "y": self.y.astype(object)})):
+            with self.assertRaisesRegex(Unsuitable, want):
+                features.load(self.save(**arrays))
+        path = os.path.join(self.folder, "f.npz")
+        with open(path, "wb") as f:
+            f.write(b"text")
+        with self.assertRaisesRegex(Unsuitable, "f.npz is no npz file"):
+            features.load(hello(config='{"data": "f.npz"}', folder=self.folder))
+        if not has("pyarrow"):
+            with self.assertRaisesRegex(Unsuitable, "read by the Python package pyarrow"):
+                features.load(hello(config='{"data": "f.parquet"}', folder=self.folder))
+
+    def test_a_head_has_the_public_statistics_and_the_classes_of_the_chain(self):
+        h = self.save(x=self.x, y=self.y, centre=np.array([1.0, 2, 3]), scale=np.array([1.0, 0, 2]))
+        h.adapt = ""
+        s = make(h, build)
+        self.assertEqual(s.arrays["scale"].tolist(), [1, 1, 2])
+        self.assertEqual({t["name"]: (t["shape"], t["init"]) for t in s.tensors()}, {"output.weight": ([4, 4], "zeros")})
+        self.assertAlmostEqual(s.module.norm, 1.09 ** 0.5)
+        h = self.save(x=self.x, y=self.y % 2)
+        h.tensors, h.dimension = s.tensors(), 16
+        self.assertEqual(make(h, build).shapes, {"output.weight": (4, 4)})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,239 @@
+// Package schema has the commands that draft the schema of a table, and check files and schemas against it.
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/app/model/table"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// Commands returns the group of commands.
+func Commands() *cobra.Command {
+	return command.Group("schema", "Draft the schema of a table from a CSV file, and check files against one",
+		draftCommand(), checkCommand())
+}
+
+// public marks what a draft would publish.
+const public = "BECOMES PUBLIC: LOOK AT THESE"
+
+type draftOptions struct {
+	label, group, out string
+	without           []string
+}
+
+func draftCommand() *cobra.Command {
+	o := &draftOptions{}
+	cmd := command.New(&cobra.Command{
+		Use:   "draft FILE",
+		Short: "Draft the schema of a CSV file: types, categories, missing values, bounds, rate",
+		Long: `Draft the schema of a CSV file: types, categories, missing values, bounds, rate.
+
+The file is read once, and may have any size; commas, semicolons, tabs or | separate
+its values. Bounds, typical values, shares and the rate are rounded, and still come
+from these rows: no epsilon pays for them, and they become public when members agree
+on the schema. Look at each, and write what is known without the rows in its place.
+Columns that are no inputs are left out, each with its reason.`,
+		Example: "  spdl schema draft patients.csv --label outcome --group patient_id --out schema.json",
+		Args:    cobra.ExactArgs(1),
+	}, o.run)
+	command.Flag(cmd, &o.label, "label", "", "column of the labels").Required()
+	command.Flag(cmd, &o.group, "group", "", "column that names the group of a row, as patient_id")
+	command.Flag(cmd, &o.without, "without", nil, "columns that are no inputs, as those that are known only afterwards")
+	command.Flag(cmd, &o.out, "out", "", "JSON file to write, which must not exist (default: standard output, and what is "+
+		"said of the columns to standard error)")
+	return cmd
+}
+
+func (o *draftOptions) run(r *command.Run, args []string) error {
+	if o.out != "" {
+		if err := command.CheckOut("out", o.out, "it is a schema", ".json"); err != nil {
+			return err
+		}
+	}
+	d, err := table.DraftSchema(args[0], o.label, o.group, o.without...)
+	if err != nil {
+		return err
+	}
+	text, err := Encode(d.Schema)
+	if err != nil {
+		return err
+	}
+	if o.out != "" {
+		if err := command.WriteOut(o.out, text); err != nil {
+			return err
+		}
+		return r.Show(d, func(w io.Writer) error {
+			if err := Text(w, args[0], d); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(w, "written: %s; next: %s schema check %[1]s %[3]s\n", o.out, command.Program("spdl"), args[0])
+			return err
+		})
+	}
+	if !r.JSON {
+		if err := Text(r.Err, args[0], d); err != nil {
+			return err
+		}
+	}
+	return r.Show(d, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// Read reads a schema's file.
+func Read(path string) (params.Table, error) {
+	d, err := preset.Source{Schema: path}.Read()
+	if err != nil {
+		return params.Table{}, err
+	}
+	return *d.Table, nil
+}
+
+// Encode returns a schema's file, with a line for each column.
+func Encode(t params.Table) ([]byte, error) {
+	columns := t.Columns
+	t.Columns = nil
+	head, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for _, c := range columns {
+		line, err := json.Marshal(c)
+		if err != nil {
+			return nil, err
+		}
+		if len(c.Values) > 0 { // the ends are of numbers
+			line = bytes.Replace(line, []byte(`"low":0,"high":0,`), nil, 1)
+		}
+		lines = append(lines, "  "+string(line))
+	}
+	text := bytes.Replace(head, []byte(`"columns":null`), []byte(`"columns":[`+"\n"+strings.Join(lines, ",\n")+"\n]"), 1)
+	return append(text, '\n'), nil
+}
+
+// Text writes what is said of a draft.
+func Text(w io.Writer, file string, d table.Draft) error {
+	fmt.Fprintf(w, "%s: %d rows", file, d.Rows)
+	if d.Schema.Group != "" {
+		fmt.Fprintf(w, " of %d groups", d.Units)
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "COLUMN\tIS\tMISSING\tNOTE\t%s\n", public)
+	for _, c := range d.Columns {
+		fmt.Fprintf(t, "%s\t%s\t%.3g %%\t%s\t%s\n", command.Plain(c.Name), c.Kind, 100*c.Missing, c.Note, command.Plain(c.Public))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, note := range d.Notes {
+		fmt.Fprintln(w, "note:", command.Plain(note))
+	}
+	return nil
+}
+
+// checked is what schema check shows.
+type checked struct {
+	Schema      string      `json:"schema"`
+	Files       []table.Fit `json:"files"`
+	Differences []string    `json:"differences,omitempty"` // of other schemas
+}
+
+func checkCommand() *cobra.Command {
+	return command.New(&cobra.Command{
+		Use:   "check SCHEMA.json [SCHEMA.json|FILE]...",
+		Short: "Check CSV files, and other schemas, against a schema",
+		Long: `Check CSV files, and other schemas, against a schema.
+
+For each column of a file it says how many rows have no value, a number beyond the
+bounds, or a text that the schema does not know, and which values no row has. Files of
+several sites stand side by side. It ends with 1 if a file cannot be read by the
+schema, or another schema differs.`,
+		Example: "  spdl schema check schema.json north.csv south.csv\n  spdl schema check ours.json theirs.json",
+		Args:    cobra.MinimumNArgs(1),
+	}, check)
+}
+
+func check(r *command.Run, args []string) error {
+	out := checked{Schema: args[0], Files: []table.Fit{}}
+	t, err := Read(args[0])
+	if err != nil {
+		return err
+	}
+	wrong := 0
+	for _, path := range args[1:] {
+		if strings.EqualFold(filepath.Ext(path), ".json") {
+			other, err := Read(path)
+			if err != nil {
+				return err
+			}
+			for _, x := range table.Differences(t, other) {
+				out.Differences = append(out.Differences, path+": "+x)
+			}
+			continue
+		}
+		fit, err := table.FitOf(path, t)
+		if err != nil {
+			return err
+		}
+		out.Files, wrong = append(out.Files, fit), wrong+len(fit.Faults)
+	}
+	if err := r.Show(out, func(w io.Writer) error { return out.text(w, t) }); err != nil {
+		return err
+	}
+	if n := wrong + len(out.Differences); n > 0 {
+		return fmt.Errorf("%d faults: correct the files, or give the schema a missing, others, values or columns", n)
+	}
+	return nil
+}
+
+func (c checked) text(w io.Writer, t params.Table) error {
+	fmt.Fprintf(w, "%s: %d columns, %d inputs, classes %s\n", c.Schema, len(t.Columns), t.Inputs(),
+		command.Plain(strings.Join(t.Classes, ", ")))
+	for _, f := range c.Files {
+		fmt.Fprintf(w, "%s: %d rows, %d units;", f.File, f.Rows, f.Units)
+		for _, class := range t.Classes {
+			fmt.Fprintf(w, " %s %.1f %%", command.Plain(class), 100*float64(f.Labels[class])/float64(max(1, f.Rows)))
+		}
+		fmt.Fprintln(w)
+	}
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(c.Files) > 0 {
+		fmt.Fprintln(tab, "COLUMN\tFILE\tMEAN\tMISSING\tCLIPPED\tUNKNOWN\tNO ROW HAS")
+	}
+	for i, column := range t.Columns {
+		for _, f := range c.Files {
+			x, mean := f.Columns[i], "-"
+			if len(column.Values) == 0 {
+				mean = fmt.Sprintf("%.4g", x.Mean)
+			}
+			fmt.Fprintf(tab, "%s\t%s\t%s\t%.3g %%\t%.3g %%\t%.3g %%\t%s\n", command.Plain(x.Name), filepath.Base(f.File), mean,
+				100*x.Missing, 100*x.Clipped, 100*x.Unknown, command.Plain(strings.Join(x.Unseen, ", ")))
+		}
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	for _, f := range c.Files {
+		for _, x := range f.Faults {
+			fmt.Fprintf(w, "fault: %s %s\n", f.File, command.Plain(x))
+		}
+	}
+	for _, x := range c.Differences {
+		fmt.Fprintln(w, "differs:", command.Plain(x))
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/model/adapt"
+	"github.com/spdl/spdl/app/model/table"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/internal/stage"
+)
+
+// hospitals writes the rows of three hospitals, of which one has other patients: an id, a missing number and a
+// category, separated by semicolons, with commas as points.
+func hospitals(t *testing.T, rows int) string {
+	t.Helper()
+	random := rand.New(rand.NewPCG(9, 9))
+	var text strings.Builder
+	text.WriteString("id;hospital;age;crp;smoker;outcome\n")
+	for i := range rows {
+		age, crp, smoker := 40+12*random.NormFloat64(), math.Exp(random.NormFloat64()), random.IntN(2)
+		sick := 0.08*(age-40) + crp/2 + float64(smoker) - 2.5 + []float64{0, 0, 1.5}[i%3]
+		outcome := "alive"
+		if random.Float64() < 1/(1+math.Exp(-sick)) {
+			outcome = "dead"
+		}
+		line := fmt.Sprintf("p%04d;%s;%.0f;%.2f;%s;%s\n", i, []string{"north", "south", "east"}[i%3], age, crp,
+			[]string{"no", "yes"}[smoker], outcome)
+		if i%10 == 0 {
+			line = strings.Replace(line, fmt.Sprintf("%.2f", crp), "NA", 1)
+		}
+		text.WriteString(strings.ReplaceAll(line, ".", ","))
+	}
+	path := filepath.Join(t.TempDir(), "hospitals.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
+	return path
+}
+
+// TestSchemaDraftAndCheck: an error about a raw file names the command that drafts its schema; the draft marks
+// what becomes public; check says how a file fits, and ends with 1 if it does not, or if schemas differ.
+func TestSchemaDraftAndCheck(t *testing.T) {
+	file, dir := hospitals(t, 300), t.TempDir()
+	drafted := filepath.Join(dir, "schema.json")
+	_, stderr, code := spdl(t, "plan", "--data", file, "--label", "outcome")
+	require.Equal(t, command.WrongUse, code)
+	for _, column := range []string{"id", "hospital", "crp", "smoker"} {
+		require.Contains(t, stderr, fmt.Sprintf("column %q: no finite number", column))
+	}
+	require.Contains(t, stderr, fmt.Sprintf("`spdl schema draft %q --label \"outcome\"`", file))
+
+	stdout, stderr, code := spdl(t, "schema", "draft", file, "--label", "outcome", "--out", drafted)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "BECOMES PUBLIC: LOOK AT THESE")
+	require.Regexp(t, `id +left out +0 % +an id, by its name`, stdout)
+	require.Regexp(t, `hospital +category .*east 0.35, north 0.35, south 0.3`, stdout)
+	content, err := os.ReadFile(drafted)
+	require.NoError(t, err)
+	piped, stderr, code := spdl(t, "schema", "draft", file, "--label", "outcome")
+	require.Zero(t, code)
+	require.Equal(t, string(content), piped, "without --out the schema alone is on standard output")
+	require.Contains(t, stderr, "LOOK AT THESE")
+	stdout, _, code = spdl(t, "schema", "draft", file, "--label", "outcome", "-o", "json")
+	require.Zero(t, code)
+	var d table.Draft
+	require.NoError(t, json.Unmarshal([]byte(stdout), &d))
+	require.Equal(t, 300, d.Rows)
+	_, stderr, code = spdl(t, "schema", "draft", file, "--label", "outcome", "--out", drafted)
+	require.Equal(t, command.Failure, code, "a schema is not overwritten: %s", stderr)
+
+	_, stderr, code = spdl(t, "plan", "--schema", drafted, "--examples", "100")
+	require.Zero(t, code, stderr)
+	stdout, stderr, code = spdl(t, "schema", "check", drafted, file, drafted)
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `(?s)300 rows, 300 units; alive [0-9.]+ %.*crp +hospitals.csv +[0-9.]+ +10 % `, stdout)
+	require.NotContains(t, stdout, "fault")
+	bad := filepath.Join(dir, "bad.csv")
+	require.NoError(t, os.WriteFile(bad, []byte("hospital,age,crp,smoker,outcome\nwest,,200,no,gone\n"), 0o600))
+	other := filepath.Join(dir, "other.json")
+	require.NoError(t, os.WriteFile(other, []byte(strings.Replace(string(content), `"rate":0.`, `"rate":0.9`, 1)), 0o600))
+	stdout, stderr, code = spdl(t, "schema", "check", drafted, bad, other)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "3 faults")
+	require.Contains(t, stdout, `column "age": the value is missing`)
+	require.Contains(t, stdout, "the label is none of alive, dead")
+	require.Regexp(t, `hospital +bad.csv +- +0 % +0 % +100 % +east, north, south`, stdout)
+	require.Contains(t, stdout, "differs: "+other+": rate: 0.")
+}
+
+// TestRehearse: one command goes from a raw file to a verified model with a member for each hospital, and says
+// what each gains; the model's gain can be asked again.
+func TestRehearse(t *testing.T) {
+	stage.NotShort(t, "runs a net")
+	file, home := hospitals(t, 1500), filepath.Join(t.TempDir(), "rehearsal")
+	stdout, stderr, code := spdl(t, "rehearse", file, "--label", "outcome", "--by", "hospital", "--home", home, "--rounds", "12",
+		"--attack", "0=silent")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "3 sites withstand no attacker (N >= 3f+1), so the rule is the mean")
+	require.Contains(t, stderr, "node 0 is east, 500 rows")
+	require.Contains(t, stderr, "1 attacker, and the rule withstands 0")
+	require.Regexp(t, `hospital +left out +0 % +as asked`, stderr)
+	require.Contains(t, stdout, "verified      model after epoch 0 round 11")
+	require.Equal(t, 3, strings.Count(stdout, "private to the owner of the rows"))
+	require.Regexp(t, "(?m)^(a gain|no gain)", stdout)
+	made := filepath.Join(home, "model.safetensors")
+	east := filepath.Join(home, "sites", "site2.csv")
+	stdout, stderr, code = spdl(t, "model", "gain", made, "--data", east, "-o", "json")
+	require.Zero(t, code, stderr)
+	var g model.Gain
+	require.NoError(t, json.Unmarshal([]byte(stdout), &g))
+	require.Equal(t, "dead", g.Class)
+	require.Len(t, g.Models, 4)
+	require.Len(t, g.Models[0].Curve, 10)
+	require.Contains(t, []string{adapt.Better, adapt.Same, adapt.Worse}, g.Gain)
+	stdout, _, code = spdl(t, "model", "gain", made, "--data", east, "--threshold", "0.9")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "threshold 0.9")
+	_, stderr, code = spdl(t, "model", "gain", made)
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "--data is missing")
+	_, stderr, code = spdl(t, "model", "gain", made, "--data", east, "--threshold", "1.5")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "--threshold is 1.5")
+
+	_, stderr, code = spdl(t, "rehearse", file)
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "--label is missing")
+	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--by", "age")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "more than 40 different texts, want one for each member")
+}
+
+// TestRehearseByMembers: without a column of sites the rows are dealt, and four members withstand an attacker.
+func TestRehearseByMembers(t *testing.T) {
+	stage.NotShort(t, "runs a net")
+	stdout, stderr, code := spdl(t, "rehearse", hospitals(t, 1500), "--label", "outcome", "--rounds", "8", "-o", "json")
+	require.Zero(t, code, stderr)
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	var last struct {
+		Type     string
+		Verified struct{ Verified bool }
+		Sites    []struct {
+			Name string
+			Rows int
+			Gain *model.Gain
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
+	require.Equal(t, "rehearsal", last.Type)
+	require.True(t, last.Verified.Verified)
+	require.Len(t, last.Sites, 4)
+	for _, s := range last.Sites {
+		require.NotNil(t, s.Gain)
+	}
+	require.NotContains(t, stderr, "withstand no attacker")
+}
+
+// TestNoSilentMNIST: the command that goes on with a net does not train MNIST where the start of a net failed, and
+// a new net in a named home says what it trains.
+func TestNoSilentMNIST(t *testing.T) {
+	file, home := hospitals(t, 100), filepath.Join(t.TempDir(), "net")
+	_, _, code := spdl(t, "testnet", "start", "--data", file, "--label", "outcome", "--home", home)
+	require.NotZero(t, code)
+	_, stderr, code := spdl(t, "testnet", "start", "--home", home, "--stay")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "holds no net, and --stay alone goes on with one")
+	require.NoDirExists(t, home)
+	stage.NotShort(t, "runs a net")
+	_, stderr, code = spdl(t, "testnet", "start", "--home", home, "--inprocess", "--rounds", "1", "--preset", "pixels")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "it trains the embedded MNIST, as no --data is named")
+}

@@ -1,0 +1,262 @@
+package testnet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cometbft/cometbft/light/provider"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/app/model/table"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/cli/schema"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
+	"github.com/spdl/spdl/cmd/internal/modelfile/fetch"
+	"github.com/spdl/spdl/cmd/internal/verify"
+	"github.com/spdl/spdl/krum/rules"
+	"github.com/spdl/spdl/testnet"
+)
+
+// maxSites bounds the members of a rehearsal, whose nodes share one process.
+const maxSites = 40
+
+// rehearsal is a training of a table on this machine, one member for each site.
+type rehearsal struct {
+	startOptions
+	by      string
+	members int
+	without []string
+
+	folder string
+	parts  []*table.Part
+}
+
+// site is what a rehearsal says of a member.
+type site struct {
+	table.Part
+	Gain  *model.Gain `json:"gain"`            // null where there is none
+	Error string      `json:"error,omitempty"` // why there is none
+}
+
+// Rehearse returns the command that trains a table as several sites would.
+func Rehearse() *cobra.Command {
+	o := &rehearsal{}
+	cmd := command.New(&cobra.Command{
+		Use:   "rehearse FILE",
+		Short: "Train a CSV file as its sites would, and say what each gains: before there is a consortium",
+		Long: `Train a CSV file as its sites would, and say what each gains: before there is a consortium.
+
+Each text of the column --by is a member with its own rows, in one process; without it
+the rows are dealt to --members, whole groups each. The schema is drafted from the
+file unless --schema is given. Fewer than four sites withstand no attacker, so their
+rule is the mean. At the end the model is exported and verified, and for each site
+compared with the model that the site makes alone, as spdl model gain does.
+
+With --home a folder keeps schema.json, the sites' files, the model and the net;
+otherwise all of it is temporary.`,
+		Example: "  spdl-lab rehearse patients.csv --label outcome --by hospital --group patient_id\n" +
+			"  spdl-lab rehearse patients.csv --label outcome --members 7 --attack 0=sign-flip --home ./rehearsal",
+		Args: cobra.ExactArgs(1),
+	}, o.run)
+	m := &o.Manifest
+	command.TableFlags(cmd, &m.Label, &m.Group)
+	command.Flag(cmd, &o.by, "by", "", "column of the sites, a member for each of its texts; it is no input")
+	command.Flag(cmd, &o.members, "members", 4, "without --by: members to whom the rows are dealt").Positive()
+	command.Flag(cmd, &o.without, "without", nil, "columns that are no inputs of a drafted schema")
+	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table (default: drafted from the file)")
+	command.Flag(cmd, &m.Epsilon, "epsilon", 0, "privacy budget of each participant (default: the preset's)").Positive()
+	command.Flag(cmd, &m.Rounds, "rounds", 0, "rounds (default: the preset's)").Positive()
+	command.Flag(cmd, &m.Rule, "rule", "", "aggregation rule (default: the preset's, with fewer than 4 sites mean)").
+		Values(rules.Names()...)
+	command.Flag(cmd, &o.attacks, "attack", nil, "sites that misbehave, by their order, as 0=sign-flip")
+	command.Flag(cmd, &m.Seed, "seed", 0, "fix genesis and noise (NO PRIVACY; default: random)").Positive()
+	command.Flag(cmd, &m.Force, "force", false, "train even with too few rows for the epsilon")
+	return cmd
+}
+
+func (o *rehearsal) run(r *command.Run, args []string) (err error) {
+	if o.Label == "" && o.Schema == "" {
+		return command.Usage(errors.New("--label is missing: the column of the labels, or --schema"))
+	}
+	if o.folder = r.Home; !r.Named {
+		if o.folder, err = os.MkdirTemp("", "spdl-rehearsal-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(o.folder)) }()
+	}
+	if err := os.MkdirAll(filepath.Join(o.folder, "sites"), 0o700); err != nil {
+		return err
+	}
+	if err := o.describe(r, args[0]); err != nil {
+		return err
+	}
+	if err := o.split(r, args[0]); err != nil {
+		return err
+	}
+	if o.Attacks, err = testnet.ParseAttacks(o.attacks); err != nil {
+		return command.Usage(fmt.Errorf("--attack: %w", err))
+	}
+	n, err := testnet.Init(o.Manifest)
+	if err != nil {
+		return err
+	}
+	warn(r, n)
+	o.inProcess, o.then = true, func(ctx context.Context, n *testnet.Net) error { return o.finish(ctx, r, n) }
+	p := n.Genesis.Params
+	return o.startOptions.run(r.Context, r, n, &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: p.Training.Rounds,
+		Delta: p.Privacy.Delta, TestChain: p.TestChain})
+}
+
+// describe drafts the schema, unless one is given.
+func (o *rehearsal) describe(r *command.Run, file string) error {
+	m := &o.Manifest
+	if m.Schema != "" {
+		if m.Label+m.Group != "" || len(o.without) > 0 {
+			return command.Usage(errors.New("--schema with --label, --group or --without: the schema has them"))
+		}
+		return nil
+	}
+	d, err := table.DraftSchema(file, m.Label, m.Group, append(o.without, o.by)...)
+	if err != nil {
+		return err
+	}
+	text, err := schema.Encode(d.Schema)
+	if err != nil {
+		return err
+	}
+	m.Schema, m.Label, m.Group = filepath.Join(o.folder, "schema.json"), "", ""
+	if err := command.WriteOut(m.Schema, text); err != nil {
+		return err
+	}
+	return schema.Text(r.Err, file, d)
+}
+
+// split makes a file and a member for each site.
+func (o *rehearsal) split(r *command.Run, file string) (err error) {
+	m, most := &o.Manifest, maxSites
+	t, err := schema.Read(m.Schema)
+	if err != nil {
+		return err
+	}
+	if o.by == "" {
+		most = min(o.members, maxSites)
+	}
+	if o.parts, err = table.Split(file, o.by, t.Group, filepath.Join(o.folder, "sites"), most); err != nil {
+		return err
+	}
+	m.Validators, m.Data, m.Home, m.Memory = len(o.parts), file, filepath.Join(o.folder, "net"), !r.Named
+	for i, p := range o.parts {
+		m.Sites = append(m.Sites, p.Path)
+		fmt.Fprintf(r.Err, "node %d is %s, %d rows\n", i, command.Plain(p.Name), p.Rows)
+	}
+	switch {
+	case len(o.parts) < 2:
+		return fmt.Errorf("%s: %d site, want at least 2", file, len(o.parts))
+	case params.MaxByzantine(len(o.parts)) == 0 && m.Rule == "":
+		m.Rule = "mean"
+		fmt.Fprintf(r.Err, "%d sites withstand no attacker (N >= 3f+1), so the rule is the mean\n", len(o.parts))
+	}
+	return nil
+}
+
+// finish exports and verifies the model, and says what each site gains.
+func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) error {
+	f, data, err := o.export(ctx, n)
+	if err != nil {
+		return err
+	}
+	v, err := verified(ctx, n, data)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Type     string         `json:"type"` // "rehearsal"
+		Verified verify.Verdict `json:"verified"`
+		Sites    []site         `json:"sites"`
+	}{"rehearsal", v, nil}
+	for _, p := range o.parts {
+		s := site{Part: *p}
+		if g, err := model.GainOf(p.Path, f.Card.Model, f.Parameters, 0); err == nil {
+			s.Gain = &g
+		} else {
+			s.Error = err.Error()
+		}
+		out.Sites = append(out.Sites, s)
+	}
+	if r.JSON {
+		return json.NewEncoder(r.Out).Encode(out)
+	}
+	fmt.Fprintf(r.Out, "verified      %s, from the header of height 1 of another node\n", v.Key)
+	for _, s := range out.Sites {
+		fmt.Fprintf(r.Out, "\n%s\n", command.Plain(s.Name))
+		if s.Gain == nil {
+			fmt.Fprintln(r.Out, "no report:", command.Plain(s.Error))
+			continue
+		}
+		if err := s.Gain.Text(r.Out); err != nil {
+			return err
+		}
+	}
+	if r.Named {
+		fmt.Fprintf(r.Out, "\nkept in %s: schema.json, sites, model.safetensors, and the net\n", r.HomeText)
+	}
+	return nil
+}
+
+// export returns the last model with its file, and keeps the file in the folder.
+func (o *rehearsal) export(ctx context.Context, n *testnet.Net) (*modelfile.File, []byte, error) {
+	c, err := client.New(n.Nodes[n.Manifest.HonestFirst()[0]].RPC)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := c.Status(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := fetch.File(ctx, c, s.Epoch, s.Round-1, func(uint64, uint64) {})
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := f.Encode(modelfile.Safetensors)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, data, command.WriteOut(filepath.Join(o.folder, "model.safetensors"), data)
+}
+
+// verified verifies a file as spdl verify model does: from the first header of the last node, by the others.
+func verified(ctx context.Context, n *testnet.Net, data []byte) (v verify.Verdict, err error) {
+	f, err := verify.Open("model.safetensors", data, n.Manifest.ChainID)
+	if err != nil {
+		return v, err
+	}
+	var nodes []*client.Client
+	for _, x := range n.Nodes {
+		c, err := client.New(x.RPC)
+		if err != nil {
+			return v, err
+		}
+		nodes = append(nodes, c)
+	}
+	last := nodes[len(nodes)-1]
+	first := int64(1)
+	commit, err := last.RPC().Commit(ctx, &first)
+	if err != nil {
+		return v, err
+	}
+	const period = 24 * 3600 * 1e9
+	t := light.Trust{ChainID: n.Manifest.ChainID, Height: first, Hash: commit.Hash(), Period: period}
+	headers, err := light.Light(ctx, t, nodes[0].Provider(t.ChainID), []provider.Provider{last.Provider(t.ChainID)})
+	if err != nil {
+		return v, err
+	}
+	return f.Against(ctx, headers, t)
+}
