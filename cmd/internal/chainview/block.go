@@ -59,18 +59,24 @@ func (r *Reader) Committed(height int64) *params.RoundID {
 	if at, ok := r.committed.Cached(height); ok {
 		return at
 	}
-	got, err := r.rpc.Block(r.Ctx, &height)
-	if err != nil || got.Block == nil {
+	b := r.tryBlock(height)
+	if b == nil {
 		return nil
 	}
 	var at *params.RoundID
-	if txs := got.Block.Txs; len(txs) > 0 {
-		if t, err := tx.Decode(txs[0]); err == nil && t.Commit != nil {
+	if len(b.Txs) > 0 {
+		if t, err := tx.Decode(b.Txs[0]); err == nil && t.Commit != nil {
 			at = &params.RoundID{Epoch: t.Commit.Epoch, Round: t.Commit.Round}
 		}
 	}
 	r.committed.Put(height, at)
 	return at
+}
+
+// tryBlock returns the block of a height, or nil if the node does not have it.
+func (r *Reader) tryBlock(height int64) *cmttypes.Block {
+	b, _ := r.Chain.Reader(r.Ctx).Block(height)
+	return b
 }
 
 // TimeAt returns the time of the block at a height, zero if the node does not keep it.
@@ -242,15 +248,6 @@ func (r *Reader) Transaction(hash []byte) (t cmttypes.Tx, height int64, index ui
 		return
 	}
 	return got.Tx, got.Height, got.Index, got.TxResult
-}
-
-// HasTransaction reports whether a block has the transaction of a hash, as far as the node's index tells.
-func (r *Reader) HasTransaction(hash []byte) bool {
-	got, err := r.rpc.Tx(r.Ctx, hash, false)
-	if err != nil && !Missing(err) {
-		r.Fail(err)
-	}
-	return err == nil && got != nil
 }
 
 // HashOf returns the hash of the first transaction in the node's index that a query finds, at a height.

@@ -59,12 +59,11 @@ func (r *Reader) convicting(o app.Offence) (hash string, pair *Statements) {
 // votesOf returns the two votes of a validator in the evidence of a block. It returns nil if the
 // node does not have the block, or if the evidence is of another type.
 func (r *Reader) votesOf(o app.Offence) *Statements {
-	height := int64(o.Height)
-	got, err := r.rpc.Block(r.Ctx, &height)
-	if err != nil || got.Block == nil {
+	b := r.tryBlock(int64(o.Height))
+	if b == nil {
 		return nil
 	}
-	for _, e := range got.Block.Evidence.Evidence {
+	for _, e := range b.Evidence.Evidence {
 		d, ok := e.(*cmttypes.DuplicateVoteEvidence)
 		if ok && d.VoteA.ValidatorAddress.String() == AddressOf(o.Evidence) && d.Height() == int64(o.Voted) {
 			return statementsOfVotes(d)

@@ -26,14 +26,6 @@ func (v Verdict) WeightNote() string {
 	return ", weight " + WeightText(v.Weight)
 }
 
-// Why explains in words the fate of a participant's gradient that is included in a round.
-func Why(r *app.Record, participant uint32) string {
-	for _, v := range Verdicts(r, nil, nil, &participant) {
-		return v.Why
-	}
-	return ""
-}
-
 // why explains a verdict in words, from the record only.
 func (v *Verdict) why(r *app.Record) string {
 	const apart = "it lies apart from the others in a direction in which noise does not spread gradients so far."

@@ -65,16 +65,12 @@ func (r *Reader) Shape(record *app.Record) *Shape {
 // many bytes or the node does not have them.
 func (r *Reader) vectors(record *app.Record, p params.Params) (out []gradients.Vector) {
 	width, n := gradients.Width(p.Grid.Width), len(record.Contributions)
-	height := int64(record.Height)
 	if n*p.Model.Dim()*int(width) > maxShapeBytes {
 		return nil
 	}
-	got, err := r.rpc.Block(r.Ctx, &height)
-	if err != nil || got.Block == nil {
-		return nil
-	}
-	for i := 1; i < len(got.Block.Txs) && len(out) < n; i++ {
-		t, err := tx.Decode(got.Block.Txs[i])
+	b := r.tryBlock(int64(record.Height))
+	for i := 1; b != nil && i < len(b.Txs) && len(out) < n; i++ {
+		t, err := tx.Decode(b.Txs[i])
 		if err != nil || t.Gradient == nil || t.Gradient.Participant != record.Contributions[len(out)].Participant {
 			return nil
 		}

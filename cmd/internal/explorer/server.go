@@ -37,23 +37,20 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	if o.Rate <= 0 {
-		o.Rate = 50
-	}
-	fill := func(x *int, value int) {
-		if *x <= 0 {
-			*x = value
-		}
-	}
+	fill(&o.Rate, 50)
 	fill(&o.Burst, 100)
 	fill(&o.MaxConnections, 512)
 	fill(&o.MaxStreams, 256)
 	fill(&o.StreamsPerClient, 64)
-	if o.Poll <= 0 {
-		o.Poll = time.Second
-	}
-	if o.Log == nil {
+	if fill(&o.Poll, time.Second); o.Log == nil {
 		o.Log = func(string, ...any) {}
+	}
+}
+
+// fill sets a number that is not above 0 to its default.
+func fill[T int | float64 | time.Duration](x *T, value T) {
+	if *x <= 0 {
+		*x = value
 	}
 }
 

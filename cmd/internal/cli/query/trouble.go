@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
@@ -15,18 +14,6 @@ type Trouble struct {
 	Participant uint32   `json:"participant"`
 	Level       int      `json:"level"` // 3 proven offence, 2 suspect, 1 on watch
 	Reasons     []string `json:"reasons"`
-}
-
-// contribution returns a participant's contribution to a round, which may be nil, or nil.
-func contribution(r *app.Record, participant uint32) *app.Contribution {
-	if r == nil {
-		return nil
-	}
-	i := slices.IndexFunc(r.Contributions, func(c app.Contribution) bool { return c.Participant == participant })
-	if i < 0 {
-		return nil
-	}
-	return &r.Contributions[i]
 }
 
 // troubles returns what stands against the participants, the worst first.

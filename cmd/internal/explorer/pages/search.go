@@ -140,8 +140,12 @@ func (l *lookup) hex(digits string) {
 	if err != nil || len(digits) != 64 {
 		return
 	}
-	if l.HasTransaction(hash) {
+	try := l.Chain.Reader(l.Ctx)
+	if raw, _, _, _ := try.Transaction(hash); raw != nil {
 		l.add(digits, "Transaction "+digits, "/tx/"+digits)
+	}
+	if err := try.Err(); err != nil && !chainview.Missing(err) {
+		l.Fail(err)
 	}
 	l.block(uint64(l.HeightOf(hash)))
 	now, _ := l.Now()
