@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -142,7 +143,8 @@ func (r *Reader) Leader() *query.Leader {
 		return nil
 	}
 	open, err := Try[query.Leader](r, "/leader")
-	if _, refused := err.(*client.Refusal); refused { // the training finished between the two queries
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) { // the training finished between the two queries
 		return nil
 	}
 	r.Fail(err)

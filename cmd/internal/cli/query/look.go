@@ -48,8 +48,8 @@ func lookedAt(c *client.Client) node {
 }
 
 // look asks the node for a Glance.
-func (n node) look(ctx context.Context) (*Glance, error) {
-	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+func (n node) look(all context.Context) (*Glance, error) {
+	ctx, cancel := context.WithTimeout(all, command.QueryTimeout)
 	defer cancel()
 	g := &Glance{At: time.Now()}
 	comet, err := n.RPC().Status(ctx)
@@ -63,7 +63,7 @@ func (n node) look(ctx context.Context) (*Glance, error) {
 	if net, err := n.RPC().NetInfo(ctx); err == nil {
 		g.Peers = net.NPeers
 	}
-	if err := n.chain.Look(ctx); err != nil {
+	if err := n.chain.Look(all); err != nil { // the first reads many rounds, and has a longer timeout of its own
 		return nil, err
 	}
 	r := n.chain.Reader(ctx)

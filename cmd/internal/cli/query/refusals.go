@@ -42,8 +42,8 @@ func refusalsText(w io.Writer, all []query.Rejection) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\treason\trounds\tgradients\trounds signed by it\tlast\tthe first of the last round")
 	for _, x := range sumRefusals(all) {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d/%d\t%s\n", x.Participant, x.Reason, x.rounds, x.count, x.signed, x.Epoch, x.Round,
-			command.Plain(x.Log))
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d/%d\t%s\n", x.Participant, x.Reason, x.rounds, x.count, x.signed, x.Epoch,
+			x.Round, command.Plain(x.Log))
 	}
 	return t.Flush()
 }

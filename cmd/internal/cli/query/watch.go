@@ -263,8 +263,8 @@ func (g *Glance) table(w io.Writer) error {
 			}
 		}
 		fmt.Fprintf(t, "%s%d\t%s\t%.3f\t%s\t%s\t%d\t%s\t%s\t%d\n", marks[level[p.Participant]], p.Participant,
-			oneLine(p.Moniker, monikerRunes), float64(p.Reputation)/params.One, fate, chainview.WeightText(v.Weight), p.Offences, epsilon, left,
-			p.Participations)
+			oneLine(p.Moniker, monikerRunes), float64(p.Reputation)/params.One, fate, chainview.WeightText(v.Weight), p.Offences,
+			epsilon, left, p.Participations)
 	}
 	if more := len(order) - shownRows; more > 0 {
 		fmt.Fprintf(t, "and %d more: spdl query participants\n", more)

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
-	"path"
 	"slices"
 	"strings"
 
@@ -76,8 +75,8 @@ func parse() map[string]*template.Template {
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
 		if name != "layout" && name != "parts" && name != "story" {
-			out[name] = template.Must(template.New("layout.html").Funcs(functions).Funcs(navigation).ParseFS(Assets, path.Join(dir, "layout.html"),
-				path.Join(dir, "parts.html"), path.Join(dir, "story.html"), path.Join(dir, f.Name())))
+			out[name] = template.Must(template.New("layout.html").Funcs(functions).Funcs(navigation).ParseFS(Assets,
+				dir+"/layout.html", dir+"/parts.html", dir+"/story.html", dir+"/"+f.Name()))
 		}
 	}
 	return out

@@ -22,10 +22,9 @@ type Found struct {
 }
 
 var (
-	asRound  = regexp.MustCompile(`^(?:r(?:ound)?\s*)?(\d{1,18})\s*[/:]\s*(\d{1,18})$`)
-	asPrefix = regexp.MustCompile(`^(block|height|b|h|round|r|participant|p)\s*(\d{1,18})$`)
-	asNumber = regexp.MustCompile(`^\d{1,18}$`)
-	asHex    = regexp.MustCompile(`^(?:0x)?([0-9a-fA-F]{8,64})$`)
+	asRound = regexp.MustCompile(`^(?:r(?:ound)?\s*)?(\d{1,18})\s*[/:]\s*(\d{1,18})$`)
+	asOne   = regexp.MustCompile(`^(?:(b|block|h|height|r|round|p|participant)\s*)?(\d{1,18})$`)
+	asHex   = regexp.MustCompile(`^(?:0x)?([0-9a-fA-F]{8,64})$`)
 )
 
 // Find returns all answers to the query ?q=: blocks by height and hash, rounds by number, transactions by hash, and
@@ -37,19 +36,22 @@ func Find(r *Request) (q string, found []Found) {
 		return q, nil
 	}
 	l := &lookup{Request: r, height: status.Height, epoch: status.Epoch, people: people}
-	if l.prefixed(strings.ToLower(q)) {
+	lower := strings.ToLower(q)
+	if m := asRound.FindStringSubmatch(lower); m != nil {
+		l.round(whole(m[1]), whole(m[2]))
 		return q, l.found
 	}
-	if asNumber.MatchString(q) {
-		l.block(whole(q))
-		l.round(l.epoch, whole(q))
-		l.index(whole(q))
+	if m := asOne.FindStringSubmatch(lower); m != nil {
+		l.numbered((m[1] + " ")[0], whole(m[2]))
+		if m[1] != "" {
+			return q, l.found
+		}
 	}
 	if m := asHex.FindStringSubmatch(q); m != nil {
 		l.hex(strings.ToLower(m[1]))
 	}
 	if len(l.found) == 0 && q != "" {
-		l.named(strings.ToLower(q))
+		l.named(lower)
 	}
 	return q, l.found
 }
@@ -94,8 +96,15 @@ func (l *lookup) participant(p app.Participant) {
 		fmt.Sprintf("/participant/%d", p.Index))
 }
 
-func (l *lookup) index(x uint64) {
-	if x < uint64(len(l.people)) {
+// numbered finds what has a number: the kind that begins with a letter, or all kinds for a space.
+func (l *lookup) numbered(kind byte, x uint64) {
+	if strings.IndexByte("bh ", kind) >= 0 {
+		l.block(x)
+	}
+	if strings.IndexByte("r ", kind) >= 0 {
+		l.round(l.epoch, x)
+	}
+	if strings.IndexByte("p ", kind) >= 0 && x < uint64(len(l.people)) {
 		l.participant(l.people[x])
 	}
 }
@@ -107,28 +116,6 @@ func (l *lookup) named(text string) {
 			l.participant(p)
 		}
 	}
-}
-
-// prefixed finds the answers to a query that names the kind of its answer, and reports whether it
-// does.
-func (l *lookup) prefixed(q string) bool {
-	if m := asRound.FindStringSubmatch(q); m != nil {
-		l.round(whole(m[1]), whole(m[2]))
-		return true
-	}
-	m := asPrefix.FindStringSubmatch(q)
-	if m == nil {
-		return false
-	}
-	switch m[1][0] {
-	case 'b', 'h':
-		l.block(whole(m[2]))
-	case 'r':
-		l.round(l.epoch, whole(m[2]))
-	default:
-		l.index(whole(m[2]))
-	}
-	return true
 }
 
 // hex finds the answers to a hash, or to the first digits of a participant's id or key. It compares
