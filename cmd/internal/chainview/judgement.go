@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/spdl/spdl/app/params"
 )
 
 // The alarms. They are for people, and consensus does not use them. Only a proven offence makes a
@@ -32,8 +30,6 @@ const (
 	// fewest is the min number of rounds for a share to raise an alarm, and remembered is the min
 	// number for Differed.
 	fewest, remembered = 4, 20
-	// Low is the reputation, in parts per million, below which a participant is in trouble.
-	Low = params.One / 2
 	// Apart is the number of rounds without the same trouble after which it counts as a new incident.
 	Apart = 5
 )

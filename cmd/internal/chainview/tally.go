@@ -15,6 +15,9 @@ type Tally struct {
 	Weighed int     // the number of these rounds that include it
 }
 
+// weigh adds a weight.
+func (t *Tally) weigh(weight float64) { t.Weight, t.Weighed = t.Weight+weight, t.Weighed+1 }
+
 // MeanWeight returns the mean weight of the participant's gradients, or nil if no rule gave weights.
 func (t Tally) MeanWeight() *float64 {
 	if t.Weighed == 0 {
@@ -24,27 +27,22 @@ func (t Tally) MeanWeight() *float64 {
 	return &mean
 }
 
-// Count counts a gradient of the participant that is included in a round.
-func (t *Tally) Count(r *app.Record, c app.Contribution) {
-	t.Included++
-	if c.Selected {
-		t.Selected++
-	}
-	if c.Opposed {
-		t.Opposed++
-	}
-	if Weighs(r.Rule) {
-		t.Weight, t.Weighed = t.Weight+*WeightOf(r, c), t.Weighed+1
-	}
-}
-
 // Add adds a round to the tallies of the participants, by index.
 func Add(all []Tally, r *app.Record, people []app.Participant) {
 	all[r.Leader].Led++
 	in := map[uint32]bool{}
 	for _, c := range r.Contributions {
 		in[c.Participant] = true
-		all[c.Participant].Count(r, c)
+		t := &all[c.Participant]
+		if t.Included++; c.Selected {
+			t.Selected++
+		}
+		if c.Opposed {
+			t.Opposed++
+		}
+		if Weighs(r.Rule) {
+			t.weigh(*WeightOf(r, c))
+		}
 	}
 	for _, index := range r.Withheld {
 		all[index].Withheld++

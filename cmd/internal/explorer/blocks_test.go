@@ -3,7 +3,6 @@ package explorer
 import (
 	"context"
 	"fmt"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -14,48 +13,6 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
-
-// idle is a node whose blocks are empty, but for every hundredth.
-type idle struct{ *fake }
-
-func (n idle) BlockchainInfo(ctx context.Context, from, until int64) (*ctypes.ResultBlockchainInfo, error) {
-	info, err := n.fake.BlockchainInfo(ctx, from, until)
-	for _, m := range info.BlockMetas {
-		if m.Header.Height%100 != 0 {
-			m.NumTxs = 0
-		}
-	}
-	return info, err
-}
-
-// TestEmptyBlocksAreFolded: a run of blocks without transactions is one line, the newest block is a line
-// of its own, and the lines before them begin where these end.
-func TestEmptyBlocksAreFolded(t *testing.T) {
-	n := idle{newFake(6, "x")}
-	s := New(n, n, Options{})
-	list := func(until int64) (lines [][2]int64, older int64) {
-		all, older, err := s.blockLines(httptest.NewRequest("GET", "/blocks", nil), until)
-		require.NoError(t, err)
-		for _, l := range all {
-			lines = append(lines, [2]int64{l.Height, l.From})
-		}
-		return lines, older
-	}
-	lines, older := list(450)
-	require.Equal(t, [][2]int64{{450, 450}, {449, 401}, {400, 400}, {399, 301}, {300, 300}, {299, 251}}, lines)
-	require.EqualValues(t, 251, older)
-	lines, older = list(older - 1)
-	require.Equal(t, [2]int64{250, 250}, lines[0])
-	require.EqualValues(t, 51, older)
-	lines, older = list(older - 1)
-	require.Equal(t, [][2]int64{{50, 50}, {49, 1}}, lines)
-	require.Zero(t, older)
-
-	full := over(t, newFake(60, "x"), Options{})
-	page := get(full, "/blocks").Body.String()
-	require.Equal(t, blockLines, strings.Count(page, `<th scope="row"`))
-	require.Contains(t, page, `<a href="/blocks?before=37">Older</a>`, "61 blocks, of which 25 are listed")
-}
 
 // TestBlockPage: it has the votes on the block itself, the round of CometBFT, and the blocks beside it.
 func TestBlockPage(t *testing.T) {
@@ -102,7 +59,7 @@ func (n crowded) Block(ctx context.Context, h *int64) (*ctypes.ResultBlock, erro
 func TestBlockOfACrowd(t *testing.T) {
 	n := crowded{newFake(6, "x")}
 	s := New(n, n, Options{})
-	require.NoError(t, s.tail.look(t.Context()))
+	require.NoError(t, s.chain.Look(t.Context()))
 	height := int64(4)
 	block, err := n.Block(t.Context(), &height)
 	require.NoError(t, err)
@@ -123,9 +80,16 @@ func TestCommitmentsSayTheirRound(t *testing.T) {
 	n := committing{newFake(6, "x")}
 	s := New(n, n, Options{})
 	for range 2 {
-		require.Equal(t, &params.RoundID{Round: 7}, s.source.commitsIn(t.Context(), 1))
+		require.Equal(t, &params.RoundID{Round: 7}, s.chain.Reader(t.Context()).Committed(1))
 	}
-	require.Nil(t, s.source.commitsIn(t.Context(), 4), "a block of operations")
-	require.NoError(t, s.tail.look(t.Context()))
+	require.Nil(t, s.chain.Reader(t.Context()).Committed(4), "a block of operations")
+	require.NoError(t, s.chain.Look(t.Context()))
 	require.Equal(t, 1, strings.Count(get(s, "/blocks").Body.String(), "commits for round 0/7"))
+}
+
+// TestBlocksGoOn: a list of blocks that is full leads to the next.
+func TestBlocksGoOn(t *testing.T) {
+	page := get(over(t, newFake(60, "x"), Options{}), "/blocks").Body.String()
+	require.Equal(t, 25, strings.Count(page, `<th scope="row"`))
+	require.Contains(t, page, `<a href="/blocks?before=37">Older</a>`, "61 blocks, of which 25 are listed")
 }

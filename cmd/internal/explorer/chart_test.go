@@ -9,61 +9,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/chainview"
+	"github.com/spdl/spdl/docs"
 )
-
-func accuracies(values ...float64) []Point {
-	var out []Point
-	for i, x := range values {
-		out = append(out, Point{Round: uint64(i), Accuracy: &x, Examples: 10_000})
-	}
-	return out
-}
-
-// TestAccuracyShowsLearning: the axis begins at a round share below the smallest, which the legend
-// names, and at 0 if there is none.
-func TestAccuracyShowsLearning(t *testing.T) {
-	accuracy := func(p Point) *float64 { return p.Accuracy }
-	c := chartOf("/training", "accuracy", "Test accuracy", "%", 1, accuracies(0.93, 0.98), accuracy)
-	require.Equal(t, []string{"90 %", "92.5 %", "95 %", "97.5 %", "100 %"}, labels(c.Ticks))
-	require.Equal(t, "44.0,101.0 296.0,36.0", c.Points)
-	require.Equal(t, "98 % after round 1; between 93 % and 98 % since round 0; the axis begins at 90 %", c.Legend)
-	whole := chartOf("/training", "accuracy", "Test accuracy", "%", 1, accuracies(0.1, 0.98), accuracy)
-	require.Equal(t, []string{"0 %", "25 %", "50 %", "75 %", "100 %"}, labels(whole.Ticks))
-	require.NotContains(t, whole.Legend, "axis")
-	loss := chartOf("/training", "loss", "Test loss", "", 0, accuracies(0.31, 0.11),
-		func(p Point) *float64 { return p.Accuracy })
-	require.Equal(t, []string{"0", "0.1", "0.2", "0.3", "0.4"}, labels(loss.Ticks))
-	require.Equal(t, "round,accuracy\n0,0.93\n1,0.98\n", csvOf(t, content{body: homePage{Accuracy: c}}, "accuracy"))
-}
-
-func labels(ticks []tick) (out []string) {
-	for _, x := range ticks {
-		out = append(out, x.Label)
-	}
-	return out
-}
-
-func csvOf(t *testing.T, v content, name string) string {
-	t.Helper()
-	out, err := tableOf(v, name)
-	require.NoError(t, err)
-	return string(out)
-}
-
-// TestAccuracyHasItsRows: the number of rows always, and below a thousand the interval.
-func TestAccuracyHasItsRows(t *testing.T) {
-	one, most := 1.0, 0.975
-	require.Equal(t, "100.00 % of 28 rows (95 % interval 87.9 to 100.0 %)",
-		accuracyText(Point{Accuracy: &one, Examples: 28}))
-	require.Equal(t, "97.50 % of 10,000 rows", accuracyText(Point{Accuracy: &most, Examples: 10_000}))
-	require.Equal(t, "97.50 %", accuracyText(Point{Accuracy: &most}))
-	require.Equal(t, "-", accuracyText(Point{}))
-	low, high := interval(0, 10)
-	require.Zero(t, low)
-	require.InDelta(t, 0.2775, high, 1e-3)
-	require.Equal(t, []string{"7", "999", "1,000", "1,234,567"},
-		[]string{grouped(7), grouped(999), grouped(1000), grouped(1234567)})
-}
 
 // TestHomeSaysHowLong: progress, the pace of the last rounds, and who leads now.
 func TestHomeSaysHowLong(t *testing.T) {
@@ -79,28 +30,31 @@ func TestHomeSaysHowLong(t *testing.T) {
 // which participant 3 is convicted, and a member that was
 // absent before is no news.
 func TestRoundsWithTrouble(t *testing.T) {
-	s := over(t, newFake(60, "x"), Options{})
-	s.tail.mu.Lock()
-	for i := range s.tail.points {
-		p := &s.tail.points[i]
-		p.Opposed, p.Passed = nil, nil
-		if p.Round >= 20 {
-			p.included = p.included[:3]
+	s := overChanged(t, newFake(60, "x"), func(_ string, answer any) {
+		switch x := answer.(type) {
+		case *app.Record:
+			x.View, x.Contributions[3].Opposed = 0, false
+			if x.Round >= 20 {
+				x.Contributions = x.Contributions[:3]
+			}
+			if x.Round == 7 {
+				x.Contributions = x.Contributions[1:]
+			}
+		case *[]query.Rejection:
+			*x = []query.Rejection{{Round: 7, Participant: 0, Signed: true, Count: 1}}
 		}
-		if p.Round == 7 {
-			p.Refused = []uint32{2}
-		}
-	}
-	s.tail.mu.Unlock()
+	})
 	page := get(s, "/rounds?trouble=1").Body.String()
-	for _, p := range s.tail.points {
-		row := `<th scope="row"><a href="/round/0/` + strings.TrimSpace(labelOf(p.Round)) + `">`
-		require.Equal(t, p.Round == 0 || p.Round == 7 || p.Round == 20, strings.Contains(page, row), p.Round)
+	for round := range uint64(60) {
+		row := fmt.Sprintf(`<th scope="row"><a href="/round/0/%d">`, round)
+		require.Equal(t, round == 0 || round == 7 || round == 20, strings.Contains(page, row), round)
 	}
 	require.Contains(t, page, "All rounds")
 }
 
-func labelOf(round uint64) string { return strings.TrimPrefix(roundsText([]uint64{round}), "round ") }
+func labelOf(round uint64) string {
+	return strings.TrimPrefix(chainview.RoundsText([]uint64{round}), "round ")
+}
 
 // TestTablesAreServed: each chart leads to its values, and what is no table is not found.
 func TestTablesAreServed(t *testing.T) {
@@ -120,12 +74,10 @@ func TestTablesAreServed(t *testing.T) {
 
 // TestGlossary: it explains reputation where the word stands, and has a page.
 func TestGlossary(t *testing.T) {
-	_, err := termOf("nonsense")
-	require.ErrorContains(t, err, "not in the glossary")
 	s := over(t, newFake(6, "x"), Options{})
 	require.Contains(t, get(s, "/participants").Body.String(), `<dfn class="term" tabindex="0" `+
 		`data-means="From 0 to 1. It counts opposition to Delta and failures to lead, not exclusion`)
-	require.Equal(t, len(glossary), strings.Count(get(s, "/terms").Body.String(), "<dt>"))
+	require.Equal(t, len(docs.Glossary()), strings.Count(get(s, "/terms").Body.String(), "<dt>"))
 }
 
 // TestParticipantsAreSorted: by the order of the address, and by trouble without one.
@@ -167,26 +119,4 @@ func TestSuggestions(t *testing.T) {
 			require.Equal(t, x.Path, w.Header().Get("Location"))
 		}
 	}
-}
-
-// TestSharedAxis: charts of the same rounds have the same x axis, though some rounds lack a value, and
-// a line begins where its values do.
-func TestSharedAxis(t *testing.T) {
-	half, epsilon := 0.5, 1.0
-	points := make([]Point, 60)
-	for i := range points {
-		points[i] = Point{Round: uint64(i), Epsilon: &epsilon}
-		if i >= 30 {
-			points[i].Accuracy = &half
-		}
-	}
-	accuracy, _, spent := chartsOf(points, 2)
-	require.Equal(t, spent.Rounds, accuracy.Rounds)
-	require.Equal(t, "0", accuracy.Rounds[0].Label)
-	require.True(t, strings.HasPrefix(accuracy.Points, fmt.Sprintf("%.1f,", accuracy.across(30))))
-	require.True(t, strings.HasPrefix(accuracy.Area, fmt.Sprintf("%.1f,", accuracy.across(30))))
-	few := thinned(points, 7)
-	require.Len(t, few, 7)
-	require.Equal(t, []uint64{0, 59}, []uint64{few[0].Round, few[6].Round})
-	require.Len(t, thinned(points, 100), 60)
 }

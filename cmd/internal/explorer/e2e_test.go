@@ -325,7 +325,8 @@ func TestBrowser(t *testing.T) {
 	require.NoError(t, err)
 	hash := fmt.Sprint(b.eval("fetch('/round/0/20/gradient/6').then(r => r.url.split('/').pop())"))
 	paths := []string{"/", "/tx/" + hash, "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds",
-		"/blocks", "/block/9", "/validators", "/elections", "/model", "/verify", "/params", "/governance", "/evidence", "/search?q=9",
+		"/blocks", "/block/9", "/validators", "/elections", "/model", "/verify", "/params", "/governance", "/evidence",
+		"/search?q=9",
 		"/terms", "/nothing"}
 	for _, path := range paths {
 		b.open(base + path)

@@ -39,7 +39,7 @@ func TestSlowEvaluator(t *testing.T) {
 	})})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { s.Follow(ctx); close(done) }()
+	go func() { s.chain.Follow(ctx, s.options.Poll); close(done) }()
 	defer func() { cancel(); <-done }()
 	<-asked
 	f.set(func() { f.rounds = 7 })
@@ -48,7 +48,7 @@ func TestSlowEvaluator(t *testing.T) {
 	home := get(s, "/")
 	require.Equal(t, http.StatusOK, home.Code)
 	require.Contains(t, home.Body.String(), "no model has been measured yet")
-	events, end := s.tail.read()
+	events, end := s.chain.Subscribe()
 	defer end()
 	close(answer)
 	require.Eventually(t, func() bool { return strings.Contains(string(<-events), "event: measured") }, 10*time.Second,
@@ -71,12 +71,12 @@ func TestUnmeasured(t *testing.T) {
 			error) {
 			return model.Eval{}, c.err
 		})})
-		require.NoError(t, s.tail.look(t.Context()))
-		p, ok := s.tail.unmeasured()
+		require.NoError(t, s.chain.Look(t.Context()))
+		at, ok := s.chain.Unmeasured()
 		require.True(t, ok)
-		require.EqualValues(t, 5, p.Round)
-		require.Equal(t, c.again, s.tail.measure(t.Context(), p) != nil)
-		p, ok = s.tail.unmeasured()
+		require.EqualValues(t, 5, at.Round)
+		require.Equal(t, c.again, s.chain.Measure(t.Context(), at) != nil)
+		_, ok = s.chain.Unmeasured()
 		require.Equal(t, c.again, ok)
 		require.Contains(t, get(s, "/").Body.String(), why)
 	}

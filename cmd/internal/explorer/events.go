@@ -1,8 +1,14 @@
 package explorer
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/cmd/internal/chainview"
+	"github.com/spdl/spdl/cmd/internal/explorer/pages"
 )
 
 // Times of an event stream: the interval of its heartbeats, its max duration, and the time that a
@@ -22,7 +28,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.leave(name)
-	feed, end := s.tail.read()
+	feed, end := s.chain.Subscribe()
 	defer end()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -59,4 +65,21 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
+}
+
+// event returns the text of one event of a stream, or "" if the body cannot be encoded. It cuts lists to the default
+// length of an answer.
+func event(name string, body any) []byte {
+	switch x := body.(type) {
+	case chainview.Point:
+		body = x.Brief(usual)
+	case query.Status:
+		x.Ranking = first(x.Ranking)
+		body = x
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil
+	}
+	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, pages.Visible(raw, pages.ForJSON))
 }

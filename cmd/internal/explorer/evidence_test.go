@@ -11,29 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
-
-// TestStatements: evidence shows where its two statements differ.
-func TestStatements(t *testing.T) {
-	a := &tx.GradientHeader{Participant: 3, Round: 2, PayloadHash: make([]byte, 32), VrfProof: make([]byte, 80)}
-	b := &tx.GradientHeader{Participant: 3, Round: 2, PayloadHash: append(make([]byte, 31), 1), VrfProof: make([]byte, 80)}
-	first, err := a.Marshal()
-	require.NoError(t, err)
-	second, err := b.Marshal()
-	require.NoError(t, err)
-	e := &tx.Evidence{Kind: uint32(tx.KindGradient), First: first, Second: second,
-		FirstSignature: []byte{1}, SecondSignature: []byte{2}}
-	got := statementsOf(e)
-	require.NotNil(t, got)
-	require.Equal(t, "Both are a gradient of participant #3 for round 2 of epoch 0", got.Both)
-	var differ []bool
-	for _, row := range got.Rows {
-		differ = append(differ, row.Differ())
-	}
-	require.Equal(t, []bool{true, false, true}, differ)
-	require.Nil(t, statementsOf(&tx.Evidence{Kind: 1, First: first, Second: first}))
-}
 
 // judge is a node whose block has evidence against a validator.
 type judge struct {
@@ -55,18 +34,17 @@ func (n *judge) Block(context.Context, *int64) (*ctypes.ResultBlock, error) {
 // asked for once.
 func TestProofOfDoubleVote(t *testing.T) {
 	n := &judge{fake: newFake(6, "x")}
-	s := newSource(n, n)
+	r := chainview.New(n, n, chainview.Options{}).Reader(t.Context())
 	o := app.Offence{Participant: 3, Misbehavior: 1, Voted: 7, Height: 9, Evidence: key(3)}
 	for range 2 {
-		p := s.proofOf(t.Context(), o)
+		p := r.Proof(o)
 		require.NotNil(t, p.Pair)
 		require.Equal(t, "Both are a precommit of the validator for height 7, CometBFT's round 1", p.Pair.Both)
-		require.Equal(t, statementRow{"Block", "01", "02"}, p.Pair.Rows[0])
+		require.Equal(t, chainview.StatementRow{Name: "Block", First: "01", Second: "02"}, p.Pair.Rows[0])
 	}
 	require.Equal(t, 1, n.asked)
-	require.Contains(t, offenceLine{Offence: o}.Means(), "CometBFT proved it")
 	o.Voted = 8
-	require.Nil(t, s.proofOf(t.Context(), o).Pair, "another height")
+	require.Nil(t, r.Proof(o).Pair, "another height")
 }
 
 // TestEvidencePage: an offence is told in words, with the block that proved it.

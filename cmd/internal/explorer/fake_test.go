@@ -269,7 +269,7 @@ func over(t *testing.T, f *fake, o Options) *Server {
 		o.Rate, o.Burst = 1e6, 1_000_000
 	}
 	s := New(f, f, o)
-	err := s.tail.look(t.Context())
+	err := s.chain.Look(t.Context())
 	if err != nil && !errors.Is(err, client.ErrUnreachable) {
 		require.NoError(t, err)
 	}
@@ -284,4 +284,28 @@ func get(s *Server, target string, change ...func(*http.Request)) *httptest.Resp
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, r)
 	return w
+}
+
+// changed is a node whose answers to a query are changed: a record, a list of people or of rejections, a status.
+type changed struct {
+	*fake
+	change func(path string, answer any)
+}
+
+func (c changed) Query(ctx context.Context, path string, answer any) error {
+	err := c.fake.Query(ctx, path, answer)
+	if err == nil || strings.HasPrefix(path, "/refusals") {
+		c.change(path, answer)
+		err = nil
+	}
+	return err
+}
+
+// overChanged returns an explorer of such a node that has looked once.
+func overChanged(t *testing.T, f *fake, change func(path string, answer any)) *Server {
+	t.Helper()
+	c := changed{f, change}
+	s := New(c, c, Options{Rate: 1e6, Burst: 1_000_000})
+	require.NoError(t, s.chain.Look(t.Context()))
+	return s
 }

@@ -13,8 +13,9 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestVotes: approvals are counted and named, those of participants that left do not count, and the
@@ -22,9 +23,11 @@ import (
 func TestVotes(t *testing.T) {
 	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Moniker: "alice", Active: true},
 		{Index: 1, Moniker: "bob"}, {Index: 2, Moniker: "carol", Active: true}}}
-	p := openOf(ballot.Open{Proposal: query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}}, m)
-	require.Equal(t, []person{{2, "carol"}}, p.For)
-	require.Equal(t, []person{{0, "alice"}}, p.Silent)
+	m.Proposals = []query.Proposal{{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}}
+	p := chainview.OpenProposals(m, params.Params{}, nil)[0]
+	require.Equal(t, m.Members[2:], p.For)
+	require.Equal(t, m.Members[:1], p.Silent)
+	p.Unknown = ""
 	require.Equal(t, 2, p.Missing)
 	require.Contains(t, p.Next(), "dropped if its proposer leaves before, and withdrawn if its approvals are")
 	p.Accepted = true
@@ -90,27 +93,6 @@ func (n *boundary) BlockResults(_ context.Context, height *int64) (*ctypes.Resul
 	return r, nil
 }
 
-// TestOutcomes: the end of a proposal is found at a boundary, however much later that is, and asked
-// for once.
-func TestOutcomes(t *testing.T) {
-	n := &boundary{fake: newFake(6, "x"), height: 50}
-	s := newSource(n, n)
-	heights := (&ballot.Ballot{}).Heights(ballot.Proposal{Height: 10}, 60, []int64{5, 20, 50, 80})
-	require.Equal(t, []int64{10, 11, 12, 13, 14, 15, 16, 17, 20, 50}, heights)
-	require.Equal(t, &ballot.Outcome{State: "enacted", At: 50}, s.outcomeOf(t.Context(), "good", heights))
-	require.Equal(t, &ballot.Outcome{State: "rejected", At: 50, Why: "too few (M6)"},
-		s.outcomeOf(t.Context(), "bad", heights))
-	require.Equal(t, &ballot.Outcome{State: "withdrawn", At: 50}, s.outcomeOf(t.Context(), "back", heights))
-	require.Equal(t, &ballot.Outcome{State: "expired", At: 50}, s.outcomeOf(t.Context(), "late", heights))
-	require.Equal(t, &ballot.Outcome{State: "dropped"}, s.outcomeOf(t.Context(), "other", heights))
-	asked := len(n.asked)
-	require.Equal(t, "enacted", s.outcomeOf(t.Context(), "good", heights).State)
-	require.Len(t, n.asked, asked)
-
-	late := (&ballot.Ballot{}).Heights(ballot.Proposal{Height: 10}, 10+app.Lifetime, nil)
-	require.EqualValues(t, 10+app.Lifetime, late[len(late)-1], "the block in which it expires")
-}
-
 // joined returns the id of the Join that the index has.
 func (n *boundary) joined() string {
 	t, err := tx.Decode(n.join())
@@ -125,7 +107,7 @@ func (n *boundary) joined() string {
 func TestDiscardedOnThePage(t *testing.T) {
 	n := &boundary{fake: newFake(6, "text"), height: 4}
 	s := New(n, n, Options{Rate: 1e6, Burst: 1_000_000})
-	require.NoError(t, s.tail.look(t.Context()))
+	require.NoError(t, s.chain.Look(t.Context()))
 	require.Contains(t, get(s, "/governance").Body.String(),
 		`<span class="tag absent">expired</span> at height <a href="/block/4">4</a>`)
 }

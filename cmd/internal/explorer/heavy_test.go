@@ -35,7 +35,7 @@ func TestFewModelsAtOnce(t *testing.T) {
 	f := newFake(6, "x")
 	n := slow{f, make(chan struct{}, 100), make(chan struct{})}
 	s := New(n, f, Options{Rate: 1e6, Burst: 1e6})
-	require.NoError(t, s.tail.look(t.Context()))
+	require.NoError(t, s.chain.Look(t.Context()))
 	var wg sync.WaitGroup
 	for range modelsPerClient {
 		wg.Go(func() { get(s, "/v1/models/0/1") })
@@ -57,7 +57,7 @@ func TestFewModelsAtOnce(t *testing.T) {
 func TestSearchAsksLittle(t *testing.T) {
 	f := newFake(100, "x")
 	s := over(t, f, Options{})
-	s.source.forget()
+	s.chain.Forget()
 	f.asked = map[string]int{}
 	get(s, "/search?q="+strings.Repeat("b", 64))
 	n := 0

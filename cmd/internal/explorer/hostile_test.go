@@ -148,19 +148,6 @@ func TestHostileText(t *testing.T) {
 	t.Log((len(all)+every-1)/every, "payloads on", len(everyPage)+3, "paths")
 }
 
-// TestVisible: what it writes, exactly.
-func TestVisible(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain é 漢 مرحبا": "plain é 漢 مرحبا",
-		"a\u202eb":        `a\u{202E}b`, "a\xffb": `a\xFFb`, "\x1b[2J": `\u{1B}[2J`,
-		"\u00a0":                          `\u{A0}`,
-		"z" + strings.Repeat("\u0301", 6): "z" + strings.Repeat("\u0301", 4) + `\u{301}\u{301}`,
-	} {
-		require.Equal(t, want, string(visible([]byte(text), forPage)))
-	}
-	require.Equal(t, `"\u202e\udb40\udc01"`, string(visible([]byte("\"\u202e\U000e0001\""), forJSON)))
-}
-
 // TestHeaders: every answer of any kind carries them.
 func TestHeaders(t *testing.T) {
 	s := over(t, newFake(6, "x"), Options{})

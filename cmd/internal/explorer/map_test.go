@@ -2,8 +2,6 @@ package explorer
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,8 +9,6 @@ import (
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
 	cmttypes "github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
-	"pgregory.net/rapid"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -87,7 +83,7 @@ func plot(t *testing.T, forged bool, rule string) *Server {
 	t.Helper()
 	p := plotted{newFake(6, "node"), forged, rule}
 	s := New(p, p, Options{Rate: 1e6, Burst: 1e6})
-	require.NoError(t, s.tail.look(t.Context()))
+	require.NoError(t, s.chain.Look(t.Context()))
 	return s
 }
 
@@ -135,53 +131,6 @@ func TestNoMapWithoutGradients(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code)
 	require.NotContains(t, w.Body.String(), "Map of the gradients")
 	require.Equal(t, http.StatusNotFound, get(s, "/round/0/4/map.csv").Code)
-	_, err := crowdOf(t, maxShape+1).shape(t.Context(), &app.Record{Contributions: make([]app.Contribution, maxShape+1)})
-	require.ErrorIs(t, err, errNotFound)
-}
-
-// TestPlaneKeepsDistances: points of a plane are drawn at their distances, and alike each time.
-func TestPlaneKeepsDistances(t *testing.T) {
-	points := [][2]float64{{0, 0}, {3, 4}, {-1, 7}, {20, 1}, {5, -5}}
-	squared := mat.NewSymDense(len(points), nil)
-	for i, p := range points {
-		for j, q := range points {
-			squared.SetSym(i, j, (p[0]-q[0])*(p[0]-q[0])+(p[1]-q[1])*(p[1]-q[1]))
-		}
-	}
-	places, kept := onPlane(squared)
-	require.InDelta(t, 1, kept, 1e-12)
-	for i, p := range places {
-		for j, q := range places {
-			require.InDelta(t, math.Sqrt(squared.At(i, j)), math.Hypot(p[0]-q[0], p[1]-q[1]), 1e-9)
-		}
-	}
-	again, _ := onPlane(squared)
-	require.Equal(t, places, again)
-	require.Positive(t, places[3][0], "the largest coordinate of an axis is positive")
-}
-
-// TestNamesDoNotCover: wherever the points are, a name covers neither another name nor a point, and
-// one with room stays beside its point.
-func TestNamesDoNotCover(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var points []mapPoint
-		for i := range rapid.IntRange(1, 30).Draw(t, "points") {
-			points = append(points, mapPoint{Name: fmt.Sprintf("#%d organisation", i),
-				X: float64(rapid.IntRange(20, 550).Draw(t, "x")), Y: float64(rapid.IntRange(20, 300).Draw(t, "y"))})
-		}
-		lowest := spread(points)
-		for i, p := range points {
-			name := p.label(p.NameX, p.NameY)
-			require.GreaterOrEqual(t, name.left, 0.0)
-			require.LessOrEqual(t, p.NameY, lowest)
-			for j, q := range points {
-				require.False(t, name.meets(box{q.X - 8, q.Y - 8, q.X + 8, q.Y + 8}), "%+v covers the point %+v", p, q)
-				require.True(t, i == j || !name.meets(q.label(q.NameX, q.NameY)), "%+v covers the name of %+v", p, q)
-			}
-		}
-	})
-	alone := []mapPoint{{Name: "#1", X: 50, Y: 50}, {Name: "#2", X: 300, Y: 50}}
-	spread(alone)
-	require.Equal(t, []any{62.0, 54.0, false, false}, []any{alone[0].NameX, alone[0].NameY, alone[0].Below(),
-		alone[1].Below()})
+	large := &app.Record{Contributions: make([]app.Contribution, 101)}
+	require.Nil(t, crowdOf(t, 101).chain.Reader(t.Context()).Shape(large))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 
 	"github.com/spdl/spdl/abci/query"
@@ -22,16 +23,28 @@ func TestParamsDiffer(t *testing.T) {
 	require.Contains(t, page, "<mark><bdi>0.5</bdi></mark> <small>gradient units</small>")
 	require.NotContains(t, page, "In the epoch before")
 	require.Equal(t, http.StatusOK, get(over(t, newFake(6, "none"), Options{}), "/params").Code, "no such preset")
-	before := f.params()
-	before.Training.LearningRate = 0.125
-	s.tail.before = &before
-	of, whole, err := s.settingsBefore(query.EpochState{})
-	require.NoError(t, err)
-	require.True(t, whole)
-	require.Equal(t, "0.125", of["training.learning_rate"])
-	s.tail.before = nil
-	of, whole, err = s.settingsBefore(query.EpochState{Planned: 7, Rule: "krum"})
-	require.NoError(t, err)
-	require.False(t, whole)
-	require.Equal(t, map[string]string{"training.rounds": "7", "rule.name": "krum", "preset": ""}, of)
+	epoch := uint64(0)
+	next := func(_ string, answer any) {
+		switch x := answer.(type) {
+		case *query.Status:
+			x.Epoch = epoch
+		case *app.Record:
+			x.Epoch = epoch
+		case *params.Params:
+			if epoch == 0 {
+				x.Training.LearningRate = 0.125
+			}
+		case *[]query.EpochState:
+			*x = append([]query.EpochState{{Planned: 7, Rule: "krum"}}, *x...)
+		}
+	}
+	s = overChanged(t, f, next)
+	epoch = 1
+	require.NoError(t, s.chain.Look(t.Context()))
+	page = get(s, "/params").Body.String()
+	require.Contains(t, page, "In the epoch before")
+	require.Contains(t, page, "0.125</bdi>")
+	page = get(overChanged(t, f, next), "/params").Body.String() // it has not seen the epoch before
+	require.Contains(t, page, "<bdi>krum</bdi>")
+	require.NotContains(t, page, "0.125</bdi>")
 }

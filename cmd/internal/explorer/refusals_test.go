@@ -37,7 +37,7 @@ func (r refusing) Query(ctx context.Context, path string, answer any) error {
 func TestRefusedIsNotAbsent(t *testing.T) {
 	f := newFake(3, "x")
 	s := New(refusing{f}, f, Options{Rate: 1e6, Burst: 1e6})
-	require.NoError(t, s.tail.look(t.Context()))
+	require.NoError(t, s.chain.Look(t.Context()))
 	round := get(s, "/round/0/1")
 	require.Equal(t, http.StatusOK, round.Code)
 	require.Contains(t, round.Body.String(), "This node rejected its gradient (norm): norm 7; noise and clipped "+
@@ -59,7 +59,7 @@ func TestRefusedIsNotAbsent(t *testing.T) {
 func TestWhyRefused(t *testing.T) {
 	f := newFake(6, "x")
 	s := New(refusing{f}, f, Options{Rate: 1e6, Burst: 1e6})
-	require.NoError(t, s.tail.look(t.Context()))
+	require.NoError(t, s.chain.Look(t.Context()))
 	home := get(s, "/").Body.String()
 	require.Contains(t, home, "this node rejected 1 of its gradients (norm)")
 	require.Contains(t, home, "absent in 6 of 6; this node rejected 9 gradients in its name, which anybody may have "+

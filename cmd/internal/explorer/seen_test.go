@@ -8,26 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app"
 )
-
-// TestWhyALeaderFailed: with the digests, with the error, with the heights, and as before where the
-// node does not know.
-func TestWhyALeaderFailed(t *testing.T) {
-	r := &app.Record{Opened: 12, Height: 16, Ranking: []uint32{3, 1}, Leader: 1, View: 1}
-	for want, x := range map[string]seen{
-		"the digest of its aggregate, 5c1a0000, is not the rule's, 9e400000": {attended: true, attempts: []query.Attempt{
-			{Leader: 3, Digest: "5c1a0000ff", Recomputed: "9e400000ff"}}},
-		"its aggregate was not valid: Delta is outside the tolerance": {attended: true, attempts: []query.Attempt{
-			{Leader: 3, Log: "B3: Delta is outside the tolerance"}}},
-		"its aggregate was in no block before its turn ended": {attended: true, attempts: []query.Attempt{
-			{Leader: 3, Digest: "5c1a0000ff", Recomputed: "5c1a0000ff"}}},
-		"this node saw no aggregate of it in 4 heights from 12 on": {attended: true, attempts: []query.Attempt{{Leader: 2}}},
-		"no aggregate of it was accepted":                          {},
-	} {
-		require.Equal(t, want, x.turn(3, r))
-	}
-}
 
 // failing is a node that saw the aggregate of participant 3, which is passed over in every round.
 type failing struct{ *fake }
@@ -45,62 +26,9 @@ func (f failing) Query(ctx context.Context, path string, answer any) error {
 func TestPagesSayWhyALeaderFailed(t *testing.T) {
 	f := newFake(6, "x")
 	s := New(failing{f}, f, Options{Rate: 1e6, Burst: 1e6})
-	require.NoError(t, s.tail.look(t.Context()))
+	require.NoError(t, s.chain.Look(t.Context()))
 	for _, path := range []string{"/round/0/4", "/participant/3", "/v1/rounds/0/4"} {
 		require.Contains(t, strings.ReplaceAll(get(s, path).Body.String(), "&#39;", "'"),
 			"the digest of its aggregate, 5c5c5c5c, is not the rule's, 9e9e9e9e", path)
 	}
-}
-
-// TestRejectedEarlier: who is absent because rounds do not wait for it is told from one that was
-// never there.
-func TestRejectedEarlier(t *testing.T) {
-	points := []Point{{Round: 0, Refused: []uint32{6}}, {Round: 1, Refused: []uint32{6}}, {Round: 2}, {Round: 5,
-		Refused: []uint32{6}}}
-	x := seen{points: points}
-	require.Contains(t, x.earlier(6, &app.Record{Round: 4}), "rejected its gradients of rounds 0 to 1; after such rounds")
-	require.Contains(t, x.earlier(6, &app.Record{Round: 9}), "of rounds 0 to 1, 5; after such rounds")
-	require.Empty(t, x.earlier(5, &app.Record{Round: 4}))
-	verdicts := []Verdict{{Participant: 6, Fate: Absent}}
-	x.tell(verdicts, &app.Record{Round: 4})
-	require.Contains(t, verdicts[0].Why, "rounds 0 to 1")
-}
-
-// TestRejectionsInNumbers: without the number of a rule.
-func TestRejectionsInNumbers(t *testing.T) {
-	for want, x := range map[string]query.Rejection{
-		"norm 412; the noise alone makes at least 3950":           {Norm: 412, MinNorm: 3950, MaxNorm: 6000},
-		"norm 7000; noise and clipped examples make at most 6000": {Norm: 7000, MinNorm: 3950, MaxNorm: 6000},
-		"privacy budget is spent":                                 {Log: "G7: privacy budget is spent"},
-		"no rule: this text stays":                                {Log: "no rule: this text stays"},
-	} {
-		require.Equal(t, want, RejectionText(x))
-	}
-}
-
-// TestWeightsAndScoresInWords: a weight is a share, a score a multiple of the last selected one.
-func TestWeightsAndScoresInWords(t *testing.T) {
-	r := &app.Record{Rule: "agnostic-mean"}
-	for i, c := range []app.Contribution{{Selected: true}, {Selected: true, Score: 1 << 17},
-		{Score: 1 << 18},
-		{Selected: true}} {
-		c.Participant = uint32(i)
-		r.Contributions = append(r.Contributions, c)
-	}
-	all := verdicts(r, nil, nil, nil)
-	require.Equal(t, []float64{1, 0.5, 0, 1}, []float64{*all[0].Weight, *all[1].Weight, *all[2].Weight, *all[3].Weight})
-	require.Equal(t, "It has a full share of Delta.", all[0].Why)
-	require.Contains(t, all[1].Why, "It has 0.50 of an equal share of Delta")
-	require.Contains(t, all[2].Why, "Weight 0: ")
-	require.Zero(t, all[2].Place)
-
-	r.Rule = "multi-krum"
-	for i, score := range []int64{50, 100, 11400, 90} {
-		r.Contributions[i].Score = score
-	}
-	all = verdicts(r, nil, nil, nil)
-	require.Equal(t, 114.0, *all[2].Times)
-	require.Contains(t, all[2].Why, "Its score is 114 times that of the last selected, place 4 of 4")
-	require.Contains(t, all[0].Why, "Its score is 0.5 of that of the last selected, place 1 of 4")
-	require.Nil(t, all[0].Weight)
 }

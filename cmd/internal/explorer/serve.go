@@ -2,18 +2,150 @@ package explorer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
+	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
+
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/internal/chainview"
+	"github.com/spdl/spdl/cmd/internal/explorer/pages"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
+	"github.com/spdl/spdl/cmd/internal/modelfile/fetch"
+	"github.com/spdl/spdl/internal/memo"
 )
+
+// The max number of models that the explorer sends at the same time, to one client and to all. An
+// answer with a large model takes a hundred megabytes until the reader has read it.
+const modelsPerClient, maxModels = 2, 8
+
+// writtenBytes bounds the bytes of cached pages and answers between two looks at the chain.
+// keptPages is the number of pages that the explorer can show while the node does not answer.
+const writtenBytes, keptPages = 8 << 20, 64
+
+// Open prepares an explorer of a node's RPC address, as tcp://host:port or
+// http://host:port. It does not connect.
+func Open(node string, o Options) (*Server, error) {
+	c, err := client.New(node)
+	if err != nil {
+		return nil, err
+	}
+	s := New(c, c.RPC(), o)
+	s.node = shownNode(node)
+	s.export = func(ctx context.Context, epoch, round uint64) (*modelfile.File, error) {
+		return fetch.File(ctx, c, epoch, round, nil)
+	}
+	return s, nil
+}
+
+// shownNode returns a node's RPC address as pages show it. It shows an address on another machine
+// as NODE, because only the operator needs to know it.
+func shownNode(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "NODE"
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); u.Hostname() == "localhost" || err == nil && ip.IsLoopback() {
+		return "tcp://" + u.Host
+	}
+	return "NODE"
+}
+
+// New prepares an explorer.
+func New(a chainview.Asker, b chainview.RPC, o Options) *Server {
+	o.complete()
+	s := &Server{options: o, buckets: memo.New[string, *rate.Limiter](keptGuests),
+		chain:   chainview.New(a, b, chainview.Options{Evaluator: o.Evaluator, Log: o.Log, Encode: event}),
+		streams: newSlots(o.StreamsPerClient, o.MaxStreams), models: newSlots(modelsPerClient, maxModels),
+		ended: make(chan struct{}), node: "NODE", last: memo.New[string, pages.Content](keptPages),
+		// the address of an answer counts too
+		written: chainview.NewLatest(writtenBytes, func(text []byte) int { return longest + len(text) })}
+	s.handler = s.guard(s.routes())
+	return s
+}
+
+// Handler serves all pages and answers. Live data needs Serve.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve serves until ctx is done. It closes the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		s.options.Log("explorer is open to other machines", "address", a)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	followed := make(chan struct{})
+	go func() { s.chain.Follow(ctx, s.options.Poll); close(followed) }()
+	server := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	shut := make(chan struct{})
+	go func() {
+		defer close(shut)
+		<-ctx.Done()
+		close(s.ended)
+		end, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if server.Shutdown(end) != nil {
+			_ = server.Close()
+		}
+	}()
+	err := server.Serve(netutil.LimitListener(share(l, s.options), s.options.MaxConnections))
+	cancel()
+	<-shut
+	<-followed
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Listen listens on an address, as tcp://host:port.
+func Listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", strings.TrimPrefix(address, "tcp://"))
+	if err != nil {
+		return nil, fmt.Errorf("explorer address %q: %w; --laddr, or explorer.laddr in app.toml, names another", address, err)
+	}
+	return l, nil
+}
+
+// nextPorts is the number of ports that ListenNear tries if the first is in use.
+const nextPorts = 20
+
+// ListenNear listens on an address, or on one of the next ports if its port is in use.
+func ListenNear(address string) (net.Listener, error) {
+	l, err := Listen(address)
+	host, text, split := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
+	port, number := strconv.Atoi(text)
+	if !errors.Is(err, syscall.EADDRINUSE) || split != nil || number != nil {
+		return l, err
+	}
+	for k := 1; k <= nextPorts; k++ {
+		near, err := Listen(net.JoinHostPort(host, strconv.Itoa(port+k)))
+		if err == nil {
+			return near, nil
+		}
+	}
+	return nil, err
+}
 
 // OpenNear opens an explorer of the node at rpc with the default options, and with an evaluator
 // unless it is nil. The explorer listens at the default address, or at one of the next ports if the
 // port is in use.
-func OpenNear(rpc string, e Evaluator) (*Server, net.Listener, error) {
+func OpenNear(rpc string, e chainview.Evaluator) (*Server, net.Listener, error) {
 	a := home.DefaultAppConfig()
 	a.Explorer.Eval = e != nil
 	s, err := Open(rpc, OptionsOf(a, e))
@@ -22,19 +154,6 @@ func OpenNear(rpc string, e Evaluator) (*Server, net.Listener, error) {
 	}
 	l, err := ListenNear(a.Explorer.Laddr)
 	return s, l, err
-}
-
-// OptionsOf returns the explorer's options in app.toml. It uses the evaluator only if explorer.eval
-// is set.
-func OptionsOf(a home.AppConfig, e Evaluator) Options {
-	o := Options{
-		Hosts: a.API.HostNames(), Rate: a.API.Rate, Burst: a.API.Burst,
-		MaxConnections: a.API.MaxConnections, MaxStreams: a.API.MaxStreams, StreamsPerClient: a.API.StreamsPerClient,
-	}
-	if a.Explorer.Eval {
-		o.Evaluator = e
-	}
-	return o
 }
 
 // Beside serves the explorer in the node's process if app.toml enables it. It is a

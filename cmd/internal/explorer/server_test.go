@@ -8,17 +8,14 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/privacy/accountant"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestReadsOnly: whatever is no GET, or brings a body, is turned away on every
@@ -84,7 +81,7 @@ func TestStreams(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
 	url := "http://" + l.Addr().String()
-	require.Eventually(t, func() bool { _, _, _, err := s.tail.now(); return err == nil }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := s.chain.Now(); return err == nil }, time.Minute, time.Millisecond)
 	var open []*http.Response
 	for range 2 {
 		r, err := http.Get(url + "/v1/events")
@@ -101,7 +98,7 @@ func TestStreams(t *testing.T) {
 	var rounds []uint64
 	for len(rounds) < 2 && lines.Scan() {
 		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && strings.Contains(data, `"margin"`) {
-			var p Point
+			var p chainview.Point
 			require.NoError(t, json.Unmarshal([]byte(data), &p))
 			rounds = append(rounds, p.Round)
 		}
@@ -125,23 +122,6 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestSlowReader: who does not read is closed, and the others go on.
-func TestSlowReader(t *testing.T) {
-	tail := newTail(newSource(newFake(1, ""), nil), nil, func(string, ...any) {})
-	slow, _ := tail.read()
-	for range queued + 1 {
-		tail.mu.Lock()
-		tail.tell(event("status", 1))
-		tail.mu.Unlock()
-	}
-	require.Empty(t, tail.readers)
-	count := 0
-	for range slow {
-		count++
-	}
-	require.Equal(t, queued, count)
-}
-
 // TestKept: a closed round is asked for once, and a chain that was set back is
 // begun again.
 func TestKept(t *testing.T) {
@@ -153,10 +133,10 @@ func TestKept(t *testing.T) {
 	}
 	require.Equal(t, 1, f.asked["/round/0/3"])
 	f.set(func() { f.rounds = 2 })
-	require.NoError(t, s.tail.look(t.Context()))
-	_, _, points, err := s.tail.now()
+	require.NoError(t, s.chain.Look(t.Context()))
+	now, err := s.chain.Now()
 	require.NoError(t, err)
-	require.Len(t, points, 2)
+	require.Len(t, now.Points, 2)
 	require.Equal(t, 404, get(s, "/round/0/3").Code)
 }
 
@@ -174,15 +154,13 @@ func TestNodeAway(t *testing.T) {
 // TestPanic: what panics while the tail looks does not end the process, and the
 // tail goes on.
 func TestPanic(t *testing.T) {
-	s := New(newFake(6, "x"), nil, Options{Evaluator: evaluator(func(context.Context) (model.Eval,
-		error) {
-		panic("unforeseen")
-	})})
-	require.NoError(t, s.tail.look(t.Context()))
-	_, err := s.tail.evaluate(t.Context(), params.RoundID{Epoch: 0, Round: 3})
-	require.ErrorContains(t, err, "unforeseen")
-	s.source.asker = nil
-	require.ErrorContains(t, s.tail.look(t.Context()), "panic")
+	var said []any
+	s := New(newFake(6, "x"), nil, Options{Log: func(_ string, values ...any) { said = append(said, values...) },
+		Evaluator: evaluator(func(context.Context) (model.Eval, error) { panic("unforeseen") })})
+	require.NoError(t, s.chain.Look(t.Context()))
+	require.NoError(t, s.chain.Measure(t.Context(), params.RoundID{Epoch: 0, Round: 3}), "it is not tried again")
+	require.Contains(t, fmt.Sprint(said...), "unforeseen")
+	require.ErrorContains(t, New(nil, nil, Options{}).chain.Look(t.Context()), "panic")
 }
 
 // TestAttackerAtAGlance: the pages name who is opposed, in words.
@@ -201,40 +179,6 @@ func TestAttackerAtAGlance(t *testing.T) {
 		require.Contains(t, round, text)
 	}
 	require.Contains(t, get(s, "/participant/3").Body.String(), "⚠ suspect")
-}
-
-// TestSpentBy: the ledger less the costs since is what the ledger was, where batches are sampled, where
-// they are full, and where they are full after an epoch of sampled ones.
-func TestSpentBy(t *testing.T) {
-	sampled, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: 1.5})
-	require.NoError(t, err)
-	full, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 1, NoiseMultiplier: 15})
-	require.NoError(t, err)
-	for _, c := range []struct{ before, cost []uint64 }{{nil, sampled}, {nil, full}, {sampled, full}, {full, sampled}} {
-		priv := params.Privacy{Cost: c.cost, Delta: 1e-6}
-		before := params.Privacy{Cost: c.before}.PayFor(nil, 3)
-		people := []app.Participant{{Index: 0, Spent: before}, {Index: 1, Spent: before}}
-		var records []*app.Record
-		var want []float64
-		for round := range uint64(20) {
-			r := &app.Record{Round: round}
-			for i := range people {
-				if i == 1 && round%3 == 0 { // absent
-					continue
-				}
-				r.Contributions = append(r.Contributions, app.Contribution{Participant: uint32(i)})
-				people[i].Spent = priv.Pay(people[i].Spent)
-			}
-			records = append(records, r)
-			epsilon, err := accountant.ChainEpsilon(people[0].Spent, priv.Delta)
-			require.NoError(t, err)
-			want = append(want, epsilon)
-		}
-		for i, got := range spentBy(priv, people, records) {
-			require.Equal(t, want[i], *got)
-		}
-		require.Nil(t, spentBy(params.Privacy{}, people, records)[3])
-	}
 }
 
 // TestSearch goes to what there is.
@@ -386,75 +330,8 @@ func TestWritten(t *testing.T) {
 	require.Empty(t, f.asked)
 	require.Equal(t, 404, get(s, "/round/0/7").Code)
 	f.set(func() { f.rounds = 8 })
-	require.NoError(t, s.tail.look(t.Context()))
+	require.NoError(t, s.chain.Look(t.Context()))
 	require.Equal(t, 200, get(s, "/round/0/7").Code)
 	require.Contains(t, get(s, "/").Body.String(), "round 8 of")
 	require.NotEqual(t, first, get(s, "/participants").Body.String())
-}
-
-// TestLatest: what follows from the state is made once a look for all who ask at once. Who asks
-// late gets what is newer; errors and what is larger than all may be are not kept; and where the
-// maker's client went away or the maker failed, others do not wait without end.
-func TestLatest(t *testing.T) {
-	l := newLatest(8, func(text string) int { return len(text) })
-	calls := 0
-	say := func(text string, err error) func() (string, error) {
-		return func() (string, error) { calls++; return text, err }
-	}
-	ask := func(look uint64, compute func() (string, error)) string {
-		text, _ := l.get(t.Context(), look, "/", compute)
-		return text
-	}
-	require.Equal(t, "three", ask(3, say("three", nil)))
-	require.Equal(t, "three", ask(2, say("two, late", nil)))
-	require.Equal(t, "three", ask(3, say("again", nil)))
-	require.Equal(t, 1, calls)
-	_, err := l.get(t.Context(), 4, "/", say("", errNotFound))
-	require.ErrorIs(t, err, errNotFound)
-	require.Equal(t, "123456789", ask(4, say("123456789", nil)))
-	require.Equal(t, "four", ask(4, say("four", nil)), "nine were more than it may keep")
-	require.Panics(t, func() { _, _ = l.get(t.Context(), 5, "/", func() (string, error) { panic("maker") }) })
-	require.Equal(t, "five", ask(5, say("five", nil)))
-}
-
-// TestLatestOfAClientThatWentAway: who waits for the value of another client gets it, and computes it
-// where that client went away.
-func TestLatestOfAClientThatWentAway(t *testing.T) {
-	for _, away := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLatest(8, one)
-			end := make(chan struct{})
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			go func() { _, _ = l.get(ctx, 1, "/", func() (any, error) { <-end; return "first", ctx.Err() }) }()
-			synctest.Wait()
-			var second, got atomic.Int64
-			for range 20 {
-				go func() {
-					_, err := l.get(t.Context(), 1, "/", func() (any, error) { second.Add(1); return "second", nil })
-					require.NoError(t, err)
-					got.Add(1)
-				}()
-			}
-			synctest.Wait()
-			require.Zero(t, got.Load(), "all wait")
-			if away {
-				cancel()
-			}
-			close(end)
-			synctest.Wait()
-			require.EqualValues(t, 20, got.Load())
-			require.Equal(t, away, second.Load() == 1)
-		})
-	}
-}
-
-// TestNoMargin: a rule that selects no gradients has no margin in JSON, and none on the page.
-func TestNoMargin(t *testing.T) {
-	zero := int64(0)
-	require.Nil(t, marginOf(&app.Record{Margin: -1}))
-	require.Equal(t, &zero, marginOf(&app.Record{}))
-	raw, err := json.Marshal(pointOf(&app.Record{Margin: -1}))
-	require.NoError(t, err)
-	require.Contains(t, string(raw), `"margin":null`)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
@@ -18,11 +17,11 @@ func TestALostNodeShowsTheLastKnownPage(t *testing.T) {
 	s := over(t, f, Options{})
 	require.Equal(t, http.StatusOK, get(s, "/participants").Code)
 	require.NotContains(t, get(s, "/participants").Body.String(), "Lost.")
-	events, end := s.tail.read()
+	events, end := s.chain.Subscribe()
 	defer end()
 	<-events
 	f.set(func() { f.down = true })
-	s.tail.lost(s.tail.look(t.Context()))
+	s.chain.See(t.Context())
 	require.Contains(t, string(<-events), `"lost":true`)
 	w := get(s, "/participants")
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
@@ -31,24 +30,21 @@ func TestALostNodeShowsTheLastKnownPage(t *testing.T) {
 	require.Contains(t, w.Body.String(), "Standing of the participants")
 	require.Equal(t, http.StatusBadGateway, get(s, "/evidence").Code)
 	f.set(func() { f.down = false })
-	s.tail.lost(s.tail.look(t.Context()))
+	s.chain.See(t.Context())
 	require.Contains(t, string(<-events), `"lost":false`)
 	require.NotContains(t, get(s, "/participants").Body.String(), "Lost.")
 }
 
 // TestRoundsShowWhatIsKnown: the list has the epsilon of the history and the time of each block.
 func TestRoundsShowWhatIsKnown(t *testing.T) {
-	s := over(t, newFake(6, "x"), Options{})
-	s.tail.mu.Lock()
-	for i := range s.tail.points {
-		x := 0.25 * float64(i)
-		s.tail.points[i].Epsilon = &x
-	}
-	s.tail.mu.Unlock()
+	f := newFake(6, "x")
+	s := over(t, f, Options{})
+	f.set(func() { f.rounds++ })
+	require.NoError(t, s.chain.Look(t.Context()))
 	page := get(s, "/rounds").Body.String()
-	row := between(t, page, `<a href="/round/0/3">3</a>`, "</tr>")
-	require.Contains(t, row, `<td data-l="epsilon" class="n">0.750</td>`)
-	require.Contains(t, row, `<small class="clock">00:00:05 UTC</small>`, "closed at height 5")
+	row := between(t, page, `<a href="/round/0/6">6</a>`, "</tr>")
+	require.Contains(t, row, `<td data-l="epsilon" class="n">0.500</td>`)
+	require.Contains(t, row, `<small class="clock">00:00:08 UTC</small>`, "closed at height 8")
 	require.Contains(t, row, "days ago</time>")
 }
 
@@ -74,77 +70,8 @@ func TestUptime(t *testing.T) {
 	require.Contains(t, page, `<span class="tag watch">0 %</span>`)
 	require.Contains(t, page, "25.0 % <small>(10)</small>")
 	asked := f.asked["commit"]
-	s.source.looks.Add(1)
-	get(s, "/validators")
+	get(s, "/validators?page=1")
 	require.Equal(t, asked, f.asked["commit"])
-}
-
-// TestLateIsNotAbsent: up to three missing votes in a row came late, four are an absence, and nobody
-// is absent before it was a validator. Only absence counts against the uptime.
-func TestLateIsNotAbsent(t *testing.T) {
-	votes := func(text string) (v []bool) {
-		for _, x := range text {
-			v = append(v, x == '1')
-		}
-		return v
-	}
-	for _, c := range []struct {
-		text                 string
-		new                  bool
-		signed, late, absent int
-		up                   int
-	}{
-		{"1111111111", false, 10, 0, 0, 100},
-		{"1011001110", false, 6, 4, 0, 100},
-		{"1000111111", false, 7, 3, 0, 100},
-		{"1100001111", false, 6, 0, 4, 60},
-		{"0000001111", false, 4, 0, 6, 40},
-		{"0000001111", true, 4, 0, 0, 100},
-		{"0000010000", true, 1, 0, 4, 20},
-	} {
-		l := validatorLine{votes: votes(c.text), New: c.new}
-		l.count()
-		require.Equal(t, []int{c.signed, c.late, c.absent, c.up}, []int{l.Signed, l.Late, l.Absent, l.Up()}, c.text)
-		require.Equal(t, c.up < 80, l.Few(), c.text)
-	}
-	require.False(t, (&validatorLine{New: true}).Few(), "nothing is known of it")
-}
-
-// TestADifferenceIsNotForgotten: who differed beyond the window of a standing is watched.
-func TestADifferenceIsNotForgotten(t *testing.T) {
-	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
-	points := make([]Point, 200)
-	for t := range points {
-		points[t] = Point{Round: uint64(t), included: []uint32{0, 1}}
-		if t >= 40 && t < 80 {
-			points[t].Opposed = []uint32{1}
-		}
-	}
-	all := standings(people, nil, points, 0)
-	require.Equal(t, chainview.OK, all[0].Alarm)
-	require.Equal(t, chainview.Watch, all[1].Alarm)
-	require.Equal(t, []string{"differed until round 99"}, all[1].Reasons, "30 of the rounds 50 to 99 are opposed")
-	require.Equal(t, recent, all[1].Rounds)
-	require.Equal(t, chainview.Differs, standings(people, nil, points[:90], 0)[1].Alarm)
-}
-
-// TestAFailedLeaderIsWatched: the chain bars it from elections for longer than a standing's
-// window, in which it then fails in no round. It led wrongly 6 times of 167 and stood as "nothing
-// against it".
-func TestAFailedLeaderIsWatched(t *testing.T) {
-	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
-	points := make([]Point, 100)
-	for t := range points {
-		points[t] = Point{Round: uint64(t), included: []uint32{0, 1}}
-	}
-	for count, alarm := range map[uint32]string{0: chainview.OK, 1: chainview.OK, 2: chainview.Watch, 3: chainview.Watch,
-		4: chainview.Watch, 10: chainview.Watch} {
-		people[1].PassedOver = count
-		all := standings(people, nil, points, 0)
-		require.Equal(t, chainview.OK, all[0].Alarm)
-		require.Equal(t, alarm, all[1].Alarm, count)
-		require.Equal(t, alarm == chainview.OK, len(all[1].Reasons) == 0)
-	}
 }
 
 // TestNotYetAMember: a member that joined later is not absent from the rounds before.
@@ -154,11 +81,11 @@ func TestNotYetAMember(t *testing.T) {
 	r.Contributions = r.Contributions[:2]
 	people := f.people()
 	people[2].Joined = 4
-	all := verdicts(&r, people, nil, nil)
-	require.Equal(t, NotYet, all[2].Fate)
-	require.Equal(t, Absent, all[3].Fate)
+	all := chainview.Verdicts(&r, people, nil, nil)
+	require.Equal(t, chainview.NotYet, all[2].Fate)
+	require.Equal(t, chainview.Absent, all[3].Fate)
 	r.Height = r.Opened + 2
-	require.Contains(t, verdicts(&r, people, nil, nil)[3].Why, "3 blocks instead of 1")
+	require.Contains(t, chainview.Verdicts(&r, people, nil, nil)[3].Why, "3 blocks instead of 1")
 }
 
 // TestLinksToTransactions: a round's gradients and its aggregate lead to their transactions, whose

@@ -26,7 +26,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/cmd/internal/explorer"
+	"github.com/spdl/spdl/cmd/internal/explorer/pages"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 	"github.com/spdl/spdl/cmd/internal/modelfile/fetch"
 )
@@ -111,7 +111,7 @@ func largest(t *testing.T) (*modelfile.File, string) {
 func TestBrowserVerifies(t *testing.T) {
 	dir, err := os.MkdirTemp("", "spdl-verify-")
 	require.NoError(t, err)
-	require.NoError(t, explorer.WriteVerifyPage(filepath.Join(dir, "page")), "make verify-page builds the verifier")
+	require.NoError(t, pages.WriteVerifyPage(filepath.Join(dir, "page")), "make verify-page builds the verifier")
 	rpc := attacked(t, 1000)
 	base := serve(t, rpc)
 	c, err := client.New(rpc)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -85,25 +84,30 @@ func queryMembership() *cobra.Command {
 	return question{use: "membership", example: "spdl query membership",
 		short: "Who is registered, and the proposals that wait", path: fixed("proposals"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			m, past, votes, err := history(ctx, c)
+			r := chainview.New(c, c.RPC(), chainview.Options{}).Reader(ctx)
+			m := r.Governance()
+			comet, err := c.RPC().Status(ctx)
 			if err != nil {
-				return nil, nil, err
+				r.Fail(fmt.Errorf("%w: %w", client.ErrUnreachable, err))
 			}
-			return m, func(w io.Writer) error {
+			if r.Err() != nil {
+				return nil, nil, r.Err()
+			}
+			return m.Membership, func(w io.Writer) error {
 				fmt.Fprintf(w, "participants  %d, %d of them with a validator\nbyzantine     %d at most\nthreshold     %d "+
 					"approvals\n\n", m.Participants, m.Validators, m.Byzantine, m.Threshold)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				printMembers(t, m.Members, past, votes.Complete)
+				printMembers(t, m.Members, m.Past, m.Complete && comet.SyncInfo.EarliestBlockHeight == 1)
 				printProposals(t, m)
 				return t.Flush()
-			}, err
+			}, nil
 		}}.command()
 }
 
 // printMembers writes a line for each participant that was ever registered. The heights of joining
 // and leaving come from the node's index. If past is complete, a member without such a height was
 // in the genesis. Without any address the column of addresses is left out.
-func printMembers(t io.Writer, members []query.Member, past []ballot.Decided, complete bool) {
+func printMembers(t io.Writer, members []query.Member, past []chainview.Decided, complete bool) {
 	first := "-"
 	if complete {
 		first = "genesis"
@@ -119,7 +123,7 @@ func printMembers(t io.Writer, members []query.Member, past []ballot.Decided, co
 		if !p.Active {
 			left = cmp.Or(changed(past, tx.KindRemove, p.Index), "yes")
 		}
-		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), ballot.MonikerText(p.Moniker),
+		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%s\t%s", p.Index, command.Plain(p.ID), chainview.MonikerText(p.Moniker),
 			p.Validator, joined, left)
 		if addresses {
 			fmt.Fprintf(t, "\t%q", p.Address)
@@ -130,33 +134,18 @@ func printMembers(t io.Writer, members []query.Member, past []ballot.Decided, co
 
 // printProposals writes a line for each proposal that waits, with the names of the participants that
 // approved it.
-func printProposals(t io.Writer, m query.Membership) {
-	if len(m.Proposals) == 0 {
-		return
+func printProposals(t io.Writer, m chainview.Governance) {
+	if len(m.Open) > 0 {
+		fmt.Fprintln(t, "\nproposal\tkind\theight\tapprovals\tstate\tabout")
 	}
-	fmt.Fprintln(t, "\nproposal\tkind\theight\tapprovals\tstate\tabout")
-	for _, p := range m.Proposals {
+	for _, p := range m.Open {
 		state := "open"
 		if p.Accepted {
 			state = "accepted"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height, approvals(m, p),
-			state, command.Plain(ballot.AboutByName(m, p)))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height,
+			approvals(p, m.Threshold), state, command.Plain(chainview.AboutByName(m.Membership, p.Proposal)))
 	}
-}
-
-// approvals returns the votes for a proposal, as "2 of 7: alice, bob". Votes of participants that
-// have left do not count.
-func approvals(m query.Membership, p query.Proposal) string {
-	if p.Accepted && len(p.Approvals) == 0 {
-		return "none needed"
-	}
-	names := named(m.Members, func(q query.Member) bool { return q.Active && slices.Contains(p.Approvals, q.Index) })
-	text := fmt.Sprintf("%d of %d", len(names), m.Threshold)
-	if len(names) > 0 {
-		text += ": " + strings.Join(names, ", ")
-	}
-	return text
 }
 
 func queryEvidence() *cobra.Command {

@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 )
 
 // TestMembershipTables: approvals are votes with names and not indices, votes of participants that
@@ -31,11 +31,11 @@ func TestMembershipTables(t *testing.T) {
 	}}
 	var b strings.Builder
 	at := time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC)
-	past := []ballot.Decided{
-		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 9, Who: "2"},
+	past := []chainview.Decided{
+		{Proposal: chainview.Proposal{Kind: "remove"}, Outcome: chainview.Outcome{State: chainview.Enacted, At: 9, Who: "2"},
 			Time: &at},
-		{Proposal: ballot.Proposal{Kind: "join"}, Outcome: ballot.Outcome{State: ballot.Enacted, At: 5, Who: "1"}},
-		{Proposal: ballot.Proposal{Kind: "remove"}, Outcome: ballot.Outcome{State: ballot.Dropped, Who: "0"}},
+		{Proposal: chainview.Proposal{Kind: "join"}, Outcome: chainview.Outcome{State: chainview.Enacted, At: 5, Who: "1"}},
+		{Proposal: chainview.Proposal{Kind: "remove"}, Outcome: chainview.Outcome{State: chainview.Dropped, Who: "0"}},
 	}
 	printMembers(&b, m.Members, past, true)
 	require.Equal(t, "index\tid\tmoniker\tvalidator\tjoined\tleft\n0\t00\talice\ttrue\tgenesis\t-\n"+
@@ -50,12 +50,12 @@ func TestMembershipTables(t *testing.T) {
 	require.Contains(t, b.String(), "left\taddress\n")
 	require.Contains(t, b.String(), "\t\"a:1\"\n")
 	b.Reset()
-	printProposals(&b, m)
+	printProposals(&b, governed(m, params.Params{}).Governance)
 	require.Contains(t, b.String(), "\taa\tremove\t9\t2 of 3: alice, \"bob\\nmallory\"\topen\t"[1:])
 	require.Contains(t, b.String(), "bb\tremove\t0\tnone needed\taccepted\tleave of alice (#0)\n")
 	require.Contains(t, b.String(), "open\talice (#0) proposes to remove \"bob\\nmallory\" (#1)\n")
 	b.Reset()
-	printProposals(&b, query.Membership{})
+	printProposals(&b, chainview.Governance{})
 	require.Empty(t, b.String())
 }
 
@@ -70,24 +70,27 @@ func TestProposals(t *testing.T) {
 		return b.String()
 	}
 	running := params.Params{}
-	require.Contains(t, text(proposals{Membership: m}), "no proposal is open")
+	require.Contains(t, text(governed(m, running)), "no proposal is open")
 	m.Proposals = []query.Proposal{{ID: "abcdef0123", Kind: "remove", Height: 7, Expires: 99, Approvals: []uint32{0},
 		About: "it"}}
-	require.Contains(t, text(proposals{Membership: m, Open: ballot.Opened(m, running)}), "changes    unknown: proposal",
+	require.Contains(t, text(governed(m, running)), "changes    unknown: proposal",
 		"a node that leaves the content out hides nothing")
 	body := &tx.Remove{Participant: 0, Subject: 1, Nonce: 1}
 	content, err := body.Marshal()
 	require.NoError(t, err)
 	id := tx.IDOf(tx.KindRemove, content)
 	m.Proposals[0].Content, m.Proposals[0].ID = content, hex.EncodeToString(id[:])
-	out := text(proposals{m, ballot.Opened(m, running), []ballot.Decided{
-		{Proposal: ballot.Proposal{ID: "0123456789", Title: "Admit dave"}, Approvals: []uint32{0, 1},
-			Outcome: ballot.Outcome{State: ballot.Rejected, At: 8, Why: "M6: too few"}},
-		{Proposal: ballot.Proposal{ID: "1123456789"}, Outcome: ballot.Outcome{State: ballot.Dropped}},
-		{Proposal: ballot.Proposal{ID: "2123456789"}, Outcome: ballot.Outcome{State: ballot.Withdrawn, At: 20}},
-		{Proposal: ballot.Proposal{ID: "3123456789"}, Approvals: []uint32{0},
-			Outcome: ballot.Outcome{State: ballot.Expired, At: 30}},
-	}, map[string]string{m.Proposals[0].ID: "Remove bob (#1)"}})
+	p := governed(m, running)
+	p.Open[0].Title = "Remove bob (#1)"
+	p.Past = []chainview.Decided{
+		{Proposal: chainview.Proposal{ID: "0123456789", Title: "Admit dave"}, For: m.Members[:2],
+			Outcome: chainview.Outcome{State: chainview.Rejected, At: 8, Why: "M6: too few"}},
+		{Proposal: chainview.Proposal{ID: "1123456789"}, Outcome: chainview.Outcome{State: chainview.Dropped}},
+		{Proposal: chainview.Proposal{ID: "2123456789"}, Outcome: chainview.Outcome{State: chainview.Withdrawn, At: 20}},
+		{Proposal: chainview.Proposal{ID: "3123456789"}, Approvals: []uint32{0}, For: m.Members[:1],
+			Outcome: chainview.Outcome{State: chainview.Expired, At: 30}},
+	}
+	out := text(p)
 	for _, line := range []string{"about      Remove bob (#1), proposed at height 7\n",
 		"approved   1 of 2: alice\nchanges    after it N is 1 (now 2) and f 0 (now 0)\nmissing    bob\n" +
 			"expires    at height 99\n",
@@ -103,12 +106,6 @@ func TestProposals(t *testing.T) {
 		require.Equal(t, says, age(&at, now))
 	}
 	require.Empty(t, age(nil, now))
-	x := ballot.Open{Proposal: query.Proposal{Kind: "remove", Accepted: true}}
-	require.Contains(t, nextOf(x), "takes effect at the next round boundary")
-	x.Kind = "start-epoch"
-	require.Contains(t, nextOf(x), "when the training is finished")
-	x.Now = true
-	require.Contains(t, nextOf(x), "takes effect at the next round boundary")
 }
 
 // TestEpochChanges: an open proposal for an epoch shows each parameter that it changes, as text and
@@ -125,7 +122,7 @@ func TestEpochChanges(t *testing.T) {
 	id := tx.IDOf(tx.KindStartEpoch, content)
 	m := query.Membership{Participants: 4, Byzantine: 1, Threshold: 3, Proposals: []query.Proposal{
 		{ID: hex.EncodeToString(id[:]), Kind: "start-epoch", Content: content}}}
-	p := proposals{Membership: m, Open: ballot.Opened(m, running)}
+	p := governed(m, running)
 	var b strings.Builder
 	require.NoError(t, p.text(&b))
 	require.Contains(t, b.String(), fmt.Sprintf("changes    privacy.batch %d -> %d examples\n"+
@@ -134,4 +131,9 @@ func TestEpochChanges(t *testing.T) {
 	raw, err := json.Marshal(p.Open)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `{"name":"training.learning_rate","before":"30","after":"0.5"}`)
+}
+
+// governed returns a membership with its open proposals.
+func governed(m query.Membership, running params.Params) proposals {
+	return proposals{chainview.Governance{Membership: m, Open: chainview.OpenProposals(m, running, nil)}}
 }

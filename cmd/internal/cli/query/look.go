@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -31,17 +31,28 @@ type Glance struct {
 	Votes       *client.Votes     `json:"votes,omitempty"`       // while the chain waits for a block
 	RoundTook   float64           `json:"round_s,omitempty"`     // the median of the last rounds
 	Unreachable string            `json:"unreachable,omitempty"` // why the values are old
-
-	recent []app.Record // the last rounds that were read, oldest first
 }
 
-// look asks the node for a new Glance. If chain, height and application hash are those of before,
-// which may be nil, it takes the values that follow from the height from there.
-func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error) {
-	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+// recentRounds is the max number of rounds that are read at first to judge the participants, and pacedRounds that of
+// the rounds whose times count for how long a round takes.
+const recentRounds, pacedRounds = chainview.Recent, 10
+
+// A node is the node that a command looks at, with the view of its chain.
+type node struct {
+	*client.Client
+	chain *chainview.Chain
+}
+
+func lookedAt(c *client.Client) node {
+	return node{c, chainview.New(c, c.RPC(), chainview.Options{First: recentRounds})}
+}
+
+// look asks the node for a Glance.
+func (n node) look(all context.Context) (*Glance, error) {
+	ctx, cancel := context.WithTimeout(all, command.QueryTimeout)
 	defer cancel()
 	g := &Glance{At: time.Now()}
-	comet, err := c.RPC().Status(ctx)
+	comet, err := n.RPC().Status(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
@@ -49,104 +60,39 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 	if at := comet.SyncInfo.LatestBlockTime; at.Unix() > 0 {
 		g.BlockAge = g.At.Sub(at).Seconds()
 	}
-	if net, err := c.RPC().NetInfo(ctx); err == nil {
+	if net, err := n.RPC().NetInfo(ctx); err == nil {
 		g.Peers = net.NPeers
 	}
-	if g.Status, err = c.Status(ctx); err != nil {
+	if err := n.chain.Look(all); err != nil { // the first reads many rounds, and has a longer timeout of its own
 		return nil, err
 	}
-	if before != nil && before.Status.ChainID == g.Status.ChainID && before.Status.Height == g.Status.Height &&
-		before.Status.AppHash == g.Status.AppHash {
-		g.Standings, g.Spend, g.Last, g.Offences = before.Standings, before.Spend, before.Last, before.Offences
-	} else if err := g.read(ctx, c); err != nil {
-		return nil, err
+	r := n.chain.Reader(ctx)
+	now := r.Course()
+	g.Status, g.Offences = now.Status, r.Offences()
+	g.Standings, g.Spend = chainview.Ask[[]query.Standing](r, "/reputation"), chainview.Ask[[]query.Spend](r, "/privacy")
+	g.Trouble = g.troubles(r.Standings())
+	if !g.Status.Done && !g.CatchingUp && g.BlockAge > client.Overdue.Seconds() {
+		if votes, err := client.ReadVotes(ctx, n.RPC(), r.Participants()); err == nil { // else the RPC does not serve it
+			g.Votes = &votes
+		}
 	}
-	if g.Votes, err = g.votes(ctx, c); err != nil {
-		return nil, err
+	points := now.Running()
+	if len(points) == 0 { // none is closed, or a node after state sync does not hold the last
+		return g, r.Err()
 	}
-	r := g.Last
-	if r == nil {
-		return g, nil
-	}
-	var refusal *client.Refusal
-	// a node of an earlier release lacks this path
-	if g.Refused, err = c.RefusalsOf(ctx, r.Epoch, r.Round); err != nil && !errors.As(err, &refusal) {
-		return nil, err
-	}
-	if t, err := c.TimingOf(ctx, r.Epoch, r.Round); err == nil {
+	at := points[len(points)-1].ID()
+	g.Last, g.Refused = r.Record(at), r.Rejections(at.String())
+	if t, err := chainview.Try[query.Timing](r, "/timing/"+at.String()); err == nil {
 		g.Timing = &t
 	}
-	if before != nil && before.Last != nil && before.Last.Height == r.Height {
-		g.RoundTook = before.RoundTook
-	} else {
-		g.RoundTook = roundTook(ctx, c, r)
-	}
-	g.remember(ctx, c, before)
-	g.Trouble = g.troubles()
-	return g, nil
-}
-
-// votes returns who votes for the block that the chain waits for. It returns nil if blocks come, or if the node does
-// not say who votes.
-func (g *Glance) votes(ctx context.Context, c *client.Client) (*client.Votes, error) {
-	if g.Status.Done || g.CatchingUp || g.BlockAge <= client.Overdue.Seconds() {
-		return nil, nil
-	}
-	participants, err := c.Participants(ctx)
-	if err != nil {
-		return nil, err
-	}
-	v, err := client.ReadVotes(ctx, c.RPC(), participants)
-	if err != nil { // of a node whose RPC does not serve it
-		return nil, ctx.Err()
-	}
-	return &v, nil
-}
-
-// read requests the values that follow from the height.
-func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
-	if g.Standings, err = c.Reputation(ctx); err != nil {
-		return err
-	}
-	if g.Spend, err = c.Privacy(ctx); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(g.Standings, func(p query.Standing) bool { return p.Offences > 0 }) {
-		if g.Offences, err = c.Evidence(ctx); err != nil {
-			return err
+	var times []time.Time // of the blocks that closed the rounds, the newest first
+	for _, p := range slices.Backward(points[max(0, len(points)-pacedRounds-1):]) {
+		if at := r.TimeAt(p.Height); !at.IsZero() {
+			times = append(times, at)
 		}
 	}
-	if g.Status.Round == 0 {
-		return nil
-	}
-	r, err := c.RoundOf(ctx, g.Status.Epoch, g.Status.Round-1)
-	var refusal *client.Refusal
-	if errors.As(err, &refusal) { // a node after state sync does not hold the round
-		return nil
-	}
-	g.Last = &r
-	return err
-}
-
-// pacedRounds is the max number of rounds whose times count for how long a round takes.
-const pacedRounds = 10
-
-// roundTook returns the median seconds between the last rounds, or 0 if they are unknown.
-func roundTook(ctx context.Context, c *client.Client, last *app.Record) float64 {
-	times := []time.Time{} // of the blocks that closed the rounds, the newest first
-	for i := range min(last.Round, pacedRounds) + 1 {
-		r, err := c.RoundOf(ctx, last.Epoch, last.Round-i)
-		if err != nil { // a node after state sync holds fewer
-			break
-		}
-		height := int64(r.Height)
-		answer, err := c.RPC().Header(ctx, &height)
-		if err != nil {
-			break
-		}
-		times = append(times, answer.Header.Time)
-	}
-	return median(times)
+	g.RoundTook = median(times)
+	return g, r.Err()
 }
 
 // median returns the median seconds between times, the newest of which is the first. A net that was stopped

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -16,76 +15,25 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
-// proposals are the open proposals and the decided ones, newest first.
-type proposals struct {
-	query.Membership
-	Open    []ballot.Open
-	Decided []ballot.Decided
-	Titles  map[string]string // of proposals, by id
-}
+// proposals are the open proposals and the decided ones.
+type proposals struct{ chainview.Governance }
 
 func queryProposals() *cobra.Command {
 	return question{use: "proposals", example: "spdl query proposals --node tcp://127.0.0.1:26657",
 		short: "Open proposals with their votes, and what became of earlier ones",
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			m, past, votes, err := history(ctx, c)
-			if err != nil {
-				return nil, nil, err
-			}
-			running, err := c.Params(ctx)
-			if err != nil {
-				return nil, nil, err
-			}
-			p := proposals{m, ballot.Opened(m, running), past, votes.Titles}
-			for i := range p.Open {
-				p.Open[i].Time = timeAt(ctx, c, int64(p.Open[i].Height))
-			}
+			r := chainview.New(c, c.RPC(), chainview.Options{}).Reader(ctx)
+			p := proposals{r.Governance()}
 			return struct {
-				Threshold int              `json:"threshold"`
-				Open      []ballot.Open    `json:"open"`
-				Decided   []ballot.Decided `json:"decided"`
-			}{m.Threshold, p.Open, past}, p.text, nil
+				Threshold int                 `json:"threshold"`
+				Open      []chainview.Open    `json:"open"`
+				Decided   []chainview.Decided `json:"decided"`
+			}{p.Threshold, p.Open, p.Past}, p.text, r.Err()
 		}}.command()
-}
-
-// history returns the membership, and the proposals that no longer wait, from the node's index of
-// transactions, with their outcomes and times. The ballot is complete if these are all since the
-// genesis.
-func history(ctx context.Context, c *client.Client) (m query.Membership, all []ballot.Decided, votes *ballot.Ballot,
-	err error) {
-	if m, err = c.Membership(ctx); err != nil {
-		return m, nil, nil, err
-	}
-	if votes, err = ballot.Read(ctx, c.RPC(), m); err != nil {
-		return m, nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
-	}
-	status, err := c.RPC().Status(ctx)
-	if err != nil {
-		return m, nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
-	}
-	epochs, err := c.Epochs(ctx)
-	if err != nil {
-		return m, nil, nil, err
-	}
-	all = votes.Decide(m, epochs, status.SyncInfo.LatestBlockHeight, nil,
-		func(id string, heights []int64) ballot.Outcome { return ballot.OutcomeOf(ctx, c.RPC(), id, heights) },
-		func(height int64) *time.Time { return timeAt(ctx, c, height) })
-	votes.Complete = votes.Complete && status.SyncInfo.EarliestBlockHeight == 1
-	return m, all, votes, nil
-}
-
-// timeAt returns the time of the block at a height, nil if the node does not have it.
-func timeAt(ctx context.Context, c *client.Client, height int64) *time.Time {
-	h, err := c.RPC().Header(ctx, &height)
-	if err != nil || h.Header == nil {
-		return nil
-	}
-	at := h.Header.Time.UTC()
-	return &at
 }
 
 // age describes the time since a proposal was made, "" if the time is unknown.
@@ -107,9 +55,9 @@ func (p proposals) text(w io.Writer) error {
 	}
 	for _, x := range p.Open {
 		fmt.Fprintf(w, "proposal   %s\nabout      %s, proposed at %s%s\ndetails    %s\napproved   %s\n",
-			command.Plain(x.ID), command.Plain(cmp.Or(p.Titles[x.ID], x.Kind)), when(int64(x.Height), x.Time),
-			age(x.Time, time.Now()), command.Plain(ballot.AboutByName(p.Membership, x.Proposal)),
-			approvals(p.Membership, x.Proposal))
+			command.Plain(x.ID), command.Plain(x.Title), when(int64(x.Height), x.Time),
+			age(x.Time, time.Now()), command.Plain(chainview.AboutByName(p.Membership, x.Proposal)),
+			approvals(x, p.Threshold))
 		changes := x.Lines()
 		if x.Unknown != "" {
 			changes = append(changes, "unknown: "+x.Unknown)
@@ -117,23 +65,25 @@ func (p proposals) text(w io.Writer) error {
 		for i, line := range changes {
 			fmt.Fprintf(w, "%-11s%s\n", []string{"changes", ""}[min(i, 1)], command.Plain(line))
 		}
-		if missing := p.missing(x.Proposal); missing != "" && !x.Accepted {
-			fmt.Fprintf(w, "missing    %s\n", missing)
-		}
+		next := x.Next()
 		if !x.Accepted {
+			if len(x.Silent) > 0 {
+				fmt.Fprintf(w, "missing    %s\n", named(x.Silent))
+			}
 			fmt.Fprintf(w, "expires    at height %d\n", x.Expires)
+			next = fmt.Sprintf("each member that agrees: spdl tx approve %.8s", command.Plain(x.ID))
 		}
-		fmt.Fprintf(w, "next       %s\n\n", nextOf(x))
+		fmt.Fprintf(w, "next       %s\n\n", next)
 	}
-	if len(p.Decided) == 0 {
+	if len(p.Past) == 0 {
 		return nil
 	}
 	fmt.Fprintln(w, "\ndecided, newest first (spdl audit log has all, with proofs):")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "proposal\twhat\tproposed at\tapproved by\toutcome")
-	for _, d := range p.Decided {
-		approved := p.names(d.Approvals)
-		if len(d.Approvals) == 0 && d.Outcome.State == ballot.Withdrawn {
+	for _, d := range p.Past {
+		approved := cmp.Or(named(d.For), "none needed")
+		if len(d.Approvals) == 0 && d.Outcome.State == chainview.Withdrawn {
 			approved = "nobody any more"
 		}
 		fmt.Fprintf(t, "%.8s\t%s\t%d\t%s\t%s\n", d.ID, command.Plain(d.Title), d.Height, approved, outcomeText(d))
@@ -141,49 +91,36 @@ func (p proposals) text(w io.Writer) error {
 	return t.Flush()
 }
 
-// named returns the names of some members.
-func named(members []query.Member, is func(query.Member) bool) (names []string) {
+// named returns the names of members.
+func named(members []query.Member) string {
+	var names []string
 	for _, q := range members {
-		if is(q) {
-			names = append(names, ballot.MonikerText(q.Moniker))
-		}
+		names = append(names, chainview.MonikerText(q.Moniker))
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
-// missing names the active participants that have not approved a proposal.
-func (p proposals) missing(x query.Proposal) string {
-	return strings.Join(named(p.Members, func(q query.Member) bool {
-		return q.Active && !slices.Contains(x.Approvals, q.Index)
-	}), ", ")
-}
-
-func (p proposals) names(indices []uint32) string {
-	names := named(p.Members, func(q query.Member) bool { return slices.Contains(indices, q.Index) })
-	return cmp.Or(strings.Join(names, ", "), "none needed")
-}
-
-// nextOf describes the next step of an open proposal.
-func nextOf(p ballot.Open) string {
+// approvals counts and names those who approved an open proposal.
+func approvals(p chainview.Open, threshold int) string {
 	switch {
-	case p.Accepted && p.Kind == tx.KindStartEpoch.String() && !p.Now:
-		return "accepted: opens when the training is finished"
-	case p.Accepted:
-		return "accepted: takes effect at the next round boundary"
+	case p.Accepted && len(p.Approvals) == 0:
+		return "none needed"
+	case len(p.For) == 0:
+		return fmt.Sprintf("0 of %d", threshold)
 	}
-	return fmt.Sprintf("each member that agrees: spdl tx approve %.8s", command.Plain(p.ID))
+	return fmt.Sprintf("%d of %d: %s", len(p.For), threshold, named(p.For))
 }
 
-func outcomeText(d ballot.Decided) string {
+func outcomeText(d chainview.Decided) string {
 	at := when(d.Outcome.At, d.Time)
 	switch d.Outcome.State {
-	case ballot.Enacted:
+	case chainview.Enacted:
 		return "in force since " + at
-	case ballot.Rejected:
+	case chainview.Rejected:
 		return "not possible at " + at + ": " + command.Plain(d.Outcome.Why)
-	case ballot.Withdrawn, ballot.Expired:
+	case chainview.Withdrawn, chainview.Expired:
 		return d.Outcome.State + " at " + at
-	case ballot.Dropped:
+	case chainview.Dropped:
 		return "dropped: " + cmp.Or(command.Plain(d.Outcome.Why), "too few approvals")
 	}
 	return "unknown to this node's index: spdl audit log"
@@ -199,9 +136,9 @@ func when(height int64, at *time.Time) string {
 
 // changed returns the height and time at which a participant joined or left, "" if no decided
 // proposal of the kind tells.
-func changed(past []ballot.Decided, kind tx.Kind, index uint32) string {
+func changed(past []chainview.Decided, kind tx.Kind, index uint32) string {
 	for _, d := range past {
-		if d.Kind == kind.String() && d.Outcome.State == ballot.Enacted &&
+		if d.Kind == kind.String() && d.Outcome.State == chainview.Enacted &&
 			d.Outcome.Who == strconv.FormatUint(uint64(index), 10) {
 			return when(d.Outcome.At, d.Time)
 		}

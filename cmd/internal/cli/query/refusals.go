@@ -42,41 +42,36 @@ func refusalsText(w io.Writer, all []query.Rejection) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\treason\trounds\tgradients\trounds signed by it\tlast\tthe first of the last round")
 	for _, x := range sumRefusals(all) {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d/%d\t%s\n", x.participant, x.reason, x.rounds, x.count, x.signed, x.last.Epoch,
-			x.last.Round, command.Plain(x.last.Log))
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d/%d\t%s\n", x.Participant, x.Reason, x.rounds, x.count, x.signed, x.Epoch,
+			x.Round, command.Plain(x.Log))
 	}
 	return t.Flush()
 }
 
-// rejected is the sum of the rejections of one participant for one reason.
+// refused is the sum of the rejections of one participant for one reason. The Rejection is the last of a gradient that
+// the participant signed, or of any if it signed none.
 type refused struct {
-	participant   uint32
-	reason        string
-	rounds, count int
-	signed        int             // rounds in which the participant signed a rejected gradient
-	last          query.Rejection // a gradient that it signed, or any gradient if it signed none
+	query.Rejection
+	rounds, count, signed int // signed counts the rounds in which the participant signed a rejected gradient
 }
 
 // sumRefusals sums up rejections by participant and reason, in that order.
-func sumRefusals(all []query.Rejection) []refused {
-	var out []refused
+func sumRefusals(all []query.Rejection) (out []refused) {
 	for _, x := range all {
-		i := slices.IndexFunc(out, func(r refused) bool { return r.participant == x.Participant && r.reason == x.Reason })
+		i := slices.IndexFunc(out, func(r refused) bool { return r.Participant == x.Participant && r.Reason == x.Reason })
 		if i < 0 {
-			i = len(out)
-			out = append(out, refused{participant: x.Participant, reason: x.Reason})
+			i, out = len(out), append(out, refused{})
 		}
-		out[i].rounds++
-		out[i].count += int(x.Count)
+		r := &out[i]
 		if x.Signed {
-			out[i].signed++
+			r.signed++
 		}
-		if x.Signed || out[i].signed == 0 {
-			out[i].last = x
+		if r.rounds, r.count = r.rounds+1, r.count+int(x.Count); x.Signed || r.signed == 0 {
+			r.Rejection = x
 		}
 	}
 	slices.SortFunc(out, func(a, b refused) int {
-		return cmp.Or(cmp.Compare(a.participant, b.participant), cmp.Compare(a.reason, b.reason))
+		return cmp.Or(cmp.Compare(a.Participant, b.Participant), cmp.Compare(a.Reason, b.Reason))
 	})
 	return out
 }

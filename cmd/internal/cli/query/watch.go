@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/caveat"
 	"github.com/spdl/spdl/cmd/internal/chainview"
@@ -35,15 +36,16 @@ func (o *watching) flags(cmd *cobra.Command) {
 	command.Flag(cmd, &o.interval, "interval", time.Second, "time between two looks of --watch")
 }
 
-func (o *watching) run(r *command.Run, node string) error {
+func (o *watching) run(r *command.Run, address string) error {
 	if o.interval < 100*time.Millisecond {
 		return command.Usage(fmt.Errorf("--interval is %v, want at least 100ms", o.interval))
 	}
-	c, err := r.Client(node)
+	c, err := r.Client(address)
 	if err != nil {
 		return err
 	}
-	g, err := look(r.Context, c, nil)
+	n := lookedAt(c)
+	g, err := n.look(r.Context)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func (o *watching) run(r *command.Run, node string) error {
 			return nil
 		case <-time.After(o.interval):
 		}
-		now, err := look(r.Context, c, g)
+		now, err := n.look(r.Context)
 		switch {
 		case r.Context.Err() != nil:
 			return nil
@@ -182,56 +184,55 @@ func (g *Glance) epsilon() string {
 	return fmt.Sprintf("epsilon %s of %g", accountant.Text(*g.Status.Epsilon), budget)
 }
 
+// fates returns the verdicts on the participants in the last round, none before it.
+func (g *Glance) fates() map[uint32]chainview.Verdict {
+	out := map[uint32]chainview.Verdict{}
+	if g.Last == nil {
+		return out
+	}
+	var people []app.Participant
+	for _, p := range g.Standings {
+		people = append(people, app.Participant{Index: p.Participant, Active: true})
+	}
+	for _, v := range chainview.Verdicts(g.Last, people, nil, nil) {
+		chainview.Witness{Rejections: g.Refused}.Reject(&v)
+		out[v.Participant] = v
+	}
+	return out
+}
+
 // counts returns the numbers of participants for each result in the last round.
 func (g *Glance) counts() string {
-	fates, weight := map[string]int{}, 0.0
-	for _, p := range g.Standings {
-		c := contribution(g.Last, p.Participant)
-		fate, _, _ := strings.Cut(g.fate(p.Participant), ":")
-		if fates[fate]++; c != nil {
-			if c.Opposed {
-				fates["opposed"]++
-			}
-			if x := chainview.WeightOf(g.Last, *c); x != nil {
-				weight += *x
-			}
+	fates, weight, weighed := map[string]int{}, 0.0, false
+	for _, v := range g.fates() {
+		if fates[v.Fate]++; v.Opposed {
+			fates["opposed"]++
+		}
+		if v.Weight != nil {
+			weight, weighed = weight+*v.Weight, true
 		}
 	}
 	together := ""
-	if chainview.Weighs(g.Last.Rule) {
+	if weighed {
 		together = fmt.Sprintf(", weight %.2f together", weight)
 	}
-	return fmt.Sprintf("%d selected%s, %d left out, %d opposed, %d rejected, %d absent", fates["selected"], together,
-		fates["left out"], fates["opposed"], fates["rejected"], fates["absent"])
+	return fmt.Sprintf("%d selected%s, %d left out, %d opposed, %d rejected, %d absent", fates[chainview.Selected],
+		together, fates[chainview.LeftOut], fates["opposed"], fates[chainview.Refused], fates[chainview.Absent])
 }
 
-// fate returns the result of a participant's gradient in the last round, with the node's reason if it
-// rejected one.
-func (g *Glance) fate(participant uint32) string {
-	c := contribution(g.Last, participant)
-	switch {
-	case c != nil && c.Selected:
-		return "selected"
-	case c != nil:
-		return "left out"
-	}
-	for _, x := range g.Refused {
-		if x.Signed && x.Participant == participant {
-			return "rejected: " + oneLine(x.Reason, nameRunes)
-		}
-	}
-	return "absent"
-}
+// fateTexts are the results of a gradient in words.
+var fateTexts = map[string]string{"": "absent", chainview.Selected: "selected", chainview.LeftOut: "left out",
+	chainview.Absent: "absent", chainview.Refused: "rejected"}
 
 // shownRows is the max number of participants in the table: a consortium has 4 to 20.
 const shownRows = 40
 
-// marks show the levels of trouble: none, one that fails to lead or to send, one that differs, and a proven offence.
+// marks show the levels of trouble: none, one on watch, one that differs, and a proven offence.
 var marks = []string{"", "! ", "! ", "!! "}
 
 // table prints a line for each participant, those with trouble first.
 func (g *Glance) table(w io.Writer) error {
-	spend, level := map[uint32]query.Spend{}, map[uint32]int{}
+	spend, level, fates := map[uint32]query.Spend{}, map[uint32]int{}, g.fates()
 	for _, p := range g.Spend {
 		spend[p.Participant] = p
 	}
@@ -245,21 +246,25 @@ func (g *Glance) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "#\tmoniker\treputation\tlast round\tweight\toffences\tepsilon\tbudget pays\tgradients")
 	for _, p := range order[:min(shownRows, len(order))] {
-		epsilon, left, weight, fate := "-", "-", "-", g.fate(p.Participant)
+		v := fates[p.Participant]
+		epsilon, left, fate := "-", "-", fateTexts[v.Fate]
 		if a := spend[p.Participant]; a.Epsilon != nil {
 			epsilon = accountant.Text(*a.Epsilon)
 			if a.Left != nil {
 				left = fmt.Sprintf("%d more", *a.Left)
 			}
 		}
-		if c := contribution(g.Last, p.Participant); c != nil {
-			if weight = chainview.WeightText(chainview.WeightOf(g.Last, *c)); c.Opposed {
-				fate += ", opposed"
+		if v.Opposed {
+			fate += ", opposed"
+		}
+		for _, x := range g.Refused {
+			if x.Signed && x.Participant == p.Participant && v.Fate == chainview.Refused {
+				fate = "rejected: " + oneLine(x.Reason, nameRunes)
 			}
 		}
 		fmt.Fprintf(t, "%s%d\t%s\t%.3f\t%s\t%s\t%d\t%s\t%s\t%d\n", marks[level[p.Participant]], p.Participant,
-			oneLine(p.Moniker, monikerRunes), float64(p.Reputation)/params.One, fate, weight, p.Offences, epsilon, left,
-			p.Participations)
+			oneLine(p.Moniker, monikerRunes), float64(p.Reputation)/params.One, fate, chainview.WeightText(v.Weight), p.Offences,
+			epsilon, left, p.Participations)
 	}
 	if more := len(order) - shownRows; more > 0 {
 		fmt.Fprintf(t, "and %d more: spdl query participants\n", more)

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func TestWatchHostile(t *testing.T) {
 		Refused: []query.Rejection{{Signed: true, Participant: 7, Reason: hostile}},
 		Spend:   []query.Spend{{Participant: 0, Moniker: hostile, Epsilon: &epsilon, Left: &left, Budget: 2}},
 	}
-	g.Trouble = g.troubles()
+	g.Trouble = []Trouble{{0, 2, []string{hostile, hostile}}}
 	var out strings.Builder
 	require.NoError(t, g.text(&out))
 	for _, r := range out.String() {
@@ -56,8 +57,7 @@ func TestManyParticipants(t *testing.T) {
 		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: i, Selected: true,
 			Opposed: i == 117})
 	}
-	g.recent = []app.Record{*g.Last}
-	g.Trouble = g.troubles()
+	g.Trouble = []Trouble{{117, 2, []string{"opposed to Delta in 4 of 5"}}}
 	var out strings.Builder
 	require.NoError(t, g.text(&out))
 	require.Contains(t, out.String(), "! 117  node117.")
@@ -118,78 +118,40 @@ func TestFirst(t *testing.T) {
 	said("3 of 10 rounds closed", "about 7s left", "no participant is in trouble", "last closed")
 }
 
-// TestTrouble: what stands against a participant beyond the last round counts, too.
-func TestTrouble(t *testing.T) {
-	selected := app.Contribution{Selected: true}
-	for want, p := range map[int]query.Standing{
-		0: {Reputation: params.One},
-		1: {Reputation: params.One, PassedOver: 2},
-		2: {Reputation: params.One/2 - 1},
-		3: {Reputation: params.One, Offences: 1},
-	} {
-		require.Equal(t, want, trouble(p, &selected, chainview.Tally{}, false))
-	}
-}
-
-// TestOneJudgement: missed turns as leader have the explorer's alarm and its reason, and one missed
-// turn has neither a colour nor a reason.
-func TestOneJudgement(t *testing.T) {
-	g := &Glance{Status: query.Status{Round: 9, Rounds: 9}, Last: &app.Record{Round: 8, Rule: "median"}}
-	for i, passed := range []uint32{0, 1, 2, 7} {
-		g.Standings = append(g.Standings, query.Standing{Participant: uint32(i), Moniker: fmt.Sprintf("node%d", i),
-			Reputation: params.One, PassedOver: passed})
-		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: uint32(i), Selected: true})
-	}
-	g.Trouble = g.troubles()
-	require.Equal(t, []Trouble{{2, 1, []string{"passed over as leader 2 times more than it led since"}},
-		{3, 1, []string{"passed over as leader 7 times more than it led since"}}}, g.Trouble)
-	for i, want := range []string{chainview.OK, chainview.OK, chainview.Watch, chainview.Watch} {
-		alarm, reason := chainview.Leads(int(g.Standings[i].PassedOver))
-		require.Equal(t, want, alarm)
-		require.Equal(t, want == chainview.OK, reason == "")
-	}
-	require.Equal(t, []string{"against 2 node2: passed over as leader 2 times more than it led since",
-		"against 3 node3: passed over as leader 7 times more than it led since"}, g.against())
-}
-
-// TestAgainst: what stands against a participant is said with its numbers, the gravest first, and in
-// a table with those in trouble first; a gradient that was left out once is not said.
+// TestAgainst: status --watch judges as the explorer and the report do, and says of a proven offence what it was. Those
+// with the gravest trouble come first, also in the table.
 func TestAgainst(t *testing.T) {
 	g := &Glance{Status: query.Status{Round: 20, Rounds: 30, Participants: 5}, Offences: []app.Offence{
-		{Participant: 4, Kind: 1, Round: 2, Height: 9}}, Standings: []query.Standing{
-		{Participant: 0, Moniker: "node0", Reputation: params.One, Participations: 20},
-		{Participant: 1, Moniker: "node1", Reputation: params.One, Participations: 20},
-		{Participant: 2, Moniker: "node2", Reputation: params.One, Participations: 17},
-		{Participant: 3, Moniker: "node3", Participations: 20},
-		{Participant: 4, Moniker: "node4", Participations: 20, Offences: 1},
-		{Participant: 5, Moniker: "new", Reputation: params.One},
-	}}
+		{Participant: 4, Kind: 1, Round: 2, Height: 9}}}
+	var people []app.Participant
+	for i, reputation := range []int64{params.One, params.One, params.One, 0, 0, params.One} {
+		people = append(people, app.Participant{Index: uint32(i), Moniker: fmt.Sprintf("node%d", i), Active: i < 5,
+			Reputation: reputation, PassedOver: []uint32{0, 2, 0, 0, 0, 7}[i]})
+		g.Standings = append(g.Standings, query.Standing{Participant: uint32(i), Moniker: people[i].Moniker,
+			Reputation: reputation})
+	}
+	var points []chainview.Point
 	for round := range uint64(20) {
 		r := app.Record{Round: round, Rule: "median", Contributions: []app.Contribution{{Participant: 0, Selected: true},
 			{Participant: 1}, {Participant: 3, Opposed: round < 7, Selected: true}, {Participant: 4, Selected: true}}}
-		if round < 17 {
-			r.Contributions = append(r.Contributions, app.Contribution{Participant: 2, Selected: true})
+		if round < 13 {
+			r.Contributions = slices.Insert(r.Contributions, 2, app.Contribution{Participant: 2, Selected: true})
 		}
-		g.recent = append(g.recent, r)
+		points, g.Last = append(points, chainview.PointOf(&r)), &r
 	}
-	g.Last = &g.recent[19]
-	g.Trouble = g.troubles()
-	said := map[uint32]string{}
-	var order []uint32
-	for _, x := range g.Trouble {
-		order, said[x.Participant] = append(order, x.Participant), strings.Join(x.Reasons, "; ")
+	g.Trouble = g.troubles(chainview.Standings(people, g.Offences, points, 0))
+	require.Len(t, g.Trouble, 4, "who has left is in nobody's way")
+	for i, want := range []Trouble{
+		{4, 3, []string{"proven offence in block 9: two different statements (gradient) for round 2", "reputation 0"}},
+		{3, 2, []string{"reputation 0", "opposed to Delta in 7 of 20", chainview.Doubt}},
+		{1, 2, []string{"passed over as leader 2 times more than it led since", "left out in 20 of 20", chainview.Doubt}},
+		{2, 1, []string{"absent in 7 of 20"}},
+	} {
+		require.Equal(t, want, g.Trouble[i])
 	}
-	require.Equal(t, []uint32{4, 3, 1, 2}, order)
-	require.Equal(t, "proven offence in block 9: two different statements (gradient) for round 2; reputation 0", said[4])
-	require.Equal(t, "points away from Delta in 7 of 20 rounds, last in round 6; reputation 0; "+chainview.Doubt, said[3])
-	require.Equal(t, "no gradient in 3 of 20 rounds, last in round 19", said[2])
-	require.Equal(t, "left out of round 19: Left out of Delta by the rule median.", said[1])
 	var out strings.Builder
 	require.NoError(t, g.text(&out))
-	require.Contains(t, out.String(), "\nagainst 3 node3: points away from Delta in 7 of 20 rounds, last in round 6; "+
-		"reputation 0; "+chainview.Doubt+"\n")
-	require.Contains(t, out.String(), "\nagainst 2 node2: no gradient in 3 of 20 rounds")
-	require.NotContains(t, out.String(), "against 1")
+	require.Contains(t, out.String(), "\nagainst 3 node3: reputation 0; opposed to Delta in 7 of 20; "+chainview.Doubt+"\n")
 	require.Contains(t, out.String(), "4 included: 3 selected, 1 left out, 0 opposed, 0 rejected, 2 absent\n")
 	table := strings.Split(strings.TrimSpace(out.String()[strings.Index(out.String(), "\n#"):]), "\n")
 	for i, row := range []string{"#  ", "!! 4 ", "! 3 ", "! 1 ", "! 2 ", "0 ", "5 "} {

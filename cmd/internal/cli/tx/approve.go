@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -78,7 +78,7 @@ func (s *sender) present(ctx context.Context, m query.Membership, p query.Propos
 	if err != nil {
 		return err
 	}
-	effect, err := ballot.EffectOf(m, p, running)
+	effect, err := chainview.EffectOf(m, p, running)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *sender) waiting(ctx context.Context, arg string, carried bool) (id []by
 		}
 		return nil, nil, m, fmt.Errorf("%w; it may have been decided before: the list says what became of earlier ones", err)
 	}
-	s.about = m.Proposals[i].Kind + ": " + ballot.AboutByName(m, m.Proposals[i])
+	s.about = m.Proposals[i].Kind + ": " + chainview.AboutByName(m, m.Proposals[i])
 	if id, err = hex.DecodeString(ids[i]); err != nil {
 		return nil, nil, m, fmt.Errorf("proposal %q of the node's answer: %w", ids[i], err)
 	}
@@ -174,7 +174,7 @@ func endedError(id string, e *client.Enactment) error {
 
 // show prints an effect for the one who signs. It fails if f falls to 0 and the command, which needs
 // no confirmation in a dry run, has no --yes.
-func (s *sender) show(e ballot.Effect, verb string, yes bool) error {
+func (s *sender) show(e chainview.Effect, verb string, yes bool) error {
 	for _, line := range e.Lines() {
 		fmt.Fprintln(s.run.Err, command.Plain(line))
 	}

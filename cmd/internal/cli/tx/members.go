@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
 )
@@ -84,7 +84,7 @@ func txLeave() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			if err := s.show(ballot.EffectOfEnd(m, p.Index), "leave", yes); err != nil {
+			if err := s.show(chainview.EffectOfEnd(m, p.Index), "leave", yes); err != nil {
 				return nil, err
 			}
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, nil
@@ -121,7 +121,7 @@ func txRemove() *cobra.Command {
 				return nil, err
 			}
 			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce},
-				s.show(ballot.EffectOfEnd(m, subject), "remove", yes)
+				s.show(chainview.EffectOfEnd(m, subject), "remove", yes)
 		})
 	command.Flag(cmd, &yes, "yes", false, "propose it even if f falls to 0")
 	return cmd

@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/cmd/internal/ballot"
+	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
 
@@ -104,7 +104,7 @@ func TestAwaits(t *testing.T) {
 func TestApproveShows(t *testing.T) {
 	var b strings.Builder
 	s := &sender{run: &command.Run{Err: &b}, options: &signOptions{}}
-	e := ballot.Effect{Changes: []params.Change{{Name: "training.learning_rate", Before: "30", After: "0.5"},
+	e := chainview.Effect{Changes: []params.Change{{Name: "training.learning_rate", Before: "30", After: "0.5"},
 		{Name: "preset", Before: "a", After: "b\nc"}}}
 	require.NoError(t, s.show(e, "approve", false))
 	require.Contains(t, b.String(), "training.learning_rate 30 -> 0.5\npreset a -> \"b\\nc\"\n", "a value forges no line")

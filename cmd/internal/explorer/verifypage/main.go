@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spdl/spdl/cmd/internal/explorer"
+	"github.com/spdl/spdl/cmd/internal/explorer/pages"
 )
 
 func main() {
@@ -14,7 +14,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: verifypage FOLDER")
 		os.Exit(2)
 	}
-	if err := explorer.WriteVerifyPage(os.Args[1]); err != nil {
+	if err := pages.WriteVerifyPage(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "verifypage:", err)
 		os.Exit(1)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/chainview"
-	"github.com/spdl/spdl/cmd/internal/explorer"
+	"github.com/spdl/spdl/cmd/internal/explorer/pages"
 	"github.com/spdl/spdl/cmd/internal/history"
 	"github.com/spdl/spdl/internal/printable"
 	"github.com/spdl/spdl/privacy/accountant"
@@ -80,7 +80,7 @@ func Of(h *history.Chain, o Origin) ([]byte, error) {
 		Suspects               bool
 		Figures                []template.HTML
 		Tables                 []table
-	}{c, template.CSS(explorer.Style()), printable.Text(c.Audit.ChainID), c.played(), c.about(), c.warnings(), c.cards(),
+	}{c, template.CSS(pages.Style()), printable.Text(c.Audit.ChainID), c.played(), c.about(), c.warnings(), c.cards(),
 		c.facts(), fates, slices.ContainsFunc(fates, func(f fate) bool { return f.Suspect }), figures, tables})
 	return out.Bytes(), err
 }
@@ -119,8 +119,8 @@ func (c chain) across() (name string, at func(history.Round) uint64) {
 }
 
 // curve returns a line with one number of each round.
-func (c chain) curve(name, alarm string, of func(history.Round) float64) explorer.Curve {
-	line := explorer.Curve{Name: name, Alarm: alarm}
+func (c chain) curve(name, alarm string, of func(history.Round) float64) pages.Curve {
+	line := pages.Curve{Name: name, Alarm: alarm}
 	_, at := c.across()
 	for _, r := range c.Rounds {
 		line.Rounds, line.Values = append(line.Rounds, at(r)), append(line.Values, of(r))
@@ -132,7 +132,7 @@ func (c chain) curve(name, alarm string, of func(history.Round) float64) explore
 // reputations, and gradients.
 func (c chain) figures() (out []template.HTML, err error) {
 	name, _ := c.across()
-	gradients := []explorer.Curve{
+	gradients := []pages.Curve{
 		c.curve("included", "", func(r history.Round) float64 { return float64(len(r.Contributions)) }),
 		c.curve("selected", "", func(r history.Round) float64 { return float64(r.Selected()) })}
 	legend := "Included in a round, and selected by the rule."
@@ -140,10 +140,10 @@ func (c chain) figures() (out []template.HTML, err error) {
 		gradients = append(gradients, c.curve("weight together", chainview.OK, history.Round.Weight))
 		legend += " What they weigh together is below their number where the rule took weight from some."
 	}
-	for _, f := range []explorer.Figure{
-		{Name: "accuracy", Title: "Test accuracy", Share: true, Top: 1, Curves: []explorer.Curve{
+	for _, f := range []pages.Figure{
+		{Name: "accuracy", Title: "Test accuracy", Share: true, Top: 1, Curves: []pages.Curve{
 			c.curve("", "", func(r history.Round) float64 { return r.Accuracy })}},
-		{Name: "epsilon", Title: "Epsilon spent", Spent: true, Top: c.Params.Privacy.Epsilon, Curves: []explorer.Curve{
+		{Name: "epsilon", Title: "Epsilon spent", Spent: true, Top: c.Params.Privacy.Epsilon, Curves: []pages.Curve{
 			c.curve("", "", func(r history.Round) float64 { return r.Epsilon })}},
 		{Name: "reputation", Title: "Reputation", Top: 1, Curves: c.reputations(),
 			Legend: fmt.Sprintf("After each round. It starts at %g, and who has 0 may not lead.",
@@ -166,8 +166,8 @@ func (c chain) figures() (out []template.HTML, err error) {
 // reputations returns a line for each distinct course of reputations, which several participants
 // may share. If there are more than few courses, it returns the greatest and the least reputation
 // of each round.
-func (c chain) reputations() []explorer.Curve {
-	var lines []explorer.Curve
+func (c chain) reputations() []pages.Curve {
+	var lines []pages.Curve
 	var members [][]uint32 // of each line
 	suspects := c.suspects()
 	for i, p := range c.State.Participants {
@@ -181,7 +181,7 @@ func (c chain) reputations() []explorer.Curve {
 			}
 			return math.NaN() // not yet a member
 		})
-		at := slices.IndexFunc(lines, func(l explorer.Curve) bool {
+		at := slices.IndexFunc(lines, func(l pages.Curve) bool {
 			return l.Alarm == alarm && slices.EqualFunc(l.Values, line.Values, func(a, b float64) bool {
 				return a == b || a != a && b != b
 			})
@@ -192,7 +192,7 @@ func (c chain) reputations() []explorer.Curve {
 		members[at] = append(members[at], p.Index)
 	}
 	if len(lines) > few {
-		return []explorer.Curve{
+		return []pages.Curve{
 			c.curve("greatest", chainview.OK, func(r history.Round) float64 { return slices.Max(r.Reputations) }),
 			c.curve("least", chainview.Watch, func(r history.Round) float64 { return slices.Min(r.Reputations) }),
 		}

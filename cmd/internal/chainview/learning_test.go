@@ -1,0 +1,46 @@
+package chainview
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLearning: a model that is hardly better than guessing, or that has become worse, is said to be so.
+func TestLearning(t *testing.T) {
+	points := func(accuracies ...float64) (all []Point) {
+		for i, a := range accuracies {
+			p := Point{Round: uint64(i)}
+			if a >= 0 {
+				p.Accuracy = &a
+			}
+			all = append(all, p)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		points  []Point
+		classes uint32
+		done    bool
+		says    string
+		poor    bool
+	}{
+		{points(), 10, false, "", false},
+		{points(-1), 10, false, "", false},
+		{points(0.12, 0.22), 10, false, "Learning has hardly begun: 22.0 % of the test rows are right after round 1, and " +
+			"guessing gives 10.0 %.", true},
+		{points(0.22), 10, true, "The model has hardly learned", true},
+		{points(0.52), 2, false, "guessing gives 50.0 %", true},
+		{points(0.22), 0, false, "22.0 % of the test rows are right after round 0.", false}, // of unknown classes
+		{points(0.22, 0.22), 0, false, "The model is as good as at first", false},
+		{points(0.3, 0.93, -1), 10, false, "The model learns: 93.0 % of the test rows are right after round 1, 30.0 % " +
+			"after round 0.", false},
+		{points(0.3, 0.93, 0.8), 10, false, "has become worse: 80.0 % of the test rows are right after round 2, 93.0 % " +
+			"after round 1.", true},
+	} {
+		text, poor := Learning(c.done, c.classes, c.points)
+		require.Contains(t, text, c.says)
+		require.Equal(t, c.says == "", text == "")
+		require.Equal(t, c.poor, poor, text)
+	}
+}

@@ -1,0 +1,132 @@
+package chainview
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+)
+
+// A Point is a closed round in the course of a chain.
+type Point struct {
+	Epoch    uint64   `json:"epoch"`
+	Round    uint64   `json:"round"`
+	Height   uint64   `json:"height"`
+	Leader   uint32   `json:"leader"`
+	View     uint32   `json:"view"`
+	Included int      `json:"included"`
+	LeftOut  []uint32 `json:"left_out"` // included, and not selected by the rule
+	Opposed  []uint32 `json:"opposed"`  // opposed to Delta by more than reputation.margin
+	Refused  []uint32 `json:"refused"`  // not included, and the node did not admit a gradient that they signed
+	Passed   []uint32 `json:"passed"`   // participants ranked before the leader that closed the round
+	More     int      `json:"more"`     // participants that Brief dropped from the lists
+	Margin   *int64   `json:"margin"`   // null if the rule selects no gradients
+	Accuracy *float64 `json:"accuracy"` // null if it was not measured
+	Examples int      `json:"examples"` // test rows that the accuracy was measured on; 0 if it was not
+	Loss     *float64 `json:"loss"`
+	Epsilon  *float64 `json:"epsilon"` // the largest spend of a participant; null if unknown or without a guarantee
+
+	Members    []uint32          `json:"-"` // included
+	Weights    []float64         `json:"-"` // of the Members, in their order; nil if the rule gives none
+	Rejections []query.Rejection `json:"-"` // of participants whose gradients are not included
+	ModelHash  []byte            `json:"-"`
+	Delta      []byte            `json:"-"` // digest
+	Measured   bool              `json:"-"` // the model was measured, or cannot be
+
+	// A page sets these if it needs them: the time of the block, the number of members without a gradient, and the
+	// participants with a proven offence for the round.
+	At        time.Time `json:"-"`
+	Missing   int       `json:"-"`
+	Offenders []uint32  `json:"-"`
+}
+
+// PointOf returns the point of a closed round, as far as its record says it.
+func PointOf(r *app.Record) Point {
+	p := Point{Epoch: r.Epoch, Round: r.Round, Height: r.Height, Leader: r.Leader, View: r.View,
+		Included: len(r.Contributions), Margin: MarginOf(r), LeftOut: []uint32{}, Opposed: []uint32{}, Refused: []uint32{},
+		Passed: []uint32{}, ModelHash: r.ModelHash, Delta: r.DeltaDigest}
+	for _, c := range r.Contributions {
+		p.Members = append(p.Members, c.Participant)
+		if Weighs(r.Rule) {
+			p.Weights = append(p.Weights, *WeightOf(r, c))
+		}
+		if !c.Selected {
+			p.LeftOut = append(p.LeftOut, c.Participant)
+		}
+		if c.Opposed {
+			p.Opposed = append(p.Opposed, c.Participant)
+		}
+	}
+	for view, participant := range r.Ranking {
+		if uint32(view) < r.View && participant != r.Leader {
+			p.Passed = append(p.Passed, participant)
+		}
+	}
+	return p
+}
+
+// ID returns the epoch and the number of the round.
+func (p *Point) ID() params.RoundID { return params.RoundID{Epoch: p.Epoch, Round: p.Round} }
+
+// Has reports whether a participant's gradient is in the round.
+func (p *Point) Has(participant uint32) bool {
+	_, ok := slices.BinarySearch(p.Members, participant)
+	return ok
+}
+
+// Brief returns the point with at most n participants in each list.
+func (p Point) Brief(n int) Point {
+	for _, list := range []*[]uint32{&p.LeftOut, &p.Opposed, &p.Refused, &p.Passed} {
+		all := *list
+		*list = all[:min(n, len(all))]
+		p.More += len(all) - len(*list)
+	}
+	return p
+}
+
+// reject marks the participants whose gradients the node rejected. It leaves out participants with an included
+// gradient, because the rejected gradient was then another one, or came at another time.
+func reject(points []Point, all []query.Rejection) {
+	for _, x := range all {
+		i := slices.IndexFunc(points, func(p Point) bool { return p.Epoch == x.Epoch && p.Round == x.Round })
+		if i < 0 || points[i].Has(x.Participant) {
+			continue
+		}
+		p := &points[i]
+		if p.Rejections = append(p.Rejections, x); x.Signed && !slices.Contains(p.Refused, x.Participant) {
+			p.Refused = append(p.Refused, x.Participant)
+		}
+	}
+}
+
+// Offend sets the participants with a proven offence, two statements for the same round.
+func (p *Point) Offend(offences []app.Offence) {
+	for _, o := range offences {
+		if o.Misbehavior == 0 && o.Epoch == p.Epoch && o.Round == p.Round && !slices.Contains(p.Offenders, o.Participant) {
+			p.Offenders = append(p.Offenders, o.Participant)
+		}
+	}
+}
+
+// Absent returns the number of members without a gradient, and how many of these had one in the round before, because
+// a member that has been absent for long is no news.
+func (p *Point) Absent(before *Point, people []app.Participant) (all, fresh int) {
+	for i := range people {
+		if who := &people[i]; who.Active && who.Joined <= p.Round && !p.Has(who.Index) {
+			if all++; before.Has(who.Index) {
+				fresh++
+			}
+		}
+	}
+	return all, fresh
+}
+
+// MarginOf returns the margin of a round's selection, or nil if its rule does not select.
+func MarginOf(r *app.Record) *int64 {
+	if r.Margin < 0 {
+		return nil
+	}
+	return &r.Margin
+}

@@ -1,0 +1,52 @@
+package pages
+
+import (
+	"context"
+	"testing"
+
+	ctypes "github.com/cometbft/cometbft/rpc/core/types"
+	cmttypes "github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/internal/chainview"
+)
+
+// idle is a node whose blocks are empty, but for every hundredth.
+type idle struct{ chainview.RPC }
+
+func (idle) Query(context.Context, string, any) error { return nil }
+
+func (idle) BlockchainInfo(_ context.Context, from, until int64) (*ctypes.ResultBlockchainInfo, error) {
+	out := &ctypes.ResultBlockchainInfo{}
+	for h := from; h <= until; h++ {
+		m := &cmttypes.BlockMeta{Header: cmttypes.Header{Height: h}}
+		if h%100 == 0 {
+			m.NumTxs = 1
+		}
+		out.BlockMetas = append(out.BlockMetas, m)
+	}
+	return out, nil
+}
+
+// TestEmptyBlocksAreFolded: a run of blocks without transactions is one line, the newest block is a line
+// of its own, and the lines before them begin where these end.
+func TestEmptyBlocksAreFolded(t *testing.T) {
+	r := &Request{Reader: chainview.New(idle{}, idle{}, chainview.Options{}).Reader(t.Context())}
+	list := func(until int64) (lines [][2]int64, older int64) {
+		all, older := r.blockLines(until)
+		require.NoError(t, r.Err())
+		for _, l := range all {
+			lines = append(lines, [2]int64{l.Height, l.From})
+		}
+		return lines, older
+	}
+	lines, older := list(450)
+	require.Equal(t, [][2]int64{{450, 450}, {449, 401}, {400, 400}, {399, 301}, {300, 300}, {299, 251}}, lines)
+	require.EqualValues(t, 251, older)
+	lines, older = list(older - 1)
+	require.Equal(t, [2]int64{250, 250}, lines[0])
+	require.EqualValues(t, 51, older)
+	lines, older = list(older - 1)
+	require.Equal(t, [][2]int64{{50, 50}, {49, 1}}, lines)
+	require.Zero(t, older)
+}
