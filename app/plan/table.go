@@ -33,7 +33,7 @@ var measuredGains = []struct {
 	{0.6, Gain{0.7, 0.35}, Gain{0.35, -1}},
 }
 
-// forecast returns the accuracy of a table's model with the given noise to gradient.
+// forecast returns the accuracy of a table's model with the given noise in the mean of a participant's gradients.
 func (in Input) forecast(noise float64) Accuracy {
 	t := &TableForecast{Rate: in.Rate, Guess: max(in.Rate, 1-in.Rate), Brier: in.Rate * (1 - in.Rate)}
 	for _, m := range measuredGains {
@@ -55,7 +55,8 @@ func (t TableForecast) text() string {
 	if t.Kept == nil {
 		return text
 	}
-	text += "; of what logistic regression without privacy on all rows gains over that, " + t.Kept.text() + " or more is kept"
+	text += "; of what logistic regression without privacy on all rows gains over that, " + t.Kept.text() +
+		" or more is kept"
 	if t.Attacked != nil {
 		text += ", under attack " + t.Attacked.text()
 	}

@@ -122,9 +122,9 @@ func TestTableForecast(t *testing.T) {
 // TestForecastText: the text names the guess, and what is kept; without attackers nothing is said about them.
 func TestForecastText(t *testing.T) {
 	in := Input{Rate: 0.35, Byzantine: 1}
-	assert.Equal(t, "guessing the typical rate 0.35 has accuracy 0.650 and Brier score 0.227; of what logistic regression "+
-		"without privacy on all rows gains over that, 0.8 (AUC) and 0.35 (Brier score) or more is kept, under attack "+
-		"0.5 (AUC) and -1 (Brier score)", in.forecast(0.2).text())
+	assert.Equal(t, "guessing the typical rate 0.35 has accuracy 0.650 and Brier score 0.227; of what logistic "+
+		"regression without privacy on all rows gains over that, 0.8 (AUC) and 0.35 (Brier score) or more is kept, under "+
+		"attack 0.5 (AUC) and -1 (Brier score)", in.forecast(0.2).text())
 	in.Byzantine = 0
 	assert.NotContains(t, in.forecast(0.2).text(), "attack")
 	assert.Contains(t, in.forecast(0.2).Source, "noise to gradient up to 0.3;")
