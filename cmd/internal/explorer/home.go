@@ -102,11 +102,11 @@ func (s *Server) lastBlocks(ctx context.Context, status query.Status) (lines []b
 	return lines
 }
 
-// alarms sets the names of the participants, and which of them are suspect.
+// alarms sets the names of the participants, and which of them are suspect or differ.
 func (b *homePage) alarms(all []chainview.Standing) {
 	for _, st := range all {
 		b.Names[st.Participant] = st.Moniker
-		if st.Alarm == chainview.Suspect {
+		if chainview.Rank(st.Alarm) >= chainview.Rank(chainview.Differs) {
 			b.Alarms++
 			b.Suspects = append(b.Suspects, st)
 		}

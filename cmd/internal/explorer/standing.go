@@ -37,7 +37,7 @@ func (s *Server) judged(ctx context.Context) ([]chainview.Standing, error) {
 }
 
 // standings returns the standing of every participant in the last rounds of the running epoch. A
-// participant that was suspect in earlier rounds of the points stays on watch.
+// participant that differed in earlier rounds of the points stays on watch.
 func standings(people []app.Participant, offences []app.Offence, points []Point, epoch uint64) []chainview.Standing {
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Epoch != epoch })
 	out := []chainview.Standing{}
@@ -47,15 +47,15 @@ func standings(people []app.Participant, offences []app.Offence, points []Point,
 		out = append(out, chainview.Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active,
 			Reputation: who.Reputation, PassedOver: int(who.PassedOver), Reasons: []string{}})
 	}
-	suspected := make([]*uint64, len(out)) // the last round in which the participant was suspect
+	differed := make([]*uint64, len(out)) // the last round in which the participant differed
 	for t := range points {
 		tallyInto(out, people, place, &points[t], 1)
 		if t >= recent {
 			tallyInto(out, people, place, &points[t-recent], -1)
 		}
 		for i := range out {
-			if out[i].Suspicious() {
-				suspected[i] = &points[t].Round
+			if out[i].Differed() {
+				differed[i] = &points[t].Round
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func standings(people []app.Participant, offences []app.Offence, points []Point,
 	}
 	setWeights(out, place, points[max(0, len(points)-recent):])
 	for i := range out {
-		out[i].Judge(suspected[i])
+		out[i].Judge(differed[i])
 	}
 	sayRefused(out, points)
 	return out

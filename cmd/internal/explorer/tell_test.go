@@ -110,8 +110,8 @@ func TestLateIsNotAbsent(t *testing.T) {
 	require.False(t, (&validatorLine{New: true}).Few(), "nothing is known of it")
 }
 
-// TestASuspectIsNotForgotten: who was suspect beyond the window of a standing is watched.
-func TestASuspectIsNotForgotten(t *testing.T) {
+// TestADifferenceIsNotForgotten: who differed beyond the window of a standing is watched.
+func TestADifferenceIsNotForgotten(t *testing.T) {
 	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
 	points := make([]Point, 200)
 	for t := range points {
@@ -123,22 +123,22 @@ func TestASuspectIsNotForgotten(t *testing.T) {
 	all := standings(people, nil, points, 0)
 	require.Equal(t, chainview.OK, all[0].Alarm)
 	require.Equal(t, chainview.Watch, all[1].Alarm)
-	require.Equal(t, []string{"suspect until round 99"}, all[1].Reasons, "30 of the rounds 50 to 99 are opposed")
+	require.Equal(t, []string{"differed until round 99"}, all[1].Reasons, "30 of the rounds 50 to 99 are opposed")
 	require.Equal(t, recent, all[1].Rounds)
-	require.Equal(t, chainview.Suspect, standings(people, nil, points[:90], 0)[1].Alarm)
+	require.Equal(t, chainview.Differs, standings(people, nil, points[:90], 0)[1].Alarm)
 }
 
-// TestAFailedLeaderStaysSuspect: the chain bars it from elections for longer than a standing's
+// TestAFailedLeaderIsWatched: the chain bars it from elections for longer than a standing's
 // window, in which it then fails in no round. It led wrongly 6 times of 167 and stood as "nothing
 // against it".
-func TestAFailedLeaderStaysSuspect(t *testing.T) {
+func TestAFailedLeaderIsWatched(t *testing.T) {
 	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
 	points := make([]Point, 100)
 	for t := range points {
 		points[t] = Point{Round: uint64(t), included: []uint32{0, 1}}
 	}
 	for count, alarm := range map[uint32]string{0: chainview.OK, 1: chainview.OK, 2: chainview.Watch, 3: chainview.Watch,
-		4: chainview.Suspect, 10: chainview.Suspect} {
+		4: chainview.Watch, 10: chainview.Watch} {
 		people[1].PassedOver = count
 		all := standings(people, nil, points, 0)
 		require.Equal(t, chainview.OK, all[0].Alarm)

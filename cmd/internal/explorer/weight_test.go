@@ -45,8 +45,10 @@ func TestWeightIsShown(t *testing.T) {
 		points = append(points, pointOf(weighed(round)))
 	}
 	all := standings(people, nil, points, 0)
-	require.Equal(t, "opposed to Delta in 50 of 50; weight 0.02 on average", all[2].Against())
+	require.Equal(t, "opposed to Delta in 50 of 50; weight 0.02 on average; "+chainview.Doubt, all[2].Against())
+	require.Equal(t, chainview.Differs, all[2].Alarm, "nothing is proven")
 	require.Equal(t, "nothing against it", all[0].Against())
+	require.Equal(t, "weight 0.25 on average; "+chainview.Doubt, all[1].Against(), "a minority, or an attacker")
 	require.InDelta(t, 0.25, *all[1].Weight, 1e-9)
 }
 

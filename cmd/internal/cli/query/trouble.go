@@ -18,7 +18,7 @@ import (
 // Trouble says what stands against a participant.
 type Trouble struct {
 	Participant uint32   `json:"participant"`
-	Level       int      `json:"level"` // 3 proven offence, 2 looks like an attacker, 1 fails to lead or to send
+	Level       int      `json:"level"` // 3 proven offence, 2 differs: attacker or different patients, 1 fails to lead or to send
 	Reasons     []string `json:"reasons"`
 }
 
@@ -60,7 +60,9 @@ func (g *Glance) remember(ctx context.Context, c *client.Client, before *Glance)
 // troubled reports whether something may stand against a participant.
 func (g *Glance) troubled() bool {
 	return slices.ContainsFunc(g.Standings, func(p query.Standing) bool {
-		return p.Reputation < params.One || p.Offences > 0 || p.PassedOver > 0 || contribution(g.Last, p.Participant) == nil
+		c := contribution(g.Last, p.Participant)
+		return p.Reputation < params.One || p.Offences > 0 || p.PassedOver > 0 || c == nil ||
+			query.Weighs(g.Last.Rule) && c.Score > 0
 	})
 }
 
@@ -86,8 +88,9 @@ func (g *Glance) troubles() []Trouble {
 	for _, p := range g.Standings {
 		reputation[p.Participant] = p.Reputation
 		c := contribution(g.Last, p.Participant)
-		level := trouble(p, c, len(g.rejected(p.Participant)) > 0)
-		if reasons := g.reasons(p, c); level > 0 && len(reasons) > 0 {
+		level := trouble(p, c, g.tally(p.Participant), len(g.rejected(p.Participant)) > 0)
+		reasons := g.reasons(p, c)
+		if level > 0 && len(reasons) > 0 {
 			out = append(out, Trouble{p.Participant, level, reasons})
 		}
 	}
@@ -116,7 +119,8 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		absent.add(r, x == nil && joined)
 	}
 	opposed.say(say, "points away from Delta")
-	if weight := tally.MeanWeight(); weight != nil && (len(out) > 0 || p.Reputation <= 0) {
+	if weight := tally.MeanWeight(); weight != nil && (len(out) > 0 || p.Reputation <= 0 ||
+		chainview.Light(weight, tally.Included)) {
 		say("weight %s on average", query.WeightText(weight))
 	}
 	if p.Reputation <= 0 {
@@ -126,6 +130,9 @@ func (g *Glance) reasons(p query.Standing, c *app.Contribution) (out []string) {
 		say("%s", reason)
 	}
 	absent.say(say, "no gradient")
+	if p.Offences == 0 && (chainview.Light(tally.MeanWeight(), tally.Included) || often(opposed)) {
+		say("%s", chainview.Doubt)
+	}
 	if c != nil && !c.Selected && !query.Weighs(g.Last.Rule) {
 		say("left out of round %d: %s", g.Last.Round, explorer.Why(g.Last, p.Participant))
 	}
@@ -180,6 +187,13 @@ func (c *count) add(r *app.Record, is bool) {
 	}
 }
 
+// often reports whether the trouble was in enough of the rounds for an alarm.
+func often(c count) bool {
+	s := chainview.Standing{Included: c.of, Opposed: c.rounds, Reputation: params.One}
+	s.Judge(nil)
+	return s.Alarm != chainview.OK
+}
+
 // say says in how many of the rounds the trouble was, if it was in any.
 func (c *count) say(say func(format string, args ...any), what string) {
 	if c.rounds > 0 {
@@ -219,15 +233,15 @@ func (g *Glance) against() (out []string) {
 }
 
 // trouble ranks the trouble of a participant: 3 for a proven offence; 2 for a reputation below a
-// half, a gradient that opposed Delta or was rejected, or missed turns as leader that make it a
-// suspect; 1 for fewer missed turns that are watched, or a gradient that was left out or is missing;
-// and 0 for none.
-func trouble(p query.Standing, c *app.Contribution, refused bool) int {
+// half, a gradient that opposed Delta or was rejected, or a low mean weight; 1 for missed turns as leader, or a
+// gradient that was left out or is missing; and 0 for none.
+func trouble(p query.Standing, c *app.Contribution, t chainview.Tally, refused bool) int {
 	alarm, _ := chainview.Leads(int(p.PassedOver))
 	switch {
 	case p.Offences > 0:
 		return 3
-	case p.Reputation < chainview.Low, c != nil && c.Opposed, refused && c == nil, alarm == chainview.Suspect:
+	case p.Reputation < chainview.Low, c != nil && c.Opposed, refused && c == nil,
+		chainview.Light(t.MeanWeight(), t.Included):
 		return 2
 	case alarm == chainview.Watch, c == nil || !c.Selected:
 		return 1

@@ -224,8 +224,8 @@ func (g *Glance) fate(participant uint32) string {
 // shownRows is the max number of participants in the table: a consortium has 4 to 20.
 const shownRows = 40
 
-// marks show the levels of trouble: an attacker, one that fails to lead or to send, and none.
-var marks = []string{"", "! ", "!! ", "!! "}
+// marks show the levels of trouble: none, one that fails to lead or to send, one that differs, and a proven offence.
+var marks = []string{"", "! ", "! ", "!! "}
 
 // table prints a line for each participant, those with trouble first.
 func (g *Glance) table(w io.Writer) error {

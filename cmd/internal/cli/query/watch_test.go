@@ -60,7 +60,7 @@ func TestManyParticipants(t *testing.T) {
 	g.Trouble = g.troubles()
 	var out strings.Builder
 	require.NoError(t, g.text(&out))
-	require.Contains(t, out.String(), "!! 117  node117.")
+	require.Contains(t, out.String(), "! 117  node117.")
 	require.NotContains(t, out.String(), "node129.")
 	require.Contains(t, out.String(), "130 selected, 0 left out, 1 opposed, 0 rejected, 0 absent")
 	require.Contains(t, out.String(), "and 90 more: spdl query participants")
@@ -127,7 +127,7 @@ func TestTrouble(t *testing.T) {
 		2: {Reputation: params.One/2 - 1},
 		3: {Reputation: params.One, Offences: 1},
 	} {
-		require.Equal(t, want, trouble(p, &selected, false))
+		require.Equal(t, want, trouble(p, &selected, chainview.Tally{}, false))
 	}
 }
 
@@ -141,15 +141,15 @@ func TestOneJudgement(t *testing.T) {
 		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: uint32(i), Selected: true})
 	}
 	g.Trouble = g.troubles()
-	require.Equal(t, []Trouble{{3, 2, []string{"passed over as leader 7 times more than it led since"}},
-		{2, 1, []string{"passed over as leader 2 times more than it led since"}}}, g.Trouble)
-	for i, want := range []string{chainview.OK, chainview.OK, chainview.Watch, chainview.Suspect} {
+	require.Equal(t, []Trouble{{2, 1, []string{"passed over as leader 2 times more than it led since"}},
+		{3, 1, []string{"passed over as leader 7 times more than it led since"}}}, g.Trouble)
+	for i, want := range []string{chainview.OK, chainview.OK, chainview.Watch, chainview.Watch} {
 		alarm, reason := chainview.Leads(int(g.Standings[i].PassedOver))
 		require.Equal(t, want, alarm)
 		require.Equal(t, want == chainview.OK, reason == "")
 	}
-	require.Equal(t, []string{"against 3 node3: passed over as leader 7 times more than it led since",
-		"against 2 node2: passed over as leader 2 times more than it led since"}, g.against())
+	require.Equal(t, []string{"against 2 node2: passed over as leader 2 times more than it led since",
+		"against 3 node3: passed over as leader 7 times more than it led since"}, g.against())
 }
 
 // TestAgainst: what stands against a participant is said with its numbers, the gravest first, and in
@@ -181,18 +181,18 @@ func TestAgainst(t *testing.T) {
 	}
 	require.Equal(t, []uint32{4, 3, 1, 2}, order)
 	require.Equal(t, "proven offence in block 9: two different statements (gradient) for round 2; reputation 0", said[4])
-	require.Equal(t, "points away from Delta in 7 of 20 rounds, last in round 6; reputation 0", said[3])
+	require.Equal(t, "points away from Delta in 7 of 20 rounds, last in round 6; reputation 0; "+chainview.Doubt, said[3])
 	require.Equal(t, "no gradient in 3 of 20 rounds, last in round 19", said[2])
 	require.Equal(t, "left out of round 19: Left out of Delta by the rule median.", said[1])
 	var out strings.Builder
 	require.NoError(t, g.text(&out))
 	require.Contains(t, out.String(), "\nagainst 3 node3: points away from Delta in 7 of 20 rounds, last in round 6; "+
-		"reputation 0\n")
+		"reputation 0; "+chainview.Doubt+"\n")
 	require.Contains(t, out.String(), "\nagainst 2 node2: no gradient in 3 of 20 rounds")
 	require.NotContains(t, out.String(), "against 1")
 	require.Contains(t, out.String(), "4 included: 3 selected, 1 left out, 0 opposed, 0 rejected, 2 absent\n")
 	table := strings.Split(strings.TrimSpace(out.String()[strings.Index(out.String(), "\n#"):]), "\n")
-	for i, row := range []string{"#  ", "!! 4 ", "!! 3 ", "! 1 ", "! 2 ", "0 ", "5 "} {
+	for i, row := range []string{"#  ", "!! 4 ", "! 3 ", "! 1 ", "! 2 ", "0 ", "5 "} {
 		require.True(t, strings.HasPrefix(table[i], row), table[i])
 	}
 }
