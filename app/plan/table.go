@@ -28,7 +28,7 @@ var measuredGains = []struct {
 	noise           float64
 	clean, attacked Gain
 }{
-	{0.03, Gain{0.9, 0.45}, Gain{0.75, -0.05}},
+	{0.03, Gain{0.9, 0.45}, Gain{0.7, -0.05}},
 	{0.3, Gain{0.8, 0.35}, Gain{0.5, -1}},
 	{0.6, Gain{0.7, 0.35}, Gain{0.35, -1}},
 }
