@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -176,11 +175,18 @@ func Set(dir string, pairs ...string) (set []Setting, err error) {
 		}
 		return readFile(dir, name)
 	}, false)
-	if err == nil {
-		err = checkStart(c, a)
-	}
 	if err != nil {
 		return nil, err
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		s, err := Find(Settings(c, a), pairs[i])
+		if err == nil {
+			err = checkStart(c, a, s.Key)
+		}
+		if err != nil {
+			return nil, configError{fmt.Errorf("%s: %w", s.File, err)}
+		}
+		set = append(set, s)
 	}
 	for name, doc := range files {
 		path := filepath.Join(dir, "config", name)
@@ -192,45 +198,39 @@ func Set(dir string, pairs ...string) (set []Setting, err error) {
 			return nil, err
 		}
 	}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		s, err := Find(Settings(c, a), pairs[i])
-		if err != nil {
-			return nil, err
-		}
-		set = append(set, s)
-	}
 	return set, nil
 }
 
-// checkStart rejects what a node finds at its start, or never, beyond Load: a log level, a database, data that are not
-// there, and a port for the validator's signer that is open to every network.
-func checkStart(c *config.Config, a AppConfig) error {
-	if _, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewNopLogger(), "error"); err != nil {
-		return configError{fmt.Errorf("config.toml: log_level is %q: %w", c.LogLevel, err)}
-	}
-	if host, _, err := net.SplitHostPort(strings.TrimPrefix(c.PrivValidatorListenAddr, "tcp://")); err == nil {
-		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-			return configError{fmt.Errorf("config.toml: priv_validator_laddr is %q, want the address of one interface: the first client that connects "+
-				"signs for the validator", c.PrivValidatorListenAddr)}
+// checkStart rejects a value that Load takes, and with which the node does not start or does not get what the key names.
+func checkStart(c *config.Config, a AppConfig, key string) error {
+	switch key {
+	case "log_level":
+		if _, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewNopLogger(), "error"); err != nil {
+			return fmt.Errorf("log_level is %q: %w", c.LogLevel, err)
+		}
+	case "db_backend":
+		scratch, err := os.MkdirTemp("", "spdl-db-*")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(scratch) }()
+		db, err := dbm.NewDB("check", dbm.BackendType(c.DBBackend), scratch)
+		if err != nil {
+			return fmt.Errorf("db_backend is %q: %w", c.DBBackend, err)
+		}
+		return db.Close()
+	case "worker.data":
+		if _, err := os.Stat(InHome(c, a.Worker.Data)); err != nil && !isEmbedded(a.Worker.Data) {
+			return fmt.Errorf("worker.data is %q, want a file or folder: %w", a.Worker.Data, err)
+		}
+	case "priv_validator_laddr":
+		host, _, err := net.SplitHostPort(strings.TrimPrefix(c.PrivValidatorListenAddr, "tcp://"))
+		if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+			return fmt.Errorf("priv_validator_laddr is %q, want the address of one interface: the first client that connects "+
+				"signs for the validator", c.PrivValidatorListenAddr)
 		}
 	}
-	scratch, err := os.MkdirTemp("", "spdl-db-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }()
-	db, err := dbm.NewDB("check", dbm.BackendType(c.DBBackend), scratch)
-	if err != nil {
-		return configError{fmt.Errorf("config.toml: db_backend is %q: %w", c.DBBackend, err)}
-	}
-	if isEmbedded(a.Worker.Data) {
-		return db.Close()
-	}
-	if _, err := os.Stat(InHome(c, a.Worker.Data)); err != nil {
-		return errors.Join(configError{fmt.Errorf("app.toml: worker.data is %q, want a file or folder: %w", a.Worker.Data,
-			err)}, db.Close())
-	}
-	return db.Close()
+	return nil
 }
 
 // checkComet rejects addresses and hashes with which CometBFT would not start, or would start without what they name.
