@@ -220,7 +220,8 @@ func checkStart(c *config.Config, a AppConfig, key string) error {
 		}
 		return db.Close()
 	case "worker.data":
-		if _, err := os.Stat(InHome(c, a.Worker.Data)); err != nil && !isEmbedded(a.Worker.Data) {
+		_, err := os.Stat(a.Worker.Data)
+		if _, inHome := os.Stat(InHome(c, a.Worker.Data)); err != nil && inHome != nil && !isEmbedded(a.Worker.Data) {
 			return fmt.Errorf("worker.data is %q, want a file or folder: %w", a.Worker.Data, err)
 		}
 	case "priv_validator_laddr":
@@ -235,10 +236,11 @@ func checkStart(c *config.Config, a AppConfig, key string) error {
 
 // checkComet rejects addresses and hashes with which CometBFT would not start, or would start without what they name.
 func checkComet(c *config.Config) error {
-	for key, text := range map[string]string{"p2p.laddr": c.P2P.ListenAddress, "p2p.external_address": c.P2P.ExternalAddress,
-		"rpc.laddr": c.RPC.ListenAddress, "rpc.grpc_laddr": c.RPC.GRPCListenAddress,
-		"rpc.pprof_laddr": c.RPC.PprofListenAddress, "priv_validator_laddr": c.PrivValidatorListenAddr,
-		"instrumentation.prometheus_listen_addr": c.Instrumentation.PrometheusListenAddr} {
+	for _, at := range [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"p2p.external_address", c.P2P.ExternalAddress},
+		{"rpc.laddr", c.RPC.ListenAddress}, {"rpc.grpc_laddr", c.RPC.GRPCListenAddress},
+		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}, {"priv_validator_laddr", c.PrivValidatorListenAddr},
+		{"instrumentation.prometheus_listen_addr", c.Instrumentation.PrometheusListenAddr}} {
+		key, text := at[0], at[1]
 		isSocket := strings.HasPrefix(text, "unix://") && !strings.HasPrefix(key, "p2p.")
 		if text != "" && !isSocket && !isListenable(text) {
 			return fmt.Errorf("%s is %q, want an address with a port from 0 to 65535, as tcp://127.0.0.1:26656", key, text)
@@ -324,7 +326,7 @@ func quote(v any) (string, error) {
 func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	at := strings.LastIndex(key, ".")
 	section, name := key[:max(at, 0)], key[at+1:]
-	lines := strings.SplitAfter(string(doc), "\n")
+	lines := strings.SplitAfter(strings.TrimSuffix(string(doc), "\n")+"\n", "\n")
 	current, end := "", -1 // the section of the line; the line behind the last one of the key's section
 	if section == "" {
 		end = 0

@@ -112,7 +112,7 @@ func TestSetAdds(t *testing.T) {
 	require.NoError(t, err)
 	path := filepath.Join(dir, "config", "app.toml")
 	short := "# mine\n[worker]\nenabled = true # always\n\n[pool]\nmax_bytes = 1000 # small\n"
-	require.NoError(t, os.WriteFile(path, []byte(short), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(strings.TrimSuffix(short, "\n")), 0o600))
 	for _, kv := range [][2]string{{"worker.data", "embedded"}, {"pool.max_bytes", "2000"}, {"retain.rounds", "7"}} {
 		_, err := home.Set(dir, kv[0], kv[1])
 		require.NoError(t, err)
