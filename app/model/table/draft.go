@@ -80,14 +80,15 @@ func DraftSchema(path, label, group string, without ...string) (d Draft, err err
 		case p.name == label:
 			continue
 		case p.name == group:
-			drafted = Drafted{Name: group, Kind: KindGroup, Note: fmt.Sprintf("%d groups: epsilon protects all rows of one", units)}
+			drafted = Drafted{Name: group, Kind: KindGroup,
+				Note: fmt.Sprintf("%d groups: epsilon protects all rows of one", units)}
 		case slices.Contains(without, p.name):
 			drafted.Kind, drafted.Public, drafted.Note = KindLeftOut, "", "as asked"
 		case column != nil:
 			d.Schema.Columns = append(d.Schema.Columns, *column)
 		case group == "" && p.repeats && idName.MatchString(p.name):
-			d.Notes = append(d.Notes, fmt.Sprintf("%q repeats: with --group %[1]q epsilon protects all rows of one, and not one "+
-				"row", p.name))
+			d.Notes = append(d.Notes, fmt.Sprintf("%q repeats: with --group %[1]q epsilon protects all rows of one, and "+
+				"not one row", p.name))
 		}
 		d.Columns = append(d.Columns, drafted)
 		if p.commas {
@@ -120,11 +121,11 @@ func (d *Draft) addLabel(f *file, p *profile) error {
 		return fmt.Errorf("%w: %d of %d rows of %s have no label in column %q: leave these rows out", ErrTable, p.missing,
 			f.rows, f.name, p.name)
 	case p.many:
-		return fmt.Errorf("%w: column %q of %s has more than %d different labels: is it a number? Make classes of it, as low "+
-			"and high", ErrTable, p.name, f.name, maxTexts)
+		return fmt.Errorf("%w: column %q of %s has more than %d different labels: is it a number? Make classes of it, "+
+			"as low and high", ErrTable, p.name, f.name, maxTexts)
 	case len(classes) < 2:
-		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, f.name, classes,
-			p.name)
+		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, f.name,
+			classes, p.name)
 	}
 	for _, class := range classes {
 		if err := params.CheckName("label", class); err != nil {

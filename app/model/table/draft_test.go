@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -219,21 +218,6 @@ func TestFit(t *testing.T) {
 		{Name: "z", Mean: 0.5, Missing: 0.25}}, Faults: []string{`line 5, column "z": no finite number`}}, fit)
 	_, err = table.FitOf(file(t, "k,x,y\n"), shape)
 	require.ErrorContains(t, err, `no column "z"`)
-}
-
-// TestDifferences names each part of two tables that differs.
-func TestDifferences(t *testing.T) {
-	a := shape()
-	require.Empty(t, table.Differences(a, shape()))
-	b := shape()
-	b.Columns[0].High, b.Rate = 100, 0.3
-	b.Columns = append(b.Columns, params.Column{Name: "new", High: 1})
-	got := table.Differences(a, b)
-	require.Len(t, got, 4)
-	require.Equal(t, `column "age": {"name":"age","low":20,"high":90}, and {"name":"age","low":20,"high":100}`, got[0])
-	require.Equal(t, `column "new": not there, and {"name":"new","low":0,"high":1}`, got[3])
-	slices.Reverse(b.Columns)
-	require.Contains(t, strings.Join(table.Differences(a, b), "\n"), "order of the columns")
 }
 
 // TestSplit: each text of a column has a file with its rows, and each row is on the side on which it is in the
