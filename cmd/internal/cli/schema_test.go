@@ -100,8 +100,8 @@ func TestSchemaDraftAndCheck(t *testing.T) {
 func TestRehearse(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	file, home := hospitals(t, 1500), filepath.Join(t.TempDir(), "rehearsal")
-	stdout, stderr, code := spdl(t, "rehearse", file, "--label", "outcome", "--by", "hospital", "--home", home, "--rounds", "12",
-		"--attack", "0=sign-flip")
+	stdout, stderr, code := spdl(t, "rehearse", file, "--label", "outcome", "--by", "hospital", "--home", home,
+		"--rounds", "12", "--attack", "0=sign-flip")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "3 sites withstand no attacker (N >= 3f+1), so the rule is the mean")
 	require.Contains(t, stderr, "node 0 is east, 500 rows")
