@@ -68,8 +68,8 @@ func TestDraft(t *testing.T) {
 				why[x.Name] = x.Note
 			}
 		}
-		require.Equal(t, map[string]string{"column 1": "it counts the rows", "date": "dates: make numbers of them, as years " +
-			"or days since an event", "remark": "an id or free text: more than 32 different texts",
+		require.Equal(t, map[string]string{"column 1": "it counts the rows", "date": "dates: make numbers of them, as " +
+			"years or days since an event", "remark": "an id or free text: more than 32 different texts",
 			"patient_id": "an id, by its name", "rare": "missing in 98 % of the rows",
 			"ward":  "the same in every row that has it: it tells nothing",
 			"mixed": "200 rows have no number, the first in line 2: correct them"}, why)
@@ -186,8 +186,8 @@ func TestOneErrorHasAllColumns(t *testing.T) {
 	path := file(t, "id,site,ef,one,two,y\np1,north,40,1,2,a\np2,south,,1,2,b\np3,x,41,1,2,a\n")
 	_, _, err := table.Shape(path, "y", "")
 	require.EqualError(t, err, `bad table: patients.csv line 2, column "id": no finite number; line 2, column "site": no `+
-		`finite number; line 3, column "ef": the value is missing; column "one": 1 in every row, leave it out, it tells nothing; `+
-		`column "two": 2 in every row, leave it out, it tells nothing: `+
+		`finite number; line 3, column "ef": the value is missing; column "one": 1 in every row, leave it out, it tells `+
+		`nothing; column "two": 2 in every row, leave it out, it tells nothing: `+
 		"`spdl schema draft \""+path+"\" --label \"y\"` drafts a schema with categories and missing values, without the "+
 		"columns that are no inputs")
 	var header, row strings.Builder
@@ -278,7 +278,8 @@ func FuzzDraft(f *testing.F) {
 			return
 		}
 		m := params.Model{Kind: params.ModelSoftmax, Inputs: uint32(d.Schema.Inputs() + 1),
-			Classes: uint32(len(d.Schema.Classes)), Pool: 1, PixelMean: params.TableMean, PixelScale: params.TableScale, NoBias: true, Table: &d.Schema}
+			Classes: uint32(len(d.Schema.Classes)), Pool: 1, PixelMean: params.TableMean, PixelScale: params.TableScale,
+			NoBias: true, Table: &d.Schema}
 		if err := d.Schema.Validate(m); err != nil {
 			require.ErrorContains(t, err, "at most", "more than a model may have")
 			return
