@@ -120,8 +120,8 @@ func check(t params.Table, f *file) error {
 		case c.Low == c.High:
 			f.faults = append(f.faults, fmt.Sprintf("column %q: %g in every row, leave it out, it tells nothing", c.Name, c.Low))
 		case f.rows > 0 && math.IsInf(c.High-c.Low, 0):
-			f.faults = append(f.faults, fmt.Sprintf("column %q: from %g to %g, want ends at most %g apart", c.Name, c.Low, c.High,
-				math.MaxFloat64))
+			f.faults = append(f.faults, fmt.Sprintf("column %q: from %g to %g, want ends at most %g apart", c.Name, c.Low,
+				c.High, math.MaxFloat64))
 		}
 	}
 	if err := f.fault(); err != nil {
