@@ -57,7 +57,7 @@ if has("torch"):
 
         def forward(self, x):
             self.calls += 1
-            if self.calls > 8:
+            if self.calls > 30:
                 self.frozen.data += 0.5
             return self.last(x.flatten(1) * self.frozen)
 
@@ -146,7 +146,7 @@ class TestConstants(unittest.TestCase):
     def test_a_constant_that_changes_ends_the_trainer(self):
         s = made(Writes, folder=self.folder)[1]
         with self.assertRaisesRegex(Unsuitable, "training changes tensor frozen, which is a constant of this chain"):
-            for _ in range(9):
+            for _ in range(40):
                 s.evaluate(self.vector(s))
 
     def test_wrong_files(self):
