@@ -110,15 +110,19 @@ func check(t params.Table, name string) error {
 		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, name,
 			t.Classes, t.Label)
 	}
+	var constant []string
 	for _, c := range t.Columns {
 		if c.Low == c.High {
-			return fmt.Errorf("%w: column %q of %s is %g in every row: leave it out, it tells nothing", ErrTable, c.Name, name,
-				c.Low)
+			constant = append(constant, c.Name)
 		}
 		if math.IsInf(c.High-c.Low, 0) {
 			return fmt.Errorf("%w: column %q of %s is from %g to %g, want ends at most %g apart", ErrTable, c.Name, name, c.Low,
 				c.High, math.MaxFloat64)
 		}
+	}
+	if len(constant) > 0 {
+		return fmt.Errorf("%w: %s has one value in every row of column %q: leave these columns out, they tell nothing",
+			ErrTable, name, constant)
 	}
 	return nil
 }

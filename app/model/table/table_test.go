@@ -209,7 +209,8 @@ func TestRefuses(t *testing.T) {
 		{"hexadecimal", "age,diagnosis,dose\n0x1p-2,ill,2\n", `patients.csv line 2, column "age": no finite number`},
 		{"underscores", "age,diagnosis,dose\n0x1_0p0,ill,2\n", `patients.csv line 2, column "age": no finite number`},
 		{"thousands", "age,diagnosis,dose\n1_000,ill,2\n", `patients.csv line 2, column "age": no finite number`},
-		{"constant", "age,diagnosis,dose\n1,ill,2\n2,well,2\n", `column "dose" of patients.csv is 2 in every row`},
+		{"constant", "age,diagnosis,dose,unit,id\n1,ill,2,3,1\n2,well,2,3,2\n",
+			`patients.csv has one value in every row of column ["dose" "unit"]: leave these columns out`},
 	} {
 		_, _, err := table.Shape(file(t, c.text), "diagnosis", "")
 		require.ErrorIs(t, err, table.ErrTable, c.name)

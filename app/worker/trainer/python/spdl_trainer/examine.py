@@ -33,11 +33,11 @@ def _layers(module: nn.Module) -> Iterator[str]:
         if not layer.training and getattr(layer, "running_mean", True) is not None:
             continue  # statistics are constants, and nothing is dropped
         if isinstance(layer, _BatchNorm):
-            yield what + ("batch normalisation mixes examples: use GroupNorm, or call eval() on a pretrained layer, whose "
-                          "statistics are then constants")
+            yield what + ("batch normalisation mixes examples: use GroupNorm, or call eval() on a pretrained layer, "
+                          "whose statistics are then constants")
         elif getattr(layer, "track_running_stats", False):
-            yield what + ("training changes its buffers, the running statistics: leave track_running_stats out, or call "
-                          "eval() on a pretrained layer")
+            yield what + ("training changes its buffers, the running statistics: leave track_running_stats out, or "
+                          "call eval() on a pretrained layer")
         elif isinstance(layer, _DropoutNd) and layer.p > 0:
             yield what + ("dropout is random, and the same question must get the same answer: leave it out, the noise "
                           "of privacy regularises, or call eval()")

@@ -140,8 +140,8 @@ class ModuleStudy:
         self.constants.check()
         with torch.no_grad():
             if not torch.allclose(self.call(self.constants.whole(w), x), self.module(x), rtol=1e-3, atol=1e-4):
-                raise Unsuitable("the module as a function of its tensors gives other outputs than the module: forward must "
-                                 "read parameters and buffers as attributes (self.name)")
+                raise Unsuitable("the module as a function of its tensors gives other outputs than the module: forward "
+                                 "must read parameters and buffers as attributes (self.name)")
         try:
             rows = self.per_example(w, x, y)
         except Exception as e:

@@ -157,13 +157,15 @@ class TestConstants(unittest.TestCase):
 
         def start(config, build=convolution):
             ModuleStudy(hello(s.hello.tensors, config=json.dumps(config), folder=self.folder), build(), data())
-        with self.assertRaisesRegex(Unsuitable, "%s has SHA-256 %s, and model.config names abab" % (path, real["sha256"])):
+        says = "%s has SHA-256 %s, and model.config names abab" % (path, real["sha256"])
+        with self.assertRaisesRegex(Unsuitable, says):
             start(config)
         with self.assertRaisesRegex(Unsuitable, "tensor 0.0.weight is frozen, and model.config names no weights file"):
             start({})
         with self.assertRaisesRegex(Unsuitable, "weights of model.config is 'x', want"):
             start({"weights": "x"})
-        with self.assertRaisesRegex(Unsuitable, "tensor 0.* of the weights file has shape .*, and in the module there is none"):
+        says = "tensor 0.* of the weights file has shape .*, and in the module there is none"
+        with self.assertRaisesRegex(Unsuitable, says):
             start({"weights": real}, normalised)
         os.rename(path, path + "~")
         with self.assertRaisesRegex(Unsuitable, "%s cannot be read .*with SHA-256 abab.*put it there" % path):
