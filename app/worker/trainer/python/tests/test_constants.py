@@ -133,6 +133,13 @@ class TestConstants(unittest.TestCase):
                 self.assertEqual(set(first.arrays) & {"head.weight"}, set())
         self.assertIn("body.self_attn.in_proj_bias", s.shapes)
 
+    def test_blocks_are_bounded_by_what_one_example_takes(self):
+        _, s = made(attention, "lora:rank=2", self.folder)
+        adapted = 4 * sum(s.constants.frozen[base].numel() for base in s.constants.low_rank)
+        self.assertGreater(s.kept, 4 * 5 * 8 * 8, "the activations of frozen layers count")
+        self.assertEqual(s.each, s.kept + adapted + 4 * (3 * 8 + 3))
+        self.assertFalse(s.module.body.linear1.weight.requires_grad)
+
     def test_low_rank_gradients_are_those_of_autograd(self):
         _, s = made(attention, "lora:rank=2", self.folder)
         x = self.vector(s)
