@@ -31,7 +31,7 @@ func number(t *testing.T, cell string) float64 {
 
 // measuredKept reads every training of docs/TABLES.md in a table of its settings or of "Too few rows".
 func measuredKept(t *testing.T) (all []kept) {
-	text, err := os.ReadFile("../../docs/TABLES.md")
+	text, err := os.ReadFile("../../../docs/TABLES.md")
 	require.NoError(t, err)
 	// Parameters, and training rows or groups, of each table.
 	size := map[string][2]float64{"breast-cancer": {31, 470}, "pima": {11, 623}, "credit": {26, 3611},
