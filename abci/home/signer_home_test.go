@@ -76,7 +76,7 @@ func TestMoveToSigner(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	nothing := func(string, ...any) {}
-	local := worker.NewLocal(keys, nil, InHome(vault, own.Worker.Journal), nil)
+	local := worker.NewLocal(keys, nil, InHome(vault, own.Worker.Journal))
 	go func() {
 		done <- signer.NewServer(local, signer.Policy{ChainID: "chain", Allow: own.Signer.Allow, Rate: 9},
 			nothing).Serve(ctx, l)

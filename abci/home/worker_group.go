@@ -93,7 +93,6 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 	}
 	policy := cachePolicy(policyOf(privacy, a.Worker))
 	parts := cacheData(data)
-	group := new(worker.GroupSync)
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all []worker.Config
 	for _, f := range files {
@@ -118,7 +117,7 @@ func WorkerGroup(c *config.Config, a AppConfig, s *Keystore, data DataOf,
 		if err != nil {
 			return nil, err
 		}
-		w.Turns, w.GroupSync = turns, group
+		w.Turns = turns
 		// The pause after a failed call grows with the number of workers, so that a worker does not send
 		// its gradient again before the first copy has been sent.
 		w.Retry = groupRetry(len(files))

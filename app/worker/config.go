@@ -18,17 +18,14 @@ func (k Keys) Public() ed25519.PublicKey { return k.Signing.Public().(ed25519.Pu
 
 // Config is the configuration of one worker.
 type Config struct {
-	// Signer signs for the participant. Nil stands for a Local signer with Keys, Reload, Journal
-	// and GroupSync.
+	// Signer signs for the participant. Nil stands for a Local signer with Keys, Reload and
+	// Journal.
 	Signer Signer
 	Keys   Keys
 	// Reload reads the keys again. The worker calls it if the chain does not know the current keys,
 	// for example after a key rotation. It may be nil.
 	Reload  func() (Keys, error)
 	Journal string // the path of the journal; empty keeps the journal in memory
-	// GroupSync syncs the journals of all workers in this process together. Nil syncs this journal
-	// alone.
-	GroupSync *GroupSync
 	// Policy checks an epoch's parameters against the requirements of the home. It returns the
 	// privacy parameters with the cost and the budget that the home computes. It fails with
 	// ErrPolicy if the epoch gives too little privacy. With a nil Policy the worker accepts the

@@ -35,8 +35,6 @@ type Journal struct {
 	file *os.File  // open for appending; nil if the next entry begins a new file
 	held io.Closer // the lock of the file
 	size int       // the size of file in bytes
-
-	group *GroupSync // syncs the file together with other journals; may be nil
 }
 
 // entry is either the whole content of a journal, or an addition that holds only the changed

@@ -123,21 +123,13 @@ func (j *Journal) save(merged, added entry) error {
 		return err
 	}
 	if _, err = j.file.Write(line); err == nil {
-		err = j.sync()
+		err = syncFile(j.file)
 	}
 	if err != nil {
 		return errors.Join(err, j.closeFile())
 	}
 	j.size += len(line)
 	return nil
-}
-
-// sync syncs the appended lines to the disk.
-func (j *Journal) sync() error {
-	if j.group != nil {
-		return j.group.Sync(j.file)
-	}
-	return syncFile(j.file)
 }
 
 // begunSuffix is the suffix of a journal's new file until that file replaces the old file. Only the

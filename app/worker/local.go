@@ -16,16 +16,15 @@ import (
 type Local struct {
 	path    string
 	reload  func() (Keys, error)
-	group   *GroupSync
 	mu      sync.Mutex
 	keys    Keys
 	journal *Journal // nil until Open
 }
 
 // NewLocal returns a signer with keys and with the journal at the path journal. reload reads the
-// keys again, and group syncs the journals of a process together; both may be nil.
-func NewLocal(keys Keys, reload func() (Keys, error), journal string, group *GroupSync) *Local {
-	return &Local{path: journal, reload: reload, group: group, keys: keys}
+// keys again; it may be nil.
+func NewLocal(keys Keys, reload func() (Keys, error), journal string) *Local {
+	return &Local{path: journal, reload: reload, keys: keys}
 }
 
 // Keys implements Signer.
@@ -59,7 +58,7 @@ func (l *Local) open(chainID string, id []byte) error {
 		if err != nil {
 			return err
 		}
-		l.journal, journal.group = journal, l.group
+		l.journal = journal
 		return nil
 	}
 	if e := l.journal.Entry; e.ChainID != chainID || !bytes.Equal(e.ID, id) {

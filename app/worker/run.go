@@ -52,7 +52,7 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 		c.Source = privacy.NewSecureSource()
 	}
 	if c.Signer == nil {
-		c.Signer = NewLocal(c.Keys, c.Reload, c.Journal, c.GroupSync)
+		c.Signer = NewLocal(c.Keys, c.Reload, c.Journal)
 	}
 	w := &worker{Config: c, chain: chain, signer: c.Signer}
 	if err := w.begin(ctx); err != nil {

@@ -56,7 +56,7 @@ func (u *unreliable) Aggregate(ctx context.Context, chainID string, a *tx.Aggreg
 
 func aside(t *testing.T) (worker.Config, *unreliable) {
 	conf := config(t)
-	u := &unreliable{Local: worker.NewLocal(conf.Keys, nil, conf.Journal, nil)}
+	u := &unreliable{Local: worker.NewLocal(conf.Keys, nil, conf.Journal)}
 	conf.Signer, conf.Keys, conf.Journal = u, worker.Keys{}, ""
 	return conf, u
 }

@@ -125,6 +125,14 @@ func Gain(train, test mnist.Features, shared []float64, threshold float64) (r Re
 	return r, nil
 }
 
+// Ways returns the models without their measures.
+func (r Report) Ways() (out []Way) {
+	for _, m := range r.Models {
+		out = append(out, m.Way)
+	}
+	return out
+}
+
 func positives(rows mnist.Features) (n int) {
 	for _, label := range rows.Labels {
 		n += int(label)

@@ -10,7 +10,7 @@ import (
 
 // Doubts returns warnings about the classes of a table that Shape has described: of each that one row
 // alone has, and of two that most readers take for one, such as "1" and "01".
-func Doubts(path string, t params.Table) (doubts []string, err error) {
+func Doubts(path string, t params.Table) ([]string, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return nil, err
@@ -31,18 +31,23 @@ func Doubts(path string, t params.Table) (doubts []string, err error) {
 		}
 		rows[strings.TrimSpace(f.row[label])]++
 	}
-	for i, class := range t.Classes {
+	return doubts(t.Classes, rows), nil
+}
+
+// doubts warns of classes by the number of their rows.
+func doubts(classes []string, rows map[string]int) (list []string) {
+	for i, class := range classes {
 		if rows[class] == 1 {
-			doubts = append(doubts, fmt.Sprintf("one row alone has the class %q: is it a mistake?", class))
+			list = append(list, fmt.Sprintf("one row alone has the class %q: is it a mistake?", class))
 		}
-		for _, other := range t.Classes[:i] {
+		for _, other := range classes[:i] {
 			if areAlike(class, other) {
-				doubts = append(doubts, fmt.Sprintf("%q and %q are two classes: write one as the other if they are the same", other,
+				list = append(list, fmt.Sprintf("%q and %q are two classes: write one as the other if they are the same", other,
 					class))
 			}
 		}
 	}
-	return doubts, nil
+	return list
 }
 
 // areAlike reports whether two labels are the same number, or the same letters.

@@ -60,6 +60,11 @@ func DraftSchema(path, label, group string, without ...string) (d Draft, err err
 	if err != nil {
 		return d, err
 	}
+	for _, name := range without {
+		if _, err := f.column(name); err != nil {
+			return d, err
+		}
+	}
 	all, units, err := f.profiles(label, group)
 	if err = cmp.Or(err, f.fault()); err != nil {
 		return d, err
@@ -125,16 +130,8 @@ func (d *Draft) addLabel(f *file, p *profile) error {
 		if err := params.CheckName("label", class); err != nil {
 			return fmt.Errorf("%w: %s, column %q: %w", ErrTable, f.name, p.name, err)
 		}
-		if p.texts[class] < leastRows {
-			d.Notes = append(d.Notes, fmt.Sprintf("fewer than %d rows have the label %q: is it a mistake?", leastRows, class))
-		}
-		for _, other := range classes {
-			if other < class && areAlike(class, other) {
-				d.Notes = append(d.Notes, fmt.Sprintf("%q and %q are two labels: write one as the other if they are the same", other,
-					class))
-			}
-		}
 	}
+	d.Notes = append(d.Notes, doubts(classes, p.texts)...)
 	public := strings.Join(classes, ", ")
 	if len(classes) == 2 {
 		if float64(p.texts[classes[0]])/float64(f.rows) < 0.5-coarse {

@@ -23,9 +23,9 @@ type Part struct {
 	csv  *csv.Writer
 }
 
-// Split writes the rows of a file to a file in a folder for each text of a column, at most so many. Without
-// a column it deals them into that many parts by a hash, whole groups each. A row stays on its side: of
-// training, or of testing.
+// Split writes the rows of a file to a file in a folder for each text of a column, of which there are at most
+// most. Without a column it deals them into that many parts by a hash, whole groups each. A row stays on its
+// side: of training, or of testing.
 func Split(path, column, group, folder string, most int) (parts []*Part, err error) {
 	f, err := stream(path)
 	if err != nil {

@@ -54,7 +54,7 @@ func (s *served) start() {
 	nothing := func(string, ...any) {}
 	l, err := signer.Listen(s.address, s.certificates, nil, nothing)
 	require.NoError(s, err)
-	local := worker.NewLocal(worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, nil, s.journal, nil)
+	local := worker.NewLocal(worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, nil, s.journal)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- signer.NewServer(local, s.policy, nothing).Serve(ctx, l) }()
@@ -240,7 +240,7 @@ func TestLongRefusals(t *testing.T) {
 	lines, longest := 0, 0
 	l, err := signer.Listen(s.address, "", nil, nil)
 	require.NoError(t, err)
-	local := worker.NewLocal(worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, nil, s.journal, nil)
+	local := worker.NewLocal(worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, nil, s.journal)
 	var mu sync.Mutex
 	log := func(_ string, keyvals ...any) {
 		mu.Lock()

@@ -61,7 +61,7 @@ func TestSchemaDraftAndCheck(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "BECOMES PUBLIC: LOOK AT THESE")
 	require.Regexp(t, `id +left out +0 % +an id, by its name`, stdout)
-	require.Regexp(t, `hospital +category .*east 0.35, north 0.35, south 0.3`, stdout)
+	require.Regexp(t, `hospital +category .*east 0.3, north 0.35, south 0.35`, stdout)
 	content, err := os.ReadFile(drafted)
 	require.NoError(t, err)
 	piped, stderr, code := spdl(t, "schema", "draft", file, "--label", "outcome")
@@ -101,7 +101,7 @@ func TestRehearse(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	file, home := hospitals(t, 1500), filepath.Join(t.TempDir(), "rehearsal")
 	stdout, stderr, code := spdl(t, "rehearse", file, "--label", "outcome", "--by", "hospital", "--home", home, "--rounds", "12",
-		"--attack", "0=silent")
+		"--attack", "0=sign-flip")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "3 sites withstand no attacker (N >= 3f+1), so the rule is the mean")
 	require.Contains(t, stderr, "node 0 is east, 500 rows")
@@ -136,6 +136,14 @@ func TestRehearse(t *testing.T) {
 	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--by", "age")
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "more than 40 different texts, want one for each member")
+	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--home", home)
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "is not empty")
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	_, stderr, code = spdl(t, "rehearse", file, "--label", "outcome", "--without", "no_such", "--home", fresh)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, `has no column "no_such"`)
+	require.NoDirExists(t, fresh, "what was wrong leaves nothing in the way")
 }
 
 // TestRehearseByMembers: without a column of sites the rows are dealt, and four members withstand an attacker.

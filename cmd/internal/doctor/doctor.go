@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 )
 
 // Level is the severity of a finding.
@@ -97,7 +98,7 @@ func Examine(ctx context.Context, h *Home) []Finding {
 
 // run runs one check.
 func (c check) run(ctx context.Context, h *Home) (f Finding) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(3+len(h.Witnesses))*askTimeout)
 	defer cancel()
 	if f = skip("the configuration cannot be read"); h.Invalid == nil || c.name == "configuration" {
 		f = c.of(ctx, h)

@@ -14,11 +14,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// askTimeout bounds the time of a request to another member's node, and checkTimeout that of a check.
-const (
-	askTimeout   = 5 * time.Second
-	checkTimeout = 3 * askTimeout
-)
+// askTimeout bounds the time of a request to another member's node. A check has three times as long, and
+// this time more for each of them.
+const askTimeout = 5 * time.Second
 
 // Home holds the data that the checks examine.
 type Home struct {

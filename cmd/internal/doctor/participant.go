@@ -73,24 +73,15 @@ func (h *Home) convicted(ctx context.Context, p *app.Participant) Finding {
 // cannot be read, because it is encrypted, ownParticipant finds the participant by the journal, and
 // key is nil.
 func (h *Home) ownParticipant(ctx context.Context, all []app.Participant) (p *app.Participant, key []byte) {
-	var id []byte
 	if own, err := home.OpenParticipant(ctx, h.Config, h.App, home.NewKeystore(h.Config.RootDir, nil)); err == nil {
-		key = own.Signing
-	} else if info, err := home.ReadJournal(h.Config, h.App); err == nil {
-		id = info.ID
+		return (&app.State{Participants: all}).HolderOf(own.Signing), own.Signing
 	}
-	i := slices.IndexFunc(all, func(p app.Participant) bool {
-		if key == nil {
-			return len(id) > 0 && bytes.Equal(p.Id, id)
-		}
-		return bytes.Equal(p.PubKey, key) || slices.ContainsFunc(p.FormerKeys, func(k app.FormerKey) bool {
-			return bytes.Equal(k.PubKey, key)
-		})
-	})
-	if i < 0 {
-		return nil, key
+	info, err := home.ReadJournal(h.Config, h.App)
+	i := slices.IndexFunc(all, func(p app.Participant) bool { return len(info.ID) > 0 && bytes.Equal(p.Id, info.ID) })
+	if err != nil || i < 0 {
+		return nil, nil
 	}
-	return &all[i], key
+	return &all[i], nil
 }
 
 // gone returns a text that says which participant of the home has left or was removed, "" if the home's participant is

@@ -74,8 +74,8 @@ func Open(ctx context.Context, data []byte, root Root) (Verdict, *evidence.Evide
 	if err != nil {
 		return Verdict{}, nil, err
 	}
-	for name, proven := range m.files {
-		if changed := page.Changed(proven, contents[name]); changed != "" {
+	for _, name := range []string{markdownFile, htmlFile, claimsFile} {
+		if changed := page.Changed(m.files[name], contents[name]); changed != "" {
 			return Verdict{}, nil, fmt.Errorf("%w: %s: %s", ErrDossier, name, changed)
 		}
 	}

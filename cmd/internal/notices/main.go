@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 func main() {
@@ -22,7 +23,7 @@ func main() {
 }
 
 func write(listFile, textFile string) error {
-	root, err := goList("list", "-m", "-f", "{{.Dir}}")
+	root, err := goList(runtime.GOARCH, ".", "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
 		return err
 	}

@@ -34,10 +34,16 @@ var legal = regexp.MustCompile(`(?i)^(un)?(licen[cs]es?|copying|copyright|notice
 // find returns all third-party parts of the program, with the licences of each. It fails if a part
 // has no known licence.
 func find(root string) ([]part, error) {
-	dirs := map[string]*part{} // by the module's folder
-	files := map[string]map[string]bool{}
+	golang, err := goList(runtime.GOARCH, root, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	dirs := map[string]*part{ // by the module's folder; two parts are no modules
+		golang[0]: {name: "Go's standard library", files: legalFiles(golang[0])},
+		root:      {name: "MNIST", files: []string{filepath.Join(root, "mnist/data/README.md")}},
+	}
 	for _, arch := range architectures {
-		lines, err := goListFor(arch, root, "list", "-deps", "-f",
+		lines, err := goList(arch, root, "list", "-deps", "-f",
 			"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", program)
 		if err != nil {
 			return nil, err
@@ -46,76 +52,44 @@ func find(root string) ([]part, error) {
 			field := strings.Split(line, "\t")
 			top := field[2]
 			if dirs[top] == nil {
-				dirs[top], files[top] = &part{name: field[0], version: field[1]}, map[string]bool{}
+				dirs[top] = &part{name: field[0], version: field[1]}
 			}
 			// a package may have a licence of its own, in its folder below the module's
 			for dir := field[3]; strings.HasPrefix(dir, top); dir = filepath.Dir(dir) {
-				if err := legalFiles(dir, files[top]); err != nil {
-					return nil, err
-				}
+				dirs[top].files = append(dirs[top].files, legalFiles(dir)...)
 			}
 		}
 	}
-	parts, err := beside(root)
-	if err != nil {
-		return nil, err
-	}
-	for top, p := range dirs {
-		p.files = slices.Sorted(maps.Keys(files[top]))
+	var parts []part
+	var unknown error
+	for _, p := range dirs {
+		slices.Sort(p.files)
+		p.files = slices.Compact(p.files)
+		if p.licences, err = licences(p.files); err != nil {
+			unknown = errors.Join(unknown, fmt.Errorf("%s %s: %w", p.name, p.version, err))
+		}
 		parts = append(parts, *p)
 	}
-	var unknown []error
-	for i, p := range parts {
-		if parts[i].licences, err = licences(p.files); err != nil {
-			unknown = append(unknown, fmt.Errorf("%s %s: %w", p.name, p.version, err))
-		}
-	}
-	if err := errors.Join(unknown...); err != nil {
-		return nil, err
-	}
 	slices.SortFunc(parts, func(a, b part) int {
-		return cmp.Or(cmp.Compare(a.name, b.name),
-			cmp.Compare(a.version, b.version))
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.version, b.version))
 	})
-	return parts, nil
+	return parts, unknown
 }
 
-// beside returns the parts that are no modules.
-func beside(root string) ([]part, error) {
-	golang, err := goList("env", "GOROOT")
-	if err != nil {
-		return nil, err
-	}
-	return []part{
-		{name: "Go's standard library", files: []string{filepath.Join(golang[0], "LICENSE"),
-			filepath.Join(golang[0], "PATENTS")}},
-		{name: "MNIST", files: []string{filepath.Join(root, "mnist/data/README.md")}},
-	}, nil
-}
-
-// legalFiles adds the licences and notices of one folder.
-func legalFiles(dir string, to map[string]bool) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		switch {
-		case !legal.MatchString(e.Name()):
-		case !e.IsDir():
-			to[path] = true
-		default:
-			inside, err := filepath.Glob(filepath.Join(path, "*"))
-			if err != nil {
-				return err
-			}
-			for _, f := range inside {
-				to[f] = true
-			}
+// legalFiles returns the licences and notices of a folder.
+func legalFiles(dir string) (files []string) {
+	all, _ := filepath.Glob(filepath.Join(dir, "*")) // fails for a malformed pattern alone
+	for _, path := range all {
+		if !legal.MatchString(filepath.Base(path)) {
+			continue
+		}
+		if inside, _ := filepath.Glob(filepath.Join(path, "*")); len(inside) > 0 {
+			files = append(files, inside...)
+		} else {
+			files = append(files, path)
 		}
 	}
-	return nil
+	return files
 }
 
 // marks lists sentences by which a licence is recognised, without spaces and capitals.
@@ -160,15 +134,12 @@ func licences(files []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-func goList(args ...string) ([]string, error) { return goListFor(runtime.GOARCH, ".", args...) }
-
-// goListFor returns the lines that the command go prints in a folder.
-func goListFor(arch, dir string, args ...string) ([]string, error) {
+// goList returns the lines that the command go prints in a folder.
+func goList(arch, dir string, args ...string) ([]string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
 	out, err := cmd.Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed := new(exec.ExitError); errors.As(err, &failed) {
 		err = fmt.Errorf("go %v: %w: %s", args, err, bytes.TrimSpace(failed.Stderr))
 	}
 	return strings.Split(strings.TrimSpace(string(out)), "\n"), err

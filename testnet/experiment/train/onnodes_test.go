@@ -74,6 +74,7 @@ func hiddenNet(t *testing.T, s train.Spec) []float64 {
 	t.Helper()
 	m := testnet.Manifest{
 		Validators: s.Nodes, Seed: s.Seed, Home: filepath.Join(t.TempDir(), "net"), Memory: true,
+		Patience: time.Minute,
 		Adjust: func(p *params.Params) {
 			p.Training.Rounds, p.Election.QuorumBlocks = s.Params.Training.Rounds, 1000 // waits for all
 		},

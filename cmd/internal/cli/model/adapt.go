@@ -7,22 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/adapt"
-	"github.com/spdl/spdl/app/model/evaluate"
-	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
-	"github.com/spdl/spdl/mnist"
 )
-
-// way is a way to a model with its measures on the member's test rows.
-type way struct {
-	adapt.Way
-	Quality evaluate.Quality `json:"quality"`
-	Chosen  bool             `json:"chosen"`
-}
 
 func modelAdapt() *cobra.Command {
 	o := &adaptOptions{}
@@ -65,18 +54,32 @@ func (o *adaptOptions) run(r *command.Run, args []string) error {
 	if err != nil {
 		return err
 	}
-	ways, err := o.ways(f)
+	g, err := GainOf(o.data, f.Card.Model, f.Parameters, 0)
 	if err != nil {
 		return err
 	}
-	var written *way
-	if o.out != "" {
-		written, err = o.write(f, ways, format)
+	best := adapt.Best(g.Ways())
+	for _, w := range g.Ways() {
+		if w.Name == o.choose {
+			best = w
+		}
+	}
+	said := fmt.Sprintf("least log loss in five folds: %s", adapt.Best(g.Ways()).Name)
+	switch {
+	case o.out != "" && best.Name == adapt.Shared:
+		said += "\nwritten       nothing: the chain's model is the best for these rows"
+	case o.out != "":
+		f.Adapt(best.Name, best.Lambda, best.Parameters)
+		data, err := f.Encode(format)
+		if err == nil {
+			err = command.WriteOut(o.out, data)
+		}
 		if err != nil {
 			return err
 		}
+		said += fmt.Sprintf("\nwritten       %s, the model %s; %s", o.out, best.Name, modelfile.Private)
 	}
-	return r.Show(ways, func(w io.Writer) error { return o.text(w, ways, written) })
+	return r.Show(g, func(w io.Writer) error { return errors.Join(g.Text(w), command.Line(said)(w)) })
 }
 
 // readLogistic reads an exported model of a table of two classes, and checks that rows of one's own are named.
@@ -96,77 +99,4 @@ func readLogistic(path, data string) (*modelfile.File, error) {
 		return nil, command.Usage(errors.New("--data is missing: the CSV file of one's own rows"))
 	}
 	return f, nil
-}
-
-// load returns the training rows and the test rows of a file.
-func load(path string, m params.Model) (train mnist.Features, test mnist.Set, err error) {
-	data, err := home.LoadData(path, m)
-	if err != nil {
-		return train, test, err
-	}
-	train, err = inputs.Features(data.Train, nil, m, inputs.Keep{})
-	return train, data.Test, err
-}
-
-// ways fits the models and measures them.
-func (o *adaptOptions) ways(f *modelfile.File) ([]way, error) {
-	train, test, err := load(o.data, f.Card.Model)
-	if err != nil {
-		return nil, err
-	}
-	e, err := evaluate.New(test, f.Card.Model)
-	if err != nil {
-		return nil, err
-	}
-	fitted, err := adapt.Fit(train, f.Parameters)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.data, err)
-	}
-	best, ways := adapt.Best(fitted).Name, make([]way, len(fitted))
-	for i, w := range fitted {
-		ways[i] = way{Way: w, Chosen: w.Name == best}
-		if ways[i].Quality, err = e.Quality(w.Parameters); err != nil {
-			return nil, fmt.Errorf("%s: the test rows: %w", o.data, err)
-		}
-	}
-	return ways, nil
-}
-
-// write writes the chosen model. It returns nil if the chain's own is the best, of which there is a file.
-func (o *adaptOptions) write(f *modelfile.File, ways []way, format string) (*way, error) {
-	for _, w := range ways {
-		if o.choose == "" && !w.Chosen || o.choose != "" && w.Name != o.choose {
-			continue
-		}
-		if w.Name == adapt.Shared {
-			return nil, nil
-		}
-		f.Adapt(w.Name, w.Lambda, w.Parameters)
-		data, err := f.Encode(format)
-		if err != nil {
-			return nil, err
-		}
-		return &w, command.WriteOut(o.out, data)
-	}
-	return nil, nil
-}
-
-func (o *adaptOptions) text(w io.Writer, ways []way, written *way) error {
-	fmt.Fprintf(w, "%-10s %9s %8s %8s %8s %8s  %s\n", "model", "log loss", "AUC", "accuracy", "Brier", "ECE", "")
-	for _, x := range ways {
-		mark := ""
-		if x.Chosen {
-			mark = "least log loss in five folds"
-		}
-		fmt.Fprintf(w, "%-10s %9.4f %8.4f %8.4f %8.4f %8.4f  %s\n", x.Name, x.Loss, x.Quality.AUC, x.Quality.Accuracy,
-			x.Quality.Brier, x.Quality.ECE, mark)
-	}
-	var err error
-	switch {
-	case written != nil:
-		_, err = fmt.Fprintf(w, "written       %s, the model %s; %s\n", o.out, written.Name, modelfile.Private)
-	case o.out != "":
-		_, err = fmt.Fprintf(w, "written       nothing: the chain's model is the best for these rows\n")
-	}
-	return err
 }

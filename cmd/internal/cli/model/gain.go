@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/adapt"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
@@ -63,11 +64,18 @@ and what one tells others of it no epsilon pays for.`,
 
 // GainOf measures what the owner of a CSV file gains by a chain's model.
 func GainOf(path string, m params.Model, parameters []float64, threshold float64) (g Gain, err error) {
-	train, set, err := load(path, m)
+	if m.Kind != params.ModelLogistic {
+		return g, fmt.Errorf("the gain is of models of two classes, this one has %d", m.Classes)
+	}
+	data, err := home.LoadData(path, m)
 	if err != nil {
 		return g, err
 	}
-	test, err := inputs.Features(set, nil, m, inputs.Keep{})
+	train, err := inputs.Features(data.Train, nil, m, inputs.Keep{})
+	if err != nil {
+		return g, err
+	}
+	test, err := inputs.Features(data.Test, nil, m, inputs.Keep{})
 	if err != nil {
 		return g, err
 	}
@@ -84,7 +92,7 @@ func GainOf(path string, m params.Model, parameters []float64, threshold float64
 // verdicts say what the verdict of the chosen model means.
 var verdicts = map[string]string{
 	adapt.Better: "a gain: for these rows the %s model is better than the one that you make alone",
-	adapt.Same:   "no gain that these test rows show: the %s model is as good as the one that you make alone",
+	adapt.Same:   "no gain that these test rows show: of the %s model and the one that you make alone none is better here",
 	adapt.Worse:  "no gain: for these rows the %s model is worse than the one that you make alone",
 }
 

@@ -30,7 +30,7 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("model", "Export a trained model, measure it, adapt it to own rows, and say what is gained",
+	return command.Group("model", "Export a model, measure it, adapt it, say what it gains",
 		modelExport(), modelEval(), modelAdapt(), modelGain())
 }
 

@@ -20,7 +20,7 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("schema", "Draft the schema of a table from a CSV file, and check files against one",
+	return command.Group("schema", "Draft a table's schema from a CSV file, check files by it",
 		draftCommand(), checkCommand())
 }
 

@@ -130,7 +130,7 @@ func signForParticipant(r *command.Run, c *config.Config, a home.AppConfig, chai
 	if err != nil {
 		return err
 	}
-	local := worker.NewLocal(keys, func() (worker.Keys, error) { return r.Keystore().LoadKeys(file) }, journal, nil)
+	local := worker.NewLocal(keys, func() (worker.Keys, error) { return r.Keystore().LoadKeys(file) }, journal)
 	known, err := home.ReadJournal(c, a)
 	if err != nil {
 		return err

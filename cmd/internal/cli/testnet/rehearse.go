@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cometbft/cometbft/light/provider"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
@@ -51,7 +50,7 @@ func Rehearse() *cobra.Command {
 	o := &rehearsal{}
 	cmd := command.New(&cobra.Command{
 		Use:   "rehearse FILE",
-		Short: "Train a CSV file as its sites would, and say what each gains: before there is a consortium",
+		Short: "Train a CSV file as its sites would, say what each gains",
 		Long: `Train a CSV file as its sites would, and say what each gains: before there is a consortium.
 
 Each text of the column --by is a member with its own rows, in one process; without it
@@ -83,28 +82,27 @@ otherwise all of it is temporary.`,
 }
 
 func (o *rehearsal) run(r *command.Run, args []string) (err error) {
-	if o.Label == "" && o.Schema == "" {
+	switch {
+	case o.Label == "" && o.Schema == "":
 		return command.Usage(errors.New("--label is missing: the column of the labels, or --schema"))
-	}
-	if o.folder = r.Home; !r.Named {
-		if o.folder, err = os.MkdirTemp("", "spdl-rehearsal-"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(o.folder)) }()
-	}
-	if err := os.MkdirAll(filepath.Join(o.folder, "sites"), 0o700); err != nil {
-		return err
-	}
-	if err := o.describe(r, args[0]); err != nil {
-		return err
-	}
-	if err := o.split(r, args[0]); err != nil {
-		return err
+	case o.members > maxSites:
+		return command.Usage(fmt.Errorf("--members is %d, want at most %d", o.members, maxSites))
 	}
 	if o.Attacks, err = testnet.ParseAttacks(o.attacks); err != nil {
 		return command.Usage(fmt.Errorf("--attack: %w", err))
 	}
-	n, err := testnet.Init(o.Manifest)
+	o.folder = r.Home
+	if r.Named {
+		if entries, _ := os.ReadDir(o.folder); len(entries) > 0 { // a folder that cannot be read cannot be written
+			return command.Usage(fmt.Errorf("%s is not empty, it has %s: name a new folder", o.folder, entries[0].Name()))
+		}
+	} else if o.folder, err = os.MkdirTemp("", "spdl-rehearsal-"); err != nil {
+		return err
+	}
+	n, err := o.prepare(r, args[0])
+	if err != nil || !r.Named { // what was wrong leaves nothing in the way of what is right
+		defer func() { err = errors.Join(err, os.RemoveAll(o.folder)) }()
+	}
 	if err != nil {
 		return err
 	}
@@ -113,6 +111,20 @@ func (o *rehearsal) run(r *command.Run, args []string) (err error) {
 	p := n.Genesis.Params
 	return o.startOptions.run(r.Context, r, n, &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: p.Training.Rounds,
 		Delta: p.Privacy.Delta, TestChain: p.TestChain})
+}
+
+// prepare makes the schema, the sites' files and the net.
+func (o *rehearsal) prepare(r *command.Run, file string) (*testnet.Net, error) {
+	if err := os.MkdirAll(filepath.Join(o.folder, "sites"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := o.describe(r, file); err != nil {
+		return nil, err
+	}
+	if err := o.split(r, file); err != nil {
+		return nil, err
+	}
+	return testnet.Init(o.Manifest)
 }
 
 // describe drafts the schema, unless one is given.
@@ -124,7 +136,10 @@ func (o *rehearsal) describe(r *command.Run, file string) error {
 		}
 		return nil
 	}
-	d, err := table.DraftSchema(file, m.Label, m.Group, append(o.without, o.by)...)
+	if o.by != "" {
+		o.without = append(o.without, o.by)
+	}
+	d, err := table.DraftSchema(file, m.Label, m.Group, o.without...)
 	if err != nil {
 		return err
 	}
@@ -147,7 +162,7 @@ func (o *rehearsal) split(r *command.Run, file string) (err error) {
 		return err
 	}
 	if o.by == "" {
-		most = min(o.members, maxSites)
+		most = o.members
 	}
 	if o.parts, err = table.Split(file, o.by, t.Group, filepath.Join(o.folder, "sites"), most); err != nil {
 		return err
@@ -194,7 +209,7 @@ func (o *rehearsal) finish(ctx context.Context, r *command.Run, n *testnet.Net) 
 	if r.JSON {
 		return json.NewEncoder(r.Out).Encode(out)
 	}
-	fmt.Fprintf(r.Out, "verified      %s, from the header of height 1 of another node\n", v.Key)
+	fmt.Fprintf(r.Out, "verified      %s, by the hash of its header that another node has\n", v.Key)
 	for _, s := range out.Sites {
 		fmt.Fprintf(r.Out, "\n%s\n", command.Plain(s.Name))
 		if s.Gain == nil {
@@ -232,31 +247,24 @@ func (o *rehearsal) export(ctx context.Context, n *testnet.Net) (*modelfile.File
 	return f, data, command.WriteOut(filepath.Join(o.folder, "model.safetensors"), data)
 }
 
-// verified verifies a file as spdl verify model does: from the first header of the last node, by the others.
+// verified verifies a file as spdl verify model --offline does: by the hash that another node, the last one, has of the
+// header to which the file's proof leads.
 func verified(ctx context.Context, n *testnet.Net, data []byte) (v verify.Verdict, err error) {
 	f, err := verify.Open("model.safetensors", data, n.Manifest.ChainID)
 	if err != nil {
 		return v, err
 	}
-	var nodes []*client.Client
-	for _, x := range n.Nodes {
-		c, err := client.New(x.RPC)
-		if err != nil {
-			return v, err
-		}
-		nodes = append(nodes, c)
-	}
-	last := nodes[len(nodes)-1]
-	first := int64(1)
-	commit, err := last.RPC().Commit(ctx, &first)
+	header, err := f.Header()
 	if err != nil {
 		return v, err
 	}
-	const period = 24 * 3600 * 1e9
-	t := light.Trust{ChainID: n.Manifest.ChainID, Height: first, Hash: commit.Hash(), Period: period}
-	headers, err := light.Light(ctx, t, nodes[0].Provider(t.ChainID), []provider.Provider{last.Provider(t.ChainID)})
+	c, err := client.New(n.Nodes[len(n.Nodes)-1].RPC)
 	if err != nil {
 		return v, err
 	}
-	return f.Against(ctx, headers, t)
+	commit, err := c.RPC().Commit(ctx, &header.Height)
+	if err != nil {
+		return v, err
+	}
+	return f.Offline(light.Trust{Height: header.Height, Hash: commit.Hash()})
 }

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/spdl/spdl/app"
@@ -44,12 +43,8 @@ func (f *Facts) Active(height uint64) (n int) {
 // Owner returns the participant that has or had a signing key, according to the proven members.
 func (f *Facts) Owner(key []byte) (uint32, bool) {
 	for _, s := range append(slices.Clone(f.Members), Snapshot{f.Height, f.State.Participants}) {
-		for _, p := range s.All {
-			if bytes.Equal(p.PubKey, key) || slices.ContainsFunc(p.FormerKeys, func(k app.FormerKey) bool {
-				return bytes.Equal(k.PubKey, key)
-			}) {
-				return p.Index, true
-			}
+		if p := (&app.State{Participants: s.All}).HolderOf(key); p != nil {
+			return p.Index, true
 		}
 	}
 	return 0, false

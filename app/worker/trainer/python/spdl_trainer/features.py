@@ -43,9 +43,13 @@ def _member(path: str, name: str) -> Iterator[Array]:
         version = np.lib.format.read_magic(f)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(f)
-        if fortran or dtype.hasobject or not shape:
-            raise Unsuitable("array %s of %s is of shape %s and type %s, want rows in C order, and no objects"
+        if dtype.hasobject or not shape:
+            raise Unsuitable("array %s of %s is of shape %s and type %s, want rows, and no objects"
                              % (name, path, list(shape), dtype))
+        if fortran:  # columns stand together, so all are read
+            whole = np.load(path)[name]
+            yield from (np.ascontiguousarray(whole[at:at + BLOCK]) for at in range(0, shape[0], BLOCK))
+            return
         row = int(np.prod(shape[1:], dtype=int))
         for at in range(0, shape[0], BLOCK):
             n = min(BLOCK, shape[0] - at)

@@ -23,6 +23,7 @@ class Head(nn.Module):
 
     def __init__(self, inputs: int, classes: int, hidden: int, statistics: Dict[str, Any]) -> None:
         super().__init__()
+        self.known = frozenset(statistics)
         for name, a in statistics.items():
             if a.shape[:1] != (inputs,) or a.ndim != 1 + (name == "map"):
                 raise Unsuitable("%s has shape %s, and the features are %d" % (name, list(a.shape), inputs))
@@ -34,10 +35,9 @@ class Head(nn.Module):
         self.norm = 0.0 if hidden else (1 + CONSTANT ** 2) ** 0.5  # of the inputs of softmax regression
 
     def forward(self, x: Any) -> Any:
-        own = self._buffers
-        x = x - own["centre"] if "centre" in own else x
-        x = x / own["scale"] if "scale" in own else x
-        x = x @ own["map"] if "map" in own else x
+        x = x - self.centre if "centre" in self.known else x
+        x = x / self.scale if "scale" in self.known else x
+        x = x @ self.map if "map" in self.known else x
         x = x / x.norm(dim=1, keepdim=True).clamp(min=1e-9)
         x = torch.cat([x, torch.full_like(x[:, :1], CONSTANT)], 1)
         return self.output(torch.tanh(self.hidden(x)) if self.hidden else x)

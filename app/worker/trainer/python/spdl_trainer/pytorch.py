@@ -137,6 +137,10 @@ class ModuleStudy:
              for n, shape in self.shapes.items()}
         for name in (n for n in w if n.endswith(LORA_A)):
             w[name] = self.constants.start[name].to(w[name].dtype)
+        with torch.no_grad():
+            if not torch.allclose(self.call(self.constants.whole(w), x), self.module(x), rtol=1e-3, atol=1e-4):
+                raise Unsuitable("the module as a function of its tensors gives other outputs than the module: forward must "
+                                 "read parameters and buffers as attributes (self.name)")
         try:
             rows = self.per_example(w, x, y)
         except Exception as e:

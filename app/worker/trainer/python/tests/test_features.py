@@ -11,6 +11,8 @@ if has("numpy"):
     from spdl_trainer import Unsuitable, features, for_testing
 
 if has("torch"):
+    import torch
+
     from spdl_trainer import heads, make
 
 
@@ -37,6 +39,8 @@ class TestFeatures(unittest.TestCase):
         test = np.array([for_testing(row) for row in self.x])
         self.assertTrue(np.array_equal(x, self.x[~test]) and np.array_equal(y_test, self.y[test]))
         self.assertTrue(np.array_equal(x_test, self.x[test]) and 0.18 < test.mean() < 0.22)
+        by_columns = features.load(self.save(x=np.asfortranarray(self.x), y=self.y))
+        self.assertTrue(all(np.array_equal(a, b) for a, b in zip(by_columns, (x, y, x_test, y_test))))
         own = features.load(self.save(x=self.x, y=self.y, x_test=self.x[:5], y_test=self.y[:5]))
         self.assertEqual([len(a) for a in own], [9000, 9000, 5, 5])
         grouped = features.load(self.save(x=self.x, y=self.y, groups=np.arange(9000) // 3))
@@ -45,7 +49,6 @@ class TestFeatures(unittest.TestCase):
 
     def test_wrong_files(self):
         for want, arrays in (("has arrays x, want x and y", {"x": self.x}),
-                             ("want rows in C order", {"x": np.asfortranarray(self.x), "y": self.y}),
                              ("no objects", {"x": self.x, "y": self.y.astype(object)})):
             with self.assertRaisesRegex(Unsuitable, want):
                 features.load(self.save(**arrays))
@@ -65,6 +68,11 @@ class TestFeatures(unittest.TestCase):
         self.assertEqual(s.arrays["scale"].tolist(), [1, 1, 2])
         self.assertEqual({t["name"]: (t["shape"], t["init"]) for t in s.tensors()}, {"output.weight": ([4, 4], "zeros")})
         self.assertAlmostEqual(s.module.norm, 1.09 ** 0.5)
+        s.trial()
+        x = (torch.tensor(self.x[:4]) - torch.tensor([1.0, 2, 3])) / torch.tensor([1.0, 1, 2])
+        want = torch.cat([x / x.norm(dim=1, keepdim=True), torch.full((4, 1), heads.CONSTANT)], 1)
+        got = s.call({"output.weight": torch.eye(4)}, torch.tensor(self.x[:4]))
+        self.assertTrue(torch.allclose(got, want, atol=1e-6))
         h = self.save(x=self.x, y=self.y % 2)
         h.tensors, h.dimension = s.tensors(), 16
         self.assertEqual(make(h, build).shapes, {"output.weight": (4, 4)})

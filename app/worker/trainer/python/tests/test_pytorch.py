@@ -121,6 +121,8 @@ class TestPyTorch(unittest.TestCase):
                 ("draws at random", Own(zeros, lambda m, x: nn.functional.dropout(x, 0.5) + m.p)),
                 ("training changes buffer count", counting),
                 ("no gradient of each example .*item", Own(zeros, lambda m, x: x + m.p * x.sum().item())),
+                ("the module as a function of its tensors gives other outputs than the module", Own(
+                    zeros, lambda m, x: x + m.p + m._buffers.get("b", 0))),
                 (r'does not take a batch of shape \(1, 4\).*at layer "0"', nn.Sequential(nn.Linear(5, 3))),
                 (r"y\[2\] is no label from 0 to 1, as the module has 2 outputs", nn.Sequential(nn.Linear(4, 2))),
                 (r"gives outputs of shape \(1, 1, 4\) for inputs of shape \(1, 4\), want \(1, classes\)",
@@ -128,6 +130,8 @@ class TestPyTorch(unittest.TestCase):
                 ("the output of the module for example 0 is nan, want finite numbers",
                  Own(zeros, lambda m, x: x.abs().neg().log() + m.p)),
                 ("forward returns a tuple", Pair())):
+            if "function of its tensors" in want:
+                module.register_buffer("b", torch.ones(4))
             with self.subTest(want), self.assertRaisesRegex(Unsuitable, want):
                 study(module).trial()
 
