@@ -2,6 +2,7 @@ package abci
 
 import (
 	"context"
+	"errors"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
@@ -45,10 +46,12 @@ type Host interface {
 	OnHold()
 }
 
-// NoHost is a Host without peers. It admits every node.
+// NoHost is a Host without peers and without a mempool. It admits every node.
 type NoHost struct{ query.NoHost }
 
 var _ Host = NoHost{}
+
+var errNoHost = errors.New("the application runs without a node")
 
 // The methods of Host.
 func (NoHost) Admit(string) error                                        { return nil }
@@ -57,7 +60,7 @@ func (NoHost) IsDecided(int64) bool                                      { retur
 func (NoHost) OnAdmitted(*tx.Tx)                                         {}
 func (NoHost) SendAggregate([]byte)                                      {}
 func (NoHost) Report([]byte)                                             {}
-func (NoHost) Broadcast(context.Context, []byte) error                   { return nil }
+func (NoHost) Broadcast(context.Context, []byte) error                   { return errNoHost }
 func (NoHost) OnFinalized(*abcitypes.RequestFinalizeBlock, *app.Outcome) {}
 func (NoHost) OnEnd(*app.State)                                          {}
 func (NoHost) OnHold()                                                   {}

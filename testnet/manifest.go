@@ -231,8 +231,8 @@ func (m *Manifest) checkSettings() error {
 	case m.ChainID != "" && home.CheckChainID(m.ChainID) != nil:
 		return home.CheckChainID(m.ChainID)
 	case len(m.Sites) > 0 && (len(m.Sites) != m.participants() || !m.ownData()):
-		return fmt.Errorf("%d sites with %d participants and data %q, want a site for each, and the data of all", len(m.Sites),
-			m.participants(), m.Data)
+		return fmt.Errorf("%d sites with %d participants and data %q, want a site for each, and the data of all",
+			len(m.Sites), m.participants(), m.Data)
 	case m.Preset != "" && m.Params != "":
 		return fmt.Errorf("preset %q and params %q, want one of them", m.Preset, m.Params)
 	case m.Home == "":
@@ -284,7 +284,8 @@ func (m *Manifest) checkColluders() error {
 	case n == m.participants():
 		return fmt.Errorf("attack %q by all %d participants, want one honest participant", kind, n)
 	case len(m.Trainer)+len(m.Sites) > 0:
-		return fmt.Errorf("attack %q in a net with a trainer or with sites: colluders compute the gradients of a built-in model only", kind)
+		return fmt.Errorf("attack %q in a net with a trainer or with sites: colluders compute the gradients of a built-in "+
+			"model and of data that are dealt out", kind)
 	case m.Seed == 0:
 		return fmt.Errorf("attack %q, want a seed, from which colluders compute the gradients of the other nodes: add "+
 			"--seed 1, or seed to the manifest", kind)

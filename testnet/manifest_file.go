@@ -1,14 +1,16 @@
 package testnet
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
-	"text/template"
+	"time"
 
 	"github.com/spf13/viper"
 
@@ -99,141 +101,49 @@ func (m *Manifest) absolute(dir string) error {
 	return nil
 }
 
-var manifestTemplate = template.Must(template.New(manifestFile).Parse(
-	`# The localnet in this folder, as spdl-lab testnet init made it. Changing the net
+// manifestHead is the comment of a manifest that Init writes.
+const manifestHead = `# The localnet in this folder, as spdl-lab testnet init made it. Changing the net
 # here changes nothing; the perturbations are read at every start.
-validators = {{ .Validators }}
-{{- if .Relays }}
-relays = {{ .Relays }}
-{{- end }}
-workers = {{ .Workers }}
-{{- if .Params }}
-params = {{ printf "%q" .Params }}
-{{- else }}
-preset = {{ printf "%q" .Preset }}
-{{- end }}
-{{- if .Trainer }}
-trainer = [{{ range $i, $a := .Trainer }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
-trainer_dir = {{ printf "%q" .TrainerDir }}
-{{- end }}
-{{- if .Sandbox }}
-sandbox = {{ printf "%q" .Sandbox }}
-{{- end }}
-{{- if .TrainerRead }}
-trainer_read = [{{ range $i, $a := .TrainerRead }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
-{{- end }}
-rounds = {{ .Rounds }}
-rule = {{ printf "%q" .Rule }}
-tolerance = {{ .Tolerance }}
-{{- if .CommitReveal }}
-commit_reveal = {{ .CommitReveal }}
-{{- end }}
-chain_id = {{ printf "%q" .ChainID }}
-data = {{ printf "%q" .Data }}
-{{- if .Sites }}
-sites = [{{ range $i, $a := .Sites }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
-{{- end }}
-{{- if .Label }}
-label = {{ printf "%q" .Label }}
-{{- end }}
-{{- if .Schema }}
-schema = {{ printf "%q" .Schema }}
-{{- end }}
-{{- if .Force }}
-force = true
-{{- end }}
-{{- if .Group }}
-group = {{ printf "%q" .Group }}
-{{- end }}
-{{- if .Model }}
-model = {{ printf "%q" .Model }}
-{{- end }}
-{{- if .Examples }}
-examples = {{ .Examples }}
-{{- end }}
-{{- if .Epsilon }}
-epsilon = {{ .Epsilon }}
-{{- end }}
-{{- if .Batch }}
-batch = {{ .Batch }}
-{{- end }}
-{{- if .LearningRate }}
-learning_rate = {{ .LearningRate }}
-{{- end }}
-seed = {{ .Seed }}
-partition = {{ printf "%q" .Partition }}
-alpha = {{ .Alpha }}
-step_delay = {{ printf "%q" .StepDelay.String }}
-neighbours = {{ .Neighbours }}
-gossip = {{ printf "%q" .Gossip }}
-memory = {{ .Memory }}
-{{- range .Attacks }}
-
-[[attack]]
-node = {{ .Node }}
-kind = {{ printf "%q" .Kind }}
-{{- end }}
-{{- range .Zones }}
-
-[[zone]]
-name = {{ printf "%q" .Name }}
-nodes = [{{ range $i, $k := .Nodes }}{{ if $i }}, {{ end }}{{ $k }}{{ end }}]
-{{- end }}
-{{- range .Routes }}
-
-[[route]]
-zones = [{{ range $i, $z := .Zones }}{{ if $i }}, {{ end }}{{ printf "%q" $z }}{{ end }}]
-round_trip = {{ printf "%q" .RoundTrip.String }}
-{{- if .Jitter }}
-jitter = {{ printf "%q" .Jitter.String }}
-{{- end }}
-{{- with .Rate }}
-rate = {{ . }}
-{{- end }}
-{{- end }}
-{{- range .Perturb }}
-
-[[perturb]]
-node = {{ .Node }}
-round = {{ .Round }}
-after = {{ printf "%q" .After.String }}
-action = {{ printf "%q" .Action }}
-for = {{ printf "%q" .For.String }}
-{{- with .Peers }}
-peers = [{{ range $i, $k := . }}{{ if $i }}, {{ end }}{{ $k }}{{ end }}]
-{{- end }}
-{{- with .Way }}
-way = {{ printf "%q" . }}
-{{- end }}
-{{- if .Delay }}
-delay = {{ printf "%q" .Delay.String }}
-{{- end }}
-{{- if .Jitter }}
-jitter = {{ printf "%q" .Jitter.String }}
-{{- end }}
-{{- with .Loss }}
-loss = {{ . }}
-{{- end }}
-{{- with .Rate }}
-rate = {{ . }}
-{{- end }}
-{{- if .Binary }}
-binary = {{ printf "%q" .Binary }}
-wrong = {{ printf "%q" .Wrong }}
-heights = {{ .Heights }}
-{{- end }}
-{{- end }}
-`))
+`
 
 // save writes the manifest into its home.
 func (m Manifest) save() error {
-	f, err := os.Create(filepath.Join(m.Home, manifestFile))
+	path := filepath.Join(m.Home, manifestFile)
+	m.Home = "" // where the file is
+	keys, err := keysOf(reflect.ValueOf(m))
 	if err != nil {
 		return err
 	}
-	if err := manifestTemplate.Execute(f, m); err != nil {
-		f.Close()
-		return err
+	return os.WriteFile(path, []byte(manifestHead+keys), 0o666)
+}
+
+// keysOf returns the fields of a struct that are not zero as lines of TOML, and behind them its lists of structs.
+func keysOf(of reflect.Value) (keys string, err error) {
+	tables := ""
+	for i := range of.NumField() {
+		name, field := of.Type().Field(i).Tag.Get("mapstructure"), reflect.Indirect(of.Field(i))
+		if name == "" || name == "-" || of.Field(i).IsZero() {
+			continue
+		}
+		if field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct {
+			for k := range field.Len() {
+				table, err := keysOf(field.Index(k))
+				if err != nil {
+					return "", err
+				}
+				tables += fmt.Sprintf("\n[[%s]]\n%s", name, table)
+			}
+			continue
+		}
+		value := field.Interface()
+		if d, ok := value.(time.Duration); ok {
+			value = d.String()
+		}
+		literal, err := json.Marshal(value) // JSON's texts, numbers and lists are TOML's too
+		if err != nil {
+			return "", err
+		}
+		keys += fmt.Sprintf("%s = %s\n", name, literal)
 	}
-	return f.Close()
+	return keys + tables, nil
 }

@@ -181,10 +181,10 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 
 // Reset removes the blocks, the application's database and the worker's journal, and resets the
 // validator's last signature. Keys and configuration stay. Reset fails if the node is running. On
-// the same chain the validator could sign a height a second time after a reset.
+// the same chain the validator could sign a height a second time after a reset. Reset fails for a worker group.
 func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
-		return resetWorkerGroup(c, a)
+		return errNoDatabases
 	}
 	if a.IsRelay() {
 		return resetRelay(c)
@@ -212,6 +212,8 @@ func Reset(c *config.Config, a AppConfig) error {
 	return nil
 }
 
+var errNoDatabases = errors.New("a home of many workers has no databases; another chain wants another home")
+
 // DivergenceFile is the name of the file, in the data folder of a home, that records that the node's
 // state differs from the chain's. Reset and ResetState remove it together with that state.
 const DivergenceFile = "diverged.json"
@@ -223,7 +225,7 @@ const DivergenceFile = "diverged.json"
 // databases.
 func ResetState(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
-		return errors.New("a home of many workers has no databases")
+		return errNoDatabases
 	}
 	if err := checkStopped(c); err != nil {
 		return err

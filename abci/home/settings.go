@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -176,11 +175,18 @@ func Set(dir string, pairs ...string) (set []Setting, err error) {
 		}
 		return readFile(dir, name)
 	}, false)
-	if err == nil {
-		err = checkStart(c, a)
-	}
 	if err != nil {
 		return nil, err
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		s, err := Find(Settings(c, a), pairs[i])
+		if err == nil {
+			err = checkStart(c, a, s.Key)
+		}
+		if err != nil {
+			return nil, configError{fmt.Errorf("%s: %w", s.File, err)}
+		}
+		set = append(set, s)
 	}
 	for name, doc := range files {
 		path := filepath.Join(dir, "config", name)
@@ -192,53 +198,49 @@ func Set(dir string, pairs ...string) (set []Setting, err error) {
 			return nil, err
 		}
 	}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		s, err := Find(Settings(c, a), pairs[i])
-		if err != nil {
-			return nil, err
-		}
-		set = append(set, s)
-	}
 	return set, nil
 }
 
-// checkStart rejects what a node finds at its start, or never, beyond Load: a log level, a database, data that are not
-// there, and a port for the validator's signer that is open to every network.
-func checkStart(c *config.Config, a AppConfig) error {
-	if _, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewNopLogger(), "error"); err != nil {
-		return configError{fmt.Errorf("config.toml: log_level is %q: %w", c.LogLevel, err)}
-	}
-	if host, _, err := net.SplitHostPort(strings.TrimPrefix(c.PrivValidatorListenAddr, "tcp://")); err == nil {
-		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-			return configError{fmt.Errorf("config.toml: priv_validator_laddr is %q, want the address of one interface: the first client that connects "+
-				"signs for the validator", c.PrivValidatorListenAddr)}
+// checkStart rejects a value that Load takes, and with which the node does not start or does not get what the key names.
+func checkStart(c *config.Config, a AppConfig, key string) error {
+	switch key {
+	case "log_level":
+		if _, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewNopLogger(), "error"); err != nil {
+			return fmt.Errorf("log_level is %q: %w", c.LogLevel, err)
+		}
+	case "db_backend":
+		scratch, err := os.MkdirTemp("", "spdl-db-*")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(scratch) }()
+		db, err := dbm.NewDB("check", dbm.BackendType(c.DBBackend), scratch)
+		if err != nil {
+			return fmt.Errorf("db_backend is %q: %w", c.DBBackend, err)
+		}
+		return db.Close()
+	case "worker.data":
+		_, err := os.Stat(a.Worker.Data)
+		if _, inHome := os.Stat(InHome(c, a.Worker.Data)); err != nil && inHome != nil && !isEmbedded(a.Worker.Data) {
+			return fmt.Errorf("worker.data is %q, want a file or folder: %w", a.Worker.Data, err)
+		}
+	case "priv_validator_laddr":
+		host, _, err := net.SplitHostPort(strings.TrimPrefix(c.PrivValidatorListenAddr, "tcp://"))
+		if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+			return fmt.Errorf("priv_validator_laddr is %q, want the address of one interface: the first client that connects "+
+				"signs for the validator", c.PrivValidatorListenAddr)
 		}
 	}
-	scratch, err := os.MkdirTemp("", "spdl-db-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }()
-	db, err := dbm.NewDB("check", dbm.BackendType(c.DBBackend), scratch)
-	if err != nil {
-		return configError{fmt.Errorf("config.toml: db_backend is %q: %w", c.DBBackend, err)}
-	}
-	if isEmbedded(a.Worker.Data) {
-		return db.Close()
-	}
-	if _, err := os.Stat(InHome(c, a.Worker.Data)); err != nil {
-		return errors.Join(configError{fmt.Errorf("app.toml: worker.data is %q, want a file or folder: %w", a.Worker.Data,
-			err)}, db.Close())
-	}
-	return db.Close()
+	return nil
 }
 
 // checkComet rejects addresses and hashes with which CometBFT would not start, or would start without what they name.
 func checkComet(c *config.Config) error {
-	for key, text := range map[string]string{"p2p.laddr": c.P2P.ListenAddress, "p2p.external_address": c.P2P.ExternalAddress,
-		"rpc.laddr": c.RPC.ListenAddress, "rpc.grpc_laddr": c.RPC.GRPCListenAddress,
-		"rpc.pprof_laddr": c.RPC.PprofListenAddress, "priv_validator_laddr": c.PrivValidatorListenAddr,
-		"instrumentation.prometheus_listen_addr": c.Instrumentation.PrometheusListenAddr} {
+	for _, at := range [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"p2p.external_address", c.P2P.ExternalAddress},
+		{"rpc.laddr", c.RPC.ListenAddress}, {"rpc.grpc_laddr", c.RPC.GRPCListenAddress},
+		{"rpc.pprof_laddr", c.RPC.PprofListenAddress}, {"priv_validator_laddr", c.PrivValidatorListenAddr},
+		{"instrumentation.prometheus_listen_addr", c.Instrumentation.PrometheusListenAddr}} {
+		key, text := at[0], at[1]
 		isSocket := strings.HasPrefix(text, "unix://") && !strings.HasPrefix(key, "p2p.")
 		if text != "" && !isSocket && !isListenable(text) {
 			return fmt.Errorf("%s is %q, want an address with a port from 0 to 65535, as tcp://127.0.0.1:26656", key, text)
@@ -324,7 +326,7 @@ func quote(v any) (string, error) {
 func replaceValue(doc []byte, key, literal string) ([]byte, error) {
 	at := strings.LastIndex(key, ".")
 	section, name := key[:max(at, 0)], key[at+1:]
-	lines := strings.SplitAfter(string(doc), "\n")
+	lines := strings.SplitAfter(strings.TrimSuffix(string(doc), "\n")+"\n", "\n")
 	current, end := "", -1 // the section of the line; the line behind the last one of the key's section
 	if section == "" {
 		end = 0

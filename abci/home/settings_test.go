@@ -112,7 +112,7 @@ func TestSetAdds(t *testing.T) {
 	require.NoError(t, err)
 	path := filepath.Join(dir, "config", "app.toml")
 	short := "# mine\n[worker]\nenabled = true # always\n\n[pool]\nmax_bytes = 1000 # small\n"
-	require.NoError(t, os.WriteFile(path, []byte(short), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(strings.TrimSuffix(short, "\n")), 0o600))
 	for _, kv := range [][2]string{{"worker.data", "embedded"}, {"pool.max_bytes", "2000"}, {"retain.rounds", "7"}} {
 		_, err := home.Set(dir, kv[0], kv[1])
 		require.NoError(t, err)
@@ -123,4 +123,46 @@ func TestSetAdds(t *testing.T) {
 		"\n[retain]\nrounds = 7\n", string(got))
 	all := home.Settings(home.DefaultConfig(), home.DefaultAppConfig())
 	require.True(t, slices.ContainsFunc(all, func(s home.Setting) bool { return s.Key == "retain.rounds" }))
+}
+
+// TestSetSeveral: keys of both files are changed together, or none is. A key that is not set is not examined: the data
+// of a home may be mounted later.
+func TestSetSeveral(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	a := home.DefaultAppConfig()
+	a.Worker.Data = "/not/mounted.csv"
+	_, err := home.Init(dir, home.DefaultConfig(), a)
+	require.NoError(t, err)
+	sync := []string{"statesync.enable", "true", "statesync.trust_height", "9", "statesync.rpc_servers", "a:1,b:1"}
+	_, err = home.Set(dir, sync...)
+	require.ErrorIs(t, err, home.ErrConfig, "the hash is missing")
+	c, _, err := home.Load(dir)
+	require.NoError(t, err)
+	require.False(t, c.StateSync.Enable)
+	set, err := home.Set(dir, append(sync, "statesync.trust_hash", strings.Repeat("ab", 32), "worker.part", "0")...)
+	require.NoError(t, err)
+	require.Len(t, set, 5)
+	require.Equal(t, []string{"statesync.rpc_servers", `["a:1","b:1"]`}, []string{set[2].Key, set[2].String()})
+	c, _, err = home.Load(dir)
+	require.NoError(t, err)
+	require.True(t, c.StateSync.Enable)
+	require.Equal(t, []string{"a:1", "b:1"}, c.StateSync.RPCServers)
+}
+
+// TestSetLeavesSeveralLines: a value of several lines is left to an editor, and the file stays.
+func TestSetLeavesSeveralLines(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	path := filepath.Join(dir, "config", "app.toml")
+	for _, text := range []string{"[worker]\ntrainer = [\n  \"a\", # one\n]\n", "[ \"worker\" ]\ntrainer = []\n"} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, _, err = home.Load(dir)
+		require.NoError(t, err)
+		_, err = home.Set(dir, "worker.trainer", "b")
+		require.ErrorIs(t, err, home.ErrConfig)
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, text, string(got))
+	}
 }

@@ -1,11 +1,8 @@
 package home
 
 import (
-	"errors"
 	"io"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/cometbft/cometbft/config"
 
@@ -36,33 +33,3 @@ func ReadJournal(c *config.Config, a AppConfig) (worker.JournalInfo, error) {
 
 // KeptHeader returns the path of the file with the last header that a home's worker has verified.
 func KeptHeader(c *config.Config) string { return filepath.Join(c.DBDir(), "worker_header.json") }
-
-// resetWorkerGroup does the work of Reset for the home of a worker group, which has no node and no
-// validator. It makes a new journal for each key.
-func resetWorkerGroup(c *config.Config, a AppConfig) error {
-	held, err := LockWorkerGroup(c, a)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = held.Close() }()
-	notes, folder := journalsOf(c, a), InHome(c, a.Worker.KeyFile)
-	for _, lost := range []string{notes, KeptHeader(c)} {
-		if err := os.RemoveAll(lost); err != nil {
-			return err
-		}
-	}
-	if err := os.MkdirAll(notes, 0o700); err != nil {
-		return err
-	}
-	keys, err := os.ReadDir(folder)
-	if err != nil {
-		return err
-	}
-	errs := make([]error, len(keys))
-	forEach(len(keys), func(i int) {
-		if name := keys[i].Name(); strings.HasSuffix(name, ".json") {
-			errs[i] = worker.NewJournal(filepath.Join(notes, name))
-		}
-	})
-	return errors.Join(errs...)
-}

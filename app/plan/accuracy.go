@@ -130,7 +130,8 @@ const (
 )
 
 // accuracy returns the measured accuracy at the plan's settings, or an Accuracy whose Source says
-// that no run had these settings. noise is the plan's NoiseToGradient.
+// that no run had these settings. noise is that in the mean of a participant's
+// gradients over all rounds, in clip norms.
 func (in Input) accuracy(multiplier, noise float64) Accuracy {
 	if in.Rate > 0 {
 		return in.forecast(noise)

@@ -38,7 +38,7 @@ type Input struct {
 
 	Units        string  // the noun for what Samples counts: "examples" or "groups"; empty means examples
 	Unit         string  // the unit of privacy, as params.Params.UnitName names it
-	Rate         float64 // typical rate of the second class of a table whose vectors are sums; 0 for other data
+	Rate         float64 // typical rate of the second class of a table; 0 for other data
 	Neighbours   string  // a sentence that says which pairs of data sets are neighbours
 	Samples      int     // the number of examples, or of groups, of one participant
 	SamplingRate float64 // q, the share of the samples in a batch; 0 means Batch/Samples

@@ -95,11 +95,12 @@ func Make(in Input) (Plan, error) {
 		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
 		Rule:            judge(rule, in), Traffic: in.traffic(d), Ledger: ledger,
 	}
+	mean := s.multiplier * math.Sqrt(float64(d)/float64(in.Rounds)) / float64(in.Batch)
 	if in.Momentum == 1 {
-		p.NoiseToGradient /= math.Sqrt(float64(in.Rounds))
+		p.NoiseToGradient = mean
 	}
 	p.HiddenPush = stealth * float64(in.Byzantine) / float64(in.Participants) * p.NoiseToGradient
-	p.Accuracy = in.accuracy(s.multiplier, p.NoiseToGradient)
+	p.Accuracy = in.accuracy(s.multiplier, mean)
 	p.Round = in.round(d, p.Traffic)
 	lasts := in.RoundTime.Seconds()
 	if lasts == 0 {

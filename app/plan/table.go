@@ -28,12 +28,12 @@ var measuredGains = []struct {
 	noise           float64
 	clean, attacked Gain
 }{
-	{0.03, Gain{0.9, 0.75}, Gain{0.75, 0.45}},
-	{0.3, Gain{0.85, 0.65}, Gain{0.65, -0.2}},
-	{0.6, Gain{0.7, 0.4}, Gain{0.35, -0.3}},
+	{0.03, Gain{0.9, 0.45}, Gain{0.7, -0.05}},
+	{0.3, Gain{0.8, 0.35}, Gain{0.5, -1}},
+	{0.6, Gain{0.7, 0.35}, Gain{0.35, -1}},
 }
 
-// forecast returns the accuracy of a table's model with the given noise to gradient.
+// forecast returns the accuracy of a table's model with the given noise in the mean of a participant's gradients.
 func (in Input) forecast(noise float64) Accuracy {
 	t := &TableForecast{Rate: in.Rate, Guess: max(in.Rate, 1-in.Rate), Brier: in.Rate * (1 - in.Rate)}
 	for _, m := range measuredGains {
@@ -43,7 +43,7 @@ func (in Input) forecast(noise float64) Accuracy {
 		if t.Kept = &m.clean; in.Byzantine > 0 {
 			t.Attacked = &m.attacked
 		}
-		return Accuracy{Table: t, Source: fmt.Sprintf("the least of the five tables of docs/TABLES.md (N = 4 and 10) with "+
+		return Accuracy{Table: t, Source: fmt.Sprintf("the least of the seven tables of docs/TABLES.md (N = 4 and 10) with "+
 			"noise to gradient up to %v; a table that is harder than they are may keep less", m.noise)}
 	}
 	return Accuracy{Table: t, Source: fmt.Sprintf("noise to gradient is above %v: no table kept anything for certain",
@@ -55,7 +55,8 @@ func (t TableForecast) text() string {
 	if t.Kept == nil {
 		return text
 	}
-	text += "; of what logistic regression without privacy on all rows gains over that, " + t.Kept.text() + " or more is kept"
+	text += "; of what logistic regression without privacy on all rows gains over that, " + t.Kept.text() +
+		" or more is kept"
 	if t.Attacked != nil {
 		text += ", under attack " + t.Attacked.text()
 	}

@@ -33,24 +33,8 @@ func (in Input) warnings(p Plan) []string {
 	if !p.Rule.Holds {
 		add("%s: %s", p.Rule.Why, in.remedies())
 	}
-	fewer := "fewer rounds, "
-	if in.Momentum == 1 { // a sum has the noise of all rounds once
-		fewer = ""
-	}
-	if r := p.NoiseToGradient; r > largeNoise {
-		batch := math.Ceil(float64(in.Batch) * r / largeNoise)
-		parameters := math.Floor(float64(p.Parameters) * (largeNoise / r) * (largeNoise / r))
-		smaller := ""
-		if parameters > 0 {
-			smaller = fmt.Sprintf("a model of at most %.0f parameters, ", parameters)
-		}
-		add("noise is %.2g times the clip norm, above %v it drowns the gradient: a batch of %.0f (%.0f %s a "+
-			"participant at this sampling rate), %s%sor a larger epsilon",
-			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.sampleNoun(), smaller, fewer)
-	} else if p.HiddenPush > largePush {
-		add("f = %d attackers that hide in the noise displace the model by about %.2g of its greatest way, rounds x learning "+
-			"rate x clip norm, above %v accuracy suffers: %smore %s or a larger epsilon", in.Byzantine, p.HiddenPush,
-			largePush, fewer, in.sampleNoun())
+	if warning := in.noiseWarning(p); warning != "" {
+		add("%s", warning)
 	}
 	if p.RDPEpsilon > params.WeakEpsilon && (p.Epsilon > params.WeakEpsilon || !p.Guarantee) {
 		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more %s at a smaller "+
@@ -82,6 +66,31 @@ func (in Input) warnings(p Plan) []string {
 			"under attack is stated")
 	}
 	return append(out, p.Round.configWarnings(in)...)
+}
+
+// noiseWarning says that noise drowns the gradient, or else that attackers can hide in it.
+func (in Input) noiseWarning(p Plan) string {
+	cure := "fewer rounds or a larger epsilon"
+	if in.Momentum == 1 { // a sum has the noise of all rounds once
+		cure = "or a larger epsilon"
+	}
+	switch r := p.NoiseToGradient; {
+	case r > largeNoise:
+		batch := math.Ceil(float64(in.Batch) * r / largeNoise)
+		parameters := math.Floor(float64(p.Parameters) * (largeNoise / r) * (largeNoise / r))
+		smaller := ""
+		if parameters > 0 {
+			smaller = fmt.Sprintf("a model of at most %.0f parameters, ", parameters)
+		}
+		return fmt.Sprintf("noise is %.2g times the clip norm, above %v it drowns the gradient: a batch of %.0f (%.0f %s a "+
+			"participant at this sampling rate), %s%s",
+			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), in.sampleNoun(), smaller, cure)
+	case p.HiddenPush > largePush:
+		return fmt.Sprintf("f = %d attackers that hide in the noise displace the model by about %.2g of its greatest way, "+
+			"rounds x learning rate x clip norm, above %v accuracy suffers: more %s, %s", in.Byzantine, p.HiddenPush,
+			largePush, in.sampleNoun(), cure)
+	}
+	return ""
 }
 
 // guaranteedEpsilon returns the epsilon that is proven: with the accountant lemma1 the epsilon by

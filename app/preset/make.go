@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist/features"
@@ -104,8 +105,13 @@ var errNoModel = errors.New(`preset "external" needs a model: name a JSON file o
 var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of ` +
 	`which its batch is a share: give it with --examples, as spdl trainer check shows it`)
 
+// longest bounds the learning rate of a model of which nothing is known but its shape.
+const longest = 2
+
 // externalPreset returns the parameters of the preset "external". spdl plan shows the same rule and
-// noise for the same epsilon and rounds. Every round takes all examples.
+// noise for the same epsilon and rounds. Every round takes all examples. The learning rate of a softmax
+// regression follows from the norm of its inputs. Other models take steps of longest, or shorter ones, so
+// that the noise of all rounds is at most mostNoise.
 func (o Own) externalPreset(n int) (params.Params, error) {
 	if o.Model == nil {
 		return params.Params{}, errNoModel
@@ -121,13 +127,18 @@ func (o Own) externalPreset(n int) (params.Params, error) {
 		return params.Params{}, errNoExamples
 	}
 	s := Study{Model: *o.Model, Examples: o.Share(n), Rounds: cmp.Or(o.Rounds, 100), Epsilon: cmp.Or(o.Epsilon, 2),
-		Clip: 1, SamplingRate: 1, LearningRate: 1}
+		Clip: 1, SamplingRate: 1, LearningRate: longest}
 	p, err := External(n, s)
 	if o.Data != nil {
 		p.Privacy.Unit = o.Data.privacyUnit()
 	}
-	if err != nil || o.Norm == 0 {
+	if err != nil {
 		return p, err
+	}
+	if o.Norm == 0 {
+		noise := s.Clip * p.Privacy.NoiseMultiplier / float64(p.Privacy.Batch)
+		p.Training.LearningRate = readable(min(longest, mostNoise*math.Sqrt(float64(n)/float64(s.Rounds))/noise))
+		return p, nil
 	}
 	if err := headFacts(o.Norm, float64(o.Model.Tensors[0].Shape[0])).fit(&p, o, n); err != nil {
 		return p, err

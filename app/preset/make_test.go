@@ -239,5 +239,6 @@ func TestHeadOfFeatures(t *testing.T) {
 	chosen := made(preset.Own{Examples: 3000, Norm: 1, Rounds: 5, Epsilon: 1})
 	require.Equal(t, uint64(5), chosen.Training.Rounds)
 	require.Equal(t, 1.0, chosen.Privacy.Epsilon)
-	require.Equal(t, 1.0, made(preset.Own{Examples: 3000}).Training.LearningRate, "nothing is known of another module")
+	require.Equal(t, 2.0, made(preset.Own{Examples: 3000}).Training.LearningRate, "nothing is known of another module")
+	require.InDelta(t, 0.49, made(preset.Own{Examples: 240}).Training.LearningRate, 0.01, "its noise is as usual")
 }

@@ -52,13 +52,20 @@ func factsOf(m params.Model) facts {
 	return f
 }
 
+// littleNoise is the most noise in the mean of a participant's gradients, in clip norms, with which a
+// table's vectors are single gradients.
+const littleNoise = 0.01
+
 // fitTable sets the training of a linear model of a table of n participants from public facts. A
-// round takes all rows, so the ledger counts it exactly. Vectors are sums, so what a participant pushes in
-// several rounds does not add up (ADR 44). The model moves for as long as the noise of all rounds allows,
-// in steps that the curvature allows. Where attackers may hide in the noise it takes fewer of them:
-// directions in which the rows say little are the attackers'.
+// round takes all rows, so the ledger counts it exactly. The model moves for as long as the noise of all
+// rounds allows, in steps that the curvature allows.
+//
+// With much noise vectors are sums, so what a participant pushes in several rounds does not add up (ADR
+// 44), and where attackers may hide in the noise it takes fewer steps: directions in which the rows say
+// little are the attackers'. With little noise the differences of honest sums would stick out of it and
+// those of single gradients do not (ADR 46), and little hides.
 func fitTable(p *params.Params, own Own, n int) error {
-	p.Privacy.WorkerMomentum, p.Grid.Width = 1, uint32(gradients.Int16)
+	p.Grid.Width = uint32(gradients.Int16)
 	return factsOf(p.Model).fit(p, own, n)
 }
 
@@ -69,10 +76,10 @@ func headFacts(norm, classes float64) facts {
 	return facts{length: norm, clip: 0.7 * math.Sqrt(1-1/classes) * norm, curvature: 0.5 * norm * norm / classes, weight: 1}
 }
 
-// fit sets batch, clip norm, noise, rounds and learning rate of a linear model of which these are the facts.
+// fit sets momentum, batch, clip norm, noise, rounds and learning rate of a linear model of which these are the facts.
 func (f facts) fit(p *params.Params, own Own, n int) error {
 	rows := own.Share(n)
-	p.Privacy.SamplingRate = 1
+	p.Privacy.SamplingRate, p.Privacy.WorkerMomentum = 1, 0
 	p.Privacy.Batch, p.Privacy.Clip = uint32(rows), readable(f.clip)
 	p.Privacy.Epsilon = cmp.Or(own.Epsilon, p.Privacy.Epsilon)
 	budget, err := accountant.ChainBudget(p.Privacy.Epsilon, cmp.Or(p.Privacy.Delta, Delta))
@@ -80,9 +87,12 @@ func (f facts) fit(p *params.Params, own Own, n int) error {
 		return err
 	}
 	mu := math.Sqrt(float64(budget[params.LedgerColumns-1]) * 1e-12)
-	reach, most := 0.9, 24.0
-	if p.Rule.Byzantine == 0 {
-		most = 64
+	reach, most := 0.9, 64.0
+	if math.Sqrt(float64(p.Model.Dim()))/(mu*float64(rows)) > littleNoise {
+		p.Privacy.WorkerMomentum = 1
+		if p.Rule.Byzantine > 0 {
+			most = 24
+		}
 	}
 	noise := f.clip / (mu * float64(rows) * math.Sqrt(float64(n)) * f.weight) // of the mean gradient of all rounds
 	time, step := reach/(noise*f.length), 1.6/f.curvature

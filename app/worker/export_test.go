@@ -36,3 +36,13 @@ func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, 
 	r.setMechanism(after)
 	return j.add(r.addition(t, nil, j.Entry))
 }
+
+// OwnIntercept returns the participant's own intercept.
+func (t *Trainer) OwnIntercept() float64 { return t.intercept.own }
+
+// StepUnseen takes a step whose vector is not sent.
+func (t *Trainer) StepUnseen(x []float64) error {
+	undo := t.mark()
+	t.Step(x)
+	return undo()
+}

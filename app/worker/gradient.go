@@ -158,7 +158,7 @@ func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uin
 	if err != nil {
 		return nil, stats, err
 	}
-	before := trainer.mechanism.Snapshot()
+	undo := trainer.mark()
 	v := trainer.release()
 	request := &GradientRequest{
 		Place: Place{w.task.ChainID, w.task.Participant.Id, w.task.Epoch, w.task.Round}, Seed: w.task.Seed,
@@ -171,7 +171,7 @@ func (w *worker) makeGradient(ctx context.Context, trainer *Trainer, costs []uin
 	}
 	t, err := w.signGradient(ctx, request)
 	if errors.Is(err, errNoGradient) {
-		err = errors.Join(err, trainer.mechanism.Restore(before))
+		err = errors.Join(err, undo())
 	}
 	return t, stats, err
 }

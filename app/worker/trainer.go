@@ -51,6 +51,7 @@ type Trainer struct {
 	sum        []float64
 	batch      []int
 	noise      float64
+	intercept  *intercept      // nil if the participant has none of its own
 	batchRound *params.RoundID // the round for which batch was drawn, until its gradient is released
 }
 
@@ -119,6 +120,7 @@ func newTrainer(p params.Params, units int, source *privacy.Source) (*Trainer, e
 	}
 	return &Trainer{
 		units: units, radius: radius(p), mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, d),
+		intercept: newIntercept(p),
 	}, nil
 }
 
@@ -148,6 +150,9 @@ func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (
 		t.draw()
 		t.batchRound = &at
 	}
+	if t.intercept != nil {
+		x = t.intercept.place(x)
+	}
 	stats, err := t.clipped(ctx, t.sum, x, t.batch)
 	if err == nil {
 		privacy.Project(t.sum, t.radius)
@@ -161,6 +166,9 @@ func (t *Trainer) release() gradients.Vector {
 	t.batchRound = nil
 	v, report := t.mechanism.Release(t.sum)
 	t.noise = report.NoiseStd
+	if t.intercept != nil {
+		t.intercept.follow(v)
+	}
 	return v
 }
 
@@ -172,6 +180,22 @@ func (t *Trainer) draw() {
 		t.batch = privacy.PoissonSample(t.batch[:0], t.units, t.privacy.SamplingRate, t.source)
 	} else {
 		t.batch = privacy.FixedSample(t.batch[:0], t.units, int(t.privacy.Batch), t.source)
+	}
+}
+
+// mark returns a function that takes a release back, which nobody has seen: nothing later may follow it,
+// because the ledger does not count it.
+func (t *Trainer) mark() (undo func() error) {
+	before := t.mechanism.Snapshot()
+	var own intercept
+	if t.intercept != nil {
+		own = *t.intercept
+	}
+	return func() error {
+		if t.intercept != nil {
+			*t.intercept = own
+		}
+		return t.mechanism.Restore(before)
 	}
 }
 

@@ -41,8 +41,8 @@ func losses(fft *fourier.FFT, step, q, z float64, removed bool) []complex128 {
 	return fft.Coefficients(nil, mass)
 }
 
-// deltaByConvolution returns the delta of all rounds at an epsilon, by composing the losses of single rounds, which shares
-// no code with the accountant.
+// deltaByConvolution returns the delta of all rounds at an epsilon, by composing the losses of single rounds, which
+// shares no code with the accountant.
 func deltaByConvolution(steps []accountant.Step, epsilon float64) (delta float64) {
 	// Losses beyond four times the epsilon hardly occur; with a sampled round they do in its tail.
 	fft, step := fourier.NewFFT(lossPoints), (4*epsilon+24*(1-steps[0].SamplingRate))*2/lossPoints
@@ -67,9 +67,9 @@ func deltaByConvolution(steps []accountant.Step, epsilon float64) (delta float64
 	return delta
 }
 
-// randomChain returns parameters of a random chain, and all its rounds: of the default preset for a table, with the unit
-// of an example or of a group and the noise that the preset chose, or with batches that are sampled. In every fourth, a
-// second epoch with other noise follows.
+// randomChain returns parameters of a random chain, and all its rounds: of the default preset for a table, with the
+// unit of an example or of a group and the noise that the preset chose, or with batches that are sampled. In every
+// fourth, a second epoch with other noise follows.
 func randomChain(t *testing.T, rng *rand.Rand, i int) (p params.Params, steps []accountant.Step) {
 	between := func(low, high float64) float64 { return low * math.Pow(high/low, rng.Float64()) }
 	columns := []params.Column{{Name: "x", Low: 0, High: 1}, {Name: "y", Low: 0, High: 1}}

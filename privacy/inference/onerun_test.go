@@ -85,27 +85,32 @@ func withCanaries(images mnist.Features, n int) (wide, canaries mnist.Features) 
 	return wide, canaries
 }
 
-// oneRun trains once, as a worker with these parameters does, on images and on those canaries that
-// a coin put among them, a group of copies rows each where the unit is a group. It guesses the coins of the canaries with the highest and the lowest
-// likelihood ratios, a tenth of them each, and returns how many guesses it made and how many are
-// right.
-func oneRun(t *testing.T, p params.Params, copies int, images, all mnist.Features, seed uint64) (guesses, right int) {
+// dealt returns images and those canaries that a coin put among them, copies rows of each, and the coins.
+func dealt(seed uint64, copies int, images, all mnist.Features) (data mnist.Features, in []bool) {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	data := mnist.Features{X: slices.Grow(slices.Clone(images.X), len(all.X)), Labels: slices.Clone(images.Labels),
+	data = mnist.Features{X: slices.Grow(slices.Clone(images.X), len(all.X)), Labels: slices.Clone(images.Labels),
 		Inputs: images.Inputs, Groups: slices.Clone(images.Groups)}
-	in := make([]bool, all.Len())
+	in = make([]bool, all.Len())
 	for i := range in {
-		in[i] = rng.IntN(2) == 1
+		if in[i] = rng.IntN(2) == 1; !in[i] {
+			continue
+		}
 		for range copies {
-			if !in[i] {
-				break
-			}
 			data.X, data.Labels = append(data.X, all.Row(i)...), append(data.Labels, all.Labels[i])
 			if data.Groups != nil {
 				data.Groups = append(data.Groups, uint32(images.Len()+i))
 			}
 		}
 	}
+	return data, in
+}
+
+// oneRun trains once, as a worker with these parameters does, on images and on those canaries that
+// a coin put among them, a group of copies rows each where the unit is a group. It guesses the coins
+// of the canaries with the highest and the lowest likelihood ratios, a tenth of them each, and returns
+// how many guesses it made and how many are right.
+func oneRun(t *testing.T, p params.Params, copies int, images, all mnist.Features, seed uint64) (guesses, right int) {
+	data, in := dealt(seed, copies, images, all)
 	trainer, err := worker.NewTrainer(p, data, privacy.NewTestSource(seed))
 	require.NoError(t, err)
 	m, err := model.New(model.SpecOf(p.Model))

@@ -1,13 +1,13 @@
 package adapt
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -20,7 +20,6 @@ const (
 
 const (
 	draws = 1000 // of the bootstrap
-	bins  = 10   // of the calibration
 	least = 0.01 // of the Brier score of Alone: a smaller difference is none
 )
 
@@ -31,22 +30,15 @@ type Interval struct {
 	High  float64 `json:"high"`
 }
 
-// Bin is a part of a calibration curve: the test rows with probabilities within a tenth.
-type Bin struct {
-	Rows     int     `json:"rows"`
-	Chance   float64 `json:"chance"`   // mean probability
-	Positive float64 `json:"positive"` // share of the second class
-}
-
 // Measured is a way to a model with its measures on test rows that no fit saw.
 type Measured struct {
 	Way
-	AUC       Interval `json:"auc"`
-	Brier     Interval `json:"brier"`
-	Recall    Interval `json:"recall"` // of the positive rows those at or above the threshold
-	Precision Interval `json:"precision"`
-	ECE       Interval `json:"ece"` // expected calibration error over ten bins of equal width
-	Curve     []Bin    `json:"curve"`
+	AUC       Interval       `json:"auc"`
+	Brier     Interval       `json:"brier"`
+	Recall    Interval       `json:"recall"` // of the positive rows those at or above the threshold
+	Precision Interval       `json:"precision"`
+	ECE       Interval       `json:"ece"` // expected calibration error over ten bins of equal width
+	Curve     []evaluate.Bin `json:"curve"`
 	// Beside is the Brier score minus that of Alone, on the same draws: below 0 is better. Verdict is Better or
 	// Worse if its interval has one sign and it is not too small to matter, and Same if not.
 	Beside  Interval `json:"beside"`
@@ -84,11 +76,11 @@ func Gain(train, test mnist.Features, shared []float64, threshold float64) (r Re
 		r.Threshold = float64(positives(train)) / float64(train.Len())
 	}
 	chosen := Best(ways[:len(ways)-1]).Name
-	all := make([]scores, len(ways))
+	all := make([]evaluate.Scored, len(ways))
 	for i, w := range ways {
-		all[i] = scoresOf(test, w.Parameters)
+		all[i] = scored(test, w.Parameters)
 	}
-	drawn := make([][]measures, len(ways))
+	drawn := make([][]evaluate.Quality, len(ways))
 	rng := rand.New(rand.NewPCG(0, 1))
 	for range draws {
 		counts := make([]float64, test.Len())
@@ -98,31 +90,41 @@ func Gain(train, test mnist.Features, shared []float64, threshold float64) (r Re
 			}
 		}
 		for i := range all {
-			drawn[i] = append(drawn[i], all[i].measure(counts, r.Threshold))
+			drawn[i] = append(drawn[i], all[i].Measure(counts, r.Threshold))
 		}
 	}
-	ones := slices.Repeat([]float64{1}, test.Len())
-	alone := len(ways) - 1
+	ones, alone := slices.Repeat([]float64{1}, test.Len()), len(ways)-1
+	base := all[alone].Measure(ones, r.Threshold)
 	for i, w := range ways {
-		m := Measured{Way: w, Curve: all[i].curve(ones), Chosen: w.Name == chosen}
-		whole, base := all[i].measure(ones, r.Threshold), all[alone].measure(ones, r.Threshold)
-		for k, to := range []*Interval{&m.AUC, &m.Brier, &m.Recall, &m.Precision, &m.ECE} {
-			*to = interval(whole[k], drawn[i], func(j int) float64 { return drawn[i][j][k] })
-		}
-		m.Beside = interval(whole[1]-base[1], drawn[i], func(j int) float64 { return drawn[i][j][1] - drawn[alone][j][1] })
-		switch m.Verdict = Same; {
-		case math.Abs(m.Beside.Value) < least*base[1]:
-		case m.Beside.High < 0:
-			m.Verdict = Better
-		case m.Beside.Low > 0:
-			m.Verdict = Worse
-		}
+		m := Measured{Way: w, Curve: all[i].Curve(ones), Chosen: w.Name == chosen}
+		m.set(all[i].Measure(ones, r.Threshold), base, drawn[i], drawn[alone])
 		if m.Chosen {
 			r.Gain = m.Verdict
 		}
 		r.Models = append(r.Models, m)
 	}
 	return r, nil
+}
+
+// set sets the measures with their intervals, and the verdict beside base, whose draws are the same.
+func (m *Measured) set(whole, base evaluate.Quality, drawn, baseDrawn []evaluate.Quality) {
+	for to, of := range map[*Interval]func(evaluate.Quality) float64{
+		&m.AUC:       func(q evaluate.Quality) float64 { return q.AUC },
+		&m.Brier:     func(q evaluate.Quality) float64 { return q.Brier },
+		&m.Recall:    func(q evaluate.Quality) float64 { return q.Recall },
+		&m.Precision: func(q evaluate.Quality) float64 { return q.Precision },
+		&m.ECE:       func(q evaluate.Quality) float64 { return q.ECE },
+	} {
+		*to = interval(of(whole), func(j int) float64 { return of(drawn[j]) })
+	}
+	m.Beside = interval(whole.Brier-base.Brier, func(j int) float64 { return drawn[j].Brier - baseDrawn[j].Brier })
+	switch m.Verdict = Same; {
+	case math.Abs(m.Beside.Value) < least*base.Brier:
+	case m.Beside.High < 0:
+		m.Verdict = Better
+	case m.Beside.Low > 0:
+		m.Verdict = Worse
+	}
 }
 
 // Ways returns the models without their measures.
@@ -141,9 +143,9 @@ func positives(rows mnist.Features) (n int) {
 }
 
 // interval returns a measure with its percentiles. A draw without positive or without negative rows has none.
-func interval(value float64, drawn []measures, of func(int) float64) Interval {
+func interval(value float64, of func(draw int) float64) Interval {
 	var all []float64
-	for j := range drawn {
+	for j := range draws {
 		if x := of(j); !math.IsNaN(x) {
 			all = append(all, x)
 		}
@@ -156,62 +158,11 @@ func interval(value float64, drawn []measures, of func(int) float64) Interval {
 	return Interval{value, all[len(all)/tail], all[len(all)-1-len(all)/tail]}
 }
 
-// scores are probabilities of the second class, and the rows in their order.
-type scores struct {
-	chance []float64
-	labels []uint8
-	order  []int
-}
-
-func scoresOf(rows mnist.Features, w []float64) scores {
-	s := scores{labels: rows.Labels}
-	for i := range rows.Len() {
-		s.chance, s.order = append(s.chance, 1/(1+math.Exp(-score(rows.Row(i), w)))), append(s.order, i)
+// scored returns the rows with their probabilities of the second class.
+func scored(rows mnist.Features, w []float64) evaluate.Scored {
+	chance := make([]float64, rows.Len())
+	for i := range chance {
+		chance[i] = 1 / (1 + math.Exp(-score(rows.Row(i), w)))
 	}
-	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.chance[a], s.chance[b]) })
-	return s
-}
-
-// measures are AUC, Brier score, recall, precision and calibration error. A measure that is not defined is NaN,
-// but precision is 0 where no row is at the threshold.
-type measures [5]float64
-
-// measure measures with each row as often as counts says. The AUC is that of the Mann-Whitney statistic:
-// two rows of equal chance count half.
-func (s scores) measure(counts []float64, threshold float64) measures {
-	var brier, n, ones, hits, called, below, wins, tied, tiedOnes float64
-	flush := func() { wins, below, tied, tiedOnes = wins+tiedOnes*(below+tied/2), below+tied, 0, 0 }
-	for at, i := range s.order {
-		c, p, y := counts[i], s.chance[i], float64(s.labels[i])
-		if at > 0 && p != s.chance[s.order[at-1]] {
-			flush()
-		}
-		n, ones, brier = n+c, ones+c*y, brier+c*(p-y)*(p-y)
-		tied, tiedOnes = tied+c*(1-y), tiedOnes+c*y
-		if p >= threshold {
-			hits, called = hits+c*y, called+c
-		}
-	}
-	flush()
-	ece := 0.
-	for _, b := range s.curve(counts) {
-		ece += float64(b.Rows) / n * math.Abs(b.Chance-b.Positive)
-	}
-	return measures{wins / (ones * below), brier / n, hits / ones, hits / max(called, 1), ece}
-}
-
-// curve returns the bins of the calibration curve.
-func (s scores) curve(counts []float64) []Bin {
-	out := make([]Bin, bins)
-	for i, p := range s.chance {
-		b := &out[min(bins-1, int(p*bins))]
-		b.Rows, b.Chance = b.Rows+int(counts[i]), b.Chance+counts[i]*p
-		b.Positive += counts[i] * float64(s.labels[i])
-	}
-	for i := range out {
-		if n := float64(out[i].Rows); n > 0 {
-			out[i].Chance, out[i].Positive = out[i].Chance/n, out[i].Positive/n
-		}
-	}
-	return out
+	return evaluate.Score(chance, rows.Labels)
 }

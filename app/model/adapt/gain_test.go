@@ -35,48 +35,6 @@ func TestGain(t *testing.T) {
 	require.Equal(t, other, again, "the draws are the same in every run")
 }
 
-// TestMeasures compares the measures with those of every row written out as often as it counts.
-func TestMeasures(t *testing.T) {
-	rows := drawn(5, 60, []float64{1, -1, 0, 0})
-	copy(rows.Row(1), rows.Row(0)) // a tie
-	w, counts := []float64{1, 0, 0.3, -0.5}, make([]float64, rows.Len())
-	var chance, label []float64
-	for i := range counts {
-		counts[i] = float64(i % 3)
-		for range i % 3 {
-			chance, label = append(chance, 1/(1+math.Exp(-score(rows.Row(i), w)))), append(label, float64(rows.Labels[i]))
-		}
-	}
-	var wins, pairs, brier, hits, called, ones float64
-	for i, p := range chance {
-		brier += (p - label[i]) * (p - label[i]) / float64(len(chance))
-		if ones += label[i]; p >= 0.4 {
-			hits, called = hits+label[i], called+1
-		}
-		for j, q := range chance {
-			if label[i] == 1 && label[j] == 0 {
-				if pairs++; p > q {
-					wins++
-				} else if p == q {
-					wins += 0.5
-				}
-			}
-		}
-	}
-	s := scoresOf(rows, w)
-	got := s.measure(counts, 0.4)
-	for k, want := range []float64{wins / pairs, brier, hits / ones, hits / called} {
-		require.InDelta(t, want, got[k], 1e-12, k)
-	}
-	n, ece := 0, 0.
-	for _, b := range s.curve(counts) {
-		n += b.Rows
-		ece += float64(b.Rows) * math.Abs(b.Chance-b.Positive) / float64(len(chance))
-	}
-	require.Equal(t, len(chance), n)
-	require.InDelta(t, ece, got[4], 1e-12)
-}
-
 // TestIntervalsAreOfGroups: ten copies of a row tell as much as one, so with groups the interval is wider.
 func TestIntervalsAreOfGroups(t *testing.T) {
 	shared := []float64{1, -1, 0, 0}

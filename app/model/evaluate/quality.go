@@ -16,10 +16,14 @@ type Quality struct {
 	ECE      float64 `json:"ece"`      // expected calibration error over ten bins of equal width
 	Rate     float64 `json:"rate"`     // part of the examples that are positive; its own Brier score is Rate (1 - Rate)
 	Mean     float64 `json:"mean"`     // mean probability
+	// Of the positive examples Recall have a probability from the threshold on, which is a half where none is named.
+	// Of those that have it Precision are positive.
+	Recall    float64 `json:"recall"`
+	Precision float64 `json:"precision"`
 }
 
-// bins is the number of bins of the calibration error.
-const bins = 10
+// bins is the number of bins of the calibration error, and middle the probability from which the label is likelier.
+const bins, middle = 10, 0.5
 
 // Quality measures a model of two classes. It fails for another number of classes, for another
 // number of parameters, for a test set of one class alone, and if a probability is not finite.
@@ -37,46 +41,79 @@ func (e *Evaluator) Quality(parameters []float64) (q Quality, err error) {
 
 // quality computes the measures from each example's label and its probability (chance) of the
 // positive class.
-func quality(chance []float64, labels []uint8) (q Quality, err error) {
-	n := float64(len(chance))
-	var sums [bins]struct{ chance, positive float64 }
-	for i, p := range chance {
-		if math.IsNaN(p) {
-			return Quality{}, fmt.Errorf("the probability of example %d is not finite", i)
-		}
-		y := float64(labels[i])
-		if (p > 0.5) == (y == 1) {
-			q.Accuracy += 1 / n
-		}
-		q.Brier, q.Rate, q.Mean = q.Brier+(p-y)*(p-y)/n, q.Rate+y/n, q.Mean+p/n
-		b := &sums[min(bins-1, int(p*bins))]
-		b.chance, b.positive = b.chance+p, b.positive+y
+func quality(chance []float64, labels []uint8) (Quality, error) {
+	if i := slices.IndexFunc(chance, math.IsNaN); i >= 0 {
+		return Quality{}, fmt.Errorf("the probability of example %d is not finite", i)
 	}
-	for _, b := range sums {
-		q.ECE += math.Abs(b.chance-b.positive) / n
-	}
-	q.AUC = auc(chance, labels)
-	return q, nil
+	return Score(chance, labels).Measure(slices.Repeat([]float64{1}, len(chance)), middle), nil
 }
 
-// auc returns the area under the ROC curve by the Mann-Whitney statistic: the part of all pairs of a
-// positive and a negative example in which the positive example has the greater chance. A pair with
-// equal chances counts half.
-func auc(chance []float64, labels []uint8) float64 {
-	order := make([]int, len(chance))
-	for i := range order {
-		order[i] = i
+// Scored are the probabilities of the positive class of examples, with their labels and their order.
+type Scored struct {
+	chance []float64
+	labels []uint8
+	order  []int
+}
+
+// Score sorts examples by their probability of the positive class, which is not NaN.
+func Score(chance []float64, labels []uint8) Scored {
+	s := Scored{chance, labels, make([]int, len(chance))}
+	for i := range s.order {
+		s.order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(chance[a], chance[b]) })
-	var below, wins, positives float64 // below counts the negative examples with a smaller chance than example order[from]
-	for from := 0; from < len(order); {
-		to, ones, zeros := from, 0., 0.
-		for ; to < len(order) && chance[order[to]] == chance[order[from]]; to++ {
-			ones += float64(labels[order[to]])
-			zeros += 1 - float64(labels[order[to]])
+	slices.SortFunc(s.order, func(a, b int) int { return cmp.Or(cmp.Compare(chance[a], chance[b]), a-b) })
+	return s
+}
+
+// Measure measures with each example as often as counts says. The AUC is that of the Mann-Whitney statistic, the part
+// of all pairs of a positive and a negative example in which the positive one has the greater chance; a pair with
+// equal chances counts half. What is not defined without examples of one label is NaN; the precision is 0 if no
+// example is positive from the threshold on.
+func (s Scored) Measure(counts []float64, threshold float64) (q Quality) {
+	var n, ones, hits, called, below, wins, tied, tiedOnes float64
+	flush := func() { wins, below, tied, tiedOnes = wins+tiedOnes*(below+tied/2), below+tied, 0, 0 }
+	for at, i := range s.order {
+		c, p, y := counts[i], s.chance[i], float64(s.labels[i])
+		if at > 0 && p != s.chance[s.order[at-1]] {
+			flush()
 		}
-		wins += ones * (below + zeros/2)
-		below, positives, from = below+zeros, positives+ones, to
+		n, ones, q.Brier, q.Mean = n+c, ones+c*y, q.Brier+c*(p-y)*(p-y), q.Mean+c*p
+		tied, tiedOnes = tied+c*(1-y), tiedOnes+c*y
+		if (p > middle) == (y == 1) {
+			q.Accuracy += c
+		}
+		if p >= threshold {
+			hits, called = hits+c*y, called+c
+		}
 	}
-	return wins / (positives * below)
+	flush()
+	for _, b := range s.Curve(counts) {
+		q.ECE += float64(b.Rows) / n * math.Abs(b.Chance-b.Positive)
+	}
+	q.Accuracy, q.Brier, q.Mean, q.Rate = q.Accuracy/n, q.Brier/n, q.Mean/n, ones/n
+	q.AUC, q.Recall, q.Precision = wins/(ones*below), hits/ones, hits/max(called, 1)
+	return q
+}
+
+// Bin is a part of a calibration curve: the examples with probabilities within a tenth.
+type Bin struct {
+	Rows     int     `json:"rows"`
+	Chance   float64 `json:"chance"`   // mean probability
+	Positive float64 `json:"positive"` // share of the positive class
+}
+
+// Curve returns the bins of the calibration curve, with each example as often as counts says.
+func (s Scored) Curve(counts []float64) []Bin {
+	out := make([]Bin, bins)
+	for i, p := range s.chance {
+		b := &out[min(bins-1, int(p*bins))]
+		b.Rows, b.Chance = b.Rows+int(counts[i]), b.Chance+counts[i]*p
+		b.Positive += counts[i] * float64(s.labels[i])
+	}
+	for i := range out {
+		if n := float64(out[i].Rows); n > 0 {
+			out[i].Chance, out[i].Positive = out[i].Chance/n, out[i].Positive/n
+		}
+	}
+	return out
 }

@@ -2,6 +2,7 @@ package evaluate_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,4 +52,45 @@ func TestQualityFails(t *testing.T) {
 	require.NoError(t, err)
 	_, err = e.Quality(nil)
 	require.EqualError(t, err, "the model has 3 classes, want 2")
+}
+
+// TestMeasures compares the measures with those of every row written out as often as it counts.
+func TestMeasures(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	var all, counts, chance, label []float64
+	var labels []uint8
+	for i := range 60 {
+		p, y := float64(random.IntN(20))/20, uint8(random.IntN(2)) // many are equal
+		all, labels, counts = append(all, p), append(labels, y), append(counts, float64(i%3))
+		for range i % 3 {
+			chance, label = append(chance, p), append(label, float64(y))
+		}
+	}
+	var wins, pairs, brier, hits, called, ones float64
+	for i, p := range chance {
+		brier += (p - label[i]) * (p - label[i]) / float64(len(chance))
+		if ones += label[i]; p >= 0.4 {
+			hits, called = hits+label[i], called+1
+		}
+		for j, q := range chance {
+			if label[i] == 1 && label[j] == 0 {
+				if pairs++; p > q {
+					wins++
+				} else if p == q {
+					wins += 0.5
+				}
+			}
+		}
+	}
+	s := evaluate.Score(all, labels)
+	got := s.Measure(counts, 0.4)
+	require.InDeltaSlice(t, []float64{wins / pairs, brier, hits / ones, hits / called, ones / float64(len(chance))},
+		[]float64{got.AUC, got.Brier, got.Recall, got.Precision, got.Rate}, 1e-12)
+	n, ece := 0, 0.
+	for _, b := range s.Curve(counts) {
+		n += b.Rows
+		ece += float64(b.Rows) * math.Abs(b.Chance-b.Positive) / float64(len(chance))
+	}
+	require.Equal(t, len(chance), n)
+	require.InDelta(t, ece, got.ECE, 1e-12)
 }

@@ -75,29 +75,35 @@ func DraftSchema(path, label, group string, without ...string) (d Draft, err err
 		return d, err
 	}
 	for _, p := range all {
-		drafted, column := p.draft(f.rows)
-		switch {
-		case p.name == label:
-			continue
-		case p.name == group:
-			drafted = Drafted{Name: group, Kind: KindGroup, Note: fmt.Sprintf("%d groups: epsilon protects all rows of one", units)}
-		case slices.Contains(without, p.name):
-			drafted.Kind, drafted.Public, drafted.Note = KindLeftOut, "", "as asked"
-		case column != nil:
-			d.Schema.Columns = append(d.Schema.Columns, *column)
-		case group == "" && p.repeats && idName.MatchString(p.name):
-			d.Notes = append(d.Notes, fmt.Sprintf("%q repeats: with --group %[1]q epsilon protects all rows of one, and not one "+
-				"row", p.name))
-		}
-		d.Columns = append(d.Columns, drafted)
-		if p.commas {
-			d.Notes = append(d.Notes, fmt.Sprintf("column %q: commas in numbers are read as points, 1,5 as 1.5", p.name))
+		if p.name != label {
+			d.add(p, slices.Contains(without, p.name))
 		}
 	}
 	if len(d.Schema.Columns) == 0 {
 		return d, fmt.Errorf("%w: no column of %s can be an input: %s", ErrTable, f.name, d.reasons())
 	}
 	return d, nil
+}
+
+// add adds a column that is not the label's.
+func (d *Draft) add(p *profile, without bool) {
+	drafted, column := p.draft(d.Rows)
+	switch group := d.Schema.Group; {
+	case p.name == group:
+		drafted = Drafted{Name: group, Kind: KindGroup,
+			Note: fmt.Sprintf("%d groups: epsilon protects all rows of one", d.Units)}
+	case without:
+		drafted.Kind, drafted.Public, drafted.Note = KindLeftOut, "", "as asked"
+	case column != nil:
+		d.Schema.Columns = append(d.Schema.Columns, *column)
+	case group == "" && p.repeats && idName.MatchString(p.name):
+		d.Notes = append(d.Notes, fmt.Sprintf("%q repeats: with --group %[1]q epsilon protects all rows of one, and "+
+			"not one row", p.name))
+	}
+	d.Columns = append(d.Columns, drafted)
+	if p.commas {
+		d.Notes = append(d.Notes, fmt.Sprintf("column %q: commas in numbers are read as points, 1,5 as 1.5", p.name))
+	}
 }
 
 // reasons lists the columns that are left out.
@@ -120,11 +126,11 @@ func (d *Draft) addLabel(f *file, p *profile) error {
 		return fmt.Errorf("%w: %d of %d rows of %s have no label in column %q: leave these rows out", ErrTable, p.missing,
 			f.rows, f.name, p.name)
 	case p.many:
-		return fmt.Errorf("%w: column %q of %s has more than %d different labels: is it a number? Make classes of it, as low "+
-			"and high", ErrTable, p.name, f.name, maxTexts)
+		return fmt.Errorf("%w: column %q of %s has more than %d different labels: is it a number? Make classes of it, "+
+			"as low and high", ErrTable, p.name, f.name, maxTexts)
 	case len(classes) < 2:
-		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, f.name, classes,
-			p.name)
+		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, f.name,
+			classes, p.name)
 	}
 	for _, class := range classes {
 		if err := params.CheckName("label", class); err != nil {
@@ -147,27 +153,13 @@ func (d *Draft) addLabel(f *file, p *profile) error {
 
 // draft returns what becomes of a column, and its description, nil if it is left out.
 func (p *profile) draft(rows int) (d Drafted, c *params.Column) {
-	d = Drafted{Name: p.name, Kind: KindLeftOut, Missing: float64(p.missing) / float64(max(1, rows))}
 	present := rows - p.missing
-	const mostMissing = 0.95
-	switch categories := len(p.texts) <= maxCategories; {
-	case params.CheckName("name", p.name) != nil:
-		d.Note = "its name is not 1 to 128 bytes of printable ASCII: rename it"
-	case d.Missing > mostMissing:
-		d.Note = fmt.Sprintf("missing in %.0f %% of the rows", 100*d.Missing)
-	case len(p.texts) == 1 || p.numbers == present && p.low == p.high:
-		d.Note = "the same in every row that has it: it tells nothing"
-	case p.dates == present:
-		d.Note = "dates: make numbers of them, as years or days since an event"
-	case p.numbers == present && p.counting && p.numbers > maxTexts:
-		d.Note = "it counts the rows"
-	case p.many && p.whole && idName.MatchString(p.name):
-		d.Note = "an id, by its name"
-	case p.numbers == present && math.IsInf(p.high-p.low, 0):
-		d.Note = "its numbers are too far apart"
+	d = Drafted{Name: p.name, Kind: KindLeftOut, Missing: float64(p.missing) / float64(max(1, rows))}
+	switch d.Note = p.unfit(present, d.Missing); {
+	case d.Note != "":
 	case p.numbers == present:
 		d.Kind, c = KindNumber, p.number(&d)
-	case categories:
+	case len(p.texts) <= maxCategories:
 		if c = p.category(&d, rows); c != nil {
 			d.Kind = KindCategory
 		}
@@ -177,6 +169,29 @@ func (p *profile) draft(rows int) (d Drafted, c *params.Column) {
 		d.Note = fmt.Sprintf("an id or free text: more than %d different texts", maxCategories)
 	}
 	return d, c
+}
+
+// unfit returns why a column is no input, whatever its bounds or values, and "" if it may be one.
+func (p *profile) unfit(present int, missing float64) string {
+	const mostMissing = 0.95
+	numbers := p.numbers == present
+	switch {
+	case params.CheckName("name", p.name) != nil:
+		return "its name is not 1 to 128 bytes of printable ASCII: rename it"
+	case missing > mostMissing:
+		return fmt.Sprintf("missing in %.0f %% of the rows", 100*missing)
+	case len(p.texts) == 1 || numbers && p.low == p.high:
+		return "the same in every row that has it: it tells nothing"
+	case p.dates == present:
+		return "dates: make numbers of them, as years or days since an event"
+	case numbers && p.counting && p.numbers > maxTexts:
+		return "it counts the rows"
+	case p.many && p.whole && idName.MatchString(p.name):
+		return "an id, by its name"
+	case numbers && math.IsInf(p.high-p.low, 0):
+		return "its numbers are too far apart"
+	}
+	return ""
 }
 
 // number returns the description of a column of numbers. Its bounds are within reach of the mean and round

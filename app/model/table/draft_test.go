@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,8 +68,8 @@ func TestDraft(t *testing.T) {
 				why[x.Name] = x.Note
 			}
 		}
-		require.Equal(t, map[string]string{"column 1": "it counts the rows", "date": "dates: make numbers of them, as years or " +
-			"days since an event", "remark": "an id or free text: more than 32 different texts",
+		require.Equal(t, map[string]string{"column 1": "it counts the rows", "date": "dates: make numbers of them, as " +
+			"years or days since an event", "remark": "an id or free text: more than 32 different texts",
 			"patient_id": "an id, by its name", "rare": "missing in 98 % of the rows",
 			"ward":  "the same in every row that has it: it tells nothing",
 			"mixed": "200 rows have no number, the first in line 2: correct them"}, why)
@@ -146,8 +145,7 @@ func TestDraftOfRareTexts(t *testing.T) {
 			ward = "director's suite"
 			born = "elsewhere"
 		}
-		text += fmt.Sprintf("%s,%s,%d,%s\n", ward, born, i%7, []string{"no", "yes", "yes", "yes", "yes", "yes", "yes", "yes", "yes",
-			"yes"}[i%10])
+		text += fmt.Sprintf("%s,%s,%d,%s\n", ward, born, i%7, map[bool]string{true: "no", false: "yes"}[i%10 == 0])
 	}
 	d, err := table.DraftSchema(file(t, text), "ill", "")
 	require.NoError(t, err)
@@ -187,9 +185,9 @@ func TestDraftFails(t *testing.T) {
 func TestOneErrorHasAllColumns(t *testing.T) {
 	path := file(t, "id,site,ef,one,two,y\np1,north,40,1,2,a\np2,south,,1,2,b\np3,x,41,1,2,a\n")
 	_, _, err := table.Shape(path, "y", "")
-	require.EqualError(t, err, `bad table: patients.csv line 2, column "id": no finite number; line 2, column "site": no finite `+
-		`number; line 3, column "ef": the value is missing; column "one": 1 in every row, leave it out, it tells nothing; `+
-		`column "two": 2 in every row, leave it out, it tells nothing: `+
+	require.EqualError(t, err, `bad table: patients.csv line 2, column "id": no finite number; line 2, column "site": no `+
+		`finite number; line 3, column "ef": the value is missing; column "one": 1 in every row, leave it out, it tells `+
+		`nothing; column "two": 2 in every row, leave it out, it tells nothing: `+
 		"`spdl schema draft \""+path+"\" --label \"y\"` drafts a schema with categories and missing values, without the "+
 		"columns that are no inputs")
 	var header, row strings.Builder
@@ -199,11 +197,11 @@ func TestOneErrorHasAllColumns(t *testing.T) {
 	}
 	_, _, err = table.Shape(file(t, header.String()+"y\n"+row.String()+"a\n"), "y", "")
 	require.ErrorContains(t, err, "; and 24 more columns: `spdl")
-	shape := params.Table{Label: "y", Classes: []string{"a"}, Columns: []params.Column{{Name: "ef", High: 1}, {Name: "one", High: 2},
-		{Name: "site", Values: []string{"north"}}}}
+	shape := params.Table{Label: "y", Classes: []string{"a"}, Columns: []params.Column{{Name: "ef", High: 1},
+		{Name: "one", High: 2}, {Name: "site", Values: []string{"north"}}}}
 	_, err = table.Units(path, shape)
-	require.EqualError(t, err, `bad table: patients.csv line 3, column "y": the label is none of the chain's classes: a; line 3, `+
-		`column "ef": the value is missing; line 3, column "site": the value is none of the chain's: ["north"]`)
+	require.EqualError(t, err, `bad table: patients.csv line 3, column "y": the label is none of the chain's classes: a; `+
+		`line 3, column "ef": the value is missing; line 3, column "site": the value is none of the chain's: ["north"]`)
 }
 
 // TestFit: shares are of the rows, a value of the schema that no row has is named, and faults are kept.
@@ -214,26 +212,13 @@ func TestFit(t *testing.T) {
 	path := file(t, "k,x,z,y\np,-2,0,a\nq,20,1,a\nnew,,1,b\n,5,?,b\n")
 	fit, err := table.FitOf(path, shape)
 	require.NoError(t, err)
-	require.Equal(t, table.Fit{File: path, Rows: 4, Units: 4, Labels: map[string]int{"a": 2, "b": 2}, Columns: []table.Fitted{
-		{Name: "x", Mean: 19. / 4, Missing: 0.25, Clipped: 0.5}, {Name: "k", Missing: 0.25, Unknown: 0.25, Unseen: []string{"r"}},
-		{Name: "z", Mean: 0.5, Missing: 0.25}}, Faults: []string{`line 5, column "z": no finite number`}}, fit)
+	require.Equal(t, table.Fit{File: path, Rows: 4, Units: 4, Labels: map[string]int{"a": 2, "b": 2},
+		Columns: []table.Fitted{
+			{Name: "x", Mean: 19. / 4, Missing: 0.25, Clipped: 0.5},
+			{Name: "k", Missing: 0.25, Unknown: 0.25, Unseen: []string{"r"}},
+			{Name: "z", Mean: 0.5, Missing: 0.25}}, Faults: []string{`line 5, column "z": no finite number`}}, fit)
 	_, err = table.FitOf(file(t, "k,x,y\n"), shape)
 	require.ErrorContains(t, err, `no column "z"`)
-}
-
-// TestDifferences names each part of two tables that differs.
-func TestDifferences(t *testing.T) {
-	a := shape()
-	require.Empty(t, table.Differences(a, shape()))
-	b := shape()
-	b.Columns[0].High, b.Rate = 100, 0.3
-	b.Columns = append(b.Columns, params.Column{Name: "new", High: 1})
-	got := table.Differences(a, b)
-	require.Len(t, got, 4)
-	require.Equal(t, `column "age": {"name":"age","low":20,"high":90}, and {"name":"age","low":20,"high":100}`, got[0])
-	require.Equal(t, `column "new": not there, and {"name":"new","low":0,"high":1}`, got[3])
-	slices.Reverse(b.Columns)
-	require.Contains(t, strings.Join(table.Differences(a, b), "\n"), "order of the columns")
 }
 
 // TestSplit: each text of a column has a file with its rows, and each row is on the side on which it is in the
@@ -292,8 +277,9 @@ func FuzzDraft(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m := params.Model{Kind: params.ModelSoftmax, Inputs: uint32(d.Schema.Inputs() + 1), Classes: uint32(len(d.Schema.Classes)),
-			Pool: 1, PixelMean: params.TableMean, PixelScale: params.TableScale, NoBias: true, Table: &d.Schema}
+		m := params.Model{Kind: params.ModelSoftmax, Inputs: uint32(d.Schema.Inputs() + 1),
+			Classes: uint32(len(d.Schema.Classes)), Pool: 1, PixelMean: params.TableMean, PixelScale: params.TableScale,
+			NoBias: true, Table: &d.Schema}
 		if err := d.Schema.Validate(m); err != nil {
 			require.ErrorContains(t, err, "at most", "more than a model may have")
 			return

@@ -1,9 +1,6 @@
 package table
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -109,40 +106,4 @@ func (x *Fitted) finish(rows float64, c params.Column, seen map[string]bool) {
 			x.Unseen = append(x.Unseen, v)
 		}
 	}
-}
-
-// Differences lists what differs between the tables of two members, who cannot train one model with them.
-func Differences(a, b params.Table) (list []string) {
-	first, second := settings(a), settings(b)
-	for _, what := range slices.Sorted(maps.Keys(first)) {
-		if other, both := second[what]; other != first[what] {
-			if !both {
-				other = "not there"
-			}
-			list = append(list, fmt.Sprintf("%s: %s, and %s", what, first[what], other))
-		}
-	}
-	for _, what := range slices.Sorted(maps.Keys(second)) {
-		if _, both := first[what]; !both {
-			list = append(list, fmt.Sprintf("%s: not there, and %s", what, second[what]))
-		}
-	}
-	return list
-}
-
-// settings returns the parts of a table as JSON, by their names.
-func settings(t params.Table) map[string]string {
-	var order []string
-	out := map[string]any{"label": t.Label, "group": t.Group, "classes": t.Classes, "rate": t.Rate, "weights": t.Weights}
-	for _, c := range t.Columns {
-		out[fmt.Sprintf("column %q", c.Name)] = c
-		order = append(order, c.Name)
-	}
-	out["order of the columns"] = order
-	text := map[string]string{}
-	for what, value := range out {
-		b, _ := json.Marshal(value) // of strings and finite numbers
-		text[what] = string(b)
-	}
-	return text
 }

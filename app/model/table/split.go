@@ -67,20 +67,25 @@ func Split(path, column, group, folder string, most int) (parts []*Part, err err
 				return parts, fmt.Errorf("%w: column %q of %s has more than %d different texts, want one for each member", ErrTable,
 					column, f.name, most)
 			}
-			p = &Part{Name: strings.Clone(name), Path: filepath.Join(folder, fmt.Sprintf("site%d.csv", len(parts)))}
-			if p.file, err = os.Create(p.Path); err != nil {
+			if p, err = f.newPart(name, filepath.Join(folder, fmt.Sprintf("site%d.csv", len(parts)))); err != nil {
 				return parts, err
 			}
-			p.csv = csv.NewWriter(p.file)
-			p.csv.Comma = f.csv.Comma
 			by[p.Name], parts = p, append(parts, p)
-			if err := p.csv.Write(f.header); err != nil {
-				return parts, err
-			}
 		}
 		p.Rows++
 		if err := p.csv.Write(f.row); err != nil {
 			return parts, err
 		}
 	}
+}
+
+// newPart makes a part's file with the header of f.
+func (f *file) newPart(name, path string) (*Part, error) {
+	to, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &Part{Name: strings.Clone(name), Path: path, file: to, csv: csv.NewWriter(to)}
+	p.csv.Comma = f.csv.Comma
+	return p, p.csv.Write(f.header)
 }

@@ -114,14 +114,15 @@ func check(t params.Table, f *file) error {
 	if len(t.Columns) == 0 {
 		return fmt.Errorf("%w: %s has the column %q alone, want one of inputs too", ErrTable, f.name, t.Label)
 	}
+	var constant []string
 	for _, c := range t.Columns {
 		switch at := f.at[c.Name]; {
 		case f.faulty[at]:
 		case c.Low == c.High:
 			f.faults = append(f.faults, fmt.Sprintf("column %q: %g in every row, leave it out, it tells nothing", c.Name, c.Low))
 		case f.rows > 0 && math.IsInf(c.High-c.Low, 0):
-			f.faults = append(f.faults, fmt.Sprintf("column %q: from %g to %g, want ends at most %g apart", c.Name, c.Low, c.High,
-				math.MaxFloat64))
+			f.faults = append(f.faults, fmt.Sprintf("column %q: from %g to %g, want ends at most %g apart", c.Name, c.Low,
+				c.High, math.MaxFloat64))
 		}
 	}
 	if err := f.fault(); err != nil {

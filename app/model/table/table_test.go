@@ -199,8 +199,8 @@ func TestRefuses(t *testing.T) {
 		{"label alone", "diagnosis\nill\nwell\n", `has the column "diagnosis" alone`},
 		{"apart", "age,diagnosis,dose\n-1e308,ill,1\n1e308,well,2\n",
 			`column "age": from -1e+308 to 1e+308, want ends at most 1.7976931348623157e+308 apart`},
-		{"name", "age,diagnosis,größe\n1,ill,2\n", `patients.csv column 3 of the header "gr\u00f6\u00dfe" has byte 0xC3 at 2, ` +
-			`want printable ASCII`},
+		{"name", "age,diagnosis,größe\n1,ill,2\n", `patients.csv column 3 of the header "gr\u00f6\u00dfe" has byte ` +
+			`0xC3 at 2, want printable ASCII`},
 		{"long name", strings.Repeat("a", 129) + ",diagnosis\n",
 			"patients.csv column 1 of the header has 129 bytes, at most 128"},
 		{"class", "age,diagnosis,dose\n1,\xe4,2\n",

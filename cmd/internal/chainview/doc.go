@@ -1,7 +1,10 @@
 // Package chainview is the course of a chain, read from a node: its rounds with the verdict on every
 // participant, standings, incidents, spends, proposals and offences. The explorer, the report of a
 // training, query and the dossier read it, so that they agree. It has neither HTML nor HTTP nor
-// flags. Its judgements are opinions for people: consensus does not use them.
+// flags. Its judgements are opinions for people: consensus does not use them, and no node rests on
+// them.
+//
+// # Usage
 //
 // A Chain keeps up with a node, and a Reader of it makes one answer:
 //
@@ -14,11 +17,36 @@
 //	err := r.Err() // the first error of all of them
 //
 // Who has the records needs no node: Add counts them in tallies, Verdicts judges a round, and a
-// Standing the last rounds of a participant.
+// Standing the last rounds of a participant:
+//
+//	s := chainview.Standing{Active: true, Reputation: params.One, Included: 10, Opposed: 6}
+//	s.Judge(nil)
+//	// s.Alarm is Differs, because it was opposed to Delta in 6 of 10
+//
+// # Alarms
+//
+//	               watch                    differs
+//	opposed        0.3 of its gradients     0.6
+//	left out       0.5 of its gradients     0.8
+//	rejected       0.1 of the rounds        0.5
+//	absent         0.25 of the rounds       never
+//	led badly      2 turns more than it     never
+//	               led since
+//	weight         -                        a mean below leastWeight
+//	reputation     -                        0
+//
+// A share counts over at least four rounds. It is a share because an honest gradient is mostly
+// noise: a few that the rule left out mean nothing. Who differed over 20 rounds (Differed) is
+// watched after that. What differs is an attacker or has different patients: a proven offence alone
+// makes a suspect. Before four rounds, pages say "too early" in place of "none".
+//
+// # Where a question is answered
 //
 //	why was a gradient left out?        Verdict.Why, by verdict.go and reason.go
 //	why is a participant an alarm?      Standing.Reasons, from the table measures
 //	who decides that it is suspect?     Standing.Judge, and nobody else
+//	what did it do in all rounds?       Tally, by Add
+//	what does a leader's record say?    Leads
 //	what became of a proposal?          Reader.Governance
 //	what is asked, and how often?       reader.go and block.go; chain.go keeps what never changes
 package chainview

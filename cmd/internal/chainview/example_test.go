@@ -17,5 +17,5 @@ func Example() {
 	// Output:
 	// none: opposed once
 	// watch: opposed to Delta in 3 of 10
-	// suspect: opposed to Delta in 6 of 10
+	// differs: opposed to Delta in 6 of 10; attacker or different patients: compare case mix
 }

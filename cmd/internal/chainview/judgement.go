@@ -6,20 +6,27 @@ import (
 	"strings"
 )
 
-// The alarms. They are for people, and consensus does not use them.
+// The alarms. They are for people, and consensus does not use them. Only a proven offence makes a
+// participant suspect: what else stands out may be an attacker's doing, or that of patients unlike the others'.
 const (
 	OK      = "ok"
 	Watch   = "watch"
+	Differs = "differs"
 	Suspect = "suspect"
 )
 
+// Doubt says what the alarm Differs means.
+const Doubt = "attacker or different patients: compare case mix"
+
 // The thresholds beside the measures.
 const (
-	// The numbers of passed-over turns that raise an alarm. They are not shares of the last rounds,
+	// watchPassed is the number of passed-over turns that raises an alarm. It is no share of the last rounds,
 	// because the chain excludes a failed leader from elections, twice as long each time (rule O2).
-	watchPassed, suspectPassed = 2, 4
+	watchPassed = 2
+	// leastWeight is the mean weight below which a participant's gradients differ.
+	leastWeight = 0.5
 	// fewest is the min number of rounds for a share to raise an alarm, and remembered is the min
-	// number for Suspicious.
+	// number for Differed.
 	fewest, remembered = 4, 20
 	// Apart is the number of rounds without the same trouble after which it counts as a new incident.
 	Apart = 5
@@ -29,7 +36,7 @@ const (
 // honest gradient is mostly noise, so a few gradients that the rule left out mean nothing.
 type measure struct {
 	what           string
-	watch, suspect float64
+	watch, differs float64
 	of             func(s *Standing) (count, rounds int)
 }
 
@@ -58,7 +65,7 @@ type Standing struct {
 	// the chain's count: turns in which it failed to lead, less the turns in which it led since
 	PassedOver int      `json:"passed_over"`
 	Offences   int      `json:"offences"`
-	Alarm      string   `json:"alarm"`   // ok, watch or suspect
+	Alarm      string   `json:"alarm"`   // ok, watch, differs or suspect
 	Reasons    []string `json:"reasons"` // for the alarm
 }
 
@@ -81,22 +88,29 @@ func (s Standing) AlarmText() string {
 	return "none"
 }
 
-// Suspicious reports whether a share makes the participant suspect, over enough rounds to be
-// remembered.
-func (s *Standing) Suspicious() bool {
+// Differed reports whether a share raises the alarm Differs, over enough rounds to be remembered.
+func (s *Standing) Differed() bool {
 	return slices.ContainsFunc(measures, func(m measure) bool {
 		count, rounds := m.of(s)
-		return rounds >= remembered && float64(count) >= m.suspect*float64(rounds)
+		return rounds >= remembered && float64(count) >= m.differs*float64(rounds)
 	})
 }
 
 // raise sets the alarm, unless a higher one is set, and adds the reason.
 func (s *Standing) raise(alarm, format string, args ...any) {
-	if alarm == Suspect || s.Alarm == OK {
+	if Rank(alarm) > Rank(s.Alarm) {
 		s.Alarm = alarm
 	}
 	s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...))
 }
+
+// Light reports whether the mean weight of that many gradients, nil if the rule gives none, is low.
+func Light(weight *float64, rounds int) bool {
+	return weight != nil && *weight < leastWeight && rounds >= fewest
+}
+
+// Rank returns the place of an alarm among all, the gravest last.
+func Rank(alarm string) int { return slices.Index([]string{OK, Watch, Differs, Suspect}, alarm) }
 
 // Leads returns the alarm of a participant by the chain's count of its missed turns as leader, less
 // those in which it led since, and the reason, "" without an alarm.
@@ -104,22 +118,17 @@ func Leads(passedOver int) (alarm, reason string) {
 	if passedOver < watchPassed {
 		return OK, ""
 	}
-	alarm = Watch
-	if passedOver >= suspectPassed {
-		alarm = Suspect
-	}
-	return alarm, fmt.Sprintf("passed over as leader %d times more than it led since", passedOver)
+	return Watch, fmt.Sprintf("passed over as leader %d times more than it led since", passedOver)
 }
 
-// Judge sets the alarm. The parameter suspected is the last round in which the participant was
-// suspect, or nil.
-func (s *Standing) Judge(suspected *uint64) {
+// Judge sets the alarm. The parameter differed is the last round in which the participant differed, or nil.
+func (s *Standing) Judge(differed *uint64) {
 	s.Alarm = OK
 	if s.Offences > 0 {
 		s.raise(Suspect, "proven offences: %d", s.Offences)
 	}
 	if s.Active && s.Reputation <= 0 {
-		s.raise(Suspect, "reputation 0")
+		s.raise(Differs, "reputation 0")
 	}
 	switch alarm, reason := Leads(s.PassedOver); {
 	case alarm != OK:
@@ -130,28 +139,36 @@ func (s *Standing) Judge(suspected *uint64) {
 	for _, m := range measures {
 		switch count, rounds := m.of(s); {
 		case rounds < fewest:
-		case float64(count) >= m.suspect*float64(rounds):
-			s.raise(Suspect, "%s in %d of %d", m.what, count, rounds)
+		case float64(count) >= m.differs*float64(rounds):
+			s.raise(Differs, "%s in %d of %d", m.what, count, rounds)
 		case float64(count) >= m.watch*float64(rounds):
 			s.raise(Watch, "%s in %d of %d", m.what, count, rounds)
 		}
 	}
+	if Light(s.Weight, s.Included) {
+		s.raise(Differs, "weight %s on average", WeightText(s.Weight))
+	}
 	s.explain()
-	if suspected != nil && s.Alarm != Suspect {
-		s.raise(Watch, "suspect until round %d", *suspected)
+	if differed != nil && Rank(s.Alarm) < Rank(Differs) {
+		s.raise(Watch, "differed until round %d", *differed)
 	}
 }
 
-// explain adds to the reasons against a suspect what else the rounds say of its gradients.
+// explain adds to the reasons of a grave alarm what else the rounds say of the gradients, and what the
+// alarm means.
 func (s *Standing) explain() {
-	if s.Alarm != Suspect {
+	if Rank(s.Alarm) < Rank(Differs) {
 		return
 	}
-	if said := strings.Join(s.Reasons, ""); s.Opposed > 0 && !strings.Contains(said, "opposed") {
-		s.raise(Suspect, "opposed to Delta in %d of %d", s.Opposed, s.Included)
+	said := strings.Join(s.Reasons, "")
+	if s.Opposed > 0 && !strings.Contains(said, "opposed") {
+		s.raise(Differs, "opposed to Delta in %d of %d", s.Opposed, s.Included)
 	}
-	if s.Weight != nil {
-		s.raise(Suspect, "weight %s on average", WeightText(s.Weight))
+	if s.Weight != nil && !strings.Contains(said, "weight") {
+		s.raise(Differs, "weight %s on average", WeightText(s.Weight))
+	}
+	if s.Alarm == Differs {
+		s.raise(Differs, "%s", Doubt)
 	}
 }
 

@@ -40,11 +40,11 @@ func TestThresholds(t *testing.T) {
 	for _, x := range []struct {
 		opposed, of int
 		alarm       string
-	}{{5, 10, Watch}, {6, 10, Suspect}, {3, 10, Watch}, {2, 10, OK}, {3, 3, OK}, {4, 4, Suspect}} {
+	}{{5, 10, Watch}, {6, 10, Differs}, {3, 10, Watch}, {2, 10, OK}, {3, 3, OK}, {4, 4, Differs}} {
 		s := Standing{Active: true, Reputation: params.One, Included: x.of, Opposed: x.opposed}
 		s.Judge(nil)
 		require.Equal(t, x.alarm, s.Alarm, "%+v", x)
-		require.False(t, s.Suspicious(), "fewer than %d rounds are not remembered", remembered)
+		require.False(t, s.Differed(), "fewer than %d rounds are not remembered", remembered)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 const Recent = 50
 
 // Standings returns the standing of every participant in the last rounds of an epoch, by number. A participant that
-// was suspect in earlier rounds of the points stays on watch.
+// differed in earlier rounds of the points stays on watch.
 func Standings(people []app.Participant, offences []app.Offence, points []Point, epoch uint64) []Standing {
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Epoch != epoch })
 	out, place := []Standing{}, map[uint32]int{}
@@ -21,15 +21,15 @@ func Standings(people []app.Participant, offences []app.Offence, points []Point,
 		out = append(out, Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active,
 			Reputation: who.Reputation, PassedOver: int(who.PassedOver), Reasons: []string{}})
 	}
-	suspected := make([]*uint64, len(out)) // the last round in which the participant was suspect
+	differed := make([]*uint64, len(out)) // the last round in which the participant differed
 	for t := range points {
 		count(out, people, place, &points[t], 1)
 		if t >= Recent {
 			count(out, people, place, &points[t-Recent], -1)
 		}
 		for i := range out {
-			if out[i].Suspicious() {
-				suspected[i] = &points[t].Round
+			if out[i].Differed() {
+				differed[i] = &points[t].Round
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func Standings(people []app.Participant, offences []app.Offence, points []Point,
 	points = points[max(0, len(points)-Recent):]
 	weigh(out, place, points)
 	for i := range out {
-		out[i].Judge(suspected[i])
+		out[i].Judge(differed[i])
 	}
 	sayRejected(out, points)
 	return out

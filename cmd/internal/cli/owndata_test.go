@@ -104,21 +104,7 @@ func TestOwnData(t *testing.T) {
 		"mlp":   {[]string{"--data", folder, "--preset", "mlp"}, 144, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := process(t, append([]string{"testnet", "start", "--rounds", "30", "--stay", "-o", "json"}, c.data...)...)
-			out, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			defer func() {
-				require.NoError(t, cmd.Process.Signal(os.Interrupt))
-				require.NoError(t, cmd.Wait())
-			}()
-			lines := bufio.NewScanner(out)
-			var net, last line
-			require.True(t, lines.Scan())
-			require.NoError(t, json.Unmarshal(lines.Bytes(), &net))
-			for last.Type != "summary" && lines.Scan() {
-				require.NoError(t, json.Unmarshal(lines.Bytes(), &last))
-			}
+			net, last := staying(t, append([]string{"--rounds", "30"}, c.data...)...)
 			require.Greater(t, *last.TestAccuracy, 0.9)
 
 			file := filepath.Join(t.TempDir(), "m.safetensors")
@@ -147,6 +133,27 @@ func TestOwnData(t *testing.T) {
 			adapts(t, f, file, c.data[1])
 		})
 	}
+}
+
+// staying runs a localnet, and returns what its first line and its summary say. The net ends with the test.
+func staying(t *testing.T, args ...string) (net, last line) {
+	t.Helper()
+	cmd := process(t, append([]string{"testnet", "start", "--stay", "-o", "json"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, cmd.Wait())
+	})
+	lines := bufio.NewScanner(out)
+	require.True(t, lines.Scan())
+	require.NoError(t, json.Unmarshal(lines.Bytes(), &net))
+	for last.Type != "summary" && lines.Scan() {
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &last))
+	}
+	require.NotNil(t, last.TestAccuracy)
+	return net, last
 }
 
 // adapts adapts a model of two classes to the rows of one member. The file that comes out says that it is private,

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bufio"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,30 +38,6 @@ func runs(t *testing.T, python string, args ...string) {
 	require.NoError(t, err, "%s", out)
 }
 
-// trained runs the localnet of a study, and returns the accuracy at its end. Before the net ends, then gets the address
-// of a node's RPC.
-func trained(t *testing.T, study string, then func(node string)) float64 {
-	t.Helper()
-	cmd := process(t, "testnet", "start", "--manifest", filepath.Join(study, "net.toml"), "--stay", "-o", "json")
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	defer func() {
-		require.NoError(t, cmd.Process.Signal(os.Interrupt))
-		require.NoError(t, cmd.Wait())
-	}()
-	lines := bufio.NewScanner(out)
-	var net, last line
-	require.True(t, lines.Scan())
-	require.NoError(t, json.Unmarshal(lines.Bytes(), &net))
-	for last.Type != "summary" && lines.Scan() {
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &last))
-	}
-	require.NotNil(t, last.TestAccuracy)
-	then(net.Nodes[1].RPC)
-	return *last.TestAccuracy
-}
-
 // TestPretrainedImages is docs/pretrained/images.py at a small size: a head on features of a network that was trained
 // on MNIST's digits, for made images of stripes, learns them in a few rounds.
 func TestPretrainedImages(t *testing.T) {
@@ -75,7 +49,8 @@ func TestPretrainedImages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "study")
 	_, stderr, code := spdl(t, "new", dir, "--head", "linear", "--features", features, "--python", python)
 	require.Zero(t, code, stderr)
-	require.Greater(t, trained(t, dir, func(string) {}), 0.8, "chance is 0.2")
+	_, last := staying(t, "--manifest", filepath.Join(dir, "net.toml"))
+	require.Greater(t, *last.TestAccuracy, 0.8, "chance is 0.2")
 }
 
 // TestPretrainedText is docs/pretrained/text.py at a small size: low-rank products on a small transformer. The
@@ -95,10 +70,9 @@ func TestPretrainedText(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 4*33+2*(128+64+2*160), p.Model.Dim(), "the head, and two factors for each of four weights")
 	model := filepath.Join(dir, "model.safetensors")
-	trained(t, dir, func(node string) {
-		_, stderr, code := spdl(t, "model", "export", "--node", node, "--out", model)
-		require.Zero(t, code, stderr)
-	})
+	net, _ := staying(t, "--manifest", filepath.Join(dir, "net.toml"))
+	_, stderr, code = spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--out", model)
+	require.Zero(t, code, stderr)
 	var merged [2][]byte
 	for i, out := range []string{filepath.Join(dir, "one"), filepath.Join(dir, "two")} {
 		runs(t, python, "-m", trainer.PackageName, "merge", model, filepath.Join(dir, "weights.safetensors"), "--out", out)

@@ -21,8 +21,8 @@ import (
 
 // homeless are the commands that read and write no home.
 var homeless = []string{"spdl plan", "spdl rules", "spdl new", "spdl trainer check", "spdl trainer hash",
-	"spdl version", "spdl model adapt", "spdl model eval", "spdl verify dossier", "spdl verify log", "spdl testnet",
-	"spdl-lab experiment", "spdl-lab start", "spdl-lab worker"} // the last two are those of spdl
+	"spdl version", "spdl schema draft", "spdl schema check", "spdl model adapt", "spdl model eval",
+	"spdl model gain", "spdl verify dossier", "spdl verify log", "spdl testnet", "spdl-lab experiment", "spdl-lab start", "spdl-lab worker"} // the last two are those of spdl
 
 // relative runs commands with homes that are named by relative paths, in a folder of their own.
 type relative struct {
@@ -162,6 +162,7 @@ func (r *relative) foundings() {
 
 // stoppedNet trains with workers of a group, and examines the homes afterwards.
 func (r *relative) stoppedNet() {
+	r.runs("./rehearsal", "rehearse "+hospitals(r.T, 600)+" --label outcome --rounds 2 --force")
 	r.runs("./net", "testnet start --validators 1 --workers 3 --rounds 2 --preset pixels")
 	for _, line := range []string{
 		"audit replay", "audit log", "audit contributions", "audit withdraw 0", "audit archive --out chain.spdl",

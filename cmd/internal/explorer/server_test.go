@@ -167,7 +167,7 @@ func TestPanic(t *testing.T) {
 func TestAttackerAtAGlance(t *testing.T) {
 	s := over(t, newFake(12, "node"), Options{})
 	home := get(s, "/").Body.String()
-	require.Contains(t, home, "1 participant looks like an attacker")
+	require.Contains(t, home, "1 participant stands out")
 	require.Contains(t, home, "opposed to Delta in 12 of 12")
 	require.Contains(t, home, "proven offences: 1")
 	require.Equal(t, 1, strings.Count(home, `<tr class="alarm-suspect">`))

@@ -71,16 +71,22 @@ type Participants struct {
 
 // NewParticipants divides the training set among the participants and makes their workers.
 func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
+	if spec.Alpha == 0 {
+		return withParts(spec, train, evenly(train, spec))
+	}
+	parts, err := mnist.PartitionDirichlet(train.Labels, mnist.Classes, spec.Nodes, spec.Alpha, spec.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return withParts(spec, train, parts)
+}
+
+// withParts makes the workers of participants who have these examples of the training set.
+func withParts(spec Spec, train mnist.Set, parts [][]int) (*Participants, error) {
 	p := &Participants{spec: spec, random: rand.New(rand.NewPCG(spec.Seed, 0xa77ac4))}
 	var err error
 	if spec.Byzantine > 0 {
 		if p.attack, err = attack.Lookup(spec.Attack); err != nil {
-			return nil, err
-		}
-	}
-	parts := evenly(train, spec)
-	if spec.Alpha > 0 {
-		if parts, err = mnist.PartitionDirichlet(train.Labels, mnist.Classes, spec.Nodes, spec.Alpha, spec.Seed); err != nil {
 			return nil, err
 		}
 	}

@@ -160,7 +160,7 @@ var kinds = map[string]string{
 	"bool": "true or false", "duration": "a duration, as 500ms or 2m", "float64": "a number",
 	"int": "a whole number", "int64": "a whole number",
 	"uint64": "a whole number from 0 on", "intSlice": "whole numbers, separated by commas",
-	"floats": "numbers, separated by commas",
+	"float64Slice": "numbers, separated by commas",
 }
 
 // want returns the description of a flag's values, or the parser's error if kinds has none.

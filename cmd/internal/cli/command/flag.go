@@ -31,11 +31,11 @@ func Optional[T Value](cmd *cobra.Command, variable **T, name, help string) *Opt
 	return declare(cmd, cmd.Flags(), name, help, o)
 }
 
-// Option is a declared flag, as pflag's value.
+// Option is a declared flag, with pflag's own value of its type.
 type Option struct {
+	pflag.Value
 	cmd      *cobra.Command
 	flag     *pflag.Flag
-	value    *pflag.Flag   // pflag's own flag of the type
 	variable any           // pointer to the variable that the flag sets
 	given    func()        // called when the flag is given; may be nil
 	hold     func() func() // returns a function that sets the variable to its present value
@@ -43,31 +43,18 @@ type Option struct {
 	positive, required bool
 }
 
-// String returns the value, as pflag writes it.
-func (o *Option) String() string { return o.value.Value.String() }
-
-// Type returns the name of the type, for help.
-func (o *Option) Type() string {
-	if kind := o.value.Value.Type(); kind != "float64Slice" { // pflag has no short name for it
-		return kind
-	}
-	return "floats"
-}
-
 // Set sets the variable.
 func (o *Option) Set(text string) error {
-	if err := o.value.Value.Set(text); err != nil {
-		return err
-	}
-	if o.given != nil {
+	err := o.Value.Set(text)
+	if err == nil && o.given != nil {
 		o.given()
 	}
-	return nil
+	return err
 }
 
 // option returns the option that sets a variable.
 func option[T Value](variable *T, otherwise T) *Option {
-	return &Option{value: define(variable, otherwise), variable: variable, hold: holding(variable)}
+	return &Option{Value: define(variable, otherwise), variable: variable, hold: holding(variable)}
 }
 
 // holding returns the field hold of the option that sets a variable.
@@ -78,8 +65,8 @@ func holding[T any](variable *T) func() func() {
 	}
 }
 
-// define returns pflag's flag for a variable.
-func define(variable, value any) *pflag.Flag {
+// define returns pflag's value for a variable.
+func define(variable, value any) pflag.Value {
 	const name = "flag"
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	switch v := variable.(type) {
@@ -104,14 +91,16 @@ func define(variable, value any) *pflag.Flag {
 	case *[]float64:
 		f.Float64SliceVar(v, name, value.([]float64), "")
 	}
-	return f.Lookup(name)
+	return f.Lookup(name).Value
 }
 
 // declare adds an option to flags of a command.
 func declare(cmd *cobra.Command, flags *pflag.FlagSet, name, help string, o *Option) *Option {
 	name, short, _ := strings.Cut(name, ",")
 	o.cmd, o.flag = cmd, flags.VarPF(o, name, short, help)
-	o.flag.NoOptDefVal = o.value.NoOptDefVal // of a bool, which needs no value
+	if o.Type() == "bool" {
+		o.flag.NoOptDefVal = "true" // it needs no value
+	}
 	if o.flag.DefValue == "0s" || o.flag.DefValue == "[]" {
 		o.flag.DefValue = "" // so that help does not show it
 	}

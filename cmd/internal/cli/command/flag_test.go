@@ -176,7 +176,7 @@ func TestHelpShowsDefaults(t *testing.T) {
 	root.SetOut(&out)
 	require.Zero(t, Execute(context.Background(), root, []string{"x", "--help"}))
 	for _, line := range []string{`--text string`, `(default "as it is")`, "-n, --number int", "(default 4)",
-		"--long-pause duration", "(default 1m0s)", "--names strings", "--numbers ints", "--ratios floats", "--yes",
+		"--long-pause duration", "(default 1m0s)", "--names strings", "--numbers ints", "--ratios float64Slice", "--yes",
 		"--reveal", "--rounds uint"} {
 		require.Contains(t, out.String(), line)
 	}

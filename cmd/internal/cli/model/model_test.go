@@ -48,8 +48,8 @@ func TestMeasureTwoClasses(t *testing.T) {
 	require.Len(t, got.Warnings, 2)
 	text.Reset()
 	got.text(&text)
-	require.Contains(t, text.String(), "warning: malignant is never predicted\nwarning: the mean probability 0.119 is more "+
-		"than 0.1 from the rate 0.")
+	require.Contains(t, text.String(), "warning: malignant is never predicted\nwarning: the mean probability 0.119 is "+
+		"more than 0.1 from the rate 0.")
 
 	f.Card.Model.Table.Classes = []string{"benign", "malignant", "unknown"}
 	f.Card.Model.Classes, f.Parameters = 3, make([]float64, 6)

@@ -22,13 +22,6 @@ type loss struct {
 // lossOf returns the loss of a home. The validator's record of its last signature is reset with the
 // blocks, so it counts as removed.
 func lossOf(c *config.Config, a home.AppConfig) loss {
-	if home.IsWorkerGroup(c, a) {
-		return loss{
-			Removed: []string{home.Journals(c, a) + " (the workers' journals)", home.KeptHeader(c) +
-				" (the header that was verified last)"},
-			Kept: []string{home.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
-		}
-	}
 	if a.IsRelay() {
 		return loss{
 			Removed: []string{c.DBDir() + " (blocks, state, snapshots)"},
@@ -138,13 +131,9 @@ func reset(r *command.Run, yes bool) error {
 	if err != nil {
 		return err
 	}
-	danger := "the validator may then sign twice. Restoring a node does not need it, and spdl reset-state keeps what " +
-		"was signed"
-	if home.IsWorkerGroup(c, a) {
-		danger = "each worker may then send a second gradient for a round"
-	}
-	why := "On a chain that goes on " + danger + ". If the chain is over, say --yes"
-	return lossOf(c, a).cause(r, yes, why, func() error { return home.Reset(c, a) })
+	return lossOf(c, a).cause(r, yes, "On a chain that goes on the validator may then sign twice. Restoring a node does "+
+		"not need it, and spdl reset-state keeps what was signed. If the chain is over, say --yes",
+		func() error { return home.Reset(c, a) })
 }
 
 // cause runs a reset and prints the loss. Without yes it returns a usage error with the loss and with

@@ -214,7 +214,7 @@ func (o *options) take(p params.Params, examples int) {
 	}
 	o.SamplingRate, o.Units = p.Privacy.SamplingRate, p.Privacy.Units()
 	o.Unit, o.Neighbours = p.UnitName(), p.Privacy.Neighbours()
-	if p.Model.Kind == params.ModelLogistic && p.Privacy.Sums() {
+	if p.Model.Kind == params.ModelLogistic {
 		o.Rate = p.Model.Table.TypicalRate()
 	}
 	if o.SamplingRate == 0 { // batches of fixed size count as the whole data set

@@ -12,7 +12,7 @@ import (
 // Trouble says what stands against a participant.
 type Trouble struct {
 	Participant uint32   `json:"participant"`
-	Level       int      `json:"level"` // 3 proven offence, 2 suspect, 1 on watch
+	Level       int      `json:"level"` // 3 proven offence, 2 differs: attacker or different patients, 1 on watch
 	Reasons     []string `json:"reasons"`
 }
 
@@ -21,7 +21,7 @@ func (g *Glance) troubles(judged []chainview.Standing) []Trouble {
 	out, reputation := []Trouble{}, map[uint32]int64{}
 	for _, s := range judged {
 		reputation[s.Participant] = s.Reputation
-		x := Trouble{s.Participant, map[string]int{chainview.Watch: 1, chainview.Suspect: 2}[s.Alarm], s.Reasons}
+		x := Trouble{s.Participant, chainview.Rank(s.Alarm), s.Reasons}
 		if s.Offences > 0 { // the first reason counts them
 			x.Level, x.Reasons = 3, append(g.proven(s.Participant), s.Reasons[1:]...)
 		}

@@ -227,8 +227,8 @@ var fateTexts = map[string]string{"": "absent", chainview.Selected: "selected", 
 // shownRows is the max number of participants in the table: a consortium has 4 to 20.
 const shownRows = 40
 
-// marks show the levels of trouble: an attacker, one that fails to lead or to send, and none.
-var marks = []string{"", "! ", "!! ", "!! "}
+// marks show the levels of trouble: none, one on watch, one that differs, and a proven offence.
+var marks = []string{"", "! ", "! ", "!! "}
 
 // table prints a line for each participant, those with trouble first.
 func (g *Glance) table(w io.Writer) error {

@@ -60,7 +60,7 @@ func TestManyParticipants(t *testing.T) {
 	g.Trouble = []Trouble{{117, 2, []string{"opposed to Delta in 4 of 5"}}}
 	var out strings.Builder
 	require.NoError(t, g.text(&out))
-	require.Contains(t, out.String(), "!! 117  node117.")
+	require.Contains(t, out.String(), "! 117  node117.")
 	require.NotContains(t, out.String(), "node129.")
 	require.Contains(t, out.String(), "130 selected, 0 left out, 1 opposed, 0 rejected, 0 absent")
 	require.Contains(t, out.String(), "and 90 more: spdl query participants")
@@ -143,18 +143,18 @@ func TestAgainst(t *testing.T) {
 	require.Len(t, g.Trouble, 4, "who has left is in nobody's way")
 	for i, want := range []Trouble{
 		{4, 3, []string{"proven offence in block 9: two different statements (gradient) for round 2", "reputation 0"}},
-		{3, 2, []string{"reputation 0", "opposed to Delta in 7 of 20"}},
-		{1, 2, []string{"passed over as leader 2 times more than it led since", "left out in 20 of 20"}},
+		{3, 2, []string{"reputation 0", "opposed to Delta in 7 of 20", chainview.Doubt}},
+		{1, 2, []string{"passed over as leader 2 times more than it led since", "left out in 20 of 20", chainview.Doubt}},
 		{2, 1, []string{"absent in 7 of 20"}},
 	} {
 		require.Equal(t, want, g.Trouble[i])
 	}
 	var out strings.Builder
 	require.NoError(t, g.text(&out))
-	require.Contains(t, out.String(), "\nagainst 3 node3: reputation 0; opposed to Delta in 7 of 20\n")
+	require.Contains(t, out.String(), "\nagainst 3 node3: reputation 0; opposed to Delta in 7 of 20; "+chainview.Doubt+"\n")
 	require.Contains(t, out.String(), "4 included: 3 selected, 1 left out, 0 opposed, 0 rejected, 2 absent\n")
 	table := strings.Split(strings.TrimSpace(out.String()[strings.Index(out.String(), "\n#"):]), "\n")
-	for i, row := range []string{"#  ", "!! 4 ", "!! 3 ", "!! 1 ", "! 2 ", "0 ", "5 "} {
+	for i, row := range []string{"#  ", "!! 4 ", "! 3 ", "! 1 ", "! 2 ", "0 ", "5 "} {
 		require.True(t, strings.HasPrefix(table[i], row), table[i])
 	}
 }

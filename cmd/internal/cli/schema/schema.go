@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -50,8 +51,8 @@ Columns that are no inputs are left out, each with its reason.`,
 	command.Flag(cmd, &o.label, "label", "", "column of the labels").Required()
 	command.Flag(cmd, &o.group, "group", "", "column that names the group of a row, as patient_id")
 	command.Flag(cmd, &o.without, "without", nil, "columns that are no inputs, as those that are known only afterwards")
-	command.Flag(cmd, &o.out, "out", "", "JSON file to write, which must not exist (default: standard output, and what is "+
-		"said of the columns to standard error)")
+	command.Flag(cmd, &o.out, "out", "", "JSON file to write, which must not exist (default: standard output, and what "+
+		"is said of the columns to standard error)")
 	return cmd
 }
 
@@ -134,7 +135,8 @@ func Text(w io.Writer, file string, d table.Draft) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "COLUMN\tIS\tMISSING\tNOTE\t%s\n", public)
 	for _, c := range d.Columns {
-		fmt.Fprintf(t, "%s\t%s\t%.3g %%\t%s\t%s\n", command.Plain(c.Name), c.Kind, 100*c.Missing, c.Note, command.Plain(c.Public))
+		fmt.Fprintf(t, "%s\t%s\t%.3g %%\t%s\t%s\n", command.Plain(c.Name), c.Kind, 100*c.Missing, c.Note,
+			command.Plain(c.Public))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -180,9 +182,11 @@ func check(r *command.Run, args []string) error {
 			if err != nil {
 				return err
 			}
-			for _, x := range table.Differences(t, other) {
-				out.Differences = append(out.Differences, path+": "+x)
+			diff, err := differences(t, other)
+			if err != nil {
+				return err
 			}
+			out.Differences = append(out.Differences, diff...)
 			continue
 		}
 		fit, err := table.FitOf(path, t)
@@ -198,6 +202,29 @@ func check(r *command.Run, args []string) error {
 		return fmt.Errorf("%d faults: correct the files, or give the schema a missing, others, values or columns", n)
 	}
 	return nil
+}
+
+// differences returns the lines of two schemas' files that only one has: members train one model with equal ones.
+func differences(a, b params.Table) (list []string, err error) {
+	var files [2][]string
+	for i, t := range []params.Table{a, b} {
+		text, err := Encode(t)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = strings.Split(strings.ReplaceAll(string(text), "},\n", "}\n"), "\n")
+	}
+	for i, mark := range []string{"- ", "+ "} {
+		for _, line := range files[i] {
+			if !slices.Contains(files[1-i], line) {
+				list = append(list, mark+strings.TrimLeft(line, " ],"))
+			}
+		}
+	}
+	if len(list) == 0 && !slices.Equal(files[0], files[1]) {
+		list = []string{"the order of the columns"}
+	}
+	return list, nil
 }
 
 func (c checked) text(w io.Writer, t params.Table) error {

@@ -11,7 +11,7 @@ import (
 // A Curve is a line of a Figure: values by round, NaN where a round has none.
 type Curve struct {
 	Name   string // "" for the only line of a figure
-	Alarm  string // OK, Watch, Suspect, or "" for a line that accuses nobody
+	Alarm  string // OK, Watch, Differs, Suspect, or "" for a line that accuses nobody
 	Rounds []uint64
 	Values []float64
 }

@@ -54,7 +54,7 @@ func home(r *Request) Content {
 	b.Condition.Standstill = r.Standstill()
 	b.Condition.Learning, b.Condition.Poor = chainview.Learning(now.Status.Done, now.Params.Model.Classes, points)
 	b.Suspects = slices.DeleteFunc(slices.Clone(all),
-		func(s chainview.Standing) bool { return s.Alarm != chainview.Suspect })
+		func(s chainview.Standing) bool { return chainview.Rank(s.Alarm) < chainview.Rank(chainview.Differs) })
 	b.Alarms = len(b.Suspects)
 	b.Suspects = b.Suspects[:min(few, len(b.Suspects))]
 	b.MoreAlarms = b.Alarms - len(b.Suspects)

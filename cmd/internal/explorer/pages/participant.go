@@ -148,15 +148,14 @@ func participants(r *Request) Content {
 	return Content{"participants", "Participants", b}
 }
 
-// firstConcerns sorts standings by urgency for an operator: suspects, then participants on watch,
+// firstConcerns sorts standings by urgency for an operator: suspects, those that differ, those on watch,
 // each by offences, opposed gradients, rejections and absences, then all other participants by
 // number.
 func firstConcerns(all []chainview.Standing) []chainview.Standing {
-	rank := map[string]int{chainview.Suspect: 0, chainview.Watch: 1, chainview.OK: 2}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b chainview.Standing) int {
 		if a.Alarm != b.Alarm || a.Alarm == chainview.OK {
-			return cmp.Compare(rank[a.Alarm], rank[b.Alarm])
+			return cmp.Compare(chainview.Rank(b.Alarm), chainview.Rank(a.Alarm))
 		}
 		return cmp.Or(cmp.Compare(b.Offences, a.Offences), cmp.Compare(b.Opposed, a.Opposed),
 			cmp.Compare(b.Refused, a.Refused), cmp.Compare(b.Rounds-b.Included, a.Rounds-a.Included))

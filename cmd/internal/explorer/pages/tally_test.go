@@ -45,7 +45,7 @@ func TestWeightIsShown(t *testing.T) {
 		points = append(points, chainview.PointOf(weighed(round)))
 	}
 	all := chainview.Standings(people, nil, points, 0)
-	require.Equal(t, "opposed to Delta in 50 of 50; weight 0.02 on average", all[2].Against())
+	require.Equal(t, "opposed to Delta in 50 of 50; weight 0.02 on average; "+chainview.Doubt, all[2].Against())
 	require.Equal(t, "nothing against it", all[0].Against())
 	require.InDelta(t, 0.25, *all[1].Weight, 1e-9)
 }

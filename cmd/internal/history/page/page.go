@@ -173,7 +173,7 @@ func (c chain) reputations() []pages.Curve {
 	for i, p := range c.State.Participants {
 		alarm := chainview.OK
 		if len(suspects[p.Index]) > 0 {
-			alarm = chainview.Suspect
+			alarm = chainview.Differs
 		}
 		line := c.curve("", alarm, func(r history.Round) float64 {
 			if i < len(r.Reputations) {
@@ -231,7 +231,7 @@ func (c chain) participants() table {
 	t := table{ID: "participants", Title: "Participants, those with trouble first", Bad: map[int]bool{},
 		About: "Weight is the mean weight of a participant's gradients in Delta: 0 is left out, 1 a full share. " +
 			"Budget pays: the further rounds that a participant's budget would pay for, even after the training's last.",
-		Head: []string{"participant", "looks like", "reputation", "included", "selected", "weight", "opposed to Delta",
+		Head: []string{"participant", "stands out", "reputation", "included", "selected", "weight", "opposed to Delta",
 			"absent", "rounds led", "passed over", "epsilon", "budget pays"}}
 	if len(c.Attacks) > 0 {
 		t.Head = slices.Insert(t.Head, 1, "by the manifest")
@@ -245,9 +245,9 @@ func (c chain) participants() table {
 			cmp.Compare(y.Opposed+y.Absent+y.Missed, x.Opposed+x.Absent+x.Missed))
 	})
 	for i, p := range order {
-		n, looks, name := c.tally(p.Index), "honest", c.name(p.Index)
+		n, looks, name := c.tally(p.Index), "no", c.name(p.Index)
 		if len(suspects[p.Index]) > 0 {
-			looks, t.Bad[i] = "an attacker", true
+			looks, t.Bad[i] = "yes", true
 		}
 		if !p.Active {
 			name += ", left"

@@ -43,15 +43,15 @@ func TestAttackersComeFirst(t *testing.T) {
 	for _, part := range []string{
 		`<dt>Test accuracy</dt><dd>97.12 % <small>of 10000 test examples, after round 19 of epoch 0</small>`,
 		`<dt>Epsilon spent</dt><dd>1.745 of 4 <small>44 % of the budget; delta 0</small>`,
-		`<dt>Look like attackers</dt><dd>2 <small>of 4 participants: one (#1), two (#2)</small>`,
+		`<dt>Stand out</dt><dd>2 <small>of 4 participants: one (#1), two (#2)</small>`,
 		"Attackers by the manifest of this localnet: 2, and the rule withstands 1: the model may be ruined, and the " +
-			"record may accuse the honest. In the chain&#39;s record not found: zero (#0); suspected though honest: one (#1).",
+			"record may accuse the honest. In the chain&#39;s record not found: zero (#0); standing out though honest: one (#1).",
 		"<bdi>zero (#0)</bdi></span> Attack by the manifest: silent. The record does not accuse it, and the attackers " +
 			"are more than the rule withstands.</li>",
 		"<bdi>one (#1)</bdi></span> Against it: proven offences: 1; reputation 0. It has no reputation since round 19 of " +
 			"epoch 0, and leads no round.</li>",
 		"<bdi>two (#2)</bdi></span> Attack by the manifest: sign-flip. Against it: reputation 0; opposed to Delta in 20 " +
-			"of 20. Its gradients weighed 0.02 of a full share on average. It has no reputation, and leads no round.</li>",
+			"of 20; attacker or different patients: compare case mix. Its gradients weighed 0.02 of a full share on average. It has no reputation, and leads no round.</li>",
 		`<h2 id="training">`, `>budget 4</text>`, `<h2 id="incidents">`, ">proven offence: two different statements",
 		`<th scope="row"><bdi>opposed to Delta in 20 of 20 rounds</bdi></th>` +
 			`<td data-l="participant"><bdi>two (#2)</bdi></td><td data-l="epoch"><bdi>0</bdi></td>` +
@@ -79,7 +79,7 @@ func TestAttackersComeFirst(t *testing.T) {
 	}
 	require.Equal(t, []string{"two (#2)", "one (#1)", "three (#3)", "zero (#0)"}, order)
 	require.Equal(t, map[int]bool{0: true, 1: true}, people.Bad)
-	require.Equal(t, []string{"two (#2)", "sign-flip", "an attacker", "0.000", "20", "16", "0.02", "20", "0", "0", "2",
+	require.Equal(t, []string{"two (#2)", "sign-flip", "yes", "0.000", "20", "16", "0.02", "20", "0", "0", "2",
 		"-", "-"}, people.Rows[0])
 }
 
@@ -102,14 +102,14 @@ func TestFigures(t *testing.T) {
 	require.EqualValues(t, 29, at(h.Rounds[29]))
 	lines := c.reputations()
 	require.Len(t, lines, 3)
-	require.Equal(t, []string{"a (#0), b (#1)", chainview.OK, "c (#2)", chainview.Suspect, "d (#3)", chainview.Suspect},
+	require.Equal(t, []string{"a (#0), b (#1)", chainview.OK, "c (#2)", chainview.Differs, "d (#3)", chainview.Differs},
 		[]string{lines[0].Name, lines[0].Alarm, lines[1].Name, lines[1].Alarm, lines[2].Name, lines[2].Alarm})
 	figures, err := c.figures()
 	require.NoError(t, err)
 	require.Len(t, figures, 4)
 	require.Contains(t, figures[0], "the axis begins at 90 %")
 	require.Contains(t, figures[1], ">budget 4</text>")
-	require.Contains(t, figures[2], `<polyline class="of-suspect look-1"`, "two suspects look different")
+	require.Contains(t, figures[2], `<polyline class="of-differs look-1"`, "two suspects look different")
 	require.Contains(t, figures[3], ">weight together</bdi>")
 	h.Rounds[29].Epoch, h.Rounds[29].Round = 1, 0
 	name, at = c.across()

@@ -34,12 +34,12 @@ func (c chain) cards() []fact {
 		}
 	}
 	suspects := c.suspects()
-	attackers := fact{"Look like attackers", strconv.Itoa(len(suspects)), fmt.Sprintf("of %d participants",
+	apart := fact{"Stand out", strconv.Itoa(len(suspects)), fmt.Sprintf("of %d participants",
 		len(c.State.Participants))}
 	if len(suspects) > 0 {
-		attackers.Note += ": " + c.names(slices.Sorted(maps.Keys(suspects)))
+		apart.Note += ": " + c.names(slices.Sorted(maps.Keys(suspects)))
 	}
-	return []fact{accuracy, epsilon, attackers,
+	return []fact{accuracy, epsilon, apart,
 		{"Rounds", strconv.FormatUint(c.Audit.Rounds, 10), fmt.Sprintf("in %d blocks", c.Audit.Last-c.Audit.First+1)},
 		{"Rule", c.Params.Rule.Name, "withstands " + plural(c.Params.Rule.Byzantine)}}
 }
@@ -55,7 +55,8 @@ func plural(n uint32) string {
 // overrun reports whether the manifest of a localnet names more attackers than the rule withstands.
 func (c chain) overrun() bool { return len(c.Attacks) > int(c.Params.Rule.Byzantine) }
 
-// suspects returns the reasons for each participant that looks like an attacker over the whole history.
+// suspects returns the reasons for each participant that stands out over the whole history: with a proven
+// offence, or as an attacker or one with different patients.
 func (c chain) suspects() map[uint32][]string {
 	offences := map[uint32]int{}
 	for _, o := range c.Audit.Offences {
@@ -66,7 +67,7 @@ func (c chain) suspects() map[uint32][]string {
 		n := c.tally(p.Index)
 		s := chainview.Standing{Active: p.Active, Reputation: p.Reputation, PassedOver: int(p.PassedOver),
 			Offences: offences[p.Index], Included: n.Included, Opposed: n.Opposed}
-		if s.Judge(nil); s.Alarm == chainview.Suspect {
+		if s.Judge(nil); chainview.Rank(s.Alarm) >= chainview.Rank(chainview.Differs) {
 			all[p.Index] = s.Reasons
 		}
 	}
@@ -79,7 +80,7 @@ type fate struct {
 	Suspect    bool
 }
 
-// fates returns the fate of each participant that looks like an attacker or is one by the manifest.
+// fates returns the fate of each participant that stands out or is an attacker by the manifest.
 func (c chain) fates() (out []fate) {
 	suspects := c.suspects()
 	for _, p := range c.State.Participants {
@@ -140,12 +141,12 @@ func (c chain) played() string {
 			wronged = append(wronged, name)
 		}
 	}
-	found, others := "all were found", "nobody else is suspected"
+	found, others := "all were found", "nobody else stands out"
 	if len(missed) > 0 {
 		found = "not found: " + strings.Join(missed, ", ")
 	}
 	if len(wronged) > 0 {
-		others = "suspected though honest: " + strings.Join(wronged, ", ")
+		others = "standing out though honest: " + strings.Join(wronged, ", ")
 	}
 	many := ""
 	if c.overrun() {

@@ -20,7 +20,8 @@ def merge(model: str, weights: str, out: str) -> None:
     config = json.loads(card(contents[0], model)["model"].get("config") or "{}")
     want, found = (config.get("weights") or {}).get("sha256"), hashlib.sha256(contents[1]).hexdigest()
     if want != found:
-        raise Unsuitable("%s has SHA-256 %s, and the card of %s names %s" % (weights, found, model, want or "no weights file"))
+        raise Unsuitable("%s has SHA-256 %s, and the card of %s names %s"
+                         % (weights, found, model, want or "no weights file"))
     x = decode(contents[0], model)
     x.pop("card", None)  # of an npz
     content = encode(merged(decode(contents[1], weights), x))

@@ -48,7 +48,8 @@ def begin(module: nn.Module, again: nn.Module, adapt: str) -> Arrays:
             factors[name + LORA_A] = random.uniform(-bound, bound, (rank, inputs)).astype(state[name].dtype)
     if adapt and not found:
         raise Unsuitable("--adapt %s: the module has no frozen %s: a tensor is frozen if requires_grad is False, or if "
-                         "build returns the same values each time" % (adapt, "bias" if bias else "nn.Linear or attention"))
+                         "build returns the same values each time"
+                         % (adapt, "bias" if bias else "nn.Linear or attention"))
     trained = {n for n, p in parameters.items() if p.requires_grad}
     kept = {n: a for n, a in state.items() if n not in trained or n in same and (a.any() or a.ndim > 1)}
     pins = getattr(module, "pins_buffers", False)

@@ -50,13 +50,13 @@ class Constants:
                 state[name].copy_(torch.from_numpy(a.copy()))
         lacking = [n for n in self.frozen if n not in arrays and n in state]
         if pinned and lacking:
-            raise Unsuitable("tensor %s is frozen, and %s: a frozen tensor is a constant that the members approve, in a "
-                             "weights file whose hash is in model.config (spdl new writes it)"
-                             % (lacking[0], "is not in the weights file" if arrays else "model.config names no weights file"))
+            why = "is not in the weights file" if arrays else "model.config names no weights file"
+            raise Unsuitable("tensor %s is frozen, and %s: a frozen tensor is a constant that the members approve, in "
+                             "a weights file whose hash is in model.config (spdl new writes it)" % (lacking[0], why))
 
     def _factors(self, base: str, a: np.ndarray) -> None:
         if base not in self.frozen or self.frozen[base].shape[1:] != a.shape[1:]:
-            raise Unsuitable("tensor %s of the weights file has shape %s, and %s is no frozen weight of that many inputs"
+            raise Unsuitable("tensor %s of the weights file has shape %s, and %s is no frozen weight of as many inputs"
                              % (base + LORA_A, list(a.shape), base))
         self.shapes[base + LORA_A] = tuple(a.shape)
         self.shapes[base + LORA_B] = (self.frozen[base].shape[0], len(a))
@@ -86,8 +86,8 @@ class Constants:
         """Raises Unsuitable if a constant has changed since the start."""
         for name, total in self._checksums().items():
             if total != self._sums[name]:
-                raise Unsuitable("training changes tensor %s, which is a constant of this chain: forward writes to it, or "
-                                 "train.py does; no gradient is given" % name)
+                raise Unsuitable("training changes tensor %s, which is a constant of this chain: forward writes to it, "
+                                 "or train.py does; no gradient is given" % name)
 
     def about(self) -> str:
         """What is trained and what is frozen, for people."""

@@ -33,11 +33,11 @@ def _layers(module: nn.Module) -> Iterator[str]:
         if not layer.training and getattr(layer, "running_mean", True) is not None:
             continue  # statistics are constants, and nothing is dropped
         if isinstance(layer, _BatchNorm):
-            yield what + ("batch normalisation mixes examples: use GroupNorm, or call eval() on a pretrained layer, whose "
-                          "statistics are then constants")
+            yield what + ("batch normalisation mixes examples: use GroupNorm, or call eval() on a pretrained layer, "
+                          "whose statistics are then constants")
         elif getattr(layer, "track_running_stats", False):
-            yield what + ("training changes its buffers, the running statistics: leave track_running_stats out, or call "
-                          "eval() on a pretrained layer")
+            yield what + ("training changes its buffers, the running statistics: leave track_running_stats out, or "
+                          "call eval() on a pretrained layer")
         elif isinstance(layer, _DropoutNd) and layer.p > 0:
             yield what + ("dropout is random, and the same question must get the same answer: leave it out, the noise "
                           "of privacy regularises, or call eval()")
@@ -94,16 +94,22 @@ def initial(module: nn.Module, x: torch.Tensor) -> Dict[str, str]:
 
 
 def per_example(module: nn.Module, x: torch.Tensor) -> int:
-    """The number of bytes that the gradient of one example keeps of its forward pass."""
+    """The number of bytes that the gradient of one example keeps of its forward pass, if all parameters have one."""
     own, kept = {p.data_ptr() for p in module.parameters()}, {}
+    frozen = [p for p in module.parameters() if not p.requires_grad]
 
     def keep(t: torch.Tensor) -> torch.Tensor:
         if t.data_ptr() not in own:
             kept[t.data_ptr()] = t.numel() * t.element_size()
         return t
-    tried = x.requires_grad_(True) if x.is_floating_point() else x  # frozen layers before the trained ones keep theirs
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda t: t):
-        _forward(module, tried)
+    try:
+        for p in frozen:  # low-rank products need what is before them
+            p.requires_grad_(True)
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda t: t):
+            _forward(module, x)
+    finally:
+        for p in frozen:
+            p.requires_grad_(False)
     return sum(kept.values())
 
 

@@ -67,7 +67,8 @@ def _names(path: str) -> List[str]:
 def _npz(path: str) -> Blocks:
     names = _names(path)
     if not {"x", "y"} <= set(names):
-        raise Unsuitable("%s has arrays %s, want x and y, and perhaps groups, x_test and y_test" % (path, ", ".join(names)))
+        raise Unsuitable("%s has arrays %s, want x and y, and perhaps groups, x_test and y_test"
+                         % (path, ", ".join(names)))
     groups: Iterator[Array] = _member(path, "groups") if "groups" in names else iter(lambda: np.zeros(0), None)
     for x, y, g in zip(_member(path, "x"), _member(path, "y"), groups):
         yield x.astype(np.float32), y, g
@@ -84,8 +85,8 @@ def _parquet(path: str) -> Blocks:
     try:
         from pyarrow import parquet
     except ImportError as e:
-        raise Unsuitable("%s is read by the Python package pyarrow, which this interpreter has not: install it, or write "
-                         "an npz file with x and y" % path) from e
+        raise Unsuitable("%s is read by the Python package pyarrow, which this interpreter has not: install it, or "
+                         "write an npz file with x and y" % path) from e
     for batch in parquet.ParquetFile(path).iter_batches(BLOCK):
         columns: Dict[str, Any] = dict(zip(batch.schema.names, batch.columns))
         if "y" not in columns:

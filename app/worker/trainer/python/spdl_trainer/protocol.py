@@ -188,5 +188,7 @@ def serve(make: Callable[[Hello], Any]) -> None:
             session.send(b"X", str(e).encode()[:60000])
             sys.exit(1)
         except Exception as e:  # SPDL logs it, skips the round and starts the trainer again
-            session.send(b"X", ("%s: %s" % (type(e).__name__, e)).encode()[:60000])
+            where = ("; a contained trainer reads its folder, worker.data and what worker.trainer_read lists: with spdl "
+                     "new --data a study gets a copy" if isinstance(e, PermissionError) else "")
+            session.send(b"X", ("%s: %s%s" % (type(e).__name__, e, where)).encode()[:60000])
             raise

@@ -67,7 +67,8 @@ class ModuleStudy:
         self.examples = len(mine)
         adapted = sum(self.constants.frozen[base].numel() for base in self.constants.low_rank)
         own = sum(w.numel() for w in module.parameters() if w.requires_grad)
-        self.each = per_example(module, self.x[:1].clone().to(self.device)) + 4 * (own + adapted)
+        self.kept = per_example(module, self.x[:1].to(self.device))
+        self.each = self.kept + 4 * (own + adapted)  # bytes that one example's gradient takes
         self.call = functional(module)
 
         def one(weights: Dict[str, torch.Tensor], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -119,7 +120,7 @@ class ModuleStudy:
     def evaluate(self, parameters: Any) -> Tuple[float, float, int]:
         x, y = self.x_test, self.y_test
         with torch.no_grad():
-            w, step = self.constants.whole(self.weights(parameters)), max(1, min(500, 4 * BLOCK // self.each))
+            w, step = self.constants.whole(self.weights(parameters)), max(1, min(500, BLOCK // max(1, self.kept)))
             z = torch.cat([self.call(w, x[at:at + step].to(self.device)).cpu() for at in range(0, len(x), step)])
             self.constants.check()
             return float(self.loss(z, y)), float((z.argmax(1) == y).double().mean()), len(y)
@@ -137,10 +138,11 @@ class ModuleStudy:
              for n, shape in self.shapes.items()}
         for name in (n for n in w if n.endswith(LORA_A)):
             w[name] = self.constants.start[name].to(w[name].dtype)
+        self.constants.check()
         with torch.no_grad():
             if not torch.allclose(self.call(self.constants.whole(w), x), self.module(x), rtol=1e-3, atol=1e-4):
-                raise Unsuitable("the module as a function of its tensors gives other outputs than the module: forward must "
-                                 "read parameters and buffers as attributes (self.name)")
+                raise Unsuitable("the module as a function of its tensors gives other outputs than the module: forward "
+                                 "must read parameters and buffers as attributes (self.name)")
         try:
             rows = self.per_example(w, x, y)
         except Exception as e:

@@ -30,14 +30,15 @@ def of(hello: Hello) -> Arrays:
         return {}
     if not (isinstance(named, dict) and isinstance(named.get("file"), str)
             and re.fullmatch("[0-9a-f]{64}", str(named.get("sha256")))):
-        raise Unsuitable('weights of model.config is %r, want {"file": a name, "sha256": 64 hexadecimal digits}' % (named,))
+        raise Unsuitable('weights of model.config is %r, want {"file": a name, "sha256": 64 hexadecimal digits}'
+                         % (named,))
     path = hello.path(named["file"])
     try:
         with open(path, "rb") as f:
             content = f.read()
     except OSError as e:
-        raise Unsuitable("the weights file %s cannot be read (%s): model.config names it with SHA-256 %s; put it there, "
-                         "from the member who made the study" % (path, e.strerror, named["sha256"])) from e
+        raise Unsuitable("the weights file %s cannot be read (%s): model.config names it with SHA-256 %s; put it "
+                         "there, from the member who made the study" % (path, e.strerror, named["sha256"])) from e
     found = hashlib.sha256(content).hexdigest()
     if found != named["sha256"]:
         raise Unsuitable("the weights file %s has SHA-256 %s, and model.config names %s: put the file there that the "

@@ -57,7 +57,7 @@ if has("torch"):
 
         def forward(self, x):
             self.calls += 1
-            if self.calls > 8:
+            if self.calls > 30:
                 self.frozen.data += 0.5
             return self.last(x.flatten(1) * self.frozen)
 
@@ -133,6 +133,13 @@ class TestConstants(unittest.TestCase):
                 self.assertEqual(set(first.arrays) & {"head.weight"}, set())
         self.assertIn("body.self_attn.in_proj_bias", s.shapes)
 
+    def test_blocks_are_bounded_by_what_one_example_takes(self):
+        _, s = made(attention, "lora:rank=2", self.folder)
+        adapted = 4 * sum(s.constants.frozen[base].numel() for base in s.constants.low_rank)
+        self.assertGreater(s.kept, 4 * 5 * 8 * 8, "the activations of frozen layers count")
+        self.assertEqual(s.each, s.kept + adapted + 4 * (3 * 8 + 3))
+        self.assertFalse(s.module.body.linear1.weight.requires_grad)
+
     def test_low_rank_gradients_are_those_of_autograd(self):
         _, s = made(attention, "lora:rank=2", self.folder)
         x = self.vector(s)
@@ -146,7 +153,7 @@ class TestConstants(unittest.TestCase):
     def test_a_constant_that_changes_ends_the_trainer(self):
         s = made(Writes, folder=self.folder)[1]
         with self.assertRaisesRegex(Unsuitable, "training changes tensor frozen, which is a constant of this chain"):
-            for _ in range(9):
+            for _ in range(40):
                 s.evaluate(self.vector(s))
 
     def test_wrong_files(self):
@@ -157,13 +164,15 @@ class TestConstants(unittest.TestCase):
 
         def start(config, build=convolution):
             ModuleStudy(hello(s.hello.tensors, config=json.dumps(config), folder=self.folder), build(), data())
-        with self.assertRaisesRegex(Unsuitable, "%s has SHA-256 %s, and model.config names abab" % (path, real["sha256"])):
+        says = "%s has SHA-256 %s, and model.config names abab" % (path, real["sha256"])
+        with self.assertRaisesRegex(Unsuitable, says):
             start(config)
         with self.assertRaisesRegex(Unsuitable, "tensor 0.0.weight is frozen, and model.config names no weights file"):
             start({})
         with self.assertRaisesRegex(Unsuitable, "weights of model.config is 'x', want"):
             start({"weights": "x"})
-        with self.assertRaisesRegex(Unsuitable, "tensor 0.* of the weights file has shape .*, and in the module there is none"):
+        says = "tensor 0.* of the weights file has shape .*, and in the module there is none"
+        with self.assertRaisesRegex(Unsuitable, says):
             start({"weights": real}, normalised)
         os.rename(path, path + "~")
         with self.assertRaisesRegex(Unsuitable, "%s cannot be read .*with SHA-256 abab.*put it there" % path):
