@@ -114,7 +114,6 @@ func check(t params.Table, f *file) error {
 	if len(t.Columns) == 0 {
 		return fmt.Errorf("%w: %s has the column %q alone, want one of inputs too", ErrTable, f.name, t.Label)
 	}
-	var constant []string
 	for _, c := range t.Columns {
 		switch at := f.at[c.Name]; {
 		case f.faulty[at]:
