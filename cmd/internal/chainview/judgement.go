@@ -1,5 +1,3 @@
-// Package chainview judges participants by what a chain's records say of them. The explorer, the report of a
-// training, query status and the dossier read their judgements here, so that they agree.
 package chainview
 
 import (
