@@ -17,7 +17,8 @@ func Example() {
 		panic(err)
 	}
 	r := out.Record
-	fmt.Printf("round %d of epoch %d closed with %d gradients by rule %s\n", r.Round, r.Epoch, len(r.Contributions), r.Rule)
+	fmt.Printf("round %d of epoch %d closed with %d gradients by rule %s\n",
+		r.Round, r.Epoch, len(r.Contributions), r.Rule)
 	fmt.Println("the open round is now", out.State.Progress.Round)
 
 	block.Txs = block.Txs[1:] // gradients without an aggregate

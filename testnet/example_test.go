@@ -13,7 +13,7 @@ func ExampleInit() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	n, err := testnet.Init(testnet.Manifest{Home: dir, Preset: "pixels", Validators: 4, Rounds: 10, Seed: 1})
 	if err != nil {
 		panic(err)

@@ -136,12 +136,18 @@ func TestManifestRefuses(t *testing.T) {
 func TestManifestErrorsHaveLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "net.toml")
 	for says, text := range map[string]string{
-		", line 2, column 10: incomplete number":                                                   "validators = 7\nrounds = = 3\n",
-		": decoding failed due to the following error(s): 'rounds' cannot parse value as 'uint64'": "validators = 7\nrounds = \"x\"\n",
-		": unknown key rundes (did you mean rounds?)":                                              "validators = 7\nrundes = 3\n",
-		`, line 3: unknown rule: "krumm"`:                                                          "validators = 7\n\nrule = \"krumm\"\n",
-		", line 3: attack by node 9, want 0 to 6":                                                  "validators = 7\n\n[[attack]]\nnode = 9\n",
-		`, line 3: perturbation "explode" of node 0, want one of `:                                 "validators = 7\n\n[[perturb]]\naction = \"explode\"\n",
+		", line 2, column 10: incomplete number": "validators = 7\n" +
+			"rounds = = 3\n",
+		": decoding failed due to the following error(s): 'rounds' cannot parse value as 'uint64'": "validators = 7\n" +
+			"rounds = \"x\"\n",
+		": unknown key rundes (did you mean rounds?)": "validators = 7\n" +
+			"rundes = 3\n",
+		`, line 3: unknown rule: "krumm"`: "validators = 7\n" +
+			"\nrule = \"krumm\"\n",
+		", line 3: attack by node 9, want 0 to 6": "validators = 7\n" +
+			"\n[[attack]]\nnode = 9\n",
+		`, line 3: perturbation "explode" of node 0, want one of `: "validators = 7\n" +
+			"\n[[perturb]]\naction = \"explode\"\n",
 		`, line 2: perturbation "kill" of node 0 is of round 9 and would never come`: "rounds = 2\n[[perturb]]\n" +
 			"round = 9\naction = \"kill\"\n",
 	} {

@@ -201,7 +201,8 @@ func Set(dir string, pairs ...string) (set []Setting, err error) {
 	return set, nil
 }
 
-// checkStart rejects a value that Load takes, and with which the node does not start or does not get what the key names.
+// checkStart rejects a value that Load takes, and with which the node does not start or does not get what the key
+// names.
 func checkStart(c *config.Config, a AppConfig, key string) error {
 	switch key {
 	case "log_level":

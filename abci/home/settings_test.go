@@ -119,8 +119,8 @@ func TestSetAdds(t *testing.T) {
 	}
 	got, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, "# mine\n[worker]\nenabled = true # always\ndata = \"embedded\"\n\n[pool]\nmax_bytes = 2000 # small\n"+
-		"\n[retain]\nrounds = 7\n", string(got))
+	require.Equal(t, "# mine\n[worker]\nenabled = true # always\ndata = \"embedded\"\n\n[pool]\n"+
+		"max_bytes = 2000 # small\n\n[retain]\nrounds = 7\n", string(got))
 	all := home.Settings(home.DefaultConfig(), home.DefaultAppConfig())
 	require.True(t, slices.ContainsFunc(all, func(s home.Setting) bool { return s.Key == "retain.rounds" }))
 }

@@ -41,7 +41,8 @@ func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 	require.Equal(t, known, alerts(t, "../../docs/TROUBLESHOOTING.md", `(?m)^### (SPDL\w+)`))
 	for _, section := range strings.Split(string(runbooks), "\n### SPDL")[1:] {
 		section = "SPDL" + section
-		require.Regexp(t, `^SPDL\w+\n\n(?s:- \*\*Fires\.\*\* .+- \*\*Look\.\*\* .+- \*\*Do\.\*\* .+- \*\*Over\.\*\* .+)`, section)
+		require.Regexp(t,
+			`^SPDL\w+\n\n(?s:- \*\*Fires\.\*\* .+- \*\*Look\.\*\* .+- \*\*Do\.\*\* .+- \*\*Over\.\*\* .+)`, section)
 		name, _, _ := strings.Cut(section, "\n")
 		require.Contains(t, rulesOf(string(rules))[name], "runbook_url: https://github.com/spdl/spdl/blob/main/docs/"+
 			"TROUBLESHOOTING.md#"+strings.ToLower(name)+"\n")

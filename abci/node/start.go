@@ -270,10 +270,11 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	}
 	r.network = network.New(c, a.P2P, g, func() *app.State { return stateOf(r.Application) }, logger)
 	options := r.options(c, a, doc, own, logger, h)
-	host := &host{Network: r.network, running: r, timeout: newProposeTimeout(c.Consensus), Declaration: home.DeclarationOf(c,
-		a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
-			SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load,
-			SignsNothing: func() bool { return r.paused.IsPaused() }})}
+	host := &host{Network: r.network, running: r, timeout: newProposeTimeout(c.Consensus),
+		Declaration: home.DeclarationOf(c,
+			a, own, home.NodeState{WorkerStopped: r.workerStopped.Load,
+				SignerAway: func() bool { return r.remote.isAway() }, BlocksSinceVote: r.votes.silent.Load,
+				SignsNothing: func() bool { return r.paused.IsPaused() }})}
 	options.Host = host
 	if r.Application, err = abci.New(options); err != nil {
 		return err
@@ -303,7 +304,8 @@ func (r *Running) assemble(ctx context.Context, c *config.Config, a home.AppConf
 	if err := r.connect(c, a, validator, h.Keys, options.Metrics, logger); err != nil {
 		return err
 	}
-	r.registerGauges(c, a, options.Metrics, func(s *app.State) bool { return host.Declare(s).Consent == home.ConsentAwaited })
+	r.registerGauges(c, a, options.Metrics,
+		func(s *app.State) bool { return host.Declare(s).Consent == home.ConsentAwaited })
 	return nil
 }
 

@@ -19,6 +19,7 @@ type facts struct {
 	clip      float64
 	curvature float64 // of the mean loss along the direction in which it is largest
 	weight    float64 // mean weight of an example
+	single    bool    // vectors are single gradients however much noise they have (ADR 44: features of images)
 }
 
 // factsOf returns the facts of a centred linear model.
@@ -73,7 +74,8 @@ func fitTable(p *params.Params, own Own, n int) error {
 // curvature is 1/classes times the largest eigenvalue of the inputs' second moment, a share of norm^2: 0.27 where
 // features were centred at their own mean, and up to 0.6 at that of other, public data (docs/BENCHMARKS.md).
 func headFacts(norm, classes float64) facts {
-	return facts{length: norm, clip: 0.7 * math.Sqrt(1-1/classes) * norm, curvature: 0.5 * norm * norm / classes, weight: 1}
+	return facts{length: norm, clip: 0.7 * math.Sqrt(1-1/classes) * norm, curvature: 0.5 * norm * norm / classes,
+		weight: 1, single: true}
 }
 
 // fit sets momentum, batch, clip norm, noise, rounds and learning rate of a linear model of which these are the facts.
@@ -89,7 +91,9 @@ func (f facts) fit(p *params.Params, own Own, n int) error {
 	mu := math.Sqrt(float64(budget[params.LedgerColumns-1]) * 1e-12)
 	reach, most := 0.9, 64.0
 	if math.Sqrt(float64(p.Model.Dim()))/(mu*float64(rows)) > littleNoise {
-		p.Privacy.WorkerMomentum = 1
+		if !f.single {
+			p.Privacy.WorkerMomentum = 1
+		}
 		if p.Rule.Byzantine > 0 {
 			most = 24
 		}

@@ -23,7 +23,7 @@ func visits(rows int, sep, point string) string {
 	line := func(values ...string) { text.WriteString(strings.Join(values, sep) + "\n") }
 	line(`""`, "patient_id", "date", "remark", "age", "crp", "smoker", "arm", "ward", "rare", "mixed", "outcome")
 	for i := range rows {
-		crp, rare, mixed := strings.Replace(fmt.Sprintf("%.2f", math.Exp(random.NormFloat64())), ".", point, 1), "NA", "12"
+		crp, rare, mixed := strings.Replace(fmt.Sprintf("%.2f", math.Exp(random.NormFloat64())), ".", point, 1), "NA", ""
 		if i%10 == 0 {
 			crp = "NA"
 		}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spdl/spdl/mnist"
 )
@@ -134,7 +135,7 @@ func (f *file) column(name string) (int, error) {
 		return at, nil
 	}
 	hint := ""
-	if strings.ContainsAny(f.header[0], "\x00\xfe\xff") {
+	if !utf8.ValidString(f.header[0]) || strings.Contains(f.header[0], "\x00") {
 		hint = "; it must be UTF-8 or ASCII, not UTF-16"
 	}
 	return 0, fmt.Errorf("%w: %s has no column %q, it has %s%s", ErrTable, f.name, name, sample(f.header), hint)

@@ -10,7 +10,8 @@ import (
 
 // TestAboutByName: members are named where the text has their index, and no other number is taken for one.
 func TestAboutByName(t *testing.T) {
-	m := query.Membership{Members: []query.Member{{Index: 0, Moniker: "alice"}, {Index: 2, Moniker: "5 proposes"}, {Index: 5},
+	m := query.Membership{Members: []query.Member{{Index: 0, Moniker: "alice"},
+		{Index: 2, Moniker: "5 proposes"}, {Index: 5},
 		{Index: 7, Moniker: "eve (#7)\napproved   all"}}}
 	for about, want := range map[string]string{
 		"0 proposes to remove 2":                          `alice (#0) proposes to remove "5 proposes" (#2)`,

@@ -128,7 +128,7 @@ func (r *Reader) Standings() []Standing {
 		return nil
 	}
 	all, err := r.answers.Get(r.Ctx, r.Looks(), "standings", func() (any, error) {
-		x := r.Chain.Reader(r.Ctx)
+		x := r.Reader(r.Ctx)
 		course := x.Course()
 		return Standings(x.Participants(), x.Offences(), course.Points, course.Status.Epoch), x.err
 	})

@@ -309,7 +309,8 @@ func withdrawn(t *testing.T, c soloChain, second, proposal string) {
 	require.Len(t, open.Open, 1)
 	require.Equal(t, open.Open[0].Height+app.Lifetime, open.Open[0].Expires)
 	stderr := c.ask(1, nil, "tx", "withdraw", proposal[:10], "--home", second)
-	require.Contains(t, stderr, "participant 1 has not approved "+strings.ToUpper(proposal)+", approved by participants [0]")
+	require.Contains(t, stderr, "participant 1 has not approved "+strings.ToUpper(proposal)+
+		", approved by participants [0]")
 	var dry, r clitx.Report
 	c.ask(0, &dry, "tx", "withdraw", proposal[:10], "--home", c.home0, "--dry-run")
 	c.ask(0, &r, "tx", "withdraw", proposal[:10], "--home", c.home0)

@@ -73,8 +73,8 @@ func (h *Home) contents(ctx context.Context, files []string) Finding {
 	store, participant := home.NewKeystore(h.Config.RootDir, nil), home.InHome(h.Config, h.App.Worker.KeyFile)
 	_, err = os.Stat(participant)
 	if errors.Is(err, os.ErrNotExist) && h.App.Worker.Enabled && h.App.Worker.Signer == "" {
-		return fail("restore it from a backup, or name the signer that has it (spdl config set worker.signer ADDRESS); if it "+
-			"is lost, the members remove the participant, and a new home joins", "%s is missing: the node does not start",
+		return fail("restore it from a backup, or name the signer that has it (spdl config set worker.signer ADDRESS); if "+
+			"it is lost, the members remove the participant, and a new home joins", "%s is missing: the node does not start",
 			participant)
 	}
 	if _, err := store.LoadKeys(participant); err != nil {
@@ -98,8 +98,8 @@ func (h *Home) nodeKey(ctx context.Context) Finding {
 		return fail(remedy+", spdl init in another folder makes one, and spdl tx rotate --nodes ID announces it",
 			"%s is missing: the node does not start", h.Config.NodeKeyFile())
 	case id != "" && p != nil && p.Active && len(p.NodeIds) > 0 && !slices.Contains(p.NodeIds, id):
-		return warn(remedy+", announce the new id: spdl tx rotate --nodes "+id, "the node's id is %s, and the chain has %s of "+
-			"participant %d: other members' nodes may reject it", id, strings.Join(p.NodeIds, ", "), p.Index)
+		return warn(remedy+", announce the new id: spdl tx rotate --nodes "+id, "the node's id is %s, and the chain has %s "+
+			"of participant %d: other members' nodes may reject it", id, strings.Join(p.NodeIds, ", "), p.Index)
 	}
 	return Finding{}
 }

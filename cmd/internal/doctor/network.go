@@ -142,8 +142,9 @@ func (h *Home) expectedSilence(ctx context.Context, found string, all bool) Find
 			"the members' nodes reject this one", found, gone)
 	}
 	if all && !h.runs() && !h.hasData() {
-		return warn("start it: the chain begins when more than two thirds of its validators run; spdl consortium status asks "+
-			"each from outside", "%s; this node was never started, and the others need not run before the chain begins", found)
+		return warn("start it: the chain begins when more than two thirds of its validators run; spdl consortium status "+
+			"asks each from outside", "%s; this node was never started, and the others need not run before the chain "+
+			"begins", found)
 	}
 	return Finding{}
 }

@@ -62,8 +62,8 @@ func (h *Home) signPause() Finding {
 	pause, err := home.ReadSignPause(h.Config)
 	switch {
 	case err != nil:
-		return fail("put the file back as it was; if its content is lost, write the time at which the former host was stopped "+
-			`for good, as {"since":"2026-01-02T15:04:05Z"}`, "%v", err)
+		return fail("put the file back as it was; if its content is lost, write the time at which the former host was "+
+			`stopped for good, as {"since":"2026-01-02T15:04:05Z"}`, "%v", err)
 	case pause == nil:
 		return Finding{}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/cmd/internal/chainview"
 	"github.com/spdl/spdl/docs"
 )
 
@@ -50,10 +49,6 @@ func TestRoundsWithTrouble(t *testing.T) {
 		require.Equal(t, round == 0 || round == 7 || round == 20, strings.Contains(page, row), round)
 	}
 	require.Contains(t, page, "All rounds")
-}
-
-func labelOf(round uint64) string {
-	return strings.TrimPrefix(chainview.RoundsText([]uint64{round}), "round ")
 }
 
 // TestTablesAreServed: each chart leads to its values, and what is no table is not found.

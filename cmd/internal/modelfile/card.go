@@ -253,7 +253,8 @@ func derive(b Bundle) (Card, error) {
 		Preset: p.Preset, Rule: r.Rule, Participants: n, Byzantine: p.Rule.F(n),
 		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash),
 		Mechanism: p.Privacy.Mechanism,
-		Height:    header.Height, AppHash: hex.EncodeToString(header.AppHash), Proof: b, TestChain: app.KnownNoise(running, ended),
+		Height:    header.Height, AppHash: hex.EncodeToString(header.AppHash), Proof: b,
+		TestChain:     app.KnownNoise(running, ended),
 		Unit:          p.Privacy.Unit,
 		Lemma1Epsilon: p.Privacy.Lemma1Epsilon,
 	}

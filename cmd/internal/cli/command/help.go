@@ -14,7 +14,8 @@ const helpWidth = 100
 
 // setHelp gives a root cobra's help, with wrapped flags, and beneath the root's what holds for every command.
 func setHelp(root *cobra.Command) {
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprint("FlagUsagesWrapped ", helpWidth)) +
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages",
+		fmt.Sprint("FlagUsagesWrapped ", helpWidth)) +
 		fmt.Sprintf(`{{if not .HasParent}}
 Environment:
   SPDL_NAME  the flag --name of any command, as SPDL_NODE for --node

@@ -55,8 +55,8 @@ func configSet() *cobra.Command {
 	return command.New(&cobra.Command{
 		Use:   "set KEY VALUE [KEY VALUE ...]",
 		Short: "Change keys in config.toml and app.toml; comments and order stay",
-		Long: "Change keys in config.toml and app.toml; comments and order stay. The files are written only if a node would " +
-			"start with\n" +
+		Long: "Change keys in config.toml and app.toml; comments and order stay. The files are written only if a node " +
+			"would start with\n" +
 			"all new values. A list is given with commas, as a,b, or as a JSON array. A node that runs takes most keys at its " +
 			"next start.",
 		Example: "  spdl config set worker.data /srv/patients.csv\n" +

@@ -151,7 +151,8 @@ func TestAgainst(t *testing.T) {
 	}
 	var out strings.Builder
 	require.NoError(t, g.text(&out))
-	require.Contains(t, out.String(), "\nagainst 3 node3: reputation 0; opposed to Delta in 7 of 20; "+chainview.Doubt+"\n")
+	require.Contains(t, out.String(), "\nagainst 3 node3: reputation 0; opposed to Delta in 7 of 20; "+
+		chainview.Doubt+"\n")
 	require.Contains(t, out.String(), "4 included: 3 selected, 1 left out, 0 opposed, 0 rejected, 2 absent\n")
 	table := strings.Split(strings.TrimSpace(out.String()[strings.Index(out.String(), "\n#"):]), "\n")
 	for i, row := range []string{"#  ", "!! 4 ", "! 3 ", "! 1 ", "! 2 ", "0 ", "5 "} {

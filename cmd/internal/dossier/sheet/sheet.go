@@ -31,7 +31,7 @@ const domain = "spdl/data-sheet/v1\n"
 type Sheet struct {
 	Participant uint32            `json:"participant"`
 	Answers     map[string]string `json:"answers"`             // by the key of a field
-	Signer      []byte            `json:"signer,omitempty"`    // ed25519 public key of the member, none for an unsigned sheet
+	Signer      []byte            `json:"signer,omitempty"`    // ed25519 public key of the member, none if unsigned
 	Signature   []byte            `json:"signature,omitempty"` // by that key
 }
 

@@ -45,13 +45,15 @@ func TestAttackersComeFirst(t *testing.T) {
 		`<dt>Epsilon spent</dt><dd>1.745 of 4 <small>44 % of the budget; delta 0</small>`,
 		`<dt>Stand out</dt><dd>2 <small>of 4 participants: one (#1), two (#2)</small>`,
 		"Attackers by the manifest of this localnet: 2, and the rule withstands 1: the model may be ruined, and the " +
-			"record may accuse the honest. In the chain&#39;s record not found: zero (#0); standing out though honest: one (#1).",
+			"record may accuse the honest. In the chain&#39;s record not found: zero (#0); standing out though honest: " +
+			"one (#1).",
 		"<bdi>zero (#0)</bdi></span> Attack by the manifest: silent. The record does not accuse it, and the attackers " +
 			"are more than the rule withstands.</li>",
 		"<bdi>one (#1)</bdi></span> Against it: proven offences: 1; reputation 0. It has no reputation since round 19 of " +
 			"epoch 0, and leads no round.</li>",
 		"<bdi>two (#2)</bdi></span> Attack by the manifest: sign-flip. Against it: reputation 0; opposed to Delta in 20 " +
-			"of 20; attacker or different patients: compare case mix. Its gradients weighed 0.02 of a full share on average. It has no reputation, and leads no round.</li>",
+			"of 20; attacker or different patients: compare case mix. Its gradients weighed 0.02 of a full share on average. " +
+			"It has no reputation, and leads no round.</li>",
 		`<h2 id="training">`, `>budget 4</text>`, `<h2 id="incidents">`, ">proven offence: two different statements",
 		`<th scope="row"><bdi>opposed to Delta in 20 of 20 rounds</bdi></th>` +
 			`<td data-l="participant"><bdi>two (#2)</bdi></td><td data-l="epoch"><bdi>0</bdi></td>` +
