@@ -317,6 +317,10 @@ func TestBrowser(t *testing.T) {
 		"document.getElementById('q').dispatchEvent(new InputEvent('input', {inputType: 'insertText'}))")
 	b.until("document.querySelector('#hints option') !== null")
 	require.Equal(t, "p6", b.eval("document.querySelector('#hints option').value"))
+	require.Eventually(t, func() bool {
+		r, err := http.Get(base + "/round/0/20")
+		return err == nil && r.Body.Close() == nil && r.StatusCode == 200
+	}, patience, 100*time.Millisecond, "round 20 closes")
 	b.eval("document.getElementById('q').value = '0/20'; document.querySelector('form[role=search]').requestSubmit()")
 	b.until("location.pathname === '/round/0/20' && document.readyState === 'complete'")
 	b.shot(filepath.Join(dir, "round.png"))
