@@ -46,12 +46,12 @@
 //
 //	committing   with election.commit_reveal: takes Commits until enough stand, or a time is over
 //	revealing    takes gradients; with each view one more leader may close it (A2, A3)
-//	overdue      f+1 leaders have missed their views: who had sat the round out takes part
+//	overdue      f+1 leaders have missed their views: a worker that sat the round out takes part
 //	closed       its Record is in the history, and the next round is open
 //
-// A valid block has its effects in this order, of which the first three are for a block that closes
-// a round: Delta moves the model (O1), reputations, ledgers and rests change (O2), the record is
-// written (O3), commitments and operations are applied (O4), the boundary enacts accepted proposals (O5), the
+// A valid block has its effects in this order; O1 to O3 need a block that closes a round: Delta
+// moves the model (O1), reputations, ledgers and rests change (O2), the record is written (O3),
+// commitments and operations are applied (O4), the boundary enacts accepted proposals (O5), the
 // next leaders are ranked (O6), the phase may end (O7).
 //
 // # Purity

@@ -8,8 +8,6 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/p2p"
 
-	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/abci/network"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
@@ -44,27 +42,6 @@ func (t *proposeTimeout) adapt(isSilent bool) {
 		short = t.baseTimeout - t.baseTimeout/lostTurnShare
 	}
 	t.consensus.TimeoutPropose, t.consensus.TimeoutProposeDelta = t.baseTimeout-short, t.delta+short
-}
-
-// host is a node as its application sees it (abci.Host).
-type host struct {
-	*network.Network
-	home.Declaration
-	running *Running
-	timeout *proposeTimeout
-}
-
-// IsDecided implements abci.Host. It judges by the heights that the connected nodes of members report.
-func (h *host) IsDecided(height int64) bool {
-	s := h.running.Application.State()
-	return s != nil && decidedHeight(s.Participants, h.running.peerHeights()) >= height
-}
-
-// OnFinalized implements abci.Host.
-func (h *host) OnFinalized(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
-	h.timeout.onFinalized(b, out)
-	h.running.votes.onFinalized(b, out)
-	h.running.paused.OnFinalized(b)
 }
 
 // blocksBehind returns the number of decided blocks that this node has not committed. Which blocks

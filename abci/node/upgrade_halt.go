@@ -133,22 +133,6 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 	return nil
 }
 
-// OnEnd implements abci.Host.
-func (h *host) OnEnd(s *app.State) {
-	if halt := h.running.upgradeHalt; halt.isArmed {
-		h.running.cancel() // the worker must stop before it sees the state
-		halt.lastState <- s
-	}
-}
-
-// OnHold implements abci.Host. After the replay it never returns.
-func (h *host) OnHold() {
-	if halt := h.running.upgradeHalt; halt.isArmed {
-		close(halt.blocked)
-		select {}
-	}
-}
-
 // waitForPeers waits until all connected peers have reached the given height. If this node stopped
 // at once, a peer that lacks the last block might find no node that sends it. Such a peer would
 // never reach the upgrade's height.

@@ -16,8 +16,8 @@
 //	all := r.Standings()
 //	err := r.Err() // the first error of all of them
 //
-// Who has the records needs no node: Add counts them in tallies, Verdicts judges a round, and a
-// Standing the last rounds of a participant:
+// A caller that has the records needs no node: Add counts them in tallies, Verdicts judges a round,
+// and a Standing the last rounds of a participant:
 //
 //	s := chainview.Standing{Active: true, Reputation: params.One, Included: 10, Opposed: 6}
 //	s.Judge(nil)
@@ -36,8 +36,8 @@
 //	reputation     -                        0
 //
 // A share counts over at least four rounds. It is a share because an honest gradient is mostly
-// noise: a few that the rule left out mean nothing. Who differed over 20 rounds (Differed) is
-// watched after that. What differs is an attacker or has different patients: a proven offence alone
+// noise: a few that the rule left out mean nothing. A participant that differed over 20 rounds
+// (Differed) is watched after that. What differs is an attacker or has different patients: a proven offence alone
 // makes a suspect. Before four rounds, pages say "too early" in place of "none".
 //
 // # Where a question is answered

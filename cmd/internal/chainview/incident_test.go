@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// opposedFor are the results of 60 rounds, of which the first 18 are opposed.
+// opposedFor are the results of 60 rounds: the first 18 gradients are opposed.
 func opposedFor() []Result {
 	var out []Result
 	reputation := int64(params.One)

@@ -26,8 +26,8 @@ func TestSlowReader(t *testing.T) {
 	require.Equal(t, queued, count)
 }
 
-// TestLatest: what follows from the state is made once a look for all who ask at once. Who asks
-// late gets what is newer; errors and what is larger than all may be are not kept; and where the
+// TestLatest: what follows from the state is made once a look for all callers that ask at once. A
+// late caller gets what is newer; errors and what is larger than all may be are not kept; and where the
 // maker's client went away or the maker failed, others do not wait without end.
 func TestLatest(t *testing.T) {
 	l := NewLatest(8, func(text string) int { return len(text) })

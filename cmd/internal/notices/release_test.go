@@ -138,9 +138,7 @@ func TestWheelInstalls(t *testing.T) {
 // TestSignedRelease: a release's checksums are signed, one command verifies them, and neither another
 // key's signature nor a changed list passes.
 func TestSignedRelease(t *testing.T) {
-	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		t.Skip("ssh-keygen is not installed")
-	}
+	stage.Tool(t, "ssh-keygen")
 	dir := t.TempDir()
 	run := func(wants bool, in string, name string, args ...string) {
 		t.Helper()

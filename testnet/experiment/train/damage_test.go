@@ -8,15 +8,16 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment/train"
+	"github.com/spdl/spdl/testnet/experiment/train/traintest"
 )
 
 // TestDamage: after the last round alone, attackers with a backdoor have every triggered image
 // called the trigger's class, which without attackers few are; the worst class is no better than
 // the mean.
 func TestDamage(t *testing.T) {
-	data := task(t)
+	data := traintest.Task(t)
 	after := func(byzantine int) (backdoor float64) {
-		s := spec(t, "default", 7, byzantine, "aware+hidden-backdoor", func(p *params.Params) {
+		s := traintest.Spec(t, "default", 7, byzantine, "aware+hidden-backdoor", func(p *params.Params) {
 			p.Training.Rounds,
 				p.Election.CommitReveal = 8, false
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment/train"
+	"github.com/spdl/spdl/testnet/experiment/train/traintest"
 )
 
 // at returns a column of a row.
@@ -26,8 +27,8 @@ func at(t *testing.T, s train.Spec, row []float64, column string) float64 {
 
 // TestShadowMovesNothing: a shadow measures, and the training ends in the same model.
 func TestShadowMovesNothing(t *testing.T) {
-	data := task(t)
-	s := spec(t, "paper", 7, 2, "sign-flip")
+	data := traintest.Task(t)
+	s := traintest.Spec(t, "paper", 7, 2, "sign-flip")
 	plain, err := train.Run(t.Context(), s, data)
 	require.NoError(t, err)
 	s.Shadow = true
@@ -43,7 +44,7 @@ func TestShadowMovesNothing(t *testing.T) {
 // TestShadowMeasures: g and sigma_f are those of the data, whatever the noise; sigma is the
 // preset's; h is the rule's.
 func TestShadowMeasures(t *testing.T) {
-	data := task(t)
+	data := traintest.Task(t)
 	first := func(s train.Spec) map[string]float64 {
 		s.Shadow = true
 		out, err := train.Run(t.Context(), s, data)
@@ -54,7 +55,7 @@ func TestShadowMeasures(t *testing.T) {
 		}
 		return row
 	}
-	s := spec(t, "default", 7, 2, "aware+minus-mean", rule("mean"), func(p *params.Params) {
+	s := traintest.Spec(t, "default", 7, 2, "aware+minus-mean", traintest.Rule("mean"), func(p *params.Params) {
 		p.Privacy.WorkerMomentum, p.Privacy.SamplingRate = 0, 0.1
 		p.Election.CommitReveal = false // the first round's attackers see its honest vectors
 		train.Regrid(p)
@@ -80,8 +81,8 @@ func TestShadowMeasures(t *testing.T) {
 
 // TestLone: the comparator is a function of its spec, learns, and sums the loss of its batches.
 func TestLone(t *testing.T) {
-	data := task(t)
-	s := spec(t, "paper", 7, 2, "zero", func(p *params.Params) {
+	data := traintest.Task(t)
+	s := traintest.Spec(t, "paper", 7, 2, "zero", func(p *params.Params) {
 		p.Training.Rounds, p.Training.LearningRate, p.Training.Momentum, p.Training.WeightDecay = 8, 0.01, 0, 0
 	})
 	s.Lone = true

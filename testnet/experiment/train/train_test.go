@@ -12,49 +12,15 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
-	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/privacy/accountant"
 	"github.com/spdl/spdl/testnet/experiment/train"
+	"github.com/spdl/spdl/testnet/experiment/train/traintest"
 )
-
-// task returns a small part of MNIST.
-func task(t *testing.T) mnist.Data {
-	t.Helper()
-	data, err := mnist.Embedded()
-	require.NoError(t, err)
-	cut := func(s mnist.Set, n int) mnist.Set {
-		index := make([]int, n)
-		for i := range index {
-			index[i] = i
-		}
-		return s.Subset(index)
-	}
-	return mnist.Data{Train: cut(data.Train, 2000), Test: cut(data.Test, 500)}
-}
-
-// spec returns a training of a preset for 4 rounds.
-func spec(t *testing.T, name string, n, byzantine int, attack string, mutate ...func(*params.Params)) train.Spec {
-	t.Helper()
-	p, err := preset.New(name, n)
-	require.NoError(t, err)
-	p.Training.Rounds = 4
-	if p.Privacy.SamplingRate > 0 { // the small part's batch
-		p.Privacy.Batch = uint32(2000 / n / 10)
-		train.Regrid(&p)
-	}
-	for _, m := range mutate {
-		m(&p)
-	}
-	require.NoError(t, preset.Account(&p))
-	return train.Spec{Params: p, Nodes: n, Byzantine: byzantine, Attack: attack, Seed: 7, Every: 1}
-}
-
-func rule(name string) func(*params.Params) { return func(p *params.Params) { p.Rule.Name = name } }
 
 // TestPrototypeAveragesAll: the prototype's SPDL, whose f is the number of attackers, is DP bit for
 // bit where nobody attacks, and SPDL with f = (N-1)/3 is not. With attackers it leaves as many out.
 func TestPrototypeAveragesAll(t *testing.T) {
-	data := task(t)
+	data := traintest.Task(t)
 	model := func(name string, byzantine int) []float64 {
 		s, err := train.Attacked(name, 7, byzantine, "constant")
 		require.NoError(t, err)
@@ -98,9 +64,9 @@ func TestHonestNoise(t *testing.T) {
 // the f = 2 silent of 7 make Krum choose zero in every round, and the model never moves. On the
 // preset paper they are left out.
 func TestLiteralSilence(t *testing.T) {
-	data := task(t)
+	data := traintest.Task(t)
 	for name, moves := range map[string]bool{"paper": true, "paper-literal": false} {
-		out, err := train.Run(t.Context(), spec(t, name, 7, 2, "silent"), data)
+		out, err := train.Run(t.Context(), traintest.Spec(t, name, 7, 2, "silent"), data)
 		require.NoError(t, err)
 		moved := slices.ContainsFunc(out.Model, func(x float64) bool { return x != 0 })
 		require.Equal(t, moves, moved, name)
@@ -110,8 +76,8 @@ func TestLiteralSilence(t *testing.T) {
 // TestSentAgain: a node that is behind and asks for the round before gets what it
 // got, and changes nothing of what follows.
 func TestSentAgain(t *testing.T) {
-	data := task(t)
-	s := spec(t, "paper", 4, 1, "minus-mean")
+	data := traintest.Task(t)
+	s := traintest.Spec(t, "paper", 4, 1, "minus-mean")
 	open := func(round uint64) train.Open {
 		return train.Open{Round: round, Model: make([]float64, s.Params.Model.Dim())}
 	}
@@ -136,8 +102,8 @@ func TestSentAgain(t *testing.T) {
 
 // TestRunIsAFunction: a spec gives one table, and learns.
 func TestRunIsAFunction(t *testing.T) {
-	data := task(t)
-	s := spec(t, "paper", 4, 1, "gaussian", func(p *params.Params) { p.Training.Rounds = 8 })
+	data := traintest.Task(t)
+	s := traintest.Spec(t, "paper", 4, 1, "gaussian", func(p *params.Params) { p.Training.Rounds = 8 })
 	s.Every = 3
 	first, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
@@ -160,8 +126,8 @@ func TestRunIsAFunction(t *testing.T) {
 // TestRefused: what the noise floor does not admit counts as silence, and its
 // aware variant is admitted.
 func TestRefused(t *testing.T) {
-	data := task(t)
-	s := spec(t, "default", 7, 2, "constant")
+	data := traintest.Task(t)
+	s := traintest.Spec(t, "default", 7, 2, "constant")
 	out, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Equal(t, 2.0, out.Rows[3][7])
@@ -179,8 +145,8 @@ func TestRefused(t *testing.T) {
 // TestFloat32: without a chain the prototype's attack ruins the mean, which
 // learns where nobody attacks; and what it cannot do it says.
 func TestFloat32(t *testing.T) {
-	data := task(t)
-	s := spec(t, "paper", 10, 0, "", rule("mean"), func(p *params.Params) { p.Training.Rounds = 30 })
+	data := traintest.Task(t)
+	s := traintest.Spec(t, "paper", 10, 0, "", traintest.Rule("mean"), func(p *params.Params) { p.Training.Rounds = 30 })
 	s.Every, s.Float32 = 0, true
 	clean, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
@@ -204,9 +170,9 @@ func TestFloat32(t *testing.T) {
 // TestSumsOfWorkers: workers whose vectors are sums train the model that single gradients train, with the same
 // noise, but for the rounding to the grid and what follows from it.
 func TestSumsOfWorkers(t *testing.T) {
-	data, models, step := task(t), [2][]float64{}, 0.0
+	data, models, step := traintest.Task(t), [2][]float64{}, 0.0
 	for momentum := range models {
-		s := spec(t, "default", 4, 0, "", rule("mean"), func(p *params.Params) {
+		s := traintest.Spec(t, "default", 4, 0, "", traintest.Rule("mean"), func(p *params.Params) {
 			p.Training.Rounds, p.Training.LearningRate, p.Grid.Width = 6, 5, 2
 			p.Privacy.SamplingRate, p.Privacy.Batch, p.Privacy.NoiseFloor = 1, 500, true
 			p.Privacy.WorkerMomentum, p.Privacy.NoiseMultiplier = 0, 2.67

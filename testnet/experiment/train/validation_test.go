@@ -7,12 +7,13 @@ import (
 
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/train"
+	"github.com/spdl/spdl/testnet/experiment/train/traintest"
 )
 
 // TestValidation: about a sixth is held out, none of it is trained on, the training set has as many
 // examples as before, and whether one is held out depends on it alone.
 func TestValidation(t *testing.T) {
-	data := task(t)
+	data := traintest.Task(t)
 	split := train.Validation(data)
 	require.Equal(t, data.Train.Len(), split.Train.Len())
 	require.InDelta(t, data.Train.Len()/6, split.Test.Len(), 4*17, "four standard deviations of a binomial, 17 each")

@@ -68,7 +68,7 @@ otherwise all of it is temporary.`,
 	m := &o.Manifest
 	command.TableFlags(cmd, &m.Label, &m.Group)
 	command.Flag(cmd, &o.by, "by", "", "column of the sites, a member for each of its texts; it is no input")
-	command.Flag(cmd, &o.members, "members", 4, "without --by: members to whom the rows are dealt").Positive()
+	command.Flag(cmd, &o.members, "members", 4, "without --by: number of members that share the rows").Positive()
 	command.Flag(cmd, &o.without, "without", nil, "columns that are no inputs of a drafted schema")
 	command.Flag(cmd, &m.Schema, "schema", "", "JSON file of the table (default: drafted from the file)")
 	command.Flag(cmd, &m.Epsilon, "epsilon", 0, "privacy budget of each participant (default: the preset's)").Positive()
