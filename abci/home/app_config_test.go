@@ -69,6 +69,12 @@ func TestAppConfigRoundTrip(t *testing.T) {
 		readBack(t, filepath.Join(dir, "config", "app.toml"), &got)
 		require.Equal(t, c, got)
 	}
+	without := home.DefaultAppConfig() // a localnet's home, whose manifest sets no list
+	without.Worker.TrainerRead, without.Worker.Devices = nil, nil
+	require.NoError(t, without.WriteFile(dir))
+	var got home.AppConfig
+	readBack(t, filepath.Join(dir, "config", "app.toml"), &got)
+	require.Equal(t, home.DefaultAppConfig(), got)
 }
 
 // TestDefaultsOfTheTrainer: the defaults in app.toml are those that a trainer has without it.

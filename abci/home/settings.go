@@ -43,6 +43,9 @@ func Settings(c *config.Config, a AppConfig) (all []Setting) {
 // String returns the value as text. A list becomes a JSON array.
 func (s Setting) String() string {
 	if s.kind.Kind() == reflect.Slice {
+		if reflect.ValueOf(s.Value).Len() == 0 {
+			return "[]" // and not null, which a list without elements may be
+		}
 		list, err := quote(s.Value)
 		if err == nil {
 			return list
