@@ -16,9 +16,10 @@ import (
 func TestSameAsTheNet(t *testing.T) {
 	data := traintest.Task(t)
 	for name, s := range map[string]train.Spec{
-		"paper, Krum, constant":          traintest.Spec(t, "paper", 7, 2, "constant"),
-		"paper, mean, clean":             traintest.Spec(t, "paper", 4, 0, "", traintest.Rule("mean")),
-		"default, bucketing, optimised":  traintest.Spec(t, "default", 7, 2, "aware+optimised-alie", traintest.Rule("bucketing+median")),
+		"paper, Krum, constant": traintest.Spec(t, "paper", 7, 2, "constant"),
+		"paper, mean, clean":    traintest.Spec(t, "paper", 4, 0, "", traintest.Rule("mean")),
+		"default, bucketing, optimised": traintest.Spec(t, "default", 7, 2, "aware+optimised-alie",
+			traintest.Rule("bucketing+median")),
 		"default, NNM, silent":           traintest.Spec(t, "default", 7, 2, "silent"),
 		"default, NNM, refused":          traintest.Spec(t, "default", 7, 2, "constant"),
 		"paper-literal, sign flip":       traintest.Spec(t, "paper-literal", 7, 2, "sign-flip"),
